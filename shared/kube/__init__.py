@@ -1,0 +1,1 @@
+"""Talking to the API server: connection, calls, watches, election, events. Knows nothing of quota."""

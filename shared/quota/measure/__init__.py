@@ -1,0 +1,1 @@
+"""What is true now: capacity, use, demand and runtime of every group. Nothing here chooses."""

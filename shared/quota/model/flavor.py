@@ -1,0 +1,17 @@
+"""What a kind of capacity is: the nodes it means, and what work must say to run on them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from shared.api.placement import Taint, Toleration
+
+
+@dataclass(frozen=True, slots=True)
+class Flavor:
+    """A ResourceFlavor. Without labels it matches every node."""
+
+    name: str
+    node_labels: Mapping[str, str] = MappingProxyType({})
+    node_taints: tuple[Taint, ...] = ()
+    tolerations: tuple[Toleration, ...] = ()

@@ -1,0 +1,84 @@
+"""What the platform team has set for the whole cluster, and what a group may override. Durations are timedeltas."""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import StrEnum
+
+from shared.resources import Amount
+
+
+class CapacitySource(StrEnum):
+    """Where root's capacity comes from: ready nodes, or the first level's min."""
+
+    NODES = "Nodes"
+    GROUPS = "Groups"
+
+
+class ReclaimMode(StrEnum):
+    """Whether borrowed work is recycled only for an asker, or whenever a leaf is over its runtime."""
+
+    ON_DEMAND = "OnDemand"
+    STRICT = "Strict"
+
+
+class BlockAdmission(StrEnum):
+    """Whom an admitted workload that is not ready holds back."""
+
+    CLUSTER = "Cluster"
+    GROUP = "Group"
+    NONE = "None"
+
+
+class QueueAge(StrEnum):
+    """From when evicted work counts its age."""
+
+    EVICTION = "Eviction"
+    CREATION = "Creation"
+
+
+class Uncovered(StrEnum):
+    """What becomes of a requested resource that no quota entry covers."""
+
+    DENY = "Deny"
+    IGNORE = "Ignore"
+
+
+@dataclass(frozen=True, slots=True)
+class ReclaimSettings:
+    """How borrowed quota comes back (DESIGN section 7)."""
+
+    mode: ReclaimMode = ReclaimMode.ON_DEMAND
+    grace_period: timedelta = timedelta()
+    notice: timedelta = timedelta()
+    minimum_runtime: timedelta = timedelta()
+    claim_timeout: timedelta = timedelta(minutes=5)
+
+
+@dataclass(frozen=True, slots=True)
+class StartupSettings:
+    """All or nothing (DESIGN section 8). `limit` None: never deactivated."""
+
+    wait_for_pods_ready: bool = False
+    block_admission: BlockAdmission = BlockAdmission.NONE
+    timeout: timedelta = timedelta(minutes=5)
+    recovery_timeout: timedelta | None = None
+    backoff_base: timedelta = timedelta(minutes=1)
+    backoff_max: timedelta = timedelta(hours=1)
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaSettings:
+    """Everything the engine's answers depend on beside the objects in the cluster."""
+
+    reclaim: ReclaimSettings = field(default_factory=ReclaimSettings)
+    startup: StartupSettings = field(default_factory=StartupSettings)
+    capacity_source: CapacitySource = CapacitySource.NODES
+    capacity: tuple[tuple[str, str, Amount], ...] = ()
+    """(flavor, resource, amount) given by hand instead of either source; used by simulate and tests."""
+    uncovered: Uncovered = Uncovered.DENY
+    ignored_resources: frozenset[str] = frozenset({"ephemeral-storage"})
+    queue_age: QueueAge = QueueAge.EVICTION
+    max_depth: int = 16
+    default_group: bool = False
+    """Whether work that names no group, and whose namespace names none, belongs to `default`."""

@@ -1,0 +1,205 @@
+"""Which groups there are, and how they hang together: one immutable tree below everything.
+
+A group names its parent; nobody names children. A tree may hold anything that could ever be stored, also cycles and
+absent parents: `rules` says what is wrong with it, and every walk here is bounded by the number of groups.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from functools import cached_property
+from types import MappingProxyType
+from typing import Final
+
+from shared.api.selectors import LabelSelector
+from shared.quota.model.settings import BlockAdmission, ReclaimMode
+from shared.resources import Amount
+
+ROOT: Final = "root"
+SYSTEM: Final = "system"
+DEFAULT: Final = "default"
+BUILT_IN: Final = frozenset({ROOT, SYSTEM, DEFAULT})
+DEFAULT_FLAVOR: Final = "default"
+
+Amounts = Mapping[str, Amount]
+NOTHING: Final[Amounts] = MappingProxyType({})
+
+
+class QueueingStrategy(StrEnum):
+    """Whether the head of a leaf's queue blocks those behind it."""
+
+    STRICT_FIFO = "StrictFIFO"
+    BEST_EFFORT_FIFO = "BestEffortFIFO"
+
+
+class WhenCanBorrow(StrEnum):
+    """What to do in a flavor where the work could start only by borrowing."""
+
+    BORROW = "Borrow"
+    TRY_NEXT_FLAVOR = "TryNextFlavor"
+
+
+class WhenCanReclaim(StrEnum):
+    """What to do in a flavor where the work could start only by recycling others."""
+
+    RECLAIM = "Reclaim"
+    TRY_NEXT_FLAVOR = "TryNextFlavor"
+
+
+class Preemption(StrEnum):
+    """Whether higher priority may preempt lower inside the group."""
+
+    NEVER = "Never"
+    LOWER_PRIORITY = "LowerPriority"
+
+
+class StopPolicy(StrEnum):
+    """What a group and its subtree stop doing; ordered from least to most."""
+
+    NONE = "None"
+    CLOSE = "Close"
+    HOLD = "Hold"
+    HOLD_AND_DRAIN = "HoldAndDrain"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One flavor's quota of one group, in base units. Absent is absent; 0 is a value."""
+
+    flavor: str
+    min: Amounts = NOTHING
+    max: Amounts = NOTHING
+    borrowing_limit: Amounts = NOTHING
+    lending_limit: Amounts = NOTHING
+    weight: Amounts = NOTHING
+
+    @property
+    def covered(self) -> frozenset[str]:
+        """The resources this entry is about: those that its min or max names."""
+        return frozenset(self.min) | frozenset(self.max)
+
+
+@dataclass(frozen=True, slots=True)
+class ReclaimOverrides:
+    """A group's own reclaim settings; None keeps the cluster's."""
+
+    mode: ReclaimMode | None = None
+    grace_period: timedelta | None = None
+    notice: timedelta | None = None
+    minimum_runtime: timedelta | None = None
+    claim_timeout: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StartupOverrides:
+    """A group's own all-or-nothing settings; None keeps the cluster's."""
+
+    wait_for_pods_ready: bool | None = None
+    block_admission: BlockAdmission | None = None
+    timeout: timedelta | None = None
+    recovery_timeout: timedelta | None = None
+    backoff_base: timedelta | None = None
+    backoff_max: timedelta | None = None
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One node of the tree, as its QuotaGroup object says it. Only root has no parent."""
+
+    name: str
+    parent: str | None = ROOT
+    is_parent: bool = False
+    quotas: tuple[Entry, ...] = ()
+    allow_lending: bool = True
+    namespace_selector: LabelSelector | None = None
+    queueing: QueueingStrategy = QueueingStrategy.BEST_EFFORT_FIFO
+    when_can_borrow: WhenCanBorrow = WhenCanBorrow.BORROW
+    when_can_reclaim: WhenCanReclaim = WhenCanReclaim.TRY_NEXT_FLAVOR
+    preemption: Preemption = Preemption.LOWER_PRIORITY
+    reclaim: ReclaimOverrides = ReclaimOverrides()
+    startup: StartupOverrides = StartupOverrides()
+    stop_policy: StopPolicy = StopPolicy.NONE
+    uid: str = ""
+    created: datetime | None = None
+
+    def entry(self, flavor: str) -> Entry | None:
+        """The quota entry of `flavor`, or None."""
+        return next((entry for entry in self.quotas if entry.flavor == flavor), None)
+
+
+@dataclass(frozen=True)
+class Tree:
+    """All groups by name. Root is always there; an absent root object means an unlimited one of that name."""
+
+    groups: Mapping[str, Group] = field(default_factory=dict)
+
+    @staticmethod
+    def of(groups: Iterable[Group]) -> "Tree":
+        """Build a tree; the last of two groups of one name wins. Root is added when absent."""
+        by_name = {ROOT: Group(ROOT, parent=None, is_parent=True)}
+        by_name.update((group.name, group) for group in groups)
+        return Tree(MappingProxyType(by_name))
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.groups
+
+    def __getitem__(self, name: str) -> Group:
+        return self.groups[name]
+
+    def get(self, name: str) -> Group | None:
+        """The group of that name, or None."""
+        return self.groups.get(name)
+
+    @cached_property
+    def _children(self) -> Mapping[str, tuple[str, ...]]:
+        found: dict[str, list[str]] = {}
+        for name in sorted(self.groups):
+            parent = self.groups[name].parent
+            if parent is not None:
+                found.setdefault(parent, []).append(name)
+        return {parent: tuple(names) for parent, names in found.items()}
+
+    def children(self, name: str) -> tuple[str, ...]:
+        """Names of the groups whose parent is `name`, sorted; the parent itself need not exist."""
+        return self._children.get(name, ())
+
+    def path(self, name: str) -> tuple[str, ...]:
+        """Names from `name` up to the last one that exists; stops before a name would come twice."""
+        walked: dict[str, None] = {}
+        at: str | None = name
+        while at is not None and at in self.groups and at not in walked:
+            walked[at] = None
+            at = self.groups[at].parent
+        return tuple(walked)
+
+    def reaches_root(self, name: str) -> bool:
+        """Whether the path from `name` ends at root: no absent parent, no cycle."""
+        path = self.path(name)
+        return bool(path) and path[-1] == ROOT
+
+    def subtree(self, name: str) -> Iterator[str]:
+        """`name` and all groups below it, parents before children, siblings by name; each once, even in a cycle."""
+        seen = {name}
+        waiting = [name]
+        while waiting:
+            at = waiting.pop()
+            yield at
+            below = [child for child in self.children(at) if child not in seen]
+            seen.update(below)
+            waiting.extend(reversed(below))
+
+    def leaves_below(self, name: str) -> tuple[str, ...]:
+        """Names of the leaves in the subtree of `name`, sorted."""
+        return tuple(
+            sorted(each for each in self.subtree(name) if each in self.groups and not self.groups[each].is_parent)
+        )
+
+    def with_group(self, group: Group) -> "Tree":
+        """This tree with `group` added or replaced."""
+        return Tree(MappingProxyType({**self.groups, group.name: group}))
+
+    def without(self, name: str) -> "Tree":
+        """This tree less that group; its children then have an absent parent."""
+        return Tree(MappingProxyType({key: group for key, group in self.groups.items() if key != name}))

@@ -1,0 +1,96 @@
+"""What work there is: one Job, one pod or one group of pods, as the API server tells it.
+
+A workload is pending (no admission), running (an admission), or being evicted (an admission and an eviction: its pods
+have not all ended). A claim stays on the victim until the asker has started or the claim ends (DESIGN section 7).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from shared.api.placement import ANYWHERE, Placement
+from shared.quota.model.tree import Amounts
+
+Flavors = Mapping[str, str]
+"""resource -> flavor: what an admission assigned."""
+
+
+class EvictionReason(StrEnum):
+    """Why admitted work lost its quota; stable words for conditions, events and metrics."""
+
+    RECLAIMED = "Reclaimed"
+    PREEMPTED = "Preempted"
+    OVER_CEILING = "OverCeiling"
+    CAPACITY_LOST = "CapacityLost"
+    PODS_READY_TIMEOUT = "PodsReadyTimeout"
+    GROUP_STOPPED = "GroupStopped"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Room that was freed for an asker: who, in which flavors, since when."""
+
+    asker: str
+    asker_uid: str
+    flavors: Flavors
+    made: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """Quota held: in which flavors, since when (the latest start), and how far the pods have come."""
+
+    flavors: Flavors
+    since: datetime
+    ready: bool = False
+    was_ready: bool = False
+    unready_since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Eviction:
+    """Quota being given back: why and since when."""
+
+    reason: EvictionReason
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """One unit of admission. `request` is what its pods ask for together, in base units, ignored resources left out.
+
+    `key` is namespace/name, unique together with `kind`. `queued` orders it within its leaf after priority.
+    """
+
+    key: str
+    group: str
+    request: Amounts
+    created: datetime
+    queued: datetime
+    uid: str = ""
+    kind: str = "Job"
+    priority: int = 0
+    preemptible: bool = True
+    only_flavor: str | None = None
+    placement: Placement = ANYWHERE
+    admission: Admission | None = None
+    eviction: Eviction | None = None
+    claim: Claim | None = None
+    hold: bool = False
+    deactivated: bool = False
+    not_before: datetime | None = None
+    notice: datetime | None = None
+    failed_starts: int = 0
+    blocked_flavors: frozenset[str] = frozenset()
+    """Flavors whose labels conflict with what the pods already say; found out when a start was refused."""
+
+    @property
+    def is_pending(self) -> bool:
+        """Waiting for quota, or for its own wish, back-off or deactivation to end."""
+        return self.admission is None
+
+    @property
+    def is_evicting(self) -> bool:
+        """Losing its quota: its pods have not all ended."""
+        return self.admission is not None and self.eviction is not None

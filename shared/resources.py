@@ -1,0 +1,106 @@
+"""How much of what: exact amounts of a resource, and Kubernetes' quantity text in and out.
+
+An Amount is a whole number of a resource's base unit: millicores for cpu, the plain unit (bytes, devices) for
+every other resource. Text is read exactly as `k8s.io/apimachinery/pkg/api/resource` reads it, then rounded up.
+"""
+
+import re
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+Amount = int
+
+MAX_AMOUNT: Final = 2**63 - 1
+"""The largest amount that may be written: Kubernetes keeps quantities in 64 bits."""
+
+MAX_QUANTITY_LENGTH: Final = 64
+"""Longer texts are refused before any arithmetic: `int()` of a megabyte of digits would stall the process."""
+
+_NANO: Final = 10**9
+_MAX_EXPONENT: Final = 100
+_GRAMMAR: Final = re.compile(
+    r"(?P<sign>[+-]?)(?:(?P<whole>[0-9]+)(?:\.(?P<part>[0-9]*))?|\.(?P<only>[0-9]+))"
+    r"(?:(?P<binary>[KMGTPE]i)|(?P<decimal>[numkMGTPE])|[eE](?P<exponent>[+-]?[0-9]+))?",
+    re.ASCII,
+)
+_DECIMAL: Final = {"n": 0, "u": 3, "m": 6, None: 9, "k": 12, "M": 15, "G": 18, "T": 21, "P": 24, "E": 27}
+_BINARY: Final = {f"{letter}i": 1 << 10 * (step + 1) for step, letter in enumerate("KMGTPE")}
+_WRITE_BINARY: Final = tuple(sorted(((size, suffix) for suffix, size in _BINARY.items()), reverse=True))
+
+
+class FlavorResource(NamedTuple):
+    """The accounting key: one resource of one flavor."""
+
+    flavor: str
+    resource: str
+
+    def __str__(self) -> str:
+        return f"{self.flavor}/{self.resource}"
+
+
+class QuantityError(ValueError):
+    """A quantity that Kubernetes would not read, or that is out of range; the message says which."""
+
+
+@lru_cache(maxsize=8192)
+def parse_quantity(text: str) -> int:
+    """Return the quantity in units of 1e-9, rounded away from zero. Raises QuantityError off the grammar."""
+    if len(text) > MAX_QUANTITY_LENGTH:
+        raise QuantityError(f"a quantity has at most {MAX_QUANTITY_LENGTH} characters, this one has {len(text)}")
+    match = _GRAMMAR.fullmatch(text)
+    if match is None:
+        raise QuantityError(f"{text!r} is not a quantity; write for example 4, 500m, 1.5 or 16Gi")
+    part = match["part"] if match["only"] is None else match["only"]
+    digits = int((match["whole"] or "0") + (part or ""))
+    scale = len(part or "")
+    nano = _scaled(text, digits, scale, match)
+    return -nano if match["sign"] == "-" else nano
+
+
+def _scaled(text: str, digits: int, scale: int, match: re.Match[str]) -> int:
+    if match["binary"]:
+        nano = -(-digits * _BINARY[match["binary"]] * _NANO // 10**scale)
+        return min(nano, MAX_AMOUNT * _NANO)
+    power = (9 + int(match["exponent"]) if match["exponent"] else _DECIMAL[match["decimal"]]) - scale
+    if abs(power) > _MAX_EXPONENT and digits:
+        raise QuantityError(f"{text!r} is out of range; a quantity is below 2^63 base units")
+    if not digits:
+        return 0
+    up: int = 10 ** abs(power)
+    return digits * up if power >= 0 else -(-digits // up)
+
+
+def read_amount(resource: str, quantity: str | int) -> Amount:
+    """Return `quantity` in base units of `resource`, rounded up. May be negative; rules say what is allowed.
+
+    Raises QuantityError when the text is no quantity or its value does not fit in 64 bits.
+    """
+    if isinstance(quantity, bool) or not isinstance(quantity, (str, int)):
+        raise QuantityError(f"{quantity!r} is not a quantity; write a whole number or text such as 500m or 16Gi")
+    if isinstance(quantity, int):
+        amount = quantity * 1000 if resource == "cpu" else quantity
+    else:
+        per_unit = _NANO // 1000 if resource == "cpu" else _NANO
+        amount = -(-parse_quantity(quantity) // per_unit)
+    if abs(amount) > MAX_AMOUNT:
+        raise QuantityError(
+            f"{str(quantity)[:MAX_QUANTITY_LENGTH]!r} is out of range; a quantity is below 2^63 base units"
+        )
+    return amount
+
+
+def write_quantity(resource: str, amount: Amount) -> str:
+    """Return `amount` as Kubernetes would write it: 1500 of cpu is "1500m", 2**30 of memory is "1Gi"."""
+    if resource == "cpu":
+        return str(amount // 1000) if amount % 1000 == 0 else f"{amount}m"
+    if not is_counted_in_bytes(resource):
+        return str(amount)
+    for size, suffix in _WRITE_BINARY:
+        if amount and amount % size == 0:
+            return f"{amount // size}{suffix}"
+    return str(amount)
+
+
+def is_counted_in_bytes(resource: str) -> bool:
+    """Whether people write this resource with Ki, Mi, Gi."""
+    return resource in ("memory", "ephemeral-storage", "storage") or resource.startswith("hugepages-")
