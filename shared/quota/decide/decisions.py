@@ -1,0 +1,160 @@
+"""What one cycle may decide: start, evict, give notice, end a claim; and why a pending workload goes on waiting.
+
+Decisions are values. Whoever executes them writes each as one patch on the workload itself.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+from shared.quota.model.workload import Claim, EvictionReason, Flavors, Workload
+from shared.resources import Amount, FlavorResource
+
+OverSince = Mapping[tuple[str, FlavorResource], datetime]
+"""(leaf, key) -> since when that leaf has been over its runtime there without a break."""
+
+
+class Tier(StrEnum):
+    """On what ground work starts: its leaf's own runtime, or room that others leave idle."""
+
+    ENTITLED = "entitled"
+    OPPORTUNISTIC = "opportunistic"
+
+
+class EvictionRule(StrEnum):
+    """Which rule took the quota away; finer than the reason."""
+
+    RECLAIM = "Reclaim"
+    PREEMPTION = "Preemption"
+    SWAP = "Swap"
+    STRICT = "Strict"
+    CEILING = "Ceiling"
+    CAPACITY = "Capacity"
+    STARTUP_TIMEOUT = "StartupTimeout"
+    RECOVERY_TIMEOUT = "RecoveryTimeout"
+    STOP_POLICY = "StopPolicy"
+
+
+class WaitReason(StrEnum):
+    """Why pending work has not started; stable words for conditions, events and metrics."""
+
+    WAITING_FOR_QUOTA = "WaitingForQuota"
+    WAITING_FOR_EVICTIONS = "WaitingForEvictions"
+    ROOM_DELAYED = "RoomDelayed"
+    ROOM_KEPT_FOR_OTHERS = "RoomKeptForOthers"
+    BEYOND_MIN = "BeyondMin"
+    BEHIND_HEAD = "BehindHead"
+    NEVER_FITS = "NeverFits"
+    NO_ELIGIBLE_FLAVOR = "NoEligibleFlavor"
+    PODS_NOT_READY = "PodsNotReady"
+    GROUP_STOPPED = "GroupStopped"
+    GROUP_INACTIVE = "GroupInactive"
+    NO_LEAF = "NoLeaf"
+    HELD = "Held"
+    BACKING_OFF = "BackingOff"
+    DEACTIVATED = "Deactivated"
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Admit this work in these flavors. `on_claim`: in room that was freed for it."""
+
+    workload: Workload
+    flavors: Flavors
+    tier: Tier
+    on_claim: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Requeue:
+    """The place and back-off that evicted work gets in its queue, written with the eviction."""
+
+    queued: datetime
+    not_before: datetime | None = None
+    failed_starts: int = 0
+    deactivated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Evict:
+    """Stop this work. `claim` names the asker its room is for; None: for nobody in particular."""
+
+    workload: Workload
+    reason: EvictionReason
+    rule: EvictionRule
+    requeue: Requeue
+    claim: Claim | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Tell this running work that it will be evicted at `evict_at` unless the need passes."""
+
+    workload: Workload
+    reason: EvictionReason
+    evict_at: datetime
+    asker: str | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimEnd:
+    """The claim written on this victim ends although its asker has not started."""
+
+    victim: Workload
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Why one pending workload waits: the node, flavor and resource that bind, and how much is missing there.
+
+    The last four are empty or 0 where no amount is missing (a hold, a stopped group, a back-off).
+    """
+
+    workload: Workload
+    reason: WaitReason
+    message: str
+    binding: str = ""
+    flavor: str = ""
+    resource: str = ""
+    missing: Amount = 0
+
+
+class Waits(Protocol):
+    """All waiting work of one cycle. Nothing is worked out before somebody asks."""
+
+    def why(self, workload: Workload) -> Waiting | None:
+        """Why this workload waits; None when it does not (it starts now, runs, or is unknown)."""
+
+    def __iter__(self) -> Iterator[Waiting]:
+        """Every pending workload that this cycle does not start, by leaf, then in the leaf's order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All decisions of one cycle, each list in the order of execution. Equal inputs give equal plans."""
+
+    now: datetime
+    starts: tuple[Start, ...]
+    evictions: tuple[Evict, ...]
+    notices: tuple[Notice, ...]
+    notices_withdrawn: tuple[Workload, ...]
+    claims_ended: tuple[ClaimEnd, ...]
+    waiting: Waits
+    over_since: OverSince
+    wake_at: datetime | None
+    """When the passing of time alone may change the next plan; None: only a change in the world can."""
+
+    @property
+    def deactivations(self) -> tuple[Evict, ...]:
+        """The evictions after which the work stays stopped until a person resumes it."""
+        return tuple(evict for evict in self.evictions if evict.requeue.deactivated)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether this cycle changes nothing in the world."""
+        return not (self.starts or self.evictions or self.notices or self.notices_withdrawn or self.claims_ended)
