@@ -1,0 +1,87 @@
+"""What a settings file says about the quota itself: the part that every process and `simulate --settings` share.
+
+Keys are as in the chart's values.yaml; durations are written 30s, 5m, 1h30m. Defaults are the engine's own.
+"""
+
+from datetime import timedelta
+from typing import Annotated
+
+import msgspec
+
+from shared.quota.model.settings import (
+    BlockAdmission,
+    CapacitySource,
+    QueueAge,
+    QuotaSettings,
+    ReclaimMode,
+    ReclaimSettings,
+    StartupSettings,
+    Uncovered,
+)
+
+_RECLAIM = ReclaimSettings()
+_STARTUP = StartupSettings()
+_QUOTA = QuotaSettings()
+
+Positive = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
+Depth = Annotated[int, msgspec.Meta(ge=1, le=64)]
+
+
+class ReclaimFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """`reclaim:` how borrowed quota comes back."""
+
+    mode: ReclaimMode = _RECLAIM.mode
+    grace_period: timedelta = _RECLAIM.grace_period
+    notice: timedelta = _RECLAIM.notice
+    minimum_runtime: timedelta = _RECLAIM.minimum_runtime
+    claim_timeout: timedelta = _RECLAIM.claim_timeout
+
+
+class StartupFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """`startup:` all or nothing. Absent `recoveryTimeout` and `limit`: never."""
+
+    wait_for_pods_ready: bool = _STARTUP.wait_for_pods_ready
+    block_admission: BlockAdmission = _STARTUP.block_admission
+    timeout: timedelta = _STARTUP.timeout
+    recovery_timeout: timedelta | None = _STARTUP.recovery_timeout
+    backoff_base: timedelta = _STARTUP.backoff_base
+    backoff_max: timedelta = _STARTUP.backoff_max
+    limit: Positive | None = _STARTUP.limit
+
+
+class CapacityFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """`capacity:` where root's capacity comes from."""
+
+    source: CapacitySource = _QUOTA.capacity_source
+
+
+class ResourcesFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """`resources:` what becomes of a resource no entry covers, and which are never counted."""
+
+    uncovered: Uncovered = _QUOTA.uncovered
+    ignored: tuple[str, ...] = tuple(sorted(_QUOTA.ignored_resources))
+
+
+class QuotaSettingsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """`quota:` everything the engine's answers depend on beside the objects in the cluster."""
+
+    reclaim: ReclaimFile = ReclaimFile()
+    startup: StartupFile = StartupFile()
+    capacity: CapacityFile = CapacityFile()
+    resources: ResourcesFile = ResourcesFile()
+    queue_age: QueueAge = _QUOTA.queue_age
+    max_depth: Depth = _QUOTA.max_depth
+    default_group: bool = _QUOTA.default_group
+
+    def settings(self) -> QuotaSettings:
+        """The same as the engine reads it."""
+        return QuotaSettings(
+            reclaim=ReclaimSettings(**msgspec.structs.asdict(self.reclaim)),
+            startup=StartupSettings(**msgspec.structs.asdict(self.startup)),
+            capacity_source=self.capacity.source,
+            uncovered=self.resources.uncovered,
+            ignored_resources=frozenset(self.resources.ignored),
+            queue_age=self.queue_age,
+            max_depth=self.max_depth,
+            default_group=self.default_group,
+        )
