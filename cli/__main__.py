@@ -1,0 +1,54 @@
+"""Which commands there are. Each is imported only when it is called, so that `quotree` starts quickly."""
+
+import importlib
+import sys
+from typing import Final, cast
+
+import click
+
+COMMANDS: Final = {
+    "check": ("cli.check", "Check manifests against every rule of the admission webhook, offline."),
+    "simulate": ("cli.simulate", "Decide in memory what would start and stop, without a cluster."),
+    "tree": ("cli.tree", "Show the live tree: min, used, runtime, borrowed, pending."),
+}
+
+
+class _LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        return cast("click.Command", importlib.import_module(COMMANDS[cmd_name][0]).command)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in sorted(COMMANDS.items())])
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="quotree")
+def quotree() -> None:
+    """Hierarchical elastic quota for Kubernetes."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; a known problem ends it with one sentence and exit code 2."""
+    from shared.problems import Problem
+
+    try:
+        quotree.main(args=arguments, prog_name=_called_as())
+    except Problem as problem:
+        click.echo(f"quotree: {problem}", err=True)
+        sys.exit(problem.exit_code)
+
+
+def _called_as() -> str:
+    """How the user called it: `quotree`, or `kubectl quotree` as a plugin."""
+    name = sys.argv[0].rsplit("/", 1)[-1]
+    return "kubectl quotree" if name == "kubectl-quotree" else "quotree"
+
+
+if __name__ == "__main__":
+    main()

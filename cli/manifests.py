@@ -1,0 +1,221 @@
+"""Which Kubernetes objects a set of files holds, and where each stands: YAML and JSON, files, folders, standard input.
+
+Everything that could be wrong with a file itself is an Unreadable with file and line; what the objects mean is not
+judged here.
+"""
+
+import re
+import sys
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import yaml
+
+from shared.problems import Problem
+
+ENDINGS: Final = (".yaml", ".yml", ".json")
+STANDARD_INPUT: Final = "-"
+_MAX_DEPTH: Final = 200
+_STEP: Final = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
+
+
+class Unreadable(Problem):
+    """A file that cannot be read as manifests."""
+
+    def __init__(self, file: str, line: int | None, reason: str) -> None:
+        super().__init__(f"{file if line is None else f'{file}:{line}'}: {reason}")
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """One object. `line` is where its document starts, 1-based; `document` the text from there, for finding fields."""
+
+    kind: str
+    api_version: str
+    name: str
+    namespace: str | None
+    body: dict[str, Any]
+    file: str
+    line: int
+    document: str
+    at: tuple[str | int, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """Kind/name, with the namespace where it has one."""
+        return f"{self.kind}/{self.namespace}/{self.name}" if self.namespace else f"{self.kind}/{self.name}"
+
+    def line_of(self, field: str) -> int:
+        """The line in the file where `field` (like spec.quotas[0].min) stands, or the deepest part of it that does."""
+        try:
+            node = yaml.compose(self.document, Loader=_Loader)
+        except yaml.YAMLError:
+            return self.line
+        return self.line + _deepest_line(node, (*self.at, *_steps(field)))
+
+
+def read_manifests(paths: Iterable[str]) -> list[Manifest]:
+    """Read every object in `paths`, in order; a folder means all manifests below it, by name. Raises Unreadable."""
+    return [manifest for path in paths for file in _files(path) for manifest in _read_file(file)]
+
+
+def _files(path: str) -> Iterator[str]:
+    if path == STANDARD_INPUT:
+        yield path
+        return
+    place = Path(path)
+    if not place.exists():
+        raise Unreadable(path, None, "no such file or folder")
+    if place.is_dir():
+        yield from (str(file) for file in sorted(place.rglob("*")) if file.suffix in ENDINGS and file.is_file())
+    else:
+        yield path
+
+
+def _read_file(file: str) -> Iterator[Manifest]:
+    text = _text_of(file)
+    if text.lstrip()[:1] in ("{", "["):
+        yield from _from_json(file, text)
+        return
+    for start, document in _documents(text):
+        yield from _objects(file, start, document, _parse_yaml(file, start, document))
+
+
+def _text_of(file: str) -> str:
+    name = "standard input" if file == STANDARD_INPUT else file
+    try:
+        raw = sys.stdin.buffer.read() if file == STANDARD_INPUT else Path(file).read_bytes()
+        return raw.decode("utf-8-sig")
+    except OSError as error:
+        raise Unreadable(name, None, f"cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        raise Unreadable(name, line, f"is not UTF-8 text: byte {raw[error.start]:#04x}; save it as UTF-8") from error
+
+
+def _documents(text: str) -> Iterator[tuple[int, str]]:
+    """(1-based first line, text) of every document that is not empty."""
+    start, lines = 1, list[str]()
+    for number, line in enumerate(text.splitlines(keepends=True), 1):
+        if line.startswith("---") and (len(line) == 3 or line[3] in " \t\r\n"):
+            if any(_says_something(each) for each in lines):
+                yield start, "".join(lines)
+            start, lines = number, [line[3:]]
+        else:
+            lines.append(line)
+    if any(_says_something(each) for each in lines):
+        yield start, "".join(lines)
+
+
+def _says_something(line: str) -> bool:
+    bare = line.strip()
+    return bool(bare) and not bare.startswith("#")
+
+
+class _Loader(yaml.CSafeLoader):
+    """YAML as kubectl reads it: times stay text, a key may come once."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if key.value in seen and key.tag != "tag:yaml.org,2002:merge":
+                raise yaml.constructor.ConstructorError(None, None, f"duplicate key {key.value!r}", key.start_mark)
+            seen.add(key.value if isinstance(key.value, str) else "")
+        return super().construct_mapping(node, deep)
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def _is_too_deep(document: str) -> bool:
+    """Whether composing would recurse beyond any real object; the C composer has no bound and would crash."""
+    if sum(document.count(mark) for mark in ("[", "{", "- ", "-\t", "? ")) <= _MAX_DEPTH:
+        return False
+    depth = 0
+    for event in yaml.parse(document, Loader=_Loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > _MAX_DEPTH:
+            return True
+    return False
+
+
+def _parse_yaml(file: str, start: int, document: str) -> Any:
+    try:
+        if _is_too_deep(document):
+            raise Unreadable(file, start, f"is nested deeper than {_MAX_DEPTH} levels; no manifest is")
+        return yaml.load(document, Loader=_Loader)  # noqa: S506 - a safe loader
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = start + mark.line if mark else start
+        raise Unreadable(file, line, f"broken YAML: {error.problem or error.context}") from error
+    except (yaml.YAMLError, ValueError) as error:
+        raise Unreadable(file, start, f"broken YAML: {str(error).splitlines()[0]}") from error
+
+
+def _from_json(file: str, text: str) -> Iterator[Manifest]:
+    try:
+        yield from _objects(file, 1, text, msgspec.json.decode(text))
+    except (msgspec.DecodeError, RecursionError):
+        for start, document in _documents(text):
+            yield from _objects(file, start, document, _parse_yaml(file, start, document))
+
+
+def _objects(file: str, line: int, document: str, body: Any, at: tuple[str | int, ...] = ()) -> Iterator[Manifest]:
+    if body is None:
+        return
+    if not isinstance(body, dict):
+        raise Unreadable(file, line, f"holds a {type(body).__name__}, not a Kubernetes object (apiVersion, kind, …)")
+    kind, items = body.get("kind"), body.get("items")
+    if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):
+        for index, item in enumerate(items):
+            yield from _objects(file, line, document, item, (*at, "items", index))
+        return
+    yield _manifest(file, line, document, body, at)
+
+
+def _manifest(file: str, line: int, document: str, body: dict[str, Any], at: tuple[str | int, ...]) -> Manifest:
+    metadata = body.get("metadata")
+    kind, api_version = body.get("kind"), body.get("apiVersion")
+    if not isinstance(kind, str) or not isinstance(api_version, str):
+        raise Unreadable(file, line, "has no kind or no apiVersion; every Kubernetes object says both")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    if not isinstance(metadata, dict) or not isinstance(name, str):
+        raise Unreadable(file, line, f"{kind} has no metadata.name")
+    namespace = metadata.get("namespace")
+    return Manifest(
+        kind, api_version, name, namespace if isinstance(namespace, str) else None, body, file, line, document, at
+    )
+
+
+def _steps(field: str) -> Iterator[str | int]:
+    """The keys and indices of a field path; a key with dots in it stands in brackets: min[nvidia.com/gpu]."""
+    for bracketed, plain in _STEP.findall(field):
+        yield int(bracketed) if bracketed.isdecimal() else bracketed or plain
+
+
+def _deepest_line(node: Any, steps: Iterable[str | int]) -> int:
+    """The 0-based line of the deepest node on the way."""
+    line: int = node.start_mark.line if node is not None else 0
+    for step in steps:
+        found = _below(node, step)
+        if found is None:
+            break
+        line, node = found
+    return line
+
+
+def _below(node: Any, step: str | int) -> tuple[int, Any] | None:
+    if isinstance(node, yaml.MappingNode):
+        return next(((key.start_mark.line, value) for key, value in node.value if key.value == str(step)), None)
+    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+        return node.value[step].start_mark.line, node.value[step]
+    return None

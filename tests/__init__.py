@@ -1,0 +1,1 @@
+"""Tests mirror the packages; behaviour is tested on a real control plane, arithmetic against a slow reference."""
