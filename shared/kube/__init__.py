@@ -1,1 +1,4 @@
-"""Talking to the API server: connection, calls, watches, election, events. Knows nothing of quota."""
+"""Talking to the API server: connection, requests, watches, leader election, events.
+
+Nothing here knows what a quota is. Only `connection` imports kubernetes_asyncio, and only when it connects.
+"""

@@ -1,0 +1,279 @@
+"""What can be asked of the API server: one method per verb, typed answers, errors from `shared.kube.errors`.
+
+Reads answer with raw JSON unless a type is given, and only the fields of that type are decoded. Writes ask the
+server for metadata alone, which spares both sides the rest of the object.
+"""
+
+import enum
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from copy import copy
+from datetime import timedelta
+from functools import cache
+from typing import Any, Generic, TypeVar
+
+import aiohttp
+import msgspec
+
+from shared.kube.connection import Connection
+from shared.kube.errors import Gone, Invalid, PatchTestFailed
+from shared.kube.patch_tests import first_failed_test
+from shared.kube.resources import PODS, Resource
+from shared.kube.transport import METADATA_ONLY, Call, RequestObserver, Transport
+
+T = TypeVar("T")
+Body = Mapping[str, Any] | msgspec.Struct | bytes
+
+
+class DryRun(enum.Enum):
+    """Whether a write is only tried."""
+
+    OFF = ""
+    ALL = "All"
+
+
+class Metadata(msgspec.Struct, frozen=True, rename="camel"):
+    """An object's metadata, the fields that writers need back."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+
+
+class ObjectMetadata(msgspec.Struct, frozen=True):
+    """An answer of metadata alone: asked for with this type, the server sends no spec and status."""
+
+    metadata: Metadata = Metadata()
+
+
+class _ListMetadata(msgspec.Struct, frozen=True, rename="camel"):
+    resource_version: str = ""
+    continue_: str = msgspec.field(default="", name="continue")
+
+
+class _ListBody(msgspec.Struct, Generic[T]):
+    metadata: _ListMetadata = _ListMetadata()
+    items: list[T] | None = None
+
+
+class Page(msgspec.Struct, Generic[T], frozen=True):
+    """One page of a list; all pages of a list show the state at the same `resource_version`."""
+
+    items: list[T]
+    resource_version: str
+
+
+class Client:
+    """Requests on one connection. `concurrency` bounds the requests under way, watches not counted."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        concurrency: int = 64,
+        timeout: timedelta = timedelta(seconds=10),
+        field_manager: str = "quotree",
+        on_request: RequestObserver | None = None,
+    ) -> None:
+        self.field_manager = field_manager
+        self._timeout = timeout
+        self._transport = Transport(connection, concurrency, on_request)
+
+    def within(self, timeout: timedelta) -> "Client":
+        """The same client, with another time limit for each request."""
+        other = copy(self)
+        other._timeout = timeout
+        return other
+
+    async def get(
+        self,
+        resource: Resource,
+        name: str,
+        namespace: str | None = None,
+        *,
+        into: type[T] = msgspec.Raw,  # type: ignore[assignment]
+    ) -> T:
+        """One object. Raises NotFound."""
+        call = Call("GET", resource, namespace, name)
+        return await self._send(call, into)
+
+    async def list_pages(  # noqa: PLR0913
+        self,
+        resource: Resource,
+        namespace: str | None = None,
+        *,
+        into: type[T] = msgspec.Raw,  # type: ignore[assignment]
+        labels: str = "",
+        fields: str = "",
+        limit: int = 500,
+    ) -> AsyncIterator[Page[T]]:
+        """All objects, page by page. Raises Gone when the list grew too old between two pages: start again."""
+        token = ""
+        body_type = _list_type(into)  # type: ignore[arg-type]  # types are hashable
+        while True:
+            query = {"labelSelector": labels, "fieldSelector": fields, "limit": str(limit), "continue": token}
+            call = Call("GET", resource, namespace, query=query)
+            body = await self._send(call, body_type)
+            yield Page(body.items or [], body.metadata.resource_version)
+            token = body.metadata.continue_
+            if not token:
+                return
+
+    async def list_all(
+        self,
+        resource: Resource,
+        namespace: str | None = None,
+        *,
+        into: type[T] = msgspec.Raw,  # type: ignore[assignment]
+        labels: str = "",
+        fields: str = "",
+    ) -> list[T]:
+        """All objects at once; started again, once, when the list grew too old on the way."""
+        for last_try in (False, True):
+            items: list[T] = []
+            try:
+                async for page in self.list_pages(resource, namespace, into=into, labels=labels, fields=fields):
+                    items += page.items
+            except Gone:
+                if last_try:
+                    raise
+            else:
+                return items
+        raise AssertionError("unreachable")
+
+    async def create(
+        self,
+        resource: Resource,
+        body: Body,
+        namespace: str | None = None,
+        *,
+        into: type[T] = ObjectMetadata,  # type: ignore[assignment]
+        dry_run: DryRun = DryRun.OFF,
+    ) -> T:
+        """A new object. Raises AlreadyExists, Invalid, Forbidden."""
+        query = {"fieldManager": self.field_manager, "dryRun": dry_run.value}
+        call = Call("POST", resource, namespace, query=query, content=_encode(body))
+        return await self._send(call, into)
+
+    async def replace(  # noqa: PLR0913
+        self,
+        resource: Resource,
+        name: str,
+        body: Body,
+        namespace: str | None = None,
+        *,
+        subresource: str | None = None,
+        into: type[T] = ObjectMetadata,  # type: ignore[assignment]
+    ) -> T:
+        """The whole object anew. With a resourceVersion in the body: Conflict unless it is still the stored one."""
+        query = {"fieldManager": self.field_manager}
+        call = Call("PUT", resource, namespace, name, subresource, query, _encode(body))
+        return await self._send(call, into)
+
+    async def patch_json(  # noqa: PLR0913
+        self,
+        resource: Resource,
+        name: str,
+        operations: Sequence[Mapping[str, Any]] | bytes,
+        namespace: str | None = None,
+        *,
+        subresource: str | None = None,
+        into: type[T] = ObjectMetadata,  # type: ignore[assignment]
+    ) -> T:
+        """A JSON Patch. Raises PatchTestFailed (a Conflict) when a `test` does not hold, else Invalid."""
+        content = operations if isinstance(operations, bytes) else msgspec.json.encode(operations)
+        query = {"fieldManager": self.field_manager}
+        call = Call("PATCH", resource, namespace, name, subresource, query, content, "application/json-patch+json")
+        try:
+            return await self._send(call, into)
+        except Invalid as error:
+            if any(cause.field for cause in error.causes):
+                raise
+            now = await self.get(resource, name, namespace, into=dict[str, Any])
+            failed = first_failed_test(now, msgspec.json.decode(content))
+            if failed is None:
+                raise
+            raise PatchTestFailed(422, "Conflict", failed, request=error.request) from error
+
+    async def patch_merge(  # noqa: PLR0913
+        self,
+        resource: Resource,
+        name: str,
+        body: Body,
+        namespace: str | None = None,
+        *,
+        subresource: str | None = None,
+        into: type[T] = ObjectMetadata,  # type: ignore[assignment]
+    ) -> T:
+        """A JSON Merge Patch (RFC 7386): null removes, lists are replaced."""
+        query = {"fieldManager": self.field_manager}
+        content_type = "application/merge-patch+json"
+        call = Call("PATCH", resource, namespace, name, subresource, query, _encode(body), content_type)
+        return await self._send(call, into)
+
+    async def apply(  # noqa: PLR0913
+        self,
+        resource: Resource,
+        name: str,
+        body: Body,
+        namespace: str | None = None,
+        *,
+        subresource: str | None = None,
+        into: type[T] = ObjectMetadata,  # type: ignore[assignment]
+    ) -> T:
+        """Server-side apply, taking over fields from other managers: creates or updates."""
+        query = {"fieldManager": self.field_manager, "force": "true"}
+        content_type = "application/apply-patch+yaml"
+        call = Call("PATCH", resource, namespace, name, subresource, query, _encode(body), content_type)
+        return await self._send(call, into)
+
+    async def delete(
+        self,
+        resource: Resource,
+        name: str,
+        namespace: str | None = None,
+        *,
+        uid: str | None = None,
+        propagation: str | None = None,
+    ) -> None:
+        """Delete one object. Raises NotFound; Conflict when `uid` is given and the object is another one now."""
+        options: dict[str, Any] = {"preconditions": {"uid": uid}} if uid else {}
+        if propagation:
+            options["propagationPolicy"] = propagation
+        await self._send(Call("DELETE", resource, namespace, name, content=_encode(options)), msgspec.Raw)
+
+    async def evict(self, name: str, namespace: str, *, uid: str | None = None) -> None:
+        """Ask for a pod's eviction. Raises TooManyRequests while a PodDisruptionBudget holds it."""
+        body: dict[str, Any] = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": name, "namespace": namespace},
+        }
+        if uid:
+            body["deleteOptions"] = {"preconditions": {"uid": uid}}
+        call = Call("POST", PODS, namespace, name, "eviction", content=_encode(body))
+        await self._send(call, msgspec.Raw)
+
+    def stream(
+        self, resource: Resource, namespace: str | None, query: Mapping[str, str], *, silence: timedelta
+    ) -> AbstractAsyncContextManager[aiohttp.StreamReader]:
+        """An open watch as bytes. Raises Unavailable when it is cut, or after `silence` without a byte."""
+        return self._transport.stream(Call("GET", resource, namespace, query={**query, "watch": "true"}), silence)
+
+    async def _send(self, call: Call, into: type[T]) -> T:
+        if isinstance(into, type) and issubclass(into, ObjectMetadata):
+            call = msgspec.structs.replace(call, accept=METADATA_ONLY)
+        return await self._transport.send(call, into, self._timeout)
+
+
+@cache
+def _list_type(into: Any) -> type[_ListBody[Any]]:
+    return _ListBody[into]
+
+
+def _encode(body: Body) -> bytes:
+    return body if isinstance(body, bytes) else msgspec.json.encode(body)

@@ -1,0 +1,66 @@
+"""Where a kind of object lives in the API: group, version, plural, and the paths made of them."""
+
+from dataclasses import dataclass
+from urllib.parse import quote
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A kind of object; `group` is empty for the core API."""
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    namespaced: bool
+
+    @property
+    def api_version(self) -> str:
+        """As in an object's apiVersion."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def path(self, namespace: str | None = None, name: str | None = None, subresource: str | None = None) -> str:
+        """The URL path, escaped. Of a namespaced kind without a namespace: all namespaces, for reading lists."""
+        parts = ["apis", self.group, self.version] if self.group else ["api", self.version]
+        if namespace and self.namespaced:
+            parts += ["namespaces", namespace]
+        parts += [part for part in (self.plural, name, subresource) if part]
+        return "/" + "/".join(quote(part, safe="") for part in parts)
+
+    def describe(self, namespace: str | None, name: str | None, subresource: str | None = None) -> str:
+        """For messages: `jobs.batch team-a/train-7`."""
+        kind = f"{self.plural}.{self.group}" if self.group else self.plural
+        kind = f"{kind}/{subresource}" if subresource else kind
+        whose = "/".join(part for part in (namespace if self.namespaced else None, name) if part)
+        return f"{kind} {whose}" if whose else kind
+
+
+PODS = Resource("", "v1", "pods", "Pod", namespaced=True)
+NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
+NAMESPACES = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
+LIMIT_RANGES = Resource("", "v1", "limitranges", "LimitRange", namespaced=True)
+SECRETS = Resource("", "v1", "secrets", "Secret", namespaced=True)
+CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap", namespaced=True)
+JOBS = Resource("batch", "v1", "jobs", "Job", namespaced=True)
+PRIORITY_CLASSES = Resource("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", namespaced=False)
+EVENTS = Resource("events.k8s.io", "v1", "events", "Event", namespaced=True)
+LEASES = Resource("coordination.k8s.io", "v1", "leases", "Lease", namespaced=True)
+QUOTA_GROUPS = Resource("quotree.dev", "v1alpha1", "quotagroups", "QuotaGroup", namespaced=False)
+RESOURCE_FLAVORS = Resource("quotree.dev", "v1alpha1", "resourceflavors", "ResourceFlavor", namespaced=False)
+VALIDATING_WEBHOOKS = Resource(
+    "admissionregistration.k8s.io",
+    "v1",
+    "validatingwebhookconfigurations",
+    "ValidatingWebhookConfiguration",
+    namespaced=False,
+)
+MUTATING_WEBHOOKS = Resource(
+    "admissionregistration.k8s.io",
+    "v1",
+    "mutatingwebhookconfigurations",
+    "MutatingWebhookConfiguration",
+    namespaced=False,
+)
+CUSTOM_RESOURCE_DEFINITIONS = Resource(
+    "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False
+)
