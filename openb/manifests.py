@@ -1,4 +1,4 @@
-"""The trace's nodes and pods as Kubernetes objects: nodes and flavors by GPU model, pods as Jobs with a priority class."""
+"""The trace as Kubernetes objects: nodes and flavors by GPU model, pods as Jobs with a priority class."""
 
 from collections.abc import Iterable
 from typing import Any, Final
