@@ -1,0 +1,123 @@
+"""The arguments each process of the control plane is started with. Pure: paths and ports in, words out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+HOST = "127.0.0.1"
+ISSUER = "https://kubernetes.default.svc.cluster.local"
+
+# What Jobs, namespaces, owner references, PodDisruptionBudgets, service accounts and aggregated roles need; no more,
+# for each further one costs start-up time and requests that a benchmark would measure.
+DEFAULT_CONTROLLERS = (
+    "job-controller",
+    "namespace-controller",
+    "garbage-collector-controller",
+    "disruption-controller",
+    "pod-garbage-collector-controller",
+    "serviceaccount-controller",
+    "serviceaccount-token-controller",
+    "ttl-after-finished-controller",
+    "clusterrole-aggregation-controller",
+    "validatingadmissionpolicy-status-controller",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Where the processes find keys and tables; all lie in the temporary folder."""
+
+    folder: Path
+    authority: Path
+    server_certificate: Path
+    server_key: Path
+    token_key: Path
+    token_public_key: Path
+    token_table: Path
+    audit_policy: Path | None
+    audit_log: Path
+
+
+def etcd(folder: Path, client_port: int, peer_port: int) -> list[str]:
+    client, peer = f"http://{HOST}:{client_port}", f"http://{HOST}:{peer_port}"
+    return [
+        "--name=default",
+        f"--data-dir={folder / 'etcd'}",
+        f"--listen-client-urls={client}",
+        f"--advertise-client-urls={client}",
+        f"--listen-peer-urls={peer}",
+        f"--initial-advertise-peer-urls={peer}",
+        f"--initial-cluster=default={peer}",
+        "--unsafe-no-fsync",
+        "--log-level=warn",
+        f"--quota-backend-bytes={8 << 30}",
+    ]
+
+
+def apiserver(files: Files, port: int, etcd_port: int, extra: Sequence[str]) -> list[str]:
+    arguments = [
+        f"--etcd-servers=http://{HOST}:{etcd_port}",
+        f"--bind-address={HOST}",
+        f"--advertise-address={HOST}",
+        f"--secure-port={port}",
+        "--endpoint-reconciler-type=none",
+        f"--tls-cert-file={files.server_certificate}",
+        f"--tls-private-key-file={files.server_key}",
+        f"--client-ca-file={files.authority}",
+        f"--token-auth-file={files.token_table}",
+        "--authorization-mode=RBAC",
+        # Pods run on no kubelet, so they need no token; nodes run without the controller that would lift the taint.
+        "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
+        f"--service-account-issuer={ISSUER}",
+        f"--service-account-signing-key-file={files.token_key}",
+        f"--service-account-key-file={files.token_public_key}",
+        "--service-cluster-ip-range=10.0.0.0/24",
+        "--allow-privileged=true",
+        "--profiling=false",
+    ]
+    if files.audit_policy is not None:
+        arguments += [f"--audit-policy-file={files.audit_policy}", f"--audit-log-path={files.audit_log}"]
+    return arguments + list(extra)
+
+
+def controller_manager(
+    files: Files, kubeconfig: Path, port: int, controllers: Sequence[str], extra: Sequence[str]
+) -> list[str]:
+    return [
+        f"--kubeconfig={kubeconfig}",
+        f"--bind-address={HOST}",
+        f"--secure-port={port}",
+        f"--controllers={','.join(controllers)}",
+        # Each controller under its own service account, as on a real cluster: access rules can tell them apart.
+        "--use-service-account-credentials=true",
+        f"--service-account-private-key-file={files.token_key}",
+        f"--root-ca-file={files.authority}",
+        "--leader-elect=false",
+        "--kube-api-qps=500",
+        "--kube-api-burst=1000",
+        *extra,
+    ]
+
+
+def scheduler(config: Path, port: int) -> list[str]:
+    return [f"--config={config}", f"--bind-address={HOST}", f"--secure-port={port}"]
+
+
+def scheduler_config(kubeconfig: Path) -> dict[str, object]:
+    return {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "clientConnection": {"kubeconfig": str(kubeconfig), "qps": 500, "burst": 1000},
+        "leaderElection": {"leaderElect": False},
+        "podInitialBackoffSeconds": 1,
+        "podMaxBackoffSeconds": 2,
+    }
+
+
+def kwok(kubeconfig: Path, stages: Path, port: int) -> list[str]:
+    return [
+        f"--kubeconfig={kubeconfig}",
+        f"--config={stages}",
+        "--manage-all-nodes=true",
+        f"--server-address={HOST}:{port}",
+    ]

@@ -1,0 +1,93 @@
+"""What is built for the control plane, at which versions, and the name of the cache folder that follows from it.
+
+The versions stand in go/go.mod alone; everything here is read from there.
+"""
+
+import hashlib
+import platform
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+MODULE = Path(__file__).with_name("go")
+LEAST_GO = (1, 26)
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """One program: the Go package it is built from, and the module that gives its version."""
+
+    name: str
+    package: str
+    module: str
+
+    @property
+    def linked_as(self) -> str:
+        """The file name Go gives it: the package's last element that is not a major version."""
+        elements = [element for element in self.package.split("/") if not re.fullmatch(r"v\d+", element)]
+        return elements[-1]
+
+
+KUBERNETES = "k8s.io/kubernetes"
+HELM = "helm.sh/helm/v3"
+KWOK = "sigs.k8s.io/kwok"
+ETCD = "go.etcd.io/etcd/server/v3"
+
+NEEDED = (
+    Recipe("etcd", ETCD, ETCD),
+    Recipe("kube-apiserver", f"{KUBERNETES}/cmd/kube-apiserver", KUBERNETES),
+    Recipe("kube-controller-manager", f"{KUBERNETES}/cmd/kube-controller-manager", KUBERNETES),
+    Recipe("kube-scheduler", f"{KUBERNETES}/cmd/kube-scheduler", KUBERNETES),
+    Recipe("kubectl", f"{KUBERNETES}/cmd/kubectl", KUBERNETES),
+    Recipe("kwok", f"{KWOK}/cmd/kwok", KWOK),
+    Recipe("helm", f"{HELM}/cmd/helm", HELM),
+)
+FOR_A_NODE = (
+    Recipe("kubelet", f"{KUBERNETES}/cmd/kubelet", KUBERNETES),
+    Recipe("kube-proxy", f"{KUBERNETES}/cmd/kube-proxy", KUBERNETES),
+)
+
+
+def pinned_version(module: str) -> str:
+    """The version of a module in go.mod, as `v1.36.3`."""
+    found = re.search(rf"^\t{re.escape(module)} (v\S+)", (MODULE / "go.mod").read_text(), re.MULTILINE)
+    if found is None:
+        raise AssertionError(f"{MODULE / 'go.mod'} does not require {module}")
+    return found[1]
+
+
+def linker_flags() -> str:
+    """Stripped programs that know their versions; without these kubectl and helm see a nonsense server version."""
+    kubernetes, helm, kwok = (pinned_version(module) for module in (KUBERNETES, HELM, KWOK))
+    major, minor, _ = kubernetes.removeprefix("v").split(".", 2)
+    values = {
+        "k8s.io/component-base/version.gitVersion": kubernetes,
+        "k8s.io/component-base/version.gitMajor": major,
+        "k8s.io/component-base/version.gitMinor": minor,
+        f"{HELM}/internal/version.version": helm,
+        f"{HELM}/pkg/chartutil.k8sVersionMajor": major,
+        f"{HELM}/pkg/chartutil.k8sVersionMinor": minor,
+        f"{KWOK}/pkg/consts.Version": kwok,
+    }
+    return " ".join(["-s", "-w", *(f"-X {name}={value}" for name, value in values.items())])
+
+
+def build_arguments(recipes: Sequence[Recipe], output: Path) -> list[str]:
+    """The words after `go` that build `recipes` into the folder `output`."""
+    fixed = ["-mod=readonly", "-buildvcs=false", "-trimpath", "-v", f"-ldflags={linker_flags()}"]
+    return ["build", *fixed, "-o", f"{output}/", *(recipe.package for recipe in recipes)]
+
+
+def cache_key() -> str:
+    """Changes with everything a program depends on: modules, their sums, flags, machine."""
+    digest = hashlib.sha256()
+    for part in (
+        (MODULE / "go.mod").read_bytes(),
+        (MODULE / "go.sum").read_bytes(),
+        linker_flags().encode(),
+        platform.system().encode(),
+        platform.machine().encode(),
+    ):
+        digest.update(hashlib.sha256(part).digest())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,88 @@
+"""Plain requests to the API server as its admin, for the harness itself and for tests that want one status code."""
+
+import http.client
+import json
+import ssl
+import threading
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any, Self
+
+REQUEST_TIMEOUT = 30.0
+PROBE_TIMEOUT = 2.0
+
+
+class Rest:
+    """One kept-alive connection; usable from several threads, one request at a time."""
+
+    def __init__(self, host: str, port: int, authority: Path, token: str) -> None:
+        self._tls = ssl.create_default_context(cafile=authority)
+        self._address = (host, port)
+        self._token = token
+        self._turn = threading.Lock()
+        self._connection: http.client.HTTPSConnection | None = None
+
+    def request(
+        self, method: str, path: str, body: object = None, content_type: str = "application/json"
+    ) -> tuple[int, Any]:
+        """Status and decoded JSON body; no status is an error. Raises OSError when there is no answer."""
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": content_type}
+        with self._turn:
+            try:
+                connection = self._open()
+                connection.request(method, path, data, headers)
+                answer = connection.getresponse()
+                text = answer.read()
+            except (OSError, http.client.HTTPException) as error:
+                self._drop()
+                raise ConnectionError(f"{method} {path}: {error!r}") from error
+        return answer.status, _decoded(text)
+
+    def ready(self) -> bool:
+        """Whether /readyz says ok."""
+        try:
+            return self.request("GET", "/readyz")[0] == http.HTTPStatus.OK
+        except OSError:
+            return False
+
+    def close(self) -> None:
+        with self._turn:
+            self._drop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _open(self) -> http.client.HTTPSConnection:
+        if self._connection is None:
+            host, port = self._address
+            self._connection = http.client.HTTPSConnection(host, port, context=self._tls, timeout=REQUEST_TIMEOUT)
+        return self._connection
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def serves(url: str) -> bool:
+    """Whether a health URL on this machine answers 200; certificates made at start are not checked."""
+    tls = ssl.create_default_context()
+    tls.check_hostname = False
+    tls.verify_mode = ssl.CERT_NONE
+    try:
+        with urllib.request.urlopen(url, timeout=PROBE_TIMEOUT, context=tls) as answer:  # noqa: S310  our own http(s) URL
+            return bool(answer.status == http.HTTPStatus.OK)
+    except (OSError, http.client.HTTPException):
+        return False
+
+
+def _decoded(text: bytes) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text.decode(errors="replace")

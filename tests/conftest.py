@@ -1,0 +1,48 @@
+"""Fixtures for every test: a real control plane, shared by a worker's tests or a test's own."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from controlplane import binaries, cluster
+from controlplane.errors import ControlPlaneError
+
+# Shared nodes are large and few: a test that fills nodes starts a control plane of its own.
+SHARED_NODES = tuple(
+    cluster.NodeSpec(
+        f"node-{number}",
+        labels={"demo.quotree.dev/size": "large"},
+        allocatable={"cpu": "1000", "memory": "4Ti", "nvidia.com/gpu": "64", "pods": "1000"},
+    )
+    for number in range(4)
+)
+
+
+@pytest.fixture(scope="session")
+def control_plane_binaries() -> binaries.Binaries:
+    """The programs; a machine that cannot have them fails the test, for a skipped test proves nothing."""
+    try:
+        return binaries.ensure()
+    except ControlPlaneError as error:
+        pytest.fail(f"no control plane to test against: {error}", pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def control_plane(control_plane_binaries: binaries.Binaries) -> Iterator[cluster.ControlPlane]:
+    """One per test worker, shared by its tests: use names of your own, restart nothing."""
+    yield from _running(control_plane_binaries)
+
+
+@pytest.fixture
+def fresh_control_plane(control_plane_binaries: binaries.Binaries) -> Iterator[cluster.ControlPlane]:
+    """A test's own, with an audit log: to be frozen, killed and filled at will."""
+    yield from _running(control_plane_binaries)
+
+
+def _running(programs: binaries.Binaries) -> Iterator[cluster.ControlPlane]:
+    try:
+        started = cluster.start(programs, nodes=SHARED_NODES, audit=True)
+    except ControlPlaneError as error:
+        pytest.fail(f"the control plane did not start: {error}", pytrace=False)
+    with started:
+        yield started
