@@ -1,0 +1,272 @@
+"""Who leads: at most one process at a time, by a Lease, also when the network is cut between them.
+
+A leader stops at its deadline, measured on its own monotonic clock from before the last successful renewal, whether or
+not any call ever returns. A follower takes over when it has itself seen the Lease unchanged for the lease's whole
+duration, which is longer. No two clocks are ever compared.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Any
+
+import msgspec
+
+from shared.kube.client import Client
+from shared.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
+from shared.kube.resources import LEASES
+from shared.problems import Problem
+
+_log = logging.getLogger("quotree.kube.election")
+_SETTLE = timedelta(seconds=5)
+
+
+class LeadershipLost(Problem):
+    """The Lease could not be renewed in time, or another took it. The process must end: it no longer decides."""
+
+
+class ElectionSettings(msgspec.Struct, frozen=True, rename="camel"):
+    """`renew_deadline` must leave time below `lease_duration` for the leader's work to stop."""
+
+    namespace: str
+    name: str
+    identity: str
+    lease_duration: timedelta = timedelta(seconds=15)
+    renew_deadline: timedelta = timedelta(seconds=10)
+    retry_period: timedelta = timedelta(seconds=2)
+
+    def __post_init__(self) -> None:
+        if not self.lease_duration > self.renew_deadline > self.retry_period > timedelta():
+            raise ValueError(
+                f"leaseDuration {self.lease_duration.total_seconds():g}s must exceed "
+                f"renewDeadline {self.renew_deadline.total_seconds():g}s, and that "
+                f"retryPeriod {self.retry_period.total_seconds():g}s"
+            )
+        if self.lease_duration < timedelta(seconds=1):
+            raise ValueError("leaseDuration must be at least 1s: a Lease counts whole seconds")
+
+
+class _LeaseSpec(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    holder_identity: str | None = None
+    lease_duration_seconds: int | None = None
+    acquire_time: str | None = None
+    renew_time: str | None = None
+    lease_transitions: int | None = None
+
+
+class _Lease(msgspec.Struct, frozen=True, rename="camel"):
+    metadata: dict[str, Any]
+    spec: _LeaseSpec = _LeaseSpec()
+    api_version: str = "coordination.k8s.io/v1"
+    kind: str = "Lease"
+
+    @property
+    def holder(self) -> str:
+        return self.spec.holder_identity or ""
+
+    @property
+    def mark(self) -> tuple[object, ...]:
+        """Changes whenever somebody writes the Lease."""
+        return (self.spec.holder_identity, self.spec.renew_time, self.metadata.get("resourceVersion"))
+
+
+def now_seconds() -> float:
+    """A clock that never jumps, and that goes on while the machine is suspended, as the others' clocks do."""
+    boottime = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if boottime is None else time.clock_gettime(boottime)
+
+
+class Election:
+    """One candidate for one Lease. Ask `may_write` before every write that only the leader may do."""
+
+    def __init__(self, client: Client, settings: ElectionSettings) -> None:
+        self._client = client.within(settings.renew_deadline / 3)
+        self._settings = settings
+        self._random = Random()  # noqa: S311 - spreads load, guards nothing
+        self._lease: _Lease | None = None
+        self._lease_seen = now_seconds()
+        self._leads_until = 0.0
+
+    @property
+    def holder(self) -> str:
+        """Who holds the Lease as far as this process knows; empty: nobody."""
+        return self._lease.holder if self._lease else ""
+
+    @property
+    def is_leader(self) -> bool:
+        """The same as `may_write`."""
+        return self.may_write()
+
+    def may_write(self) -> bool:
+        """Is it certain that no other process leads? Costs a clock reading; true only while `run` runs its work."""
+        return now_seconds() < self._leads_until
+
+    async def run(self, lead: Callable[[], Awaitable[None]]) -> None:
+        """Wait for the Lease, then do the work of `lead` while holding it; release it when that has ended.
+
+        Raises LeadershipLost when it could not be renewed, after the work was cancelled; else what `lead` raised.
+        """
+        renewed_at = await self._acquire()
+        _log.info("leading", extra=self._facts())
+        work = asyncio.ensure_future(lead())
+        renewing = asyncio.create_task(self._renew_until_lost(renewed_at), name="lease renewal")
+        try:
+            await asyncio.wait({work, renewing}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            lost = renewing.done() and not work.done()
+            if lost:
+                self._leads_until = 0.0
+            await self._stop(work)
+            renewing.cancel()
+            await asyncio.wait({renewing})
+            self._leads_until = 0.0
+            if work.done() and not lost:
+                await self._release()
+        if lost:
+            with suppress(asyncio.CancelledError):
+                renewing.result()
+        if work.done() and not work.cancelled():
+            work.result()
+
+    async def _stop(self, work: "asyncio.Future[None]") -> None:
+        work.cancel()
+        _, pending = await asyncio.wait({work}, timeout=_SETTLE.total_seconds())
+        if pending:
+            _log.error("work goes on after the lease is lost", extra=self._facts())
+
+    async def _acquire(self) -> float:
+        """Poll until the Lease is ours. Returns the reading of our clock before the write that made it so."""
+        while True:
+            started = now_seconds()
+            try:
+                if await self._try_to_take():
+                    self._leads_until = started + self._settings.renew_deadline.total_seconds()
+                    return started
+            except ApiError as error:
+                _log.warning("lease not reached", extra=self._facts(error=str(error)))
+            await asyncio.sleep(self._settings.retry_period.total_seconds() * self._random.uniform(0.8, 1.2))
+
+    async def _try_to_take(self) -> bool:
+        try:
+            self._observe(await self._read())
+        except NotFound:
+            if self._lease is not None and not self._has_expired():
+                return False  # Deleted under a leader that may not have noticed: its time must run out as well.
+            return await self._write_new()
+        return self._has_expired() and await self._write(self._taken(self._lease))
+
+    async def _renew_until_lost(self, renewed_at: float) -> None:
+        """Renew until that fails for too long. Raises LeadershipLost; no call can hold it beyond the deadline."""
+        deadline = self._settings.renew_deadline.total_seconds()
+        trouble = "no answer in time"
+        while (left := renewed_at + deadline - now_seconds()) > 0:
+            pause = self._settings.retry_period.total_seconds() * self._random.uniform(0.8, 1.0)
+            try:
+                async with asyncio.timeout(left):
+                    await asyncio.sleep(pause)
+                    started = now_seconds()
+                    await self._renew()
+            except TimeoutError:
+                break
+            except ApiError as error:
+                trouble = str(error)
+                _log.warning("lease not renewed", extra=self._facts(error=trouble))
+            else:
+                renewed_at = started
+                self._leads_until = started + deadline
+        raise LeadershipLost(f"lost the lease {self._where()}: not renewed for {deadline:g} s ({trouble})")
+
+    async def _renew(self) -> None:
+        try:
+            if await self._write(self._renewed(self._lease)):
+                return
+            self._observe(await self._read())
+        except NotFound:
+            if not await self._write_new():
+                self._observe(await self._read())
+        if self.holder != self._settings.identity:
+            raise LeadershipLost(f"lost the lease {self._where()} to {self.holder or 'nobody'}")
+
+    async def _release(self) -> None:
+        """Let the next one start at once."""
+        lease = self._lease
+        if lease is None or lease.holder != self._settings.identity:
+            return
+        spec = msgspec.structs.replace(
+            lease.spec, holder_identity="", lease_duration_seconds=1, renew_time=_micro_time(), acquire_time=None
+        )
+        with suppress(ApiError):
+            await self._write(msgspec.structs.replace(lease, spec=spec))
+            _log.info("lease released", extra=self._facts())
+
+    def _observe(self, lease: _Lease) -> None:
+        if self._lease is None or self._lease.mark != lease.mark:
+            if self.holder != lease.holder:
+                _log.info("lease holder seen", extra=self._facts(holder=lease.holder))
+            self._lease_seen = now_seconds()
+        self._lease = lease
+
+    def _has_expired(self) -> bool:
+        lease = self._lease
+        if lease is None or not lease.holder:
+            return True
+        promised = timedelta(seconds=lease.spec.lease_duration_seconds or 0)
+        duration = max(promised, self._settings.lease_duration)
+        return now_seconds() - self._lease_seen > duration.total_seconds()
+
+    def _taken(self, lease: _Lease | None) -> _Lease:
+        now = _micro_time()
+        former = lease.spec if lease else _LeaseSpec()
+        spec = _LeaseSpec(
+            holder_identity=self._settings.identity,
+            lease_duration_seconds=_whole_seconds(self._settings.lease_duration),
+            acquire_time=now,
+            renew_time=now,
+            lease_transitions=(former.lease_transitions or 0) + 1 if lease else 0,
+        )
+        metadata = lease.metadata if lease else {"namespace": self._settings.namespace, "name": self._settings.name}
+        return _Lease(metadata, spec)
+
+    def _renewed(self, lease: _Lease | None) -> _Lease:
+        if lease is None or lease.holder != self._settings.identity:
+            raise AssertionError("renewed without holding")
+        return msgspec.structs.replace(lease, spec=msgspec.structs.replace(lease.spec, renew_time=_micro_time()))
+
+    async def _read(self) -> _Lease:
+        return await self._client.get(LEASES, self._settings.name, self._settings.namespace, into=_Lease)
+
+    async def _write(self, lease: _Lease) -> bool:
+        """Replace the Lease if nobody wrote it since we read it."""
+        name, namespace = self._settings.name, self._settings.namespace
+        try:
+            self._observe(await self._client.replace(LEASES, name, lease, namespace, into=_Lease))
+        except Conflict:
+            return False
+        return True
+
+    async def _write_new(self) -> bool:
+        try:
+            lease = await self._client.create(LEASES, self._taken(None), self._settings.namespace, into=_Lease)
+        except AlreadyExists:
+            return False
+        self._observe(lease)
+        return True
+
+    def _where(self) -> str:
+        return f"{self._settings.namespace}/{self._settings.name}"
+
+    def _facts(self, **more: Any) -> dict[str, Any]:
+        return {"lease": self._where(), "identity": self._settings.identity, **more}
+
+
+def _micro_time() -> str:
+    """Now, as a Kubernetes MicroTime: UTC, always six digits; without a fraction the API server refuses it."""
+    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def _whole_seconds(duration: timedelta) -> int:
+    return max(1, -int(-duration.total_seconds() // 1))
