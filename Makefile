@@ -1,0 +1,53 @@
+# Needs make, bash and a python3 of 3.11 or later with venv; everything else is installed below .venv and ~/.cache.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+.PHONY: help venv binaries test lint types demo prove chaos bench clean
+
+PYTHON ?= python3
+WORKERS ?= 2
+BIN := .venv/bin
+
+help:
+	@echo 'make test      lint, types and all tests on a real control plane (WORKERS=2)'
+	@echo 'make demo      the whole path on a simulated cluster; KEEP=1 leaves it running'
+	@echo 'make lint      ruff, import contracts        make types   mypy --strict'
+	@echo 'make prove     random worlds against the reference engine'
+	@echo 'make chaos     processes killed and frozen while work goes on'
+	@echo 'make bench     the numbers of docs/benchmarks'
+	@echo 'make venv      .venv from requirements.lock  make binaries   the control plane, built once'
+	@echo 'make clean     removes .venv and tool caches; not the control plane in ~/.cache/quotree'
+
+venv:
+	@bash controlplane/venv.sh '$(PYTHON)'
+
+binaries: venv
+	@$(BIN)/python -m controlplane build
+
+lint: venv
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/lint-imports
+
+types: venv
+	$(BIN)/mypy --strict
+
+test: binaries lint types
+	$(BIN)/pytest -n $(WORKERS)
+
+demo: venv
+	@$(BIN)/python -m demo $(if $(KEEP),--keep)
+
+prove: venv
+	@$(BIN)/python -m tests.prove
+
+chaos: binaries
+	@$(BIN)/python -m tests.chaos
+
+bench: binaries
+	@$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
