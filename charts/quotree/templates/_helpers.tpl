@@ -85,3 +85,173 @@ topologySpreadConstraints:
     labelSelector:
       matchLabels: {{- include "quotree.selector" . | nindent 8 }}
 {{- end -}}
+
+{{/*
+Which work is managed, as one webhook entry each: by its own label, by its namespace's label, by its namespace being
+opted in. Disjoint, so that no object is sent twice. Call with root, resource, group, versions, path, phase.
+*/}}
+{{- define "quotree.workWebhooks" -}}
+{{- $call := . -}}
+{{- $scopes := dict
+  "labelled" (dict "object" "Exists" "namespace" (list))
+  "namespaced" (dict "object" "DoesNotExist" "namespace" (list (dict "key" "quotree.dev/group" "operator" "Exists")))
+  "managed" (dict "object" "DoesNotExist" "namespace" (list
+      (dict "key" "quotree.dev/group" "operator" "DoesNotExist")
+      (dict "key" "quotree.dev/managed" "operator" "In" "values" (list "true")))) -}}
+{{- range $scope, $selects := $scopes }}
+- name: {{ $scope }}.{{ $call.resource }}.quotree.dev
+  admissionReviewVersions: [v1]
+  sideEffects: None
+  failurePolicy: Fail
+  matchPolicy: Equivalent
+  {{- if eq $call.phase "mutate" }}
+  reinvocationPolicy: IfNeeded
+  {{- end }}
+  timeoutSeconds: {{ $call.root.Values.webhook.timeoutSeconds }}
+  clientConfig: {{- include "quotree.clientConfig" (dict "root" $call.root "path" (printf "/%s/%s" $call.phase $call.resource)) | nindent 4 }}
+  rules:
+    - apiGroups: [{{ $call.group | quote }}]
+      apiVersions: [v1]
+      operations: [CREATE, UPDATE]
+      resources: [{{ $call.resource }}]
+      scope: Namespaced
+  namespaceSelector:
+    matchExpressions:
+      {{- include "quotree.namespaceExclusions" $call.root | nindent 6 }}
+      {{- with $selects.namespace }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+  objectSelector:
+    matchExpressions:
+      - {key: quotree.dev/group, operator: {{ $selects.object }}}
+  matchConditions:
+    # What Kubernetes' own controllers change about existing work is never a quota matter.
+    - name: not-kubernetes-itself
+      expression: >-
+        request.operation == 'CREATE' || !(request.userInfo.username.startsWith('system:serviceaccount:kube-system:')
+        || request.userInfo.username.startsWith('system:node:')
+        || request.userInfo.username in ['system:kube-controller-manager', 'system:kube-scheduler'])
+{{- end }}
+{{- end -}}
+
+{{/* One process of Quotree; call with root, component and args. */}}
+{{- define "quotree.deployment" -}}
+{{- $root := .root -}}{{- $values := index $root.Values .component -}}
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: quotree-{{ .component }}
+  namespace: {{ $root.Release.Namespace }}
+  labels:
+    {{- include "quotree.labels" $root | nindent 4 }}
+    app.kubernetes.io/component: {{ .component }}
+spec:
+  replicas: {{ $values.replicas }}
+  selector:
+    matchLabels: {{- include "quotree.selector" . | nindent 6 }}
+  strategy:
+    rollingUpdate: {maxUnavailable: 0, maxSurge: 1}
+  template:
+    metadata:
+      labels:
+        {{- include "quotree.labels" $root | nindent 8 }}
+        app.kubernetes.io/component: {{ .component }}
+      annotations:
+        # A changed setting is a new pod: the processes read their file once.
+        checksum/settings: {{ include (printf "quotree.%s.settings" .component) $root | sha256sum }}
+        {{- with $values.podAnnotations }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+    spec:
+      serviceAccountName: quotree-{{ .component }}
+      terminationGracePeriodSeconds: 30
+      securityContext: {{- include "quotree.podSecurity" $root | nindent 8 }}
+      {{- with $root.Values.imagePullSecrets }}
+      imagePullSecrets: {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $values.priorityClassName }}
+      priorityClassName: {{ . }}
+      {{- end }}
+      {{- include "quotree.spread" . | nindent 6 }}
+      {{- with $values.nodeSelector }}
+      nodeSelector: {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $values.tolerations }}
+      tolerations: {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $values.affinity }}
+      affinity: {{- toYaml . | nindent 8 }}
+      {{- end }}
+      containers:
+        - name: {{ .component }}
+          image: {{ include "quotree.image" $root }}
+          imagePullPolicy: {{ $root.Values.image.pullPolicy }}
+          command: [quotree-{{ .component }}]
+          args: [--config, /etc/quotree/{{ .component }}.yaml]
+          env:
+            - name: POD_NAME
+              valueFrom: {fieldRef: {fieldPath: metadata.name}}
+            - name: POD_NAMESPACE
+              valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
+            {{- with $values.extraEnv }}
+            {{- toYaml . | nindent 12 }}
+            {{- end }}
+          ports:
+            - {name: health, containerPort: {{ $values.healthPort }}}
+            {{- if eq .component "webhook" }}
+            - {name: review, containerPort: {{ $values.port }}}
+            {{- end }}
+          {{- include "quotree.probes" $root | nindent 10 }}
+          resources: {{- toYaml $values.resources | nindent 12 }}
+          securityContext: {{- include "quotree.containerSecurity" $root | nindent 12 }}
+          volumeMounts:
+            - {name: settings, mountPath: /etc/quotree, readOnly: true}
+            - {name: tmp, mountPath: /tmp}
+            {{- if and (eq .component "webhook") (ne $values.certificates.source "SelfManaged") }}
+            - {name: certificates, mountPath: /etc/quotree-tls, readOnly: true}
+            {{- end }}
+      volumes:
+        - name: settings
+          configMap: {name: quotree-{{ .component }}}
+        - name: tmp
+          emptyDir: {medium: Memory, sizeLimit: 16Mi}
+        {{- if and (eq .component "webhook") (ne $values.certificates.source "SelfManaged") }}
+        - name: certificates
+          secret: {secretName: {{ $values.certificates.secretName }}}
+        {{- end }}
+{{- end -}}
+
+{{/* What every component has beside its Deployment; call with root and component. */}}
+{{- define "quotree.companions" -}}
+{{- $root := .root -}}{{- $values := index $root.Values .component -}}
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: quotree-{{ .component }}
+  namespace: {{ $root.Release.Namespace }}
+  labels: {{- include "quotree.labels" $root | nindent 4 }}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: quotree-{{ .component }}
+  namespace: {{ $root.Release.Namespace }}
+  labels: {{- include "quotree.labels" $root | nindent 4 }}
+data:
+  {{ .component }}.yaml: |
+    {{- include (printf "quotree.%s.settings" .component) $root | nindent 4 }}
+{{- if gt (int $values.replicas) 1 }}
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  name: quotree-{{ .component }}
+  namespace: {{ $root.Release.Namespace }}
+  labels: {{- include "quotree.labels" $root | nindent 4 }}
+spec:
+  minAvailable: 1
+  unhealthyPodEvictionPolicy: AlwaysAllow
+  selector:
+    matchLabels: {{- include "quotree.selector" . | nindent 6 }}
+{{- end }}
+{{- end -}}
