@@ -59,34 +59,57 @@ def parse_quantity(text: str) -> int:
 
 def _scaled(text: str, digits: int, scale: int, match: re.Match[str]) -> int:
     if match["binary"]:
-        nano = -(-digits * _BINARY[match["binary"]] * _NANO // 10**scale)
+        nano = -(-digits * _BINARY[match["binary"]] * _NANO // _ten_to(scale))
         return min(nano, MAX_AMOUNT * _NANO)
-    power = (9 + int(match["exponent"]) if match["exponent"] else _DECIMAL[match["decimal"]]) - scale
-    if abs(power) > _MAX_EXPONENT and digits:
-        raise QuantityError(f"{text!r} is out of range; a quantity is below 2^63 base units")
     if not digits:
         return 0
-    up: int = 10 ** abs(power)
-    return digits * up if power >= 0 else -(-digits // up)
+    power = (9 + int(match["exponent"]) if match["exponent"] else _DECIMAL[match["decimal"]]) - scale
+    if power > _MAX_EXPONENT:
+        raise QuantityError(f"{text!r} is out of range; a quantity is below 2^63 base units")
+    if power < -_MAX_EXPONENT:
+        return 1
+    return digits * _ten_to(power) if power >= 0 else -(-digits // _ten_to(-power))
 
 
-def read_amount(resource: str, quantity: str | int) -> Amount:
-    """Return `quantity` in base units of `resource`, rounded up. May be negative; rules say what is allowed.
+def _ten_to(power: int) -> int:
+    return int(10**power)
 
-    Raises QuantityError when the text is no quantity or its value does not fit in 64 bits.
+
+def parse_number(quantity: str | int | float) -> int:
+    """Return a quantity as JSON or YAML may hold it in units of 1e-9. Raises QuantityError when it is none.
+
+    A number counts as the text it would be written as: Kubernetes reads `cpu: 0.5` like `cpu: "0.5"`.
     """
-    if isinstance(quantity, bool) or not isinstance(quantity, (str, int)):
-        raise QuantityError(f"{quantity!r} is not a quantity; write a whole number or text such as 500m or 16Gi")
-    if isinstance(quantity, int):
-        amount = quantity * 1000 if resource == "cpu" else quantity
-    else:
-        per_unit = _NANO // 1000 if resource == "cpu" else _NANO
-        amount = -(-parse_quantity(quantity) // per_unit)
+    if isinstance(quantity, str):
+        return parse_quantity(quantity)
+    if isinstance(quantity, bool) or not isinstance(quantity, (int, float)):
+        raise QuantityError(f"{_show(quantity)} is not a quantity; write a whole number or text such as 500m or 16Gi")
+    if isinstance(quantity, float):
+        return parse_quantity(repr(quantity))
+    if abs(quantity) > MAX_AMOUNT:
+        raise QuantityError(f"{_show(quantity)} is out of range; a quantity is below 2^63 base units")
+    return quantity * _NANO
+
+
+def read_amount(resource: str, quantity: str | int | float, *, up: bool = True) -> Amount:
+    """Return `quantity` in base units of `resource`, rounded up, or down for what is offered rather than asked for.
+
+    May be negative; rules say what is allowed. Raises QuantityError when the text is no quantity or its value does
+    not fit in 64 bits.
+    """
+    nano = parse_number(quantity)
+    per_unit = _NANO // 1000 if resource == "cpu" else _NANO
+    amount = -(-nano // per_unit) if up else nano // per_unit
     if abs(amount) > MAX_AMOUNT:
-        raise QuantityError(
-            f"{str(quantity)[:MAX_QUANTITY_LENGTH]!r} is out of range; a quantity is below 2^63 base units"
-        )
+        raise QuantityError(f"{_show(quantity)} is out of range; a quantity is below 2^63 base units")
     return amount
+
+
+def _show(quantity: object) -> str:
+    """The quantity for a message, cut short; `str()` of an int with thousands of digits is itself an error."""
+    if isinstance(quantity, int) and not isinstance(quantity, bool) and quantity.bit_length() > 256:
+        return f"a number of {quantity.bit_length()} bits"
+    return repr(quantity)[:MAX_QUANTITY_LENGTH]
 
 
 def write_quantity(resource: str, amount: Amount) -> str:

@@ -1,0 +1,57 @@
+"""How Quotree's labels, annotations and gate are spelt, and which of them belong to whom.
+
+Labels are the users' own words. Annotations under `quotree.dev/` are Quotree's, and only its own accounts write them.
+"""
+
+from typing import Final
+
+GROUP: Final = "quotree.dev"
+VERSION: Final = "v1alpha1"
+API_VERSION: Final = f"{GROUP}/{VERSION}"
+PREFIX: Final = f"{GROUP}/"
+
+GROUP_LABEL: Final = "quotree.dev/group"
+"""On a Job or pod, and on a namespace for all work in it: the leaf whose quota is used."""
+PREEMPTIBLE_LABEL: Final = "quotree.dev/preemptible"
+FLAVOR_LABEL: Final = "quotree.dev/flavor"
+"""The only flavor the work will take."""
+HOLD_LABEL: Final = "quotree.dev/hold"
+"""The owner's own wish to wait."""
+POD_GROUP_LABEL: Final = "quotree.dev/pod-group"
+"""Plain pods of one namespace with the same value start together or not at all."""
+POD_GROUP_SIZE_LABEL: Final = "quotree.dev/pod-group-size"
+"""How many pods that are, a whole number from 1 to 1024, the same on every member."""
+MANAGED_LABEL: Final = "quotree.dev/managed"
+"""On a namespace: "true" brings all its work in; work that names no group then belongs to `default`."""
+
+WORK_LABELS: Final = (
+    GROUP_LABEL,
+    PREEMPTIBLE_LABEL,
+    FLAVOR_LABEL,
+    HOLD_LABEL,
+    POD_GROUP_LABEL,
+    POD_GROUP_SIZE_LABEL,
+)
+"""Every label that a user may set on a Job or pod."""
+
+ADMISSION: Final = "quotree.dev/admission"
+"""Annotation: quota held. Also the name of the scheduling gate of plain pods."""
+EVICTION: Final = "quotree.dev/eviction"
+REQUEUE: Final = "quotree.dev/requeue"
+NOTICE: Final = "quotree.dev/notice"
+INJECTED: Final = "quotree.dev/injected"
+"""What the webhook put into the pod template for the flavor, so that exactly that can be taken out again."""
+
+GATE: Final = ADMISSION
+
+JOB_OWNER_LABEL: Final = "batch.kubernetes.io/controller-uid"
+"""Set by the Job controller on every pod it makes: the Job's uid."""
+
+MAX_POD_GROUP: Final = 1024
+TRUE: Final = "true"
+FALSE: Final = "false"
+
+
+def is_own(annotation: str) -> bool:
+    """Whether this annotation is Quotree's: no user may write it."""
+    return annotation.startswith(PREFIX)

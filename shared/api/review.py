@@ -1,0 +1,184 @@
+"""How an AdmissionReview comes in and how its answer goes out (admission.k8s.io/v1).
+
+The objects stay raw bytes until a judge reads the fields it needs. Limits of the API server: a warning has at most 256
+characters and all together 4 KiB; longer ones are cut there, so they are cut here, at a word.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, Final
+
+import msgspec
+
+from shared.api.reading import View
+
+API_VERSION: Final = "admission.k8s.io/v1"
+MAX_WARNING: Final = 256
+MAX_WARNINGS: Final = 4096
+MAX_MESSAGE: Final = 4096
+MAX_UID: Final = 128
+NULL: Final = b"null"
+
+
+class Operation(StrEnum):
+    """What is being done to the object."""
+
+    CREATE = "CREATE"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+    CONNECT = "CONNECT"
+
+
+class Kind(View, frozen=True):
+    """Group, version and kind."""
+
+    group: str = ""
+    version: str = ""
+    kind: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.group}/{self.version} {self.kind}" if self.group else f"{self.version} {self.kind}"
+
+
+class User(View, frozen=True):
+    """Who asks."""
+
+    username: str = ""
+    groups: list[str] = []
+
+
+class Review(View, frozen=True):
+    """One question of the API server."""
+
+    uid: str
+    kind: Kind
+    operation: Operation
+    name: str = ""
+    namespace: str = ""
+    sub_resource: str = ""
+    user_info: User = User()
+    object: msgspec.Raw = msgspec.Raw(NULL)
+    old_object: msgspec.Raw = msgspec.Raw(NULL)
+    dry_run: bool = False
+
+    @property
+    def has_object(self) -> bool:
+        """Whether there is an object: not on DELETE."""
+        return bytes(self.object) != NULL
+
+    @property
+    def has_old_object(self) -> bool:
+        """Whether there is a stored object: not on CREATE."""
+        return bytes(self.old_object) != NULL
+
+
+class _Envelope(View, frozen=True):
+    api_version: str = ""
+    kind: str = ""
+    request: Review | None = None
+
+
+class BadReview(ValueError):
+    """This is no AdmissionReview that can be answered; the message says why."""
+
+
+_decode = msgspec.json.Decoder(_Envelope).decode
+
+
+def read_review(body: bytes) -> Review:
+    """Read an AdmissionReview. Raises BadReview, and nothing else, whatever the bytes."""
+    try:
+        envelope = _decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise BadReview(f"the body is no AdmissionReview: {error}") from error
+    except RecursionError as error:
+        raise BadReview("the body is no AdmissionReview: nested too deeply") from error
+    if envelope.api_version != API_VERSION or envelope.kind != "AdmissionReview":
+        what = f"{envelope.api_version[:63]} {envelope.kind[:63]}"
+        raise BadReview(f"the body is {what!r}; only {API_VERSION} AdmissionReview is answered")
+    if envelope.request is None:
+        raise BadReview("the AdmissionReview holds no request")
+    if not 0 < len(envelope.request.uid) <= MAX_UID:
+        raise BadReview(f"the request's uid has {len(envelope.request.uid)} characters; 1 to {MAX_UID} are allowed")
+    return envelope.request
+
+
+class _Status(msgspec.Struct, frozen=True):
+    code: int
+    reason: str
+    message: str
+
+
+class _Answer(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    uid: str
+    allowed: bool
+    status: _Status | None = None
+    patch: bytes | None = None
+    patch_type: str | None = None
+    warnings: Sequence[str] = ()
+    audit_annotations: Mapping[str, str] = {}
+
+
+class _AnswerEnvelope(msgspec.Struct, frozen=True, rename="camel"):
+    response: _Answer
+    api_version: str = API_VERSION
+    kind: str = "AdmissionReview"
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+def write_allowed(
+    uid: str,
+    operations: Sequence[Mapping[str, Any]] = (),
+    warnings: Iterable[str] = (),
+    audit: Mapping[str, str] | None = None,
+) -> bytes:
+    """The answer "yes", with a JSON Patch where `operations` holds any."""
+    patch = _encode(operations) if operations else None
+    kind = "JSONPatch" if operations else None
+    answer = _Answer(
+        uid, allowed=True, patch=patch, patch_type=kind, warnings=fit_warnings(warnings), audit_annotations=audit or {}
+    )
+    return _encode(_AnswerEnvelope(answer))
+
+
+def write_denied(  # noqa: PLR0913
+    uid: str,
+    code: int,
+    reason: str,
+    message: str,
+    *,
+    warnings: Iterable[str] = (),
+    audit: Mapping[str, str] | None = None,
+) -> bytes:
+    """The answer "no", with the HTTP status the user's client gets and the sentence it shows."""
+    status = _Status(code, reason, fit_message(message))
+    return _encode(
+        _AnswerEnvelope(
+            _Answer(uid, allowed=False, status=status, warnings=fit_warnings(warnings), audit_annotations=audit or {})
+        )
+    )
+
+
+def fit_message(message: str) -> str:
+    """At most 4 KB of UTF-8, cut with a mark."""
+    encoded = message.encode("utf-8", "replace")
+    if len(encoded) <= MAX_MESSAGE:
+        return message
+    return encoded[: MAX_MESSAGE - 3].decode("utf-8", "ignore") + "…"
+
+
+def fit_warnings(warnings: Iterable[str]) -> list[str]:
+    """What the API server will show of them: each at most 256 characters, together at most 4 KiB, no line breaks."""
+    fitted: list[str] = []
+    room = MAX_WARNINGS
+    for warning in warnings:
+        line = " ".join(warning.split())
+        if len(line) > MAX_WARNING:
+            line = line[: MAX_WARNING - 1].rsplit(" ", 1)[0][: MAX_WARNING - 1] + "…"
+        room -= len(line.encode("utf-8", "replace"))
+        if room < 0:
+            break
+        fitted.append(line)
+    return fitted
