@@ -8,12 +8,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 from shared.api.placement import ANYWHERE, Placement
 from shared.quota.model.tree import Amounts
 
 Flavors = Mapping[str, str]
 """resource -> flavor: what an admission assigned."""
+
+
+class WorkloadId(NamedTuple):
+    """What no two workloads of one cluster share at one time."""
+
+    kind: str
+    key: str
+
+
+class AskerId(NamedTuple):
+    """What a claim knows about its asker: namespace/name and uid, so that a namesake created later is another."""
+
+    key: str
+    uid: str
 
 
 class EvictionReason(StrEnum):
@@ -36,6 +51,11 @@ class Claim:
     flavors: Flavors
     made: datetime
 
+    @property
+    def asker_id(self) -> AskerId:
+        """Whose claim it is."""
+        return AskerId(self.asker, self.asker_uid)
+
 
 @dataclass(frozen=True, slots=True)
 class Admission:
@@ -50,7 +70,7 @@ class Admission:
 
 @dataclass(frozen=True, slots=True)
 class Eviction:
-    """Quota being given back: why and since when."""
+    """Quota being given back: why and since when. Kept while pending again, as the last eviction."""
 
     reason: EvictionReason
     at: datetime
@@ -84,6 +104,16 @@ class Workload:
     failed_starts: int = 0
     blocked_flavors: frozenset[str] = frozenset()
     """Flavors whose labels conflict with what the pods already say; found out when a start was refused."""
+
+    @property
+    def id(self) -> WorkloadId:
+        """Kind and namespace/name."""
+        return WorkloadId(self.kind, self.key)
+
+    @property
+    def asker_id(self) -> AskerId:
+        """How a claim for this workload names it."""
+        return AskerId(self.key, self.uid)
 
     @property
     def is_pending(self) -> bool:

@@ -1,0 +1,18 @@
+"""What a node adds to the cluster's capacity."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from shared.quota.model.tree import NOTHING, Amounts
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node as far as capacity goes. `allocatable` is in base units, rounded down."""
+
+    name: str
+    labels: Mapping[str, str] = MappingProxyType({})
+    allocatable: Amounts = NOTHING
+    takes_pods: bool = True
+    """Ready and schedulable; a node that is not adds nothing."""

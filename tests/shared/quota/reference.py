@@ -1,0 +1,295 @@
+"""The arithmetic again, slow and obvious: every word of the quota table as one function of the text.
+
+Written from the rules and their sources (KEP-79's balance T, Koordinator's request and runtime), never from the
+engine: it imports only the types of the model. Everything is recursive, nothing is incremental.
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import cache
+
+from shared.quota.model.tree import ROOT, SYSTEM, Entry, StopPolicy
+from shared.quota.model.workload import Workload
+from shared.resources import FlavorResource
+from tests.shared.quota.reference_choice import choices, codependent_sets, is_uncovered
+from tests.shared.quota.reference_division import Sibling, divide, divide_exactly
+from tests.shared.quota.scene import Scene
+
+Spent = Mapping[tuple[str, FlavorResource], int]
+
+
+class Reference:
+    """The numbers of one scene. Groups without a path to root, and work in anything but a leaf, do not count."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        self.tree = scene.tree
+        self.groups = tuple(name for name in sorted(scene.tree.groups) if scene.tree.reaches_root(name))
+        self.keys = tuple(sorted(self._all_keys()))
+        for name in ("runtime", "request", "effective_min", "charge_alone", "counted", "claims_of"):
+            setattr(self, name, cache(getattr(self, name)))
+
+    def _all_keys(self) -> set[FlavorResource]:
+        quotas = (
+            FlavorResource(entry.flavor, resource)
+            for name in self.groups
+            for entry in self.tree[name].quotas
+            for resource in entry.covered
+        )
+        return set(quotas) | set(self.scene.capacity)
+
+    # --- limits -----------------------------------------------------------------------------------------------------
+
+    def _entry(self, name: str, key: FlavorResource) -> Entry | None:
+        entry = self.tree[name].entry(key.flavor)
+        return entry if entry is not None and key.resource in entry.covered else None
+
+    def min(self, name: str, key: FlavorResource) -> int:
+        entry = self._entry(name, key)
+        return entry.min.get(key.resource, 0) if entry else 0
+
+    def _inherited_max(self, name: str, key: FlavorResource) -> int:
+        for at in self.tree.path(name):
+            entry = self._entry(at, key)
+            if entry and key.resource in entry.max:
+                return entry.max[key.resource]
+        return self.capacity(key)
+
+    def max(self, name: str, key: FlavorResource) -> int:
+        return self.capacity(key) if name == ROOT else self._inherited_max(name, key)
+
+    def weight(self, name: str, key: FlavorResource) -> int:
+        entry = self._entry(name, key)
+        if entry and key.resource in entry.weight:
+            return entry.weight[key.resource]
+        return self._inherited_max(name, key)
+
+    def lending_limit(self, name: str, key: FlavorResource) -> int:
+        entry = self._entry(name, key)
+        if entry and key.resource in entry.lending_limit:
+            return entry.lending_limit[key.resource]
+        return self.min(name, key) if self.tree[name].allow_lending else 0
+
+    def borrowing_limit(self, name: str, key: FlavorResource) -> int | None:
+        entry = self._entry(name, key)
+        return entry.borrowing_limit.get(key.resource) if entry else None
+
+    def guarantee(self, name: str, key: FlavorResource) -> int:
+        return max(0, self.min(name, key) - self.lending_limit(name, key))
+
+    def ceiling(self, name: str, key: FlavorResource) -> int:
+        limit = self.borrowing_limit(name, key)
+        highest = self.max(name, key)
+        return highest if limit is None else min(highest, self.min(name, key) + limit)
+
+    def capacity(self, key: FlavorResource) -> int:
+        entry = self.tree[ROOT].entry(key.flavor)
+        most = entry.max.get(key.resource) if entry else None
+        if self.scene.from_groups:
+            whole = sum(self.min(child, key) for child in self.children(ROOT))
+        else:
+            whole = self.scene.capacity.get(key, 0)
+        return whole if most is None else min(whole, most)
+
+    # --- what is used and wanted ------------------------------------------------------------------------------------
+
+    def children(self, name: str) -> tuple[str, ...]:
+        """The children that share the parent's runtime: system has no part in it."""
+        return tuple(child for child in self.tree.children(name) if child != SYSTEM)
+
+    def is_leaf(self, name: str) -> bool:
+        return not self.tree[name].is_parent
+
+    def work(self, leaf: str) -> list[Workload]:
+        return [work for work in self.scene.workloads if work.group == leaf]
+
+    def used(self, name: str, key: FlavorResource) -> int:
+        if self.is_leaf(name):
+            return sum(_admitted(work, key) for work in self.work(name))
+        return sum(self.used(child, key) for child in self.tree.children(name))
+
+    def held(self, name: str, key: FlavorResource) -> int:
+        if self.is_leaf(name):
+            return sum(_admitted(work, key) for work in self.work(name) if not work.preemptible)
+        return sum(self.held(child, key) for child in self.children(name))
+
+    def claims_of(self, leaf: str) -> dict[str, Mapping[str, str]]:
+        """Pending work of the leaf for which others were evicted: its key, and the flavors it was promised."""
+        promised = {
+            victim.claim.asker: victim.claim.flavors for victim in self.scene.workloads if victim.claim is not None
+        }
+        return {work.key: promised[work.key] for work in self.work(leaf) if work.is_pending and work.key in promised}
+
+    def claimed(self, leaf: str, key: FlavorResource, *, preemptible: bool = True) -> int:
+        """What the leaf's claims come to; with `preemptible` false only those of work that is not preemptible."""
+        claims = self.claims_of(leaf)
+        return sum(
+            work.request.get(key.resource, 0)
+            for work in self.work(leaf)
+            if work.key in claims
+            and claims[work.key].get(key.resource) == key.flavor
+            and (preemptible or not work.preemptible)
+        )
+
+    def request(self, name: str, key: FlavorResource) -> int:
+        if self.is_leaf(name):
+            counted = self.counted(name)
+            pending = sum(
+                work.request.get(key.resource, 0) for work in self.work(name) if key in counted.get(work.key, ())
+            )
+            return self.used(name, key) + pending
+        return sum(self.demand(child, key) for child in self.children(name))
+
+    def demand(self, name: str, key: FlavorResource) -> int:
+        return max(self.guarantee(name, key), min(self.ceiling(name, key), self.request(name, key)))
+
+    def counted(self, leaf: str) -> dict[str, frozenset[FlavorResource]]:
+        """Which pending work counts in request, and in which keys."""
+        result: dict[str, frozenset[FlavorResource]] = {}
+        claims = self.claims_of(leaf)
+        for work in self.work(leaf):
+            if work.key in claims:
+                result[work.key] = _keys_of(work, claims[work.key])
+        left = {
+            key: self.effective_min(leaf, key) - self.held(leaf, key) - self.claimed(leaf, key, preemptible=False)
+            for key in self.keys
+        }
+        for work in self.queue(leaf):
+            if work.key in claims or not self.is_considered(work):
+                continue
+            keys = self.possible_keys(work)
+            if not work.preemptible:
+                if any(work.request[key.resource] > left[key] for key in keys):
+                    continue
+                for key in keys:
+                    left[key] -= work.request[key.resource]
+            result[work.key] = keys
+        return result
+
+    def possible_keys(self, work: Workload) -> frozenset[FlavorResource]:
+        """Every key on which the work may some day run; none where one of its resources has no flavor at all."""
+        entries = self.tree[work.group].quotas
+        found: set[FlavorResource] = set()
+        if is_uncovered(work, entries, self.scene.settings):
+            return frozenset()
+        for covered in codependent_sets(work, entries):
+            possible = {
+                flavor: {FlavorResource(flavor, resource): work.request[resource] for resource in covered}
+                for flavor in choices(work, covered, entries, self.scene.flavors)
+            }
+            fitting = [keys for keys in possible.values() if self.fits_alone(work.group, keys)]
+            if not fitting:
+                return frozenset()
+            found.update(*fitting)
+        return frozenset(found)
+
+    def is_considered(self, work: Workload) -> bool:
+        """Whether pending work may ask at all: no wish to wait, no back-off, not stopped."""
+        backing_off = work.not_before is not None and work.not_before > self.scene.now
+        return work.is_pending and not (work.hold or work.deactivated or backing_off or self.is_stopped(work.group))
+
+    def is_stopped(self, leaf: str) -> bool:
+        stopping = (StopPolicy.HOLD, StopPolicy.HOLD_AND_DRAIN)
+        return any(self.tree[name].stop_policy in stopping for name in self.tree.path(leaf))
+
+    def queue(self, leaf: str) -> list[Workload]:
+        pending = [work for work in self.work(leaf) if work.is_pending]
+        return sorted(pending, key=lambda work: (-work.priority, work.queued, work.key))
+
+    # --- charge, as defined and in KEP-79's form --------------------------------------------------------------------
+
+    def charge(self, name: str, key: FlavorResource, spent: Spent | None = None) -> int:
+        """The charge by definition; `spent` gives the leaves another use than the present one."""
+        if self.is_leaf(name):
+            return self.used(name, key) if spent is None else spent.get((name, key), 0)
+        return sum(
+            max(min(self.guarantee(child, key), self.runtime(child, key)), self.charge(child, key, spent))
+            for child in self.children(name)
+        )
+
+    def balance(self, name: str, key: FlavorResource) -> int:
+        """KEP-79's T: a queue's quota less its usage; a cohort's own quota plus what its children can pass up."""
+        if self.is_leaf(name):
+            return self.min(name, key) - self.used(name, key)
+        whole = self.capacity(key) if name == ROOT else self.min(name, key)
+        own = whole - sum(self.min(child, key) for child in self.children(name))
+        return own + sum(min(self.lending_limit(child, key), self.balance(child, key)) for child in self.children(name))
+
+    def charge_alone(self, name: str, key: FlavorResource, leaf: str, amount: int) -> int:
+        """The charge of `name` if only `amount` ran, in `leaf`; guarantees are kept as far as min is in effect."""
+        if self.is_leaf(name):
+            return amount if name == leaf else 0
+        return sum(
+            max(
+                min(self.guarantee(child, key), self.effective_min(child, key)),
+                self.charge_alone(child, key, leaf, amount),
+            )
+            for child in self.children(name)
+        )
+
+    def fits_alone(self, leaf: str, request: Mapping[FlavorResource, int]) -> bool:
+        """Whether work of that request could start in a tree in which nothing else runs."""
+        return all(
+            self.charge_alone(name, key, leaf, amount)
+            <= (self.runtime(ROOT, key) if name == ROOT else self.ceiling(name, key))
+            for key, amount in request.items()
+            for name in self.tree.path(leaf)
+        )
+
+    # --- runtime ----------------------------------------------------------------------------------------------------
+
+    def runtime(self, name: str, key: FlavorResource) -> int:
+        if name == ROOT:
+            taken = 0
+            if not self.scene.from_groups:
+                system = self.used(SYSTEM, key) if SYSTEM in self.tree else 0
+                taken = system + self.scene.unmanaged.get(key, 0)
+            return max(0, self.capacity(key) - taken)
+        parent = self.tree[name].parent
+        assert parent is not None
+        return divide(self.runtime(parent, key), self.siblings(parent, key))[name]
+
+    def siblings(self, parent: str, key: FlavorResource) -> list[Sibling]:
+        return [
+            Sibling(
+                child,
+                self.min(child, key),
+                self.guarantee(child, key),
+                self.demand(child, key),
+                self.held(child, key),
+                self.weight(child, key),
+            )
+            for child in self.children(parent)
+        ]
+
+    def exact_runtimes(self, parent: str, key: FlavorResource) -> Mapping[str, Fraction]:
+        return divide_exactly(self.runtime(parent, key), self.siblings(parent, key))
+
+    def effective_min(self, name: str, key: FlavorResource) -> int:
+        if name == ROOT:
+            return self.runtime(ROOT, key)
+        parent = self.tree[name].parent
+        assert parent is not None
+        whole = self.effective_min(parent, key)
+        mins = {child: self.min(child, key) for child in self.children(parent)}
+        return mins[name] if sum(mins.values()) <= whole else scaled(whole, mins)[name]
+
+
+def scaled(whole: int, mins: Mapping[str, int]) -> dict[str, int]:
+    """`whole` in proportion to `mins`, by largest remainder, ties by name."""
+    total = sum(mins.values())
+    parts = {name: whole * part // total for name, part in mins.items()}
+    order = sorted(mins, key=lambda name: (-(whole * mins[name] % total), name))
+    for name in order[: whole - sum(parts.values())]:
+        parts[name] += 1
+    return parts
+
+
+def _admitted(work: Workload, key: FlavorResource) -> int:
+    if work.admission is None or work.admission.flavors.get(key.resource) != key.flavor:
+        return 0
+    return work.request.get(key.resource, 0)
+
+
+def _keys_of(work: Workload, flavors: Mapping[str, str]) -> frozenset[FlavorResource]:
+    return frozenset(FlavorResource(flavors[resource], resource) for resource in work.request if resource in flavors)

@@ -1,0 +1,116 @@
+"""The reference itself gives the figures of the sources, and its two forms of each rule agree."""
+
+import pytest
+
+from shared.quota.model.tree import ROOT, Entry, Group, Tree
+from shared.quota.model.workload import Admission, Workload
+from shared.resources import FlavorResource
+from tests.prove.dice import Seeded
+from tests.prove.scenes import random_scene
+from tests.shared.quota.reference import Reference
+from tests.shared.quota.reference_division import Sibling, divide
+from tests.shared.quota.scene import EPOCH, Scene
+
+CPU = FlavorResource("default", "cpu")
+
+
+def group(name: str, low: int, high: int | None = None, parent: str = ROOT, **limits: int) -> Group:
+    entry = Entry(
+        "default",
+        min={"cpu": low},
+        max={} if high is None else {"cpu": high},
+        **{limit: {"cpu": amount} for limit, amount in limits.items()},
+    )
+    return Group(name, parent=parent, quotas=(entry,))
+
+
+def parent(name: str, low: int, high: int) -> Group:
+    return Group(name, is_parent=True, quotas=(Entry("default", min={"cpu": low}, max={"cpu": high}),))
+
+
+def job(name: str, leaf: str, cpu: int, *, running: bool = False) -> Workload:
+    admission = Admission({"cpu": "default"}, EPOCH) if running else None
+    return Workload(f"ns/{name}", leaf, {"cpu": cpu}, created=EPOCH, queued=EPOCH, admission=admission)
+
+
+def runtimes(scene: Scene) -> dict[str, int]:
+    reference = Reference(scene)
+    return {name: reference.runtime(name, CPU) for name in reference.groups if name != ROOT}
+
+
+def scene_of(capacity: int, groups: list[Group], work: list[Workload]) -> Scene:
+    from shared.quota.model.flavor import Flavor
+
+    return Scene(Tree.of(groups), tuple(work), {CPU: capacity}, flavors={"default": Flavor("default")})
+
+
+def test_koordinator_example_of_four_groups() -> None:
+    groups = [
+        group("a", 10, weight=40),
+        group("b", 15, weight=60),
+        group("c", 20, weight=50),
+        group("d", 15, weight=80),
+    ]
+    work = [job("a", "a", 5), job("b", "b", 20), job("c", "c", 40), job("d", "d", 70)]
+
+    assert runtimes(scene_of(100, groups, work)) == {"a": 5, "b": 20, "c": 35, "d": 40}
+
+
+def test_koordinator_example_of_two_levels() -> None:
+    groups = [
+        parent("pa", 20, 100),
+        parent("pb", 80, 100),
+        group("a1", 10, 10, "pa"),
+        group("a2", 10, 10, "pa"),
+        group("b1", 20, 40, "pb"),
+        group("b2", 40, 70, "pb"),
+    ]
+    work = [job(f"{leaf}-{number}", leaf, 1) for leaf in ("a1", "a2", "b1", "b2") for number in range(100)]
+
+    assert runtimes(scene_of(100, groups, work)) == {"pa": 20, "pb": 80, "a1": 10, "a2": 10, "b1": 27, "b2": 53}
+
+
+def test_a_guarantee_in_a_short_cluster_is_charged_only_as_far_as_it_is_runtime() -> None:
+    groups = [group("a", 40, lending_limit=0), group("b", 40)]
+    work = [job(f"b{number}", "b", 10, running=number < 2) for number in range(5)]
+    reference = Reference(scene_of(50, groups, work))
+
+    assert {name: reference.runtime(name, CPU) for name in ("a", "b")} == {"a": 25, "b": 25}
+    assert reference.charge(ROOT, CPU) == 45
+
+
+def test_an_idle_siblings_min_is_not_taken_from_the_busy_one() -> None:
+    groups = [parent("p", 40, 100), group("c1", 20, parent="p", weight=0), group("c2", 20, parent="p")]
+    work = [job("c1", "c1", 20), job("c2", "c2", 5)]
+
+    assert runtimes(scene_of(100, groups, work)) == {"p": 25, "c1": 20, "c2": 5}
+
+
+def test_who_holds_more_than_its_share_keeps_it_and_leaves_the_sharing() -> None:
+    siblings = [Sibling("a", 40, 0, 40, 30, 1), Sibling("b", 40, 0, 40, 0, 1), Sibling("c", 20, 0, 20, 0, 1)]
+
+    assert divide(60, siblings) == {"a": 30, "b": 20, "c": 10}
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_whole_numbers_stay_beside_the_exact_fractions(seed: int) -> None:
+    reference = Reference(random_scene(Seeded(seed), groups=15))
+    for name in reference.groups:
+        children = reference.children(name)
+        for key in reference.keys:
+            exact = reference.exact_runtimes(name, key)
+            apart = {child: abs(reference.runtime(child, key) - exact[child]) for child in children}
+            assert all(gap <= len(children) for gap in apart.values()), apart
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_charge_and_kep_79s_balance_say_the_same_where_guarantees_are_whole(seed: int) -> None:
+    reference = Reference(random_scene(Seeded(seed), groups=15))
+    for key in reference.keys:
+        for name in reference.groups:
+            below = [each for each in reference.tree.subtree(name) if each in reference.groups and each != name]
+            if name != "system" and all(
+                reference.guarantee(each, key) <= reference.runtime(each, key) for each in below
+            ):
+                whole = reference.capacity(key) if name == ROOT else reference.min(name, key)
+                assert reference.balance(name, key) == whole - reference.charge(name, key)
