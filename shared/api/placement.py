@@ -1,7 +1,7 @@
 """Where a pod may run, as its template says it: nodeSelector, required node affinity, tolerations."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from shared.api.pod import PodSpec, TolerationView
@@ -40,7 +40,7 @@ class Requirement:
 class Placement:
     """All of it. `affinity` is a disjunction of terms, each a conjunction of requirements; None: no affinity given."""
 
-    node_selector: Mapping[str, str] = MappingProxyType({})
+    node_selector: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     affinity: tuple[tuple[Requirement, ...], ...] | None = None
     tolerations: tuple[Toleration, ...] = ()
 

@@ -1,7 +1,7 @@
 """What a Kubernetes label selector says, and whether labels match it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from shared.api.placement import Requirement
@@ -11,7 +11,7 @@ from shared.api.placement import Requirement
 class LabelSelector:
     """matchLabels and matchExpressions together; empty matches everything."""
 
-    match_labels: Mapping[str, str] = MappingProxyType({})
+    match_labels: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     match_expressions: tuple[Requirement, ...] = ()
 
     def matches(self, labels: Mapping[str, str]) -> bool:

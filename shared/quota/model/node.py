@@ -1,7 +1,7 @@
 """What a node adds to the cluster's capacity."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from shared.quota.model.tree import NOTHING, Amounts
@@ -12,7 +12,7 @@ class Node:
     """A node as far as capacity goes. `allocatable` is in base units, rounded down."""
 
     name: str
-    labels: Mapping[str, str] = MappingProxyType({})
-    allocatable: Amounts = NOTHING
+    labels: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    allocatable: Amounts = field(default_factory=lambda: NOTHING)
     takes_pods: bool = True
     """Ready and schedulable; a node that is not adds nothing."""
