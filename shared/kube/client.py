@@ -19,7 +19,7 @@ from shared.kube.connection import Connection
 from shared.kube.errors import Gone, Invalid, PatchTestFailed
 from shared.kube.patch_tests import first_failed_test
 from shared.kube.resources import PODS, Resource
-from shared.kube.transport import METADATA_ONLY, Call, RequestObserver, Transport
+from shared.kube.transport import METADATA_ONLY, Call, Guard, RequestObserver, Transport
 
 T = TypeVar("T")
 Body = Mapping[str, Any] | msgspec.Struct | bytes
@@ -80,6 +80,7 @@ class Client:
         on_request: RequestObserver | None = None,
     ) -> None:
         self.field_manager = field_manager
+        self._guard: Guard | None = None
         self._timeout = timeout
         self._transport = Transport(connection, concurrency, on_request)
 
@@ -87,6 +88,18 @@ class Client:
         """The same client, with another time limit for each request."""
         other = copy(self)
         other._timeout = timeout
+        return other
+
+    def reserved(self, concurrency: int) -> "Client":
+        """The same client, with room of its own that other requests do not fill."""
+        other = copy(self)
+        other._transport = self._transport.reserved(concurrency)
+        return other
+
+    def guarded(self, may_write: Guard) -> "Client":
+        """The same client; a write raises Fenced when `may_write` says no at the moment of sending."""
+        other = copy(self)
+        other._guard = may_write
         return other
 
     async def get(
@@ -267,7 +280,8 @@ class Client:
     async def _send(self, call: Call, into: type[T]) -> T:
         if isinstance(into, type) and issubclass(into, ObjectMetadata):
             call = msgspec.structs.replace(call, accept=METADATA_ONLY)
-        return await self._transport.send(call, into, self._timeout)
+        guard = self._guard if call.method != "GET" else None
+        return await self._transport.send(call, into, self._timeout, guard)
 
 
 @cache

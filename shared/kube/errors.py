@@ -91,6 +91,10 @@ class Unavailable(ApiError):
     """No answer, a cut answer, a time-out or a 5xx. A write may or may not have happened."""
 
 
+class Fenced(ApiError):
+    """Not sent: this process no longer leads."""
+
+
 class _StatusCause(msgspec.Struct, frozen=True):
     reason: str = ""
     message: str = ""

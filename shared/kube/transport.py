@@ -18,12 +18,14 @@ import msgspec
 from yarl import URL
 
 from shared.kube.connection import Access, Connection
-from shared.kube.errors import ApiError, ConnectionProblem, Unavailable, error_from_answer
+from shared.kube.errors import ApiError, ConnectionProblem, Fenced, Unavailable, error_from_answer
 from shared.kube.resources import Resource
 
 T = TypeVar("T")
 RequestObserver = Callable[[str, str, int, float], None]
 """Told of each finished request: method, resource, HTTP status (0: no answer), seconds."""
+Guard = Callable[[], bool]
+"""Asked right before a write is sent: may it be?"""
 
 JSON = "application/json"
 METADATA_ONLY = f"{JSON};as=PartialObjectMetadata;g=meta.k8s.io;v=v1,{JSON}"
@@ -67,10 +69,16 @@ class Transport:
         self._room = asyncio.Semaphore(concurrency)
         self._on_request = on_request
 
-    async def send(self, call: Call, into: type[T], limit: timedelta) -> T:
+    def reserved(self, concurrency: int) -> "Transport":
+        """Another one over the same connection, with room of its own."""
+        return Transport(self._connection, concurrency, self._on_request)
+
+    async def send(self, call: Call, into: type[T], limit: timedelta, guard: Guard | None = None) -> T:
         """The answer's body as `into`. Time spent waiting for room is not counted in `limit`."""
         timeout = aiohttp.ClientTimeout(total=limit.total_seconds())
         async with self._room:
+            if guard is not None and not guard():
+                raise Fenced(0, "Fenced", "this process may not write now", request=call.describe())
             started, status = time.monotonic(), 0
             try:
                 async with await self._open(call, timeout) as answer:

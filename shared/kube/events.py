@@ -1,0 +1,275 @@
+"""What people see in `kubectl get events`: told once, repeats counted, never in anybody's way.
+
+Callers only put a note down; one task sends. The same note about the same object is one Event whose series counts on,
+patched at most every half minute, and anew after six quiet minutes. What cannot be sent in time is dropped: the API
+server's own limits and a bounded memory come before completeness.
+"""
+
+import asyncio
+import enum
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from heapq import heappop, heappush
+from typing import Any, NoReturn
+from uuid import uuid4
+
+import msgspec
+
+from shared.kube.client import Client
+from shared.kube.errors import AlreadyExists, ApiError, NotFound, TooManyRequests, Unavailable
+from shared.kube.resources import EVENTS
+
+_log = logging.getLogger("quotree.kube.events")
+_LONGEST_NOTE = 1024
+_LONGEST_NAME = 128
+_PAUSE_AFTER_FAILURE = 5.0
+
+
+class EventType(enum.Enum):
+    """The two types Kubernetes knows."""
+
+    NORMAL = "Normal"
+    WARNING = "Warning"
+
+
+class Regarding(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """The object an event is about. Of a cluster-scoped one, the event lives in the namespace `default`."""
+
+    api_version: str
+    kind: str
+    name: str
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+
+
+class EventSettings(msgspec.Struct, frozen=True, rename="camel"):
+    """`capacity`: notes remembered at once. `rate`, `burst`: Events written per second, all objects together.
+    `object_burst`, `object_refill`: Events created about one object, and how long until one more."""
+
+    capacity: int = 4096
+    rate: float = 100.0
+    burst: int = 200
+    object_burst: int = 25
+    object_refill: timedelta = timedelta(minutes=5)
+    repeat_after: timedelta = timedelta(seconds=30)
+    forget_after: timedelta = timedelta(minutes=6)
+
+
+_Key = tuple[str, str, str, str, str, str]
+
+
+class _Note(msgspec.Struct):
+    """One thing said about one object, `count` times so far; `told` of those are known to the API server."""
+
+    regarding: Regarding
+    type: EventType
+    reason: str
+    action: str
+    note: str
+    first: datetime
+    last: datetime
+    heard: float
+    count: int = 1
+    told: int = 0
+    told_at: float = 0.0
+    name: str = ""
+    scheduled: bool = False
+
+
+class _Bucket(msgspec.Struct):
+    tokens: float
+    filled: float
+
+    def seconds_to_token(self, now: float, burst: float, per_second: float) -> float:
+        """Fill up; 0 when a token is there to be taken."""
+        self.tokens = min(burst, self.tokens + (now - self.filled) * per_second)
+        self.filled = now
+        return max(0.0, (1 - self.tokens) / per_second)
+
+
+class EventRecorder:
+    """Notes down events and, in `run`, sends them. `dropped` counts those that never were."""
+
+    def __init__(  # noqa: PLR0913
+        self,
+        client: Client,
+        controller: str,
+        instance: str,
+        settings: EventSettings = EventSettings(),  # noqa: B008 - frozen
+        *,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.dropped = 0
+        self._client = client.reserved(4).within(timedelta(seconds=5))
+        self._controller = controller[:_LONGEST_NAME]
+        self._instance = instance[:_LONGEST_NAME]
+        self._settings = settings
+        self._clock = clock
+        self._monotonic = monotonic
+        self._notes: OrderedDict[_Key, _Note] = OrderedDict()
+        self._new: OrderedDict[_Key, None] = OrderedDict()
+        self._repeats: list[tuple[float, _Key]] = []
+        self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
+        self._overall = _Bucket(settings.burst, monotonic())
+        self._woken = asyncio.Event()
+
+    def record(
+        self,
+        regarding: Regarding,
+        event_type: EventType = EventType.NORMAL,
+        *,
+        reason: str,
+        action: str,
+        note: str,
+    ) -> None:
+        """Say that this happened. Returns at once, whatever the API server does."""
+        note = _cut(note, _LONGEST_NOTE)
+        key = (regarding.uid or regarding.kind, regarding.namespace, regarding.name, reason, action, note)
+        now, at = self._monotonic(), self._clock()
+        known = self._notes.get(key)
+        if known is not None and now - known.heard < self._settings.forget_after.total_seconds():
+            known.count += 1
+            known.last, known.heard = at, now
+            self._notes.move_to_end(key)
+            self._schedule_repeat(key, known)
+        else:
+            self._forget(key)
+            self._notes[key] = _Note(
+                regarding, event_type, reason[:_LONGEST_NAME], action[:_LONGEST_NAME], note, at, at, now
+            )
+            self._new[key] = None
+        while len(self._notes) > self._settings.capacity:
+            self._forget(next(iter(self._notes)))
+        self._woken.set()
+
+    async def run(self) -> NoReturn:
+        """Send for ever; when cancelled, send what is new for at most two seconds more."""
+        try:
+            while True:
+                await self._send_next()
+        finally:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(2):
+                    while self._new:
+                        await self._send_next()
+
+    async def _send_next(self) -> None:
+        self._woken.clear()
+        pause = self._overall.seconds_to_token(self._monotonic(), self._settings.burst, self._settings.rate)
+        if pause > 0:
+            await asyncio.sleep(pause)
+        elif key := self._next_new() or self._next_repeat():
+            self._overall.tokens -= 1
+            if note := self._notes.get(key):
+                await self._send(key, note)
+        else:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._seconds_to_repeat()):
+                    await self._woken.wait()
+
+    def _next_new(self) -> _Key | None:
+        while self._new:
+            key, _ = self._new.popitem(last=False)
+            if self._may_create(self._notes[key]):
+                return key
+            self._forget(key)
+        return None
+
+    def _next_repeat(self) -> _Key | None:
+        if self._repeats and self._seconds_to_repeat() == 0:
+            return heappop(self._repeats)[1]
+        return None
+
+    def _seconds_to_repeat(self) -> float | None:
+        return max(0.0, self._repeats[0][0] - self._monotonic()) if self._repeats else None
+
+    def _schedule_repeat(self, key: _Key, note: _Note) -> None:
+        if note.told and not note.scheduled:
+            note.scheduled = True
+            heappush(self._repeats, (note.told_at + self._settings.repeat_after.total_seconds(), key))
+
+    def _may_create(self, note: _Note) -> bool:
+        about = note.regarding.uid or f"{note.regarding.kind}/{note.regarding.namespace}/{note.regarding.name}"
+        now, burst = self._monotonic(), self._settings.object_burst
+        bucket = self._buckets.pop(about, None) or _Bucket(burst, now)
+        self._buckets[about] = bucket
+        while len(self._buckets) > self._settings.capacity:
+            self._buckets.popitem(last=False)
+        if bucket.seconds_to_token(now, burst, 1 / self._settings.object_refill.total_seconds()) > 0:
+            return False
+        bucket.tokens -= 1
+        return True
+
+    async def _send(self, key: _Key, note: _Note) -> None:
+        """Create the Event or count its series on; wait when the API server cannot take it now."""
+        count, note.scheduled = note.count, False
+        try:
+            with suppress(AlreadyExists):  # Ours: created by a try whose answer was lost.
+                await self._write(note)
+        except (Unavailable, TooManyRequests) as error:
+            if note.told:
+                note.told_at = self._monotonic()
+                self._schedule_repeat(key, note)
+            elif key in self._notes:
+                self._new[key] = None
+                self._new.move_to_end(key, last=False)
+            await asyncio.sleep(error.retry_after.total_seconds() if error.retry_after else _PAUSE_AFTER_FAILURE)
+        except NotFound:
+            self._forget(key)
+        except ApiError as error:
+            _log.warning("event refused", extra={"reason": note.reason, "error": str(error)})
+            self._forget(key)
+        else:
+            note.told, note.told_at = count, self._monotonic()
+            if note.count > count:
+                self._schedule_repeat(key, note)
+
+    async def _write(self, note: _Note) -> None:
+        namespace = note.regarding.namespace or "default"
+        if note.told:
+            series = {"count": note.count, "lastObservedTime": _micro_time(note.last)}
+            await self._client.patch_merge(EVENTS, note.name, {"series": series}, namespace)
+        else:
+            stem = note.regarding.name[:200].rstrip(".-")
+            note.name = note.name or f"{stem}.{uuid4().hex[:16]}"
+            await self._client.create(EVENTS, self._event(note, namespace), namespace)
+
+    def _event(self, note: _Note, namespace: str) -> dict[str, Any]:
+        event = {
+            "apiVersion": EVENTS.api_version,
+            "kind": EVENTS.kind,
+            "metadata": {"name": note.name, "namespace": namespace},
+            "eventTime": _micro_time(note.first),
+            "reportingController": self._controller,
+            "reportingInstance": self._instance,
+            "type": note.type.value,
+            "reason": note.reason,
+            "action": note.action,
+            "note": note.note,
+            "regarding": note.regarding,
+        }
+        if note.count > 1:
+            event["series"] = {"count": note.count, "lastObservedTime": _micro_time(note.last)}
+        return event
+
+    def _forget(self, key: _Key) -> None:
+        note = self._notes.pop(key, None)
+        self._new.pop(key, None)
+        if note is not None and not note.told:
+            self.dropped += note.count
+
+
+def _cut(text: str, longest: int) -> str:
+    """At most `longest` bytes of UTF-8: the API server counts bytes."""
+    encoded = text.encode()
+    return text if len(encoded) <= longest else encoded[: longest - 3].decode(errors="ignore") + "…"
+
+
+def _micro_time(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
