@@ -1,6 +1,6 @@
 """Which Kubernetes objects a set of files holds, and where each stands: YAML and JSON, files, folders, standard input.
 
-Everything that could be wrong with a file itself is an Unreadable with file and line; what the objects mean is not
+Everything that could be wrong with a file itself is an UnreadableFile with file and line; what the objects mean is not
 judged here.
 """
 
@@ -22,7 +22,7 @@ _MAX_DEPTH: Final = 200
 _STEP: Final = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
 
 
-class Unreadable(Problem):
+class UnreadableFile(Problem):
     """A file that cannot be read as manifests."""
 
     def __init__(self, file: str, line: int | None, reason: str) -> None:
@@ -58,7 +58,7 @@ class Manifest:
 
 
 def read_manifests(paths: Iterable[str]) -> list[Manifest]:
-    """Read every object in `paths`, in order; a folder means all manifests below it, by name. Raises Unreadable."""
+    """Read every object in `paths`, in order; a folder means all manifests below it, by name. Raises UnreadableFile."""
     return [manifest for path in paths for file in _files(path) for manifest in _read_file(file)]
 
 
@@ -68,7 +68,7 @@ def _files(path: str) -> Iterator[str]:
         return
     place = Path(path)
     if not place.exists():
-        raise Unreadable(path, None, "no such file or folder")
+        raise UnreadableFile(path, None, "no such file or folder")
     if place.is_dir():
         yield from (str(file) for file in sorted(place.rglob("*")) if file.suffix in ENDINGS and file.is_file())
     else:
@@ -90,10 +90,12 @@ def _text_of(file: str) -> str:
         raw = sys.stdin.buffer.read() if file == STANDARD_INPUT else Path(file).read_bytes()
         return raw.decode("utf-8-sig")
     except OSError as error:
-        raise Unreadable(name, None, f"cannot be read: {error.strerror}") from error
+        raise UnreadableFile(name, None, f"cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
-        raise Unreadable(name, line, f"is not UTF-8 text: byte {raw[error.start]:#04x}; save it as UTF-8") from error
+        raise UnreadableFile(
+            name, line, f"is not UTF-8 text: byte {raw[error.start]:#04x}; save it as UTF-8"
+        ) from error
 
 
 def _documents(text: str) -> Iterator[tuple[int, str]]:
@@ -151,14 +153,14 @@ def _is_too_deep(document: str) -> bool:
 def _parse_yaml(file: str, start: int, document: str) -> Any:
     try:
         if _is_too_deep(document):
-            raise Unreadable(file, start, f"is nested deeper than {_MAX_DEPTH} levels; no manifest is")
+            raise UnreadableFile(file, start, f"is nested deeper than {_MAX_DEPTH} levels; no manifest is")
         return yaml.load(document, Loader=_Loader)  # noqa: S506 - a safe loader
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = start + mark.line if mark else start
-        raise Unreadable(file, line, f"broken YAML: {error.problem or error.context}") from error
+        raise UnreadableFile(file, line, f"broken YAML: {error.problem or error.context}") from error
     except (yaml.YAMLError, ValueError) as error:
-        raise Unreadable(file, start, f"broken YAML: {str(error).splitlines()[0]}") from error
+        raise UnreadableFile(file, start, f"broken YAML: {str(error).splitlines()[0]}") from error
 
 
 def _from_json(file: str, text: str) -> Iterator[Manifest]:
@@ -173,7 +175,9 @@ def _objects(file: str, line: int, document: str, body: Any, at: tuple[str | int
     if body is None:
         return
     if not isinstance(body, dict):
-        raise Unreadable(file, line, f"holds a {type(body).__name__}, not a Kubernetes object (apiVersion, kind, …)")
+        raise UnreadableFile(
+            file, line, f"holds a {type(body).__name__}, not a Kubernetes object (apiVersion, kind, …)"
+        )
     kind, items = body.get("kind"), body.get("items")
     if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):
         for index, item in enumerate(items):
@@ -186,10 +190,10 @@ def _manifest(file: str, line: int, document: str, body: dict[str, Any], at: tup
     metadata = body.get("metadata")
     kind, api_version = body.get("kind"), body.get("apiVersion")
     if not isinstance(kind, str) or not isinstance(api_version, str):
-        raise Unreadable(file, line, "has no kind or no apiVersion; every Kubernetes object says both")
+        raise UnreadableFile(file, line, "has no kind or no apiVersion; every Kubernetes object says both")
     name = metadata.get("name") if isinstance(metadata, dict) else None
     if not isinstance(metadata, dict) or not isinstance(name, str):
-        raise Unreadable(file, line, f"{kind} has no metadata.name")
+        raise UnreadableFile(file, line, f"{kind} has no metadata.name")
     namespace = metadata.get("namespace")
     return Manifest(
         kind, api_version, name, namespace if isinstance(namespace, str) else None, body, file, line, document, at

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.manifests import Manifest, Unreadable, read_manifests
+from cli.manifests import Manifest, UnreadableFile, read_manifests
 
 GROUP = "apiVersion: quotree.dev/v1alpha1\nkind: QuotaGroup\nmetadata: {name: %s}\n"
 
@@ -91,11 +91,11 @@ def test_times_stay_text_as_kubectl_reads_them(tmp_path: Path) -> None:
 )
 def test_a_broken_file_is_named_with_line_and_reason(tmp_path: Path, text: str | bytes, message: str) -> None:
     file = _write(tmp_path, "broken.yaml", text)
-    with pytest.raises(Unreadable) as caught:
+    with pytest.raises(UnreadableFile) as caught:
         read_manifests([file])
     assert str(caught.value).startswith(message.format(file=file))
 
 
 def test_an_absent_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(Unreadable, match="no such file or folder"):
+    with pytest.raises(UnreadableFile, match="no such file or folder"):
         read_manifests([str(tmp_path / "absent.yaml")])

@@ -1,0 +1,84 @@
+"""The live tree is drawn whole, aligned, and says what is not as usual."""
+
+from typing import Any
+
+from rich.console import Console
+
+from cli.tree import Filter, as_data, rows
+from cli.tree_table import _table
+from shared.api.quotagroup import QuotaGroup, read_quota_group
+
+GPU = "nvidia.com/gpu"
+
+
+def _group(name: str, parent: str | None, status: dict[str, Any], **spec: Any) -> QuotaGroup:
+    return read_quota_group({"metadata": {"name": name}, "spec": {"parent": parent, **spec}, "status": status})
+
+
+def _status(pending: int, admitted: int, **quota: int) -> dict[str, Any]:
+    quotas = [{"flavor": "a100", **{column: {GPU: str(amount)} for column, amount in quota.items()}}]
+    return {"workloads": {"pending": pending, "admitted": admitted}, "quotas": quotas}
+
+
+GROUPS = {
+    group.metadata.name: group
+    for group in (
+        _group("root", None, _status(5, 2, used=10, runtime=16), isParent=True),
+        _group("research", "root", _status(5, 2, min=12, used=10, runtime=12), isParent=True),
+        _group("vision", "research", _status(4, 2, min=8, used=10, runtime=12, borrowed=2)),
+        _group("nlp", "research", _status(1, 0, min=4)),
+        _group("idle", None, _status(0, 0)),
+        _group("lost", "absent", {"conditions": [{"type": "Active", "status": "False", "reason": "ParentNotFound"}]}),
+    )
+}
+
+
+def _drawn(wanted: Filter, top: str = "root") -> list[str]:
+    console = Console(width=120, color_system=None, highlight=False)
+    with console.capture() as capture:
+        console.print(_table(rows(GROUPS, top, wanted)))
+    return [line.rstrip() for line in capture.get().splitlines()]
+
+
+def test_the_whole_tree_is_drawn_with_adrift_groups_last() -> None:
+    assert _drawn(Filter()) == [
+        "GROUP                   PENDING  FLAVOR/RESOURCE      MIN  USED  RUNTIME  BORROWED  USED OF RUNTIME",
+        "root                          5  a100/nvidia.com/gpu    0    10       16            ██████████░░░░░░",
+        "├─ idle                       0",
+        "└─ research                   5  a100/nvidia.com/gpu   12    10       12            ██████████████░░",
+        "   ├─ nlp                     1  a100/nvidia.com/gpu    4     0        0",
+        "   └─ vision                  4  a100/nvidia.com/gpu    8    10       12         2  ███████████▓▓▓░░",
+        "lost  (ParentNotFound)        0",
+    ]
+
+
+def test_busy_shows_only_groups_with_work_and_those_above_them() -> None:
+    assert [row.name for row in rows(GROUPS, "root", Filter(only_busy=True))] == ["root", "research", "nlp", "vision"]
+
+
+def test_depth_and_top_cut_the_tree() -> None:
+    assert [row.name for row in rows(GROUPS, "research", Filter(depth=0))] == ["research"]
+    assert [row.name for row in rows(GROUPS, "root", Filter(depth=1))] == ["root", "idle", "research", "lost"]
+
+
+def test_groups_in_a_cycle_are_shown_once_each() -> None:
+    groups = {
+        "root": GROUPS["root"],
+        "a": _group("a", "b", _status(0, 0), isParent=True),
+        "b": _group("b", "a", _status(0, 0), isParent=True),
+    }
+    assert [row.name for row in rows(groups, "root", Filter())] == ["root", "a", "b"]
+
+
+def test_programs_get_exact_integers() -> None:
+    assert as_data(GROUPS, "vision", Filter()) == [
+        {
+            "name": "vision",
+            "parent": "research",
+            "pending": 4,
+            "note": "",
+            "quotas": [
+                {"flavor": "a100", "resource": GPU, "min": 8, "used": 10, "runtime": 12, "borrowed": 2},
+            ],
+        }
+    ]
