@@ -19,12 +19,14 @@ Spent = Mapping[tuple[str, FlavorResource], int]
 
 
 class Reference:
-    """The numbers of one scene. Groups without a path to root, and work in anything but a leaf, do not count."""
+    """The numbers of one scene. Groups without a path to root do not count; `system` has no numbers but its use."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self.tree = scene.tree
-        self.groups = tuple(name for name in sorted(scene.tree.groups) if scene.tree.reaches_root(name))
+        self.groups = tuple(
+            name for name in sorted(scene.tree.groups) if scene.tree.reaches_root(name) and name != SYSTEM
+        )
         self.keys = tuple(sorted(self._all_keys()))
         for name in ("runtime", "request", "effective_min", "charge_alone", "counted", "claims_of"):
             setattr(self, name, cache(getattr(self, name)))
@@ -43,6 +45,9 @@ class Reference:
     def _entry(self, name: str, key: FlavorResource) -> Entry | None:
         entry = self.tree[name].entry(key.flavor)
         return entry if entry is not None and key.resource in entry.covered else None
+
+    def covers(self, name: str, key: FlavorResource) -> bool:
+        return self._entry(name, key) is not None
 
     def min(self, name: str, key: FlavorResource) -> int:
         entry = self._entry(name, key)
@@ -115,10 +120,10 @@ class Reference:
 
     def claims_of(self, leaf: str) -> dict[str, Mapping[str, str]]:
         """Pending work of the leaf for which others were evicted: its key, and the flavors it was promised."""
-        promised = {
-            victim.claim.asker: victim.claim.flavors for victim in self.scene.workloads if victim.claim is not None
-        }
-        return {work.key: promised[work.key] for work in self.work(leaf) if work.is_pending and work.key in promised}
+        claims = [victim.claim for victim in self.scene.workloads if victim.claim is not None]
+        promised = {(claim.asker, claim.asker_uid): claim.flavors for claim in claims}
+        asking = [work for work in self.work(leaf) if work.is_pending and (work.key, work.uid) in promised]
+        return {work.key: promised[work.key, work.uid] for work in asking}
 
     def claimed(self, leaf: str, key: FlavorResource, *, preemptible: bool = True) -> int:
         """What the leaf's claims come to; with `preemptible` false only those of work that is not preemptible."""
@@ -194,7 +199,7 @@ class Reference:
 
     def queue(self, leaf: str) -> list[Workload]:
         pending = [work for work in self.work(leaf) if work.is_pending]
-        return sorted(pending, key=lambda work: (-work.priority, work.queued, work.key))
+        return sorted(pending, key=lambda work: (-work.priority, work.queued, work.created, work.key))
 
     # --- charge, as defined and in KEP-79's form --------------------------------------------------------------------
 

@@ -1,0 +1,1 @@
+"""The proof that random trees are measured exactly, and that random closed worlds come to rest."""
