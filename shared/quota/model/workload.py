@@ -40,6 +40,8 @@ class EvictionReason(StrEnum):
     CAPACITY_LOST = "CapacityLost"
     PODS_READY_TIMEOUT = "PodsReadyTimeout"
     GROUP_STOPPED = "GroupStopped"
+    SUSPENDED = "Suspended"
+    """By its owner; the engine never decides it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,158 @@
+"""What Quotree's own annotations say, in both directions: JSON, times in RFC 3339, UTC, microseconds.
+
+Absent members mean "none". What a later version adds is skipped; what cannot be read is a `BadNote`.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Annotated, Any, Final, TypeVar
+
+import msgspec
+
+from shared.api.names import ADMISSION, EVICTION, INJECTED, NOTICE, REQUEUE
+from shared.api.reading import View
+
+Name = Annotated[str, msgspec.Meta(max_length=512)]
+Time = Annotated[datetime, msgspec.Meta(tz=True)]
+MAX_NOTE: Final = 64 * 1024
+"""Longer annotations are not even looked at: Quotree never writes one."""
+
+
+class AdmissionNote(View, frozen=True):
+    """Quota held: resource -> flavor, and since when."""
+
+    flavors: dict[Name, Name]
+    time: Time
+
+
+class ClaimNote(View, frozen=True):
+    """For whom room was freed, and in which flavors."""
+
+    workload: Name
+    uid: Name = ""
+    kind: Name = "Job"
+    flavors: dict[Name, Name] = {}
+
+
+class EvictionNote(View, frozen=True):
+    """Why quota was taken, what it was and since when it was held; `ended` once the pods are known to be gone."""
+
+    reason: Name
+    time: Time
+    flavors: dict[Name, Name] = {}
+    since: Time | None = None
+    rule: str = ""
+    message: str = ""
+    claim: ClaimNote | None = msgspec.field(default=None, name="for")
+    claim_ended: str = ""
+    ended: Time | None = None
+
+
+class RequeueNote(View, frozen=True):
+    """The place in the queue after an eviction, and the back-off."""
+
+    queued: Time | None = None
+    not_before: Time | None = None
+    failed_starts: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)] = 0
+    deactivated: bool = False
+
+
+class NoticeNote(View, frozen=True):
+    """That an eviction was announced at `time` for `evict_at`."""
+
+    time: Time
+    evict_at: Time | None = None
+    asker: str = msgspec.field(default="", name="for")
+    reason: str = ""
+
+
+class InjectedNote(View, frozen=True):
+    """What the webhook put into the pod template for a flavor."""
+
+    node_selector: dict[str, str] = {}
+    tolerations: list[dict[str, Any]] = []
+
+
+NOTES: Final = {
+    ADMISSION: AdmissionNote,
+    EVICTION: EvictionNote,
+    REQUEUE: RequeueNote,
+    NOTICE: NoticeNote,
+    INJECTED: InjectedNote,
+}
+
+
+class BadNote(ValueError):
+    """An annotation of ours that cannot be read; the message says where and why."""
+
+
+T = TypeVar("T")
+
+
+def note_reader(annotation: str, kind: type[T]) -> Callable[[dict[str, str]], T | None]:
+    """A function from an object's annotations to the note, None when it is absent. It raises BadNote."""
+    decode = msgspec.json.Decoder(kind).decode
+
+    def read(annotations: dict[str, str]) -> T | None:
+        text = annotations.get(annotation)
+        if text is None:
+            return None
+        if len(text) > MAX_NOTE:
+            raise BadNote(f"annotation {annotation} has {len(text)} characters; at most {MAX_NOTE} are read")
+        try:
+            return decode(text)
+        except (msgspec.MsgspecError, UnicodeError, RecursionError, OverflowError) as error:
+            raise BadNote(f"annotation {annotation} is unreadable and counts as absent: {error}") from error
+
+    return read
+
+
+read_admission = note_reader(ADMISSION, AdmissionNote)
+read_eviction = note_reader(EVICTION, EvictionNote)
+read_requeue = note_reader(REQUEUE, RequeueNote)
+read_notice = note_reader(NOTICE, NoticeNote)
+read_injected = note_reader(INJECTED, InjectedNote)
+
+_encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+def write_note(note: View) -> str:
+    """The annotation's text; members sorted, so that equal notes have equal text."""
+    return _encode(note).decode()
+
+
+class Notes(View, frozen=True):
+    """All of Quotree's annotations on one object; None where absent or unreadable, which `problems` then names."""
+
+    admission: AdmissionNote | None = None
+    eviction: EvictionNote | None = None
+    requeue: RequeueNote | None = None
+    notice: NoticeNote | None = None
+    injected: InjectedNote | None = None
+    problems: tuple[str, ...] = ()
+
+
+NO_NOTES: Final = Notes()
+
+
+def read_notes(annotations: dict[str, str]) -> Notes:
+    """Read them all; never raises."""
+    if not any(name in annotations for name in NOTES):
+        return NO_NOTES
+    problems: list[str] = []
+    return Notes(
+        _attempt(read_admission, annotations, problems),
+        _attempt(read_eviction, annotations, problems),
+        _attempt(read_requeue, annotations, problems),
+        _attempt(read_notice, annotations, problems),
+        _attempt(read_injected, annotations, problems),
+        tuple(problems),
+    )
+
+
+def _attempt(read: Callable[[dict[str, str]], T | None], annotations: dict[str, str], problems: list[str]) -> T | None:
+    try:
+        return read(annotations)
+    except BadNote as error:
+        problems.append(str(error))
+        return None

@@ -1,0 +1,176 @@
+"""How plain pods become workloads: each alone, or all of one pod group together.
+
+Members of a group are the pods of one namespace with the same `quotree.dev/pod-group` label. Until as many are there as
+the label `quotree.dev/pod-group-size` says, the group waits and is not counted.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from shared.api.annotations import EvictionNote, Notes, read_notes
+from shared.api.names import ADMISSION, GROUP_LABEL, MAX_POD_GROUP, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL, PREFIX
+from shared.api.placement import read_placement
+from shared.api.pod import Pod
+from shared.quota.model.reading import (
+    FINISHED,
+    UNMANAGED,
+    Draft,
+    Reading,
+    Surroundings,
+    WorkState,
+    group_of,
+    pod_request_of,
+    reason_of,
+)
+from shared.quota.model.settings import QuotaSettings
+from shared.quota.model.tree import Amounts
+from shared.quota.model.workload import Admission, Eviction
+from shared.resources import QuantityError
+
+
+def pod_group_of(pod: Pod) -> str | None:
+    """The key namespace/name of the pod group it belongs to, or None."""
+    name = pod.metadata.labels.get(POD_GROUP_LABEL)
+    return f"{pod.metadata.namespace or 'default'}/{name}" if name else None
+
+
+def is_covered_by_its_job(pod: Pod) -> bool:
+    """Whether its Job answers for it: made by a Job, and never held or admitted by itself."""
+    return pod.owner_job is not None and not pod.is_gated and ADMISSION not in pod.metadata.annotations
+
+
+def workload_of_pod(pod: Pod, around: Surroundings, settings: QuotaSettings) -> Reading:
+    """Read a pod that stands alone; members of a pod group: `workload_of_pod_group`."""
+    group = group_of(pod.metadata.labels, around.namespace_labels, settings)
+    if group is None or is_covered_by_its_job(pod):
+        return UNMANAGED
+    if _is_over(pod):
+        return FINISHED
+    notes = read_notes(pod.metadata.annotations)
+    state = _state(pod, notes)
+    draft = Draft(pod.metadata, pod.spec, 1, group, notes, kind="Pod")
+    admission = _admission(state, notes, ready=pod.is_ready)
+    return draft.reading(state, admission, _eviction(pod, state, notes), around, settings)
+
+
+def workload_of_pod_group(members: Iterable[Pod], around: Surroundings, settings: QuotaSettings) -> Reading:
+    """Read all pods of one pod group as one workload of kind PodGroup, named and dated by its first member."""
+    pods = sorted(members, key=lambda pod: (pod.metadata.created, pod.metadata.name))
+    live = [pod for pod in pods if not _is_over(pod)]
+    group = group_of(pods[0].metadata.labels, around.namespace_labels, settings) if pods else None
+    if group is None:
+        return UNMANAGED
+    if not live:
+        return FINISHED
+    started = [pod for pod in live if not pod.is_gated]
+    notes = read_notes(_speaker(started or live).metadata.annotations)
+    states = {_state(pod, read_notes(pod.metadata.annotations)) for pod in live}
+    state = next(each for each in _STRONGEST if each in states)
+    problems = _group_problems(pods, started)
+    first = pods[0]
+    try:
+        request = _sum(pod_request_of(pod.spec, around, settings) for pod in live)
+    except QuantityError as error:
+        return Reading(state, None, (*problems, str(error)))
+    draft = Draft(
+        first.metadata,
+        first.spec,
+        len(live),
+        group,
+        notes,
+        kind="PodGroup",
+        key=pod_group_of(first) or "",
+        request=request,
+        waits=bool(problems) and not started,
+        problems=problems,
+    )
+    ready = all(pod.is_ready for pod in live)
+    return draft.reading(
+        state, _admission(state, notes, ready=ready), _eviction(_speaker(live), state, notes), around, settings
+    )
+
+
+_STRONGEST = (WorkState.RUNNING, WorkState.ADOPTED, WorkState.EVICTING, WorkState.PENDING)
+"""A group that still has a running member runs; only when all that started are being stopped is it evicting."""
+
+
+def _is_over(pod: Pod) -> bool:
+    return pod.has_ended or (pod.metadata.is_deleting and pod.is_gated)
+
+
+def _speaker(pods: Sequence[Pod]) -> Pod:
+    """The member whose annotations speak for all: one with the most of them, the first by order among equals."""
+    return max(
+        pods, key=lambda pod: len([name for name in pod.metadata.annotations if name.startswith("quotree.dev/")])
+    )
+
+
+def _state(pod: Pod, notes: Notes) -> WorkState:
+    if pod.is_gated:
+        return WorkState.PENDING
+    if notes.admission is None and notes.eviction is None:
+        return WorkState.ADOPTED
+    if pod.metadata.is_deleting or notes.eviction is not None:
+        return WorkState.EVICTING
+    return WorkState.RUNNING
+
+
+def _admission(state: WorkState, notes: Notes, *, ready: bool) -> Admission | None:
+    if state is WorkState.PENDING or state is WorkState.ADOPTED:
+        return None
+    if notes.admission is not None:
+        return Admission(notes.admission.flavors, notes.admission.time, ready=ready, was_ready=ready)
+    if notes.eviction is not None:
+        return Admission(notes.eviction.flavors, notes.eviction.since or notes.eviction.time)
+    return None
+
+
+def _eviction(pod: Pod, state: WorkState, notes: Notes) -> Eviction | None:
+    """A pod that is deleted by others goes as evicted work does: at the time its deletion was asked for."""
+    if state is not WorkState.EVICTING:
+        return None
+    note: EvictionNote | None = notes.eviction
+    if note is not None:
+        return Eviction(reason_of(note), note.time)
+    return Eviction(reason_of(EvictionNote("Suspended", _gone(pod))), _gone(pod))
+
+
+def _gone(pod: Pod) -> datetime:
+    return pod.metadata.deletion_timestamp or pod.metadata.created
+
+
+def _sum(requests: Iterable[Amounts]) -> Amounts:
+    total: dict[str, int] = {}
+    for request in requests:
+        for resource, amount in request.items():
+            total[resource] = total.get(resource, 0) + amount
+    return total
+
+
+def _group_problems(pods: Sequence[Pod], started: Sequence[Pod]) -> tuple[str, ...]:
+    """What keeps the group from starting as one."""
+    found: list[str] = []
+    sizes = {pod.metadata.labels.get(POD_GROUP_SIZE_LABEL, "") for pod in pods}
+    size = read_size(min(sizes)) if len(sizes) == 1 else None
+    if size is None:
+        said = ", ".join(repr(each[:20]) for each in sorted(sizes)[:3])
+        found.append(
+            f"label {POD_GROUP_SIZE_LABEL} is {said}; every pod of the group must say the same whole number "
+            f"from 1 to {MAX_POD_GROUP}"
+        )
+    elif len(pods) < size and not started:
+        found.append(f"{len(pods)} of the {size} pods of the group are there; it waits for the others")
+    elif len(pods) > size:
+        found.append(f"the group has {len(pods)} pods and says it has {size}; all of them are counted")
+    if len({pod.metadata.labels.get(GROUP_LABEL) for pod in pods}) > 1:
+        found.append(f"the pods of the group differ in label {GROUP_LABEL}; all must name the same group")
+    if len({(str(sorted(pod.spec.node_selector.items())), str(read_placement(pod.spec).affinity)) for pod in pods}) > 1:
+        found.append("the pods of the group want different nodes; the first one's wish counts for all")
+    return tuple(found)
+
+
+def read_size(text: str) -> int | None:
+    """The size of a pod group, or None when the text is no whole number from 1 to 1024."""
+    if not (text.isascii() and text.isdigit() and len(text) <= 4):
+        return None
+    return int(text) if 1 <= int(text) <= MAX_POD_GROUP else None

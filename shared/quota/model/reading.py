@@ -1,0 +1,243 @@
+"""How a Job becomes a workload: whose quota, how much, and in which state. Pods: `pod_reading`.
+
+A workload's state is told by its object alone, so that a restarted process knows what the former one knew. Annotations
+that cannot be read count as absent and are reported; nothing here raises for what an object says.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, Final
+
+from shared.api.annotations import EvictionNote, InjectedNote, Notes, read_notes
+from shared.api.job import Job
+from shared.api.limitrange import NO_DEFAULTS, ContainerDefaults
+from shared.api.metadata import Metadata
+from shared.api.names import FALSE, FLAVOR_LABEL, GROUP_LABEL, HOLD_LABEL, MANAGED_LABEL, PREEMPTIBLE_LABEL, TRUE
+from shared.api.placement import Placement, read_placement, write_toleration
+from shared.api.pod import PodSpec
+from shared.api.pod_request import effective_request
+from shared.api.priority import Priorities
+from shared.api.reading import aware
+from shared.quota.model.settings import QueueAge, QuotaSettings
+from shared.quota.model.tree import DEFAULT, Amounts
+from shared.quota.model.workload import Admission, Claim, Eviction, EvictionReason, Workload
+from shared.resources import MAX_AMOUNT, QuantityError
+
+NO_LABELS: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+class WorkState(StrEnum):
+    """Where a Job, pod or group of pods stands."""
+
+    UNMANAGED = "unmanaged"
+    """Not Quotree's: names no group, nor does its namespace; or a pod that its Job answers for."""
+    PENDING = "pending"
+    RUNNING = "running"
+    """Admitted, and not being stopped."""
+    ADOPTED = "adopted"
+    """Running without an admission, as found at the first start or when its namespace was brought in."""
+    EVICTING = "evicting"
+    """Being stopped; its pods have not all ended."""
+    FINISHED = "finished"
+    """Ended, or deleted before it started: uses nothing and wants nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What around a pod decides its group, priority and request: its namespace, and the cluster's classes."""
+
+    namespace_labels: Mapping[str, str] = NO_LABELS
+    priorities: Priorities = field(default_factory=Priorities)
+    limits: ContainerDefaults = NO_DEFAULTS
+    overheads: Mapping[str, Mapping[str, int | float | str]] = MappingProxyType({})
+    """RuntimeClass name -> its pods' overhead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read. There is no workload when unmanaged, finished, or when the request is unreadable."""
+
+    state: WorkState
+    workload: Workload | None = None
+    problems: tuple[str, ...] = ()
+
+
+UNMANAGED: Final = Reading(WorkState.UNMANAGED)
+FINISHED: Final = Reading(WorkState.FINISHED)
+
+
+def group_of(labels: Mapping[str, str], namespace_labels: Mapping[str, str], settings: QuotaSettings) -> str | None:
+    """The group that work resolves to: its label, else its namespace's, else `default` where that is switched on.
+
+    None: Quotree does not manage it. The group need not exist.
+    """
+    named = labels.get(GROUP_LABEL) or namespace_labels.get(GROUP_LABEL)
+    if named:
+        return named
+    return DEFAULT if settings.default_group or namespace_labels.get(MANAGED_LABEL) == TRUE else None
+
+
+def workload_of_job(job: Job, around: Surroundings, settings: QuotaSettings) -> Reading:
+    """Read a Job. Its request is one pod's, times how many it may still run at a time."""
+    group = group_of(job.metadata.labels, around.namespace_labels, settings)
+    if group is None:
+        return UNMANAGED
+    if job.has_finished or (job.metadata.is_deleting and not job.has_pods):
+        return FINISHED
+    notes = read_notes(job.metadata.annotations)
+    state = _state(job, notes)
+    draft = Draft(job.metadata, job.spec.template.spec, job.pods_left, group, notes)
+    admission = _admission(job, state, notes)
+    return draft.reading(state, admission, _eviction(job, state, notes), around, settings)
+
+
+def _state(job: Job, notes: Notes) -> WorkState:
+    if not job.spec.suspend:
+        return WorkState.ADOPTED if notes.admission is None else WorkState.RUNNING
+    stopping = notes.admission is not None or (notes.eviction is not None and notes.eviction.ended is None)
+    return WorkState.EVICTING if stopping and job.has_pods else WorkState.PENDING
+
+
+def _admission(job: Job, state: WorkState, notes: Notes) -> Admission | None:
+    if notes.admission is not None and state in (WorkState.RUNNING, WorkState.EVICTING):
+        ready = job.is_ready and state is WorkState.RUNNING
+        return Admission(notes.admission.flavors, notes.admission.time, ready=ready, was_ready=ready)
+    if state is WorkState.EVICTING and notes.eviction is not None:
+        return Admission(notes.eviction.flavors, notes.eviction.since or notes.eviction.time)
+    return None
+
+
+def _eviction(job: Job, state: WorkState, notes: Notes) -> Eviction | None:
+    if state is WorkState.RUNNING:
+        return None
+    if state is WorkState.EVICTING and notes.admission is not None:
+        return Eviction(EvictionReason.SUSPENDED, _suspended_at(job))
+    return None if notes.eviction is None else Eviction(reason_of(notes.eviction), notes.eviction.time)
+
+
+def _suspended_at(job: Job) -> datetime:
+    times = [each.last_transition_time for each in job.status.conditions if each.type == "Suspended"]
+    return aware(times[0]) if times and times[0] is not None else job.metadata.created
+
+
+def reason_of(note: EvictionNote) -> EvictionReason:
+    """The reason it gives; one that this version does not know counts as Reclaimed."""
+    try:
+        return EvictionReason(note.reason)
+    except ValueError:
+        return EvictionReason.RECLAIMED
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What Jobs and pods have in common, on the way to a workload."""
+
+    metadata: Metadata
+    spec: PodSpec
+    pods: int
+    group: str
+    notes: Notes
+    kind: str = "Job"
+    key: str = ""
+    request: Amounts | None = None
+    """Given: the whole request. Else `pods` times that of `spec`."""
+    waits: bool = False
+    problems: tuple[str, ...] = ()
+
+    def reading(
+        self,
+        state: WorkState,
+        admission: Admission | None,
+        eviction: Eviction | None,
+        around: Surroundings,
+        settings: QuotaSettings,
+    ) -> Reading:
+        """The finished reading."""
+        labels = self.metadata.labels
+        problems = [*self.problems, *self.notes.problems, *label_problems(labels)]
+        try:
+            request = self._request(around, settings)
+        except QuantityError as error:
+            return Reading(state, None, (*problems, str(error)))
+        class_name = self.spec.priority_class_name
+        if class_name and self.spec.priority is None and not around.priorities.knows(class_name):
+            problems.append(f"there is no PriorityClass {class_name[:63]!r}; the priority counts as none")
+        requeue = self.notes.requeue
+        workload = Workload(
+            key=self.key or self.metadata.key,
+            group=self.group,
+            request=request,
+            created=self.metadata.created,
+            queued=_queued(self.metadata, self.notes, settings),
+            uid=self.metadata.uid,
+            kind=self.kind,
+            priority=around.priorities.of_pod(self.spec),
+            preemptible=labels.get(PREEMPTIBLE_LABEL) != FALSE,
+            only_flavor=labels.get(FLAVOR_LABEL) or None,
+            placement=without_injected(read_placement(self.spec), self.notes.injected),
+            admission=admission,
+            eviction=eviction,
+            claim=claim_of(self.notes.eviction),
+            hold=self.waits or labels.get(HOLD_LABEL) == TRUE,
+            deactivated=requeue is not None and requeue.deactivated,
+            not_before=None if requeue is None else requeue.not_before,
+            notice=None if self.notes.notice is None else self.notes.notice.time,
+            failed_starts=0 if requeue is None else requeue.failed_starts,
+        )
+        return Reading(state, workload, tuple(problems))
+
+    def _request(self, around: Surroundings, settings: QuotaSettings) -> Amounts:
+        if self.request is not None:
+            return self.request
+        return times(pod_request_of(self.spec, around, settings), self.pods)
+
+
+def pod_request_of(spec: PodSpec, around: Surroundings, settings: QuotaSettings) -> Amounts:
+    """What one pod asks for, ignored resources left out. Raises QuantityError as `effective_request` does."""
+    one = effective_request(spec, around.limits, around.overheads.get(spec.runtime_class_name))
+    return {resource: amount for resource, amount in one.items() if resource not in settings.ignored_resources}
+
+
+def times(one: Amounts, pods: int) -> Amounts:
+    """The request of `pods` like this one; of none, nothing."""
+    return {resource: min(amount * pods, MAX_AMOUNT) for resource, amount in one.items()} if pods else {}
+
+
+def label_problems(labels: Mapping[str, str]) -> list[str]:
+    """What is wrong with the labels that say yes or no."""
+    return [
+        f'label {name} is {labels[name][:63]!r}; it counts as absent, write "true" or "false"'
+        for name in (PREEMPTIBLE_LABEL, HOLD_LABEL)
+        if labels.get(name, TRUE) not in (TRUE, FALSE)
+    ]
+
+
+def _queued(metadata: Metadata, notes: Notes, settings: QuotaSettings) -> datetime:
+    """Since when it waits. Evicted work counts from its eviction, or from its creation if that is set."""
+    if settings.queue_age is QueueAge.CREATION:
+        return metadata.created
+    if notes.requeue is not None and notes.requeue.queued is not None:
+        return notes.requeue.queued
+    return metadata.created if notes.eviction is None else notes.eviction.time
+
+
+def claim_of(note: EvictionNote | None) -> Claim | None:
+    """The claim that an eviction made for its asker, unless it ended."""
+    if note is None or note.claim is None or note.claim_ended:
+        return None
+    return Claim(note.claim.workload, note.claim.uid, note.claim.flavors, note.time)
+
+
+def without_injected(placement: Placement, injected: InjectedNote | None) -> Placement:
+    """The placement as the owner wrote it."""
+    if injected is None or not (injected.node_selector or injected.tolerations):
+        return placement
+    selector = {
+        key: value for key, value in placement.node_selector.items() if injected.node_selector.get(key) != value
+    }
+    ours: list[dict[str, Any]] = [{"operator": "Equal", **each} for each in injected.tolerations]
+    tolerations = tuple(each for each in placement.tolerations if write_toleration(each) not in ours)
+    return Placement(MappingProxyType(selector), placement.affinity, tolerations)
