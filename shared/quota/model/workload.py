@@ -52,6 +52,8 @@ class Claim:
     asker_uid: str
     flavors: Flavors
     made: datetime
+    swap: bool = False
+    """Made by a swap inside one leaf; such a claim may be withdrawn for an entitled asker of another group."""
 
     @property
     def asker_id(self) -> AskerId:
