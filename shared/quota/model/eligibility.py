@@ -1,7 +1,24 @@
-"""Which flavors a workload may take: one per set of resources that its group keeps together."""
+"""Which flavors a workload may take: one per set of resources that its group keeps together.
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+Work may take a flavor when its nodeSelector and its required affinity agree with the flavor's labels (other keys are
+the scheduler's business), and when the flavor's taints are tolerated by the work or by what the flavor adds to it.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+from shared.api.placement import ANYWHERE, Placement, Requirement, Taint, Toleration
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.tree import DEFAULT_FLAVOR, Entry
+from shared.quota.model.workload import Workload
+
+BINDING_EFFECTS: Final = frozenset({"NoSchedule", "NoExecute"})
+"""PreferNoSchedule keeps nobody out."""
+
+Shape = tuple[object, ...]
+"""What makes two workloads alike to flavors and quota: request, placement, asked and conflicting flavors. Hashable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +30,7 @@ class FlavorSet:
 
     resources: tuple[str, ...]
     flavors: tuple[str, ...]
-    refused: Mapping[str, str]
+    refused: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """flavor -> why not; flavors of this set that are not in `flavors`."""
 
 
@@ -29,3 +46,114 @@ class Options:
     def could_fit(self) -> bool:
         """Whether every set has a flavor and nothing requested is uncovered; else it never starts and never counts."""
         return not self.uncovered and all(each.flavors for each in self.sets)
+
+
+@dataclass(frozen=True, slots=True)
+class Codependent:
+    """Resources that a group keeps together, and the flavors it has for them, in order of preference."""
+
+    resources: frozenset[str]
+    flavors: tuple[str, ...]
+
+
+def codependent_sets(quotas: Iterable[Entry]) -> tuple[Codependent, ...]:
+    """The sets of one group. Where entries overlap without being equal, which no rule allows, the first one counts."""
+    found: dict[frozenset[str], list[str]] = {}
+    for entry in quotas:
+        found.setdefault(entry.covered, []).append(entry.flavor)
+    taken: set[str] = set()
+    sets = []
+    for covered, flavors in found.items():
+        sets.append(Codependent(covered - taken, tuple(flavors)))
+        taken |= covered
+    return tuple(sets)
+
+
+def shape_of(workload: Workload) -> Shape:
+    """The shape of `workload`; work of one shape has the same options wherever it waits."""
+    return (
+        tuple(sorted(workload.request.items())),
+        placement_key(workload.placement),
+        workload.only_flavor,
+        workload.blocked_flavors,
+    )
+
+
+def placement_key(placement: Placement) -> tuple[object, ...]:
+    """A hashable stand-in for `placement`."""
+    if placement is ANYWHERE:
+        return ()
+    return (tuple(sorted(placement.node_selector.items())), placement.affinity, placement.tolerations)
+
+
+def why_not(workload: Workload, name: str, choice: Codependent, flavors: Mapping[str, Flavor]) -> str | None:
+    """Why `workload` may not take the flavor of that name out of `choice`; None when it may."""
+    if workload.only_flavor not in (None, name) and workload.only_flavor in choice.flavors:
+        return f"the work takes flavor {workload.only_flavor} only"
+    if name in workload.blocked_flavors:
+        return "a label that the pods ask for conflicts with this flavor's"
+    flavor = flavors.get(name) or (Flavor(name) if name == DEFAULT_FLAVOR else None)
+    if flavor is None:
+        return "there is no such flavor"
+    return why_not_placed(workload.placement, flavor)
+
+
+def why_not_placed(placement: Placement, flavor: Flavor) -> str | None:
+    """Why pods placed so may not run on nodes of `flavor`; None when they may."""
+    for key, value in flavor.node_labels.items():
+        if placement.node_selector.get(key, value) != value:
+            return f"nodeSelector asks for {key}={placement.node_selector[key]}, the flavor is {key}={value}"
+    if not affinity_agrees(placement, flavor.node_labels):
+        return "required node affinity excludes the flavor's labels"
+    tolerations = (*placement.tolerations, *flavor.tolerations)
+    for taint in flavor.node_taints:
+        if taint.effect in BINDING_EFFECTS and not any(tolerates(each, taint) for each in tolerations):
+            return f"taint {taint.key}={taint.value}:{taint.effect} is not tolerated"
+    return None
+
+
+def affinity_agrees(placement: Placement, labels: Mapping[str, str]) -> bool:
+    """Whether some term holds as far as it is about the keys of `labels`. A term without any requirement never does."""
+    if placement.affinity is None:
+        return True
+    return any(term and _holds(term, labels) for term in placement.affinity)
+
+
+def _holds(term: Iterable[Requirement], labels: Mapping[str, str]) -> bool:
+    return all(each.key not in labels or _meets(each, labels[each.key]) for each in term)
+
+
+def _meets(requirement: Requirement, value: str) -> bool:
+    match requirement.operator:
+        case "In":
+            return value in requirement.values
+        case "NotIn":
+            return value not in requirement.values
+        case "Exists":
+            return True
+        case "Gt" | "Lt":
+            return _compares(requirement, value)
+    return False
+
+
+def _compares(requirement: Requirement, value: str) -> bool:
+    try:
+        bound, actual = int(requirement.values[0]), int(value)
+    except (IndexError, ValueError):
+        return False
+    return actual > bound if requirement.operator == "Gt" else actual < bound
+
+
+def tolerates(toleration: Toleration, taint: Taint) -> bool:
+    """Kubernetes' rule: an empty effect means every effect, an empty key with Exists means every key."""
+    if toleration.effect not in ("", taint.effect):
+        return False
+    if toleration.operator == "Exists":
+        return toleration.key in ("", taint.key)
+    return toleration.operator in ("", "Equal") and toleration.key == taint.key and toleration.value == taint.value
+
+
+def agree(flavors: Iterable[Flavor]) -> bool:
+    """Whether one node can be of all these flavors: no label has two values. Pods of one workload share their nodes."""
+    seen: dict[str, str] = {}
+    return all(seen.setdefault(key, value) == value for each in flavors for key, value in each.node_labels.items())
