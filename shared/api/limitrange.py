@@ -6,7 +6,7 @@ the first one wins, within one object the last item.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
@@ -41,8 +41,8 @@ class LimitRange(View, frozen=True):
 class ContainerDefaults:
     """What a container of the namespace gets where it says nothing."""
 
-    requests: Mapping[str, int | float | str] = MappingProxyType({})
-    limits: Mapping[str, int | float | str] = MappingProxyType({})
+    requests: Mapping[str, int | float | str] = field(default_factory=dict)
+    limits: Mapping[str, int | float | str] = field(default_factory=dict)
 
 
 NO_DEFAULTS: Final = ContainerDefaults()

@@ -1,7 +1,7 @@
 """How important a pod is: its own number, else its PriorityClass, else the cluster's default class, else 0."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
@@ -26,7 +26,7 @@ class PriorityClass(View, frozen=True):
 class Priorities:
     """All PriorityClasses: value by name, and the value of work that names none."""
 
-    by_name: Mapping[str, int] = BUILT_IN
+    by_name: Mapping[str, int] = field(default_factory=lambda: BUILT_IN)
     default: int = 0
 
     @staticmethod

@@ -100,9 +100,7 @@ def _is_over(pod: Pod) -> bool:
 
 def _speaker(pods: Sequence[Pod]) -> Pod:
     """The member whose annotations speak for all: one with the most of them, the first by order among equals."""
-    return max(
-        pods, key=lambda pod: len([name for name in pod.metadata.annotations if name.startswith("quotree.dev/")])
-    )
+    return max(pods, key=lambda pod: sum(name.startswith(PREFIX) for name in pod.metadata.annotations))
 
 
 def _state(pod: Pod, notes: Notes) -> WorkState:

@@ -26,8 +26,6 @@ from shared.quota.model.tree import DEFAULT, Amounts
 from shared.quota.model.workload import Admission, Claim, Eviction, EvictionReason, Workload
 from shared.resources import MAX_AMOUNT, QuantityError
 
-NO_LABELS: Final[Mapping[str, str]] = MappingProxyType({})
-
 
 class WorkState(StrEnum):
     """Where a Job, pod or group of pods stands."""
@@ -49,10 +47,10 @@ class WorkState(StrEnum):
 class Surroundings:
     """What around a pod decides its group, priority and request: its namespace, and the cluster's classes."""
 
-    namespace_labels: Mapping[str, str] = NO_LABELS
+    namespace_labels: Mapping[str, str] = field(default_factory=dict)
     priorities: Priorities = field(default_factory=Priorities)
     limits: ContainerDefaults = NO_DEFAULTS
-    overheads: Mapping[str, Mapping[str, int | float | str]] = MappingProxyType({})
+    overheads: Mapping[str, Mapping[str, int | float | str]] = field(default_factory=dict)
     """RuntimeClass name -> its pods' overhead."""
 
 
