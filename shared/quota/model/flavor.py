@@ -1,10 +1,11 @@
 """What a kind of capacity is: the nodes it means, and what work must say to run on them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from shared.api.placement import Taint, Toleration
+from shared.quota.model.unread import Unread
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,6 +13,8 @@ class Flavor:
     """A ResourceFlavor. Without labels it matches every node."""
 
     name: str
-    node_labels: Mapping[str, str] = MappingProxyType({})
+    node_labels: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     node_taints: tuple[Taint, ...] = ()
     tolerations: tuple[Toleration, ...] = ()
+    uid: str = ""
+    unread: tuple[Unread, ...] = ()

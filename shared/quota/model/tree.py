@@ -4,6 +4,7 @@ A group names its parent; nobody names children. A tree may hold anything that c
 absent parents: `rules` says what is wrong with it, and every walk here is bounded by the number of groups.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -14,6 +15,7 @@ from typing import Final
 
 from shared.api.selectors import LabelSelector
 from shared.quota.model.settings import BlockAdmission, ReclaimMode
+from shared.quota.model.unread import Unread
 from shared.resources import Amount
 
 ROOT: Final = "root"
@@ -68,11 +70,11 @@ class Entry:
     """One flavor's quota of one group, in base units. Absent is absent; 0 is a value."""
 
     flavor: str
-    min: Amounts = NOTHING
-    max: Amounts = NOTHING
-    borrowing_limit: Amounts = NOTHING
-    lending_limit: Amounts = NOTHING
-    weight: Amounts = NOTHING
+    min: Amounts = field(default_factory=lambda: NOTHING)
+    max: Amounts = field(default_factory=lambda: NOTHING)
+    borrowing_limit: Amounts = field(default_factory=lambda: NOTHING)
+    lending_limit: Amounts = field(default_factory=lambda: NOTHING)
+    weight: Amounts = field(default_factory=lambda: NOTHING)
 
     @property
     def covered(self) -> frozenset[str]:
@@ -123,6 +125,7 @@ class Group:
     stop_policy: StopPolicy = StopPolicy.NONE
     uid: str = ""
     created: datetime | None = None
+    unread: tuple[Unread, ...] = ()
 
     def entry(self, flavor: str) -> Entry | None:
         """The quota entry of `flavor`, or None."""
@@ -198,8 +201,35 @@ class Tree:
 
     def with_group(self, group: Group) -> "Tree":
         """This tree with `group` added or replaced."""
-        return Tree(MappingProxyType({**self.groups, group.name: group}))
+        return self._edited(MappingProxyType({**self.groups, group.name: group}), group.name)
 
     def without(self, name: str) -> "Tree":
         """This tree less that group; its children then have an absent parent."""
-        return Tree(MappingProxyType({key: group for key, group in self.groups.items() if key != name}))
+        return self._edited(MappingProxyType({key: group for key, group in self.groups.items() if key != name}), name)
+
+    def _edited(self, groups: Mapping[str, Group], name: str) -> "Tree":
+        """A tree of `groups` that differs from this one in `name` only; it inherits the index of children."""
+        after = Tree(groups)
+        if "_children" in self.__dict__:
+            old, new = _parent_in(self.groups, name), _parent_in(groups, name)
+            after.__dict__["_children"] = self._children if old == new else _moved(self._children, name, old, new)
+        return after
+
+
+def _parent_in(groups: Mapping[str, Group], name: str) -> str | None:
+    group = groups.get(name)
+    return None if group is None else group.parent
+
+
+def _moved(
+    children: Mapping[str, tuple[str, ...]], name: str, old: str | None, new: str | None
+) -> Mapping[str, tuple[str, ...]]:
+    """The index of children after `name` has left `old` for `new`; either may be None."""
+    index = dict(children)
+    if old is not None:
+        index[old] = tuple(child for child in index[old] if child != name)
+    if new is not None:
+        siblings = index.get(new, ())
+        at = bisect_left(siblings, name)
+        index[new] = (*siblings[:at], name, *siblings[at:])
+    return index

@@ -1,0 +1,113 @@
+"""The schema of a ResourceFlavor, with the rules about one object."""
+
+from typing import Any, Final
+
+from shared.api.crds.parts import (
+    LABEL_VALUE,
+    MAX_ENTRIES,
+    MAX_NAME,
+    RESOURCE_NAME,
+    Schema,
+    labels,
+    listing,
+    number,
+    record,
+    rule,
+    text,
+    word,
+)
+
+COLUMNS: Final = (
+    ("Labels", ".spec.nodeLabels", "string", 0),
+    ("Age", ".metadata.creationTimestamp", "date", 0),
+)
+_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
+
+def flavor_schema() -> Schema:
+    """The whole object."""
+    return record(
+        "A kind of capacity: the nodes it means, and what work needs to run on them.",
+        {
+            "apiVersion": text("quotree.dev/v1alpha1"),
+            "kind": text("ResourceFlavor"),
+            "metadata": {"type": "object"},
+            "spec": record(
+                "Which nodes, and how work gets there.",
+                {"nodeLabels": _node_labels(), "nodeTaints": _node_taints(), "tolerations": _tolerations()},
+            ),
+        },
+        rule(
+            "BadName",
+            f"size(self.metadata.name) <= {MAX_NAME}",
+            "'name has ' + string(size(self.metadata.name)) + "
+            f"' characters; a flavor\\'s name is a label value: at most {MAX_NAME}'",
+        ),
+    )
+
+
+def _node_labels() -> Schema:
+    return labels(
+        "Labels of the flavor's nodes; none: every node that no other flavor has.",
+        MAX_ENTRIES,
+        rule(
+            "BadNodeLabel",
+            f"self.all(k, k.matches('{RESOURCE_NAME}'))",
+            f"'\"' + self.filter(k, !k.matches('{RESOURCE_NAME}')).min() + '\" is not a label key; "
+            "write one such as accelerator or example.com/model'",
+        ),
+    )
+
+
+def _node_taints() -> Schema:
+    taint = record(
+        "A taint of the flavor's nodes.",
+        {
+            "key": text("The taint's key.", minLength=1, maxLength=317, pattern=RESOURCE_NAME),
+            "value": {**text("The taint's value.", maxLength=MAX_NAME, pattern=LABEL_VALUE), "default": ""},
+            "effect": word("What it does to pods that do not tolerate it.", *_EFFECTS),
+        },
+        required=("key", "effect"),
+    )
+    return listing("Work must tolerate these to get the flavor.", taint, MAX_ENTRIES, key=("key", "effect"))
+
+
+def _tolerations() -> Schema:
+    toleration = record(
+        "A toleration.",
+        {
+            "key": text("The taint's key; empty with Exists: every taint.", maxLength=317),
+            "operator": word("Exists or Equal; absent: Equal.", "Exists", "Equal"),
+            "value": text("The taint's value, for Equal.", maxLength=MAX_NAME, pattern=LABEL_VALUE),
+            "effect": word("Absent: every effect.", "", *_EFFECTS),
+            "tolerationSeconds": {**number("How long NoExecute is borne."), "format": "int64"},
+        },
+        rule(
+            "BadToleration",
+            "(has(self.key) && self.key != '') || (has(self.operator) && self.operator == 'Exists')",
+            "'a toleration without key tolerates every taint; give it operator: Exists, or a key'",
+        ),
+        rule(
+            "BadToleration",
+            "!has(self.operator) || self.operator != 'Exists' || !has(self.value) || self.value == ''",
+            "'operator Exists takes no value; take value out'",
+        ),
+        rule(
+            "BadToleration",
+            "!has(self.tolerationSeconds) || (has(self.effect) && self.effect == 'NoExecute')",
+            "'tolerationSeconds needs effect: NoExecute'",
+        ),
+    )
+    return listing("Added to work that gets the flavor.", toleration, MAX_ENTRIES)
+
+
+def flavor_names() -> dict[str, Any]:
+    """How the kind is called."""
+    return {
+        "kind": "ResourceFlavor",
+        "listKind": "ResourceFlavorList",
+        "plural": "resourceflavors",
+        "singular": "resourceflavor",
+        "shortNames": ["rf"],
+        "categories": ["quotree"],
+    }

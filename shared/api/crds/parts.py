@@ -1,0 +1,102 @@
+"""What the CRD schemas are made of: strings, words, quantities, and CEL rules with a message and a code.
+
+Every CEL rule is the twin of a rule in `shared.quota.model.rules` and says the same, so that it holds without the
+webhook; `Schema` is an OpenAPI v3 structural schema as a dict.
+"""
+
+from typing import Any, Final
+
+from shared.api.durations import DURATION_PATTERN
+
+Schema = dict[str, Any]
+
+MAX_ENTRIES: Final = 64
+MAX_RESOURCES: Final = 64
+MAX_NAME: Final = 63
+NAME: Final = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+RESOURCE_NAME: Final = (
+    r"^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?){0,32}/)?"
+    r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
+)
+LABEL_VALUE: Final = r"^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$"
+QUANTITY: Final = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$"
+
+
+def text(description: str, **bounds: Any) -> Schema:
+    """A string."""
+    return {"description": description, "type": "string", **bounds}
+
+
+def word(description: str, *words: str) -> Schema:
+    """One of a few words."""
+    return {"description": description, "type": "string", "enum": list(words)}
+
+
+def flag(description: str) -> Schema:
+    """true or false."""
+    return {"description": description, "type": "boolean"}
+
+
+def number(description: str, **bounds: Any) -> Schema:
+    """A whole number."""
+    return {"description": description, "type": "integer", "format": "int32", **bounds}
+
+
+def duration(description: str) -> Schema:
+    """A duration such as 30s."""
+    return {"description": description, "type": "string", "maxLength": 64, "pattern": DURATION_PATTERN}
+
+
+def record(description: str, properties: dict[str, Schema], *rules: Schema, required: tuple[str, ...] = ()) -> Schema:
+    """An object with these fields and no others."""
+    schema: Schema = {"description": description, "type": "object", "properties": properties}
+    if required:
+        schema["required"] = list(required)
+    return _with_rules(schema, rules)
+
+
+def listing(description: str, item: Schema, most: int, *rules: Schema, key: tuple[str, ...] = ()) -> Schema:
+    """A list of at most `most` items; with `key` a list that is unique by these fields."""
+    schema: Schema = {"description": description, "type": "array", "maxItems": most, "items": item}
+    if key:
+        schema["x-kubernetes-list-type"] = "map"
+        schema["x-kubernetes-list-map-keys"] = list(key)
+    else:
+        schema["x-kubernetes-list-type"] = "atomic"
+    return _with_rules(schema, rules)
+
+
+def labels(description: str, most: int, *rules: Schema) -> Schema:
+    """Label keys and values."""
+    schema: Schema = {
+        "description": description,
+        "type": "object",
+        "maxProperties": most,
+        "additionalProperties": {"type": "string", "maxLength": MAX_NAME, "pattern": LABEL_VALUE},
+    }
+    return _with_rules(schema, rules)
+
+
+def amounts(description: str, *rules: Schema) -> Schema:
+    """Quantities by resource name."""
+    schema: Schema = {
+        "description": description,
+        "type": "object",
+        "maxProperties": MAX_RESOURCES,
+        "additionalProperties": {
+            "anyOf": [{"type": "integer"}, {"type": "string"}],
+            "maxLength": 64,
+            "pattern": QUANTITY,
+            "x-kubernetes-int-or-string": True,
+        },
+    }
+    return _with_rules(schema, rules)
+
+
+def rule(code: str, holds: str, message: str) -> Schema:
+    """One CEL rule. `message` is a CEL expression that says what is wrong and how to mend it; the code is added."""
+    return {"rule": holds, "messageExpression": f"{message} + ' ({code})'"}
+
+
+def _with_rules(schema: Schema, rules: tuple[Schema, ...]) -> Schema:
+    return {**schema, "x-kubernetes-validations": list(rules)} if rules else schema

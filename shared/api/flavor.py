@@ -1,0 +1,40 @@
+"""What a ResourceFlavor object says."""
+
+from shared.api.metadata import Metadata
+from shared.api.reading import View, reader
+
+
+class TaintSpec(View, frozen=True):
+    """A taint that the flavor's nodes carry."""
+
+    key: str = ""
+    value: str = ""
+    effect: str = ""
+
+
+class TolerationSpec(View, frozen=True):
+    """A toleration that work gets with the flavor. An absent operator means Equal."""
+
+    key: str = ""
+    operator: str = "Equal"
+    value: str = ""
+    effect: str = ""
+    toleration_seconds: int | None = None
+
+
+class ResourceFlavorSpec(View, frozen=True):
+    """Everything a person writes."""
+
+    node_labels: dict[str, str] = {}
+    node_taints: list[TaintSpec] = []
+    tolerations: list[TolerationSpec] = []
+
+
+class ResourceFlavor(View, frozen=True):
+    """The whole object; it has no status."""
+
+    metadata: Metadata = Metadata()
+    spec: ResourceFlavorSpec = ResourceFlavorSpec()
+
+
+read_resource_flavor = reader(ResourceFlavor)

@@ -1,0 +1,189 @@
+"""What a QuotaGroup object says: its spec as it is written, and the status the reconciler writes.
+
+Quantities stay text here; `shared.quota.model.group_reading` makes a `Group` of it.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+import msgspec
+
+from shared.api.metadata import Metadata
+from shared.api.reading import Quantities, View, reader
+from shared.resources import read_amount, write_quantity
+
+
+class EntrySpec(View, frozen=True):
+    """One flavor's quota."""
+
+    flavor: str = "default"
+    min: Quantities = {}
+    max: Quantities = {}
+    borrowing_limit: Quantities = {}
+    lending_limit: Quantities = {}
+    weight: Quantities = {}
+
+
+class RequirementSpec(View, frozen=True):
+    """One matchExpressions entry of a label selector."""
+
+    key: str
+    operator: str
+    values: list[str] = []
+
+
+class SelectorSpec(View, frozen=True):
+    """A label selector; empty matches everything."""
+
+    match_labels: dict[str, str] = {}
+    match_expressions: list[RequirementSpec] = []
+
+
+class QueueingSpec(View, frozen=True):
+    """How a leaf's queue is served."""
+
+    strategy: str | None = None
+
+
+class FungibilitySpec(View, frozen=True):
+    """When the next flavor is tried instead of this one."""
+
+    when_can_borrow: str | None = None
+    when_can_reclaim: str | None = None
+
+
+class PreemptionSpec(View, frozen=True):
+    """Who may preempt whom inside the group."""
+
+    within_group: str | None = None
+
+
+class ReclaimSpec(View, frozen=True):
+    """Overrides of the cluster's reclaim settings; durations are text such as 30s."""
+
+    mode: str | None = None
+    grace_period: str | None = None
+    notice: str | None = None
+    minimum_runtime: str | None = None
+    claim_timeout: str | None = None
+
+
+class StartupSpec(View, frozen=True):
+    """Overrides of the cluster's all-or-nothing settings."""
+
+    wait_for_pods_ready: bool | None = None
+    block_admission: str | None = None
+    timeout: str | None = None
+    recovery_timeout: str | None = None
+    backoff_base: str | None = None
+    backoff_max: str | None = None
+    limit: int | None = None
+
+
+class QuotaGroupSpec(View, frozen=True):
+    """Everything a person writes."""
+
+    parent: str | None = None
+    is_parent: bool = False
+    quotas: list[EntrySpec] = []
+    allow_lending: bool = True
+    namespace_selector: SelectorSpec | None = None
+    queueing: QueueingSpec = QueueingSpec()
+    flavor_fungibility: FungibilitySpec = FungibilitySpec()
+    preemption: PreemptionSpec = PreemptionSpec()
+    reclaim: ReclaimSpec = ReclaimSpec()
+    startup: StartupSpec = StartupSpec()
+    stop_policy: str | None = None
+
+
+class Condition(View, frozen=True):
+    """One condition, as every Kubernetes object has them."""
+
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+    last_transition_time: datetime | None = None
+    observed_generation: int = 0
+
+
+class QuotaStatus(View, frozen=True):
+    """One flavor's numbers as they are now; `min` as in effect, `capacity` on root only."""
+
+    flavor: str = "default"
+    min: Quantities = {}
+    request: Quantities = {}
+    used: Quantities = {}
+    held: Quantities = {}
+    charge: Quantities = {}
+    runtime: Quantities = {}
+    borrowed: Quantities = {}
+    lendable: Quantities = {}
+    capacity: Quantities = {}
+
+
+class WorkloadCounts(View, frozen=True, omit_defaults=False):
+    """How much work there is in the group and below."""
+
+    pending: int = 0
+    admitted: int = 0
+    ready: int = 0
+
+
+class Columns(View, frozen=True):
+    """What `kubectl get` prints: over all flavors, as text."""
+
+    min: str = ""
+    used: str = ""
+    runtime: str = ""
+
+
+class QuotaGroupStatus(View, frozen=True):
+    """Everything the reconciler writes."""
+
+    conditions: list[Condition] = []
+    quotas: list[QuotaStatus] = []
+    workloads: WorkloadCounts = WorkloadCounts()
+    columns: Columns = Columns()
+    observed_generation: int = 0
+
+
+class QuotaGroup(View, frozen=True):
+    """The whole object."""
+
+    metadata: Metadata = Metadata()
+    spec: QuotaGroupSpec = QuotaGroupSpec()
+    status: QuotaGroupStatus = QuotaGroupStatus()
+
+
+class GroupEnvelope(View, frozen=True):
+    """The object with its spec unread, to compare specs or to read metadata alone."""
+
+    metadata: Metadata = Metadata()
+    spec: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+read_quota_group = reader(QuotaGroup)
+
+
+def write_quotas(amounts: Mapping[str, int]) -> Quantities:
+    """Amounts in base units as quantity texts, by resource name."""
+    return {resource: write_quantity(resource, amount) for resource, amount in sorted(amounts.items())}
+
+
+def write_columns(quotas: Iterable[QuotaStatus]) -> Columns:
+    """The printed columns: each resource summed over the flavors, such as `cpu 96, memory 640Gi`."""
+    entries = tuple(quotas)
+    return Columns(
+        min=_summed(entry.min for entry in entries),
+        used=_summed(entry.used for entry in entries),
+        runtime=_summed(entry.runtime for entry in entries),
+    )
+
+
+def _summed(maps: Iterable[Quantities]) -> str:
+    total: dict[str, int] = {}
+    for quantities in maps:
+        for resource, quantity in quantities.items():
+            total[resource] = total.get(resource, 0) + read_amount(resource, str(quantity))
+    return ", ".join(f"{resource} {write_quantity(resource, total[resource])}" for resource in sorted(total))

@@ -1,0 +1,249 @@
+"""How a QuotaGroup or ResourceFlavor becomes a Group or Flavor of the model: whole, or less what cannot be read.
+
+What cannot be read is kept in `unread`, so that the rules report it together with everything else that is wrong.
+"""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from enum import StrEnum
+from typing import Any, TypeVar
+
+import msgspec
+
+from shared.api.crds.flavor import flavor_schema
+from shared.api.crds.parts import Schema
+from shared.api.crds.quotagroup import quotagroup_schema
+from shared.api.crds.shape import LEFT_OUT, Misshapen, fit
+from shared.api.durations import read_duration
+from shared.api.flavor import ResourceFlavor, read_resource_flavor
+from shared.api.metadata import Metadata
+from shared.api.placement import Requirement, Taint, Toleration
+from shared.api.quotagroup import (
+    EntrySpec,
+    QuotaGroup,
+    QuotaGroupSpec,
+    ReclaimSpec,
+    SelectorSpec,
+    StartupSpec,
+    read_quota_group,
+)
+from shared.api.reading import Quantities, Unreadable
+from shared.api.selectors import LabelSelector
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.settings import BlockAdmission, ReclaimMode
+from shared.quota.model.tree import (
+    NOTHING,
+    ROOT,
+    Amounts,
+    Entry,
+    Group,
+    Preemption,
+    QueueingStrategy,
+    ReclaimOverrides,
+    StartupOverrides,
+    StopPolicy,
+    WhenCanBorrow,
+    WhenCanReclaim,
+)
+from shared.quota.model.unread import BAD_FIELD, BAD_QUANTITY, Unread
+from shared.resources import QuantityError, read_amount
+
+_GROUP_SPEC: Schema = quotagroup_schema()["properties"]["spec"]
+_FLAVOR_SPEC: Schema = flavor_schema()["properties"]["spec"]
+_OBJECT = ("apiVersion", "kind", "metadata", "spec", "status")
+Word = TypeVar("Word", bound=StrEnum)
+
+
+def read_group(raw: bytes | msgspec.Raw | Mapping[str, Any]) -> Group:
+    """The group an object of the API server says. Raises Unreadable only if it is no object with a name."""
+    try:
+        return group_of(read_quota_group(raw))
+    except Unreadable:
+        return read_group_manifest(_mapping(raw))
+
+
+def read_group_manifest(manifest: Mapping[str, Any]) -> Group:
+    """The group a manifest says; unknown fields and wrong types are `unread`. Raises Unreadable as read_group does."""
+    shaped, unread = _shaped(manifest, _GROUP_SPEC)
+    return group_of(read_quota_group(shaped), unread)
+
+
+def read_flavor(raw: bytes | msgspec.Raw | Mapping[str, Any]) -> Flavor:
+    """The flavor an object of the API server says. Raises Unreadable only if it is no object with a name."""
+    try:
+        return flavor_of(read_resource_flavor(raw))
+    except Unreadable:
+        return read_flavor_manifest(_mapping(raw))
+
+
+def read_flavor_manifest(manifest: Mapping[str, Any]) -> Flavor:
+    """The flavor a manifest says; unknown fields and wrong types are `unread`."""
+    shaped, unread = _shaped(manifest, _FLAVOR_SPEC)
+    return flavor_of(read_resource_flavor(shaped), unread)
+
+
+def group_of(view: QuotaGroup, unread: tuple[Unread, ...] = ()) -> Group:
+    """The group that a typed view says. Raises Unreadable if it has no name."""
+    found = list(unread)
+    spec, name = view.spec, _name(view.metadata)
+    return Group(
+        name=name,
+        parent=_parent(name, spec.parent),
+        is_parent=spec.is_parent,
+        quotas=tuple(_entry(entry, f"spec.quotas[{at}]", found) for at, entry in enumerate(spec.quotas)),
+        allow_lending=spec.allow_lending,
+        namespace_selector=_selector(spec.namespace_selector),
+        reclaim=_reclaim(spec.reclaim, found),
+        startup=_startup(spec.startup, found),
+        uid=view.metadata.uid,
+        created=view.metadata.created if view.metadata.creation_timestamp else None,
+        **_words(spec, found),
+        unread=tuple(found),
+    )
+
+
+def flavor_of(view: ResourceFlavor, unread: tuple[Unread, ...] = ()) -> Flavor:
+    """The flavor that a typed view says. Raises Unreadable if it has no name."""
+    return Flavor(
+        name=_name(view.metadata),
+        node_labels=dict(view.spec.node_labels),
+        node_taints=tuple(Taint(taint.key, taint.effect, taint.value) for taint in view.spec.node_taints),
+        tolerations=tuple(
+            Toleration(each.key, each.operator or "Equal", each.value, each.effect, each.toleration_seconds)
+            for each in view.spec.tolerations
+        ),
+        uid=view.metadata.uid,
+        unread=unread,
+    )
+
+
+def _mapping(raw: bytes | msgspec.Raw | Mapping[str, Any]) -> Mapping[str, Any]:
+    try:
+        value = raw if isinstance(raw, Mapping) else msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise Unreadable(str(error)) from error
+    except RecursionError as error:
+        raise Unreadable("nested too deeply") from error
+    if not isinstance(value, Mapping):
+        raise Unreadable("expected an object")
+    return value
+
+
+def _shaped(manifest: Mapping[str, Any], schema: Schema) -> tuple[Mapping[str, Any], tuple[Unread, ...]]:
+    found: list[Misshapen] = []
+    spec = manifest.get("spec")
+    fitted = fit({} if spec is None else spec, schema, "spec", found)
+    shaped = {"metadata": _metadata(manifest.get("metadata"), found), "spec": fitted if fitted is not LEFT_OUT else {}}
+    unknown = (str(field) for field in manifest if field not in _OBJECT)
+    found.extend(
+        Misshapen(field, "is no field; an object has apiVersion, kind, metadata and spec") for field in unknown
+    )
+    return shaped, tuple(Unread(BAD_FIELD, field, message) for field, message in found)
+
+
+def _metadata(metadata: Any, found: list[Misshapen]) -> Any:
+    """`metadata`, or its name alone when something else in it cannot be read."""
+    if not isinstance(metadata, Mapping) or not isinstance(metadata.get("name"), str):
+        return metadata
+    try:
+        read_quota_group({"metadata": metadata})
+    except Unreadable as error:
+        found.append(Misshapen("metadata", str(error)))
+        return {"name": metadata["name"]}
+    return metadata
+
+
+def _name(metadata: Metadata) -> str:
+    if not metadata.name:
+        raise Unreadable("metadata.name is missing")
+    return metadata.name
+
+
+def _parent(name: str, parent: str | None) -> str | None:
+    if name == ROOT:
+        return parent
+    return ROOT if parent is None else parent
+
+
+def _entry(spec: EntrySpec, field: str, found: list[Unread]) -> Entry:
+    return Entry(
+        flavor=spec.flavor,
+        min=_amounts(spec.min, f"{field}.min", found),
+        max=_amounts(spec.max, f"{field}.max", found),
+        borrowing_limit=_amounts(spec.borrowing_limit, f"{field}.borrowingLimit", found),
+        lending_limit=_amounts(spec.lending_limit, f"{field}.lendingLimit", found),
+        weight=_amounts(spec.weight, f"{field}.weight", found),
+    )
+
+
+def _amounts(quantities: Quantities, field: str, found: list[Unread]) -> Amounts:
+    amounts: dict[str, int] = {}
+    for resource, quantity in quantities.items():
+        try:
+            if isinstance(quantity, float):
+                raise QuantityError(f"{quantity!r} is a number with a point; write it as text, in quotes")
+            amounts[resource] = read_amount(resource, quantity)
+        except QuantityError as error:
+            found.append(Unread(BAD_QUANTITY, f"{field}[{resource}]", str(error)))
+    return amounts or NOTHING
+
+
+def _selector(spec: SelectorSpec | None) -> LabelSelector | None:
+    if spec is None:
+        return None
+    expressions = (Requirement(each.key, each.operator, tuple(each.values)) for each in spec.match_expressions)
+    return LabelSelector(dict(spec.match_labels), tuple(expressions))
+
+
+def _words(spec: QuotaGroupSpec, found: list[Unread]) -> dict[str, Any]:
+    fungibility = spec.flavor_fungibility
+    borrow, reclaim = fungibility.when_can_borrow, fungibility.when_can_reclaim
+    words = {
+        "queueing": _word(spec.queueing.strategy, QueueingStrategy, "spec.queueing.strategy", found),
+        "when_can_borrow": _word(borrow, WhenCanBorrow, "spec.flavorFungibility.whenCanBorrow", found),
+        "when_can_reclaim": _word(reclaim, WhenCanReclaim, "spec.flavorFungibility.whenCanReclaim", found),
+        "preemption": _word(spec.preemption.within_group, Preemption, "spec.preemption.withinGroup", found),
+        "stop_policy": _word(spec.stop_policy, StopPolicy, "spec.stopPolicy", found),
+    }
+    return {name: word for name, word in words.items() if word is not None}
+
+
+def _word(text: str | None, words: type[Word], field: str, found: list[Unread]) -> Word | None:
+    if text is None:
+        return None
+    try:
+        return words(text)
+    except ValueError:
+        found.append(Unread(BAD_FIELD, field, f"is {text!r}; write one of {', '.join(words)}"))
+        return None
+
+
+def _reclaim(spec: ReclaimSpec, found: list[Unread]) -> ReclaimOverrides:
+    return ReclaimOverrides(
+        mode=_word(spec.mode, ReclaimMode, "spec.reclaim.mode", found),
+        grace_period=_duration(spec.grace_period, "spec.reclaim.gracePeriod", found),
+        notice=_duration(spec.notice, "spec.reclaim.notice", found),
+        minimum_runtime=_duration(spec.minimum_runtime, "spec.reclaim.minimumRuntime", found),
+        claim_timeout=_duration(spec.claim_timeout, "spec.reclaim.claimTimeout", found),
+    )
+
+
+def _startup(spec: StartupSpec, found: list[Unread]) -> StartupOverrides:
+    return StartupOverrides(
+        wait_for_pods_ready=spec.wait_for_pods_ready,
+        block_admission=_word(spec.block_admission, BlockAdmission, "spec.startup.blockAdmission", found),
+        timeout=_duration(spec.timeout, "spec.startup.timeout", found),
+        recovery_timeout=_duration(spec.recovery_timeout, "spec.startup.recoveryTimeout", found),
+        backoff_base=_duration(spec.backoff_base, "spec.startup.backoffBase", found),
+        backoff_max=_duration(spec.backoff_max, "spec.startup.backoffMax", found),
+        limit=spec.limit,
+    )
+
+
+def _duration(text: str | None, field: str, found: list[Unread]) -> timedelta | None:
+    if text is None:
+        return None
+    duration = read_duration(text)
+    if duration is None:
+        found.append(Unread(BAD_FIELD, field, f"is {text!r}; write a duration such as 30s, 5m or 1h30m"))
+    return duration

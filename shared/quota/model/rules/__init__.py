@@ -1,0 +1,27 @@
+"""What trees and flavors must obey: one rule, one function, one code. Nothing here knows of requests or of a cluster.
+
+`check_change` judges one edit, `check_tree` a whole set, `inactive_groups` what was stored all the same.
+"""
+
+from shared.quota.model.rules.checking import check_change, check_flavor, check_flavor_change, check_tree
+from shared.quota.model.rules.context import NO_WORK, Change, Context, Work, no_work
+from shared.quota.model.rules.findings import NO_FINDINGS, Findings, Violation, write_violations
+from shared.quota.model.rules.inactive import Inactive, inactive_groups
+
+__all__ = [
+    "NO_FINDINGS",
+    "NO_WORK",
+    "Change",
+    "Context",
+    "Findings",
+    "Inactive",
+    "Violation",
+    "Work",
+    "check_change",
+    "check_flavor",
+    "check_flavor_change",
+    "check_tree",
+    "inactive_groups",
+    "no_work",
+    "write_violations",
+]

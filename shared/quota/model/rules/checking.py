@@ -1,0 +1,123 @@
+"""What is wrong with an edit, and what with a whole tree: the rules run for whom they concern.
+
+An edit answers for what it breaks or makes worse, never for what was broken before: so a tree that is already illegal
+can be mended step by step, and a broken subtree never blocks another.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
+
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.rules import flavors
+from shared.quota.model.rules.context import Change, Context
+from shared.quota.model.rules.findings import Findings, Violation
+from shared.quota.model.rules.registry import CHANGE_RULES, FLAVOR_RULES, OWN_RULES, TREE_RULES, Reads, TreeRule
+from shared.quota.model.tree import Group, Tree
+
+_FIELDS = tuple(field.name for field in fields(Group))
+
+
+def check_change(before: Tree, after: Tree, name: str, context: Context) -> Findings:
+    """Everything that the edit of group `name` breaks, and everything it should be warned of.
+
+    `name` is created when only `after` has it, deleted when only `before` has it. A rule is run only if the edit
+    changes a field it reads.
+    """
+    change = Change(before, after, name)
+    changed = changed_fields(change.old, change.new)
+    found = _change_findings(change, context)
+    if change.new is None or not changed:
+        return found
+    found += Findings(tuple(_own_violations(change, changed)))
+    for rule in TREE_RULES:
+        if rule.reads & changed:
+            found += _tree_findings(rule, change, context)
+    return found
+
+
+def changed_fields(old: Group | None, new: Group | None) -> Reads:
+    """The fields in which two states of a group differ; all of them at creation and deletion."""
+    if old is None or new is None:
+        return frozenset(_FIELDS)
+    return frozenset(name for name in _FIELDS if getattr(old, name) != getattr(new, name))
+
+
+def _change_findings(change: Change, context: Context) -> Findings:
+    return Findings(
+        tuple(found for rule in CHANGE_RULES if not rule.only_warns for found in rule.check(change, context)),
+        tuple(found for rule in CHANGE_RULES if rule.only_warns for found in rule.check(change, context)),
+    )
+
+
+def _own_violations(change: Change, changed: Reads) -> Iterator[Violation]:
+    assert change.new is not None  # noqa: S101
+    for rule in OWN_RULES:
+        if not rule.reads & changed:
+            continue
+        found = tuple(rule.check(change.new))
+        known = {_place(each): each for each in rule.check(change.old)} if found and change.old else {}
+        yield from (each for each in found if _is_news(each, known.get(_place(each))))
+
+
+def _tree_findings(rule: TreeRule, change: Change, context: Context) -> Findings:
+    concerned = tuple(rule.concerns(change))
+    found = tuple(each for name in concerned for each in rule.check(change.after, name, context))
+    if rule.only_warns or not found:
+        return Findings(warnings=found)
+    before = (name for name in concerned if name in change.before)
+    known = {_place(each): each for name in before for each in rule.check(change.before, name, context)}
+    news = tuple(each for each in found if _is_news(each, known.get(_place(each))))
+    old = (each for each in found if each not in news and each.message != known[_place(each)].message)
+    return Findings(news, tuple(old))
+
+
+def _place(violation: Violation) -> tuple[str, ...]:
+    """What stays the same when the same thing is broken before and after."""
+    return (violation.rule, violation.object, *(violation.subject or (violation.field,)))
+
+
+def _is_news(violation: Violation, before: Violation | None) -> bool:
+    return before is None or violation.is_worse_than(before)
+
+
+def check_tree(tree: Tree, context: Context) -> Findings:
+    """Everything that is wrong with a whole tree and its flavors, whatever the order they were written in."""
+    own = (found for name in sorted(tree.groups) for rule in OWN_RULES for found in rule.check(tree[name]))
+    among = (found for rule in TREE_RULES if not rule.only_warns for found in _everywhere(rule, tree, context))
+    warned = (found for rule in TREE_RULES if rule.only_warns for found in _everywhere(rule, tree, context))
+    beside = flavors.warn_unlabelled_beside_labelled(context.flavors)
+    return Findings((*own, *among, *_flavor_violations(context)), (*warned, *beside))
+
+
+def _everywhere(rule: TreeRule, tree: Tree, context: Context) -> Iterator[Violation]:
+    for name in rule.everywhere(tree, context):
+        yield from rule.check(tree, name, context)
+
+
+def _flavor_violations(context: Context) -> Iterator[Violation]:
+    for name in sorted(context.flavors):
+        yield from check_flavor(context.flavors[name])
+
+
+def check_flavor(flavor: Flavor) -> Iterable[Violation]:
+    """Everything that is wrong with one flavor by itself."""
+    return [found for rule in FLAVOR_RULES for found in rule.check(flavor)]
+
+
+def check_flavor_change(before: Flavor | None, after: Flavor | None, context: Context, tree: Tree) -> Findings:
+    """Everything that the edit of a flavor breaks; `before` None: created, `after` None: deleted.
+
+    `context.flavors` are those before the edit.
+    """
+    if after is None:
+        return Findings(tuple(flavors.check_flavor_unused(before.name, tree)) if before else ())
+    known = {_place(each): each for each in check_flavor(before)} if before else {}
+    news = tuple(each for each in check_flavor(after) if _is_news(each, known.get(_place(each))))
+    if before is not None and _looks(before) == _looks(after):
+        return Findings(news)
+    beside = flavors.warn_unlabelled_beside_labelled({**context.flavors, after.name: after})
+    return Findings(news, tuple(beside))
+
+
+def _looks(flavor: Flavor) -> tuple[object, object]:
+    return (flavor.node_labels, flavor.node_taints)

@@ -1,0 +1,65 @@
+"""What a rule may look at beside the tree itself: flavors, the work of each group, capacity, the depth allowed."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.tree import DEFAULT_FLAVOR, Group, Tree
+from shared.resources import Amount, FlavorResource
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The unfinished Jobs and pods that resolve to one group; `held` is what its non-preemptible work uses."""
+
+    pending: int = 0
+    running: int = 0
+    held: Mapping[FlavorResource, Amount] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return self.pending + self.running > 0
+
+    def __str__(self) -> str:
+        return f"{self.pending} pending, {self.running} running"
+
+
+NO_WORK: Final = Work()
+
+
+def no_work(_group: str) -> Work:
+    """For whoever knows of no work."""
+    return NO_WORK
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The rest of the world. `capacity` None: not known, so nothing is compared with it."""
+
+    flavors: Mapping[str, Flavor] = field(default_factory=dict)
+    work: Callable[[str], Work] = no_work
+    max_depth: int = 16
+    capacity: Mapping[FlavorResource, Amount] | None = None
+
+    def has_flavor(self, name: str) -> bool:
+        """Whether the flavor exists; `default` does from the first start."""
+        return name == DEFAULT_FLAVOR or name in self.flavors
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One edit: the trees before and after differ in the group `name` only."""
+
+    before: Tree
+    after: Tree
+    name: str
+
+    @property
+    def old(self) -> Group | None:
+        """The group as it was; None when it is being created."""
+        return self.before.get(self.name)
+
+    @property
+    def new(self) -> Group | None:
+        """The group as it will be; None when it is being deleted."""
+        return self.after.get(self.name)

@@ -1,0 +1,93 @@
+"""Which groups may start nothing, and why: what is not there yet, and illegal trees that were stored.
+
+A broken group takes its subtree with it and nobody else; work that runs goes on.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.rules.checking import check_tree
+from shared.quota.model.rules.context import Context
+from shared.quota.model.rules.findings import Violation
+from shared.quota.model.tree import ROOT, Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Inactive:
+    """Why a group starts nothing: a rule's code and a sentence.
+
+    `detached`: its path does not end at root, so it has no part in what root shares out.
+    """
+
+    reason: str
+    message: str
+    detached: bool
+
+
+_BY_ITSELF = "FlavorAbsent"
+"""Those below may do without the flavor that is absent above: they answer for themselves."""
+
+
+def inactive_groups(tree: Tree, flavors: Collection[str], max_depth: int = 16) -> dict[str, Inactive]:
+    """Every group that may start nothing, by name, with the nearest reason; `flavors`: the names that exist.
+
+    Of several reasons at one group the first in the rules' order counts, of several above it the nearest.
+    """
+    context = Context({name: Flavor(name) for name in flavors}, max_depth=max_depth)
+    found = check_tree(tree, context)
+    absent = [each for each in found.warnings if each.rule in ("ParentAbsent", "FlavorAbsent")]
+    causes: dict[str, Violation] = {}
+    for violation in (*found.violations, *absent):
+        kind, _, name = violation.object.partition("/")
+        if kind == "QuotaGroup" and violation.rule == "Cycle":
+            causes.update((member, violation) for member in tree.path(name))
+        elif kind == "QuotaGroup":
+            causes.setdefault(name, violation)
+    return _spread(tree, causes)
+
+
+def _spread(tree: Tree, causes: dict[str, Violation]) -> dict[str, Inactive]:
+    """Each cause at its group and, unless it stays by itself, at everything below that has no cause of its own."""
+    attached = set(tree.subtree(ROOT))
+    inactive: dict[str, Inactive] = {}
+    for top in _tops(tree):
+        waiting: list[tuple[str, str | None]] = [(top, None)]
+        while waiting:
+            name, source = waiting.pop()
+            if name in inactive:
+                continue
+            here = causes.get(name)
+            if here is not None:
+                inactive[name] = Inactive(here.rule, here.message, name not in attached)
+            elif source is not None:
+                inactive[name] = _inherited(causes[source], source, detached=name not in attached)
+            passed = name if here is not None and here.rule != _BY_ITSELF else source
+            waiting.extend((child, passed) for child in tree.children(name) if child != name)
+    return inactive
+
+
+def _inherited(cause: Violation, source: str, *, detached: bool) -> Inactive:
+    return Inactive(cause.rule, f"{source} above it: {cause.message}", detached)
+
+
+def _has_parent(tree: Tree, name: str) -> bool:
+    parent = tree[name].parent
+    return parent is not None and parent in tree
+
+
+def _tops(tree: Tree) -> Iterable[str]:
+    """Where walks begin: groups without a parent in the tree, then one group of each circle."""
+    reached: set[str] = set()
+    tops = [name for name in sorted(tree.groups) if not _has_parent(tree, name)]
+    tops.sort(key=lambda name: name != ROOT)
+    for top in tops:
+        reached.update(tree.subtree(top))
+    for name in sorted(tree.groups):
+        if name not in reached:
+            circle = tree.path(name)
+            last = tree[circle[-1]].parent
+            head = min(circle[circle.index(last) :]) if last in circle else name
+            tops.append(head)
+            reached.update(tree.subtree(head))
+    return tops

@@ -1,0 +1,167 @@
+"""Which rules there are: code, function, the fields it reads, and whom it must be run for after an edit."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.rules import flavors, life, names, place, quantities, selectors, sums
+from shared.quota.model.rules.context import Change, Context
+from shared.quota.model.rules.findings import Violation
+from shared.quota.model.tree import ROOT, Group, Tree
+
+Reads = frozenset[str]
+QUOTAS: Final[Reads] = frozenset({"quotas"})
+PARENT: Final[Reads] = frozenset({"parent"})
+KIND: Final[Reads] = frozenset({"is_parent"})
+UNREAD: Final[Reads] = frozenset({"unread"})
+
+
+@dataclass(frozen=True, slots=True)
+class OwnRule:
+    """A rule about one group alone. The CRD schema has a CEL twin of it."""
+
+    codes: tuple[str, ...]
+    check: Callable[[Group], Iterable[Violation]]
+    reads: Reads
+
+
+@dataclass(frozen=True, slots=True)
+class TreeRule:
+    """A rule about a group among others: whom it concerns after an edit, and whom in a whole tree."""
+
+    codes: tuple[str, ...]
+    check: Callable[[Tree, str, Context], Iterable[Violation]]
+    reads: Reads
+    concerns: Callable[[Change], Iterable[str]]
+    everywhere: Callable[[Tree, Context], Iterable[str]]
+    only_warns: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRule:
+    """A rule about an edit, of which nothing is left to see in the tree afterwards."""
+
+    codes: tuple[str, ...]
+    check: Callable[[Change, Context], Iterable[Violation]]
+    only_warns: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FlavorRule:
+    """A rule about one flavor alone."""
+
+    codes: tuple[str, ...]
+    check: Callable[[Flavor], Iterable[Violation]]
+
+
+def itself(change: Change) -> Iterator[str]:
+    """The edited group, while it is there."""
+    if change.new is not None:
+        yield change.name
+
+
+def itself_and_children(change: Change) -> Iterator[str]:
+    """The edited group and those that name it their parent."""
+    if change.new is not None:
+        yield change.name
+        yield from (child for child in change.after.children(change.name) if child != change.name)
+
+
+def itself_and_poorer_children(change: Change) -> Iterator[str]:
+    """The edited group, and its children if it covers less than before, or was not there."""
+    old, new = change.old, change.new
+    if new is None:
+        return
+    yield change.name
+    if old is None or any(not entry.covered <= _covered(new, entry.flavor) for entry in old.quotas):
+        yield from (child for child in change.after.children(change.name) if child != change.name)
+
+
+def _covered(group: Group, flavor: str) -> frozenset[str]:
+    entry = group.entry(flavor)
+    return frozenset() if entry is None else entry.covered
+
+
+def its_parent(change: Change) -> Iterator[str]:
+    """Whose child the edited group is."""
+    if change.new is not None and change.new.parent is not None:
+        yield change.new.parent
+
+
+def parents(change: Change) -> Iterator[str]:
+    """Whose children's sum the edit may have changed: the old parent, the new one, the group as a parent."""
+    found = {change.name} if change.new is not None else set()
+    found.update(group.parent for group in (change.old, change.new) if group is not None and group.parent is not None)
+    yield from sorted(found)
+
+
+def everyone(tree: Tree, _context: Context) -> Iterable[str]:
+    """Every group, by name."""
+    return sorted(tree.groups)
+
+
+def every_parent(tree: Tree, _context: Context) -> Iterable[str]:
+    """Every group that others name as parent, by name."""
+    return sorted(name for name in tree.groups if tree.children(name))
+
+
+OWN_RULES: Final = (
+    OwnRule(("BadField",), quantities.check_shape, UNREAD),
+    OwnRule(("BadName",), names.check_names, PARENT | QUOTAS),
+    OwnRule(("TooManyEntries",), names.check_counts, QUOTAS),
+    OwnRule(("BadQuantity",), quantities.check_quantities, QUOTAS | UNREAD),
+    OwnRule(("MinAboveMax",), quantities.check_min_within_max, QUOTAS),
+    OwnRule(("LendingLimitAboveMin",), quantities.check_lending_within_min, QUOTAS),
+    OwnRule(("UncoveredResource",), quantities.check_covered, QUOTAS),
+    OwnRule(("DuplicateFlavor",), quantities.check_flavors_differ, QUOTAS),
+    OwnRule(("OverlappingEntries",), quantities.check_codependent, QUOTAS),
+    OwnRule(("OwnParent",), place.check_not_own_parent, PARENT),
+    OwnRule(("BadNamespaceSelector",), selectors.check_selector, frozenset({"namespace_selector"})),
+    OwnRule(
+        ("NamespaceSelectorOnParent",), selectors.check_selector_on_leaf, frozenset({"namespace_selector", "is_parent"})
+    ),
+    OwnRule(("BuiltInLocked",), life.check_built_in_locked, PARENT | KIND | QUOTAS),
+)
+TREE_RULES: Final = (
+    TreeRule(("Cycle",), place.check_no_cycle, PARENT, itself, lambda tree, _: place.cycle_heads(tree)),
+    TreeRule(("ParentIsLeaf",), place.check_parent_holds_groups, PARENT | KIND, itself_and_children, everyone),
+    TreeRule(("TooDeep",), place.check_depth, PARENT, itself, place.first_too_deep),
+    TreeRule(
+        ("FlavorNotInParent", "ResourceNotInParent"),
+        place.check_covered_by_parent,
+        PARENT | QUOTAS,
+        itself_and_poorer_children,
+        everyone,
+    ),
+    TreeRule(("SumOfMinExceedsParent",), sums.check_sum_of_min, PARENT | QUOTAS, parents, every_parent),
+    TreeRule(("ParentAbsent",), place.warn_parent_absent, PARENT, itself, everyone, only_warns=True),
+    TreeRule(("FlavorAbsent",), place.warn_flavor_absent, QUOTAS, itself, everyone, only_warns=True),
+    TreeRule(
+        ("FirstLevelAboveCapacity",),
+        sums.warn_first_level_above_capacity,
+        PARENT | QUOTAS,
+        parents,
+        lambda _tree, _context: (ROOT,),
+        only_warns=True,
+    ),
+    TreeRule(("WeightOnSome",), sums.warn_weight_on_some, PARENT | QUOTAS, its_parent, every_parent, only_warns=True),
+)
+CHANGE_RULES: Final = (
+    ChangeRule(("BuiltInDeleted",), life.check_built_in_kept),
+    ChangeRule(("DeletedWithChildren",), life.check_no_children_on_delete),
+    ChangeRule(("DeletedWithWork",), life.check_no_work_on_delete),
+    ChangeRule(("TurnedWithChildren",), life.check_no_children_on_turning),
+    ChangeRule(("TurnedWithWork",), life.check_no_work_on_turning),
+    ChangeRule(("SystemLocked",), life.check_system_untouched),
+    ChangeRule(("MinBelowHeld",), life.warn_min_below_held, only_warns=True),
+)
+FLAVOR_RULES: Final = (
+    FlavorRule(("BadField",), flavors.check_flavor_shape),
+    FlavorRule(("BadName",), names.check_flavor_name),
+    FlavorRule(("TooManyEntries",), flavors.check_flavor_counts),
+    FlavorRule(("BadNodeLabel",), flavors.check_node_labels),
+    FlavorRule(("BadTaint",), flavors.check_taints),
+    FlavorRule(("DuplicateTaint",), flavors.check_taints_differ),
+    FlavorRule(("BadToleration",), flavors.check_tolerations),
+)

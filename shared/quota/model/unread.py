@@ -1,0 +1,18 @@
+"""What of an object could not be read: kept with the object, so that the rules report it with everything else."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """One field that was left out. `rule` is the code of the rule that reports it, `message` says what is wrong."""
+
+    rule: str
+    field: str
+    message: str
+
+
+BAD_FIELD = "BadField"
+"""Not what the schema allows there: an unknown field, a wrong type, a word outside the list."""
+BAD_QUANTITY = "BadQuantity"
+"""Not a quantity, or not in 0 ≤ q < 2^63 base units."""
