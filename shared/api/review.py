@@ -115,7 +115,7 @@ class _Answer(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     status: _Status | None = None
     patch: bytes | None = None
     patch_type: str | None = None
-    warnings: Sequence[str] = ()
+    warnings: tuple[str, ...] = ()
     audit_annotations: Mapping[str, str] = {}
 
 
@@ -138,7 +138,12 @@ def write_allowed(
     patch = _encode(operations) if operations else None
     kind = "JSONPatch" if operations else None
     answer = _Answer(
-        uid, allowed=True, patch=patch, patch_type=kind, warnings=fit_warnings(warnings), audit_annotations=audit or {}
+        uid,
+        allowed=True,
+        patch=patch,
+        patch_type=kind,
+        warnings=tuple(fit_warnings(warnings)),
+        audit_annotations=audit or {},
     )
     return _encode(_AnswerEnvelope(answer))
 
@@ -156,7 +161,9 @@ def write_denied(  # noqa: PLR0913
     status = _Status(code, reason, fit_message(message))
     return _encode(
         _AnswerEnvelope(
-            _Answer(uid, allowed=False, status=status, warnings=fit_warnings(warnings), audit_annotations=audit or {})
+            _Answer(
+                uid, allowed=False, status=status, warnings=tuple(fit_warnings(warnings)), audit_annotations=audit or {}
+            )
         )
     )
 

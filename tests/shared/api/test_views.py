@@ -1,0 +1,167 @@
+"""Objects are read from the API server's JSON and from manifests alike; what is null is absent."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from shared.api.conditions import Condition, updated
+from shared.api.job import count_indexes, pods_at_once, read_job
+from shared.api.node import allocatable, read_node
+from shared.api.placement import ANYWHERE, Placement, Requirement, Toleration, read_placement, write_toleration
+from shared.api.pod import PodSpec, read_pod
+from shared.api.priority import Priorities, read_priority_class
+from shared.api.reading import Unreadable, read_time, reader, write_time
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+read_spec = reader(PodSpec)
+
+
+def test_json_and_manifest_read_alike() -> None:
+    text = b'{"metadata":{"name":"a","creationTimestamp":"2026-03-01T12:00:00Z"},"spec":{"parallelism":2,"x":[{}]}}'
+    manifest = {"metadata": {"name": "a", "creationTimestamp": NOON}, "spec": {"parallelism": 2}}
+    assert read_job(text) == read_job(manifest)
+
+
+def test_nulls_are_absent() -> None:
+    text = (
+        b'{"metadata":{"name":"a","labels":null,"creationTimestamp":null},'
+        b'"spec":{"suspend":null,"template":{"spec":{"containers":null}}},"status":null}'
+    )
+    assert read_job(text) == read_job({"metadata": {"name": "a"}})
+
+
+def test_time_without_zone_is_utc() -> None:
+    job = read_job({"metadata": {"name": "a", "creationTimestamp": NOON.replace(tzinfo=None)}})
+    assert job.metadata.created == NOON
+
+
+UNREADABLE = {
+    "no JSON": (b"{", "Input data was truncated"),
+    "deep": (b'{"x":' * 100_000, "nested too deeply"),
+    "label a number": ({"metadata": {"labels": {"a": 1}}}, "Expected `str`, got `int` - at `$.metadata.labels[...]`"),
+    "parallelism text": ({"spec": {"parallelism": "2"}}, "Expected `int | null`, got `str` - at `$.spec.parallelism`"),
+    "parallelism huge": ({"spec": {"parallelism": 2**31}}, "Expected `int` <= 2147483647 - at `$.spec.parallelism`"),
+    "spec a list": ({"spec": []}, "Expected `object`, got `array` - at `$.spec`"),
+}
+
+
+@pytest.mark.parametrize(("raw", "message"), UNREADABLE.values(), ids=UNREADABLE)
+def test_what_is_no_job_is_unreadable_with_the_fields_path(raw: Any, message: str) -> None:
+    with pytest.raises(Unreadable) as refused:
+        read_job(raw)
+    assert str(refused.value) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [("", 0), ("3", 1), ("1,3-5,7", 5), ("5-3", 0), ("a,2", 1), ("1-99999999999", 0), ("\u0663", 0)],
+)
+def test_indexes_are_counted(text: str, count: int) -> None:
+    assert count_indexes(text) == count
+
+
+@pytest.mark.parametrize(
+    ("parallelism", "completions", "pods"), [(None, None, 1), (3, None, 3), (3, 2, 2), (None, 0, 0), (-1, None, 0)]
+)
+def test_pods_at_once(parallelism: int | None, completions: int | None, pods: int) -> None:
+    assert pods_at_once(parallelism, completions) == pods
+
+
+def test_node_offers_its_allocatable_rounded_down_while_it_takes_pods() -> None:
+    node = read_node({"status": {"allocatable": {"cpu": "1500m", "memory": "1500m", "nvidia.com/gpu": 2}}})
+    assert allocatable(node) == {"cpu": 1500, "memory": 1, "nvidia.com/gpu": 2}
+    assert node.takes_pods
+    assert not read_node({"spec": {"unschedulable": True}}).takes_pods
+    assert not read_node({"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}}).takes_pods
+    assert allocatable(read_node({"status": {"capacity": {"cpu": 1}}})) == {"cpu": 1000}
+
+
+def test_placement_is_what_binds() -> None:
+    spec = read_spec(
+        {
+            "nodeSelector": {"gpu": "a100"},
+            "tolerations": [{"operator": "Exists"}, {"key": "k", "tolerationSeconds": 5}],
+            "affinity": {
+                "podAffinity": {},
+                "nodeAffinity": {
+                    "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1}],
+                    "requiredDuringSchedulingIgnoredDuringExecution": {
+                        "nodeSelectorTerms": [
+                            {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a", "b"]}]},
+                            {},
+                            {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]},
+                        ]
+                    },
+                },
+            },
+        }
+    )
+    assert read_placement(spec) == Placement(
+        {"gpu": "a100"},
+        ((Requirement("zone", "In", ("a", "b")),), ()),
+        (Toleration(operator="Exists"), Toleration("k", "Equal", "", "", 5)),
+    )
+    assert read_placement(read_spec({"affinity": {"podAffinity": {}}})).affinity is None
+    assert read_placement(read_spec({})) is ANYWHERE
+
+
+def test_toleration_is_written_without_what_is_empty() -> None:
+    assert write_toleration(Toleration("k", "Equal", "v", "NoSchedule")) == {
+        "operator": "Equal",
+        "key": "k",
+        "value": "v",
+        "effect": "NoSchedule",
+    }
+    assert write_toleration(Toleration(operator="Exists", toleration_seconds=0)) == {
+        "operator": "Exists",
+        "tolerationSeconds": 0,
+    }
+
+
+def test_priority_is_the_pods_own_then_its_classs_then_the_default() -> None:
+    priorities = Priorities.of(
+        [
+            read_priority_class({"metadata": {"name": "high"}, "value": 100}),
+            read_priority_class({"metadata": {"name": "usual"}, "value": 10, "globalDefault": True}),
+            read_priority_class({"metadata": {"name": "less"}, "value": 5, "globalDefault": True}),
+        ]
+    )
+    assert [
+        priorities.of_pod(read_spec(spec))
+        for spec in (
+            {"priority": -7, "priorityClassName": "high"},
+            {"priorityClassName": "high"},
+            {"priorityClassName": "system-node-critical"},
+            {"priorityClassName": "unheard-of"},
+            {},
+        )
+    ] == [-7, 100, 2_000_001_000, 5, 5]
+
+
+def test_pod_knows_its_job() -> None:
+    owners = [
+        {"kind": "Job", "apiVersion": "batch/v1", "uid": "other"},
+        {"kind": "Job", "apiVersion": "batch/v1", "uid": "j", "controller": True},
+    ]
+    assert read_pod({"metadata": {"ownerReferences": owners}}).owner_job == "j"
+    stranger = [{"kind": "Job", "apiVersion": "example.com/v1", "uid": "j", "controller": True}]
+    assert read_pod({"metadata": {"ownerReferences": stranger}}).owner_job is None
+
+
+def test_condition_keeps_its_time_until_its_status_changes() -> None:
+    later = NOON + timedelta(hours=1)
+    first = updated((), [Condition("Active", "True", "Ok")], NOON)
+    same = updated(first, [Condition("Active", "True", "StillOk", "new words")], later)
+    other = updated(same, [Condition("Active", "False", "CycleDetected")], later)
+    assert [each.last_transition_time for each in (*first, *same, *other)] == [NOON, NOON, later]
+    assert updated(first, [Condition("Drained", "False", "Busy")], later) == (
+        *first,
+        Condition("Drained", "False", "Busy", "", later),
+    )
+
+
+def test_times_are_written_in_utc_with_microseconds() -> None:
+    assert write_time(NOON) == "2026-03-01T12:00:00.000000Z"
+    assert read_time("2026-03-01T13:00:00.5+01:00") == NOON + timedelta(milliseconds=500)
+    assert [read_time(text) for text in ("2026-03-01T12:00:00", "yesterday", "")] == [None, None, None]

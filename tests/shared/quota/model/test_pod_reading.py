@@ -1,0 +1,164 @@
+"""Plain pods are workloads by themselves, or together with their pod group."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from shared.api.annotations import AdmissionNote, EvictionNote, write_note
+from shared.api.pod import Pod, read_pod
+from shared.quota.model.pod_reading import pod_group_of, workload_of_pod, workload_of_pod_group
+from shared.quota.model.reading import UNMANAGED, Reading, Surroundings, WorkState
+from shared.quota.model.settings import QuotaSettings
+from shared.quota.model.workload import Admission, Eviction, EvictionReason
+
+STARTED = datetime(2026, 3, 1, 13, tzinfo=UTC)
+EVICTED = datetime(2026, 3, 1, 14, tzinfo=UTC)
+SETTINGS = QuotaSettings()
+ADMITTED = {"quotree.dev/admission": write_note(AdmissionNote({"cpu": "t4"}, STARTED))}
+GATED: Any = {"schedulingGates": [{"name": "quotree.dev/admission"}]}
+OWNED = [{"kind": "Job", "apiVersion": "batch/v1", "uid": "j1", "controller": True}]
+
+
+def pod(name: str = "p", *, labels: dict[str, str] | None = None, status: Any = None, **rest: Any) -> Pod:
+    metadata = {key: rest.pop(key) for key in ("annotations", "ownerReferences", "deletionTimestamp") if key in rest}
+    return read_pod(
+        {
+            "metadata": {
+                "name": name,
+                "namespace": "team-a",
+                "uid": f"uid-{name}",
+                "labels": {"quotree.dev/group": "vision", **(labels or {})},
+                **metadata,
+            },
+            "spec": {"containers": [{"resources": {"requests": {"cpu": "1"}}}], **rest},
+            "status": status or {},
+        }
+    )
+
+
+STATES = {
+    "gated": (pod(**GATED), WorkState.PENDING),
+    "gated by another only": (pod(schedulingGates=[{"name": "other"}], annotations=ADMITTED), WorkState.RUNNING),
+    "admitted": (pod(annotations=ADMITTED), WorkState.RUNNING),
+    "found running": (pod(), WorkState.ADOPTED),
+    "being deleted": (pod(annotations=ADMITTED, deletionTimestamp="2026-03-01T14:00:00Z"), WorkState.EVICTING),
+    "found running, being deleted": (pod(deletionTimestamp="2026-03-01T14:00:00Z"), WorkState.ADOPTED),
+    "deleted before it started": (pod(deletionTimestamp="2026-03-01T14:00:00Z", **GATED), WorkState.FINISHED),
+    "succeeded": (pod(annotations=ADMITTED, status={"phase": "Succeeded"}), WorkState.FINISHED),
+    "failed": (pod(annotations=ADMITTED, status={"phase": "Failed"}), WorkState.FINISHED),
+    "its Job answers for it": (pod(ownerReferences=OWNED), WorkState.UNMANAGED),
+    "of a Job, but held by itself": (pod(ownerReferences=OWNED, **GATED), WorkState.PENDING),
+}
+
+
+@pytest.mark.parametrize(("seen", "state"), STATES.values(), ids=STATES)
+def test_state_of_a_pod_is_told_by_the_pod(seen: Pod, state: WorkState) -> None:
+    assert workload_of_pod(seen, Surroundings(), SETTINGS).state is state
+
+
+def test_evicted_pod_uses_its_quota_until_it_is_gone() -> None:
+    note = write_note(EvictionNote("Reclaimed", EVICTED))
+    found = workload_of_pod(pod(annotations={**ADMITTED, "quotree.dev/eviction": note}), Surroundings(), SETTINGS)
+    assert found.workload is not None
+    assert (found.state, found.workload.admission, found.workload.eviction) == (
+        WorkState.EVICTING,
+        Admission({"cpu": "t4"}, STARTED),
+        Eviction(EvictionReason.RECLAIMED, EVICTED),
+    )
+
+
+def member(name: str, size: str = "3", **rest: Any) -> Pod:
+    return pod(name, labels={"quotree.dev/pod-group": "ring", "quotree.dev/pod-group-size": size}, **rest)
+
+
+def read(*members: Pod) -> Reading:
+    return workload_of_pod_group(members, Surroundings(), SETTINGS)
+
+
+def test_pod_group_is_named_by_namespace_and_label() -> None:
+    assert (pod_group_of(member("a")), pod_group_of(pod())) == ("team-a/ring", None)
+
+
+def test_complete_group_asks_for_all_its_pods_at_once() -> None:
+    found = read(*(member(name, **GATED) for name in "cab"))
+    assert found.workload is not None
+    assert (found.state, found.workload.key, found.workload.kind, found.workload.uid) == (
+        WorkState.PENDING,
+        "team-a/ring",
+        "PodGroup",
+        "uid-a",
+    )
+    assert (found.workload.request, found.workload.hold, found.problems) == ({"cpu": 3000}, False, ())
+
+
+def test_incomplete_group_waits_for_its_other_pods() -> None:
+    found = read(member("a", **GATED), member("b", **GATED))
+    assert found.workload is not None
+    assert found.workload.hold
+    assert found.problems == ("2 of the 3 pods of the group are there; it waits for the others",)
+
+
+def test_group_that_started_half_runs_as_a_whole() -> None:
+    found = read(member("a", annotations=ADMITTED), member("b", **GATED), member("c", **GATED))
+    assert found.workload is not None
+    assert (found.state, found.workload.request, found.workload.admission, found.workload.hold) == (
+        WorkState.RUNNING,
+        {"cpu": 3000},
+        Admission({"cpu": "t4"}, STARTED),
+        False,
+    )
+
+
+def test_group_is_ready_when_every_pod_is() -> None:
+    ready = {"conditions": [{"type": "Ready", "status": "True"}]}
+    most = [member(name, annotations=ADMITTED, status=ready) for name in "ab"]
+    waiting = read(*most, member("c", annotations=ADMITTED)).workload
+    done = read(*most, member("c", annotations=ADMITTED, status={"phase": "Succeeded"})).workload
+    assert waiting is not None
+    assert done is not None
+    assert waiting.admission == Admission({"cpu": "t4"}, STARTED)
+    assert (done.admission, done.request) == (
+        Admission({"cpu": "t4"}, STARTED, ready=True, was_ready=True),
+        {"cpu": 2000},
+    )
+
+
+def test_group_whose_pods_have_all_ended_is_finished() -> None:
+    assert read(*(member(name, status={"phase": "Succeeded"}) for name in "abc")).state is WorkState.FINISHED
+
+
+@pytest.mark.parametrize(
+    ("members", "problem"),
+    [
+        (
+            [member("a", "2", **GATED), member("b", "3", **GATED)],
+            (
+                "label quotree.dev/pod-group-size is '2', '3'; every pod of the group must say the same whole number "
+                "from 1 to 1024"
+            ),
+        ),
+        (
+            [member("a", "\u0663", **GATED)],
+            (
+                "label quotree.dev/pod-group-size is '\u0663'; every pod of the group must say the same whole number "
+                "from 1 to 1024"
+            ),
+        ),
+        (
+            [member("a", "1", **GATED), member("b", "1", **GATED)],
+            "the group has 2 pods and says it has 1; all of them are counted",
+        ),
+    ],
+    ids=["sizes differ", "no number", "too many"],
+)
+def test_group_that_contradicts_itself_waits_and_says_why(members: list[Pod], problem: str) -> None:
+    found = read(*members)
+    assert found.workload is not None
+    assert (found.workload.hold, found.problems) == (True, (problem,))
+
+
+def test_unmanaged_pods_are_none_of_quotrees_business() -> None:
+    stranger = read_pod({"metadata": {"name": "x", "namespace": "elsewhere"}})
+    assert workload_of_pod(stranger, Surroundings(), SETTINGS) == UNMANAGED
+    assert workload_of_pod_group([stranger], Surroundings(), SETTINGS) == UNMANAGED

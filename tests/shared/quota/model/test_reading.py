@@ -1,0 +1,334 @@
+"""A Job's object alone tells whose quota it wants, how much, and in which state it is."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.api.annotations import AdmissionNote, EvictionNote, RequeueNote, write_note
+from shared.api.job import read_job
+from shared.api.limitrange import container_defaults, read_limit_range
+from shared.api.placement import Placement, Toleration
+from shared.api.priority import Priorities, read_priority_class
+from shared.quota.model.reading import Reading, Surroundings, WorkState, group_of, workload_of_job
+from shared.quota.model.settings import QueueAge, QuotaSettings
+from shared.quota.model.workload import Admission, Claim, Eviction, EvictionReason, Workload
+
+CREATED = datetime(2026, 3, 1, 12, tzinfo=UTC)
+STARTED = datetime(2026, 3, 1, 13, tzinfo=UTC)
+EVICTED = datetime(2026, 3, 1, 14, tzinfo=UTC)
+SETTINGS = QuotaSettings()
+ADMITTED = write_note(AdmissionNote({"cpu": "a100"}, STARTED))
+
+
+def job(
+    *,
+    labels: dict[str, str] | None = None,
+    annotations: dict[str, str] | None = None,
+    template: dict[str, Any] | None = None,
+    status: dict[str, Any] | None = None,
+    deleting: bool = False,
+    **spec: Any,
+) -> Any:
+    """A Job of group vision whose pods ask for 2 cpus, changed as the test says."""
+    pod = {"containers": [{"resources": {"requests": {"cpu": "2"}}}], **(template or {})}
+    return read_job(
+        {
+            "metadata": {
+                "name": "train",
+                "namespace": "team-a",
+                "uid": "u1",
+                "creationTimestamp": "2026-03-01T12:00:00Z",
+                "deletionTimestamp": "2026-03-01T15:00:00Z" if deleting else None,
+                "labels": {"quotree.dev/group": "vision", **(labels or {})},
+                "annotations": annotations or {},
+            },
+            "spec": {"template": {"spec": pod}, **spec},
+            "status": status or {},
+        }
+    )
+
+
+def read(**wishes: Any) -> Reading:
+    return workload_of_job(job(**wishes), Surroundings(), SETTINGS)
+
+
+def work(**wishes: Any) -> Workload:
+    found = read(**wishes).workload
+    assert found is not None
+    return found
+
+
+def test_held_job_is_pending_with_everything_its_owner_said() -> None:
+    found = read(
+        suspend=True,
+        parallelism=4,
+        completions=3,
+        labels={"quotree.dev/preemptible": "false", "quotree.dev/flavor": "a100", "quotree.dev/hold": "true"},
+        template={"nodeSelector": {"disk": "ssd"}, "priority": 7},
+    )
+    assert found == Reading(
+        WorkState.PENDING,
+        Workload(
+            key="team-a/train",
+            group="vision",
+            request={"cpu": 6000},
+            created=CREATED,
+            queued=CREATED,
+            uid="u1",
+            priority=7,
+            preemptible=False,
+            only_flavor="a100",
+            placement=Placement({"disk": "ssd"}),
+            hold=True,
+        ),
+    )
+
+
+PODS = {
+    "absent parallelism is one": ({}, {}, 1),
+    "work queue runs parallelism": ({"parallelism": 3}, {}, 3),
+    "no more than completions": ({"parallelism": 5, "completions": 2}, {}, 2),
+    "completions left": ({"parallelism": 5, "completions": 6}, {"succeeded": 4}, 2),
+    "completions left, indexed": (
+        {"parallelism": 5, "completions": 6, "completionMode": "Indexed"},
+        {"succeeded": 3, "failedIndexes": "1,4"},
+        1,
+    ),
+    "work queue after its first success keeps what is active": ({"parallelism": 3}, {"succeeded": 1, "active": 2}, 2),
+    "lowered parallelism counts pods that are still active": ({"parallelism": 1}, {"active": 4}, 4),
+    "parallelism zero": ({"parallelism": 0}, {}, 0),
+    "negative parallelism": ({"parallelism": -3}, {}, 0),
+    "more succeeded than asked": ({"parallelism": 2, "completions": 2}, {"succeeded": 9}, 0),
+}
+
+
+@pytest.mark.parametrize(("spec", "status", "pods"), PODS.values(), ids=PODS)
+def test_request_is_for_the_pods_it_may_still_run_at_a_time(
+    spec: dict[str, Any], status: dict[str, Any], pods: int
+) -> None:
+    assert work(suspend=True, status=status, **spec).request == ({"cpu": 2000 * pods} if pods else {})
+
+
+ENDED = {"conditions": [{"type": "Complete", "status": "True"}]}
+STATES: dict[str, tuple[dict[str, Any], WorkState]] = {
+    "held": ({"suspend": True}, WorkState.PENDING),
+    "started": ({"annotations": {"quotree.dev/admission": ADMITTED}}, WorkState.RUNNING),
+    "running as found": ({"status": {"active": 1}}, WorkState.ADOPTED),
+    "evicted, pods active": (
+        {
+            "suspend": True,
+            "annotations": {"quotree.dev/eviction": write_note(EvictionNote("Reclaimed", EVICTED))},
+            "status": {"active": 1},
+        },
+        WorkState.EVICTING,
+    ),
+    "evicted, pods terminating": (
+        {
+            "suspend": True,
+            "annotations": {"quotree.dev/eviction": write_note(EvictionNote("Reclaimed", EVICTED))},
+            "status": {"terminating": 1},
+        },
+        WorkState.EVICTING,
+    ),
+    "evicted, the controller has not yet looked": (
+        {
+            "suspend": True,
+            "annotations": {"quotree.dev/eviction": write_note(EvictionNote("Reclaimed", EVICTED))},
+            "status": {"startTime": "2026-03-01T13:00:00Z"},
+        },
+        WorkState.EVICTING,
+    ),
+    "evicted, pods gone": (
+        {"suspend": True, "annotations": {"quotree.dev/eviction": write_note(EvictionNote("Reclaimed", EVICTED))}},
+        WorkState.PENDING,
+    ),
+    "evicted and started again": (
+        {
+            "annotations": {
+                "quotree.dev/eviction": write_note(EvictionNote("Reclaimed", EVICTED)),
+                "quotree.dev/admission": ADMITTED,
+            }
+        },
+        WorkState.RUNNING,
+    ),
+    "suspended by its owner, pods active": (
+        {"suspend": True, "annotations": {"quotree.dev/admission": ADMITTED}, "status": {"active": 1}},
+        WorkState.EVICTING,
+    ),
+    "suspended by its owner, pods gone": (
+        {"suspend": True, "annotations": {"quotree.dev/admission": ADMITTED}},
+        WorkState.PENDING,
+    ),
+    "complete": ({"status": ENDED}, WorkState.FINISHED),
+    "failed": ({"status": {"conditions": [{"type": "Failed", "status": "True"}]}}, WorkState.FINISHED),
+    "complete, a pod still ends": (
+        {"annotations": {"quotree.dev/admission": ADMITTED}, "status": {**ENDED, "terminating": 1}},
+        WorkState.RUNNING,
+    ),
+    "deleted while held": ({"suspend": True, "deleting": True}, WorkState.FINISHED),
+    "deleted while running": (
+        {"deleting": True, "annotations": {"quotree.dev/admission": ADMITTED}, "status": {"active": 1}},
+        WorkState.RUNNING,
+    ),
+    "admission unreadable": ({"annotations": {"quotree.dev/admission": "{"}}, WorkState.ADOPTED),
+}
+
+
+@pytest.mark.parametrize(("wishes", "state"), STATES.values(), ids=STATES)
+def test_state_is_told_by_the_object_alone(wishes: dict[str, Any], state: WorkState) -> None:
+    assert read(**wishes).state is state
+
+
+def test_running_job_holds_its_admission_and_is_ready_with_enough_pods() -> None:
+    annotations = {"quotree.dev/admission": ADMITTED}
+    starting = work(annotations=annotations, parallelism=2, status={"ready": 1})
+    running = work(annotations=annotations, parallelism=2, completions=4, status={"ready": 1, "succeeded": 1})
+    assert starting.admission == Admission({"cpu": "a100"}, STARTED)
+    assert running.admission == Admission({"cpu": "a100"}, STARTED, ready=True, was_ready=True)
+
+
+def test_evicted_job_uses_what_it_had_until_its_pods_are_gone_and_carries_the_claim() -> None:
+    note = (
+        '{"reason":"Preempted","time":"2026-03-01T14:00:00Z","flavors":{"cpu":"t4"},"since":"2026-03-01T13:00:00Z",'
+        '"for":{"workload":"b/urgent","uid":"u9","flavors":{"cpu":"a100"}}}'
+    )
+    found = work(suspend=True, annotations={"quotree.dev/eviction": note}, status={"active": 1})
+    assert (found.admission, found.eviction, found.claim) == (
+        Admission({"cpu": "t4"}, STARTED),
+        Eviction(EvictionReason.PREEMPTED, EVICTED),
+        Claim("b/urgent", "u9", {"cpu": "a100"}, EVICTED),
+    )
+
+
+def test_claim_that_ended_is_no_claim() -> None:
+    note = '{"reason":"Reclaimed","time":"2026-03-01T14:00:00Z","for":{"workload":"b/x"},"claimEnded":"Deleted"}'
+    assert work(suspend=True, annotations={"quotree.dev/eviction": note}).claim is None
+
+
+def test_owners_suspension_counts_until_the_pods_are_gone() -> None:
+    found = work(
+        suspend=True,
+        annotations={"quotree.dev/admission": ADMITTED},
+        status={
+            "active": 1,
+            "conditions": [{"type": "Suspended", "status": "True", "lastTransitionTime": "2026-03-01T14:00:00Z"}],
+        },
+    )
+    assert (found.admission, found.eviction) == (
+        Admission({"cpu": "a100"}, STARTED),
+        Eviction(EvictionReason.SUSPENDED, EVICTED),
+    )
+
+
+def test_place_in_the_queue_is_kept_in_the_requeue_note() -> None:
+    note = write_note(RequeueNote(EVICTED, STARTED, 2, deactivated=True))
+    found = work(suspend=True, annotations={"quotree.dev/requeue": note})
+    assert (found.queued, found.not_before, found.failed_starts, found.deactivated) == (EVICTED, STARTED, 2, True)
+
+
+def test_queue_may_be_ordered_by_creation() -> None:
+    note = write_note(RequeueNote(EVICTED))
+    settings = QuotaSettings(queue_age=QueueAge.CREATION)
+    found = workload_of_job(job(annotations={"quotree.dev/requeue": note}), Surroundings(), settings)
+    assert found.workload is not None
+    assert found.workload.queued == CREATED
+
+
+def test_what_the_webhook_injected_is_not_the_owners_placement() -> None:
+    injected = '{"nodeSelector":{"gpu":"a100"},"tolerations":[{"key":"gpu","value":"true","effect":"NoSchedule"}]}'
+    found = work(
+        annotations={"quotree.dev/admission": ADMITTED, "quotree.dev/injected": injected},
+        template={
+            "nodeSelector": {"gpu": "a100", "disk": "ssd"},
+            "tolerations": [{"key": "gpu", "value": "true", "effect": "NoSchedule"}, {"operator": "Exists"}],
+        },
+    )
+    assert found.placement == Placement({"disk": "ssd"}, None, (Toleration(operator="Exists"),))
+
+
+def test_surroundings_fill_in_request_and_priority() -> None:
+    around = Surroundings(
+        priorities=Priorities.of([read_priority_class({"metadata": {"name": "high"}, "value": 100})]),
+        limits=container_defaults(
+            [read_limit_range({"spec": {"limits": [{"type": "Container", "defaultRequest": {"memory": "1Gi"}}]}})]
+        ),
+        overheads={"kata": {"cpu": "1"}},
+    )
+    wished = job(template={"priorityClassName": "high", "runtimeClassName": "kata"}, parallelism=2)
+    found = workload_of_job(wished, around, SETTINGS).workload
+    assert found is not None
+    assert (found.request, found.priority) == ({"cpu": 6000, "memory": 2**31}, 100)
+
+
+def test_ignored_resources_are_left_out() -> None:
+    container = {"resources": {"requests": {"ephemeral-storage": "1Gi", "cpu": "1"}}}
+    assert work(template={"containers": [container]}).request == {"cpu": 1000}
+
+
+def test_everything_wrong_is_named_and_counts_as_absent() -> None:
+    found = read(
+        suspend=True,
+        labels={"quotree.dev/preemptible": "no", "quotree.dev/hold": "yes"},
+        annotations={"quotree.dev/admission": "[]", "quotree.dev/requeue": '{"failedStarts":-1}'},
+        template={"priorityClassName": "unheard-of"},
+    )
+    assert found.workload == Workload(
+        "team-a/train", "vision", {"cpu": 2000}, CREATED, CREATED, uid="u1", placement=Placement()
+    )
+    assert found.problems == (
+        "annotation quotree.dev/admission is unreadable and counts as absent: Expected `object`, got `array`",
+        "annotation quotree.dev/requeue is unreadable and counts as absent: Expected `int` >= 0 - at `$.failedStarts`",
+        'label quotree.dev/preemptible is \'no\'; it counts as absent, write "true" or "false"',
+        'label quotree.dev/hold is \'yes\'; it counts as absent, write "true" or "false"',
+        "there is no PriorityClass 'unheard-of'; the priority counts as none",
+    )
+
+
+def test_unreadable_request_makes_no_workload() -> None:
+    found = read(suspend=True, template={"containers": [{"resources": {"requests": {"cpu": "lots"}}}]})
+    assert found == Reading(
+        WorkState.PENDING,
+        None,
+        ("containers[0].resources.requests[cpu]: 'lots' is not a quantity; write for example 4, 500m, 1.5 or 16Gi",),
+    )
+
+
+@pytest.mark.parametrize(
+    ("labels", "namespace", "default_group", "expected"),
+    [
+        ({"quotree.dev/group": "a"}, {"quotree.dev/group": "b"}, False, "a"),
+        ({}, {"quotree.dev/group": "b"}, False, "b"),
+        ({"quotree.dev/group": ""}, {"quotree.dev/group": "b"}, False, "b"),
+        ({}, {"quotree.dev/managed": "true"}, False, "default"),
+        ({}, {"quotree.dev/managed": "yes"}, False, None),
+        ({}, {}, True, "default"),
+        ({}, {}, False, None),
+    ],
+    ids=["label", "namespace", "empty label", "managed namespace", "managed misspelt", "switched on", "unmanaged"],
+)
+def test_group_is_the_labels_then_the_namespaces_then_default(
+    labels: dict[str, str], namespace: dict[str, str], default_group: bool, expected: str | None
+) -> None:
+    assert group_of(labels, namespace, QuotaSettings(default_group=default_group)) == expected
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from([f"quotree.dev/{name}" for name in ("admission", "eviction", "requeue", "notice", "injected")]),
+        st.one_of(
+            st.text(max_size=40),
+            st.sampled_from(
+                ["null", "{}", "[]", "[" * 5000, '{"time":1e999}', '{"time":"9999-12-31T23:59:59-23:59","flavors":{}}']
+            ),
+            st.just('{"reason":"Reclaimed","time":"0001-01-01T00:00:00+23:59","flavors":{"cpu":"x"}}'),
+        ),
+    ),
+    st.booleans(),
+)
+def test_no_annotation_whatever_makes_reading_fail(annotations: dict[str, str], suspend: bool) -> None:
+    found = read(annotations=annotations, suspend=suspend, status={"active": 1})
+    assert found.workload is not None
+    assert found.workload.key == "team-a/train"
