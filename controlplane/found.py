@@ -56,8 +56,9 @@ def fitting(programs: Mapping[str, Program]) -> dict[str, Path]:
     """
     kubernetes = parsed_version(pinned_version("k8s.io/kubernetes"))
     versions = {programs[name].version if name in programs else None for name in SERVERS}
-    if len(versions) == 1 and None not in versions:
-        kubernetes = versions.pop()
+    of_all_three = versions.pop() if len(versions) == 1 else None
+    if of_all_three is not None and of_all_three >= LEAST_KUBERNETES:
+        kubernetes = of_all_three
     return {name: program.path for name, program in programs.items() if _fits(name, program.version, kubernetes)}
 
 
@@ -70,7 +71,7 @@ def _fits(name: str, version: tuple[int, int] | None, kubernetes: tuple[int, int
         return version >= LEAST[name]
     if name == "kubectl":
         return abs(version[1] - kubernetes[1]) <= 1
-    return version == kubernetes and version >= LEAST_KUBERNETES
+    return version == kubernetes
 
 
 def probed(path: Path) -> Program:

@@ -41,11 +41,15 @@ class Rest:
         return answer.status, _decoded(text)
 
     def ready(self) -> bool:
-        """Whether /readyz says ok."""
+        """Whether /readyz says ok, asked over a connection of its own; whoever is silent for two seconds is not."""
+        connection = self._connected(PROBE_TIMEOUT)
         try:
-            return self.request("GET", "/readyz")[0] == http.HTTPStatus.OK
-        except OSError:
+            connection.request("GET", "/readyz", headers={"Authorization": f"Bearer {self._token}"})
+            return connection.getresponse().status == http.HTTPStatus.OK
+        except (OSError, http.client.HTTPException):
             return False
+        finally:
+            connection.close()
 
     def close(self) -> None:
         with self._turn:
@@ -59,9 +63,12 @@ class Rest:
 
     def _open(self) -> http.client.HTTPSConnection:
         if self._connection is None:
-            host, port = self._address
-            self._connection = http.client.HTTPSConnection(host, port, context=self._tls, timeout=REQUEST_TIMEOUT)
+            self._connection = self._connected(REQUEST_TIMEOUT)
         return self._connection
+
+    def _connected(self, timeout: float) -> http.client.HTTPSConnection:
+        host, port = self._address
+        return http.client.HTTPSConnection(host, port, context=self._tls, timeout=timeout)
 
     def _drop(self) -> None:
         if self._connection is not None:

@@ -1,0 +1,1 @@
+"""Tests of the harness itself: what it starts it ends, and it says why when it cannot."""
