@@ -142,7 +142,7 @@ def write_allowed(
         allowed=True,
         patch=patch,
         patch_type=kind,
-        warnings=tuple(fit_warnings(warnings)),
+        warnings=fit_warnings(warnings),
         audit_annotations=audit or {},
     )
     return _encode(_AnswerEnvelope(answer))
@@ -161,9 +161,7 @@ def write_denied(  # noqa: PLR0913
     status = _Status(code, reason, fit_message(message))
     return _encode(
         _AnswerEnvelope(
-            _Answer(
-                uid, allowed=False, status=status, warnings=tuple(fit_warnings(warnings)), audit_annotations=audit or {}
-            )
+            _Answer(uid, allowed=False, status=status, warnings=fit_warnings(warnings), audit_annotations=audit or {})
         )
     )
 
@@ -176,7 +174,7 @@ def fit_message(message: str) -> str:
     return encoded[: MAX_MESSAGE - 3].decode("utf-8", "ignore") + "…"
 
 
-def fit_warnings(warnings: Iterable[str]) -> list[str]:
+def fit_warnings(warnings: Iterable[str]) -> tuple[str, ...]:
     """What the API server will show of them: each at most 256 characters, together at most 4 KiB, no line breaks."""
     fitted: list[str] = []
     room = MAX_WARNINGS
@@ -188,4 +186,4 @@ def fit_warnings(warnings: Iterable[str]) -> list[str]:
         if room < 0:
             break
         fitted.append(line)
-    return fitted
+    return tuple(fitted)

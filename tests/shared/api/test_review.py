@@ -127,7 +127,7 @@ def test_no_carries_code_reason_and_sentence() -> None:
 
 def test_warnings_fit_the_api_servers_limits() -> None:
     fitted = fit_warnings(["short", "two\nlines", "word " * 100, "ü" * 300, *["x" * 250] * 40])
-    assert fitted[:2] == ["short", "two lines"]
+    assert fitted[:2] == ("short", "two lines")
     assert fitted[2] == "word " * 50 + "word…"
     assert fitted[3] == "ü" * 255 + "…"
     assert max(len(each) for each in fitted) <= 256
