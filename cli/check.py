@@ -11,7 +11,7 @@ from cli.findings import Placed, find, place
 from cli.manifests import read_manifests
 from cli.objects import Objects, sort_objects
 from cli.settings import quota_settings
-from cli.world import read_work
+from cli.work import read_work
 
 LEGAL, ILLEGAL = 0, 1
 

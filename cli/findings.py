@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cli.objects import Objects
-from cli.world import Work
+from cli.work import Work
 from shared.quota.model import rules
 from shared.quota.model.rules import Context, Findings, Violation
 from shared.quota.model.settings import QuotaSettings

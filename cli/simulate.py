@@ -15,7 +15,8 @@ from cli.live_objects import live_manifests
 from cli.manifests import Manifest, read_manifests
 from cli.objects import sort_objects
 from cli.settings import quota_settings
-from cli.world import build_world, read_work
+from cli.work import read_work
+from cli.world import build_world
 from shared.problems import Problem
 from shared.quota.decide import simulate
 from shared.quota.model.settings import QuotaSettings, ReclaimMode

@@ -1,0 +1,38 @@
+"""Which part of the trace the demo runs: small machines of every GPU model, and pods that ask for GPUs."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from openb.manifests import by_model
+from openb.records import NodeRecord, PodRecord, read_nodes, read_pods
+
+_NODES: Final = {"P100": 14, "T4": 16, "V100M16": 12, "V100M32": 6, "G2": 8, "G3": 3, "A10": 2}
+_SPACING: Final = 17
+"""Every 17th pod: the trace is in blocks of the same kind of pod, so neighbours would all be alike."""
+
+
+def nodes() -> list[NodeRecord]:
+    """Of each model the machines with the fewest GPUs, so that the cluster is of many nodes and soon full."""
+    return [
+        record
+        for model, records in sorted(by_model(read_nodes()).items())
+        for record in sorted(records, key=lambda each: (each.gpus, each.name))[: _NODES.get(model, 0)]
+    ]
+
+
+def pods(count: int) -> list[PodRecord]:
+    """`count` pods that ask for GPUs, spread over the whole trace, and that some node of the slice can hold."""
+    machines = nodes()
+    asking = [record for record in read_pods() if record.gpus and _fits(record, machines)]
+    chosen = [asking[index * _SPACING % len(asking)] for index in range(count)]
+    return sorted(chosen, key=lambda record: record.name)
+
+
+def _fits(pod: PodRecord, machines: Iterable[NodeRecord]) -> bool:
+    return any(
+        pod.gpus <= node.gpus
+        and pod.cpu_milli <= node.cpu_milli
+        and pod.memory_mib <= node.memory_mib
+        and (not pod.models or node.model in pod.models)
+        for node in machines
+    )
