@@ -12,7 +12,7 @@ _RED: Final = "\033[31m"
 _PLAIN: Final = "\033[0m"
 
 
-class Failed(Exception):  # noqa: N818 - read as a sentence: the demo failed
+class Failed(Exception):
     """Something that the demo promises was not observed."""
 
 
