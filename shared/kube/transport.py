@@ -102,7 +102,10 @@ class Transport:
                 if answer.status != 200:
                     body = await answer.read()
                     raise error_from_answer(answer.status, body, answer.headers.get("Retry-After"), call.describe())
-                yield answer.content
+                try:
+                    yield answer.content
+                finally:
+                    _abort(answer)
         except _NETWORK_ERRORS as error:
             raise _unavailable(call, error) from error
 
@@ -134,6 +137,13 @@ class Transport:
             read_bufsize=_READ_BUFFER,
             **access.options,
         )
+
+
+def _abort(answer: aiohttp.ClientResponse) -> None:
+    """Drop a stream that has not ended: closing politely waits half a minute for a peer that may be dead."""
+    transport = answer.connection.transport if answer.connection else None
+    if transport is not None:
+        transport.abort()
 
 
 def _decode(call: Call, status: int, body: bytes, into: type[T]) -> T:

@@ -79,7 +79,7 @@ class Watch(Generic[R]):
     ) -> None:
         self.resource = resource
         self.synced = asyncio.Event()
-        self.trouble: str | None = "not started"
+        self.trouble: str | None = None
         self.lists = 0
         self.streams = 0
         self.events = 0
