@@ -11,6 +11,7 @@ from shared.api.annotations import EvictionNote, Notes, read_notes
 from shared.api.names import ADMISSION, GROUP_LABEL, MAX_POD_GROUP, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL, PREFIX
 from shared.api.placement import read_placement
 from shared.api.pod import Pod
+from shared.quota.model.membership import resolve_group
 from shared.quota.model.reading import (
     FINISHED,
     UNMANAGED,
@@ -18,7 +19,6 @@ from shared.quota.model.reading import (
     Reading,
     Surroundings,
     WorkState,
-    group_of,
     pod_request_of,
     reason_of,
 )
@@ -41,7 +41,7 @@ def is_covered_by_its_job(pod: Pod) -> bool:
 
 def workload_of_pod(pod: Pod, around: Surroundings, settings: QuotaSettings) -> Reading:
     """Read a pod that stands alone; members of a pod group: `workload_of_pod_group`."""
-    group = group_of(pod.metadata.labels, around.namespace_labels, settings)
+    group = resolve_group(pod.metadata.labels, around.namespace_labels, default_group=settings.default_group)
     if group is None or is_covered_by_its_job(pod):
         return UNMANAGED
     if _is_over(pod):
@@ -57,7 +57,7 @@ def workload_of_pod_group(members: Iterable[Pod], around: Surroundings, settings
     """Read all pods of one pod group as one workload of kind PodGroup, named and dated by its first member."""
     pods = sorted(members, key=lambda pod: (pod.metadata.created, pod.metadata.name))
     live = [pod for pod in pods if not _is_over(pod)]
-    group = group_of(pods[0].metadata.labels, around.namespace_labels, settings) if pods else None
+    group = _resolve(pods, around, settings)
     if group is None:
         return UNMANAGED
     if not live:
@@ -88,6 +88,12 @@ def workload_of_pod_group(members: Iterable[Pod], around: Surroundings, settings
     return draft.reading(
         state, _admission(state, notes, ready=ready), _eviction(_speaker(live), state, notes), around, settings
     )
+
+
+def _resolve(pods: Sequence[Pod], around: Surroundings, settings: QuotaSettings) -> str | None:
+    if not pods:
+        return None
+    return resolve_group(pods[0].metadata.labels, around.namespace_labels, default_group=settings.default_group)
 
 
 _STRONGEST = (WorkState.RUNNING, WorkState.ADOPTED, WorkState.EVICTING, WorkState.PENDING)

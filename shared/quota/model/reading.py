@@ -15,14 +15,15 @@ from shared.api.annotations import EvictionNote, InjectedNote, Notes, read_notes
 from shared.api.job import Job
 from shared.api.limitrange import NO_DEFAULTS, ContainerDefaults
 from shared.api.metadata import Metadata
-from shared.api.names import FALSE, FLAVOR_LABEL, GROUP_LABEL, HOLD_LABEL, MANAGED_LABEL, PREEMPTIBLE_LABEL, TRUE
+from shared.api.names import FALSE, FLAVOR_LABEL, HOLD_LABEL, PREEMPTIBLE_LABEL, TRUE
 from shared.api.placement import Placement, read_placement, write_toleration
 from shared.api.pod import PodSpec
 from shared.api.pod_request import effective_request
 from shared.api.priority import Priorities
 from shared.api.reading import aware
+from shared.quota.model.membership import resolve_group
 from shared.quota.model.settings import QueueAge, QuotaSettings
-from shared.quota.model.tree import DEFAULT, Amounts
+from shared.quota.model.tree import Amounts
 from shared.quota.model.workload import Admission, Claim, Eviction, EvictionReason, Workload
 from shared.resources import MAX_AMOUNT, QuantityError
 
@@ -63,24 +64,15 @@ class Reading:
     problems: tuple[str, ...] = ()
 
 
+SWAP: Final = "Swap"
+"""The rule of an eviction whose claim is a swap inside one leaf."""
 UNMANAGED: Final = Reading(WorkState.UNMANAGED)
 FINISHED: Final = Reading(WorkState.FINISHED)
 
 
-def group_of(labels: Mapping[str, str], namespace_labels: Mapping[str, str], settings: QuotaSettings) -> str | None:
-    """The group that work resolves to: its label, else its namespace's, else `default` where that is switched on.
-
-    None: Quotree does not manage it. The group need not exist.
-    """
-    named = labels.get(GROUP_LABEL) or namespace_labels.get(GROUP_LABEL)
-    if named:
-        return named
-    return DEFAULT if settings.default_group or namespace_labels.get(MANAGED_LABEL) == TRUE else None
-
-
 def workload_of_job(job: Job, around: Surroundings, settings: QuotaSettings) -> Reading:
     """Read a Job. Its request is one pod's, times how many it may still run at a time."""
-    group = group_of(job.metadata.labels, around.namespace_labels, settings)
+    group = resolve_group(job.metadata.labels, around.namespace_labels, default_group=settings.default_group)
     if group is None:
         return UNMANAGED
     if job.has_finished or (job.metadata.is_deleting and not job.has_pods):
@@ -226,7 +218,7 @@ def claim_of(note: EvictionNote | None) -> Claim | None:
     """The claim that an eviction made for its asker, unless it ended."""
     if note is None or note.claim is None or note.claim_ended:
         return None
-    return Claim(note.claim.workload, note.claim.uid, note.claim.flavors, note.time)
+    return Claim(note.claim.workload, note.claim.uid, note.claim.flavors, note.time, swap=note.rule == SWAP)
 
 
 def without_injected(placement: Placement, injected: InjectedNote | None) -> Placement:

@@ -12,7 +12,7 @@ from shared.api.job import read_job
 from shared.api.limitrange import container_defaults, read_limit_range
 from shared.api.placement import Placement, Toleration
 from shared.api.priority import Priorities, read_priority_class
-from shared.quota.model.reading import Reading, Surroundings, WorkState, group_of, workload_of_job
+from shared.quota.model.reading import Reading, Surroundings, WorkState, workload_of_job
 from shared.quota.model.settings import QueueAge, QuotaSettings
 from shared.quota.model.workload import Admission, Claim, Eviction, EvictionReason, Workload
 
@@ -192,14 +192,14 @@ def test_running_job_holds_its_admission_and_is_ready_with_enough_pods() -> None
 
 def test_evicted_job_uses_what_it_had_until_its_pods_are_gone_and_carries_the_claim() -> None:
     note = (
-        '{"reason":"Preempted","time":"2026-03-01T14:00:00Z","flavors":{"cpu":"t4"},"since":"2026-03-01T13:00:00Z",'
+        '{"reason":"Preempted","rule":"Swap","time":"2026-03-01T14:00:00Z","flavors":{"cpu":"t4"},"since":"2026-03-01T13:00:00Z",'
         '"for":{"workload":"b/urgent","uid":"u9","flavors":{"cpu":"a100"}}}'
     )
     found = work(suspend=True, annotations={"quotree.dev/eviction": note}, status={"active": 1})
     assert (found.admission, found.eviction, found.claim) == (
         Admission({"cpu": "t4"}, STARTED),
         Eviction(EvictionReason.PREEMPTED, EVICTED),
-        Claim("b/urgent", "u9", {"cpu": "a100"}, EVICTED),
+        Claim("b/urgent", "u9", {"cpu": "a100"}, EVICTED, swap=True),
     )
 
 
@@ -294,25 +294,6 @@ def test_unreadable_request_makes_no_workload() -> None:
         None,
         ("containers[0].resources.requests[cpu]: 'lots' is not a quantity; write for example 4, 500m, 1.5 or 16Gi",),
     )
-
-
-@pytest.mark.parametrize(
-    ("labels", "namespace", "default_group", "expected"),
-    [
-        ({"quotree.dev/group": "a"}, {"quotree.dev/group": "b"}, False, "a"),
-        ({}, {"quotree.dev/group": "b"}, False, "b"),
-        ({"quotree.dev/group": ""}, {"quotree.dev/group": "b"}, False, "b"),
-        ({}, {"quotree.dev/managed": "true"}, False, "default"),
-        ({}, {"quotree.dev/managed": "yes"}, False, None),
-        ({}, {}, True, "default"),
-        ({}, {}, False, None),
-    ],
-    ids=["label", "namespace", "empty label", "managed namespace", "managed misspelt", "switched on", "unmanaged"],
-)
-def test_group_is_the_labels_then_the_namespaces_then_default(
-    labels: dict[str, str], namespace: dict[str, str], default_group: bool, expected: str | None
-) -> None:
-    assert group_of(labels, namespace, QuotaSettings(default_group=default_group)) == expected
 
 
 @given(
