@@ -151,6 +151,8 @@ class Reference:
     def counted(self, leaf: str) -> dict[str, frozenset[FlavorResource]]:
         """Which pending work counts in request, and in which keys."""
         result: dict[str, frozenset[FlavorResource]] = {}
+        if self.is_stopped(leaf):
+            return result
         claims = self.claims_of(leaf)
         for work in self.work(leaf):
             if work.key in claims:
@@ -162,31 +164,30 @@ class Reference:
         for work in self.queue(leaf):
             if work.key in claims or not self.is_considered(work):
                 continue
-            keys = self.possible_keys(work)
+            options = self.possible(work)
             if not work.preemptible:
-                if any(work.request[key.resource] > left[key] for key in keys):
-                    continue
-                for key in keys:
+                options = [[keys for keys in flavors if _fits(work, keys, left)] for flavors in options]
+            if not all(options):
+                continue
+            result[work.key] = frozenset(key for flavors in options for keys in flavors for key in keys)
+            if not work.preemptible:
+                for key in result[work.key]:
                     left[key] -= work.request[key.resource]
-            result[work.key] = keys
         return result
 
-    def possible_keys(self, work: Workload) -> frozenset[FlavorResource]:
-        """Every key on which the work may some day run; none where one of its resources has no flavor at all."""
+    def possible(self, work: Workload) -> list[list[frozenset[FlavorResource]]]:
+        """Per codependent set, in order, the keys of each flavor on which the work may some day run."""
         entries = self.tree[work.group].quotas
-        found: set[FlavorResource] = set()
         if is_uncovered(work, entries, self.scene.settings):
-            return frozenset()
-        for covered in codependent_sets(work, entries):
-            possible = {
-                flavor: {FlavorResource(flavor, resource): work.request[resource] for resource in covered}
-                for flavor in choices(work, covered, entries, self.scene.flavors)
-            }
-            fitting = [keys for keys in possible.values() if self.fits_alone(work.group, keys)]
-            if not fitting:
-                return frozenset()
-            found.update(*fitting)
-        return frozenset(found)
+            return [[]]
+        options = [
+            [
+                frozenset(FlavorResource(flavor, resource) for resource in wanted)
+                for flavor in choices(work, wanted, entries, self.scene.flavors)
+            ]
+            for wanted in codependent_sets(work, entries)
+        ]
+        return [[keys for keys in flavors if self.fits_alone(work, keys)] for flavors in options]
 
     def is_considered(self, work: Workload) -> bool:
         """Whether pending work may ask at all: no wish to wait, no back-off, not stopped."""
@@ -232,13 +233,13 @@ class Reference:
             for child in self.children(name)
         )
 
-    def fits_alone(self, leaf: str, request: Mapping[FlavorResource, int]) -> bool:
-        """Whether work of that request could start in a tree in which nothing else runs."""
+    def fits_alone(self, work: Workload, keys: frozenset[FlavorResource]) -> bool:
+        """Whether the work could have its request on those keys in a tree in which nothing else runs."""
         return all(
-            self.charge_alone(name, key, leaf, amount)
+            self.charge_alone(name, key, work.group, work.request[key.resource])
             <= (self.runtime(ROOT, key) if name == ROOT else self.ceiling(name, key))
-            for key, amount in request.items()
-            for name in self.tree.path(leaf)
+            for key in keys
+            for name in self.tree.path(work.group)
         )
 
     # --- runtime ----------------------------------------------------------------------------------------------------
@@ -294,6 +295,10 @@ def _admitted(work: Workload, key: FlavorResource) -> int:
     if work.admission is None or work.admission.flavors.get(key.resource) != key.flavor:
         return 0
     return work.request.get(key.resource, 0)
+
+
+def _fits(work: Workload, keys: frozenset[FlavorResource], left: Mapping[FlavorResource, int]) -> bool:
+    return all(work.request[key.resource] <= left[key] for key in keys)
 
 
 def _keys_of(work: Workload, flavors: Mapping[str, str]) -> frozenset[FlavorResource]:

@@ -29,17 +29,16 @@ def choices(
     work: Workload, wanted: frozenset[str], entries: Sequence[Entry], flavors: Mapping[str, Flavor]
 ) -> list[str]:
     """Flavors of the entries that cover `wanted`, in order, of those that the work can take."""
-    return [
-        entry.flavor
-        for entry in entries
-        if wanted <= entry.covered and entry.flavor in flavors and is_eligible(work, flavors[entry.flavor])
-    ]
+    offered = [entry.flavor for entry in entries if wanted <= entry.covered and entry.flavor in flavors]
+    if work.only_flavor in offered:
+        offered = [work.only_flavor]
+    elif work.only_flavor is not None and not any(entry.flavor == work.only_flavor for entry in entries):
+        offered = []
+    return [flavor for flavor in offered if is_eligible(work, flavors[flavor])]
 
 
 def is_eligible(work: Workload, flavor: Flavor) -> bool:
     """Whether the pods could run on that flavor's nodes as far as the flavor's own labels and taints tell."""
-    if work.only_flavor is not None and work.only_flavor != flavor.name:
-        return False
     if flavor.name in work.blocked_flavors:
         return False
     return _labels_agree(work.placement, flavor) and all(

@@ -1,0 +1,230 @@
+"""A closed world as manifests that `quotree simulate -f` runs, and back, so that what was found stays found.
+
+What manifests cannot say (what happens later, and the settings) is in a ConfigMap that `simulate` passes over: it runs
+the world as it is in cycle 0, with everything that ever arrives already there.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+import yaml
+
+from shared.quota.model.settings import QueueAge, QuotaSettings, ReclaimMode, ReclaimSettings
+from shared.quota.model.tree import (
+    ROOT,
+    Amounts,
+    Entry,
+    Group,
+    Preemption,
+    QueueingStrategy,
+    Tree,
+    WhenCanBorrow,
+    WhenCanReclaim,
+)
+from shared.quota.model.workload import Admission, Workload
+from shared.resources import FlavorResource, read_amount, write_quantity
+from tests.prove.worlds import ClosedWorld, Edit, Life, Loss
+
+Manifest = dict[str, Any]
+LIMITS = {
+    "min": "min",
+    "max": "max",
+    "borrowing_limit": "borrowingLimit",
+    "lending_limit": "lendingLimit",
+    "weight": "weight",
+}
+DURATIONS = {
+    "grace_period": "gracePeriod",
+    "notice": "notice",
+    "minimum_runtime": "minimumRuntime",
+    "claim_timeout": "claimTimeout",
+}
+
+
+def write_world(world: ClosedWorld, comment: str) -> str:
+    """The world as YAML, the comment on top."""
+    head = "".join(f"# {line}\n" for line in comment.splitlines())
+    return head + yaml.safe_dump_all(list(_manifests(world)), sort_keys=False, width=120)
+
+
+def _manifests(world: ClosedWorld) -> Iterator[Manifest]:
+    reclaim = world.settings.reclaim
+    story = {
+        "mode": reclaim.mode.value,
+        **{text: f"{int(getattr(reclaim, name).total_seconds())}s" for name, text in DURATIONS.items()},
+        "queueAge": world.settings.queue_age.value,
+        "lives": [
+            {"name": life.work.key, "arrives": life.arrives, "leaves": life.leaves, "stopsIn": life.stops_in}
+            for life in world.lives
+        ],
+        "losses": [{"at": loss.at, "key": list(loss.key), "left": loss.left} for loss in world.losses],
+        "edits": [{"at": edit.at, "group": _group(edit.group)} for edit in world.edits],
+    }
+    yield {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "story"},
+        "data": {"story": yaml.safe_dump(story, sort_keys=False)},
+    }
+    for flavor in world.flavors:
+        yield _object("quotree.dev/v1alpha1", "ResourceFlavor", flavor.name, {"nodeLabels": {"flavor": flavor.name}})
+        yield _node(world, flavor.name)
+    for priority in sorted({life.work.priority for life in world.lives if life.work.priority}):
+        yield {
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": {"name": f"p{priority}"},
+            "value": priority,
+        }
+    yield from (_group(group) for name, group in world.tree.groups.items() if name != ROOT)
+    yield from (_job(life.work) for life in world.lives)
+
+
+def _object(version: str, kind: str, name: str, spec: Manifest) -> Manifest:
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+def _node(world: ClosedWorld, flavor: str) -> Manifest:
+    amounts = {key.resource: amount for key, amount in world.capacity.items() if key.flavor == flavor}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": f"node-{flavor}", "labels": {"flavor": flavor}},
+        "status": {"allocatable": _write(amounts), "conditions": [{"type": "Ready", "status": "True"}]},
+    }
+
+
+def _write(amounts: Amounts) -> dict[str, str]:
+    return {resource: write_quantity(resource, amount) for resource, amount in amounts.items()}
+
+
+def _read(quantities: Mapping[str, str] | None) -> dict[str, int]:
+    return {resource: read_amount(resource, text) for resource, text in (quantities or {}).items()}
+
+
+def _group(group: Group) -> Manifest:
+    quotas = [
+        {"flavor": entry.flavor}
+        | {text: _write(getattr(entry, name)) for name, text in LIMITS.items() if getattr(entry, name)}
+        for entry in group.quotas
+    ]
+    spec = {
+        "parent": group.parent,
+        "isParent": group.is_parent,
+        "quotas": quotas,
+        "allowLending": group.allow_lending,
+        "flavorFungibility": {
+            "whenCanBorrow": group.when_can_borrow.value,
+            "whenCanReclaim": group.when_can_reclaim.value,
+        },
+        "preemption": {"withinGroup": group.preemption.value},
+        "queueing": {"strategy": group.queueing.value},
+    }
+    return _object("quotree.dev/v1alpha1", "QuotaGroup", group.name, spec)
+
+
+def _job(work: Workload) -> Manifest:
+    namespace, name = work.key.split("/")
+    labels = {"quotree.dev/group": work.group}
+    if not work.preemptible:
+        labels["quotree.dev/preemptible"] = "false"
+    if work.only_flavor is not None:
+        labels["quotree.dev/flavor"] = work.only_flavor
+    metadata: Manifest = {
+        "name": name,
+        "namespace": namespace,
+        "uid": work.uid,
+        "creationTimestamp": _time(work.created),
+        "labels": labels,
+    }
+    if work.admission is not None:
+        held = {"flavors": dict(work.admission.flavors), "time": work.admission.since.isoformat()}
+        metadata["annotations"] = {"quotree.dev/admission": json.dumps(held)}
+    pod: Manifest = {
+        "restartPolicy": "Never",
+        "containers": [{"name": "main", "image": "work", "resources": {"requests": _write(work.request)}}],
+    }
+    if work.priority:
+        pod["priorityClassName"] = f"p{work.priority}"
+    spec = {"suspend": work.admission is None, "parallelism": 1, "completions": 1, "template": {"spec": pod}}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
+
+
+def _time(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def read_world(text: str) -> ClosedWorld:
+    """The world that `write_world` wrote."""
+    manifests = list(yaml.safe_load_all(text))
+
+    def of(kind: str) -> list[Manifest]:
+        return [each for each in manifests if each["kind"] == kind]
+
+    story = yaml.safe_load(of("ConfigMap")[0]["data"]["story"])
+    jobs = {f"{job['metadata']['namespace']}/{job['metadata']['name']}": job for job in of("Job")}
+    lives = (
+        Life(_read_job(each["name"], jobs[each["name"]]), each["arrives"], each["leaves"], each["stopsIn"])
+        for each in story["lives"]
+    )
+    return ClosedWorld(
+        tree=Tree.of(_read_group(each) for each in of("QuotaGroup")),
+        capacity={
+            FlavorResource(node["metadata"]["labels"]["flavor"], resource): amount
+            for node in of("Node")
+            for resource, amount in _read(node["status"]["allocatable"]).items()
+        },
+        lives=tuple(lives),
+        settings=_read_settings(story),
+        losses=tuple(Loss(each["at"], FlavorResource(*each["key"]), each["left"]) for each in story["losses"]),
+        edits=tuple(Edit(each["at"], _read_group(each["group"])) for each in story["edits"]),
+    )
+
+
+def _read_settings(story: Manifest) -> QuotaSettings:
+    durations = {name: timedelta(seconds=int(story[text].rstrip("s"))) for name, text in DURATIONS.items()}
+    reclaim = ReclaimSettings(mode=ReclaimMode(story["mode"]), **durations)
+    return QuotaSettings(reclaim=reclaim, queue_age=QueueAge(story["queueAge"]))
+
+
+def _read_group(manifest: Manifest) -> Group:
+    spec = manifest["spec"]
+    entries = (
+        Entry(each["flavor"], **{name: _read(each.get(text)) for name, text in LIMITS.items()})
+        for each in spec["quotas"]
+    )
+    return Group(
+        manifest["metadata"]["name"],
+        parent=spec["parent"],
+        is_parent=spec["isParent"],
+        quotas=tuple(entries),
+        allow_lending=spec["allowLending"],
+        queueing=QueueingStrategy(spec["queueing"]["strategy"]),
+        when_can_borrow=WhenCanBorrow(spec["flavorFungibility"]["whenCanBorrow"]),
+        when_can_reclaim=WhenCanReclaim(spec["flavorFungibility"]["whenCanReclaim"]),
+        preemption=Preemption(spec["preemption"]["withinGroup"]),
+    )
+
+
+def _read_job(key: str, manifest: Manifest) -> Workload:
+    metadata, pod = manifest["metadata"], manifest["spec"]["template"]["spec"]
+    created = datetime.fromisoformat(metadata["creationTimestamp"])
+    note = metadata.get("annotations", {}).get("quotree.dev/admission")
+    admission = None
+    if note is not None:
+        held = json.loads(note)
+        admission = Admission(held["flavors"], datetime.fromisoformat(held["time"]), ready=True, was_ready=True)
+    return Workload(
+        key=key,
+        uid=metadata["uid"],
+        group=metadata["labels"]["quotree.dev/group"],
+        request=_read(pod["containers"][0]["resources"]["requests"]),
+        created=created,
+        queued=created,
+        priority=int(pod.get("priorityClassName", "p0")[1:]),
+        preemptible=metadata["labels"].get("quotree.dev/preemptible") != "false",
+        only_flavor=metadata["labels"].get("quotree.dev/flavor"),
+        admission=admission,
+    )

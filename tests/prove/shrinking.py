@@ -1,0 +1,123 @@
+"""A smaller world with the same kind of flaw: parts are left out one after the other as long as the flaw remains."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+from shared.quota.model.settings import QueueAge, ReclaimSettings
+from shared.quota.model.tree import (
+    Entry,
+    Group,
+)
+from shared.quota.model.workload import Workload
+from tests.prove.worlds import ClosedWorld, Life
+
+_NAMES = re.compile(r"[0-9]+|'[^']*'|\{[^}]*\}|\[[^]]*\]|\b[gw][0-9]+\b|\b[ab]/\S+")
+
+
+def kind_of(flaw: str) -> str:
+    """The flaw without names and numbers: two worlds with one kind show the same thing."""
+    return _NAMES.sub("#", flaw.split(", but: ", maxsplit=1)[0])[:90]
+
+
+def shrunk(world: ClosedWorld, is_flawed: Callable[[ClosedWorld], bool], most: int = 4000) -> ClosedWorld:
+    """The smallest world found in at most that many tries for which `is_flawed` still holds."""
+    tries = 0
+    found = True
+    while found and tries < most:
+        found = False
+        for smaller in simpler(world):
+            tries += 1
+            if tries > most:
+                break
+            if is_flawed(smaller):
+                world, found = smaller, True
+                break
+    return world
+
+
+def simpler(world: ClosedWorld) -> Iterator[ClosedWorld]:
+    """Worlds that are simpler in one thing, the greatest simplifications first."""
+    for at in range(len(world.lives)):
+        yield replace(world, lives=world.lives[:at] + world.lives[at + 1 :])
+    for name in world.tree.groups:
+        if (
+            name != "root"
+            and not world.tree.children(name)
+            and not any(life.work.group == name for life in world.lives)
+        ):
+            yield replace(world, tree=world.tree.without(name), edits=())
+    if world.losses:
+        yield replace(world, losses=())
+    if world.edits:
+        yield replace(world, edits=())
+    yield from _simpler_settings(world)
+    for at, life in enumerate(world.lives):
+        for other in _simpler_lives(life):
+            yield replace(world, lives=(*world.lives[:at], other, *world.lives[at + 1 :]))
+    for group in world.tree.groups.values():
+        for simple in _simpler_groups(group):
+            yield replace(world, tree=world.tree.with_group(simple))
+    for key, amount in world.capacity.items():
+        if amount:
+            yield replace(world, capacity={**world.capacity, key: amount - 1})
+
+
+def _simpler_settings(world: ClosedWorld) -> Iterator[ClosedWorld]:
+    reclaim, plain = world.settings.reclaim, ReclaimSettings()
+    for name in ("mode", "grace_period", "notice", "minimum_runtime", "claim_timeout"):
+        if getattr(reclaim, name) != getattr(plain, name):
+            simple = replace(reclaim, **{name: getattr(plain, name)})
+            yield replace(world, settings=replace(world.settings, reclaim=simple))
+    if world.settings.queue_age is not QueueAge.EVICTION:
+        yield replace(world, settings=replace(world.settings, queue_age=QueueAge.EVICTION))
+
+
+def _simpler_lives(life: Life) -> Iterator[Life]:
+    if life.leaves is not None:
+        yield replace(life, leaves=None)
+    if life.arrives:
+        yield replace(life, arrives=0)
+        yield replace(life, arrives=life.arrives - 1)
+    if life.stops_in > 1:
+        yield replace(life, stops_in=life.stops_in - 1)
+    yield from (replace(life, work=work) for work in _simpler_work(life.work))
+
+
+def _simpler_work(work: Workload) -> Iterator[Workload]:
+    if work.admission is not None:
+        yield replace(work, admission=None)
+    if not work.preemptible:
+        yield replace(work, preemptible=True)
+    if work.priority:
+        yield replace(work, priority=work.priority - 1)
+    if work.only_flavor is not None:
+        yield replace(work, only_flavor=None)
+    if len(work.request) > 1:
+        for name in work.request:
+            rest = {each: amount for each, amount in work.request.items() if each != name}
+            admission = work.admission and replace(
+                work.admission, flavors={each: work.admission.flavors[each] for each in rest}
+            )
+            yield replace(work, request=rest, admission=admission)
+    for name, amount in work.request.items():
+        if amount > 1:
+            yield replace(work, request={**work.request, name: amount - 1})
+
+
+def _simpler_groups(group: Group) -> Iterator[Group]:
+    plain = Group("plain")
+    for name in ("queueing", "preemption", "when_can_borrow", "when_can_reclaim", "allow_lending"):
+        if getattr(group, name) != getattr(plain, name):
+            yield replace(group, **{name: getattr(plain, name)})
+    for at, entry in enumerate(group.quotas):
+        for simple in _simpler_entries(entry):
+            yield replace(group, quotas=(*group.quotas[:at], simple, *group.quotas[at + 1 :]))
+
+
+def _simpler_entries(entry: Entry) -> Iterator[Entry]:
+    for name in ("max", "borrowing_limit", "lending_limit", "weight"):
+        limits: Mapping[str, int] = getattr(entry, name)
+        for resource in limits:
+            rest = {each: amount for each, amount in limits.items() if each != resource}
+            yield replace(entry, **{name: rest})  # type: ignore[arg-type]

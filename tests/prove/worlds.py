@@ -1,0 +1,221 @@
+"""Random closed worlds: a small tree, a handful of work that never ends by itself, and a few disturbances in time."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.settings import QueueAge, QuotaSettings, ReclaimMode, ReclaimSettings
+from shared.quota.model.tree import (
+    ROOT,
+    Entry,
+    Group,
+    Preemption,
+    QueueingStrategy,
+    Tree,
+    WhenCanBorrow,
+    WhenCanReclaim,
+)
+from shared.quota.model.workload import Admission, Workload
+from shared.resources import FlavorResource
+from tests.prove.dice import Dice
+from tests.shared.quota.scene import EPOCH
+
+STEP = timedelta(seconds=10)
+"""The time between two cycles."""
+
+
+@dataclass(frozen=True)
+class Life:
+    """One workload's fate as far as Quotree does not decide it: cycles are counted from 0."""
+
+    work: Workload
+    arrives: int = 0
+    leaves: int | None = None
+    stops_in: int = 1
+    """How many cycles its pods need to end after an eviction; 1: they have ended before the next cycle."""
+
+
+@dataclass(frozen=True)
+class Loss:
+    """From that cycle on there is only so much of a key."""
+
+    at: int
+    key: FlavorResource
+    left: int
+
+
+@dataclass(frozen=True)
+class Edit:
+    """From that cycle on a group reads so."""
+
+    at: int
+    group: Group
+
+
+@dataclass(frozen=True)
+class ClosedWorld:
+    """A world and all that will ever happen to it from outside."""
+
+    tree: Tree
+    capacity: Mapping[FlavorResource, int]
+    lives: tuple[Life, ...]
+    settings: QuotaSettings = field(default_factory=QuotaSettings)
+    losses: tuple[Loss, ...] = ()
+    edits: tuple[Edit, ...] = ()
+
+    @property
+    def flavors(self) -> tuple[Flavor, ...]:
+        """One plain flavor per name in the capacity."""
+        return tuple(Flavor(name) for name in sorted({key.flavor for key in self.capacity}))
+
+    @property
+    def last_event(self) -> int:
+        """The last cycle in which something happens from outside."""
+        times = [life.arrives for life in self.lives] + [life.leaves or 0 for life in self.lives]
+        return max([0, *times, *(loss.at for loss in self.losses), *(edit.at for edit in self.edits)])
+
+
+def random_world(dice: Dice) -> ClosedWorld:
+    """One to three levels, one or two flavors and resources, two to ten workloads."""
+    keys = _keys(dice)
+    size = dice.one_of((4, 6, 10, 10, 16, 24))
+    capacity = {key: dice.between(size // 2, size) for key in keys}
+    tree = _tree(dice, keys, capacity)
+    leaves = tree.leaves_below(ROOT)
+    lives = tuple(_life(dice, tree, leaves, keys, size, number) for number in range(dice.between(2, 10)))
+    losses = tuple(
+        Loss(dice.between(1, 8), key, dice.between(0, amount)) for key, amount in capacity.items() if dice.chance(12)
+    )
+    edits = (_edit(dice, tree.groups[dice.one_of(leaves)]),) if dice.chance(8) else ()
+    return ClosedWorld(tree, capacity, lives, _settings(dice), losses, edits)
+
+
+def _keys(dice: Dice) -> tuple[FlavorResource, ...]:
+    flavors = ("a", "b")[: dice.one_of((1, 1, 2))]
+    resources = ("cpu", "nvidia.com/gpu")[: dice.one_of((1, 1, 2))]
+    if len(flavors) == len(resources) == 2 and dice.chance(25):
+        return tuple(FlavorResource(*pair) for pair in zip(flavors, resources, strict=True))
+    return tuple(FlavorResource(flavor, resource) for flavor in flavors for resource in resources)
+
+
+def _settings(dice: Dice) -> QuotaSettings:
+    return QuotaSettings(
+        reclaim=ReclaimSettings(
+            mode=ReclaimMode.STRICT if dice.chance(25) else ReclaimMode.ON_DEMAND,
+            grace_period=_delay(dice),
+            notice=_delay(dice),
+            minimum_runtime=_delay(dice),
+            claim_timeout=timedelta(seconds=30) if dice.chance(10) else timedelta(minutes=5),
+        ),
+        queue_age=QueueAge.CREATION if dice.chance(25) else QueueAge.EVICTION,
+    )
+
+
+def _delay(dice: Dice) -> timedelta:
+    return STEP * dice.between(1, 4) if dice.chance(12) else timedelta()
+
+
+def _tree(dice: Dice, keys: tuple[FlavorResource, ...], capacity: Mapping[FlavorResource, int]) -> Tree:
+    groups: list[Group] = []
+    left = {ROOT: {key: amount * dice.one_of((100, 100, 100, 120, 60)) // 100 for key, amount in capacity.items()}}
+    depth = {ROOT: 0}
+    levels = dice.one_of((1, 1, 2, 2, 3))
+    for number in range(dice.between(2, 2 + 2 * levels)):
+        above = [ROOT, *(group.name for group in groups if group.is_parent)]
+        parent = dice.one_of([name for name in above if depth[name] < levels])
+        name = f"g{number}"
+        depth[name] = depth[parent] + 1
+        group, left[name] = _group(dice, name, parent, keys, left[parent])
+        groups.append(replace(group, is_parent=depth[name] < levels and dice.chance(50)))
+    if all(group.is_parent for group in groups):
+        groups[-1] = replace(groups[-1], is_parent=False)
+    return Tree.of(groups)
+
+
+def _group(
+    dice: Dice, name: str, parent: str, keys: tuple[FlavorResource, ...], left: dict[FlavorResource, int]
+) -> tuple[Group, dict[FlavorResource, int]]:
+    """A group and what it may promise to its children; what it was promised is taken from `left`."""
+    promised = {key: 0 if dice.chance(20) else dice.between(0, max(0, left[key])) for key in keys}
+    for key in keys:
+        left[key] -= promised[key]
+    flavors = sorted({key.flavor for key in keys})
+    if dice.chance(15):
+        flavors.reverse()
+    group = Group(
+        name,
+        parent=parent,
+        quotas=tuple(
+            _entry(dice, flavor, [key for key in keys if key.flavor == flavor], promised) for flavor in flavors
+        ),
+        allow_lending=not dice.chance(10),
+        queueing=QueueingStrategy.STRICT_FIFO if dice.chance(20) else QueueingStrategy.BEST_EFFORT_FIFO,
+        preemption=Preemption.NEVER if dice.chance(20) else Preemption.LOWER_PRIORITY,
+        when_can_borrow=WhenCanBorrow.TRY_NEXT_FLAVOR if dice.chance(30) else WhenCanBorrow.BORROW,
+        when_can_reclaim=WhenCanReclaim.RECLAIM if dice.chance(30) else WhenCanReclaim.TRY_NEXT_FLAVOR,
+    )
+    return group, dict(promised)
+
+
+def _entry(dice: Dice, flavor: str, keys: list[FlavorResource], promised: dict[FlavorResource, int]) -> Entry:
+    def some(percent: int, low: int, high: int) -> dict[str, int]:
+        return {key.resource: dice.between(low, high) for key in keys if dice.chance(percent)}
+
+    low = {key.resource: promised[key] for key in keys}
+    return Entry(
+        flavor,
+        min=low,
+        max={name: low[name] + extra for name, extra in some(20, 0, 8).items()},
+        borrowing_limit=some(12, 0, 6),
+        lending_limit={name: min(low[name], limit) for name, limit in some(18, 0, 6).items()},
+        weight=some(25, 0, 4),
+    )
+
+
+def _life(  # noqa: PLR0917
+    dice: Dice, tree: Tree, leaves: tuple[str, ...], keys: tuple[FlavorResource, ...], size: int, number: int
+) -> Life:
+    leaf = dice.one_of(leaves)
+    resources = sorted({key.resource for key in keys})
+    wanted = [name for name in resources if dice.chance(75)] or resources[:1]
+    arrives = dice.one_of((0, 0, 0, dice.between(0, 6)))
+    born = EPOCH + STEP * arrives - timedelta(seconds=dice.between(0, 9))
+    work = Workload(
+        key=f"ns/w{number}",
+        uid=f"uid-{number}",
+        group=leaf,
+        request={name: dice.one_of((1, 1, 2, 3, max(1, size // 2), dice.between(1, size))) for name in wanted},
+        created=born,
+        queued=born,
+        priority=dice.one_of((0, 0, 0, 1, 2)),
+        preemptible=not dice.chance(20),
+        only_flavor=dice.one_of(keys).flavor if dice.chance(5) else None,
+    )
+    leaves_at = arrives + dice.between(1, 8) if dice.chance(8) else None
+    return Life(
+        _running(dice, tree, work) if dice.chance(20) else work, arrives, leaves_at, dice.one_of((1, 1, 1, 2, 3))
+    )
+
+
+def _running(dice: Dice, tree: Tree, work: Workload) -> Workload:
+    """The same work, running from before the beginning in some flavors of its leaf, whether that is legal or not."""
+    entries = [entry for entry in tree[work.group].quotas if work.only_flavor in (None, entry.flavor)]
+    offered = {name: [entry.flavor for entry in entries if name in entry.covered] for name in work.request}
+    if not all(offered.values()):
+        return work
+    start = dice.between(0, 1)
+    flavors = {name: found[min(start, len(found) - 1)] for name, found in offered.items()}
+    return replace(work, admission=Admission(flavors, work.created + timedelta(seconds=1), ready=True, was_ready=True))
+
+
+def _edit(dice: Dice, group: Group) -> Edit:
+    """A leaf's max lowered to its min, or its min taken away."""
+    takes_min = dice.chance(50)
+    quotas = tuple(
+        replace(entry, min=dict.fromkeys(entry.min, 0), lending_limit={})
+        if takes_min
+        else replace(entry, max=entry.min)
+        for entry in group.quotas
+    )
+    return Edit(dice.between(1, 6), replace(group, quotas=quotas))
