@@ -40,8 +40,7 @@ def flavor_schema() -> Schema:
         rule(
             "BadName",
             f"size(self.metadata.name) <= {MAX_NAME}",
-            "'name has ' + string(size(self.metadata.name)) + "
-            f"' characters; a flavor\\'s name is a label value: at most {MAX_NAME}'",
+            f"a flavor's name is a label value: at most {MAX_NAME} characters",
         ),
     )
 
@@ -52,9 +51,8 @@ def _node_labels() -> Schema:
         MAX_ENTRIES,
         rule(
             "BadNodeLabel",
-            f"self.all(k, k.matches('{RESOURCE_NAME}'))",
-            f"'\"' + self.filter(k, !k.matches('{RESOURCE_NAME}')).min() + '\" is not a label key; "
-            "write one such as accelerator or example.com/model'",
+            f"self.all(k, size(k) <= 317 && k.matches(r'{RESOURCE_NAME}'))",
+            "this is not a label key; write one such as accelerator or example.com/model",
         ),
     )
 
@@ -85,17 +83,17 @@ def _tolerations() -> Schema:
         rule(
             "BadToleration",
             "(has(self.key) && self.key != '') || (has(self.operator) && self.operator == 'Exists')",
-            "'a toleration without key tolerates every taint; give it operator: Exists, or a key'",
+            "a toleration without key tolerates every taint; give it operator: Exists, or a key",
         ),
         rule(
             "BadToleration",
             "!has(self.operator) || self.operator != 'Exists' || !has(self.value) || self.value == ''",
-            "'operator Exists takes no value; take value out'",
+            "operator Exists takes no value; take value out",
         ),
         rule(
             "BadToleration",
             "!has(self.tolerationSeconds) || (has(self.effect) && self.effect == 'NoExecute')",
-            "'tolerationSeconds needs effect: NoExecute'",
+            "tolerationSeconds needs effect: NoExecute",
         ),
     )
     return listing("Added to work that gets the flavor.", toleration, MAX_ENTRIES)

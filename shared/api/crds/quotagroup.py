@@ -2,12 +2,11 @@
 
 from typing import Any, Final
 
-from shared.api.crds.entry import entry_schema
+from shared.api.crds.entry import name_rule, quotas_schema
 from shared.api.crds.parts import (
     LABEL_VALUE,
     MAX_ENTRIES,
     MAX_NAME,
-    NAME,
     Schema,
     amounts,
     duration,
@@ -47,13 +46,12 @@ def quotagroup_schema() -> Schema:
         rule(
             "BadName",
             f"size(self.metadata.name) <= {MAX_NAME}",
-            "'name has ' + string(size(self.metadata.name)) + "
-            f"' characters; a group\\'s name is a label value: at most {MAX_NAME}'",
+            f"a group's name is a label value: at most {MAX_NAME} characters",
         ),
         rule(
             "OwnParent",
             "!has(self.spec) || !has(self.spec.parent) || self.spec.parent != self.metadata.name",
-            "'a group cannot be its own parent; leave parent out for a child of root'",
+            "a group cannot be its own parent; leave parent out for a child of root",
         ),
         *_built_in_rules(),
     )
@@ -66,31 +64,31 @@ def _built_in_rules() -> tuple[Schema, ...]:
         rule(
             "BuiltInLocked",
             f"{spec.format('root')}!has(self.spec.parent)",
-            "'root is the cluster itself and has no parent; take parent out'",
+            "root is the cluster itself and has no parent; take parent out",
         ),
         rule(
             "BuiltInLocked",
             f"{spec.format('root')}(has(self.spec.isParent) && self.spec.isParent)",
-            "'root holds groups; keep isParent: true'",
+            "root holds groups; keep isParent: true",
         ),
         rule(
             "BuiltInLocked",
             f"{spec.format('root')}!has(self.spec.quotas) || self.spec.quotas.all(q, {unlimited})",
-            "'of root only max may be set; its capacity is what the nodes have'",
+            "of root only max may be set; its capacity is what the nodes have",
         ),
         *(
             rule(
                 "BuiltInLocked",
                 f"{spec.format(name)}((!has(self.spec.parent) || self.spec.parent == 'root') && "
                 "(!has(self.spec.isParent) || !self.spec.isParent))",
-                f"'{name} is a leaf below root; keep it so'",
+                f"{name} is a leaf below root; keep it so",
             )
             for name in ("system", "default")
         ),
         rule(
             "BuiltInLocked",
             f"{spec.format('system')}!has(self.spec.quotas) || size(self.spec.quotas) == 0",
-            "'system is never limited; take quotas out'",
+            "system is never limited; take quotas out",
         ),
     )
 
@@ -105,12 +103,10 @@ def spec_schema() -> Schema:
                     "The group it belongs to; absent: root. A parent that does not exist yet makes it inactive.",
                     maxLength=MAX_NAME,
                 ),
-                "x-kubernetes-validations": [_parent_name()],
+                "x-kubernetes-validations": [name_rule("parent")],
             },
             "isParent": flag("true: holds groups, never work. false: a leaf, holds work, never groups."),
-            "quotas": listing(
-                "In order of preference, one entry per flavor.", entry_schema(), MAX_ENTRIES, key=("flavor",)
-            ),
+            "quotas": quotas_schema(),
             "allowLending": flag("false: lendingLimit 0 wherever none is given."),
             "namespaceSelector": _selector_schema(),
             "queueing": record(
@@ -135,17 +131,8 @@ def spec_schema() -> Schema:
         rule(
             "NamespaceSelectorOnParent",
             "!has(self.namespaceSelector) || !has(self.isParent) || !self.isParent",
-            "'a parent holds no work: put namespaceSelector on its leaves, or set isParent: false'",
+            "a parent holds no work: put namespaceSelector on its leaves, or set isParent: false",
         ),
-    )
-
-
-def _parent_name() -> Schema:
-    return rule(
-        "BadName",
-        f"self.matches('{NAME}')",
-        "'parent \"' + self + '\" is not a name; a name is at most 63 lower-case letters, digits, - and ., "
-        "and begins and ends with a letter or digit'",
     )
 
 
@@ -162,8 +149,7 @@ def _selector_schema() -> Schema:
         rule(
             "BadNamespaceSelector",
             "(self.operator in ['In', 'NotIn']) == (has(self.values) && size(self.values) > 0)",
-            "'the requirement on ' + self.key + ' is ' + self.operator + "
-            "(self.operator in ['In', 'NotIn'] ? ' without values; give at least one' : ' with values; take them out')",
+            "In and NotIn need at least one value, Exists and DoesNotExist take none",
         ),
         required=("key", "operator"),
     )

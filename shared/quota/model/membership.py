@@ -2,12 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from shared.api.names import GROUP_LABEL, MANAGED_LABEL, TRUE
+from shared.quota.model.lifecycle import stop_in_force
 from shared.quota.model.tree import DEFAULT, Group, StopPolicy, Tree
-
-_STRENGTH: Final = {policy: strength for strength, policy in enumerate(StopPolicy)}
 
 
 def resolve_group(labels: Mapping[str, str], namespace_labels: Mapping[str, str], *, default_group: bool) -> str | None:
@@ -35,10 +33,6 @@ class Stop:
 
 
 def stop_of(tree: Tree, name: str) -> Stop:
-    """The strongest stopPolicy on the path from `name` to root; of equals the nearest."""
-    stop = Stop()
-    for each in tree.path(name):
-        policy = tree[each].stop_policy
-        if _STRENGTH[policy] > _STRENGTH[stop.policy]:
-            stop = Stop(policy, each)
-    return stop
+    """The strictest stopPolicy on the path from `name` to root; of equals the nearest."""
+    policy, group = stop_in_force([tree[each] for each in tree.path(name)])
+    return Stop() if policy is StopPolicy.NONE else Stop(policy, group)

@@ -6,7 +6,7 @@
 from shared.quota.model.rules.checking import check_change, check_flavor, check_flavor_change, check_tree
 from shared.quota.model.rules.context import NO_WORK, Change, Context, Work, no_work
 from shared.quota.model.rules.findings import NO_FINDINGS, Findings, Violation, write_violations
-from shared.quota.model.rules.inactive import Inactive, inactive_groups
+from shared.quota.model.rules.inactive import inactive_groups
 
 __all__ = [
     "NO_FINDINGS",
@@ -14,7 +14,6 @@ __all__ = [
     "Change",
     "Context",
     "Findings",
-    "Inactive",
     "Violation",
     "Work",
     "check_change",

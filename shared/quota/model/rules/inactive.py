@@ -4,26 +4,13 @@ A broken group takes its subtree with it and nobody else; work that runs goes on
 """
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 
 from shared.quota.model.flavor import Flavor
+from shared.quota.model.lifecycle import Inactive
 from shared.quota.model.rules.checking import check_tree
 from shared.quota.model.rules.context import Context
 from shared.quota.model.rules.findings import Violation
 from shared.quota.model.tree import ROOT, Tree
-
-
-@dataclass(frozen=True, slots=True)
-class Inactive:
-    """Why a group starts nothing: a rule's code and a sentence.
-
-    `detached`: its path does not end at root, so it has no part in what root shares out.
-    """
-
-    reason: str
-    message: str
-    detached: bool
-
 
 _BY_ITSELF = "FlavorAbsent"
 """Those below may do without the flavor that is absent above: they answer for themselves."""
