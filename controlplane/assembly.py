@@ -141,7 +141,7 @@ def _clients(binaries: Binaries, wishes: Wishes, site: _Site) -> list[Process]:
         found.append(_process(SCHEDULER, command, folder, f"https://{flags.HOST}:{port}/healthz"))
     if wishes.kwok:
         port, config = site.ports.take(), client_kubeconfig(site.authority, site.url, "kwok", ("system:masters",))
-        command = [str(binaries.kwok), *flags.kwok(config, STAGES, port)]
+        command = [str(binaries.kwok), *flags.kwok(config, STAGES, port, wishes.controllers)]
         found.append(_process(KWOK, command, folder, f"http://{flags.HOST}:{port}/healthz"))
     return found
 

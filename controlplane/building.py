@@ -3,6 +3,7 @@
 import fcntl
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -12,10 +13,12 @@ from pathlib import Path
 
 from controlplane import toolchain
 from controlplane.errors import ControlPlaneError
+from controlplane.processes import tied
 from controlplane.recipe import MODULE, Recipe, build_arguments
 
 HEARTBEAT = 10.0
 POLL = 0.5
+SCRATCH = "build-"
 # A first build fills Go's own caches with about 4 GB; below this not even the programs themselves (0.5 GB) have room.
 LEAST_FREE = 1 << 30
 NETWORK_WORDS = ("dial tcp", "no such host", "i/o timeout", "proxyconnect", "connection refused", "TLS handshake")
@@ -35,7 +38,9 @@ def build(recipes: Sequence[Recipe], folder: Path, progress: Callable[[str], Non
             say("another process built what was absent")
             return
         go = toolchain.go(folder.parent, progress)
-        with tempfile.TemporaryDirectory(prefix="build-", dir=folder.parent) as scratch:
+        for left_behind in folder.parent.glob(f"{SCRATCH}*"):
+            shutil.rmtree(left_behind, ignore_errors=True)
+        with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=folder.parent) as scratch:
             say(f"building {', '.join(recipe.name for recipe in absent)} from Go modules, once, about five minutes")
             _download(go, absent, Path(scratch), say)
             _compile(go, absent, Path(scratch), say)
@@ -105,13 +110,18 @@ def _go(go: Path, arguments: Sequence[str], output: Path, scratch: Path, heartbe
     messages = scratch / "errors.txt"
     with output.open("wb") as out, messages.open("wb") as err:
         child = subprocess.Popen(
-            [go, *arguments], cwd=MODULE, stdout=out, stderr=err, env=toolchain.local(os.environ), process_group=0
+            tied([str(go), *arguments]),
+            cwd=MODULE,
+            stdout=out,
+            stderr=err,
+            env=toolchain.local(os.environ),
+            process_group=0,
         )
         try:
             _wait(child, heartbeat)
         finally:
             if child.poll() is None:
-                os.killpg(child.pid, 9)
+                os.killpg(child.pid, signal.SIGKILL)
                 child.wait()
     if child.returncode != 0:
         raise ControlPlaneError(explain(messages.read_text(errors="replace"), child.returncode))

@@ -7,6 +7,8 @@ from pathlib import Path
 HOST = "127.0.0.1"
 ISSUER = "https://kubernetes.default.svc.cluster.local"
 
+NODE_LIFECYCLE = "node-lifecycle-controller"
+
 # What Jobs, namespaces, owner references, PodDisruptionBudgets, service accounts and aggregated roles need; no more,
 # for each further one costs start-up time and requests that a benchmark would measure.
 DEFAULT_CONTROLLERS = (
@@ -114,10 +116,14 @@ def scheduler_config(kubeconfig: Path) -> dict[str, object]:
     }
 
 
-def kwok(kubeconfig: Path, stages: Path, port: int) -> list[str]:
-    return [
+def kwok(kubeconfig: Path, stages: Path, port: int, controllers: Sequence[str]) -> list[str]:
+    arguments = [
         f"--kubeconfig={kubeconfig}",
         f"--config={stages}",
         "--manage-all-nodes=true",
         f"--server-address={HOST}:{port}",
     ]
+    if NODE_LIFECYCLE in controllers:
+        # That controller takes a node without a renewed lease for dead; nobody else reads leases, so they are not free.
+        arguments.append("--node-lease-duration-seconds=40")
+    return arguments

@@ -16,7 +16,7 @@ STOP_GRACE = 10.0
 POLL = 0.02
 LOG_TAIL = 16_384
 
-_launcher = Path(__file__).with_name("launcher.py")
+LAUNCHER = Path(__file__).with_name("launcher.py")
 
 # PR_SET_PDEATHSIG is tied to the thread that forks: one thread of the whole process' life starts every child, so that a
 # control plane started from a short-lived worker thread does not lose its processes when that thread ends.
@@ -123,11 +123,10 @@ class Process:
             return file.read().decode(errors="replace")
 
     def _spawn(self) -> subprocess.Popen[bytes]:
-        launcher = [sys.executable, "-I", "-S", str(_launcher), str(os.getpid())]
         with self.log.open("ab") as log:
             # A session of its own: Ctrl-C in the terminal must reach us alone, so that the order of ending is ours.
             return subprocess.Popen(
-                [*launcher, *self.command],
+                tied(self.command),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -150,6 +149,11 @@ class Process:
             raise PortTakenError(f"{self.name} found its port taken: free it or let the harness choose another")
         reason = tail.strip().splitlines()[-1] if tail.strip() else "it wrote nothing"
         raise ControlPlaneError(f"{self.name} ended with code {code} after {seconds:.1f} s: {reason}")
+
+
+def tied(command: Sequence[str]) -> list[str]:
+    """The command that runs `command` so that it dies with this process; to be started from a thread that lives on."""
+    return [sys.executable, "-I", "-S", str(LAUNCHER), str(os.getpid()), *command]
 
 
 def _state(pid: int) -> str:

@@ -1,5 +1,6 @@
 """Fixtures for every test: a real control plane, shared by a worker's tests or a test's own."""
 
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -18,13 +19,27 @@ SHARED_NODES = tuple(
 )
 
 
-@pytest.fixture(scope="session")
-def control_plane_binaries() -> binaries.Binaries:
-    """The programs; a machine that cannot have them fails the test, for a skipped test proves nothing."""
+PROGRAMS = pytest.StashKey[binaries.Binaries | ControlPlaneError]()
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Get the programs before the first test that needs them: a first build takes longer than a test may."""
+    needed = any("control_plane_binaries" in getattr(item, "fixturenames", ()) for item in session.items)
+    if not needed or session.config.option.collectonly:
+        return
     try:
-        return binaries.ensure()
+        session.config.stash[PROGRAMS] = binaries.ensure(_say)
     except ControlPlaneError as error:
-        pytest.fail(f"no control plane to test against: {error}", pytrace=False)
+        session.config.stash[PROGRAMS] = error
+
+
+@pytest.fixture(scope="session")
+def control_plane_binaries(pytestconfig: pytest.Config) -> binaries.Binaries:
+    """The programs; a machine that cannot have them fails the test, for a skipped test proves nothing."""
+    programs = pytestconfig.stash[PROGRAMS]
+    if isinstance(programs, ControlPlaneError):
+        pytest.fail(f"no control plane to test against: {programs}", pytrace=False)
+    return programs
 
 
 @pytest.fixture(scope="session")
@@ -46,3 +61,7 @@ def _running(programs: binaries.Binaries) -> Iterator[cluster.ControlPlane]:
         pytest.fail(f"the control plane did not start: {error}", pytrace=False)
     with started:
         yield started
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.__stderr__, flush=True)

@@ -1,5 +1,6 @@
 """What a person types: the harness by hand, and the script that makes the environment."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -13,9 +14,8 @@ from tests.controlplane.test_processes import ROOT
 VENV = ROOT / "controlplane" / "venv.sh"
 
 
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.usefixtures("control_plane_binaries")
-def test_up_serves_until_it_is_interrupted_and_leaves_nothing(ending: signal.Signals) -> None:
+def test_up_serves_until_it_is_interrupted_and_leaves_nothing() -> None:
     command = [sys.executable, "-m", "controlplane", "up", "--nodes", "1"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as up:
         assert up.stdout is not None
@@ -24,7 +24,7 @@ def test_up_serves_until_it_is_interrupted_and_leaves_nothing(ending: signal.Sig
         nodes = subprocess.run(
             [*said[2].split(), f"--kubeconfig={kubeconfig}", "-o", "name"], capture_output=True, text=True, check=True
         ).stdout
-        up.send_signal(ending)
+        up.send_signal(signal.SIGINT)
         said.append(up.stdout.read().strip())
     assert nodes == "node/node-0\n"
     assert said[0].startswith("control plane: serving at https://127.0.0.1:")
@@ -64,3 +64,17 @@ def test_a_python_without_venv_is_told_so(tmp_path: Path) -> None:
         f"quotree: {bare} (3.12) has no venv: install it (Debian: apt install python3-venv), "
         "or name another with make PYTHON=...\n"
     )
+
+
+def test_tests_without_programs_fail_with_the_reason_instead_of_being_skipped() -> None:
+    test = "tests/controlplane/test_cluster.py::test_helm_talks_to_this_control_plane"
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", test],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "KUBEBUILDER_ASSETS": "/nowhere"},
+    )
+    assert done.returncode == 1
+    assert "no control plane to test against: KUBEBUILDER_ASSETS names '/nowhere', which is not a folder" in done.stdout

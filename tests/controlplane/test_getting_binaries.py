@@ -10,7 +10,7 @@ import pytest
 
 from controlplane import binaries, building, found, recipe, toolchain
 from controlplane.errors import ControlPlaneError
-from tests.controlplane.test_processes import ROOT
+from tests.controlplane.test_processes import ROOT, alive, eventually
 
 NAMES = [item.name for item in recipe.NEEDED]
 VERSIONS = {"etcd": "3.6.8", "kwok": "0.8.0", "helm": "3.21.4"}
@@ -53,7 +53,6 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
     monkeypatch.setenv("GOFLAGS", "-buildvcs=false")
     monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
-    monkeypatch.setattr(building, "HEARTBEAT", 0.05)
     (tmp_path / "bin").mkdir()
     return tmp_path
 
@@ -107,7 +106,8 @@ def test_a_node_needs_two_more_programs_and_only_those_are_built(machine: Path, 
     assert any(line.startswith("control plane: building kubelet, kube-proxy from") for line in said)
 
 
-def test_a_long_build_says_that_it_lives(machine: Path, said: list[str]) -> None:
+def test_a_long_build_says_that_it_lives(machine: Path, said: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(building, "HEARTBEAT", 0.1)
     program(machine / "bin" / "go", BUILDS.replace('echo "k8s.io/compiled" >&2', 'echo "k8s.io/a" >&2; sleep 0.5'))
     binaries.ensure(said.append)
     assert any("compiling: 1 packages done, 0 of 7 programs linked" in line for line in said)
@@ -120,6 +120,23 @@ def test_a_build_that_fails_leaves_nothing_half_done(machine: Path, said: list[s
     root = binaries.cache_root()
     assert sorted(path.name for path in root.iterdir()) == sorted([recipe.cache_key(), "build.lock"])
     assert list(binaries.cache_folder().iterdir()) == []
+
+
+def test_a_killed_builder_takes_go_with_it_and_is_swept_up_after(machine: Path, said: list[str]) -> None:
+    pid_file = machine / "pid"
+    program(machine / "bin" / "go", BUILDS.replace("build)", f"build) echo $$ > {pid_file}; exec sleep 600;"))
+    with subprocess.Popen(
+        [sys.executable, "-m", "controlplane", "build"], cwd=ROOT, stdout=subprocess.DEVNULL
+    ) as build:
+        assert eventually(lambda: pid_file.exists() and pid_file.read_text() != "")
+        build.kill()
+    go = int(pid_file.read_text())
+    assert eventually(lambda: not alive(go))
+    assert len(list(binaries.cache_root().glob("build-*"))) == 1
+
+    program(machine / "bin" / "go", BUILDS)
+    binaries.ensure(said.append)
+    assert list(binaries.cache_root().glob("build-*")) == []
 
 
 def test_two_at_once_build_once(machine: Path) -> None:

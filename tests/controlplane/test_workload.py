@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
-from controlplane.cluster import ControlPlane, NodeSpec, Taint
+from controlplane import cluster
+from controlplane.binaries import Binaries
+from controlplane.cluster import DEFAULT_CONTROLLERS, ControlPlane, NodeSpec, Taint
+from controlplane.flags import NODE_LIFECYCLE
 from tests.controlplane.test_processes import eventually
 
 NAMESPACE = "harness-work"
@@ -153,3 +156,17 @@ def test_a_node_that_exists_is_refused_with_the_servers_words(server: ControlPla
 def test_a_service_account_appears_in_every_namespace(server: ControlPlane) -> None:
     account = server.kubectl("get", "serviceaccount", "default", "-n", NAMESPACE, "-o", "json").stdout
     assert json.loads(account)["metadata"]["name"] == "default"
+
+
+def test_with_the_node_lifecycle_controller_an_unready_node_is_tainted_and_a_healthy_one_is_not(
+    control_plane_binaries: Binaries,
+) -> None:
+    controllers = [*DEFAULT_CONTROLLERS, NODE_LIFECYCLE]
+    with cluster.start(control_plane_binaries, nodes=[NodeSpec("one"), NodeSpec("two")], controllers=controllers) as cp:
+        cp.kubectl("annotate", "node", "one", "demo.quotree.dev/not-ready=true")
+
+        def taints(node: str) -> set[str]:
+            return {taint["key"] for taint in cp.get("node", node)["spec"].get("taints", ())}
+
+        assert eventually(lambda: "node.kubernetes.io/not-ready" in taints("one"), 30)
+        assert taints("two") == set()
