@@ -92,7 +92,12 @@ class ControlPlane:
         self.binaries = binaries
         self._workdir = Workdir()
         self._ports = Ports()
-        self._assembly: Assembly = assemble(binaries, wishes, self._workdir.path, self._ports)
+        try:
+            self._assembly: Assembly = assemble(binaries, wishes, self._workdir.path, self._ports)
+        except BaseException:
+            self._ports.close()
+            self._workdir.close()
+            raise
 
     @property
     def workdir(self) -> Path:
