@@ -1,0 +1,116 @@
+"""The reconciler put together: watches keep the caches warm in every replica, the leader decides and writes."""
+
+import asyncio
+from datetime import timedelta
+from typing import Final
+
+from reconciler.builtin import create_absent
+from reconciler.cluster_state import ClusterState
+from reconciler.cycle import Cycle
+from reconciler.executor import Executor
+from reconciler.metrics import Metrics
+from reconciler.over_clock import over_since_of
+from reconciler.settings import Settings, instance_name
+from reconciler.status_writer import StatusWriter
+from reconciler.takeover import catch_up
+from reconciler.telling import Telling
+from reconciler.watches import watch_everything
+from reconciler.workload_writer import WorkloadWriter
+from shared.kube.client import Client
+from shared.kube.connection import connected
+from shared.kube.election import Election
+from shared.kube.errors import ApiError
+from shared.kube.events import EventRecorder
+from shared.kube.memory import settle_memory
+from shared.kube.watching import Watches
+from shared.process.running import Process
+from shared.telemetry import get_logger, request_observer
+
+_TO_FINISH: Final = timedelta(seconds=4)
+"""How long writes under way may take when this process stops leading; less than the election waits for it."""
+
+log = get_logger(__name__)
+
+
+async def run_reconciler(process: Process, settings: Settings) -> None:
+    """Run until the process is asked to stop, or stops leading."""
+    async with connected(settings.connection.settings()) as connection:
+        client = Client(
+            connection,
+            concurrency=settings.connection.concurrency,
+            timeout=settings.connection.timeout,
+            field_manager="quotree-reconciler",
+            on_request=request_observer(process.registry),
+        )
+        await Reconciler(process, client, settings).run()
+
+
+class Reconciler:
+    """All parts of one process."""
+
+    def __init__(self, process: Process, client: Client, settings: Settings) -> None:
+        self._process = process
+        self._client = client
+        self._settings = settings
+        self._wake = asyncio.Event()
+        self._state = ClusterState(settings.quota.settings())
+        self._watches = Watches()
+        self._jobs_watch = watch_everything(client, self._state, self._watches, self._wake)
+        self._election = Election(client, settings.leader_election.settings())
+        self._metrics = Metrics(process.registry)
+
+    async def run(self) -> None:
+        """Sync, then stand for election, and lead."""
+        self._process.health.add_check("watches", self._watches.problem)
+        async with asyncio.TaskGroup() as group:
+            watching = group.create_task(self._watches.run(), name="watches")
+            await self._watches.all_synced()
+            settle_memory()
+            log.info("Caches synced", groups=len(self._state.groups))
+            electing = group.create_task(self._election.run(self._lead), name="election")
+
+            async def stop() -> None:
+                electing.cancel()
+                await asyncio.wait({electing})
+
+            self._process.on_stop(stop)
+            await asyncio.wait({electing})
+            watching.cancel()
+
+    async def _lead(self) -> None:
+        log.info("Leading")
+        self._metrics.leading.set(1)
+        try:
+            await self._decide()
+        finally:
+            self._metrics.leading.set(0)
+
+    async def _decide(self) -> None:
+        await catch_up(self._client, self._jobs_watch)
+        await self._create_built_in()
+        self._state.remember_over(over_since_of(self._state.groups.values()))
+        recorder = EventRecorder(self._client, "quotree.dev/reconciler", instance_name())
+        status = StatusWriter(self._client, self._state, self._settings.status_interval)
+        writer = WorkloadWriter(self._client, self._election.may_write)
+        async with asyncio.TaskGroup() as group:
+            executor = Executor(
+                self._state, writer, Telling(recorder), self._metrics, spawn=group.create_task, wake=self._wake.set
+            )
+            helpers = [group.create_task(recorder.run(), name="events"), group.create_task(status.run(), name="status")]
+            try:
+                self._wake.set()
+                await Cycle(self._state, status, self._metrics, self._wake).run(executor)
+            finally:
+                async with asyncio.timeout(_TO_FINISH.total_seconds()):
+                    await executor.finish()
+                for helper in helpers:
+                    helper.cancel()
+
+    async def _create_built_in(self) -> None:
+        """Without root nothing can be decided: try until it is there."""
+        while True:
+            try:
+                return await create_absent(self._client, set(self._state.groups), set(self._state.flavors))
+            except ApiError as error:
+                log.warning("Built-in objects not created", error=str(error))
+                await asyncio.sleep(2)

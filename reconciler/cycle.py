@@ -1,0 +1,69 @@
+"""The decision cycle: read the world, freeze it, decide, carry it out. Woken by every change, and by the clock."""
+
+import asyncio
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Final, NoReturn
+
+from shared.quota.decide.plan import plan
+
+from reconciler.adoption import flavors_for
+from reconciler.cluster_state import ClusterState
+from reconciler.executor import Executor
+from reconciler.metrics import Metrics
+from reconciler.status_writer import StatusWriter
+from shared.quota.decide.decisions import Plan
+from shared.quota.measure.snapshot import Snapshot, measure
+from shared.telemetry import get_logger
+
+_LONGEST_PAUSE: Final = timedelta(milliseconds=250)
+
+log = get_logger(__name__)
+
+
+class Cycle:
+    """Runs while this process leads. An idle cluster's change is decided at once; a busy one's are gathered."""
+
+    def __init__(self, state: ClusterState, status: StatusWriter, metrics: Metrics, wake: asyncio.Event) -> None:
+        self._state = state
+        self._status = status
+        self._metrics = metrics
+        self._wake = wake
+        self._snapshot: Snapshot | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def run(self, executor: Executor) -> NoReturn:
+        """Decide for ever."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            started = time.perf_counter()
+            decided = self._decide_once(executor, datetime.now(UTC))
+            took = timedelta(seconds=time.perf_counter() - started)
+            self._metrics.cycled(took)
+            self._metrics.assumptions.set(len(self._state.assumptions))
+            self._set_timer(decided.wake_at)
+            # As long as it took: then the watches and the writes get at least half of the time.
+            await asyncio.sleep(min(took, _LONGEST_PAUSE).total_seconds())
+
+    def _decide_once(self, executor: Executor, now: datetime) -> Plan:
+        snapshot = measure(self._state.world(), now, self._snapshot)
+        for unit, workload in list(self._state.foundlings.items()):
+            executor.adopt(unit, flavors_for(workload, snapshot), now)
+        if self._state.changed:
+            snapshot = measure(self._state.world(), now, snapshot)
+        self._snapshot = snapshot
+        decided = plan(snapshot)
+        self._state.remember_over(decided.over_since)
+        executor.carry_out(decided, now)
+        self._metrics.groups.snapshot = snapshot
+        self._status.show(snapshot, decided.over_since)
+        return decided
+
+    def _set_timer(self, wake_at: datetime | None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if wake_at is not None:
+            seconds = max((wake_at - datetime.now(UTC)).total_seconds(), 0.001)
+            self._timer = asyncio.get_running_loop().call_later(seconds, self._wake.set)

@@ -1,0 +1,271 @@
+"""Carries out decisions: each is assumed at once, written in its own task, and then told, or forgotten.
+
+One unit of work has at most one write under way. A write that met another object than it was decided on is forgotten,
+and the next cycle decides anew.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any, Final
+
+from reconciler import notes, patches
+from reconciler.assumptions import Mark
+from reconciler.cluster_state import ClusterState, WorkObject
+from reconciler.metrics import Metrics
+from reconciler.telling import Telling
+from reconciler.workload_writer import WRITTEN, Fate, Outcome, WorkloadWriter
+from shared.api.annotations import BadNote
+from shared.api.job import Job
+from shared.api.names import ADMISSION, EVICTION, NOTICE, REQUEUE
+from shared.api.patches import Operation
+from shared.api.pod import Pod
+from shared.quota.decide.decisions import ClaimEnd, Evict, Notice, Plan, Start, Tier
+from shared.quota.model.workload import Admission, Eviction, Flavors, Workload
+from shared.telemetry import get_logger
+
+_AFTER_CONFLICT: Final = timedelta(seconds=1)
+_AFTER_REFUSAL: Final = timedelta(seconds=30)
+"""How long an object is left alone; a change of its spec, which the watch usually shows before, ends it too."""
+
+Spawn = Callable[[Coroutine[Any, Any, None]], "asyncio.Task[None]"]
+
+log = get_logger(__name__)
+
+
+class Executor:
+    """The only caller of the writer. `spawn` runs a write beside the cycle; `wake` asks for another cycle."""
+
+    def __init__(  # noqa: PLR0913
+        self,
+        state: ClusterState,
+        writer: WorkloadWriter,
+        telling: Telling,
+        metrics: Metrics,
+        *,
+        spawn: Spawn,
+        wake: Callable[[], None],
+    ) -> None:
+        self._state = state
+        self._writer = writer
+        self._telling = telling
+        self._metrics = metrics
+        self._spawn = spawn
+        self._wake = wake
+        self._writing: dict[str, asyncio.Task[None]] = {}
+        self._evicting: dict[str, asyncio.Task[None]] = {}
+        self._left_alone: dict[str, tuple[datetime, int]] = {}
+        self._now = datetime.min.replace(tzinfo=UTC)
+
+    def carry_out(self, plan: Plan, now: datetime) -> None:
+        """Assume and begin everything the plan says, and go on with what an earlier process left half done."""
+        self._now = now
+        for unit in list(self._state.half_done):
+            self._go_on(unit)
+        for evict in plan.evictions:
+            self._evict(evict, now)
+        for start in plan.starts:
+            self._start(start, now)
+        for notice in plan.notices:
+            self._notice(notice, now)
+        for workload in plan.notices_withdrawn:
+            self._annotate(workload, replace(workload, notice=None), {NOTICE: None}, (NOTICE, ""))
+        for ended in plan.claims_ended:
+            self._end_claim(ended)
+
+    async def finish(self) -> None:
+        """Wait for the writes under way."""
+        while self._writing:
+            await asyncio.wait(list(self._writing.values()))
+
+    def adopt(self, unit: str, flavors: Flavors, now: datetime) -> None:
+        """Count work that runs without an admission, and write the admission down."""
+        objects = self._free_objects(unit)
+        workload = self._state.foundlings.get(unit)
+        if not objects or workload is None:
+            return
+        admission = Admission(flavors, now)
+        text = notes.write_admission(flavors, now)
+        adopted = replace(workload, admission=admission, hold=False)
+        self._annotate(workload, adopted, {ADMISSION: text}, (ADMISSION, text))
+
+    def _start(self, start: Start, now: datetime) -> None:
+        unit = self._unit(start.workload)
+        if unit is None:
+            return
+        objects = self._free_objects(unit)
+        text = notes.write_admission(start.flavors, now)
+        mark = (ADMISSION, text)
+        started = replace(start.workload, admission=Admission(start.flavors, now), notice=None)
+        self._state.assume(unit, started, mark)
+
+        async def write() -> None:
+            outcome = await self._patch_all(objects, lambda each: self._start_patch(each, start, text), mark)
+            self._conclude(unit, objects, mark, outcome)
+            if outcome.fate is Fate.WRITTEN:
+                self._metrics.started(start)
+                self._telling.started(start, objects)
+            elif outcome.fate is Fate.STALE:
+                self._state.park(unit, now + _AFTER_CONFLICT)
+            else:
+                self._state.block(unit, set(start.flavors.values()))
+                self._state.park(unit, now + _AFTER_REFUSAL)
+                self._telling.start_refused(start, objects, outcome.message)
+
+        self._begin(unit, write())
+
+    def _start_patch(self, target: WorkObject, start: Start, text: str) -> list[Operation]:
+        group = start.workload.group
+        if isinstance(target, Job):
+            return patches.start_job(target.metadata, group, {ADMISSION: text})
+        names = sorted(set(start.flavors.values()))
+        flavors = [self._state.flavors[name] for name in names if name in self._state.flavors]
+        return patches.start_pod(target, group, {ADMISSION: text}, flavors)
+
+    def _evict(self, evict: Evict, now: datetime) -> None:
+        unit = self._unit(evict.workload)
+        if unit is None:
+            return
+        objects = self._free_objects(unit)
+        text = notes.write_eviction(evict, now)
+        written = {EVICTION: text, REQUEUE: notes.write_requeue(evict.requeue)}
+        mark = (EVICTION, text)
+        gone = replace(evict.workload, eviction=Eviction(evict.reason, now), claim=evict.claim, notice=None)
+        self._state.assume(unit, gone, mark)
+
+        async def write() -> None:
+            outcome = await self._patch_all(objects, lambda each: _evict_patch(each, evict, written), mark)
+            self._conclude(unit, objects, mark, outcome)
+            if outcome.fate is Fate.WRITTEN:
+                self._metrics.evicted(evict)
+                self._telling.evicted(evict, objects, self._asker(evict))
+                self._evict_pods(objects)
+            elif outcome.fate is Fate.REFUSED:
+                self._telling.eviction_refused(evict, objects, outcome.message)
+
+        self._begin(unit, write())
+
+    def _go_on(self, unit: str) -> None:
+        """Finish what was begun: evict the other pods of an eviction, start the other pods of a start."""
+        workload = self._state.workload(unit)
+        if workload is None or workload.admission is None or unit in self._writing:
+            return
+        objects = self._state.objects(unit)
+        if workload.is_evicting:
+            self._evict_pods(objects)
+            return
+        gated = [each for each in objects if isinstance(each, Pod) and each.is_gated]
+        flavors = workload.admission.flavors
+        text = notes.write_admission(flavors, workload.admission.since)
+
+        async def write() -> None:
+            start = Start(workload, flavors, Tier.ENTITLED)
+            await self._patch_all(gated, lambda each: self._start_patch(each, start, text), (ADMISSION, text))
+
+        self._begin(unit, write())
+
+    def _evict_pods(self, objects: list[WorkObject]) -> None:
+        """Evict all pods of a unit at once: one that a disruption budget holds must not keep the others."""
+        for pod in objects:
+            uid = pod.metadata.uid
+            if isinstance(pod, Pod) and not pod.is_gated and not pod.metadata.is_deleting and uid not in self._evicting:
+                self._evicting[uid] = task = self._spawn(self._evict_pod(pod))
+                task.add_done_callback(partial(self._pod_done, uid))
+
+    def _pod_done(self, uid: str, _: asyncio.Task[None]) -> None:
+        del self._evicting[uid]
+
+    async def _evict_pod(self, pod: Pod) -> None:
+        outcome = await self._writer.evict_pod(pod)
+        if outcome.fate is Fate.REFUSED:
+            log.warning("Pod not evicted", pod=pod.metadata.key, why=outcome.message)
+
+    def _asker(self, evict: Evict) -> list[WorkObject]:
+        unit = None if evict.claim is None else self._state.unit_named(evict.claim.asker)
+        return [] if unit is None else self._state.objects(unit)
+
+    def _notice(self, notice: Notice, now: datetime) -> None:
+        text = notes.write_notice(notice, now)
+        told = replace(notice.workload, notice=now)
+        if self._annotate(notice.workload, told, {NOTICE: text}, (NOTICE, text)):
+            unit = self._state.unit_of(notice.workload)
+            self._telling.noticed(notice, self._state.objects(unit) if unit else [])
+
+    def _end_claim(self, ended: ClaimEnd) -> None:
+        unit = self._unit(ended.victim)
+        objects = self._free_objects(unit) if unit else []
+        for each in objects[:1]:
+            try:
+                text = notes.end_claim(each.metadata.annotations, ended.reason)
+            except BadNote:
+                text = None
+            if text is not None:
+                self._annotate(ended.victim, replace(ended.victim, claim=None), {EVICTION: text}, (EVICTION, text))
+
+    def _annotate(self, before: Workload, after: Workload, written: patches.Notes, mark: Mark) -> bool:
+        """Write notes that change nothing but what is known; whether that was begun."""
+        unit = self._unit(before)
+        objects = self._free_objects(unit) if unit else []
+        if unit is None or not objects:
+            return False
+        self._state.assume(unit, after, mark)
+
+        async def write() -> None:
+            outcome = await self._patch_all(objects, lambda each: patches.annotate(each.metadata, written), mark)
+            self._conclude(unit, objects, mark, outcome)
+
+        self._begin(unit, write())
+        return True
+
+    async def _patch_all(
+        self, objects: Sequence[WorkObject], patch: Callable[[WorkObject], list[Operation]], mark: Mark
+    ) -> Outcome:
+        """Patch every object of a unit; the worst outcome counts."""
+        outcomes = await asyncio.gather(*(self._writer.patch(each, patch(each), mark) for each in objects))
+        for fate in (Fate.REFUSED, Fate.STALE):
+            for outcome in outcomes:
+                if outcome.fate is fate:
+                    return outcome
+        return WRITTEN
+
+    def _conclude(self, unit: str, objects: list[WorkObject], mark: Mark, outcome: Outcome) -> None:
+        self._metrics.wrote(mark[0], outcome.fate.value)
+        if outcome.fate is Fate.WRITTEN:
+            return
+        log.info("Write not carried out", unit=unit, what=mark[0], fate=outcome.fate.value, why=outcome.message)
+        self._state.forget(unit, mark)
+        wait = _AFTER_CONFLICT if outcome.fate is Fate.STALE else _AFTER_REFUSAL
+        self._left_alone[unit] = (self._now + wait, objects[0].metadata.generation)
+        asyncio.get_running_loop().call_later(wait.total_seconds(), self._wake)
+
+    def _begin(self, unit: str, work: Coroutine[Any, Any, None]) -> None:
+        self._writing[unit] = task = self._spawn(work)
+        task.add_done_callback(lambda _: self._end(unit))
+
+    def _end(self, unit: str) -> None:
+        del self._writing[unit]
+        if unit in self._left_alone or unit in self._state.half_done:
+            self._wake()
+
+    def _unit(self, workload: Workload) -> str | None:
+        """The unit of this work, unless a write to it is under way or has just failed."""
+        unit = self._state.unit_of(workload)
+        return None if unit is None or not self._free_objects(unit) else unit
+
+    def _free_objects(self, unit: str) -> list[WorkObject]:
+        objects = self._state.objects(unit)
+        if unit in self._writing or not objects:
+            return []
+        until, generation = self._left_alone.get(unit, (self._now, 0))
+        if until > self._now and objects[0].metadata.generation == generation:
+            return []
+        self._left_alone.pop(unit, None)
+        return objects
+
+
+def _evict_patch(target: WorkObject, evict: Evict, written: patches.Notes) -> list[Operation]:
+    if isinstance(target, Job):
+        return patches.evict_job(target.metadata, evict.workload.group, written)
+    return patches.annotate(target.metadata, {**written, NOTICE: None})

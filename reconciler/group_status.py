@@ -1,0 +1,157 @@
+"""What a QuotaGroup's status says at one snapshot. Pure; the numbers are those of `quotree tree` and `simulate`."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import msgspec
+
+from reconciler.records import GroupRecord
+from shared.api.quotagroup import (
+    Condition,
+    QuotaGroupStatus,
+    QuotaStatus,
+    WorkloadCounts,
+    write_columns,
+    write_quotas,
+)
+from shared.quota.measure.numbers import GroupNumbers, Numbers
+from shared.quota.measure.snapshot import LeafState, Snapshot
+from shared.quota.measure.world import OverSince
+from shared.quota.model.membership import stop_of
+from shared.quota.model.tree import ROOT, StopPolicy
+
+_NO_COUNTS = WorkloadCounts()
+
+
+@dataclass(slots=True)
+class Counts:
+    """How much work each leaf has; counted once per state of a leaf."""
+
+    _known: dict[str, tuple[LeafState, WorkloadCounts]] = field(default_factory=dict)
+
+    def below(self, snapshot: Snapshot, group: str) -> WorkloadCounts:
+        """The work of the group's whole subtree."""
+        tree = snapshot.world.tree
+        leaves = tree.leaves_below(group) if tree[group].is_parent else (group,)
+        each = [self._of_leaf(snapshot, leaf) for leaf in leaves]
+        return WorkloadCounts(
+            pending=sum(one.pending for one in each),
+            admitted=sum(one.admitted for one in each),
+            ready=sum(one.ready for one in each),
+        )
+
+    def _of_leaf(self, snapshot: Snapshot, name: str) -> WorkloadCounts:
+        leaf = snapshot.leaves.get(name)
+        if leaf is None:
+            return _NO_COUNTS
+        known = self._known.get(name)
+        if known is None or known[0] is not leaf:
+            ready = sum(1 for each in leaf.admitted if each.admission is not None and each.admission.ready)
+            admitted = len(leaf.admitted) + len(leaf.evicting)
+            known = self._known[name] = (leaf, WorkloadCounts(len(leaf.pending) + len(leaf.aside), admitted, ready))
+        return known[1]
+
+
+def status_of(
+    record: GroupRecord, snapshot: Snapshot, over_since: OverSince, counts: Counts, now: datetime
+) -> QuotaGroupStatus:
+    """The status of one group; conditions keep the time since when they are what they are."""
+    name = record.group.name
+    quotas = _quotas(snapshot, name)
+    work = counts.below(snapshot, name)
+    return QuotaGroupStatus(
+        conditions=_conditions(record, snapshot, over_since, work, now),
+        quotas=quotas,
+        workloads=work,
+        columns=write_columns(quotas),
+        observed_generation=record.generation,
+    )
+
+
+def _quotas(snapshot: Snapshot, group: str) -> list[QuotaStatus]:
+    numbers: GroupNumbers = snapshot.numbers.get(group, {})
+    by_flavor: dict[str, dict[str, Numbers]] = {}
+    for key, number in numbers.items():
+        by_flavor.setdefault(key.flavor, {})[key.resource] = number
+    order = {entry.flavor: place for place, entry in enumerate(snapshot.world.tree[group].quotas)}
+    flavors = sorted(by_flavor, key=lambda flavor: (order.get(flavor, len(order)), flavor))
+    return [_quota(snapshot, group, flavor, by_flavor[flavor]) for flavor in flavors]
+
+
+def _quota(snapshot: Snapshot, group: str, flavor: str, numbers: Mapping[str, Numbers]) -> QuotaStatus:
+    def each(word: str) -> dict[str, int | float | str]:
+        return write_quotas({resource: getattr(number, word) for resource, number in numbers.items()})
+
+    capacity = {key.resource: amount for key, amount in snapshot.capacity.items() if key.flavor == flavor}
+    return QuotaStatus(
+        flavor=flavor,
+        min=each("effective_min"),
+        request=each("request"),
+        used=each("used"),
+        held=each("held"),
+        charge=each("charge"),
+        runtime=each("runtime"),
+        borrowed=each("borrowed"),
+        lendable=each("lendable"),
+        capacity=write_quotas(capacity) if group == ROOT else {},
+    )
+
+
+def _conditions(
+    record: GroupRecord, snapshot: Snapshot, over_since: OverSince, work: WorkloadCounts, now: datetime
+) -> list[Condition]:
+    before = {condition.type: condition for condition in record.status.conditions}
+    wanted = [
+        _active(snapshot, record.group.name),
+        _drained(snapshot, record.group.name, work),
+        _over_runtime(snapshot, record.group.name, over_since),
+        _stopped(snapshot, record.group.name),
+    ]
+    return list(_dated(before, wanted, record.generation, now))
+
+
+def _dated(
+    before: Mapping[str, Condition], wanted: Sequence[Condition], generation: int, now: datetime
+) -> Iterator[Condition]:
+    for condition in wanted:
+        old = before.get(condition.type)
+        since = condition.last_transition_time
+        if since is None:
+            is_same = old is not None and old.status == condition.status
+            since = old.last_transition_time if old is not None and is_same else None
+        since = (since or now).replace(microsecond=0)
+        yield msgspec.structs.replace(condition, last_transition_time=since, observed_generation=generation)
+
+
+def _active(snapshot: Snapshot, group: str) -> Condition:
+    inactive = snapshot.inactive.get(group)
+    if inactive is None:
+        return Condition("Active", "True", "Active", "work is started within its quota")
+    return Condition("Active", "False", inactive.reason, inactive.message)
+
+
+def _over_runtime(snapshot: Snapshot, group: str, over_since: OverSince) -> Condition:
+    """Its time is when the first key went over: the grace period counts from there, also after a restart."""
+    over = {key: since for (leaf, key), since in over_since.items() if leaf == group}
+    if not over:
+        return Condition("OverRuntime", "False", "WithinRuntime", "")
+    numbers = snapshot.numbers.get(group, {})
+    keys = sorted(key for key in over if key in numbers)
+    said = ", ".join(f"{key} used {numbers[key].used}, runtime {numbers[key].runtime}" for key in keys)
+    return Condition("OverRuntime", "True", "Borrowing", said, last_transition_time=min(over.values()))
+
+
+def _stopped(snapshot: Snapshot, group: str) -> Condition:
+    stop = stop_of(snapshot.world.tree, group)
+    if stop.policy is StopPolicy.NONE:
+        return Condition("Stopped", "False", "Open", "")
+    return Condition("Stopped", "True", stop.policy.value, f"by the stop policy of group {stop.group}")
+
+
+def _drained(snapshot: Snapshot, group: str, work: WorkloadCounts) -> Condition:
+    if stop_of(snapshot.world.tree, group).policy is not StopPolicy.HOLD_AND_DRAIN:
+        return Condition("Drained", "False", "NotDraining", "")
+    if work.admitted:
+        return Condition("Drained", "False", "Draining", f"{work.admitted} workloads have not ended yet")
+    return Condition("Drained", "True", "Empty", "no admitted work is left in the group and below")

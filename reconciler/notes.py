@@ -1,0 +1,62 @@
+"""What Quotree's own annotations say about a decision, as text; `shared.quota.model.reading` reads them back."""
+
+from datetime import datetime
+
+import msgspec
+
+from shared.api.annotations import (
+    AdmissionNote,
+    ClaimNote,
+    EvictionNote,
+    NoticeNote,
+    RequeueNote,
+    read_eviction,
+    write_note,
+)
+from shared.quota.decide.decisions import Evict, Notice, Requeue
+from shared.quota.model.workload import Claim, Flavors
+
+_LONGEST_MESSAGE = 1024
+
+
+def write_admission(flavors: Flavors, since: datetime) -> str:
+    """The quota held: resource -> flavor, and since when."""
+    return write_note(AdmissionNote(dict(flavors), since))
+
+
+def write_eviction(evict: Evict, at: datetime) -> str:
+    """Why the quota was taken, what it was, and for whom: the asker's claim lives here."""
+    admission = evict.workload.admission
+    return write_note(
+        EvictionNote(
+            reason=evict.reason.value,
+            time=at,
+            flavors=dict(admission.flavors) if admission else {},
+            since=admission.since if admission else None,
+            rule=evict.rule.value,
+            message=evict.message[:_LONGEST_MESSAGE],
+            claim=_claim_note(evict.claim) if evict.claim else None,
+        )
+    )
+
+
+def _claim_note(claim: Claim) -> ClaimNote:
+    return ClaimNote(workload=claim.asker, uid=claim.asker_uid, flavors=dict(claim.flavors))
+
+
+def end_claim(annotations: dict[str, str], reason: str) -> str | None:
+    """The eviction note with its claim ended; None when there is no note. Raises BadNote."""
+    note = read_eviction(annotations)
+    return None if note is None else write_note(msgspec.structs.replace(note, claim_ended=reason))
+
+
+def write_requeue(requeue: Requeue) -> str:
+    """The place in the queue and the back-off after an eviction."""
+    return write_note(
+        RequeueNote(requeue.queued, requeue.not_before, requeue.failed_starts, deactivated=requeue.deactivated)
+    )
+
+
+def write_notice(notice: Notice, at: datetime) -> str:
+    """That an eviction is coming, when, and for whom."""
+    return write_note(NoticeNote(at, notice.evict_at, notice.asker or "", notice.reason.value))

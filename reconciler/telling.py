@@ -1,0 +1,68 @@
+"""What people are told of decisions: events on the work, one per start, one each on victim and asker per eviction."""
+
+from reconciler.cluster_state import WorkObject
+from shared.api.job import Job
+from shared.kube.events import EventRecorder, EventType, Regarding
+from shared.quota.decide.decisions import Evict, Notice, Start
+from shared.quota.model.workload import Flavors
+
+
+class Telling:
+    """Puts events down; nothing here waits or fails."""
+
+    def __init__(self, recorder: EventRecorder) -> None:
+        self._recorder = recorder
+
+    def started(self, start: Start, objects: list[WorkObject]) -> None:
+        """Quota was given."""
+        note = f"group {start.workload.group} admits it, {start.tier.value}: {_flavors_text(start.flavors)}"
+        self._say(objects, EventType.NORMAL, "Started", "Start", note)
+
+    def start_refused(self, start: Start, objects: list[WorkObject], message: str) -> None:
+        """The API server or a webhook did not accept the start."""
+        note = f"could not be started in {_flavors_text(start.flavors)}; other flavors are tried: {message}"
+        self._say(objects, EventType.WARNING, "StartRefused", "Start", note)
+
+    def evicted(self, evict: Evict, objects: list[WorkObject], asker: list[WorkObject]) -> None:
+        """Quota was taken; told to the victim, and to the one it was taken for."""
+        message = evict.message or f"its quota in group {evict.workload.group} is taken back ({evict.rule.value})"
+        self._say(objects, EventType.WARNING, evict.reason.value, "Evict", message)
+        if asker:
+            note = f"{evict.workload.kind} {evict.workload.key} of group {evict.workload.group} makes room for it"
+            self._say(asker, EventType.NORMAL, "RoomReclaimed", "Evict", f"{note} ({evict.rule.value})")
+
+    def eviction_refused(self, evict: Evict, objects: list[WorkObject], message: str) -> None:
+        """The API server or a webhook did not accept the eviction."""
+        self._say(objects, EventType.WARNING, "EvictionRefused", "Evict", f"{evict.reason.value}: {message}")
+
+    def noticed(self, notice: Notice, objects: list[WorkObject]) -> None:
+        """An eviction is coming."""
+        when = notice.evict_at.isoformat(timespec="seconds")
+        note = f"will be evicted at {when} unless the need passes: {notice.message or notice.reason.value}"
+        self._say(objects, EventType.WARNING, "EvictionNotice", "Notice", note)
+
+    def adopted(self, group: str, objects: list[WorkObject], flavors: Flavors) -> None:
+        """Work that ran without an admission is counted from now on."""
+        note = f"runs without an admission; group {group} counts it from now on: {_flavors_text(flavors)}"
+        self._say(objects, EventType.NORMAL, "Adopted", "Adopt", note)
+
+    def _say(self, objects: list[WorkObject], kind: EventType, reason: str, action: str, note: str) -> None:
+        for each in objects[:1]:
+            self._recorder.record(regarding(each), kind, reason=reason, action=action, note=note)
+
+
+def regarding(target: WorkObject) -> Regarding:
+    """How an event names the object."""
+    is_job = isinstance(target, Job)
+    seen = target.metadata
+    return Regarding(
+        api_version="batch/v1" if is_job else "v1",
+        kind="Job" if is_job else "Pod",
+        name=seen.name,
+        namespace=seen.namespace,
+        uid=seen.uid,
+    )
+
+
+def _flavors_text(flavors: Flavors) -> str:
+    return ", ".join(f"{resource} from {flavors[resource]}" for resource in sorted(flavors)) or "no counted resource"

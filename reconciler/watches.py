@@ -1,0 +1,75 @@
+"""What the reconciler watches, which record it keeps of each kind, and where the changes go."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
+
+from reconciler.cluster_state import ClusterState
+from reconciler.records import (
+    FinishedJob,
+    project_group,
+    project_job,
+    project_node,
+    project_pod,
+)
+from shared.api.job import Job
+from shared.api.limitrange import read_limit_range
+from shared.api.namespace import read_namespace
+from shared.api.priority import read_priority_class
+from shared.api.runtimeclass import read_runtime_class
+from shared.kube.cache import Change, Project, Undecodable
+from shared.kube.client import Client
+from shared.kube.resources import (
+    JOBS,
+    LIMIT_RANGES,
+    NAMESPACES,
+    NODES,
+    PODS,
+    PRIORITY_CLASSES,
+    QUOTA_GROUPS,
+    RESOURCE_FLAVORS,
+    RUNTIME_CLASSES,
+    Resource,
+)
+from shared.kube.watching import Watch, Watches
+from shared.quota.model.group_reading import read_flavor
+from shared.quota.model.settings import CapacitySource
+from shared.telemetry import get_logger
+
+R = TypeVar("R")
+_LIVE: Final = "status.phase!=Succeeded,status.phase!=Failed"
+
+log = get_logger(__name__)
+
+
+def watch_everything(
+    client: Client, state: ClusterState, watches: Watches, wake: asyncio.Event
+) -> Watch[Job | FinishedJob]:
+    """Add every watch to `watches`; each wakes the cycle when it changed what decisions are made on."""
+
+    def add(
+        resource: Resource,
+        project: Project[R],
+        sink: Callable[[Sequence[Change[R]]], None],
+        fields: str = "",
+    ) -> Watch[R]:
+        def tell(changes: Sequence[Change[R]]) -> None:
+            for change in changes:
+                if isinstance(change, Undecodable):
+                    log.warning("Object not understood", resource=resource.plural, name=change.name, why=change.reason)
+            sink(changes)
+            if state.changed:
+                wake.set()
+
+        return watches.add(Watch(client, resource, project, tell, fields=fields))
+
+    add(NAMESPACES, read_namespace, state.see_namespaces)
+    add(LIMIT_RANGES, read_limit_range, state.see_limit_ranges)
+    add(PRIORITY_CLASSES, read_priority_class, state.see_priority_classes)
+    add(RUNTIME_CLASSES, read_runtime_class, state.see_runtime_classes)
+    add(RESOURCE_FLAVORS, read_flavor, state.see_flavors)
+    add(QUOTA_GROUPS, project_group, state.see_groups)
+    if state.settings.capacity_source is CapacitySource.NODES:
+        add(NODES, project_node, state.see_nodes)
+    add(PODS, project_pod, state.see_pods, fields=_LIVE)
+    return add(JOBS, project_job, state.see_jobs)
