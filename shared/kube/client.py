@@ -5,12 +5,13 @@ server for metadata alone, which spares both sides the rest of the object.
 """
 
 import enum
+import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from copy import copy
 from datetime import timedelta
 from functools import cache
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 import aiohttp
 import msgspec
@@ -21,7 +22,14 @@ from shared.kube.patch_tests import first_failed_test
 from shared.kube.resources import PODS, Resource
 from shared.kube.transport import METADATA_ONLY, Call, Guard, RequestObserver, Transport
 
+if sys.version_info >= (3, 13):
+    from typing import TypeVar
+else:
+    from typing_extensions import TypeVar
+
 T = TypeVar("T")
+R = TypeVar("R", default=msgspec.Raw)
+W = TypeVar("W", default="ObjectMetadata")
 Body = Mapping[str, Any] | msgspec.Struct | bytes
 
 
@@ -67,6 +75,11 @@ class Page(msgspec.Struct, Generic[T], frozen=True):
     resource_version: str
 
 
+_RAW: Any = msgspec.Raw
+_METADATA: Any = ObjectMetadata
+"""Defaults for what a read and a write answer with; the type variables' own defaults say the same to a checker."""
+
+
 class Client:
     """Requests on one connection. `concurrency` bounds the requests under way, watches not counted."""
 
@@ -108,8 +121,8 @@ class Client:
         name: str,
         namespace: str | None = None,
         *,
-        into: type[T] = msgspec.Raw,  # type: ignore[assignment]
-    ) -> T:
+        into: type[R] = _RAW,
+    ) -> R:
         """One object. Raises NotFound."""
         call = Call("GET", resource, namespace, name)
         return await self._send(call, into)
@@ -119,11 +132,11 @@ class Client:
         resource: Resource,
         namespace: str | None = None,
         *,
-        into: type[T] = msgspec.Raw,  # type: ignore[assignment]
+        into: type[R] = _RAW,
         labels: str = "",
         fields: str = "",
         limit: int = 500,
-    ) -> AsyncIterator[Page[T]]:
+    ) -> AsyncIterator[Page[R]]:
         """All objects, page by page. Raises Gone when the list grew too old between two pages: start again."""
         token = ""
         body_type = _list_type(into)  # type: ignore[arg-type]  # types are hashable
@@ -141,13 +154,13 @@ class Client:
         resource: Resource,
         namespace: str | None = None,
         *,
-        into: type[T] = msgspec.Raw,  # type: ignore[assignment]
+        into: type[R] = _RAW,
         labels: str = "",
         fields: str = "",
-    ) -> list[T]:
+    ) -> list[R]:
         """All objects at once; started again, once, when the list grew too old on the way."""
         for last_try in (False, True):
-            items: list[T] = []
+            items: list[R] = []
             try:
                 async for page in self.list_pages(resource, namespace, into=into, labels=labels, fields=fields):
                     items += page.items
@@ -164,9 +177,9 @@ class Client:
         body: Body,
         namespace: str | None = None,
         *,
-        into: type[T] = ObjectMetadata,  # type: ignore[assignment]
+        into: type[W] = _METADATA,
         dry_run: DryRun = DryRun.OFF,
-    ) -> T:
+    ) -> W:
         """A new object. Raises AlreadyExists, Invalid, Forbidden."""
         query = {"fieldManager": self.field_manager, "dryRun": dry_run.value}
         call = Call("POST", resource, namespace, query=query, content=_encode(body))
@@ -180,8 +193,8 @@ class Client:
         namespace: str | None = None,
         *,
         subresource: str | None = None,
-        into: type[T] = ObjectMetadata,  # type: ignore[assignment]
-    ) -> T:
+        into: type[W] = _METADATA,
+    ) -> W:
         """The whole object anew. With a resourceVersion in the body: Conflict unless it is still the stored one."""
         query = {"fieldManager": self.field_manager}
         call = Call("PUT", resource, namespace, name, subresource, query, _encode(body))
@@ -195,8 +208,8 @@ class Client:
         namespace: str | None = None,
         *,
         subresource: str | None = None,
-        into: type[T] = ObjectMetadata,  # type: ignore[assignment]
-    ) -> T:
+        into: type[W] = _METADATA,
+    ) -> W:
         """A JSON Patch. Raises PatchTestFailed (a Conflict) when a `test` does not hold, else Invalid."""
         content = operations if isinstance(operations, bytes) else msgspec.json.encode(operations)
         query = {"fieldManager": self.field_manager}
@@ -220,8 +233,8 @@ class Client:
         namespace: str | None = None,
         *,
         subresource: str | None = None,
-        into: type[T] = ObjectMetadata,  # type: ignore[assignment]
-    ) -> T:
+        into: type[W] = _METADATA,
+    ) -> W:
         """A JSON Merge Patch (RFC 7386): null removes, lists are replaced."""
         query = {"fieldManager": self.field_manager}
         content_type = "application/merge-patch+json"
@@ -236,8 +249,8 @@ class Client:
         namespace: str | None = None,
         *,
         subresource: str | None = None,
-        into: type[T] = ObjectMetadata,  # type: ignore[assignment]
-    ) -> T:
+        into: type[W] = _METADATA,
+    ) -> W:
         """Server-side apply, taking over fields from other managers: creates or updates."""
         query = {"fieldManager": self.field_manager, "force": "true"}
         content_type = "application/apply-patch+yaml"

@@ -8,7 +8,7 @@ The sink is told of differences only, in batches, and never of half a list.
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -19,7 +19,7 @@ import msgspec
 
 from shared.kube.backoff import Backoff
 from shared.kube.cache import Cache, Change, Changed, Project, Sink, State, Undecodable
-from shared.kube.client import Client, Page
+from shared.kube.client import Client
 from shared.kube.errors import ApiError, Gone, Invalid, Status, Unavailable, error_from_status
 from shared.kube.resources import Resource
 
@@ -143,7 +143,7 @@ class Watch(Generic[R]):
     async def _list(self) -> None:
         fresh: State[R] = State()
         version = ""
-        pages: AsyncIterator[Page[msgspec.Raw]] = self._client.within(self._settings.silence).list_pages(
+        pages = self._client.within(self._settings.silence).list_pages(
             self.resource,
             self._namespace,
             labels=self._selectors["labelSelector"],
