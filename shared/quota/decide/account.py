@@ -1,0 +1,158 @@
+"""One leaf's own books during a cycle: what it uses, what is promised in it, and whom it could recycle.
+
+Entitlement and over-runtime are judged on these; the room on the path is judged on the ledgers.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from shared.quota.decide.room import Ask, Path, ask_of
+from shared.quota.measure.numbers import NO_NUMBERS, GroupNumbers, Numbers
+from shared.quota.measure.snapshot import LeafState
+from shared.quota.model.tree import Preemption
+from shared.quota.model.workload import Flavors, Workload, WorkloadId
+from shared.resources import Amount, FlavorResource
+
+Sums = dict[FlavorResource, Amount]
+_END = datetime.max.replace(tzinfo=UTC)
+
+
+class Standing(NamedTuple):
+    """Running preemptible work; sorts as it is recycled: lowest priority, then latest started, then by name."""
+
+    priority: int
+    latest_first: timedelta
+    workload_id: WorkloadId
+    workload: Workload
+    ask: Ask
+    since: datetime
+
+
+class LeafAccount:
+    """What one leaf holds while a cycle plans."""
+
+    __slots__ = ("_lower", "_numbers", "_standing", "claimed", "firm", "fresh", "gone", "leaf", "name", "path", "used")
+
+    def __init__(self, leaf: LeafState, numbers: GroupNumbers) -> None:
+        self.leaf = leaf
+        self.name = leaf.group.name
+        self.path: Path = leaf.path
+        self.used: Sums = {key: each.used for key, each in numbers.items()}
+        """Present: admitted, being evicted, and started in this cycle."""
+        self.claimed: Sums = {}
+        """Promised to its own pending work: claims, and room kept."""
+        self.firm: Sums = {key: each.held for key, each in numbers.items()}
+        """The part of used and claimed that is not preemptible."""
+        self.gone: set[WorkloadId] = set()
+        """Its work that this cycle evicts."""
+        self.fresh: list[Standing] = []
+        """Preemptible work that this cycle starts."""
+        self._numbers = numbers
+        self._standing: tuple[Standing, ...] | None = None
+        self._lower: dict[int, Sums] = {}
+
+    def numbers(self, key: FlavorResource) -> Numbers:
+        """The leaf's frozen numbers."""
+        return self._numbers.get(key, NO_NUMBERS)
+
+    @property
+    def standing(self) -> tuple[Standing, ...]:
+        """Running preemptible work, first the one to be recycled first; what this cycle starts is not among it."""
+        if self._standing is None:
+            self._standing = tuple(sorted(stand(each) for each in self.leaf.admitted if each.preemptible))
+        return self._standing
+
+    def start(self, ask: Ask, workload: Workload, now: datetime) -> None:
+        """Count work as present from now on."""
+        _add(self.used, ask)
+        if workload.preemptible:
+            self.fresh.append(Standing(workload.priority, _END - now, workload.id, workload, ask, now))
+        else:
+            _add(self.firm, ask)
+
+    def least_important(self, key: FlavorResource) -> Standing | None:
+        """Of all preemptible work that uses `key` and is not going, also what started now, the first to recycle."""
+        present = (each for each in (*self.standing, *self.fresh) if each.workload_id not in self.gone)
+        return min((each for each in present if any(used == key for used, _ in each.ask)), default=None)
+
+    def promise(self, ask: Ask, workload: Workload) -> None:
+        """Count a claim, or room kept, for work of this leaf."""
+        _add(self.claimed, ask)
+        if not workload.preemptible:
+            _add(self.firm, ask)
+
+    def forget(self, ask: Ask, workload: Workload) -> None:
+        """Undo `promise`."""
+        back = tuple((key, -amount) for key, amount in ask)
+        _add(self.claimed, back)
+        if not workload.preemptible:
+            _add(self.firm, back)
+
+    def vacate(self, workload: Workload) -> None:
+        """Work of this leaf is going; it can be preempted for nobody any more."""
+        self.gone.add(workload.id)
+        self._lower.clear()
+
+    def restore(self, workload: Workload) -> None:
+        """Undo `vacate`."""
+        self.gone.discard(workload.id)
+        self._lower.clear()
+
+    def preemptible_below(self, priority: int) -> Mapping[FlavorResource, Amount]:
+        """What running work of lower priority uses that could be preempted in the group."""
+        if self.leaf.group.preemption is Preemption.NEVER:
+            return {}
+        found = self._lower.get(priority)
+        if found is None:
+            found = {}
+            for each in self.standing:
+                if each.priority >= priority:
+                    break
+                if each.workload_id not in self.gone:
+                    _add(found, each.ask)
+            self._lower[priority] = found
+        return found
+
+    def is_entitled(self, ask: Ask, workload: Workload) -> bool:
+        """Whether what the leaf uses and cannot preempt for this work, and this work, are within its runtime."""
+        below = self.preemptible_below(workload.priority)
+        return all(
+            self.used.get(key, 0) + self.claimed.get(key, 0) - below.get(key, 0) + amount <= self.numbers(key).runtime
+            for key, amount in ask
+        )
+
+    def may_hold(self, ask: Ask, workload: Workload) -> bool:
+        """Whether work that is not preemptible stays within effectiveMin together; always for preemptible work."""
+        return workload.preemptible or all(
+            self.firm.get(key, 0) + amount <= self.numbers(key).effective_min for key, amount in ask
+        )
+
+    def stays_within_min(self, ask: Ask) -> bool:
+        """Whether with this the leaf's used stays within effectiveMin on every key."""
+        return all(self.used.get(key, 0) + amount <= self.numbers(key).effective_min for key, amount in ask)
+
+    def is_below_runtime(self, ask: Ask) -> bool:
+        """Whether the leaf's use, promises included, is below its runtime on every key."""
+        return all(self.used.get(key, 0) + self.claimed.get(key, 0) < self.numbers(key).runtime for key, _ in ask)
+
+
+def stand(workload: Workload) -> Standing:
+    """How running work stands in the order of recycling."""
+    since, flavors = started(workload), flavors_of(workload)
+    return Standing(workload.priority, _END - since, workload.id, workload, ask_of(workload, flavors), since)
+
+
+def started(workload: Workload) -> datetime:
+    """When admitted work was started last; its creation for work that is not admitted."""
+    return workload.admission.since if workload.admission else workload.created
+
+
+def flavors_of(workload: Workload) -> Flavors:
+    """The flavors that admitted work holds; none for work that is not admitted."""
+    return workload.admission.flavors if workload.admission else {}
+
+
+def _add(sums: Sums, ask: Ask) -> None:
+    for key, amount in ask:
+        sums[key] = sums.get(key, 0) + amount

@@ -1,0 +1,140 @@
+"""Who starts: first all entitled work, then what borrows. DESIGN section 6.
+
+Two passes over the same queues. In the first, entitled work starts, or has room made or kept for it; entitled work
+whose first choice is to borrow in another flavor is deferred to the second, where its own room stays kept for it.
+"""
+
+from collections.abc import Callable
+
+from shared.quota.decide.account import LeafAccount
+from shared.quota.decide.cycle import Asker, Cycle
+from shared.quota.decide.decisions import Start, Tier, WaitReason
+from shared.quota.decide.flavors import Attempt, Wish, ask_over, entitled_options
+from shared.quota.decide.line import Line, attempts_of, marks_of
+from shared.quota.decide.ordering import Head, Tournament
+from shared.quota.decide.reclaim import Outcome, plan_reclaim
+from shared.quota.decide.startup import note_unready
+from shared.quota.model.workload import Workload, WorkloadId
+
+Choose = Callable[[LeafAccount, Workload, Wish], Head | None]
+
+
+class Admission:
+    """Both passes of one cycle."""
+
+    __slots__ = ("_cycle", "_deferred")
+
+    def __init__(self, cycle: Cycle) -> None:
+        self._cycle = cycle
+        self._deferred: dict[WorkloadId, Asker | None] = {}
+        """Entitled work that would rather borrow, and its own room; None where that is not free anyway."""
+
+    def start_entitled(self) -> None:
+        """First pass."""
+        _run(self._cycle, self._entitled_head, self._try_entitled)
+
+    def start_borrowing(self) -> None:
+        """Second pass, with all room kept that entitled work waits for."""
+        cycle = self._cycle
+        cycle.guard_kept_room()
+        for each in self._deferred.values():
+            if each is not None:
+                cycle.promise(each.account, each.ask, each.workload)
+        _run(cycle, self._borrowing_head, self._try_borrowing)
+        for workload_id in list(self._deferred):
+            self._forget_own_room(workload_id)
+        cycle.open_kept_room()
+
+    def _entitled_head(self, account: LeafAccount, workload: Workload, wish: Wish) -> Head | None:
+        options = entitled_options(marks_of(self._cycle, account, workload, wish))
+        return None if options is None else Head(workload, ask_over(options), account)
+
+    def _try_entitled(self, line: Line, head: Head) -> None:
+        cycle, account, workload = self._cycle, head.account, head.workload
+        wish = line.open_wish(workload)
+        marks = marks_of(cycle, account, workload, wish or ())
+        if wish is None or entitled_options(marks) is None:
+            line.wait(workload)
+            return
+        for attempt in attempts_of(account, marks):
+            if attempt.starts and attempt.entitled and not cycle.is_held_back(account):
+                _start(cycle, account, workload, attempt)
+                return
+            if self._settles(account, workload, attempt):
+                break
+        else:
+            line.give_up(workload)
+        line.wait(workload)
+
+    def _settles(self, account: LeafAccount, workload: Workload, attempt: Attempt) -> bool:
+        """Whether this attempt decides what becomes of entitled work that does not start in it now."""
+        cycle = self._cycle
+        if attempt.starts and attempt.entitled:
+            cycle.promise(account, attempt.ask, workload)
+            cycle.notes[workload.id] = WaitReason.PODS_NOT_READY
+            return True
+        if attempt.starts:
+            self._deferred[workload.id] = _own_room(cycle, account, workload)
+            return True
+        return not cycle.is_held_back(account) and plan_reclaim(cycle, account, workload, attempt) is not Outcome.NONE
+
+    def _borrowing_head(self, account: LeafAccount, workload: Workload, wish: Wish) -> Head | None:
+        cycle = self._cycle
+        if cycle.is_held_back(account):
+            return None
+        if workload.id in self._deferred:
+            return Head(workload, ask_over([options[0] for options in wish]), account)
+        marks = marks_of(cycle, account, workload, wish)
+        start = next((each for each in attempts_of(account, marks) if each.starts), None)
+        return None if start is None else Head(workload, start.ask, account)
+
+    def _try_borrowing(self, line: Line, head: Head) -> None:
+        cycle, account, workload = self._cycle, head.account, head.workload
+        self._forget_own_room(workload.id)
+        deferred = self._deferred.pop(workload.id, self) is not self
+        wish = line.open_wish(workload)
+        marks = marks_of(cycle, account, workload, wish or ())
+        for attempt in attempts_of(account, marks) if wish is not None and not cycle.is_held_back(account) else ():
+            if attempt.starts:
+                _start(cycle, account, workload, attempt)
+                return
+            if deferred and plan_reclaim(cycle, account, workload, attempt) is not Outcome.NONE:
+                break
+        else:
+            line.give_up(workload)
+        line.wait(workload)
+
+    def _forget_own_room(self, workload_id: WorkloadId) -> None:
+        own = self._deferred.get(workload_id)
+        if own is not None:
+            self._cycle.forget(own.account, own.ask, own.workload)
+            self._deferred[workload_id] = None
+
+
+def _run(cycle: Cycle, choose: Choose, attempt: Callable[[Line, Head], None]) -> None:
+    """Try one head after another in the tournament's order, until no leaf has one or nobody may start."""
+    if cycle.blocked_by is not None:
+        return
+    lines = {name: Line(cycle, cycle.account(name), choose) for name in cycle.waiting_leaves}
+    heads = (line.next_head() for line in lines.values())
+    tournament = Tournament(cycle.snapshot, cycle.used, (head for head in heads if head is not None))
+    while (head := tournament.best) is not None and cycle.blocked_by is None:
+        line = lines[head.account.name]
+        attempt(line, head)
+        tournament.enter(head.account, line.next_head())
+
+
+def _start(cycle: Cycle, account: LeafAccount, workload: Workload, attempt: Attempt) -> None:
+    tier = Tier.ENTITLED if attempt.entitled else Tier.OPPORTUNISTIC
+    cycle.start(account, Start(workload, attempt.flavors, tier))
+    note_unready(cycle, account, workload)
+
+
+def _own_room(cycle: Cycle, account: LeafAccount, workload: Workload) -> Asker | None:
+    """The room that entitled work could have in its own flavors now."""
+    wish = cycle.wish(account, workload)
+    options = None if wish is None else entitled_options(marks_of(cycle, account, workload, wish))
+    if options is None or not cycle.fits(account, ask_over(options)):
+        return None
+    flavors = {resource: option.flavor for option in options for resource in option.resources}
+    return Asker(workload, account, flavors, ask_over(options))

@@ -1,0 +1,83 @@
+"""What must come down whoever asks: use above a ceiling, or above what the cluster has left. DESIGN section 7.
+
+Judged by used, not by charge, without work being evicted; at root without `system`. Groups are taken from the leaves
+upwards, because what goes for a child's sake also lowers its parents.
+"""
+
+import heapq
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from shared.quota.decide.cycle import Cycle, Victim
+from shared.quota.decide.decisions import EvictionRule
+from shared.quota.decide.victims import Search
+from shared.quota.model.tree import ROOT, SYSTEM
+from shared.quota.model.workload import EvictionReason
+from shared.resources import Amount, FlavorResource
+
+
+class Excess(NamedTuple):
+    """A group that uses more of a key than its limit; both without `system` at root."""
+
+    group: str
+    key: FlavorResource
+    limit: Amount
+
+
+def excesses(cycle: Cycle) -> Iterator[Excess]:
+    """Every group and key whose use is above its ceiling (root: its runtime), deepest groups first."""
+    numbers, tree = cycle.snapshot.numbers, cycle.snapshot.world.tree
+    for group in sorted(numbers, key=lambda name: (-len(tree.path(name)), name)):
+        if group == SYSTEM or tree.path(group)[-1:] != (ROOT,):
+            continue
+        for key in sorted(numbers[group]):
+            limit = cycle.after.limit(group, key)
+            if used_below(cycle, group, key) > limit:
+                yield Excess(group, key, limit)
+
+
+def used_below(cycle: Cycle, group: str, key: FlavorResource) -> Amount:
+    """What the group's admitted work uses that is not being evicted; at root without `system`."""
+    return cycle.used_after.used(group, key) - _system_part(cycle, group, key)
+
+
+def _system_part(cycle: Cycle, group: str, key: FlavorResource) -> Amount:
+    return cycle.used_after.used(SYSTEM, key) if group == ROOT else 0
+
+
+def cure(cycle: Cycle, excess: Excess) -> None:
+    """Vacate whatever lowers the excess, from the leaf furthest over its runtime, until it is gone or nobody may go."""
+    group, key, limit = excess
+    search = Search(cycle, delayed=False)
+    cycle.cured[group, key] = limit + _system_part(cycle, group, key)
+    queue = [_place(cycle, leaf, key) for leaf in _leaves(cycle, group, key)]
+    heapq.heapify(queue)
+    while queue and used_below(cycle, group, key) > limit:
+        place = heapq.heappop(queue)
+        leaf = place[1]
+        standing = search.over_limit(cycle.account(leaf), group, key)
+        if standing is None:
+            continue
+        victim = Victim(standing, cycle.account(leaf), *_ground(group), group, key)
+        cycle.vacate(victim)
+        cycle.victims.append(victim)
+        heapq.heappush(queue, _place(cycle, leaf, key))
+    for moment in search.spared_until:
+        cycle.wake(moment)
+
+
+def _leaves(cycle: Cycle, group: str, key: FlavorResource) -> Iterator[str]:
+    for leaf in cycle.snapshot.world.tree.leaves_below(group):
+        state = cycle.snapshot.leaves.get(leaf)
+        if state is not None and state.inactive is None and cycle.used_after.used(leaf, key) > 0:
+            yield leaf
+
+
+def _place(cycle: Cycle, leaf: str, key: FlavorResource) -> tuple[Amount, str]:
+    return (-cycle.after.over_runtime(leaf, key), leaf)
+
+
+def _ground(group: str) -> tuple[EvictionReason, EvictionRule]:
+    if group == ROOT:
+        return EvictionReason.CAPACITY_LOST, EvictionRule.CAPACITY
+    return EvictionReason.OVER_CEILING, EvictionRule.CEILING

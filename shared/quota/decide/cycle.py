@@ -1,0 +1,199 @@
+"""What one cycle has decided so far, and the books that every further decision in it is made on.
+
+Two ledgers tell the room: `present` counts all work whose pods have not ended, `after` is how it will be when the
+evictions under way, those of this cycle included, have ended and all claims are served. Work starts only where it
+fits both. Everything here is mutable and lives for one call of `plan`.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from shared.quota.decide.account import LeafAccount, Standing, flavors_of
+from shared.quota.decide.decisions import ClaimEnd, EvictionRule, Notice, Start, Tier, WaitReason
+from shared.quota.decide.flavors import Wish, wish_of
+from shared.quota.decide.room import Ask, GroupKey, Ledger, Uses, ask_of
+from shared.quota.measure.snapshot import HeldClaim, Snapshot
+from shared.quota.model.eligibility import Options
+from shared.quota.model.workload import AskerId, EvictionReason, Flavors, Workload, WorkloadId
+from shared.resources import Amount, FlavorResource
+
+
+@dataclass(slots=True, eq=False)
+class Asker:
+    """Pending work for which room is made or kept."""
+
+    workload: Workload
+    account: LeafAccount
+    flavors: Flavors
+    ask: Ask
+    victims: list["Victim"] = field(default_factory=list)
+    bounds: Ask = ()
+    """For a swap: what its leaf's charge may not pass, by key. Empty for an entitled asker."""
+
+    @property
+    def swaps(self) -> bool:
+        """Whether it replaces work of its own leaf without being entitled."""
+        return bool(self.bounds)
+
+
+@dataclass(slots=True, eq=False)
+class Victim:
+    """Running work that this cycle means to evict: for whom, by which rule, and at which group and key it is owed."""
+
+    standing: Standing
+    account: LeafAccount
+    reason: EvictionReason
+    rule: EvictionRule
+    group: str
+    key: FlavorResource | None = None
+    asker: Asker | None = None
+
+    @property
+    def workload(self) -> Workload:
+        """The victim itself."""
+        return self.standing.workload
+
+
+class Cycle:
+    """The books and the decisions of one cycle in the making."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self.now = snapshot.now
+        self.present = Ledger(snapshot.numbers)
+        self.after = Ledger(snapshot.numbers)
+        self.used = Uses(snapshot.numbers)
+        self.used_after = Uses(snapshot.numbers)
+        self.starts: list[Start] = []
+        self.victims: list[Victim] = []
+        """For askers, or to cure an excess; those who need not go are given back."""
+        self.forced: list[Victim] = []
+        """Going for good: stopped groups, start-ups given up, Strict mode."""
+        self.cured: dict[GroupKey, Amount] = {}
+        """What used may not pass: the limits for whose sake work goes."""
+        self.askers: list[Asker] = []
+        self.kept: list[Asker] = []
+        self.claims: dict[AskerId, HeldClaim] = {}
+        """Claims that stand and are not served yet."""
+        self.claims_ended: list[ClaimEnd] = []
+        self.notices: list[Notice] = []
+        self.notices_withdrawn: list[Workload] = []
+        self.over_since: dict[tuple[str, FlavorResource], datetime] = {}
+        self.notes: dict[WorkloadId, WaitReason] = {}
+        """Why this cycle passed over work, where the numbers alone would not tell."""
+        self.blocked_by: Workload | None = None
+        """Work whose pods are not ready and that holds back the whole cluster."""
+        self.blocked_leaves: dict[str, Workload] = {}
+        """leaf -> work whose pods are not ready and that holds back its leaf."""
+        self.started: set[WorkloadId] = set()
+        self._wakes: list[datetime] = []
+        self._guarded: list[Asker] | None = None
+        self._wishes: dict[int, tuple[Options, Wish]] = {}
+        """By identity of the options, which are one object per shape of work; held here so that none is reused."""
+        self._accounts: dict[str, LeafAccount] = {}
+        for leaf in snapshot.leaves.values():
+            for workload in leaf.evicting:
+                ask = ask_of(workload, flavors_of(workload))
+                self.after.take(leaf.path, ask)
+                self.used_after.take(leaf.path, ask)
+
+    def account(self, leaf: str) -> LeafAccount:
+        """The books of that leaf, opened when first asked for."""
+        found = self._accounts.get(leaf)
+        if found is None:
+            found = self._accounts[leaf] = LeafAccount(self.snapshot.leaves[leaf], self.snapshot.numbers[leaf])
+        return found
+
+    @property
+    def waiting_leaves(self) -> list[str]:
+        """Leaves with pending work in which new work may start."""
+        return [name for name, leaf in self.snapshot.leaves.items() if leaf.pending and leaf.may_start]
+
+    def wish(self, account: LeafAccount, workload: Workload) -> Wish | None:
+        """What this work may take by set, in order; None when it could never start in its leaf."""
+        options = account.leaf.options(workload)
+        if not options.could_fit:
+            return None
+        found = self._wishes.get(id(options))
+        if found is None:
+            found = self._wishes[id(options)] = (options, wish_of(workload, options))
+        return found[1]
+
+    def shape(self, account: LeafAccount, workload: Workload) -> tuple[int, int, bool]:
+        """Equal for work that stands alike in its leaf."""
+        return (id(account.leaf.options(workload)), workload.priority, workload.preemptible)
+
+    def wake(self, at: datetime) -> None:
+        """The passing of time until `at` may change what is decided; a moment that is past is of no interest."""
+        if at > self.now:
+            self._wakes.append(at)
+
+    @property
+    def wake_at(self) -> datetime | None:
+        """The nearest moment told to `wake`."""
+        return min(self._wakes, default=None)
+
+    def fits(self, account: LeafAccount, ask: Ask) -> bool:
+        """Whether the room is there, now and after the evictions under way."""
+        return self.present.fits(account.path, ask) and self.after.fits(account.path, ask)
+
+    def is_held_back(self, account: LeafAccount) -> bool:
+        """Whether admitted work that is not ready yet holds back this leaf."""
+        return self.blocked_by is not None or account.name in self.blocked_leaves
+
+    def start(self, account: LeafAccount, start: Start) -> None:
+        """Admit work: it is present from here on."""
+        ask = ask_of(start.workload, start.flavors)
+        self.present.add(account.path, ask)
+        self.after.add(account.path, ask)
+        self.used.add(account.path, ask)
+        self.used_after.add(account.path, ask)
+        account.start(ask, start.workload, self.now)
+        self.starts.append(start)
+        self.started.add(start.workload.id)
+
+    def promise(self, account: LeafAccount, ask: Ask, workload: Workload) -> None:
+        """Count pending work as if it had its room."""
+        self.after.add(account.path, ask)
+        account.promise(ask, workload)
+
+    def forget(self, account: LeafAccount, ask: Ask, workload: Workload) -> None:
+        """Undo `promise`."""
+        self.after.take(account.path, ask)
+        account.forget(ask, workload)
+
+    def keep(self, asker: Asker) -> None:
+        """Keep room that is only delayed: it counts in its leaf at once, and for all who would borrow."""
+        asker.account.promise(asker.ask, asker.workload)
+        self.kept.append(asker)
+        if self._guarded is not None:
+            self._guarded.append(asker)
+            self.after.add(asker.account.path, asker.ask)
+
+    def guard_kept_room(self) -> None:
+        """From here on nobody may take room that is kept."""
+        self._guarded = list(self.kept)
+        for asker in self._guarded:
+            self.after.add(asker.account.path, asker.ask)
+
+    def open_kept_room(self) -> None:
+        """Undo `guard_kept_room`: victims are judged by what is and what is claimed."""
+        for asker in self._guarded or ():
+            self.after.take(asker.account.path, asker.ask)
+        self._guarded = None
+
+    def vacate(self, victim: Victim) -> None:
+        """Count running work as gone once the evictions under way have ended."""
+        self.after.take(victim.account.path, victim.standing.ask)
+        self.used_after.take(victim.account.path, victim.standing.ask)
+        victim.account.vacate(victim.workload)
+
+    def restore(self, victim: Victim) -> None:
+        """Undo `vacate`."""
+        self.after.add(victim.account.path, victim.standing.ask)
+        self.used_after.add(victim.account.path, victim.standing.ask)
+        victim.account.restore(victim.workload)
+
+    def tier(self, account: LeafAccount, ask: Ask, workload: Workload) -> Tier:
+        """On what ground this work would start there now."""
+        return Tier.ENTITLED if account.is_entitled(ask, workload) else Tier.OPPORTUNISTIC

@@ -1,0 +1,87 @@
+"""Who is told first: with `reclaim.notice` a victim goes only after it has known for so long. DESIGN section 7.
+
+A plan with a victim who has not been told long enough waits as a whole, and its room is kept; a plan that needs the
+room of such a one waits too. Those who were told and are not needed any more are told that as well.
+"""
+
+from datetime import datetime
+
+from shared.quota.decide.cycle import Asker, Cycle, Victim
+from shared.quota.decide.decisions import EvictionRule, Notice
+from shared.quota.decide.eviction import message_for
+from shared.quota.decide.giveback import give_back
+from shared.quota.decide.reclaim import keep
+from shared.quota.model.workload import WorkloadId
+
+WITHOUT_NOTICE = frozenset({EvictionRule.STOP_POLICY, EvictionRule.STARTUP_TIMEOUT, EvictionRule.RECOVERY_TIMEOUT})
+
+
+def give_notice(cycle: Cycle) -> None:
+    """Take everybody out of the plan who has to be told first, and tell them."""
+    told: set[WorkloadId] = set()
+    early = _early(cycle)
+    while early:
+        for victim in early:
+            if victim.workload.id not in told:
+                told.add(victim.workload.id)
+                _tell(cycle, victim)
+        _postpone(cycle, early)
+        give_back(cycle)
+        early = _early(cycle)
+    _withdraw_others(cycle, told)
+
+
+def evict_at(victim: Victim, cycle: Cycle) -> datetime:
+    """When this victim may go: now, or when it will have known for long enough."""
+    notice = victim.account.leaf.reclaim.notice
+    if not notice or victim.rule in WITHOUT_NOTICE:
+        return cycle.now
+    return (victim.workload.notice or cycle.now) + notice
+
+
+def _early(cycle: Cycle) -> list[Victim]:
+    return [each for each in (*cycle.forced, *cycle.victims) if evict_at(each, cycle) > cycle.now]
+
+
+def _tell(cycle: Cycle, victim: Victim) -> None:
+    at = evict_at(victim, cycle)
+    cycle.wake(at)
+    if victim.workload.notice is None:
+        asker = victim.asker.workload.key if victim.asker else None
+        cycle.notices.append(Notice(victim.workload, victim.reason, at, asker, message_for(victim)))
+
+
+def _postpone(cycle: Cycle, early: list[Victim]) -> None:
+    """Undo the plans these victims belong to, and every plan that does not fit without them."""
+    gone = set(map(id, early))
+    waiting = {id(each.asker) for each in early if each.asker is not None}
+    for victim in early:
+        if victim.asker is None:
+            cycle.restore(victim)
+    cycle.forced = [each for each in cycle.forced if id(each) not in gone]
+    for asker in list(cycle.askers):
+        if id(asker) in waiting:
+            _put_off(cycle, asker)
+    while short := [each for each in cycle.askers if not cycle.after.keeps_limits(each.account.path, each.ask)]:
+        for asker in short:
+            _put_off(cycle, asker)
+    still = {id(victim) for asker in cycle.askers for victim in asker.victims}
+    cycle.victims = [
+        each for each in cycle.victims if id(each) in still or (each.asker is None and id(each) not in gone)
+    ]
+
+
+def _put_off(cycle: Cycle, asker: Asker) -> None:
+    cycle.askers.remove(asker)
+    keep(cycle, asker)
+
+
+def _withdraw_others(cycle: Cycle, told: set[WorkloadId]) -> None:
+    going = {each.workload.id for each in (*cycle.forced, *cycle.victims)}
+    for leaf in cycle.snapshot.leaves.values():
+        if leaf.reclaim.notice:
+            cycle.notices_withdrawn.extend(
+                each
+                for each in leaf.admitted
+                if each.notice is not None and each.id not in told and each.id not in going
+            )

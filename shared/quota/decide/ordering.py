@@ -1,0 +1,102 @@
+"""Who comes first: a tournament between leaves, from the top of the tree. DESIGN section 6, "Between leaves".
+
+Each node sends up the best head of its subtree; a node's children are compared by the class of those heads (leaf stays
+within effectiveMin first), then by share, then by age, then by name. Shares are exact fractions.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
+from itertools import pairwise
+
+from shared.quota.decide.account import LeafAccount
+from shared.quota.decide.room import Ask, Uses
+from shared.quota.measure.numbers import NO_NUMBERS
+from shared.quota.measure.snapshot import Snapshot
+from shared.quota.model.tree import ROOT, SYSTEM
+from shared.quota.model.workload import Workload
+from shared.resources import Amount, FlavorResource
+
+Rank = tuple[bool, bool, Fraction | int, datetime, str]
+"""(beyond effectiveMin, weight 0, share, age of the head, name); the lowest comes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The work that a leaf would start next, and what it would most likely take."""
+
+    workload: Workload
+    ask: Ask
+    account: LeafAccount
+
+
+class Tournament:
+    """The heads of all leaves; `best` is the one to try, `enter` replaces a leaf's head after it was tried."""
+
+    __slots__ = ("_ranks", "_snapshot", "_used", "_weights", "_winners")
+
+    def __init__(self, snapshot: Snapshot, used: Uses, heads: Iterable[Head]) -> None:
+        self._snapshot = snapshot
+        self._used = used
+        self._ranks: dict[str, dict[str, Rank]] = {}
+        self._winners: dict[str, Head] = {}
+        self._weights: dict[tuple[str, FlavorResource], Amount] = {}
+        for head in heads:
+            self.enter(head.account, head)
+
+    @property
+    def best(self) -> Head | None:
+        """The head that comes first in the whole tree; None when no leaf has one."""
+        return self._winners.get(ROOT)
+
+    def enter(self, account: LeafAccount, head: Head | None) -> None:
+        """Let `head` stand for its leaf from now on, None: nobody. Its path is ranked anew, the rest stays."""
+        path = account.path
+        self._set_winner(path[0], head)
+        for child, parent in pairwise(path):
+            ranks = self._ranks.setdefault(parent, {})
+            winner = self._winners.get(child)
+            if winner is None:
+                ranks.pop(child, None)
+            else:
+                ranks[child] = self._rank(parent, child, winner)
+            first = min(ranks, key=ranks.__getitem__, default=None)
+            self._set_winner(parent, None if first is None else self._winners[first])
+
+    def _set_winner(self, group: str, head: Head | None) -> None:
+        if head is None:
+            self._winners.pop(group, None)
+        else:
+            self._winners[group] = head
+
+    def _rank(self, parent: str, child: str, head: Head) -> Rank:
+        beyond_min = not head.account.stays_within_min(head.ask)
+        weightless, share = False, Fraction(0)
+        for key, _ in head.ask:
+            weight = self._numbers_weight(child, key)
+            if weight == 0:
+                weightless = True
+            else:
+                share = max(share, self._share(parent, child, key, weight))
+        return (beyond_min, weightless, share, head.workload.queued, child)
+
+    def _share(self, parent: str, child: str, key: FlavorResource, weight: Amount) -> Fraction:
+        """(borrowed / root's capacity) / (weight / all siblings' weights), before the start."""
+        numbers = self._snapshot.numbers[child].get(key, NO_NUMBERS)
+        borrowed = self._used.used(child, key) - numbers.min
+        capacity = self._snapshot.capacity.get(key, 0)
+        if borrowed <= 0 or capacity <= 0:
+            return Fraction(0)
+        return Fraction(borrowed * self._all_weights(parent, key), capacity * weight)
+
+    def _numbers_weight(self, group: str, key: FlavorResource) -> Amount:
+        return self._snapshot.numbers[group].get(key, NO_NUMBERS).weight
+
+    def _all_weights(self, parent: str, key: FlavorResource) -> Amount:
+        found = self._weights.get((parent, key))
+        if found is None:
+            children = (each for each in self._snapshot.world.tree.children(parent) if each != SYSTEM)
+            found = sum(self._numbers_weight(each, key) for each in children if each in self._snapshot.numbers)
+            self._weights[parent, key] = found
+        return found

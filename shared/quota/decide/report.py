@@ -1,0 +1,173 @@
+"""Why each pending workload waits. Worked out only when somebody asks, from the books as the cycle left them."""
+
+from collections.abc import Iterator
+
+from shared.quota.decide.account import LeafAccount
+from shared.quota.decide.cycle import Cycle
+from shared.quota.decide.decisions import Waiting, WaitReason
+from shared.quota.decide.flavors import Option, Wish
+from shared.quota.decide.room import Ask, ask_in
+from shared.quota.decide.shortage import Shortage, beyond_min, beyond_runtime, on_path, worst
+from shared.quota.measure.snapshot import LeafState
+from shared.quota.model.eligibility import FlavorSet, codependent_sets, why_not
+from shared.quota.model.settings import ReclaimMode
+from shared.quota.model.tree import QueueingStrategy
+from shared.quota.model.workload import Workload, WorkloadId
+
+Found = tuple[WaitReason, Shortage | None, str]
+"""(reason, what binds, the sentence after "waits: ")."""
+
+
+class Report:
+    """All waiting work of one cycle; implements `Waits`."""
+
+    __slots__ = ("_blockers", "_cycle")
+
+    def __init__(self, cycle: Cycle) -> None:
+        self._cycle = cycle
+        self._blockers: dict[str, dict[WorkloadId, Workload]] = {}
+        cycle.guard_kept_room()
+
+    def __iter__(self) -> Iterator[Waiting]:
+        """Every pending workload that this cycle does not start, by leaf, then in the leaf's order."""
+        for leaf in self._cycle.snapshot.leaves.values():
+            for workload in (*leaf.pending, *leaf.aside):
+                waiting = self.why(workload)
+                if waiting is not None:
+                    yield waiting
+        for workload in self._cycle.snapshot.homeless:
+            waiting = self.why(workload)
+            if waiting is not None:
+                yield waiting
+
+    def why(self, workload: Workload) -> Waiting | None:
+        """Why this workload waits; None when it starts now or does not wait."""
+        if not workload.is_pending or workload.id in self._cycle.started:
+            return None
+        reason, shortage, text = self._find(workload)
+        message = f"{workload.kind} {workload.key!r} waits: {text}"
+        if shortage is None:
+            leaf = self._cycle.snapshot.leaves.get(workload.group)
+            binding = leaf.stopped_by if leaf is not None and reason is WaitReason.GROUP_STOPPED else ""
+            return Waiting(workload, reason, message, binding)
+        flavor, resource = shortage.key
+        return Waiting(workload, reason, message, shortage.group, flavor, resource, shortage.missing)
+
+    def _find(self, workload: Workload) -> Found:
+        leaf = self._cycle.snapshot.leaves.get(workload.group)
+        if leaf is None:
+            return WaitReason.NO_LEAF, None, f"{workload.group!r} is no group that holds work below root"
+        aside = _own_reason(workload, leaf, self._cycle)
+        if aside is not None:
+            return aside[0], None, aside[1]
+        account = self._cycle.account(workload.group)
+        wish = self._cycle.wish(account, workload)
+        if wish is None:
+            return self._never(leaf, workload)
+        return self._among_others(account, workload, wish)
+
+    def _among_others(self, account: LeafAccount, workload: Workload, wish: Wish) -> Found:
+        cycle = self._cycle
+        note = cycle.notes.get(workload.id)
+        unready = cycle.blocked_by or cycle.blocked_leaves.get(account.name)
+        if note is None and unready is not None:
+            note = WaitReason.PODS_NOT_READY
+        if note is WaitReason.PODS_NOT_READY and unready is not None:
+            return note, None, f"the pods of {unready.kind} {unready.key!r} are not ready yet"
+        if note is not None:
+            return _from(note, on_path(cycle.present, account.path, _first(wish)), _NOTED[note])
+        head = self._blocker(account, workload)
+        if head is not None:
+            return WaitReason.BEHIND_HEAD, None, f"group {account.name!r} is StrictFIFO and {head.key!r} is before it"
+        return self._for_room(account, workload, _first(wish))
+
+    def _for_room(self, account: LeafAccount, workload: Workload, ask: Ask) -> Found:
+        cycle = self._cycle
+        if not account.may_hold(ask, workload):
+            return _from(WaitReason.BEYOND_MIN, beyond_min(account, ask), "")
+        short = on_path(cycle.present, account.path, ask)
+        if short is not None:
+            return _from(WaitReason.WAITING_FOR_QUOTA, short, "")
+        short = on_path(cycle.after, account.path, ask)
+        if short is not None:
+            return _from(WaitReason.ROOM_KEPT_FOR_OTHERS, short, "")
+        if account.leaf.reclaim.mode is ReclaimMode.STRICT:
+            return _from(WaitReason.WAITING_FOR_QUOTA, beyond_runtime(account, ask), "its turn comes next")
+        return WaitReason.WAITING_FOR_QUOTA, None, "its turn comes next"
+
+    def _never(self, leaf: LeafState, workload: Workload) -> Found:
+        """Why work could never start in its leaf: not covered, too large, or unlike every flavor."""
+        options = leaf.options(workload)
+        if options.uncovered:
+            return WaitReason.NO_ELIGIBLE_FLAVOR, None, f"no quota entry covers {', '.join(options.uncovered)}"
+        for each in (each for each in options.sets if not each.flavors):
+            refused = "; ".join(f"flavor {flavor}: {why}" for flavor, why in each.refused.items())
+            large = worst(self._too_large(leaf, workload, each))
+            if large is not None:
+                return WaitReason.NEVER_FITS, large, f"it could never fit ({refused})"
+            return WaitReason.NO_ELIGIBLE_FLAVOR, None, f"no flavor may serve {', '.join(each.resources)}: {refused}"
+        return WaitReason.NO_ELIGIBLE_FLAVOR, None, "no flavor may serve it"
+
+    def _too_large(self, leaf: LeafState, workload: Workload, choice: FlavorSet) -> Iterator[Shortage]:
+        """What is missing in each flavor that only its size keeps this work from."""
+        snapshot = self._cycle.snapshot
+        for covered in codependent_sets(leaf.group.quotas):
+            if not covered.resources.issuperset(choice.resources):
+                continue
+            for flavor in covered.flavors:
+                if why_not(workload, flavor, covered, snapshot.world.flavors) is None:
+                    for key, amount in ask_in(workload.request, choice.resources, flavor):
+                        most, group = snapshot.most(leaf.group.name, key)
+                        yield Shortage(amount - max(0, most), group, key, amount, most, most)
+
+    def _blocker(self, account: LeafAccount, workload: Workload) -> Workload | None:
+        """The work that, in a StrictFIFO leaf, waits before this one for a flavor this one needs."""
+        leaf = account.leaf
+        if leaf.group.queueing is not QueueingStrategy.STRICT_FIFO:
+            return None
+        if leaf.group.name not in self._blockers:
+            self._blockers[leaf.group.name] = self._find_blockers(account)
+        return self._blockers[leaf.group.name].get(workload.id)
+
+    def _find_blockers(self, account: LeafAccount) -> dict[WorkloadId, Workload]:
+        found: dict[WorkloadId, Workload] = {}
+        waits_for: dict[str, Workload] = {}
+        for workload in account.leaf.pending:
+            wish = None if workload.id in self._cycle.started else self._cycle.wish(account, workload)
+            if wish is None:
+                continue
+            for options in wish:
+                if all(option.flavor in waits_for for option in options):
+                    found.setdefault(workload.id, waits_for[options[0].flavor])
+            for option in (option for options in wish for option in options):
+                waits_for.setdefault(option.flavor, workload)
+        return found
+
+
+_NOTED = {
+    WaitReason.WAITING_FOR_EVICTIONS: "its room is being freed",
+    WaitReason.ROOM_DELAYED: "its room is kept, and those who use it go when their time is over",
+}
+
+
+def _own_reason(workload: Workload, leaf: LeafState, cycle: Cycle) -> tuple[WaitReason, str] | None:
+    if leaf.inactive is not None:
+        return WaitReason.GROUP_INACTIVE, leaf.inactive.message
+    if not leaf.may_start:
+        return WaitReason.GROUP_STOPPED, f"group {leaf.stopped_by!r} has stopPolicy {leaf.stop.value}"
+    if workload.deactivated:
+        return WaitReason.DEACTIVATED, f"{workload.failed_starts} starts failed; it stays stopped until it is resumed"
+    if workload.hold:
+        return WaitReason.HELD, "its owner holds it with the label quotree.dev/hold"
+    if workload.not_before is not None and workload.not_before > cycle.now:
+        return WaitReason.BACKING_OFF, f"{workload.failed_starts} starts failed; tried again at {workload.not_before}"
+    return None
+
+
+def _first(wish: Wish) -> Ask:
+    options: list[Option] = [each[0] for each in wish]
+    return tuple(pair for option in options for pair in option.ask)
+
+
+def _from(reason: WaitReason, shortage: Shortage | None, otherwise: str) -> Found:
+    return reason, shortage, otherwise if shortage is None else shortage.sentence

@@ -1,0 +1,34 @@
+"""The place and back-off that evicted work gets in its queue. DESIGN sections 6 (age) and 8 (back-off)."""
+
+from datetime import datetime, timedelta
+
+from shared.quota.decide.decisions import EvictionRule, Requeue
+from shared.quota.model.settings import QueueAge, StartupSettings
+from shared.quota.model.workload import Workload
+
+FAILED_STARTS = frozenset({EvictionRule.STARTUP_TIMEOUT, EvictionRule.RECOVERY_TIMEOUT})
+
+
+def requeue(workload: Workload, rule: EvictionRule, startup: StartupSettings, age: QueueAge, now: datetime) -> Requeue:
+    """Where evicted work waits from now on. A start that had reached ready cleared the count of failed ones."""
+    admission = workload.admission
+    reached_ready = admission is not None and (admission.ready or admission.was_ready)
+    failed = 0 if reached_ready else workload.failed_starts
+    queued = now if age is QueueAge.EVICTION else workload.created
+    if rule not in FAILED_STARTS:
+        return Requeue(queued, failed_starts=failed)
+    failed += 1
+    if startup.limit is not None and failed >= startup.limit:
+        return Requeue(queued, failed_starts=failed, deactivated=True)
+    return Requeue(queued, now + back_off(failed, startup), failed)
+
+
+def back_off(failed_starts: int, startup: StartupSettings) -> timedelta:
+    """min(base * 2^(n-1), max); `failed_starts` n is at least 1."""
+    longest = startup.backoff_max
+    wait = startup.backoff_base
+    for _ in range(failed_starts - 1):
+        if wait >= longest or not wait:
+            break
+        wait *= 2
+    return min(wait, longest)

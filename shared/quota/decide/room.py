@@ -1,0 +1,147 @@
+"""How much room there is: the charges and uses of every group while one cycle changes them.
+
+A ledger lies over the frozen numbers of a snapshot and holds only what differs from them, so opening one costs
+nothing. Everything is per (flavor, resource), in base units; charge and limits as in DESIGN section 3, runtimes frozen.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from shared.quota.measure.numbers import NO_NUMBERS, GroupNumbers, Numbers
+from shared.quota.model.tree import ROOT
+from shared.quota.model.workload import Flavors, Workload
+from shared.resources import Amount, FlavorResource
+
+Ask = tuple[tuple[FlavorResource, Amount], ...]
+"""What one workload takes, by key; only keys of which it takes something."""
+Path = tuple[str, ...]
+"""Names from a leaf up to root."""
+GroupKey = tuple[str, FlavorResource]
+NO_ROOM = -1
+
+
+def ask_in(request: Mapping[str, Amount], resources: Iterable[str], flavor: str) -> Ask:
+    """What `request` takes of `flavor`, for those resources only."""
+    return tuple((FlavorResource(flavor, each), request[each]) for each in resources if request.get(each, 0) > 0)
+
+
+def ask_of(workload: Workload, flavors: Flavors) -> Ask:
+    """What this workload takes in these flavors; a resource without a flavor is not counted anywhere."""
+    request = workload.request
+    return tuple((FlavorResource(flavors[each], each), request[each]) for each in sorted(flavors) if request.get(each))
+
+
+class Ledger:
+    """Charges of all groups, and how much more each path takes before a limit on it is passed."""
+
+    __slots__ = ("_changed", "_free", "_numbers", "_version")
+
+    def __init__(self, numbers: Mapping[str, GroupNumbers]) -> None:
+        self._numbers = numbers
+        self._changed: dict[GroupKey, Amount] = {}
+        self._version: dict[FlavorResource, int] = {}
+        self._free: dict[GroupKey, tuple[int, Amount]] = {}
+
+    def numbers(self, group: str, key: FlavorResource) -> Numbers:
+        """The frozen numbers; all zero for a key that the group neither covers nor uses."""
+        found = self._numbers.get(group)
+        return NO_NUMBERS if found is None else found.get(key, NO_NUMBERS)
+
+    def charge(self, group: str, key: FlavorResource) -> Amount:
+        """What the group costs its parent now, in this ledger."""
+        found = self._changed.get((group, key))
+        return self.numbers(group, key).charge if found is None else found
+
+    def limit(self, group: str, key: FlavorResource) -> Amount:
+        """What charge may not pass: the ceiling; at root also the runtime."""
+        numbers = self.numbers(group, key)
+        return min(numbers.ceiling, numbers.runtime) if group == ROOT else numbers.ceiling
+
+    def add(self, path: Path, ask: Ask) -> None:
+        """Charge `ask` to the leaf that `path` begins with, and to all above as far as it matters there."""
+        for key, amount in ask:
+            self._shift(path, key, amount)
+
+    def take(self, path: Path, ask: Ask) -> None:
+        """Undo `add`."""
+        for key, amount in ask:
+            self._shift(path, key, -amount)
+
+    def _shift(self, path: Path, key: FlavorResource, amount: Amount) -> None:
+        self._version[key] = self._version.get(key, 0) + 1
+        for group in path:
+            numbers = self.numbers(group, key)
+            found = self._changed.get((group, key))
+            before = numbers.charge if found is None else found
+            after = before + amount
+            self._changed[group, key] = after
+            kept = min(numbers.guarantee, numbers.runtime)
+            amount = max(kept, after) - max(kept, before)
+            if not amount:
+                return
+
+    def free(self, path: Path, key: FlavorResource) -> Amount:
+        """The most that the leaf may still take of `key`; negative where a limit on its path is already passed."""
+        version = self._version.get(key, 0)
+        found = self._free.get((path[0], key))
+        if found is not None and found[0] == version:
+            return found[1]
+        value = self._work_out_free(path, key)
+        self._free[path[0], key] = (version, value)
+        return value
+
+    def _work_out_free(self, path: Path, key: FlavorResource) -> Amount:
+        above: Amount | None = None
+        for group in reversed(path):
+            charge = self.charge(group, key)
+            margin = self.limit(group, key) - charge
+            if margin < 0:
+                return NO_ROOM
+            if above is None:
+                above = margin
+            else:
+                numbers = self.numbers(group, key)
+                above = min(margin, above + max(0, min(numbers.guarantee, numbers.runtime) - charge))
+        return NO_ROOM if above is None else above
+
+    def fits(self, path: Path, ask: Ask) -> bool:
+        """Whether the leaf may take all of `ask` with every limit on its path kept, on the keys of `ask` alone."""
+        return all(self.free(path, key) >= amount for key, amount in ask)
+
+    def keeps_limits(self, path: Path, ask: Ask) -> bool:
+        """Whether every limit on the path is kept as things stand, on the keys of `ask`."""
+        return all(self.free(path, key) >= 0 for key, _ in ask)
+
+    def excess(self, group: str, key: FlavorResource) -> Amount:
+        """By how much the limit of this one group is passed; negative: what is left below it."""
+        return self.charge(group, key) - self.limit(group, key)
+
+    def over_runtime(self, group: str, key: FlavorResource) -> Amount:
+        """By how much the charge is above the runtime; negative below it."""
+        return self.charge(group, key) - self.numbers(group, key).runtime
+
+
+class Uses:
+    """Used of all groups: plain sums, without what is kept for the idle."""
+
+    __slots__ = ("_changed", "_numbers")
+
+    def __init__(self, numbers: Mapping[str, GroupNumbers]) -> None:
+        self._numbers = numbers
+        self._changed: dict[GroupKey, Amount] = {}
+
+    def used(self, group: str, key: FlavorResource) -> Amount:
+        """What the admitted work of the subtree asks for."""
+        found = self._changed.get((group, key))
+        if found is not None:
+            return found
+        return self._numbers.get(group, {}).get(key, NO_NUMBERS).used
+
+    def add(self, path: Path, ask: Ask) -> None:
+        """Add `ask` to the leaf that `path` begins with, and to all above."""
+        for key, amount in ask:
+            for group in path:
+                self._changed[group, key] = self.used(group, key) + amount
+
+    def take(self, path: Path, ask: Ask) -> None:
+        """Undo `add`."""
+        self.add(path, tuple((key, -amount) for key, amount in ask))

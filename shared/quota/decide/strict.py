@@ -1,0 +1,43 @@
+"""Strict mode: a leaf over its runtime is brought back whether or not anybody asks. DESIGN section 7, "Strict"."""
+
+from shared.quota.decide.account import LeafAccount, Standing
+from shared.quota.decide.cycle import Cycle, Victim
+from shared.quota.decide.decisions import EvictionRule
+from shared.quota.decide.victims import Search
+from shared.quota.model.settings import ReclaimMode
+from shared.quota.model.workload import EvictionReason
+from shared.resources import FlavorResource
+
+
+def recycle_strictly(cycle: Cycle) -> None:
+    """In each leaf in Strict mode that is over its runtime, let the least important work go while it overshoots."""
+    for name in sorted({name for name, _ in cycle.over_since}):
+        leaf = cycle.snapshot.leaves.get(name)
+        if leaf is not None and leaf.reclaim.mode is ReclaimMode.STRICT and leaf.inactive is None:
+            _recycle_leaf(cycle, cycle.account(name))
+
+
+def _recycle_leaf(cycle: Cycle, account: LeafAccount) -> None:
+    name = account.name
+    over = [key for key in sorted(cycle.snapshot.numbers[name]) if cycle.after.over_runtime(name, key) > 0]
+    search = Search(cycle, delayed=False)
+    for key in over:
+        while cycle.after.over_runtime(name, key) > 0:
+            standing = _next(search, account, key, over)
+            if standing is None:
+                break
+            victim = Victim(standing, account, EvictionReason.RECLAIMED, EvictionRule.STRICT, name, key)
+            cycle.vacate(victim)
+            cycle.forced.append(victim)
+    for moment in search.spared_until:
+        cycle.wake(moment)
+
+
+def _next(search: Search, account: LeafAccount, key: FlavorResource, over: list[FlavorResource]) -> Standing | None:
+    """The least important work that uses `key`, if it may go; nobody else goes in its place."""
+    least = account.least_important(key)
+    if least is None or not search.may_go(account, least, key):
+        return None
+    after = search.cycle.after
+    overshoots = all(after.over_runtime(account.name, each) >= amount for each, amount in least.ask if each in over)
+    return least if overshoots else None

@@ -1,0 +1,77 @@
+"""Higher priority takes the place of lower in a leaf that may not grow. DESIGN section 7, "Swap".
+
+Judged after all entitled and opportunistic work, and after Strict mode: the leaf's use grows on no key.
+"""
+
+from shared.quota.decide.account import LeafAccount
+from shared.quota.decide.cycle import Asker, Cycle, Victim
+from shared.quota.decide.decisions import EvictionRule, WaitReason
+from shared.quota.decide.flavors import Attempt, Wish, assignments, entitled_options
+from shared.quota.decide.line import Line, marks_of
+from shared.quota.decide.ordering import Head
+from shared.quota.decide.room import Ask
+from shared.quota.decide.victims import Search
+from shared.quota.model.tree import Preemption
+from shared.quota.model.workload import EvictionReason, Workload
+
+
+def plan_swap(cycle: Cycle, account: LeafAccount, workload: Workload, attempt: Attempt) -> bool:
+    """Plan to replace strictly lower-priority preemptible work of this leaf in these flavors, if that is possible."""
+    ask = attempt.ask
+    if account.leaf.group.preemption is Preemption.NEVER or not ask:
+        return False
+    if any(account.claimed.get(key, 0) for key, _ in ask) or not account.may_hold(ask, workload):
+        return False
+    bounds = tuple((key, cycle.after.charge(account.name, key)) for key, _ in ask)
+    asker = Asker(workload, account, attempt.flavors, ask, bounds=bounds)
+    cycle.promise(account, ask, workload)
+    if _free(cycle, asker, bounds) and cycle.after.keeps_limits(account.path, ask):
+        cycle.victims.extend(asker.victims)
+        cycle.askers.append(asker)
+        cycle.notes[workload.id] = WaitReason.WAITING_FOR_EVICTIONS
+        return True
+    for victim in asker.victims:
+        cycle.restore(victim)
+    cycle.forget(account, ask, workload)
+    return False
+
+
+def _free(cycle: Cycle, asker: Asker, bounds: Ask) -> bool:
+    """Vacate lower-priority work, least important first, until the leaf's use is at most what it was on every key."""
+    search, account = Search(cycle, delayed=False), asker.account
+    for key, most in bounds:
+        while cycle.after.charge(account.name, key) > most:
+            standing = search.least_important(account, key)
+            if standing is None or standing.priority >= asker.workload.priority:
+                for moment in search.spared_until:
+                    cycle.wake(moment)
+                return False
+            victim = Victim(standing, account, EvictionReason.PREEMPTED, EvictionRule.SWAP, account.name, key, asker)
+            asker.victims.append(victim)
+            cycle.vacate(victim)
+    return True
+
+
+def swap_in_leaves(cycle: Cycle) -> None:
+    """Try a swap for all work that waits, is entitled nowhere, and has lower-priority work in its leaf."""
+    for name in cycle.waiting_leaves:
+        account = cycle.account(name)
+        lowest = min((each.priority for each in account.standing), default=None)
+        if lowest is None or cycle.is_held_back(account):
+            continue
+
+        def choose(account: LeafAccount, workload: Workload, wish: Wish, least: int = lowest) -> Head | None:
+            if workload.priority <= least or not _may_swap(cycle, account, workload, wish):
+                return None
+            return Head(workload, (), account)
+
+        line = Line(cycle, account, choose)
+        while (head := line.next_head()) is not None:
+            line.wait(head.workload)
+
+
+def _may_swap(cycle: Cycle, account: LeafAccount, workload: Workload, wish: Wish) -> bool:
+    """Whether a swap was planned for this work: it is entitled nowhere, and some assignment allows it."""
+    if entitled_options(marks_of(cycle, account, workload, wish)) is not None:
+        return False
+    return any(plan_swap(cycle, account, workload, attempt) for attempt in assignments(wish))
