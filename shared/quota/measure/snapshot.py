@@ -1,66 +1,22 @@
 """The frozen facts that one decision is made on: every group's numbers, and every leaf's work in order."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
-from shared.quota.measure.numbers import GroupNumbers
+from shared.quota.measure.bounds import UNBOUND, binding_group
+from shared.quota.measure.buckets import Use
+from shared.quota.measure.leaves import HeldClaim, LeafState
+from shared.quota.measure.numbers import GroupNumbers, Numbers
+from shared.quota.measure.stages import Measured, measure_all
 from shared.quota.measure.world import World
-from shared.quota.model.eligibility import Options
 from shared.quota.model.lifecycle import Inactive
-from shared.quota.model.settings import ReclaimSettings, StartupSettings
-from shared.quota.model.tree import Group, StopPolicy
-from shared.quota.model.workload import AskerId, Flavors, Workload
+from shared.quota.model.limits import NO_CAPS, UNCOVERED, limits_of
+from shared.quota.model.tree import SYSTEM
+from shared.quota.model.workload import AskerId, Workload
 from shared.resources import Amount, FlavorResource
 
-
-@dataclass(frozen=True, slots=True)
-class HeldClaim:
-    """Room that is being freed for `asker`; None: no pending workload of that name and uid waits in an active leaf."""
-
-    asker_id: AskerId
-    asker: Workload | None
-    flavors: Flavors
-    made: datetime
-    victims: tuple[Workload, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LeafState:
-    """One leaf as it stands. The same object in two snapshots means: nothing in it has changed."""
-
-    group: Group
-    path: tuple[str, ...]
-    """Names from the leaf up to root."""
-    stop: StopPolicy
-    """In force here: the strictest on the path."""
-    stopped_by: str
-    """The group that says so, nearest first; the leaf's own name when nothing is stopped."""
-    inactive: Inactive | None
-    reclaim: ReclaimSettings
-    startup: StartupSettings
-    pending: tuple[Workload, ...]
-    """Work that may be started now as far as it alone is concerned, in the leaf's order; also in a stopped leaf."""
-    aside: tuple[Workload, ...]
-    """Held, backing off, deactivated: not considered, not counted."""
-    admitted: tuple[Workload, ...]
-    """Holding quota and not being evicted, in the leaf's order."""
-    evicting: tuple[Workload, ...]
-    unready: tuple[Workload, ...]
-    """Those of `admitted` whose pods are not all ready; empty where the leaf does not wait for pods."""
-    claims: Mapping[AskerId, HeldClaim]
-    """By asker: claims of this leaf's pending work."""
-    next_change: datetime | None
-    """When the passing of time alone changes this leaf: the end of a back-off."""
-
-    @property
-    def may_start(self) -> bool:
-        """Whether anything new starts here: the leaf is active and neither on Hold nor draining."""
-        return self.inactive is None and self.stop in (StopPolicy.NONE, StopPolicy.CLOSE)
-
-    def options(self, workload: Workload) -> Options:
-        """Which flavors `workload` may take here; remembered per shape of work."""
-        raise NotImplementedError
+__all__ = ["HeldClaim", "LeafState", "Snapshot", "measure"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,8 +37,47 @@ class Snapshot:
     """Groups in which nothing new starts: told by the world, or not reaching root."""
     homeless: tuple[Workload, ...]
     """Work whose group is absent, is no leaf, or does not reach root."""
+    measured: Measured = field(repr=False)
+    """What the next measure builds on; nobody else's business."""
+
+    def most(self, leaf: str, key: FlavorResource) -> tuple[Amount, str]:
+        """The largest request of `leaf` that could ever fit, and the group that binds; below 0 where nothing fits."""
+        bounds = self.measured.ground.bounds.get(key, {})
+        return bounds.get(leaf, UNBOUND).room, binding_group(self.measured.ground.frame, bounds, leaf, key)
 
 
 def measure(world: World, now: datetime, previous: Snapshot | None = None) -> Snapshot:
     """Work out every number of the arithmetic. `previous`: share what has not changed since; the result is equal."""
-    raise NotImplementedError
+    measured = measure_all(world, now, previous.measured if previous is not None else None)
+    ground = measured.ground
+    numbers: dict[str, GroupNumbers] = dict(measured.numbers)
+    numbers[SYSTEM] = {key: _unlimited(amount) for key, amount in ground.system.items()}
+    for name in ground.frame.outside:
+        numbers[name] = _outside(world, name)
+    return Snapshot(
+        world=world,
+        now=now,
+        numbers=numbers,
+        leaves=measured.leaves,
+        capacity=ground.frame.capacity,
+        claims=measured.claims,
+        inactive=ground.inactive,
+        homeless=tuple(workload for bucket in ground.homeless for workload in bucket.by_id.values()),
+        measured=measured,
+    )
+
+
+def _unlimited(used: Amount) -> Numbers:
+    """What `system` uses is what it may use, and it gives nothing back."""
+    return Numbers(request=used, used=used, held=used, charge=used, demand=used, runtime=used)
+
+
+def _outside(world: World, name: str) -> GroupNumbers:
+    """The numbers of a group that does not reach root: what is written and what is used; nothing is due to it."""
+    use = world.workloads_of(name).use
+    limits = limits_of(world.tree[name], NO_CAPS, {})
+    return {
+        key: Numbers(min=limits.get(key, UNCOVERED).min, request=used, used=used, held=held, charge=used, demand=used)
+        for key in limits.keys() | use.keys()
+        for used, held in (use.get(key, Use()),)
+    }

@@ -4,21 +4,18 @@ Two worlds that share a part (the same tree object, the same bucket object) are 
 costs what changed. So build a changed world from the former one with `with_changes` or `replace`, never from scratch.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from shared.quota.measure.buckets import EMPTY, Bucket
+from shared.quota.measure.buckets import EMPTY, Bucket, Change
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.lifecycle import Inactive
 from shared.quota.model.node import Node
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Tree
-from shared.quota.model.workload import Workload
+from shared.quota.model.workload import AskerId, Workload
 from shared.resources import Amount, FlavorResource
-
-Change = tuple[Workload | None, Workload | None]
-"""(before, after) of one workload: None before it appeared, None after it has gone."""
 
 OverSince = Mapping[tuple[str, FlavorResource], datetime]
 """(leaf, key) -> since when that leaf has been over its runtime there without a break."""
@@ -41,6 +38,11 @@ class World:
     inactive: Mapping[str, Inactive] = field(default_factory=dict)
     """Groups in which nothing new starts; groups that do not reach root need not be named."""
 
+    victims: Mapping[AskerId, tuple[Workload, ...]] = field(default_factory=dict)
+    """Work that carries a claim, by whose claim it is; kept up by `of` and `with_changes`."""
+    askers: Mapping[AskerId, Workload] = field(default_factory=dict)
+    """Those for whom `victims` names a claim, in whatever state they are, if they exist."""
+
     @staticmethod
     def of(
         tree: Tree,
@@ -50,17 +52,71 @@ class World:
         settings: QuotaSettings | None = None,
     ) -> "World":
         """Build a world from plain collections, in any order; what else there is goes in with `dataclasses.replace`."""
-        by_group: dict[str, list[Workload]] = {}
-        for workload in workloads:
-            by_group.setdefault(workload.group, []).append(workload)
-        return World(
+        empty = World(
             tree=tree,
             flavors={flavor.name: flavor for flavor in flavors},
-            buckets={group: Bucket.of(found) for group, found in by_group.items()},
+            buckets={},
             nodes=tuple(nodes),
             settings=settings or QuotaSettings(),
         )
+        return empty.with_changes((None, workload) for workload in workloads)
+
+    def with_changes(self, changes: Iterable[Change]) -> "World":
+        """This world after each workload of `changes` went from what it was to what it is."""
+        by_group: dict[str, list[Change]] = {}
+        listed = list(changes)
+        for before, after in listed:
+            if before is not None:
+                by_group.setdefault(before.group, []).append((before, None))
+            if after is not None:
+                by_group.setdefault(after.group, []).append((None, after))
+        buckets = dict(self.buckets)
+        for group, own in by_group.items():
+            buckets[group] = self.workloads_of(group).with_changes(own)
+        victims = _victims(self.victims, listed)
+        return replace(self, buckets=buckets, victims=victims, askers=_askers(self, buckets, victims, listed))
 
     def workloads_of(self, group: str) -> Bucket:
         """That group's work; empty for a group without."""
         return self.buckets.get(group, EMPTY)
+
+
+def _victims(
+    former: Mapping[AskerId, tuple[Workload, ...]], changes: Sequence[Change]
+) -> Mapping[AskerId, tuple[Workload, ...]]:
+    if all(workload is None or workload.claim is None for change in changes for workload in change):
+        return former
+    found = dict(former)
+    for before, after in changes:
+        if before is not None and before.claim is not None:
+            asker = before.claim.asker_id
+            left = tuple(each for each in found.pop(asker, ()) if each.id != before.id)
+            if left:
+                found[asker] = left
+        if after is not None and after.claim is not None:
+            asker = after.claim.asker_id
+            others = (each for each in found.get(asker, ()) if each.id != after.id)
+            found[asker] = tuple(sorted((*others, after), key=lambda each: each.id))
+    return found
+
+
+def _askers(
+    former: World,
+    buckets: Mapping[str, Bucket],
+    victims: Mapping[AskerId, tuple[Workload, ...]],
+    changes: Sequence[Change],
+) -> Mapping[AskerId, Workload]:
+    named = {workload.asker_id for change in changes for workload in change if workload is not None} if victims else ()
+    if victims is former.victims and not any(asker in victims for asker in named):
+        return former.askers
+    found = {asker: workload for asker, workload in former.askers.items() if asker in victims}
+    for before, after in changes:
+        if before is not None:
+            found.pop(before.asker_id, None)
+        if after is not None and after.asker_id in victims:
+            found[after.asker_id] = after
+    for asker in victims.keys() - former.victims.keys() - found.keys():
+        waiting = next(filter(None, (bucket.find(asker) for bucket in buckets.values())), None)
+        if waiting is not None:
+            found[asker] = waiting
+    return found

@@ -1,0 +1,144 @@
+"""The tree as the arithmetic walks it: who hangs on root, in which order, and every group's limits for every key.
+
+It depends on the tree and on root's capacity only, so it is kept until one of them changes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from shared.quota.model.limits import NO_CAPS, UNCOVERED, Caps, Limits, caps_below, limits_of, root_limits
+from shared.quota.model.tree import ROOT, SYSTEM, Group, Tree
+from shared.resources import Amount, FlavorResource
+
+GroupLimits = Mapping[FlavorResource, Limits]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """One tree under one capacity. `system` and groups that do not reach root are not in it."""
+
+    tree: Tree
+    capacity: Mapping[FlavorResource, Amount]
+    order: tuple[str, ...]
+    """Root first, parents before children."""
+    parents: Mapping[str, str]
+    children: Mapping[str, tuple[str, ...]]
+    """By name; only of groups that have some."""
+    depths: Mapping[str, int]
+    caps: Mapping[str, Caps]
+    own: Mapping[str, GroupLimits]
+    """For the keys that a group itself covers."""
+    limits: Mapping[str, GroupLimits]
+    """`own`, and UNCOVERED for keys that only groups below cover. Root has all keys of the tree and the capacity."""
+
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """Groups that do not reach root."""
+        return tuple(name for name in self.tree.groups if name not in self.depths and name != SYSTEM)
+
+    def limit(self, group: str, key: FlavorResource) -> Limits:
+        """That group's limits for `key`, also where nothing covers it."""
+        found = self.limits[group].get(key)
+        if found is not None:
+            return found
+        return root_limits(self.tree[ROOT], key, self.capacity.get(key, 0)) if group == ROOT else UNCOVERED
+
+    def is_leaf(self, name: str) -> bool:
+        """Whether the group holds work: neither meant as a parent, nor made one."""
+        return name in self.depths and name != ROOT and name not in self.children and not self.tree[name].is_parent
+
+    def path(self, name: str) -> tuple[str, ...]:
+        """Names from `name` up to root."""
+        walked = [name]
+        while walked[-1] != ROOT:
+            walked.append(self.parents[walked[-1]])
+        return tuple(walked)
+
+    def path_groups(self, name: str) -> tuple[Group, ...]:
+        """The groups from `name` up to root."""
+        return tuple(self.tree[each] for each in self.path(name))
+
+    def has_same_shape(self, other: "Frame") -> bool:
+        """Whether both hold the same groups in the same places."""
+        return self.parents == other.parents and all(
+            self.tree[name].is_parent == other.tree[name].is_parent for name in self.parents
+        )
+
+    def changed_limits(self, former: "Frame") -> dict[FlavorResource, list[str]]:
+        """key -> the groups whose limits for it differ; both frames have the same shape."""
+        changed: dict[FlavorResource, list[str]] = {}
+        for name in self.order:
+            now, before = self.limits[name], former.limits[name]
+            if now is not before:
+                for key in now.keys() | before.keys():
+                    if now.get(key) != before.get(key):
+                        changed.setdefault(key, []).append(name)
+        return changed
+
+
+def build_frame(tree: Tree, capacity: Mapping[FlavorResource, Amount], former: Frame | None = None) -> Frame:
+    """Walk `tree` once. `former`: limits that are known to be the same are taken over."""
+    parents: dict[str, str] = {}
+    children: dict[str, tuple[str, ...]] = {}
+    depths = {ROOT: 0}
+    order = [ROOT]
+    for name in order:
+        below = tuple(child for child in tree.children(name) if child not in (SYSTEM, ROOT))
+        if below:
+            children[name] = below
+        for child in below:
+            parents[child] = name
+            depths[child] = depths[name] + 1
+        order.extend(below)
+    if former is not None and former.capacity != capacity:
+        former = None
+    caps = _inherit(tree, order, parents, former)
+    own = _own_limits(tree, order, caps, capacity, former)
+    limits = _with_keys_below(tree, order, children, own, capacity)
+    return Frame(tree, capacity, tuple(order), parents, children, depths, caps, own, limits)
+
+
+def _inherit(tree: Tree, order: list[str], parents: Mapping[str, str], former: Frame | None) -> dict[str, Caps]:
+    caps: dict[str, Caps] = {}
+    below: dict[str, Caps] = {}
+    for name in order:
+        caps[name] = NO_CAPS if name == ROOT else below[parents[name]]
+        known = former.caps.get(name) if former is not None else None
+        if known is not None and known == caps[name]:
+            caps[name] = known
+        below[name] = caps_below(tree[name], caps[name])
+    return caps
+
+
+def _own_limits(
+    tree: Tree,
+    order: list[str],
+    caps: Mapping[str, Caps],
+    capacity: Mapping[FlavorResource, Amount],
+    former: Frame | None,
+) -> dict[str, GroupLimits]:
+    own: dict[str, GroupLimits] = {}
+    for name in order:
+        if former is not None and former.tree.get(name) is tree[name] and former.caps.get(name) is caps[name]:
+            own[name] = former.own[name]
+        else:
+            own[name] = limits_of(tree[name], caps[name], capacity)
+    return own
+
+
+def _with_keys_below(
+    tree: Tree,
+    order: list[str],
+    children: Mapping[str, tuple[str, ...]],
+    own: Mapping[str, GroupLimits],
+    capacity: Mapping[FlavorResource, Amount],
+) -> dict[str, GroupLimits]:
+    limits: dict[str, GroupLimits] = dict(own)
+    for name in reversed(order):
+        missing = {key for child in children.get(name, ()) for key in limits[child]} - own[name].keys()
+        if name == ROOT:
+            keys = {*missing, *own[name], *(key for key, amount in capacity.items() if amount)}
+            limits[name] = {key: root_limits(tree[ROOT], key, capacity.get(key, 0)) for key in keys}
+        elif missing:
+            limits[name] = {**own[name], **dict.fromkeys(missing, UNCOVERED)}
+    return limits

@@ -1,0 +1,75 @@
+"""Workloads and worlds in a few words, for tests."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from shared.quota.measure.world import World
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.settings import QuotaSettings
+from shared.quota.model.tree import Tree
+from shared.quota.model.workload import Admission, Claim, Eviction, EvictionReason, Workload
+from shared.resources import Amount
+from tests.trees import GPU, capacity_in, tree
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def after(seconds: float) -> datetime:
+    """So many seconds after NOW; negative: before."""
+    return NOW + timedelta(seconds=seconds)
+
+
+def pending(group: str, request: Amount | Mapping[str, Amount], name: str = "job", **fields: Any) -> Workload:
+    """A waiting Job `ns/name`; a plain number asks for that many GPUs. Its uid is its name, its age that of NOW."""
+    amounts = {GPU: request} if isinstance(request, int) else dict(request)
+    created = fields.pop("created", NOW)
+    return Workload(
+        key=f"ns/{name}",
+        group=group,
+        request=amounts,
+        created=created,
+        queued=fields.pop("queued", created),
+        uid=fields.pop("uid", name),
+        **fields,
+    )
+
+
+def running(
+    group: str,
+    request: Amount | Mapping[str, Amount],
+    name: str = "job",
+    flavors: str | Mapping[str, str] = "default",
+    **fields: Any,
+) -> Workload:
+    """A started Job, all of it in one flavor unless `flavors` says which resource is in which; ready unless said."""
+    since, ready = fields.pop("since", NOW), fields.pop("ready", True)
+    waiting = pending(group, request, name, **fields)
+    chosen = dict.fromkeys(waiting.request, flavors) if isinstance(flavors, str) else dict(flavors)
+    return replace(waiting, admission=Admission(chosen, since, ready=ready, was_ready=ready))
+
+
+def evicting(
+    workload: Workload, asker: Workload | None = None, at: datetime = NOW, flavor: str = "default"
+) -> Workload:
+    """`workload`, running, on its way out; for `asker`, which claims its room in one flavor, if one is given."""
+    return claimed(replace(workload, eviction=Eviction(EvictionReason.RECLAIMED, at)), asker, at, flavor)
+
+
+def claimed(victim: Workload, asker: Workload | None, at: datetime = NOW, flavor: str = "default") -> Workload:
+    """`victim` with a claim of `asker` written on it."""
+    if asker is None:
+        return victim
+    return replace(victim, claim=Claim(asker.key, asker.uid, dict.fromkeys(asker.request, flavor), at))
+
+
+def world(
+    groups: str | Tree,
+    workloads: Iterable[Workload] = (),
+    flavors: Iterable[Flavor] = (Flavor("default"),),
+    settings: QuotaSettings | None = None,
+) -> World:
+    """A world of that tree, root's max being its capacity unless the settings say how to get it."""
+    found = tree(groups) if isinstance(groups, str) else groups
+    return World.of(found, flavors, workloads, settings=settings or QuotaSettings(capacity=capacity_in(found)))
