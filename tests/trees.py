@@ -1,14 +1,15 @@
-"""A tree as text, for tests.
+"""A tree as text: one group a line, children indented under their parent.
 
     root 8
-      vision 6..8 w2
-        train 4 l0
-      nlp 2 a100/nvidia.com/gpu=2..4,w3
+      research/ 4..8
+        vision 2..8 w2
+        nlp 2 b4 l1 | t4:cpu 3
 
-One group a line, children indented. `6..8` is min and max of GPUs of the flavor `default` (`6`: min alone, `..8`: max
-alone), `w2` their weight, `l0` their lendingLimit, `b4` their borrowingLimit; `flavor/resource=6..8,w2,l0,b4` says the
-same of any key, amounts in base units. Words: close, hold, drain (stopPolicy), keep (allowLending false), strict
-(StrictFIFO), parent (isParent without children). What root has as max is also its capacity, for `capacity_in`.
+A group with children, or whose name ends in /, has isParent. `6..8` is min 6 and max 8, `..8` max alone; wN weight,
+bN borrowingLimit, lN lendingLimit; `|` begins another entry, `t4:cpu` says which flavor and resource it is about
+(default:gpu where nothing is said, and again in the same entry to speak of a second resource). Amounts are base units;
+root's one number is its max, and what `capacity_in` tells. `^name` gives a parent that the indentation does not. Words:
+close, hold, drain (stopPolicy), keep (allowLending false), strict (StrictFIFO).
 """
 
 import re
@@ -17,28 +18,29 @@ from dataclasses import replace
 from shared.quota.model.tree import DEFAULT_FLAVOR, ROOT, Entry, Group, QueueingStrategy, StopPolicy, Tree
 from shared.resources import Amount, FlavorResource
 
-GPU = "nvidia.com/gpu"
+GPU = "gpu"
 KEY = FlavorResource(DEFAULT_FLAVOR, GPU)
 
-_BARE = re.compile(r"\d+|\d*\.\.\d*|[wlb]\d+")
+_LIMIT = {"w": "weight", "b": "borrowing_limit", "l": "lending_limit"}
+_RANGE = re.compile(r"(\d+)?(?:\.\.(\d+))?")
 _POLICIES = {"close": StopPolicy.CLOSE, "hold": StopPolicy.HOLD, "drain": StopPolicy.HOLD_AND_DRAIN}
-_FIELDS = {"w": "weight", "l": "lending_limit", "b": "borrowing_limit"}
 
 
 def tree(text: str) -> Tree:
-    """Read a tree; the first line is root."""
+    """The tree that `text` draws; root is added, and may be drawn to give it a max."""
+    above: list[tuple[int, str]] = []
     groups: dict[str, Group] = {}
-    path: list[tuple[int, str]] = []
     for line in filter(str.strip, text.splitlines()):
         indent = len(line) - len(line.lstrip())
-        while path and path[-1][0] >= indent:
-            path.pop()
-        parent = path[-1][1] if path else None
-        group = _group(line.split(), parent)
-        groups[group.name] = group
-        if parent is not None:
+        above = [each for each in above if each[0] < indent]
+        parent = above[-1][1] if above else ROOT
+        drawn = group(line.strip(), parent)
+        if drawn.name == ROOT:
+            drawn = replace(drawn, parent=None, is_parent=True, quotas=tuple(map(_as_capacity, drawn.quotas)))
+        if parent in groups:
             groups[parent] = replace(groups[parent], is_parent=True)
-        path.append((indent, group.name))
+        groups[drawn.name] = drawn
+        above.append((indent, drawn.name))
     return Tree.of(groups.values())
 
 
@@ -47,43 +49,39 @@ def capacity_in(found: Tree) -> tuple[tuple[str, str, Amount], ...]:
     return tuple((entry.flavor, name, amount) for entry in found[ROOT].quotas for name, amount in entry.max.items())
 
 
-def _group(words: list[str], parent: str | None) -> Group:
-    name, *rest = words
-    limits: dict[FlavorResource, dict[str, Amount]] = {}
-    for word in rest:
-        if "=" in word:
-            key, _, parts = word.partition("=")
-            flavor, _, resource = key.partition("/")
-            for part in parts.split(","):
-                _limit(limits.setdefault(FlavorResource(flavor, resource), {}), part, at_root=parent is None)
-        elif _BARE.fullmatch(word):
-            _limit(limits.setdefault(KEY, {}), word, at_root=parent is None)
-        elif word not in ("keep", "strict", "parent", *_POLICIES):
-            raise ValueError(f"{word!r} means nothing in a tree")
+def group(line: str, parent: str = ROOT) -> Group:
+    """One line as a group."""
+    name, *words = line.split()
+    at = next((word[1:] for word in words if word.startswith("^")), parent)
+    flags = {word for word in words if word in ("keep", "strict") or word in _POLICIES}
+    parts = " ".join(word for word in words if not word.startswith("^") and word not in flags).split("|")
     return Group(
-        name,
-        parent=parent,
-        is_parent=parent is None or "parent" in rest,
-        quotas=_entries(limits),
-        allow_lending="keep" not in rest,
-        queueing=QueueingStrategy.STRICT_FIFO if "strict" in rest else QueueingStrategy.BEST_EFFORT_FIFO,
-        stop_policy=next((_POLICIES[word] for word in rest if word in _POLICIES), StopPolicy.NONE),
+        name.rstrip("/"),
+        at,
+        name.endswith("/"),
+        quotas=tuple(_entry(part.split()) for part in parts if part.strip()),
+        allow_lending="keep" not in flags,
+        queueing=QueueingStrategy.STRICT_FIFO if "strict" in flags else QueueingStrategy.BEST_EFFORT_FIFO,
+        stop_policy=next((_POLICIES[word] for word in flags & _POLICIES.keys()), StopPolicy.NONE),
     )
 
 
-def _limit(limits: dict[str, Amount], word: str, *, at_root: bool) -> None:
-    if word[0] in _FIELDS:
-        limits[_FIELDS[word[0]]] = int(word[1:])
-        return
-    least, dots, most = word.partition("..")
-    if at_root and not dots:
-        least, most = "", least
-    limits.update({name: int(text) for name, text in (("min", least), ("max", most)) if text})
+def _as_capacity(entry: Entry) -> Entry:
+    return replace(entry, min={}, max={**entry.min, **entry.max})
 
 
-def _entries(limits: dict[FlavorResource, dict[str, Amount]]) -> tuple[Entry, ...]:
-    by_flavor: dict[str, dict[str, dict[str, Amount]]] = {}
-    for key, found in limits.items():
-        for field, amount in found.items():
-            by_flavor.setdefault(key.flavor, {}).setdefault(field, {})[key.resource] = amount
-    return tuple(Entry(flavor, **fields) for flavor, fields in by_flavor.items())
+def _entry(words: list[str]) -> Entry:
+    flavor, resource = KEY
+    limits: dict[str, dict[str, Amount]] = {}
+    for word in words:
+        if ":" in word:
+            flavor, resource = word.split(":")
+        elif word[0] in _LIMIT:
+            limits.setdefault(_LIMIT[word[0]], {})[resource] = int(word[1:])
+        else:
+            found = _RANGE.fullmatch(word)
+            assert found is not None, word
+            for limit, amount in zip(("min", "max"), found.groups(), strict=True):
+                if amount is not None:
+                    limits.setdefault(limit, {})[resource] = int(amount)
+    return Entry(flavor, **limits)
