@@ -104,11 +104,11 @@ async def _live(name: str, main: Main, settings: HealthSettings, registry: Colle
         async with serving_health(settings, health, registry) as port, asyncio.TaskGroup() as group:
             process = Process(name, group, health, registry)
             _install_signals(process)
-            _log.info("process started", extra={"process": name, "pid": os.getpid(), "health_port": port})
+            _log.info("process started", extra={"program": name, "pid": os.getpid(), "health_port": port})
             group.create_task(_run_main(process, main), name="main")
             group.create_task(_stop_when_asked(process, drain), name="shutdown")
     except* _Stop:
-        _log.info("process ended", extra={"process": name})
+        _log.info("process ended", extra={"program": name})
 
 
 async def _run_main(process: Process, main: Main) -> None:
@@ -119,7 +119,7 @@ async def _run_main(process: Process, main: Main) -> None:
 async def _stop_when_asked(process: Process, drain: timedelta) -> NoReturn:
     await process.stopping.wait()
     process.health.stopping()
-    _log.info("process stopping", extra={"process": process.name, "drain_seconds": drain.total_seconds()})
+    _log.info("process stopping", extra={"program": process.name, "drain_seconds": drain.total_seconds()})
     await asyncio.sleep(drain.total_seconds())
     asyncio.get_running_loop().call_later(_GRACE.total_seconds(), _give_up)
     for stop in reversed(process._stops):
