@@ -15,8 +15,8 @@ from shared.quota.model.workload import AskerId, Workload
 
 def settle_claims(cycle: Cycle) -> None:
     """Sort the snapshot's claims into those that stand, which are promised their room, and those that end."""
-    for asker_id, claim in sorted(cycle.snapshot.claims.items(), key=_oldest_first):
-        reason = _why_void(cycle, claim) or _promise(cycle, asker_id, claim)
+    for _, claim in sorted(cycle.snapshot.claims.items(), key=_oldest_first):
+        reason = _why_void(cycle, claim) or _promise(cycle, claim)
         if reason:
             end_claim(cycle, claim, reason)
 
@@ -47,7 +47,7 @@ def _may_take(leaf: LeafState, asker: Workload, claim: HeldClaim) -> bool:
     )
 
 
-def _promise(cycle: Cycle, asker_id: AskerId, claim: HeldClaim) -> str | None:
+def _promise(cycle: Cycle, claim: HeldClaim) -> str | None:
     """Promise the claim its room after the evictions under way, or say why it can no longer have it."""
     asker = claim.asker
     if asker is None:
@@ -56,9 +56,7 @@ def _promise(cycle: Cycle, asker_id: AskerId, claim: HeldClaim) -> str | None:
     ask = ask_of(asker, claim.flavors)
     if not (cycle.after.fits(account.path, ask) and account.may_hold(ask, asker)):
         return "NoLongerFits"
-    cycle.promise(account, ask, asker)
-    cycle.claims[asker_id] = claim
-    cycle.notes[asker.id] = WaitReason.WAITING_FOR_EVICTIONS
+    reinstate(cycle, claim)
     return None
 
 
@@ -82,15 +80,19 @@ def withdraw(cycle: Cycle, asker_id: AskerId) -> HeldClaim:
     """Take a standing claim out of the books; the caller says what becomes of it."""
     claim = cycle.claims.pop(asker_id)
     if claim.asker is not None:
-        cycle.forget(cycle.account(claim.asker.group), ask_of(claim.asker, claim.flavors), claim.asker)
+        account, ask = cycle.account(claim.asker.group), ask_of(claim.asker, claim.flavors)
+        cycle.forget(account, ask, claim.asker)
+        cycle.soon.take(account.path, ask)
         cycle.notes.pop(claim.asker.id, None)
     return claim
 
 
 def reinstate(cycle: Cycle, claim: HeldClaim) -> None:
-    """Undo `withdraw`."""
+    """Let a claim stand: its room is promised."""
     if claim.asker is not None:
-        cycle.promise(cycle.account(claim.asker.group), ask_of(claim.asker, claim.flavors), claim.asker)
+        account, ask = cycle.account(claim.asker.group), ask_of(claim.asker, claim.flavors)
+        cycle.promise(account, ask, claim.asker)
+        cycle.soon.add(account.path, ask)
         cycle.notes[claim.asker.id] = WaitReason.WAITING_FOR_EVICTIONS
         cycle.claims[claim.asker_id] = claim
 

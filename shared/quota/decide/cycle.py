@@ -1,8 +1,9 @@
 """What one cycle has decided so far, and the books that every further decision in it is made on.
 
-Two ledgers tell the room: `present` counts all work whose pods have not ended, `after` is how it will be when the
-evictions under way, those of this cycle included, have ended and all claims are served. Work starts only where it
-fits both. Everything here is mutable and lives for one call of `plan`.
+Three ledgers tell the room. `present` counts all work whose pods have not ended; `soon` is how it will be when the
+evictions already under way have ended and their claims are served; `after` is the same with what this cycle plans: its
+victims gone, its askers in. Work starts only where it fits all three, so that it takes nobody's promised room even if
+this cycle's victims take long to end. Everything here is mutable and lives for one call of `plan`.
 """
 
 from dataclasses import dataclass, field
@@ -61,6 +62,7 @@ class Cycle:
         self.snapshot = snapshot
         self.now = snapshot.now
         self.present = Ledger(snapshot.numbers)
+        self.soon = Ledger(snapshot.numbers)
         self.after = Ledger(snapshot.numbers)
         self.used = Uses(snapshot.numbers)
         self.used_after = Uses(snapshot.numbers)
@@ -94,6 +96,7 @@ class Cycle:
         for leaf in snapshot.leaves.values():
             for workload in leaf.evicting:
                 ask = ask_of(workload, flavors_of(workload))
+                self.soon.take(leaf.path, ask)
                 self.after.take(leaf.path, ask)
                 self.used_after.take(leaf.path, ask)
 
@@ -134,8 +137,9 @@ class Cycle:
         return min(self._wakes, default=None)
 
     def fits(self, account: LeafAccount, ask: Ask) -> bool:
-        """Whether the room is there, now and after the evictions under way."""
-        return self.present.fits(account.path, ask) and self.after.fits(account.path, ask)
+        """Whether the room is there, now and after the evictions under way, and nobody's plan needs it."""
+        path = account.path
+        return self.present.fits(path, ask) and self.after.fits(path, ask) and self.soon.fits(path, ask)
 
     def is_held_back(self, account: LeafAccount) -> bool:
         """Whether admitted work that is not ready yet holds back this leaf."""
@@ -144,8 +148,8 @@ class Cycle:
     def start(self, account: LeafAccount, start: Start) -> None:
         """Admit work: it is present from here on."""
         ask = ask_of(start.workload, start.flavors)
-        self.present.add(account.path, ask)
-        self.after.add(account.path, ask)
+        for ledger in (self.present, self.soon, self.after):
+            ledger.add(account.path, ask)
         self.used.add(account.path, ask)
         self.used_after.add(account.path, ask)
         account.start(ask, start.workload, self.now)

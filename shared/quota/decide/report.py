@@ -88,7 +88,7 @@ class Report:
         short = on_path(cycle.present, account.path, ask)
         if short is not None:
             return _from(WaitReason.WAITING_FOR_QUOTA, short, "")
-        short = on_path(cycle.after, account.path, ask)
+        short = on_path(cycle.after, account.path, ask) or on_path(cycle.soon, account.path, ask)
         if short is not None:
             return _from(WaitReason.ROOM_KEPT_FOR_OTHERS, short, "")
         if account.leaf.reclaim.mode is ReclaimMode.STRICT:
