@@ -4,36 +4,18 @@ Only what a file cannot know comes from elsewhere: the pod's own name and namesp
 """
 
 import os
-import socket
 import uuid
 from datetime import timedelta
-from typing import Annotated, Literal
 
 import msgspec
 
-from shared.kube.connection import ConnectionSettings
 from shared.kube.election import ElectionSettings
+from shared.process.common_settings import ConnectionFile, LogFile, instance_name
 from shared.process.health import HealthSettings
 from shared.process.quota_settings import QuotaSettingsFile
 
 LEASE = "quotree-reconciler"
 NAMESPACE = "quotree-system"
-
-
-class ConnectionFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """`connection:` where the API server is. Without a kubeconfig: $KUBECONFIG, the pod's account, ~/.kube/config."""
-
-    kubeconfig: str | None = None
-    context: str | None = None
-    strict_x509: bool = msgspec.field(default=True, name="strictX509")
-    timeout: timedelta = timedelta(seconds=10)
-    """For each request."""
-    concurrency: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 64
-    """Requests under way at the same time."""
-
-    def settings(self) -> ConnectionSettings:
-        """The same for `shared.kube`."""
-        return ConnectionSettings(self.kubeconfig, self.context, self.strict_x509, "quotree-reconciler")
 
 
 class ElectionFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -58,13 +40,6 @@ class ElectionFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
         )
 
 
-class LogFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """`log:` how much is logged, and in which form."""
-
-    level: Literal["debug", "info", "warning", "error"] = "info"
-    form: Literal["json", "text"] = "json"
-
-
 class Settings(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """The whole file."""
 
@@ -75,8 +50,3 @@ class Settings(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_field
     log: LogFile = LogFile()
     status_interval: timedelta = timedelta(seconds=1)
     """The least time between two writes of one group's status."""
-
-
-def instance_name() -> str:
-    """The pod's name, or the host's."""
-    return os.environ.get("POD_NAME") or socket.gethostname()

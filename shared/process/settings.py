@@ -28,13 +28,19 @@ class SettingsProblem(Problem):
     """The settings file cannot be used; every reason is named, one per line if there are several."""
 
 
-def load_settings(path: Path | str | None, into: type[T]) -> T:
-    """The settings in the file; the defaults when there is no path. Raises SettingsProblem."""
+def load_settings(path: Path | str | None, into: type[T], part: str | None = None) -> T:
+    """The settings in the file; the defaults when there is no path. Raises SettingsProblem.
+
+    `part`: where the file has this key at its top, only what stands below it is read.
+    """
     if path is None:
         return _Reading("defaults").whole(into, _Node({}, 0))
     name = str(path)
     reading = _Reading(name)
-    return reading.whole(into, _parse(name, _read(name), reading))
+    root = _parse(name, _read(name), reading)
+    if part is not None and isinstance(root.value, dict):
+        root = root.value.get(part, root)
+    return reading.whole(into, root)
 
 
 @dataclass(frozen=True, slots=True)

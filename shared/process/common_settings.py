@@ -1,0 +1,38 @@
+"""What every process' settings file says in the same words: where the API server is, how much is logged."""
+
+import os
+import socket
+from datetime import timedelta
+from typing import Annotated, Literal
+
+import msgspec
+
+from shared.kube.connection import ConnectionSettings
+
+
+class ConnectionFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """`connection:` where the API server is. Without a kubeconfig: $KUBECONFIG, the pod's account, ~/.kube/config."""
+
+    kubeconfig: str | None = None
+    context: str | None = None
+    strict_x509: bool = msgspec.field(default=True, name="strictX509")
+    timeout: timedelta = timedelta(seconds=10)
+    """For each request."""
+    concurrency: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 64
+    """Requests under way at the same time."""
+
+    def settings(self, user_agent: str) -> ConnectionSettings:
+        """The same for `shared.kube`."""
+        return ConnectionSettings(self.kubeconfig, self.context, self.strict_x509, user_agent)
+
+
+class LogFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """`log:` how much is logged, and in which form."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    form: Literal["json", "text"] = "json"
+
+
+def instance_name() -> str:
+    """The pod's name, or the host's."""
+    return os.environ.get("POD_NAME") or socket.gethostname()
