@@ -6,7 +6,10 @@ used: they decode fifty times slower, hang on a silent peer, and let two leaders
 """
 
 import asyncio
+import errno
+import logging
 import os
+import socket
 import ssl
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -27,6 +30,7 @@ from shared.kube.kubeconfig import Chosen, choose
 if TYPE_CHECKING:
     from kubernetes_asyncio.client import Configuration
 
+_log = logging.getLogger("quotree.kube.connection")
 _TOKEN_LIFE = timedelta(minutes=1)
 _PROBE_TIMEOUT = timedelta(seconds=10)
 
@@ -69,7 +73,11 @@ class Connection:
     async def access(self) -> Access:
         """What the next request needs. The service account's token is read again every minute: it is rotated."""
         if self.chosen is None and time.monotonic() - self._access.read_at > _TOKEN_LIFE.total_seconds():
-            return await self.renew(self._access)
+            try:
+                return await self.renew(self._access)
+            except ConnectionProblem as problem:
+                # The token in hand may be good for an hour yet.
+                _log.warning("credentials not renewed", extra={"error": str(problem)})
         return self._access
 
     async def renew(self, refused: Access) -> Access:
@@ -218,7 +226,7 @@ async def _probe(connection: Connection) -> None:
         reason = getattr(error.certificate_error, "verify_message", "") or "verification failed"
         raise ConnectionProblem(f"the certificate of the API server at {where} is not trusted: {reason}") from error
     except aiohttp.ClientConnectorError as error:
-        reason = error.os_error.strerror or str(error.os_error)
+        reason = _reason(error.os_error)
         raise ConnectionProblem(f"no API server answers at {where}: {reason}; is it running?") from error
     except TimeoutError as error:
         seconds = _PROBE_TIMEOUT.total_seconds()
@@ -227,6 +235,13 @@ async def _probe(connection: Connection) -> None:
         raise ConnectionProblem(f"what answers at {where} is no API server: {type(error).__name__}") from error
     if problem := _judge_version(status, body):
         raise ConnectionProblem(f"the API server at {where} {problem}")
+
+
+def _reason(error: OSError) -> str:
+    """In words; event loops put other texts into an OSError, and name look-up has numbers of its own."""
+    if error.errno in errno.errorcode and not isinstance(error, socket.gaierror):
+        return os.strerror(error.errno)
+    return error.strerror or str(error)
 
 
 def _judge_version(status: int, body: bytes) -> str | None:

@@ -264,7 +264,7 @@ class Watch(Generic[R]):
 def _broken_stream() -> Iterator[None]:
     try:
         yield
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise Unavailable(0, "BrokenStream", f"an answer is not what the API promises: {error}") from error
 
 
