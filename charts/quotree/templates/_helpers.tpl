@@ -255,3 +255,30 @@ spec:
     matchLabels: {{- include "quotree.selector" . | nindent 6 }}
 {{- end }}
 {{- end -}}
+
+{{- define "quotree.webhook.settings" -}}
+{{- with .Values.webhook -}}
+listen: {port: {{ .port }}}
+health: {port: {{ .healthPort }}}
+log: {level: {{ .logLevel }}}
+namespace: {{ $.Release.Namespace }}
+reconcilerUser: {{ include "quotree.reconcilerUser" $ | quote }}
+neverFits: {{ .neverFits }}
+certificates:
+  source: {{ .certificates.source }}
+  secretName: {{ .certificates.secretName }}
+  {{- if ne .certificates.source "SelfManaged" }}
+  directory: /etc/quotree-tls
+  {{- end }}
+quota: {{- toYaml $.Values.quota | nindent 2 }}
+{{- end -}}
+{{- end -}}
+
+{{- define "quotree.reconciler.settings" -}}
+{{- with .Values.reconciler -}}
+health: {port: {{ .healthPort }}}
+log: {level: {{ .logLevel }}}
+leaderElection: {namespace: {{ $.Release.Namespace }}}
+quota: {{- toYaml $.Values.quota | nindent 2 }}
+{{- end -}}
+{{- end -}}
