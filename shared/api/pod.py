@@ -28,7 +28,7 @@ class TolerationView(View, frozen=True):
     """A toleration as written."""
 
     key: str = ""
-    operator: str = "Equal"
+    operator: str = ""
     value: str = ""
     effect: str = ""
     toleration_seconds: int | None = None

@@ -8,7 +8,15 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from shared.api.annotations import EvictionNote, Notes, read_notes
-from shared.api.names import ADMISSION, GROUP_LABEL, MAX_POD_GROUP, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL, PREFIX
+from shared.api.names import (
+    ADMISSION,
+    GROUP_LABEL,
+    MAX_POD_GROUP,
+    POD_GROUP_LABEL,
+    POD_GROUP_SIZE_LABEL,
+    PREFIX,
+    read_pod_group_size,
+)
 from shared.api.placement import read_placement
 from shared.api.pod import Pod
 from shared.quota.model.membership import resolve_group
@@ -155,7 +163,7 @@ def _group_problems(pods: Sequence[Pod], started: Sequence[Pod]) -> tuple[str, .
     """What keeps the group from starting as one."""
     found: list[str] = []
     sizes = {pod.metadata.labels.get(POD_GROUP_SIZE_LABEL, "") for pod in pods}
-    size = read_size(min(sizes)) if len(sizes) == 1 else None
+    size = read_pod_group_size(min(sizes)) if len(sizes) == 1 else None
     if size is None:
         said = ", ".join(repr(each[:20]) for each in sorted(sizes)[:3])
         found.append(
@@ -171,10 +179,3 @@ def _group_problems(pods: Sequence[Pod], started: Sequence[Pod]) -> tuple[str, .
     if len({(str(sorted(pod.spec.node_selector.items())), str(read_placement(pod.spec).affinity)) for pod in pods}) > 1:
         found.append("the pods of the group want different nodes; the first one's wish counts for all")
     return tuple(found)
-
-
-def read_size(text: str) -> int | None:
-    """The size of a pod group, or None when the text is no whole number from 1 to 1024."""
-    if not (text.isascii() and text.isdigit() and len(text) <= 4):
-        return None
-    return int(text) if 1 <= int(text) <= MAX_POD_GROUP else None

@@ -1,0 +1,175 @@
+"""What may not be done to work once it is there, and by whom: only the reconciler starts it and writes Quotree's notes.
+
+An edit that touches none of this is accepted, also in a closed group.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from shared.api.names import FLAVOR_LABEL, HOLD_LABEL, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL, PREEMPTIBLE_LABEL
+from shared.quota.model.rules.findings import Findings, Violation
+from shared.quota.model.rules.names import shortened
+from shared.quota.model.rules.place import SHOWN
+from shared.quota.model.rules.posted import GROUP_FIELD, Posted, WorkContext
+from shared.quota.model.rules.work import (
+    check_booleans,
+    check_could_fit,
+    check_flavor_known,
+    check_new_work,
+    check_pod_group,
+)
+from shared.quota.model.tree import Amounts
+from shared.resources import write_quantity
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far work has come. `held`: suspended or gated; `has_pods`: some may still run; `notes`: Quotree's own
+    annotations; `peak`: what it asks for with as many pods as it may run at a time, whatever has succeeded."""
+
+    held: bool
+    has_pods: bool = False
+    notes: Mapping[str, str] = field(default_factory=dict)
+    peak: Amounts = field(default_factory=dict)
+
+    @property
+    def runs(self) -> bool:
+        """Whether it uses quota, or will in a moment."""
+        return not self.held or self.has_pods
+
+
+@dataclass(frozen=True, slots=True)
+class WorkEdit:
+    """An edit of existing work by anybody but the reconciler. A `Posted` of None: not managed.
+
+    `expected_notes` is what Quotree's annotations must be afterwards: as they were, but for what Quotree's own
+    mutation adds to the edit.
+    """
+
+    before: Posted | None
+    after: Posted | None
+    was: Standing
+    now: Standing
+    expected_notes: Mapping[str, str]
+
+
+def check_edit(edit: WorkEdit, context: WorkContext) -> Findings:
+    """Everything that is wrong with the edit. Labels are judged only where it changes them."""
+    if edit.after is None:
+        return Findings(tuple(check_group_kept(edit)))
+    found = Findings(
+        (
+            *check_not_started(edit.after, edit.was, edit.now),
+            *check_notes_untouched(edit.after, edit.expected_notes, edit.now.notes),
+            *check_frozen(edit),
+            *check_growth(edit),
+        )
+    )
+    return found + _label_findings(edit.before, edit.after, context)
+
+
+def _label_findings(before: Posted | None, after: Posted, context: WorkContext) -> Findings:
+    if before is None or before.group != after.group:
+        return check_new_work(after, context)
+    changed = {label for label in _LABELS if before.labels.get(label) != after.labels.get(label)}
+    found: list[Violation] = []
+    if FLAVOR_LABEL in changed:
+        found.extend(check_flavor_known(after, context))
+    if changed:
+        checked = (*check_booleans(after, context), *check_pod_group(after, context))
+        found.extend(each for each in checked if any(label in each.field for label in changed))
+    if found or (not changed and before.request == after.request):
+        return Findings(tuple(found))
+    return check_could_fit(after, context)
+
+
+_LABELS: Final = (PREEMPTIBLE_LABEL, HOLD_LABEL, FLAVOR_LABEL, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL)
+
+
+def check_group_kept(edit: WorkEdit) -> Iterator[Violation]:
+    """Managed work does not leave its quota."""
+    if edit.before is not None:
+        message = f"work of group {edit.before.group} may not leave its quota; name another group instead"
+        yield edit.before.violation("GroupRemoved", GROUP_FIELD, message)
+
+
+def check_not_started(work: Posted, was: Standing | None, now: Standing) -> Iterator[Violation]:
+    """Nobody but the reconciler starts managed work; `was` None: it is being created."""
+    if now.held or (was is not None and not was.held):
+        return
+    if work.object.startswith("Job/"):
+        mend = "leave spec.suspend as it is, and out of the manifest"
+        where = "spec.suspend"
+    else:
+        mend = "leave the scheduling gate quotree.dev/admission in place"
+        where = "spec.schedulingGates"
+    message = f"only Quotree's reconciler starts managed work: {mend}; it starts when group {work.group} has room"
+    yield work.violation("OnlyReconcilerStarts", where, message)
+
+
+def check_notes_untouched(work: Posted, expected: Mapping[str, str], present: Mapping[str, str]) -> Iterator[Violation]:
+    """Annotations under quotree.dev/ are Quotree's own. A violation for each that is not as expected."""
+    wrong = sorted(name for name in {*expected, *present} if expected.get(name) != present.get(name))
+    for name in wrong[:SHOWN]:
+        mend = "leave it as it is" if name in expected else "leave it out"
+        message = f"annotation {shortened(name)} is written by Quotree alone; {mend}"
+        yield work.violation("ReservedAnnotation", f"metadata.annotations[{shortened(name)}]", message)
+
+
+def check_frozen(edit: WorkEdit) -> Iterator[Violation]:
+    """Group, preemptible and pod group stay while the work runs."""
+    before, after = edit.before, edit.after
+    if after is None or not edit.was.runs:
+        return
+    if before is None:
+        message = (
+            f"work that already runs cannot join group {after.group}; suspend it first, and wait for its pods to end"
+        )
+        yield after.violation("FrozenWhileRunning", after.group_field, message)
+        return
+    if before.group != after.group:
+        message = f"is {before.group} and cannot become {after.group} while the work runs; suspend it first"
+        yield after.violation("FrozenWhileRunning", after.group_field, message)
+    for label in (PREEMPTIBLE_LABEL, POD_GROUP_LABEL):
+        if before.labels.get(label) != after.labels.get(label):
+            message = "cannot change while the work runs; suspend it first"
+            yield after.violation("FrozenWhileRunning", f"metadata.labels[{label}]", message)
+
+
+def check_growth(edit: WorkEdit) -> Iterator[Violation]:
+    """While it runs, work asks for no more than it was started with: growth is a quota request."""
+    if edit.after is None or not edit.was.runs or edit.now.held:
+        return
+    grown = [name for name in sorted(edit.now.peak) if edit.now.peak[name] > edit.was.peak.get(name, 0)]
+    if grown:
+        numbers = ", ".join(_growth(name, edit) for name in grown[:SHOWN])
+        message = f"raises its request while it runs ({numbers}); suspend it first, or start another Job beside it"
+        yield edit.after.violation("GrowthWhileRunning", "spec.parallelism", message)
+
+
+def _growth(name: str, edit: WorkEdit) -> str:
+    was, now = edit.was.peak.get(name, 0), edit.now.peak[name]
+    return f"{name} from {write_quantity(name, was)} to {write_quantity(name, now)}"
+
+
+FORBIDDEN: Final = frozenset(
+    {
+        "OnlyReconcilerStarts",
+        "ReservedAnnotation",
+        "FrozenWhileRunning",
+        "GrowthWhileRunning",
+        "GroupRemoved",
+        "GroupClosed",
+        "SystemGroup",
+        "NamespaceNotAdmitted",
+    }
+)
+"""Codes that mean "not allowed" rather than "not valid": HTTP 403 rather than 422."""
+EDIT_RULES: Final[Mapping[str, object]] = {
+    "GroupRemoved": check_group_kept,
+    "OnlyReconcilerStarts": check_not_started,
+    "ReservedAnnotation": check_notes_untouched,
+    "FrozenWhileRunning": check_frozen,
+    "GrowthWhileRunning": check_growth,
+}

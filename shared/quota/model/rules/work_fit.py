@@ -1,0 +1,103 @@
+"""Whether work could start if its group's whole tree were empty, and which group, flavor and resource say no.
+
+Not a promise: `measure` also keeps other groups' guarantees free. What is refused here could never start there.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from shared.api.names import FALSE, FLAVOR_LABEL, PREEMPTIBLE_LABEL
+from shared.quota.model.eligibility import codependent_sets, why_not_placed
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.limits import NO_CAPS, Limits, caps_below, limits_of
+from shared.quota.model.rules.findings import Violation
+from shared.quota.model.rules.names import shortened
+from shared.quota.model.rules.place import SHOWN
+from shared.quota.model.rules.posted import Posted, WorkContext
+from shared.quota.model.settings import Uncovered
+from shared.quota.model.tree import DEFAULT_FLAVOR, ROOT, SYSTEM, Group
+from shared.resources import MAX_AMOUNT, Amount, FlavorResource, write_quantity
+
+REQUEST_FIELD: Final = "spec"
+
+
+def find_misfits(work: Posted, context: WorkContext) -> Iterator[Violation]:
+    """A ResourceNotCovered for what no entry covers, a NeverFits for each set of resources without a fitting flavor."""
+    group = context.tree.get(work.group)
+    if group is None or group.is_parent or work.group == SYSTEM or not context.tree.reaches_root(work.group):
+        return
+    covered = frozenset(resource for entry in group.quotas for resource in entry.covered)
+    left = sorted(work.request.keys() - covered)
+    if left and context.settings.uncovered is Uncovered.DENY:
+        has = ", ".join(sorted(covered)[:SHOWN]) or "nothing"
+        message = (
+            f"requests {', '.join(left[:SHOWN])}, of which group {work.group} has no quota (it has {has}); "
+            "it will never start: leave that out, or add it to the group's quotas"
+        )
+        yield work.violation("ResourceNotCovered", REQUEST_FIELD, message)
+    for choice in codependent_sets(group.quotas):
+        asked = {resource: work.request[resource] for resource in sorted(choice.resources & work.request.keys())}
+        if not asked:
+            continue
+        refusals = list(_refusals(work, context, choice.flavors, asked))
+        if len(refusals) == len(choice.flavors):
+            more = f"; and {len(refusals) - SHOWN} more" if len(refusals) > SHOWN else ""
+            message = f"will never start: {'; '.join(refusals[:SHOWN])}{more}"
+            yield work.violation("NeverFits", REQUEST_FIELD, message)
+
+
+def _refusals(work: Posted, context: WorkContext, names: Iterable[str], asked: Mapping[str, Amount]) -> Iterator[str]:
+    """One reason for each flavor that cannot serve it."""
+    names = tuple(names)
+    only = work.labels.get(FLAVOR_LABEL)
+    for name in names:
+        if only in names and only != name:
+            yield f"flavor {name} is not the one asked for"
+            continue
+        flavor = context.flavors.get(name) or (Flavor(name) if name == DEFAULT_FLAVOR else None)
+        reason = "does not exist yet" if flavor is None else why_not_placed(work.placement, flavor)
+        if reason is None:
+            reason = _too_much(work, context, name, asked)
+        if reason is not None:
+            yield f"flavor {shortened(name)}: {reason}"
+
+
+def _too_much(work: Posted, context: WorkContext, flavor: str, asked: Mapping[str, Amount]) -> str | None:
+    """The tightest bound that the request breaks, with the group that sets it."""
+    for resource, amount in asked.items():
+        bound, who = tightest(work, context, FlavorResource(flavor, resource))
+        if amount > bound:
+            wanted, has = write_quantity(resource, amount), write_quantity(resource, bound)
+            return f"it requests {wanted} {resource}, {who} {has}; ask for less or raise that"
+    return None
+
+
+def tightest(work: Posted, context: WorkContext, key: FlavorResource) -> tuple[Amount, str]:
+    """The most of `key` that this work could ever have, and in words who says so."""
+    path = context.tree.path(work.group)
+    known = context.capacity is not None
+    capacity = {key: (context.capacity or {}).get(key, 0) if known else MAX_AMOUNT}
+    bound, who = capacity[key], "the cluster has"
+    caps = NO_CAPS
+    for name in reversed(path):
+        group = context.tree[name]
+        ceiling = _ceiling(group, limits_of(group, caps, capacity).get(key))
+        if ceiling is not None and ceiling < bound:
+            bound, who = ceiling, f"group {name} may use at most"
+        caps = caps_below(group, caps)
+    promised = _min(context.tree[work.group], key)
+    if work.labels.get(PREEMPTIBLE_LABEL) == FALSE and promised < bound:
+        return promised, f"it is not preemptible and min of group {work.group} is"
+    return bound, who
+
+
+def _ceiling(group: Group, limits: Limits | None) -> Amount | None:
+    """The group's ceiling; None where root says nothing, 0 where another group does not cover the key."""
+    if limits is not None:
+        return limits.ceiling
+    return None if group.name == ROOT else 0
+
+
+def _min(group: Group, key: FlavorResource) -> Amount:
+    entry = group.entry(key.flavor)
+    return 0 if entry is None else entry.min.get(key.resource, 0)

@@ -1,0 +1,184 @@
+"""What is answered about a managed Job: held and steered when it comes, started by the reconciler alone. Pure.
+
+Mutation and validation are two questions about the same edit; other webhooks may act in between, so validation trusts
+nothing but what it sees.
+"""
+
+from shared.api.annotations import BadNote, InjectedNote, read_admission, write_note
+from shared.api.job import Job, read_job
+from shared.api.names import HOLD_LABEL, REQUEUE, TRUE
+from shared.api.patches import Operation, add
+from shared.api.review import Operation as Doing
+from shared.api.review import Review
+from shared.quota.model.rules.findings import NO_FINDINGS, Findings, Violation
+from shared.quota.model.rules.posted import Posted
+from shared.quota.model.rules.work import check_new_work
+from shared.quota.model.rules.work_change import (
+    Standing,
+    WorkEdit,
+    check_edit,
+    check_not_started,
+    check_notes_untouched,
+)
+from shared.resources import QuantityError
+from webhook.scene import Scene
+from webhook.steering import NOTHING, steer
+from webhook.verdicts import YES, Allow, Deny, Verdict, verdict_of
+from webhook.work import (
+    admitted_injection,
+    bad_quantity,
+    expected_notes,
+    group_label,
+    injected_note,
+    lifted_requeue,
+    metadata_operations,
+    name_of,
+    note_of,
+    own_notes,
+    pending_injection,
+    post,
+    request_of,
+)
+
+KIND = "Job"
+TEMPLATE = ("spec", "template", "spec")
+
+
+def mutate_job(review: Review, scene: Scene) -> Verdict:
+    """Hold a new Job and steer it; on the reconciler's start put in what its flavors need."""
+    job = read_job(review.object)
+    group = scene.group_of(job.metadata.labels)
+    if group is None or _is_over(job):
+        return YES
+    old = read_job(review.old_object) if review.operation is Doing.UPDATE else None
+    injected = _injection(job, old, group, scene, by_reconciler=scene.is_by_reconciler(review))
+    if isinstance(injected, Deny):
+        return injected
+    labels = group_label(group)
+    notes: dict[str, str] = {}
+    drop: tuple[str, ...] = ()
+    operations: list[Operation] = []
+    if old is None and not job.spec.suspend:
+        operations.append(add(("spec", "suspend"), value=True))
+    if old is not None and not scene.is_by_reconciler(review):
+        if job.spec.suspend and not old.spec.suspend:
+            labels |= {HOLD_LABEL: TRUE}
+        lifted = lifted_requeue(old.metadata, job.metadata)
+        if lifted is not None:
+            notes[REQUEUE] = write_note(lifted)
+    if injected is not None:
+        operations += steer(job.spec.template.spec, injected_note(job.metadata.annotations), injected, TEMPLATE)
+        more, drop = note_of(injected)
+        notes |= more
+    operations += metadata_operations(job.metadata, labels, notes, drop)
+    return Allow(tuple(operations)) if operations else YES
+
+
+def _injection(
+    job: Job, old: Job | None, group: str, scene: Scene, *, by_reconciler: bool
+) -> InjectedNote | Deny | None:
+    """What the template must hold afterwards; None: it stays as it is."""
+    spec = job.spec.template.spec
+    if old is None:
+        present = injected_note(job.metadata.annotations)
+        expected = pending_injection(job.metadata, spec, group, scene)
+        return expected if present in (NOTHING, expected) else None
+    if by_reconciler and old.spec.suspend and not job.spec.suspend:
+        return _started(job, scene)
+    if job.spec.suspend and _is_loose(old):
+        return pending_injection(job.metadata, spec, group, scene)
+    return None
+
+
+def _started(job: Job, scene: Scene) -> InjectedNote | Deny:
+    work = name_of(KIND, job.metadata)
+    try:
+        note = read_admission(job.metadata.annotations)
+    except BadNote as error:
+        return Deny((Violation("BadAdmission", work, "metadata.annotations", str(error)),))
+    flavors = {} if note is None else note.flavors
+    found = admitted_injection(work, job.spec.template.spec, job.metadata, flavors, scene)
+    return found if isinstance(found, InjectedNote) else Deny(found)
+
+
+def _is_loose(job: Job) -> bool:
+    """Whether Kubernetes lets its template's placement be changed."""
+    return job.spec.suspend and job.status.start_time is None
+
+
+def _is_over(job: Job) -> bool:
+    return job.has_finished or job.metadata.is_deleting
+
+
+def judge_job(review: Review, scene: Scene) -> Verdict:
+    """Every broken rule at once; what the reconciler does is its own responsibility."""
+    job = read_job(review.object)
+    try:
+        if review.operation is Doing.CREATE:
+            return verdict_of(_new(job, scene))
+        old = read_job(review.old_object)
+        if scene.is_by_reconciler(review) or _is_over(old):
+            return YES
+        return verdict_of(_edited(old, job, scene))
+    except QuantityError as error:
+        return Deny((bad_quantity(KIND, job.metadata, error),))
+
+
+def _new(job: Job, scene: Scene) -> Findings:
+    group = scene.group_of(job.metadata.labels)
+    if group is None:
+        return NO_FINDINGS
+    posted = _post(job, group, scene)
+    injected = pending_injection(job.metadata, job.spec.template.spec, group, scene)
+    own = Findings(
+        (
+            *check_not_started(posted, None, _standing(job, scene)),
+            *check_notes_untouched(posted, *_creation_notes(job, injected)),
+            *_template_notes(posted, job),
+        )
+    )
+    return own + check_new_work(posted, scene.context)
+
+
+def _creation_notes(job: Job, injected: InjectedNote) -> tuple[dict[str, str], dict[str, str]]:
+    """Quotree's annotations as they should be and as they are. What nobody injected is the owner's own forgery."""
+    return note_of(injected)[0], own_notes(job.metadata.annotations)
+
+
+def _template_notes(posted: Posted, job: Job) -> list[Violation]:
+    """Pods that carry Quotree's notes would pass for plain pods."""
+    own = own_notes(job.spec.template.metadata.annotations)
+    return [
+        Violation(each.rule, each.object, f"spec.template.{each.field}", each.message)
+        for each in check_notes_untouched(posted, {}, own)
+    ]
+
+
+def _edited(old: Job, job: Job, scene: Scene) -> Findings:
+    was, now = scene.group_of(old.metadata.labels), scene.group_of(job.metadata.labels)
+    if was is None and now is None:
+        return NO_FINDINGS
+    injected = None
+    if now is not None and job.spec.suspend and _is_loose(old):
+        injected = pending_injection(job.metadata, job.spec.template.spec, now, scene)
+    edit = WorkEdit(
+        None if was is None else _post(old, was, scene),
+        None if now is None else _post(job, now, scene),
+        _standing(old, scene),
+        _standing(job, scene),
+        expected_notes(old.metadata, job.metadata, injected),
+    )
+    return check_edit(edit, scene.context)
+
+
+def _post(job: Job, group: str, scene: Scene) -> Posted:
+    return post(scene, KIND, job.metadata, group, job.spec.template.spec, pods=job.wanted_pods)
+
+
+def _standing(job: Job, scene: Scene) -> Standing:
+    return Standing(
+        held=job.spec.suspend,
+        has_pods=job.has_pods,
+        notes=own_notes(job.metadata.annotations),
+        peak=request_of(job.spec.template.spec, job.wanted_pods, scene),
+    )

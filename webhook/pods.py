@@ -1,0 +1,163 @@
+"""What is answered about a plain pod: gated when it comes, released by the reconciler alone. Pure.
+
+A pod that a managed Job makes passes untouched: its Job was held instead of it.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from shared.api.annotations import BadNote, InjectedNote, read_admission, write_note
+from shared.api.names import GATE, JOB_OWNER_LABEL, REQUEUE
+from shared.api.patches import Operation, add
+from shared.api.pod import Pod, read_pod
+from shared.api.review import Operation as Doing
+from shared.api.review import Review
+from shared.quota.model.pod_reading import is_covered_by_its_job
+from shared.quota.model.rules.findings import NO_FINDINGS, Findings, Violation
+from shared.quota.model.rules.posted import Posted
+from shared.quota.model.rules.work import check_new_work
+from shared.quota.model.rules.work_change import (
+    Standing,
+    WorkEdit,
+    check_edit,
+    check_not_started,
+    check_notes_untouched,
+)
+from shared.resources import QuantityError
+from webhook.scene import Scene
+from webhook.steering import steer
+from webhook.verdicts import YES, Allow, Deny, Verdict, verdict_of
+from webhook.work import (
+    admitted_injection,
+    bad_quantity,
+    expected_notes,
+    group_label,
+    injected_note,
+    lifted_requeue,
+    metadata_operations,
+    name_of,
+    note_of,
+    own_notes,
+    post,
+)
+
+KIND: Final = "Pod"
+SPEC: Final = ("spec",)
+MIRROR: Final = "kubernetes.io/config.mirror"
+"""On pods that a kubelet made from a file: they run already."""
+
+
+def mutate_pod(review: Review, scene: Scene) -> Verdict:
+    """Gate a new plain pod; on the reconciler's release put in what its flavors need."""
+    pod = read_pod(review.object)
+    group = scene.group_of(pod.metadata.labels)
+    if group is None or _passes(pod, review, scene):
+        return YES
+    if review.operation is Doing.CREATE:
+        return Allow((*_gate(pod), *metadata_operations(pod.metadata, group_label(group), {})))
+    old = read_pod(review.old_object)
+    if is_covered_by_its_job(old):
+        return YES
+    notes: dict[str, str] = {}
+    operations: list[Operation] = []
+    if scene.is_by_reconciler(review):
+        if old.is_gated and not pod.is_gated:
+            injected = _released(pod, scene)
+            if isinstance(injected, Deny):
+                return injected
+            operations += steer(pod.spec, injected_note(pod.metadata.annotations), injected, SPEC)
+            notes |= note_of(injected)[0]
+    else:
+        lifted = lifted_requeue(old.metadata, pod.metadata)
+        if lifted is not None:
+            notes[REQUEUE] = write_note(lifted)
+    operations += metadata_operations(pod.metadata, group_label(group), notes)
+    return Allow(tuple(operations)) if operations else YES
+
+
+def _gate(pod: Pod) -> list[Operation]:
+    if pod.is_gated:
+        return []
+    gate: Mapping[str, str] = {"name": GATE}
+    if pod.spec.scheduling_gates:
+        return [add(("spec", "schedulingGates", "-"), gate)]
+    return [add(("spec", "schedulingGates"), [gate])]
+
+
+def _released(pod: Pod, scene: Scene) -> InjectedNote | Deny:
+    work = name_of(KIND, pod.metadata)
+    try:
+        note = read_admission(pod.metadata.annotations)
+    except BadNote as error:
+        return Deny((Violation("BadAdmission", work, "metadata.annotations", str(error)),))
+    flavors = {} if note is None else note.flavors
+    found = admitted_injection(work, pod.spec, pod.metadata, flavors, scene)
+    return found if isinstance(found, InjectedNote) else Deny(found)
+
+
+def _passes(pod: Pod, review: Review, scene: Scene) -> bool:
+    """Whether the pod is none of our business: ended, a kubelet's own, or answered for by its Job.
+
+    A Job answers for the pods that its controller would count: owned by it, and labelled with its uid. So nobody gains
+    by claiming a Job that is not his: what it has too many of, the Job controller deletes.
+    """
+    if pod.has_ended or (MIRROR in pod.metadata.annotations and "system:nodes" in review.user_info.groups):
+        return True
+    owner = pod.owner_job
+    if owner is None or pod.is_gated:
+        return False
+    return pod.metadata.labels.get(JOB_OWNER_LABEL) == owner and scene.is_managed_job(owner)
+
+
+def judge_pod(review: Review, scene: Scene) -> Verdict:
+    """Every broken rule at once; what the reconciler does is its own responsibility."""
+    pod = read_pod(review.object)
+    try:
+        if review.operation is Doing.CREATE:
+            return verdict_of(_new(pod, review, scene))
+        old = read_pod(review.old_object)
+        if scene.is_by_reconciler(review) or old.has_ended or old.metadata.is_deleting:
+            return YES
+        return verdict_of(_edited(old, pod, scene))
+    except QuantityError as error:
+        return Deny((bad_quantity(KIND, pod.metadata, error),))
+
+
+def _new(pod: Pod, review: Review, scene: Scene) -> Findings:
+    group = scene.group_of(pod.metadata.labels)
+    if group is None:
+        return NO_FINDINGS
+    posted = _post(pod, group, scene)
+    forged = Findings(tuple(check_notes_untouched(posted, {}, own_notes(pod.metadata.annotations))))
+    if _passes(pod, review, scene):
+        return forged
+    held = Findings(tuple(check_not_started(posted, None, _standing(pod, posted))))
+    return held + forged + check_new_work(posted, scene.context)
+
+
+def _edited(old: Pod, pod: Pod, scene: Scene) -> Findings:
+    was, now = scene.group_of(old.metadata.labels), scene.group_of(pod.metadata.labels)
+    if was is None and now is None:
+        return NO_FINDINGS
+    before = None if was is None else _post(old, was, scene)
+    after = None if now is None else _post(pod, now, scene)
+    expected = expected_notes(old.metadata, pod.metadata, None)
+    if is_covered_by_its_job(old):
+        posted = after or before
+        assert posted is not None  # noqa: S101 - one of the groups is there
+        return Findings(tuple(check_notes_untouched(posted, expected, own_notes(pod.metadata.annotations))))
+    edit = WorkEdit(before, after, _standing(old, before), _standing(pod, after), expected)
+    return check_edit(edit, scene.context)
+
+
+def _post(pod: Pod, group: str, scene: Scene) -> Posted:
+    return post(scene, KIND, pod.metadata, group, pod.spec, pods=1)
+
+
+def _standing(pod: Pod, posted: Posted | None) -> Standing:
+    return Standing(
+        held=pod.is_gated,
+        has_pods=not pod.is_gated,
+        notes=own_notes(pod.metadata.annotations),
+        peak={} if posted is None else posted.request,
+    )
