@@ -10,7 +10,7 @@ from reconciler.cycle import Cycle
 from reconciler.executor import Executor
 from reconciler.metrics import Metrics
 from reconciler.over_clock import over_since_of
-from reconciler.settings import Settings, instance_name
+from reconciler.settings import Settings
 from reconciler.status_writer import StatusWriter
 from reconciler.takeover import catch_up
 from reconciler.telling import Telling
@@ -23,6 +23,7 @@ from shared.kube.errors import ApiError
 from shared.kube.events import EventRecorder
 from shared.kube.memory import settle_memory
 from shared.kube.watching import Watches
+from shared.process.common_settings import instance_name
 from shared.process.running import Process
 from shared.telemetry import get_logger, request_observer
 
@@ -34,7 +35,7 @@ log = get_logger(__name__)
 
 async def run_reconciler(process: Process, settings: Settings) -> None:
     """Run until the process is asked to stop, or stops leading."""
-    async with connected(settings.connection.settings()) as connection:
+    async with connected(settings.connection.settings("quotree-reconciler")) as connection:
         client = Client(
             connection,
             concurrency=settings.connection.concurrency,

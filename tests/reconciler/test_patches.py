@@ -13,7 +13,7 @@ from shared.api.placement import Toleration
 from shared.api.pod import read_pod
 from shared.quota.model.flavor import Flavor
 
-JOB = {
+JOB: dict[str, Any] = {
     "metadata": {"uid": "u1", "generation": 3, "labels": {GROUP_LABEL: "vision"}},
     "spec": {"suspend": True},
 }
@@ -43,7 +43,7 @@ def test_a_start_resumes_the_job_and_writes_the_admission() -> None:
 
 
 def test_an_eviction_suspends_and_takes_admission_and_notice_away() -> None:
-    before = {
+    before: dict[str, Any] = {
         "metadata": {**JOB["metadata"], "annotations": {ADMISSION: "a", NOTICE: "n", "mine": "1"}},
         "spec": {"suspend": False},
     }
@@ -88,7 +88,7 @@ def test_a_note_is_not_written_over_another() -> None:
 
 
 def test_a_pod_starts_by_losing_its_gate_and_gaining_the_flavors_nodes() -> None:
-    manifest = {
+    manifest: dict[str, Any] = {
         "metadata": {"uid": "p1", "name": "p", "namespace": "ns", "labels": {GROUP_LABEL: "vision"}},
         "spec": {
             "schedulingGates": [{"name": "other"}, {"name": GATE}],

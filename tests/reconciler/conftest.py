@@ -1,0 +1,31 @@
+"""One control plane for the tests of a module, cleared after each; a reconciler is the test's own."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from controlplane import binaries, cluster
+from tests.reconciler.running import Quotree
+
+CPUS = 100
+NODES = (cluster.NodeSpec("node-0", allocatable={"cpu": str(CPUS), "memory": "1Ti", "pods": "1000"}),)
+
+
+@pytest.fixture(scope="module")
+def own_control_plane(control_plane_binaries: binaries.Binaries) -> Iterator[cluster.ControlPlane]:
+    """With one node of 100 cpus."""
+    with cluster.start(control_plane_binaries, nodes=NODES, audit=True) as cp:
+        Quotree(cp, cp.workdir).install()
+        yield cp
+
+
+@pytest.fixture
+def q(own_control_plane: cluster.ControlPlane, tmp_path: Path) -> Iterator[Quotree]:
+    """Quotree's kinds are there; the test starts the reconciler."""
+    quotree = Quotree(own_control_plane, tmp_path)
+    try:
+        yield quotree
+    finally:
+        print(quotree.say())
+        quotree.clear()
