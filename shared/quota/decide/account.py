@@ -90,17 +90,15 @@ class LeafAccount:
             _add(self.firm, back)
 
     def vacate(self, workload: Workload) -> None:
-        """Work of this leaf is going; it can be preempted for nobody any more."""
+        """Work of this leaf is going."""
         self.gone.add(workload.id)
-        self._lower.clear()
 
     def restore(self, workload: Workload) -> None:
         """Undo `vacate`."""
         self.gone.discard(workload.id)
-        self._lower.clear()
 
     def preemptible_below(self, priority: int) -> Mapping[FlavorResource, Amount]:
-        """What running work of lower priority uses that could be preempted in the group."""
+        """What running work of lower priority uses that could be preempted in the group, or goes in this cycle."""
         if self.leaf.group.preemption is Preemption.NEVER:
             return {}
         found = self._lower.get(priority)
@@ -109,8 +107,7 @@ class LeafAccount:
             for each in self.standing:
                 if each.priority >= priority:
                     break
-                if each.workload_id not in self.gone:
-                    _add(found, each.ask)
+                _add(found, each.ask)
             self._lower[priority] = found
         return found
 
