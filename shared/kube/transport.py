@@ -17,7 +17,8 @@ import aiohttp
 import msgspec
 from yarl import URL
 
-from shared.kube.connection import Access, Connection
+from shared.kube.access import Access
+from shared.kube.connection import Connection
 from shared.kube.errors import ApiError, ConnectionProblem, Fenced, Unavailable, error_from_answer
 from shared.kube.resources import Resource
 
