@@ -113,8 +113,6 @@ def _without_swaps(cycle: Cycle, asker: Asker) -> bool:
 
 
 def _may_be_withdrawn(cycle: Cycle, asker: Asker, claim: HeldClaim) -> bool:
-    if claim.asker is None or claim.asker.group == asker.account.name:
-        return False
-    if not any(victim.claim is not None and victim.claim.swap for victim in claim.victims):
+    if not claim.swap or claim.asker is None or claim.asker.group == asker.account.name:
         return False
     return any(cycle.after.over_runtime(claim.asker.group, key) > 0 for key, _ in asker.ask)
