@@ -19,14 +19,16 @@ _END = datetime.max.replace(tzinfo=UTC)
 
 
 class Standing(NamedTuple):
-    """Running preemptible work; sorts as it is recycled: lowest priority, then latest started, then by name."""
+    """Running work, what it takes and since when."""
 
-    priority: int
-    latest_first: timedelta
-    workload_id: WorkloadId
     workload: Workload
     ask: Ask
     since: datetime
+
+    @property
+    def rank(self) -> tuple[int, timedelta]:
+        """Lowest first to be recycled: lowest priority, then latest started."""
+        return (self.workload.priority, _END - self.since)
 
 
 class LeafAccount:
@@ -58,23 +60,28 @@ class LeafAccount:
 
     @property
     def standing(self) -> tuple[Standing, ...]:
-        """Running preemptible work, first the one to be recycled first; what this cycle starts is not among it."""
+        """Running preemptible work, first the one to be recycled first; what this cycle starts is not among it.
+
+        Work of one priority started at one moment goes in the order opposite to the leaf's queue.
+        """
         if self._standing is None:
-            self._standing = tuple(sorted(stand(each) for each in self.leaf.admitted if each.preemptible))
+            last_in_line_first = (stand(each) for each in reversed(self.leaf.admitted) if each.preemptible)
+            self._standing = tuple(sorted(last_in_line_first, key=lambda each: each.rank))
         return self._standing
 
     def start(self, ask: Ask, workload: Workload, now: datetime) -> None:
         """Count work as present from now on."""
         _add(self.used, ask)
         if workload.preemptible:
-            self.fresh.append(Standing(workload.priority, _END - now, workload.id, workload, ask, now))
+            self.fresh.append(Standing(workload, ask, now))
         else:
             _add(self.firm, ask)
 
     def least_important(self, key: FlavorResource) -> Standing | None:
         """Of all preemptible work that uses `key` and is not going, also what started now, the first to recycle."""
-        present = (each for each in (*self.standing, *self.fresh) if each.workload_id not in self.gone)
-        return min((each for each in present if any(used == key for used, _ in each.ask)), default=None)
+        present = (each for each in (*self.fresh, *self.standing) if each.workload.id not in self.gone)
+        using = (each for each in present if any(used == key for used, _ in each.ask))
+        return min(using, key=lambda each: each.rank, default=None)
 
     def promise(self, ask: Ask, workload: Workload) -> None:
         """Count a claim, or room kept, for work of this leaf."""
@@ -105,7 +112,7 @@ class LeafAccount:
         if found is None:
             found = {}
             for each in self.standing:
-                if each.priority >= priority:
+                if each.workload.priority >= priority:
                     break
                 _add(found, each.ask)
             self._lower[priority] = found
@@ -135,9 +142,8 @@ class LeafAccount:
 
 
 def stand(workload: Workload) -> Standing:
-    """How running work stands in the order of recycling."""
-    since, flavors = started(workload), flavors_of(workload)
-    return Standing(workload.priority, _END - since, workload.id, workload, ask_of(workload, flavors), since)
+    """Running work as it stands."""
+    return Standing(workload, ask_of(workload, flavors_of(workload)), started(workload))
 
 
 def started(workload: Workload) -> datetime:

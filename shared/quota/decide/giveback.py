@@ -10,11 +10,12 @@ from datetime import datetime
 
 from shared.quota.decide.cycle import Asker, Cycle, Victim
 from shared.quota.decide.room import Ask, GroupKey, Path
+from shared.quota.measure.buckets import Place, place_in_line
 from shared.quota.model.workload import WorkloadId
 from shared.resources import Amount, FlavorResource
 
 Limits = dict[GroupKey, Amount]
-Importance = tuple[bool, int, datetime, WorkloadId]
+Importance = tuple[bool, int, datetime, Place]
 
 
 class Needs:
@@ -79,7 +80,7 @@ def _importance(cycle: Cycle, victim: Victim) -> Importance:
     """Lowest first. Within runtime: its leaf's charge with it, promises to askers included, is not above runtime."""
     account, standing = victim.account, victim.standing
     beyond = any(cycle.after.over_runtime(account.name, key) + amount > 0 for key, amount in standing.ask)
-    return (beyond, -standing.priority, standing.since, standing.workload_id)
+    return (beyond, -standing.workload.priority, standing.since, place_in_line(standing.workload))
 
 
 def _strike(cycle: Cycle, is_restored: Callable[[Victim], bool]) -> None:

@@ -42,7 +42,7 @@ def _free(cycle: Cycle, asker: Asker, bounds: Ask) -> bool:
     for key, most in bounds:
         while cycle.after.charge(account.name, key) > most:
             standing = search.least_important(account, key)
-            if standing is None or standing.priority >= asker.workload.priority:
+            if standing is None or standing.workload.priority >= asker.workload.priority:
                 for moment in search.spared_until:
                     cycle.wake(moment)
                 return False
@@ -56,7 +56,7 @@ def swap_in_leaves(cycle: Cycle) -> None:
     """Try a swap for all work that waits, is entitled nowhere, and has lower-priority work in its leaf."""
     for name in cycle.waiting_leaves:
         account = cycle.account(name)
-        lowest = min((each.priority for each in account.standing), default=None)
+        lowest = min((each.workload.priority for each in account.standing), default=None)
         if lowest is None or cycle.is_held_back(account):
             continue
 

@@ -62,7 +62,7 @@ class Search:
         if not account.preemptible_below(priority):
             return None
         standing = self.least_important(account, key)
-        if standing is None or standing.priority >= priority:
+        if standing is None or standing.workload.priority >= priority:
             return None
         return Victim(standing, account, EvictionReason.PREEMPTED, EvictionRule.PREEMPTION, account.name, key)
 
@@ -82,7 +82,7 @@ class Search:
     def least_important(self, account: LeafAccount, key: FlavorResource) -> Standing | None:
         """Of the leaf's preemptible work that uses `key` and may go, the one to go first."""
         for standing in account.standing:
-            uses_it = standing.workload_id not in account.gone and any(each == key for each, _ in standing.ask)
+            uses_it = standing.workload.id not in account.gone and any(each == key for each, _ in standing.ask)
             if uses_it and self.has_run_long_enough(account, standing):
                 return standing
         return None
