@@ -8,6 +8,7 @@ from shared.api.crds.parts import (
     MAX_NAME,
     RESOURCE_NAME,
     Schema,
+    label_key_rule,
     labels,
     listing,
     number,
@@ -49,11 +50,7 @@ def _node_labels() -> Schema:
     return labels(
         "Labels of the flavor's nodes; none: every node that no other flavor has.",
         MAX_ENTRIES,
-        rule(
-            "BadNodeLabel",
-            f"self.all(k, size(k) <= 317 && k.matches(r'{RESOURCE_NAME}'))",
-            "this is not a label key; write one such as accelerator or example.com/model",
-        ),
+        label_key_rule("BadNodeLabel"),
     )
 
 

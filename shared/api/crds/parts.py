@@ -77,6 +77,15 @@ def labels(description: str, most: int, *rules: Schema) -> Schema:
     return _with_rules(schema, rules)
 
 
+def label_key_rule(code: str) -> Schema:
+    """The rule that the keys of a map may be labels' keys."""
+    return rule(
+        code,
+        f"self.all(k, size(k) <= 317 && k.matches(r'{RESOURCE_NAME}'))",
+        "this is not a label key; write one such as accelerator or example.com/model",
+    )
+
+
 def amounts(description: str, *rules: Schema) -> Schema:
     """Quantities by resource name."""
     schema: Schema = {

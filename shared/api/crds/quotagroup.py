@@ -11,6 +11,7 @@ from shared.api.crds.parts import (
     amounts,
     duration,
     flag,
+    label_key_rule,
     labels,
     listing,
     number,
@@ -156,7 +157,7 @@ def _selector_schema() -> Schema:
     return record(
         "Which namespaces may use a leaf; absent or {}: every namespace.",
         {
-            "matchLabels": labels("Labels that a namespace has.", MAX_ENTRIES),
+            "matchLabels": labels("Labels that a namespace has.", MAX_ENTRIES, label_key_rule("BadNamespaceSelector")),
             "matchExpressions": listing("Requirements that a namespace meets.", expression, MAX_ENTRIES),
         },
     )

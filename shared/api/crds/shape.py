@@ -42,7 +42,8 @@ def fit(value: Any, schema: Schema, field: str, found: list[Misshapen]) -> Any:
         items = (fit(item, schema["items"], f"{field}[{at}]", found) for at, item in enumerate(value))
         return [item for item in items if item is not LEFT_OUT]
     if kind == "object":
-        return dict(_fields(value, schema, field, found))
+        fields = dict(_fields(value, schema, field, found))
+        return fields if all(name in fields for name in schema.get("required", ())) else LEFT_OUT
     return _scalar(value, schema, field, found)
 
 

@@ -64,10 +64,11 @@ def check_parent_holds_groups(tree: Tree, name: str, _context: Context) -> Itera
 
 
 def check_depth(tree: Tree, name: str, context: Context) -> Iterator[Violation]:
-    """At most `max_depth` groups on a path without root, for the group and everything below it."""
-    if name == ROOT:
+    """At most `max_depth` groups on a path without root, for the group and all below it. A circle has no depth."""
+    path = tree.path(name)
+    if name == ROOT or tree[path[-1]].parent in path:
         return
-    depth = len([each for each in tree.path(name) if each != ROOT])
+    depth = len([each for each in path if each != ROOT])
     below, deepest = _height(tree, name)
     if depth + below > context.max_depth:
         where = f"is on level {depth}" + (f", {deepest} below it on level {depth + below}" if below else "")

@@ -71,7 +71,7 @@ def warn_first_level_above_capacity(tree: Tree, parent: str, context: Context) -
     capacity = _capped(context.capacity, tree)
     for key, promised in sorted(sum_of_min(tree[child] for child in tree.children(ROOT)).items()):
         has = capacity.get(key, 0)
-        if promised > has:
+        if promised > has and context.has_flavor(key.flavor):
             message = (
                 f"the first level is promised {write_quantity(key.resource, promised)} of {key}, capacity is "
                 f"{write_quantity(key.resource, has)}; mins are scaled down while more is wanted than there is"

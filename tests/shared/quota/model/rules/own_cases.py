@@ -1,0 +1,414 @@
+"""For each rule about one object: a spec just accepted, a spec just refused, and the whole sentence.
+
+The same tables are run through the model and, as the CEL twins, through a real API server.
+"""
+
+from typing import Any, NamedTuple
+
+
+class Case(NamedTuple):
+    """`by_schema` False: the API server's schema refuses it in words of its own, before any rule is run."""
+
+    code: str
+    accepted: dict[str, Any]
+    refused: dict[str, Any]
+    message: str
+    field: str
+    name: str = "team"
+    refused_name: str = ""
+    by_schema: bool = False
+    exact: bool = True
+
+
+def quotas(*entries: dict[str, Any]) -> dict[str, Any]:
+    return {"quotas": list(entries)}
+
+
+NAME = "a name is at most 63 lower-case letters, digits, - and ., and begins and ends with a letter or digit"
+QUANTITY = "a quantity is at least 0 and below 2^63 base units"
+TWO_ENTRIES = "two entries cover the same resources or none in common"
+
+GROUP_CASES = {
+    "min at most max": Case(
+        "MinAboveMax",
+        quotas({"flavor": "a100", "min": {"cpu": "4"}, "max": {"cpu": "4"}}),
+        quotas({"flavor": "a100", "min": {"cpu": "6"}, "max": {"cpu": "4"}}),
+        "min of a100/cpu is 6, max is 4; lower min to 4 or raise max to 6",
+        "spec.quotas[0].min",
+    ),
+    "min above max in the second entry": Case(
+        "MinAboveMax",
+        quotas({"min": {"cpu": 1}}, {"flavor": "b", "min": {"memory": "1Gi"}, "max": {"memory": "1024Mi"}}),
+        quotas({"min": {"cpu": 1}}, {"flavor": "b", "min": {"memory": "2Gi"}, "max": {"memory": "1Gi"}}),
+        "min of b/memory is 2Gi, max is 1Gi; lower min to 1Gi or raise max to 2Gi",
+        "spec.quotas[1].min",
+    ),
+    "lendingLimit at most min": Case(
+        "LendingLimitAboveMin",
+        quotas({"min": {"cpu": "4"}, "lendingLimit": {"cpu": "4"}}),
+        quotas({"min": {"cpu": "4"}, "lendingLimit": {"cpu": "5"}}),
+        "lendingLimit of default/cpu is 5, min is 4; lower lendingLimit to 4 or raise min to 5",
+        "spec.quotas[0].lendingLimit",
+    ),
+    "an absent min lends nothing": Case(
+        "LendingLimitAboveMin",
+        quotas({"max": {"cpu": "4"}, "lendingLimit": {"cpu": "0"}}),
+        quotas({"max": {"cpu": "4"}, "lendingLimit": {"cpu": "1"}}),
+        "lendingLimit of default/cpu is 1, min is 0; lower lendingLimit to 0 or raise min to 1",
+        "spec.quotas[0].lendingLimit",
+    ),
+    "a weight is of something covered": Case(
+        "UncoveredResource",
+        quotas({"max": {"cpu": "4"}, "weight": {"cpu": "1"}}),
+        quotas({"max": {"cpu": "4"}, "weight": {"memory": "1"}}),
+        "weight names memory, which the entry of default does not cover; "
+        "name it in min or max, or take it out of weight",
+        "spec.quotas[0].weight",
+    ),
+    "a borrowingLimit is of something covered": Case(
+        "UncoveredResource",
+        quotas({"min": {"cpu": "0"}, "borrowingLimit": {"cpu": "1"}}),
+        quotas({"borrowingLimit": {"cpu": "1"}}),
+        "borrowingLimit names cpu, which the entry of default does not cover; "
+        "name it in min or max, or take it out of borrowingLimit",
+        "spec.quotas[0].borrowingLimit",
+    ),
+    "two entries cover the same": Case(
+        "OverlappingEntries",
+        quotas({"min": {"cpu": 1}, "max": {"memory": 1}}, {"flavor": "b", "max": {"cpu": 1, "memory": 1}}),
+        quotas({"min": {"cpu": 1}, "max": {"memory": 1}}, {"flavor": "b", "max": {"cpu": 1}}),
+        f"b covers cpu, default covers cpu, memory; {TWO_ENTRIES}: give both the same, or take cpu out of one",
+        "spec.quotas[1]",
+        exact=False,
+    ),
+    "two entries have nothing in common": Case(
+        "OverlappingEntries",
+        quotas({"min": {"cpu": 1}}, {"flavor": "b", "min": {"gpu": 1}}),
+        quotas({"min": {"cpu": 1}}, {"flavor": "b", "min": {"gpu": 1, "cpu": 1}}),
+        f"b covers cpu, gpu, default covers cpu; {TWO_ENTRIES}: give both the same, or take cpu out of one",
+        "spec.quotas[1]",
+        exact=False,
+    ),
+    "one entry a flavor": Case(
+        "DuplicateFlavor",
+        quotas({"flavor": "a", "min": {"cpu": 1}}, {"flavor": "b", "min": {"cpu": 1}}),
+        quotas({"flavor": "a", "min": {"cpu": 1}}, {"flavor": "a", "min": {"cpu": 1}}),
+        "flavor a has entry 0 already; join both into one",
+        "spec.quotas[1].flavor",
+        by_schema=True,
+    ),
+    "at most 64 entries": Case(
+        "TooManyEntries",
+        quotas(*({"flavor": f"f{at}", "min": {"cpu": 1}} for at in range(64))),
+        quotas(*({"flavor": f"f{at}", "min": {"cpu": 1}} for at in range(65))),
+        "has 65 entries, at most 64 are allowed; take some out",
+        "spec.quotas",
+        by_schema=True,
+    ),
+    "at most 64 resources": Case(
+        "TooManyEntries",
+        quotas({"min": {f"r{at}": 1 for at in range(64)}}),
+        quotas({"min": {f"r{at}": 1 for at in range(65)}}),
+        "covers 65 resources, at most 64 are allowed; take some out",
+        "spec.quotas[0]",
+        by_schema=True,
+    ),
+    "zero is a quantity": Case(
+        "BadQuantity",
+        quotas({"min": {"cpu": "-0"}}),
+        quotas({"min": {"cpu": "-1"}}),
+        f"min of cpu is -1; {QUANTITY}",
+        "spec.quotas[0].min",
+        exact=False,
+    ),
+    "the largest quantity": Case(
+        "BadQuantity",
+        quotas({"max": {"memory": "9223372036854775807"}}),
+        quotas({"max": {"memory": "9223372036854775808"}}),
+        "'9223372036854775808' is out of range; a quantity is below 2^63 base units",
+        "spec.quotas[0].max[memory]",
+        exact=False,
+    ),
+    "the largest cpu": Case(
+        "BadQuantity",
+        quotas({"max": {"cpu": "9223372036854775807m"}}),
+        quotas({"max": {"cpu": "9223372036854775.8071"}}),
+        "'9223372036854775.8071' is out of range; a quantity is below 2^63 base units",
+        "spec.quotas[0].max[cpu]",
+        exact=False,
+    ),
+    "the grammar of quantities": Case(
+        "BadQuantity",
+        quotas({"min": {"cpu": "1.5e3"}}),
+        quotas({"min": {"cpu": "1.5kk"}}),
+        "'1.5kk' is not a quantity; write for example 4, 500m, 1.5 or 16Gi",
+        "spec.quotas[0].min[cpu]",
+        by_schema=True,
+    ),
+    "quantities in ASCII": Case(
+        "BadQuantity",
+        quotas({"min": {"cpu": "12"}}),
+        quotas({"min": {"cpu": "\uff11\uff12"}}),
+        "'\uff11\uff12' is not a quantity; write for example 4, 500m, 1.5 or 16Gi",
+        "spec.quotas[0].min[cpu]",
+        by_schema=True,
+    ),
+    "the name of a parent": Case(
+        "BadName",
+        {"parent": "a.b-c"},
+        {"parent": "A_b"},
+        f'parent "A_b" is not a name; {NAME}',
+        "spec.parent",
+        exact=False,
+    ),
+    "the name of a flavor": Case(
+        "BadName",
+        quotas({"flavor": "x" * 63}),
+        quotas({"flavor": "x" * 64}),
+        f'flavor "{"x" * 62}…" is not a name; {NAME}',
+        "spec.quotas[0].flavor",
+        by_schema=True,
+    ),
+    "the name of a resource": Case(
+        "BadName",
+        quotas({"min": {"nvidia.com/gpu": 1}}),
+        quotas({"min": {"nvidia.com/": 1}}),
+        'min names a resource "nvidia.com/"; write one such as cpu, memory or nvidia.com/gpu',
+        "spec.quotas[0].min",
+        exact=False,
+    ),
+    "the length of a group's name": Case(
+        "BadName",
+        {},
+        {},
+        "name has 64 characters; a group's name is a label value: at most 63",
+        "metadata.name",
+        name="x" * 63,
+        refused_name="x" * 64,
+        exact=False,
+    ),
+    "not its own parent": Case(
+        "OwnParent",
+        {"parent": "other"},
+        {"parent": "team"},
+        "a group cannot be its own parent; leave parent out for a child of root",
+        "spec.parent",
+    ),
+    "a selector needs values": Case(
+        "BadNamespaceSelector",
+        {"namespaceSelector": {"matchExpressions": [{"key": "team", "operator": "In", "values": ["a"]}]}},
+        {"namespaceSelector": {"matchExpressions": [{"key": "team", "operator": "In", "values": []}]}},
+        "the requirement on team is In without values; give at least one",
+        "spec.namespaceSelector.matchExpressions[0]",
+        exact=False,
+    ),
+    "Exists has no values": Case(
+        "BadNamespaceSelector",
+        {"namespaceSelector": {"matchExpressions": [{"key": "team", "operator": "Exists"}]}},
+        {"namespaceSelector": {"matchExpressions": [{"key": "team", "operator": "Exists", "values": ["a"]}]}},
+        "the requirement on team is Exists with values; take them out",
+        "spec.namespaceSelector.matchExpressions[0]",
+        exact=False,
+    ),
+    "a selector's label values": Case(
+        "BadNamespaceSelector",
+        {"namespaceSelector": {"matchLabels": {"team": "a"}}},
+        {"namespaceSelector": {"matchLabels": {"team": "a b"}}},
+        '"a b" is not a label value',
+        "spec.namespaceSelector.matchLabels[team]",
+        by_schema=True,
+    ),
+    "a selector's label keys": Case(
+        "BadNamespaceSelector",
+        {"namespaceSelector": {"matchLabels": {"example.com/team": "a"}}},
+        {"namespaceSelector": {"matchLabels": {"example.com/team/": "a"}}},
+        '"example.com/team/" is not a label key; write one such as team',
+        "spec.namespaceSelector.matchLabels",
+        exact=False,
+    ),
+    "a selector on a leaf only": Case(
+        "NamespaceSelectorOnParent",
+        {"isParent": False, "namespaceSelector": {}},
+        {"isParent": True, "namespaceSelector": {}},
+        "a parent holds no work: put namespaceSelector on its leaves, or set isParent: false",
+        "spec.namespaceSelector",
+    ),
+    "root has no parent": Case(
+        "BuiltInLocked",
+        {"isParent": True, "quotas": [{"max": {"cpu": 1}}]},
+        {"isParent": True, "parent": "team"},
+        "root is the cluster itself and has no parent; take parent out",
+        "spec.parent",
+        name="root",
+    ),
+    "root holds groups": Case(
+        "BuiltInLocked",
+        {"isParent": True, "stopPolicy": "Hold"},
+        {"isParent": False},
+        "root holds groups; keep isParent: true",
+        "spec.isParent",
+        name="root",
+    ),
+    "root is promised nothing": Case(
+        "BuiltInLocked",
+        {"isParent": True, "quotas": [{"max": {"cpu": 1}}]},
+        {"isParent": True, "quotas": [{"min": {"cpu": 1}}]},
+        "of root only max may be set; its capacity is what the nodes have",
+        "spec.quotas",
+        name="root",
+    ),
+    "default is a leaf below root": Case(
+        "BuiltInLocked",
+        {"parent": "root", "quotas": [{"min": {"cpu": 1}, "max": {"cpu": 2}}]},
+        {"parent": "team"},
+        "default is a leaf below root; keep it so",
+        "spec.parent",
+        name="default",
+    ),
+    "default holds no groups": Case(
+        "BuiltInLocked",
+        {"isParent": False},
+        {"isParent": True},
+        "default is a leaf below root; keep it so",
+        "spec.isParent",
+        name="default",
+    ),
+    "system is a leaf below root": Case(
+        "BuiltInLocked",
+        {},
+        {"parent": "team"},
+        "system is a leaf below root; keep it so",
+        "spec.parent",
+        name="system",
+    ),
+    "system is never limited": Case(
+        "BuiltInLocked",
+        {"parent": "root"},
+        {"quotas": [{"max": {"cpu": 1}}]},
+        "system is never limited; take quotas out",
+        "spec.quotas",
+        name="system",
+    ),
+    "no unknown field": Case(
+        "BadField",
+        {"queueing": {"strategy": "StrictFIFO"}},
+        {"queueing": {"strategie": "StrictFIFO"}},
+        "is no field; spec.queueing has strategy",
+        "spec.queueing.strategie",
+        by_schema=True,
+    ),
+    "one of the words": Case(
+        "BadField",
+        {"stopPolicy": "HoldAndDrain"},
+        {"stopPolicy": "Drain"},
+        "is 'Drain'; write one of None, Close, Hold, HoldAndDrain",
+        "spec.stopPolicy",
+        by_schema=True,
+    ),
+    "a duration": Case(
+        "BadField",
+        {"reclaim": {"gracePeriod": "1h30m", "notice": "250ms", "minimumRuntime": "0"}},
+        {"reclaim": {"gracePeriod": "1 hour"}},
+        "is '1 hour'; write a duration such as 30s, 5m or 1h30m",
+        "spec.reclaim.gracePeriod",
+        by_schema=True,
+    ),
+    "a whole number": Case(
+        "BadField",
+        {"startup": {"limit": 1}},
+        {"startup": {"limit": 0}},
+        "is 0; write a number from 1 to 1000000",
+        "spec.startup.limit",
+        by_schema=True,
+    ),
+    "true or false": Case(
+        "BadField",
+        {"isParent": True},
+        {"isParent": "yes"},
+        "is 'yes'; write true or false",
+        "spec.isParent",
+        by_schema=True,
+    ),
+}
+TAINT = {"key": "gpu", "effect": "NoSchedule"}
+FLAVOR_CASES = {
+    "the keys of labels": Case(
+        "BadNodeLabel",
+        {"nodeLabels": {"example.com/model": "a100"}},
+        {"nodeLabels": {"example.com/a/b": "a100"}},
+        '"example.com/a/b" is not a label key; write one such as accelerator or example.com/model',
+        "spec.nodeLabels",
+        exact=False,
+    ),
+    "the values of labels": Case(
+        "BadNodeLabel",
+        {"nodeLabels": {"model": "x" * 63}},
+        {"nodeLabels": {"model": "a 100"}},
+        '"a 100" is not a label value: at most 63 letters, digits, -, _ and .',
+        "spec.nodeLabels[model]",
+        by_schema=True,
+    ),
+    "the keys of taints": Case(
+        "BadTaint",
+        {"nodeTaints": [TAINT]},
+        {"nodeTaints": [{**TAINT, "key": "g p u"}]},
+        '"g p u" is not a taint key; write one such as gpu or example.com/gpu',
+        "spec.nodeTaints[0].key",
+        by_schema=True,
+    ),
+    "the effects of taints": Case(
+        "BadField",
+        {"nodeTaints": [TAINT]},
+        {"nodeTaints": [{**TAINT, "effect": "Never"}]},
+        "is 'Never'; write one of NoSchedule, PreferNoSchedule, NoExecute",
+        "spec.nodeTaints[0].effect",
+        by_schema=True,
+    ),
+    "one taint a key and effect": Case(
+        "DuplicateTaint",
+        {"nodeTaints": [TAINT, {**TAINT, "effect": "NoExecute"}]},
+        {"nodeTaints": [TAINT, {**TAINT, "value": "true"}]},
+        "taint gpu:NoSchedule is nodeTaints[0] already; take one of them out",
+        "spec.nodeTaints[1]",
+        by_schema=True,
+    ),
+    "a toleration of everything": Case(
+        "BadToleration",
+        {"tolerations": [{"operator": "Exists"}]},
+        {"tolerations": [{"effect": "NoSchedule"}]},
+        "a toleration without key tolerates every taint; give it operator: Exists, or a key",
+        "spec.tolerations[0]",
+    ),
+    "Exists without value": Case(
+        "BadToleration",
+        {"tolerations": [{"key": "gpu", "operator": "Exists"}]},
+        {"tolerations": [{"key": "gpu", "operator": "Exists", "value": "true"}]},
+        "operator Exists takes no value; take value out",
+        "spec.tolerations[0]",
+    ),
+    "tolerationSeconds with NoExecute": Case(
+        "BadToleration",
+        {"tolerations": [{"key": "gpu", "effect": "NoExecute", "tolerationSeconds": 5}]},
+        {"tolerations": [{"key": "gpu", "effect": "NoSchedule", "tolerationSeconds": 5}]},
+        "tolerationSeconds needs effect: NoExecute",
+        "spec.tolerations[0]",
+    ),
+    "at most 64 labels": Case(
+        "TooManyEntries",
+        {"nodeLabels": {f"l{at}": "" for at in range(64)}},
+        {"nodeLabels": {f"l{at}": "" for at in range(65)}},
+        "has 65 entries, at most 64 are allowed; take some out",
+        "spec.nodeLabels",
+        by_schema=True,
+    ),
+    "the length of a flavor's name": Case(
+        "BadName",
+        {},
+        {},
+        "name has 64 characters; a flavor's name is a label value: at most 63",
+        "metadata.name",
+        name="x" * 63,
+        refused_name="x" * 64,
+        exact=False,
+    ),
+}

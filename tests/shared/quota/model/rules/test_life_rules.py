@@ -1,0 +1,144 @@
+"""Rules about an edit itself: turning, deleting, the three built-in groups, and min below what is held."""
+
+from dataclasses import replace
+
+import pytest
+
+from shared.quota.model import rules
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.rules import Context, Work
+from shared.quota.model.tree import DEFAULT, ROOT, SYSTEM, Group, StopPolicy, Tree
+from shared.resources import FlavorResource
+from tests.trees import group, tree
+
+NOTHING = Context()
+DRAWN = tree("p/ 8\n  a 4\n  b 2\nq/\nc").with_group(Group(SYSTEM)).with_group(Group(DEFAULT))
+
+
+def with_work(name: str, work: Work) -> Context:
+    return Context(work=lambda group: work if group == name else Work())
+
+
+def texts(found: rules.Findings) -> list[str]:
+    return [each.text for each in found.violations]
+
+
+def test_a_group_without_work_and_children_is_turned_both_ways() -> None:
+    assert rules.check_change(DRAWN, DRAWN.with_group(group("q")), "q", NOTHING) == rules.NO_FINDINGS
+    assert rules.check_change(DRAWN, DRAWN.with_group(group("c/")), "c", NOTHING) == rules.NO_FINDINGS
+
+
+def test_a_group_with_children_does_not_become_a_leaf() -> None:
+    found = rules.check_change(DRAWN, DRAWN.with_group(group("p 8")), "p", NOTHING)
+    assert texts(found)[0] == (
+        "QuotaGroup 'p' spec.isParent: still holds 2 groups (a, b); move or delete them first (TurnedWithChildren)"
+    )
+    assert {each.rule for each in found.violations} == {"TurnedWithChildren", "ParentIsLeaf"}
+
+
+@pytest.mark.parametrize("work", [Work(pending=1), Work(running=1)], ids=["pending", "running"])
+def test_a_leaf_with_work_takes_no_children(work: Work) -> None:
+    found = rules.check_change(DRAWN, DRAWN.with_group(group("c/")), "c", with_work("c", work))
+    assert texts(found) == [
+        (
+            f"QuotaGroup 'c' spec.isParent: still holds work ({work}); wait for it, or move it to another group, first "
+            "(TurnedWithWork)"
+        )
+    ]
+
+
+def test_a_group_is_deleted_without_children_and_work() -> None:
+    assert rules.check_change(DRAWN, DRAWN.without("c"), "c", NOTHING) == rules.NO_FINDINGS
+
+
+def test_a_group_with_children_is_not_deleted() -> None:
+    assert texts(rules.check_change(DRAWN, DRAWN.without("p"), "p", NOTHING)) == [
+        (
+            "QuotaGroup 'p': cannot be deleted while it holds 2 groups (a, b); move or delete them first "
+            "(DeletedWithChildren)"
+        )
+    ]
+
+
+def test_a_group_with_work_is_not_deleted() -> None:
+    context = with_work("c", Work(pending=3, running=2))
+    assert texts(rules.check_change(DRAWN, DRAWN.without("c"), "c", context)) == [
+        (
+            "QuotaGroup 'c': cannot be deleted while it holds work (3 pending, 2 running); "
+            "wait for it, or move it to another group, first (DeletedWithWork)"
+        )
+    ]
+
+
+@pytest.mark.parametrize("name", [ROOT, SYSTEM, DEFAULT])
+def test_a_built_in_group_is_not_deleted(name: str) -> None:
+    found = rules.check_change(DRAWN, DRAWN.without(name), name, NOTHING)
+    assert found.violations[0].text == (
+        f"QuotaGroup '{name}': is one of the three groups every cluster has; it cannot be deleted (BuiltInDeleted)"
+    )
+
+
+@pytest.mark.parametrize("line", ["root ..100", "default 4..8 w2"])
+def test_roots_max_and_defaults_quotas_may_be_edited(line: str) -> None:
+    edited = group(line)
+    if edited.name == ROOT:
+        edited = replace(edited, parent=None, is_parent=True)
+    assert rules.check_change(DRAWN, DRAWN.with_group(edited), edited.name, NOTHING).violations == ()
+
+
+def test_of_system_nothing_may_be_edited() -> None:
+    after = DRAWN.with_group(Group(SYSTEM, stop_policy=StopPolicy.HOLD))
+    assert texts(rules.check_change(DRAWN, after, SYSTEM, NOTHING)) == [
+        (
+            "QuotaGroup 'system' spec: system is never limited and never recycled; none of its fields may be edited "
+            "(SystemLocked)"
+        )
+    ]
+
+
+def test_the_built_in_groups_may_be_created() -> None:
+    empty = Tree.of([])
+    for name in (SYSTEM, DEFAULT):
+        assert rules.check_change(empty, empty.with_group(Group(name)), name, NOTHING) == rules.NO_FINDINGS
+    root = Group(ROOT, None, is_parent=True, uid="1")
+    assert rules.check_change(empty, empty.with_group(root), ROOT, NOTHING) == rules.NO_FINDINGS
+
+
+def test_a_min_lowered_below_what_is_held_is_warned_of() -> None:
+    key = FlavorResource("default", "gpu")
+    context = with_work("a", Work(running=1, held={key: 3}))
+    warned = rules.check_change(DRAWN, DRAWN.with_group(group("a 2 ^p")), "a", context)
+    assert (warned.violations, [each.text for each in warned.warnings]) == (
+        (),
+        [
+            (
+                "QuotaGroup 'a' spec.quotas: min of default/gpu is lowered to 2, work that is not preemptible uses 3: "
+                "it goes on, and no more of it starts until it uses less than min (MinBelowHeld)"
+            )
+        ],
+    )
+    assert rules.check_change(DRAWN, DRAWN.with_group(group("a 3 ^p")), "a", context) == rules.NO_FINDINGS
+
+
+def test_a_flavor_in_use_is_not_deleted() -> None:
+    drawn = tree("a a100:gpu 1\nb a100:gpu ..1\nc t4:gpu 1")
+    flavor = Flavor("a100")
+    found = rules.check_flavor_change(flavor, None, Context({"a100": flavor}), drawn)
+    assert texts(found) == [
+        (
+            "ResourceFlavor 'a100': cannot be deleted while groups use it (a, b); take its entries out of them first "
+            "(FlavorInUse)"
+        )
+    ]
+    assert rules.check_flavor_change(Flavor("h100"), None, NOTHING, drawn) == rules.NO_FINDINGS
+
+
+def test_an_unlabelled_flavor_beside_open_labelled_ones_is_warned_of() -> None:
+    context = Context({"a100": Flavor("a100", {"model": "a100"})})
+    found = rules.check_flavor_change(None, Flavor("any"), context, DRAWN)
+    assert [each.text for each in found.warnings] == [
+        (
+            "ResourceFlavor 'any' spec.nodeLabels: has no nodeLabels, and the nodes of a100 have no taint: "
+            "work of any may land on them; taint those nodes, or give any a label (UnlabelledFlavor)"
+        )
+    ]

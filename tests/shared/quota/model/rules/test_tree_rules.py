@@ -1,0 +1,236 @@
+"""Rules about a group among others: just accepted, just refused, the whole sentence; in a whole tree and in an edit."""
+
+from typing import NamedTuple
+
+import pytest
+
+from shared.quota.model import rules
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.rules import Context
+from shared.resources import FlavorResource
+from tests.trees import group, tree
+
+FLAVORS = {name: Flavor(name) for name in ("default", "a100", "t4")}
+CONTEXT = Context(FLAVORS, max_depth=4, capacity={FlavorResource(name, "gpu"): 20 for name in FLAVORS})
+
+
+class Case(NamedTuple):
+    """`edit` is a line of `tests.trees`; it replaces or adds one group of the tree `before`."""
+
+    before: str
+    accepted: str
+    refused: str
+    text: str
+
+
+CASES = {
+    "children promise what the parent has": Case(
+        "p/ 8\n  a 6\n  b 1",
+        "b 2 ^p",
+        "b 4 ^p",
+        "QuotaGroup 'p' spec.quotas[0].min: children promise 10 of default/gpu (a 6 + b 4), parent has 8; "
+        "raise min to 10 or free 2 from a child (SumOfMinExceedsParent)",
+    ),
+    "a new child": Case(
+        "p/ 8\n  a 6",
+        "b 2 ^p",
+        "b 3 ^p",
+        "QuotaGroup 'p' spec.quotas[0].min: children promise 9 of default/gpu (a 6 + b 3), parent has 8; "
+        "raise min to 9 or free 1 from a child (SumOfMinExceedsParent)",
+    ),
+    "a child moved here": Case(
+        "p/ 8\n  a 6\nq/ 8\n  b 3",
+        "b 2 ^p",
+        "b 3 ^p",
+        "QuotaGroup 'p' spec.quotas[0].min: children promise 9 of default/gpu (a 6 + b 3), parent has 8; "
+        "raise min to 9 or free 1 from a child (SumOfMinExceedsParent)",
+    ),
+    "the parent's min lowered": Case(
+        "p/ 8\n  a 6",
+        "p/ 6",
+        "p/ 5",
+        "QuotaGroup 'p' spec.quotas[0].min: children promise 6 of default/gpu (a 6), parent has 5; "
+        "raise min to 6 or free 1 from a child (SumOfMinExceedsParent)",
+    ),
+    "a parent with max alone has a min of 0": Case(
+        "p/ ..8\n  a ..8",
+        "a 0..8 ^p",
+        "a 1..8 ^p",
+        "QuotaGroup 'p' spec.quotas[0].min: children promise 1 of default/gpu (a 1), parent has 0; "
+        "raise min to 1 or free 1 from a child (SumOfMinExceedsParent)",
+    ),
+    "a flavor the parent has": Case(
+        "p/ a100:gpu 8 | t4:gpu 8\n  a a100:gpu 1",
+        "a t4:gpu ..1 ^p",
+        "a default:gpu ..1 ^p",
+        "QuotaGroup 'a' spec.quotas[0].flavor: parent p has no entry for flavor default (it has a100, t4); "
+        "add one there or take this one out (FlavorNotInParent)",
+    ),
+    "a resource the parent covers": Case(
+        "p/ a100:gpu 8\n  a a100:gpu 1",
+        "a a100:gpu ..1 ^p",
+        "a a100:cpu ..1 ^p",
+        "QuotaGroup 'a' spec.quotas[0]: covers cpu of a100, parent p covers gpu; add it there or take it out here "
+        "(ResourceNotInParent)",
+    ),
+    "what a child has is not taken from the parent": Case(
+        "p/ a100:gpu 8 | t4:gpu 8\n  a a100:gpu 0",
+        "p/ a100:gpu 8",
+        "p/ t4:gpu 8",
+        "QuotaGroup 'a' spec.quotas[0].flavor: parent p has no entry for flavor a100 (it has t4); "
+        "add one there or take this one out (FlavorNotInParent)",
+    ),
+    "the parent holds groups": Case(
+        "p/\nq\na",
+        "a ^p",
+        "a ^q",
+        "QuotaGroup 'a' spec.parent: parent q is a leaf: it holds work, not groups; name a group with isParent: true, "
+        "or set that on q while it has no work (ParentIsLeaf)",
+    ),
+    "a group others wait for holds groups": Case(
+        "a ^p",
+        "p/",
+        "p",
+        "QuotaGroup 'a' spec.parent: parent p is a leaf: it holds work, not groups; name a group with isParent: true, "
+        "or set that on p while it has no work (ParentIsLeaf)",
+    ),
+    "no circle": Case(
+        "a/\n  b/\n    c/",
+        "a/",
+        "a/ ^c",
+        "QuotaGroup 'a' spec.parent: a would be above itself: a -> c -> b -> a; "
+        "give one of them another parent (Cycle)",
+    ),
+    "no circle through a parent that was absent": Case(
+        "a/ ^late\nb/ ^a",
+        "late/",
+        "late/ ^b",
+        "QuotaGroup 'late' spec.parent: late would be above itself: late -> b -> a -> late; "
+        "give one of them another parent (Cycle)",
+    ),
+    "not below a circle": Case(
+        "a/ ^b\nb/ ^a\nc",
+        "c ^d",
+        "c ^a",
+        "QuotaGroup 'c' spec.parent: the groups above c go round in a circle: a -> b -> a; "
+        "give one of them another parent (Cycle)",
+    ),
+    "no deeper than maxDepth": Case(
+        "a/\n  b/\n    c/\n      d/\nx",
+        "x ^c",
+        "x ^d",
+        "QuotaGroup 'x' spec.parent: is on level 5; at most 4 levels below root are allowed: "
+        "give it a parent higher up (TooDeep)",
+    ),
+    "a moved subtree counts as a whole": Case(
+        "a/\n  b/\n    c/\nx/\n  y",
+        "x/ ^b",
+        "x/ ^c",
+        "QuotaGroup 'x' spec.parent: is on level 4, y below it on level 5; at most 4 levels below root are allowed: "
+        "give it a parent higher up (TooDeep)",
+    ),
+    "depth through a parent that was absent": Case(
+        "a/\n  b/\n    c/\nx/ ^late\n  y",
+        "late/ ^a",
+        "late/ ^b",
+        "QuotaGroup 'late' spec.parent: is on level 3, y below it on level 5; at most 4 levels below root are allowed: "
+        "give it a parent higher up (TooDeep)",
+    ),
+    "the sum of those who wait is judged when the parent appears": Case(
+        "a 3 ^late\nb 5 ^late",
+        "late/ 8",
+        "late/ 7",
+        "QuotaGroup 'late' spec.quotas[0].min: children promise 8 of default/gpu (b 5 + a 3), parent has 7; "
+        "raise min to 8 or free 1 from a child (SumOfMinExceedsParent)",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_an_edit_is_accepted_just_below_and_refused_just_above(case: Case) -> None:
+    before = tree(case.before)
+    fine, broken = group(case.accepted), group(case.refused)
+
+    assert rules.check_change(before, before.with_group(fine), fine.name, CONTEXT).violations == ()
+    found = rules.check_change(before, before.with_group(broken), broken.name, CONTEXT)
+    assert [each.text for each in found.violations] == [case.text]
+
+
+@pytest.mark.parametrize("case", [case for name, case in CASES.items() if name != "not below a circle"])
+def test_a_whole_tree_breaks_the_same_rule(case: Case) -> None:
+    code = case.text.rpartition("(")[2].rstrip(")")
+    fine = tree(case.before).with_group(group(case.accepted))
+    broken = tree(case.before).with_group(group(case.refused))
+    assert rules.check_tree(fine, CONTEXT).violations == ()
+    assert {each.rule for each in rules.check_tree(broken, CONTEXT).violations} == {code}
+
+
+class Warned(NamedTuple):
+    before: str
+    edit: str
+    silent: str
+    text: str
+
+
+WARNINGS = {
+    "an absent parent": Warned(
+        "p/",
+        "a ^q",
+        "a ^p",
+        "QuotaGroup 'a' spec.parent: parent q does not exist yet; the group is inactive until it does (ParentAbsent)",
+    ),
+    "an absent flavor": Warned(
+        "p/",
+        "a h100:gpu 1",
+        "a a100:gpu 1",
+        "QuotaGroup 'a' spec.quotas[0].flavor: flavor h100 does not exist yet; the group is inactive until it does "
+        "(FlavorAbsent)",
+    ),
+    "the first level above capacity": Warned(
+        "a 15",
+        "b 6",
+        "b 5",
+        "QuotaGroup 'root' spec.quotas: the first level is promised 21 of default/gpu, capacity is 20; "
+        "mins are scaled down while more is wanted than there is (FirstLevelAboveCapacity)",
+    ),
+    "the first level above root's max": Warned(
+        "root ..10\na 6",
+        "b 5",
+        "b 4",
+        "QuotaGroup 'root' spec.quotas: the first level is promised 11 of default/gpu, capacity is 10; "
+        "mins are scaled down while more is wanted than there is (FirstLevelAboveCapacity)",
+    ),
+    "a weight on some siblings": Warned(
+        "a 1 w2\nb 1 w1",
+        "c 1",
+        "c 1 w0",
+        "QuotaGroup 'root' spec.quotas: of the children a, b set a weight for default/gpu, c do not: "
+        "their share follows their max; set it on all or on none (WeightOnSome)",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WARNINGS.values(), ids=WARNINGS)
+def test_an_edit_is_accepted_with_a_warning(case: Warned) -> None:
+    before = tree(case.before)
+    warned, silent = group(case.edit), group(case.silent)
+    found = rules.check_change(before, before.with_group(warned), warned.name, CONTEXT)
+    assert (found.violations, [each.text for each in found.warnings]) == ((), [case.text])
+    assert rules.check_change(before, before.with_group(silent), silent.name, CONTEXT) == rules.NO_FINDINGS
+    assert [each.text for each in rules.check_tree(before.with_group(warned), CONTEXT).warnings] == [case.text]
+
+
+def test_capacity_that_is_not_known_is_compared_with_nothing() -> None:
+    before = tree("a 10000")
+    found = rules.check_change(before, before.with_group(group("b 10000")), "b", Context(FLAVORS))
+    assert found == rules.NO_FINDINGS
+
+
+def test_children_of_root_may_have_any_flavor_and_resource_and_any_sum() -> None:
+    drawn = tree("root ..4\na a100:cpu 9\nb t4:gpu 9")
+    assert rules.check_tree(drawn, Context(FLAVORS)) == rules.NO_FINDINGS
+
+
+def test_a_child_may_have_a_max_above_its_parents_and_more_guarantee_than_it_lends() -> None:
+    drawn = tree("p/ 8..10 l8\n  a 8..100 l0")
+    assert rules.check_tree(drawn, Context(FLAVORS)) == rules.NO_FINDINGS
