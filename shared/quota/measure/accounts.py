@@ -52,16 +52,18 @@ def tally(bucket: Bucket, waiting: Waiting, chooser: Chooser) -> dict[FlavorReso
     for shape, (number, example) in waiting.shapes.items():
         for key, amount in chooser.counted(shape, example):
             counted[key] = counted.get(key, 0) + number * amount
-    _count_claims(waiting, counted)
+    _count_claims(waiting, chooser, counted)
     _count_firm(bucket, waiting, chooser, counted)
     found = {key: Account(used, held, used + counted.pop(key, 0)) for key, (used, held) in bucket.use.items()}
     found.update((key, Account(request=amount)) for key, amount in counted.items())
     return found
 
 
-def _count_claims(waiting: Waiting, counted: dict[FlavorResource, Amount]) -> None:
+def _count_claims(waiting: Waiting, chooser: Chooser, counted: dict[FlavorResource, Amount]) -> None:
     for workload, flavors in waiting.claims:
         for key, amount in amounts_in(workload, flavors):
+            if not chooser.covers(key):
+                continue  # its quota was taken out of the group since; the claim will end
             counted[key] = counted.get(key, 0) + amount
 
 

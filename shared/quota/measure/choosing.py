@@ -63,6 +63,10 @@ class Chooser:
             self._counted[shape] = found
         return found
 
+    def covers(self, key: FlavorResource) -> bool:
+        """Whether an entry of the leaf is about `key`."""
+        return key in self._bound_of
+
     def promised(self, key: FlavorResource) -> Amount:
         """The leaf's effectiveMin."""
         return self._bound_of.get(key, UNBOUND).effective_min

@@ -144,7 +144,7 @@ def _numbers(
 def _settle(
     ground: Ground, tallies: Mapping[str, Tally], former: Measured | None
 ) -> tuple[Mapping[str, dict[FlavorResource, Numbers]], Mapping[FlavorResource, Families]]:
-    numbers = dict(former.numbers) if former is not None else {}
+    numbers = dict(former.numbers) if former is not None else {name: {} for name in ground.frame.order}
     families: dict[FlavorResource, Families] = dict(former.families) if former is not None else {}
     touched = _touched_groups(ground, former)
     accounts = _changed_accounts(tallies, former)
@@ -171,7 +171,7 @@ def _write(
 ) -> None:
     """Put one column's results into `numbers`; a group's own mapping is copied before it is first written to."""
     for name, found in results.items():
-        known = numbers.setdefault(name, {})
+        known = numbers[name]
         keeps = is_worth_keeping(ground.frame, name, key, found)
         if (known.get(key) == found) if keeps else (key not in known):
             continue
