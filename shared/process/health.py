@@ -74,9 +74,7 @@ class Health:
 async def serving_health(settings: HealthSettings, health: Health, registry: CollectorRegistry) -> AsyncIterator[int]:
     """Answer probes while the block runs; gives the port. Raises Problem when the port is taken."""
     app = web.Application()
-    app.router.add_get("/livez", lambda request: _answer("livez", health.alive(), request))
-    app.router.add_get("/readyz", lambda request: _answer("readyz", health.ready(), request))
-    app.router.add_get("/metrics", lambda request: _metrics(registry, request))
+    app.add_routes(_routes(health, registry))
     runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1)
     await runner.setup()
     health.expect_beats(_LOOP_BEAT, timedelta(seconds=10))
@@ -87,6 +85,20 @@ async def serving_health(settings: HealthSettings, health: Health, registry: Col
     finally:
         beating.cancel()
         await runner.cleanup()
+
+
+def _routes(health: Health, registry: CollectorRegistry) -> list[web.RouteDef]:
+    async def livez(request: web.Request) -> web.Response:
+        return _answer("livez", health.alive(), request)
+
+    async def readyz(request: web.Request) -> web.Response:
+        return _answer("readyz", health.ready(), request)
+
+    async def metrics(request: web.Request) -> web.Response:
+        body, content_type = render_metrics(registry, request.headers.get("Accept", ""))
+        return web.Response(body=body, headers={"Content-Type": content_type})
+
+    return [web.get("/livez", livez), web.get("/readyz", readyz), web.get("/metrics", metrics)]
 
 
 async def listen(runner: web.AppRunner, host: str, port: int, purpose: str, **options: object) -> None:
@@ -107,15 +119,10 @@ async def _beat(health: Health) -> None:
         await asyncio.sleep(1)
 
 
-async def _answer(name: str, answers: dict[str, str | None], request: web.Request) -> web.Response:
+def _answer(name: str, answers: dict[str, str | None], request: web.Request) -> web.Response:
     good = not any(answers.values())
     if good and "verbose" not in request.query:
         return web.Response(text="ok\n")
     lines = [f"[-]{what}: {escape(wrong)}" if wrong else f"[+]{what} ok" for what, wrong in answers.items()]
     lines.append(f"{name} check {'passed' if good else 'failed'}\n")
     return web.Response(text="\n".join(lines), status=200 if good else 503)
-
-
-async def _metrics(registry: CollectorRegistry, request: web.Request) -> web.Response:
-    body, content_type = render_metrics(registry, request.headers.get("Accept", ""))
-    return web.Response(body=body, headers={"Content-Type": content_type})
