@@ -19,7 +19,8 @@ def recycle_strictly(cycle: Cycle) -> None:
 
 def _recycle_leaf(cycle: Cycle, account: LeafAccount) -> None:
     name = account.name
-    over = [key for key in sorted(cycle.snapshot.numbers[name]) if cycle.after.over_runtime(name, key) > 0]
+    keys = sorted(cycle.snapshot.numbers[name])
+    over = [key for key in keys if (name, key) in cycle.over_since or cycle.after.over_runtime(name, key) > 0]
     search = Search(cycle, delayed=False)
     for key in over:
         while cycle.after.over_runtime(name, key) > 0:
@@ -34,7 +35,10 @@ def _recycle_leaf(cycle: Cycle, account: LeafAccount) -> None:
 
 
 def _next(search: Search, account: LeafAccount, key: FlavorResource, over: list[FlavorResource]) -> Standing | None:
-    """The least important work that uses `key`, if it may go; nobody else goes in its place."""
+    """The least important work that uses `key`, if it may go; nobody else goes in its place.
+
+    A key that was over counts even if other victims of this cycle have brought it down: they may be given back.
+    """
     least = account.least_important(key)
     if least is None or not search.may_go(account, least, key):
         return None
