@@ -14,6 +14,7 @@ from controlplane.assembly import (
     APISERVER,
     CONTROLLER_MANAGER,
     ETCD,
+    KWOK,
     Assembly,
     Wishes,
     assemble,
@@ -23,7 +24,7 @@ from controlplane.assembly import (
 from controlplane.binaries import Binaries
 from controlplane.errors import ControlPlaneError, PortTakenError
 from controlplane.flags import DEFAULT_CONTROLLERS
-from controlplane.nodes import NodeSpec, Taint
+from controlplane.nodes import NodeSpec, Taint, create_nodes, wait_until_nodes_are_ready
 from controlplane.ports import Ports
 from controlplane.processes import READY_TIMEOUT, Process
 from controlplane.rest import Rest
@@ -202,12 +203,9 @@ class ControlPlane:
 
     def add_nodes(self, nodes: Sequence[NodeSpec], timeout: float = READY_TIMEOUT) -> None:
         """Create simulated nodes and, where kwok plays them, wait until all are Ready."""
-        for node in nodes:
-            status, answer = self.rest.request("POST", "/api/v1/nodes", node.manifest())
-            if status >= 300:
-                raise ControlPlaneError(f"node {node.name!r} was refused with {status}: {answer['message']}")
-        if nodes and "kwok" in self.processes:
-            self._wait_for_ready_nodes({node.name for node in nodes}, timeout)
+        create_nodes(self.rest, nodes)
+        if nodes and KWOK in self.processes:
+            wait_until_nodes_are_ready(self.rest, {node.name for node in nodes}, timeout)
 
     def audit_events(self) -> list[audit.AuditEvent]:
         """Every request answered so far; needs `audit=True` at the start."""
@@ -246,22 +244,3 @@ class ControlPlane:
                     f"{path} did not appear within {READY_TIMEOUT:.0f} s; logs are in {self.workdir}"
                 )
             time.sleep(0.05)
-
-    def _wait_for_ready_nodes(self, names: set[str], timeout: float) -> None:
-        deadline = time.monotonic() + timeout
-        while missing := names - self._ready_nodes():
-            if time.monotonic() > deadline:
-                raise ControlPlaneError(
-                    f"{len(missing)} of {len(names)} nodes were not Ready after {timeout:.0f} s, "
-                    f"among them {min(missing)!r}; kwok's log is {self.processes['kwok'].log}"
-                )
-            time.sleep(0.1)
-
-    def _ready_nodes(self) -> set[str]:
-        _, listed = self.rest.request("GET", "/api/v1/nodes")
-        ready = {"type": "Ready", "status": "True"}
-        return {
-            node["metadata"]["name"]
-            for node in listed["items"]
-            if any(ready.items() <= condition.items() for condition in node["status"].get("conditions", ()))
-        }

@@ -1,8 +1,15 @@
-"""Simulated nodes: what one says of itself."""
+"""Simulated nodes: what one says of itself, and how they get into the cluster."""
 
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from controlplane.errors import ControlPlaneError
+from controlplane.rest import Rest
+
+POLL = 0.1
+READY = {"type": "Ready", "status": "True"}
 
 DEFAULT_ALLOCATABLE = {"cpu": "32", "memory": "256Gi", "pods": "110"}
 
@@ -34,3 +41,32 @@ class NodeSpec:
             },
             "status": {"allocatable": quantities, "capacity": quantities},
         }
+
+
+def create_nodes(rest: Rest, nodes: Sequence[NodeSpec]) -> None:
+    """Raises ControlPlaneError with the server's words when one is refused."""
+    for node in nodes:
+        status, answer = rest.request("POST", "/api/v1/nodes", node.manifest())
+        if status >= 300:
+            raise ControlPlaneError(f"node {node.name!r} was refused with {status}: {answer['message']}")
+
+
+def wait_until_nodes_are_ready(rest: Rest, names: set[str], timeout: float) -> None:
+    """Raises ControlPlaneError when after `timeout` seconds one still is not Ready."""
+    deadline = time.monotonic() + timeout
+    while missing := names - _ready_nodes(rest):
+        if time.monotonic() > deadline:
+            raise ControlPlaneError(
+                f"{len(missing)} of {len(names)} nodes were not Ready after {timeout:.0f} s, {min(missing)!r} for one: "
+                "see kwok.log in the control plane's folder"
+            )
+        time.sleep(POLL)
+
+
+def _ready_nodes(rest: Rest) -> set[str]:
+    _, listed = rest.request("GET", "/api/v1/nodes")
+    return {
+        node["metadata"]["name"]
+        for node in listed["items"]
+        if any(READY.items() <= condition.items() for condition in node["status"].get("conditions", ()))
+    }

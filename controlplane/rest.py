@@ -4,6 +4,7 @@ import http.client
 import json
 import ssl
 import threading
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any, Self
 
 REQUEST_TIMEOUT = 30.0
 PROBE_TIMEOUT = 2.0
+# The API server closes a connection that was idle for 90 s, and a request sent into that moment has no answer.
+IDLE_LIMIT = 30.0
 
 
 class Rest:
@@ -22,6 +25,7 @@ class Rest:
         self._token = token
         self._turn = threading.Lock()
         self._connection: http.client.HTTPSConnection | None = None
+        self._last_used = 0.0
 
     def request(
         self, method: str, path: str, body: object = None, content_type: str = "application/json"
@@ -62,6 +66,10 @@ class Rest:
         self.close()
 
     def _open(self) -> http.client.HTTPSConnection:
+        now = time.monotonic()
+        if now - self._last_used > IDLE_LIMIT:
+            self._drop()
+        self._last_used = now
         if self._connection is None:
             self._connection = self._connected(REQUEST_TIMEOUT)
         return self._connection

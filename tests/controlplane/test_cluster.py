@@ -12,7 +12,7 @@ import pytest
 from controlplane import cluster
 from controlplane.binaries import Binaries
 from controlplane.errors import ControlPlaneError
-from tests.controlplane.test_processes import ROOT, alive, eventually
+from tests.controlplane.asking import ROOT, alive, eventually
 
 STARTS = """
 import sys, time

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.controlplane.test_getting_binaries import program
-from tests.controlplane.test_processes import ROOT
+from tests.controlplane.asking import ROOT, program
 
 VENV = ROOT / "controlplane" / "venv.sh"
 

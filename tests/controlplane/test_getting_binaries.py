@@ -8,25 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from controlplane import binaries, building, found, recipe, toolchain
+from controlplane import binaries, building, found, recipe
 from controlplane.errors import ControlPlaneError
-from tests.controlplane.test_processes import ROOT, alive, eventually
+from tests.controlplane.asking import ROOT, alive, eventually, program
 
 NAMES = [item.name for item in recipe.NEEDED]
-VERSIONS = {"etcd": "3.6.8", "kwok": "0.8.0", "helm": "3.21.4"}
-
-
-def program(path: Path, script: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"#!/bin/bash\n{script}\n")
-    path.chmod(0o755)
-    return path
-
-
-def programs(folder: Path, kubernetes: str, **versions: str) -> None:
-    for name in NAMES:
-        version = versions.get(name, VERSIONS.get(name, kubernetes))
-        program(folder / name, f"echo '{name} version v{version} (of some date)'")
+VERSIONS = {"etcd": "v3.6.8", "kwok": "v0.8.0", "helm": "v3.21.4"}
 
 
 # What a Go that builds looks like from outside: it lists packages, then writes one file per package into -o.
@@ -207,72 +194,14 @@ def test_programs_in_kubebuilder_assets_are_used_and_named(
     machine: Path, said: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assets = machine / "assets"
-    programs(assets, "1.31.2")
+    for name in NAMES:
+        program(assets / name, f"echo {VERSIONS.get(name, 'v1.31.2')}")
     monkeypatch.setenv("KUBEBUILDER_ASSETS", str(assets))
     monkeypatch.setattr(building, "build", refuses("built although all was there"))
     got = binaries.ensure(said.append)
     assert got.kube_apiserver == assets / "kube-apiserver"
     assert f"control plane: using kubectl from KUBEBUILDER_ASSETS: {assets / 'kubectl'}" in said
     assert len(said) == len(NAMES)
-
-
-@pytest.mark.parametrize(
-    ("kubernetes", "versions", "missing", "used"),
-    [
-        ("1.36.1", {}, [], NAMES),
-        ("1.29.9", {}, [], ["etcd", "kwok", "helm"]),
-        ("1.31.0", {}, ["kube-scheduler"], ["etcd", "kwok", "helm"]),
-        ("1.36.0", {}, ["kube-scheduler"], [name for name in NAMES if name != "kube-scheduler"]),
-        ("1.33.0", {"kube-scheduler": "1.34.0"}, [], ["etcd", "kwok", "helm"]),
-        ("1.36.0", {"kubectl": "1.32.4"}, [], [name for name in NAMES if name != "kubectl"]),
-        ("1.36.0", {"etcd": "3.4.9", "kwok": "0.7.0", "helm": "4.0.0"}, [], [n for n in NAMES if n not in VERSIONS]),
-    ],
-    ids=[
-        "all of the pinned version",
-        "Kubernetes too old",
-        "another Kubernetes, one server absent",
-        "the pinned Kubernetes, one server absent",
-        "servers of two versions",
-        "kubectl too old",
-        "etcd, kwok and helm unfit",
-    ],
-)
-def test_only_assets_that_fit_are_used(
-    tmp_path: Path, kubernetes: str, versions: dict[str, str], missing: list[str], used: list[str]
-) -> None:
-    programs(tmp_path, kubernetes, **versions)
-    for name in missing:
-        (tmp_path / name).unlink()
-    assert sorted(found.in_assets({"KUBEBUILDER_ASSETS": str(tmp_path)})) == sorted(used)
-
-
-def test_kubebuilder_assets_that_is_no_folder_is_an_error() -> None:
-    with pytest.raises(ControlPlaneError, match="KUBEBUILDER_ASSETS names '/nowhere/at/all', which is not a folder"):
-        found.in_assets({"KUBEBUILDER_ASSETS": "/nowhere/at/all"})
-
-
-def test_a_program_on_the_path_is_used_only_at_the_pinned_minor_version(machine: Path) -> None:
-    program(machine / "bin" / "kubectl", "echo 'Client Version: v1.36.9'")
-    program(machine / "bin" / "helm", "echo 'v3.20.0+g123'")
-    program(machine / "bin" / "kwok", "exit 1")
-    assert found.on_path(recipe.NEEDED) == {"kubectl": machine / "bin" / "kubectl"}
-
-
-@pytest.mark.parametrize(
-    ("line", "fits"),
-    [
-        ("go version go1.26.8 linux/amd64", True),
-        ("go version go1.26 linux/amd64", True),
-        ("go version go1.27rc1 linux/arm64", True),
-        ("go version go1.30.1 linux/arm64", True),
-        ("go version go1.25.9 linux/amd64", False),
-        ("go version go1.9 linux/amd64", False),
-        ("gccgo (Debian) 12.2", False),
-        ("", False),
-    ],
-)
-def test_a_go_fits_from_1_26_on(line: str, fits: bool) -> None:
-    assert toolchain.fits(line) is fits
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,29 +13,12 @@ import pytest
 
 from controlplane.errors import ControlPlaneError, PortTakenError
 from controlplane.processes import Process
+from tests.controlplane.asking import ROOT, alive, eventually
 
-ROOT = Path(__file__).parents[2]
 STUBBORN = (
     "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"
 )
 OBEDIENT = "import time; print('up', flush=True); time.sleep(600)"
-
-
-def eventually(true: Callable[[], bool], seconds: float = 10.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while not true():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
-
-
-def alive(pid: int) -> bool:
-    """Whether a pid exists and is more than an unreaped entry."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def process(folder: Path, program: str) -> Process:

@@ -10,7 +10,7 @@ from controlplane import cluster
 from controlplane.binaries import Binaries
 from controlplane.cluster import DEFAULT_CONTROLLERS, ControlPlane, NodeSpec, Taint
 from controlplane.flags import NODE_LIFECYCLE
-from tests.controlplane.test_processes import eventually
+from tests.controlplane.asking import eventually
 
 NAMESPACE = "harness-work"
 
