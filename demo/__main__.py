@@ -1,6 +1,6 @@
 """`make demo`: from nothing to a busy, borrowing, recycling cluster. Ends with 0 only if all of it was seen."""
 
-import os
+import argparse
 import signal
 import sys
 
@@ -16,8 +16,11 @@ from openb.manifests import GPU, MODEL_LABEL
 from openb.records import NodeRecord
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Run the story; 0 when every step was observed, 1 when one was not, 2 when the machine lacks something."""
+    parser = argparse.ArgumentParser(prog="python -m demo", description="Show Quotree at work on this machine.")
+    parser.add_argument("--keep", action="store_true", help="leave the cluster running at the end, until Ctrl-C")
+    keep = parser.parse_args(arguments).keep
     terminal = Terminal()
     try:
         terminal.chapter("A real control plane on this machine")
@@ -29,7 +32,7 @@ def main() -> int:
                 terminal.observed("webhook and reconciler serve, each under its own restricted account")
                 Story(control_plane, quotree, terminal).tell()
                 terminal.chapter(f"Everything was seen, {terminal.seconds():.0f} s in all")
-                if os.environ.get("KEEP"):
+                if keep:
                     _keep(terminal, control_plane, quotree)
     except Failed as failed:
         terminal.failure(str(failed))
@@ -47,7 +50,7 @@ def _node(record: NodeRecord) -> NodeSpec:
 
 
 def _keep(terminal: Terminal, control_plane: cluster.ControlPlane, quotree: Quotree) -> None:
-    terminal.note("KEEP is set: the cluster stays until Ctrl-C. In another terminal:")
+    terminal.note("The cluster stays until Ctrl-C. In another terminal:")
     terminal.answer(f"export KUBECONFIG={control_plane.kubeconfig}")
     terminal.answer(f"export PATH={control_plane.binaries.kubectl.parent}:{quotree.commands}:$PATH")
     terminal.answer("kubectl get quotagroups")

@@ -1,0 +1,43 @@
+"""The sources' own examples, run by `quotree simulate` and compared as a whole.
+
+Each file in scenarios/seeds says in its head how it is run; the answer stands beside it, as
+`quotree simulate -f NAME.yaml <those flags> -o json` prints it.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from cli.simulate import command
+
+SEEDS = Path(__file__).parent.parent / "scenarios" / "seeds"
+
+
+def _flags(scenario: Path) -> list[str]:
+    heads = [line for line in scenario.read_text().splitlines() if line.startswith("# simulate: ")]
+    return heads[0].removeprefix("# simulate: ").split()
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in SEEDS.glob("*.yaml")))
+def test_a_seed_scenario_gives_its_whole_answer(name: str) -> None:
+    scenario = SEEDS / f"{name}.yaml"
+    answer = CliRunner().invoke(command, ["-f", str(scenario), *_flags(scenario), "-o", "json"])
+    assert (answer.exit_code, json.loads(answer.stdout)) == (0, json.loads(scenario.with_suffix(".json").read_text()))
+
+
+def test_the_figures_of_the_seeds_come_out() -> None:
+    runtimes = {
+        name: {group: flavors["default"]["gpu"]["runtime"] for group, flavors in _groups(name).items() if flavors}
+        for name in ("four-groups", "two-levels")
+    }
+    assert runtimes == {
+        "four-groups": {"root": 100, "a": 5, "b": 20, "c": 35, "d": 40},
+        "two-levels": {"root": 100, "parent-a": 20, "a-1": 10, "a-2": 10, "parent-b": 80, "b-1": 27, "b-2": 53},
+    }
+
+
+def _groups(name: str) -> dict[str, dict[str, dict[str, dict[str, int]]]]:
+    groups: dict[str, dict[str, dict[str, dict[str, int]]]] = json.loads((SEEDS / f"{name}.json").read_text())["groups"]
+    return groups
