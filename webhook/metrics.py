@@ -1,0 +1,41 @@
+"""What the webhook counts: verdicts, rules that refused, how long answers took, until when its certificate lasts."""
+
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+_BUCKETS: Final = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)
+
+
+class Metrics:
+    """All of them, in one registry."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.reviews = Counter(
+            "quotree_webhook_reviews",
+            "Reviews answered, by route and verdict (allowed, denied, error).",
+            ["route", "verdict"],
+            registry=registry,
+        )
+        self.refusals = Counter(
+            "quotree_webhook_refusals", "Rules that refused, by code.", ["route", "rule"], registry=registry
+        )
+        self.seconds = Histogram(
+            "quotree_webhook_review_seconds",
+            "From the whole body read to the answer written.",
+            ["route"],
+            buckets=_BUCKETS,
+            registry=registry,
+        )
+        self.bad_requests = Counter(
+            "quotree_webhook_bad_requests", "Requests that were no review, by HTTP status.", ["code"], registry=registry
+        )
+        self.connections = Gauge("quotree_webhook_connections", "Open connections.", registry=registry)
+        self.certificate_expiry = Gauge(
+            "quotree_webhook_certificate_expiry_timestamp_seconds",
+            "When the certificate in use expires.",
+            registry=registry,
+        )
+        self.certificate_loads = Counter(
+            "quotree_webhook_certificate_loads", "Certificates taken into use.", registry=registry
+        )

@@ -1,0 +1,87 @@
+"""What the webhook's settings file may say. Keys and defaults are those of the chart's values.yaml."""
+
+import os
+from datetime import timedelta
+from enum import StrEnum
+from typing import Annotated, Final
+
+import msgspec
+
+from shared.process.common_settings import ConnectionFile, LogFile
+from shared.process.health import HealthSettings
+from shared.process.quota_settings import QuotaSettingsFile
+from shared.quota.model.rules.posted import NeverFits
+
+NAMESPACE: Final = "quotree-system"
+Port = Annotated[int, msgspec.Meta(ge=0, le=65535)]
+
+
+class ListenFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """`listen:` where the API server calls. Port 0 takes any free one."""
+
+    host: str = "0.0.0.0"  # noqa: S104 - the API server comes from another machine
+    port: Port = 9443
+
+
+class CertificateSource(StrEnum):
+    """Who makes the certificate."""
+
+    SELF_MANAGED = "SelfManaged"
+    """Quotree: made, kept in the Secret, rotated, and its CA written into the webhook configurations."""
+    CERT_MANAGER = "CertManager"
+    """cert-manager, into the Secret; its injector writes the CA."""
+    GIVEN = "Given"
+    """Somebody, into the Secret."""
+    FILES = "Files"
+    """Somebody, into tls.crt and tls.key of `directory`."""
+
+
+class CertificatesFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """`certificates:` what the server shows. `names` are further DNS names and IP addresses that it is called by."""
+
+    source: CertificateSource = CertificateSource.SELF_MANAGED
+    secret_name: str = "quotree-webhook-tls"  # noqa: S105 - a name
+    directory: str = ""
+    names: tuple[str, ...] = ()
+    service: str = "quotree-webhook"
+    leaf_life: timedelta = timedelta(days=90)
+    authority_life: timedelta = timedelta(days=3650)
+    overlap: timedelta = timedelta(seconds=30)
+    """How long a new CA stands in the webhook configurations before a certificate of it is shown."""
+
+    def __post_init__(self) -> None:
+        if self.source is CertificateSource.FILES and not self.directory:
+            raise ValueError("directory must be given when source is Files")
+        if self.leaf_life * 2 > self.authority_life:
+            raise ValueError("authorityLife must be at least twice leafLife")
+
+
+class Settings(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """The whole file."""
+
+    quota: QuotaSettingsFile = QuotaSettingsFile()
+    connection: ConnectionFile = ConnectionFile()
+    listen: ListenFile = ListenFile()
+    health: HealthSettings = HealthSettings()
+    log: LogFile = LogFile()
+    certificates: CertificatesFile = CertificatesFile()
+    namespace: str = ""
+    """Where Quotree is installed. Absent: the pod's own namespace ($POD_NAMESPACE), else quotree-system."""
+    reconciler_user: str = ""
+    """Who may start work. Absent: the service account quotree-reconciler of the namespace."""
+    configuration_name: str = "quotree"
+    """The name of the mutating and of the validating webhook configuration."""
+    never_fits: NeverFits = NeverFits.WARN
+    """What becomes of work that could never start."""
+    drain: timedelta = timedelta(seconds=5)
+    """How long requests are still taken after the process was asked to stop: Endpoints are slow to learn of it."""
+
+    @property
+    def home(self) -> str:
+        """The namespace in force."""
+        return self.namespace or os.environ.get("POD_NAMESPACE") or NAMESPACE
+
+    @property
+    def reconciler(self) -> str:
+        """The reconciler's user name in force."""
+        return self.reconciler_user or f"system:serviceaccount:{self.home}:quotree-reconciler"
