@@ -32,6 +32,7 @@ log = get_logger(__name__)
 
 async def run_webhook(process: Process, settings: Settings) -> None:
     """Run until the process is asked to stop."""
+    process.health.add_check("certificate", lambda: "not connected to the API server yet")
     async with connected(settings.connection.settings("quotree-webhook")) as connection:
         client = Client(
             connection,
