@@ -207,18 +207,11 @@ spec:
           volumeMounts:
             - {name: settings, mountPath: /etc/quotree, readOnly: true}
             - {name: tmp, mountPath: /tmp}
-            {{- if and (eq .component "webhook") (ne $values.certificates.source "SelfManaged") }}
-            - {name: certificates, mountPath: /etc/quotree-tls, readOnly: true}
-            {{- end }}
       volumes:
         - name: settings
           configMap: {name: quotree-{{ .component }}}
         - name: tmp
           emptyDir: {medium: Memory, sizeLimit: 16Mi}
-        {{- if and (eq .component "webhook") (ne $values.certificates.source "SelfManaged") }}
-        - name: certificates
-          secret: {secretName: {{ $values.certificates.secretName }}}
-        {{- end }}
 {{- end -}}
 
 {{/* What every component has beside its Deployment; call with root and component. */}}
@@ -267,9 +260,6 @@ neverFits: {{ .neverFits }}
 certificates:
   source: {{ .certificates.source }}
   secretName: {{ .certificates.secretName }}
-  {{- if ne .certificates.source "SelfManaged" }}
-  directory: /etc/quotree-tls
-  {{- end }}
 quota: {{- toYaml $.Values.quota | nindent 2 }}
 {{- end -}}
 {{- end -}}
@@ -281,4 +271,14 @@ log: {level: {{ .logLevel }}}
 leaderElection: {namespace: {{ $.Release.Namespace }}}
 quota: {{- toYaml $.Values.quota | nindent 2 }}
 {{- end -}}
+{{- end -}}
+
+{{/* Who has a component's rights: its service account, or the user it runs as elsewhere; call with root and component. */}}
+{{- define "quotree.subjects" -}}
+{{- $values := index .root.Values .component -}}
+{{- if $values.user }}
+- {kind: User, name: {{ $values.user | quote }}, apiGroup: rbac.authorization.k8s.io}
+{{- else }}
+- {kind: ServiceAccount, name: quotree-{{ .component }}, namespace: {{ .root.Release.Namespace }}}
+{{- end }}
 {{- end -}}
