@@ -213,13 +213,11 @@ class EventRecorder:
             with suppress(AlreadyExists):  # Ours: created by a try whose answer was lost.
                 await self._write(note)
         except (Unavailable, TooManyRequests) as error:
-            if note.told:
-                note.told_at = self._monotonic()
-                self._schedule_repeat(key, note)
-            elif key in self._notes:
-                self._new[key] = None
-                self._new.move_to_end(key, last=False)
+            self._put_back(key, note)
             await asyncio.sleep(error.retry_after.total_seconds() if error.retry_after else _PAUSE_AFTER_FAILURE)
+        except asyncio.CancelledError:
+            self._put_back(key, note)
+            raise
         except NotFound:
             self._forget(key)
         except ApiError as error:
@@ -229,6 +227,14 @@ class EventRecorder:
             note.told, note.told_at = count, self._monotonic()
             if note.count > count:
                 self._schedule_repeat(key, note)
+
+    def _put_back(self, key: _Key, note: _Note) -> None:
+        if note.told:
+            note.told_at = self._monotonic()
+            self._schedule_repeat(key, note)
+        elif self._notes.get(key) is note:
+            self._new[key] = None
+            self._new.move_to_end(key, last=False)
 
     async def _write(self, note: _Note) -> None:
         namespace = note.regarding.namespace or "default"

@@ -185,14 +185,14 @@ class FaultProxy:
         self, side: Side, request: web.BaseRequest, asked: Asked, fault: Fault | None
     ) -> web.StreamResponse:
         assert self._session is not None
-        assert request.transport is not None
         headers = {key: value for key, value in request.headers.items() if key.lower() not in _HOP_BY_HOP}
         url = URL(self._upstream + request.raw_path, encoded=True)
         async with self._session.request(
             request.method, url, data=asked.body or None, headers=headers, allow_redirects=False
         ) as answer:
-            if isinstance(fault, LoseAnswer):
-                await answer.read()
+            await side._flowing.wait()
+            if request.transport is None or isinstance(fault, LoseAnswer):
+                # Nobody listens any more: a write that came late was done all the same.
                 return _cut(request.transport)
             response = web.StreamResponse(status=answer.status, reason=answer.reason)
             for key, value in answer.headers.items():
@@ -200,7 +200,6 @@ class FaultProxy:
                     response.headers[key] = value
             if answer.content_length is not None:
                 response.content_length = answer.content_length
-            await side._flowing.wait()
             await response.prepare(request)
             return await self._stream(side, request, response, answer, fault)
 

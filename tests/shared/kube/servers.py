@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 from aiohttp import web
@@ -11,6 +12,7 @@ from aiohttp import web
 from shared.kube.client import Client, Metadata, ObjectMetadata
 from shared.kube.connection import ConnectionSettings, connected
 
+T = TypeVar("T")
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _read = msgspec.json.Decoder(ObjectMetadata).decode
 
@@ -60,6 +62,14 @@ async def until(condition: Callable[[], bool], seconds: float = 20) -> None:
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110 - what is waited for happens in other processes
             await asyncio.sleep(0.02)
+
+
+async def eventually(ask: Callable[[], Awaitable[T]], good: Callable[[T], object] = bool, seconds: float = 20) -> T:
+    """Ask again and again until the answer is good; returns it. TimeoutError when it never is."""
+    async with asyncio.timeout(seconds):
+        while not good(answer := await ask()):  # noqa: ASYNC110 - the same
+            await asyncio.sleep(0.05)
+    return answer
 
 
 def project_metadata(raw: bytes) -> Metadata:

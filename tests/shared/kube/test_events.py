@@ -1,0 +1,160 @@
+"""Events are told once, counted on, bounded, and never in the way."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from shared.kube.client import Client, ObjectMetadata
+from shared.kube.events import EventRecorder, EventSettings, EventType, Regarding
+from shared.kube.resources import CONFIG_MAPS, EVENTS
+from tests.faults.kinds import LoseAnswer, Refuse, Rule, writes
+from tests.faults.proxy import FaultProxy
+from tests.shared.kube.servers import eventually, until
+
+
+@asynccontextmanager
+async def recording(client: Client, settings: EventSettings | None = None) -> AsyncIterator[EventRecorder]:
+    recorder = EventRecorder(client, "quotree.dev/test", "me", settings or EventSettings())
+    task = asyncio.create_task(recorder.run())
+    await asyncio.sleep(0)
+    try:
+        yield recorder
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
+
+
+async def thing(client: Client, namespace: str, name: str = "thing") -> Regarding:
+    made = await client.create(CONFIG_MAPS, {"metadata": {"name": name}}, namespace)
+    return Regarding("v1", "ConfigMap", name, namespace, made.metadata.uid)
+
+
+async def events(client: Client, namespace: str) -> list[dict[str, Any]]:
+    found = await client.list_all(EVENTS, namespace, into=dict[str, Any])
+    return sorted(found, key=lambda event: (event["eventTime"] or "", event["note"]))
+
+
+async def counts(client: Client, namespace: str) -> list[int | None]:
+    return [event.get("series", {}).get("count") for event in await events(client, namespace)]
+
+
+async def test_an_event_says_all_that_kubernetes_asks_for(client: Client, namespace: str) -> None:
+    about = await thing(client, namespace)
+    async with recording(client) as recorder:
+        recorder.record(about, EventType.WARNING, reason="Reclaimed", action="Evict", note="owed to nlp")
+        (event,) = await eventually(lambda: events(client, namespace))
+    assert event["metadata"]["name"].startswith("thing.")
+    kept = ("reportingController", "reportingInstance", "type", "reason", "action", "note", "series")
+    assert {key: event.get(key) for key in kept} == {
+        "reportingController": "quotree.dev/test",
+        "reportingInstance": "me",
+        "type": "Warning",
+        "reason": "Reclaimed",
+        "action": "Evict",
+        "note": "owed to nlp",
+        "series": None,
+    }
+    assert event["regarding"] == {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "name": "thing",
+        "namespace": namespace,
+        "uid": about.uid,
+    }
+
+
+async def test_of_a_cluster_scoped_object_it_lives_in_default(client: Client, namespace: str) -> None:
+    async with recording(client) as recorder:
+        recorder.record(
+            Regarding("quotree.dev/v1alpha1", "QuotaGroup", namespace), reason="Held", action="Hold", note="n"
+        )
+    found = await client.list_all(EVENTS, "default", into=ObjectMetadata)
+    assert len([event for event in found if event.metadata.name.startswith(f"{namespace}.")]) == 1
+
+
+async def test_a_repeated_note_is_one_event_whose_series_counts_on(client: Client, namespace: str) -> None:
+    about = await thing(client, namespace)
+    async with recording(client, EventSettings(repeat_after=timedelta(seconds=1))) as recorder:
+        recorder.record(about, reason="Waiting", action="Wait", note="same")
+        await eventually(lambda: events(client, namespace))
+        for _ in range(9):
+            recorder.record(about, reason="Waiting", action="Wait", note="same")
+        recorder.record(about, reason="Waiting", action="Wait", note="other")
+        await eventually(lambda: counts(client, namespace), lambda found: found == [10, None])
+        recorder.record(about, reason="Waiting", action="Wait", note="same")
+        await asyncio.sleep(0.3)
+        assert await counts(client, namespace) == [10, None]
+
+
+async def test_after_quiet_minutes_the_same_note_is_a_new_event(client: Client, namespace: str) -> None:
+    about = await thing(client, namespace)
+    async with recording(client, EventSettings(forget_after=timedelta(seconds=0.2))) as recorder:
+        for _ in range(2):
+            recorder.record(about, reason="Waiting", action="Wait", note="same")
+            await asyncio.sleep(0.4)
+    assert len(await events(client, namespace)) == 2
+
+
+async def test_one_object_cannot_flood_and_the_lost_are_counted(client: Client, namespace: str) -> None:
+    about = await thing(client, namespace)
+    async with recording(client, EventSettings(object_burst=3)) as recorder:
+        for number in range(10):
+            recorder.record(about, reason="Noise", action="Make", note=f"{number}")
+        other = await thing(client, namespace, "other")
+        recorder.record(other, reason="Quiet", action="Make", note="heard")
+        await until(lambda: recorder.dropped == 7)
+    assert [event["note"] for event in await events(client, namespace)] == ["0", "1", "2", "heard"]
+
+
+async def test_all_together_are_held_to_a_rate(client: Client, namespace: str) -> None:
+    about = await thing(client, namespace)
+    settings = EventSettings(rate=10, burst=5, object_burst=100)
+    async with recording(client, settings) as recorder:
+        started = time.monotonic()
+        for number in range(15):
+            recorder.record(about, reason="Noise", action="Make", note=f"{number}")
+        await eventually(lambda: events(client, namespace), lambda found: len(found) == 15)
+        assert time.monotonic() - started >= 0.9
+
+
+async def test_without_an_api_server_callers_go_on_and_memory_is_bounded(
+    through: Client, proxy: FaultProxy, namespace: str
+) -> None:
+    proxy.side("watcher").partition()
+    async with recording(through, EventSettings(capacity=100)) as recorder:
+        started = time.monotonic()
+        for number in range(5000):
+            recorder.record(Regarding("v1", "Pod", f"p{number}", "x", f"u{number}"), reason="R", action="A", note="n")
+        assert time.monotonic() - started < 1
+        assert len(recorder._notes) == 100
+        assert recorder.dropped >= 4899
+        proxy.side("watcher").heal()
+
+
+async def test_a_create_whose_answer_was_lost_is_not_made_twice(
+    client: Client, through: Client, proxy: FaultProxy, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shared.kube.events._PAUSE_AFTER_FAILURE", 0.1)
+    about = await thing(client, namespace)
+    proxy.rules += [Rule(LoseAnswer(), writes, times=1), Rule(Refuse(429, retry_after=1), writes, times=1)]
+    async with recording(through, EventSettings(repeat_after=timedelta(seconds=0.1))) as recorder:
+        recorder.record(about, reason="R", action="A", note="n")
+        await until(lambda: proxy.requests["watcher", "POST"] == 3)
+        recorder.record(about, reason="R", action="A", note="n")
+        await eventually(lambda: counts(client, namespace), lambda found: found == [2])
+
+
+async def test_what_kubernetes_would_refuse_is_cut_or_dropped(client: Client, namespace: str) -> None:
+    about = await thing(client, namespace)
+    nowhere = Regarding("v1", "ConfigMap", "thing", "no-such-namespace", "u")
+    async with recording(client) as recorder:
+        recorder.record(nowhere, reason="Lost", action="Lose", note="n")
+        recorder.record(about, reason="Long", action="Say", note="ü" * 1000)
+        await until(lambda: recorder.dropped == 1)
+    (event,) = await events(client, namespace)
+    assert event["note"] == "ü" * 510 + "…"
