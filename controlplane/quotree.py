@@ -119,7 +119,7 @@ class Quotree:
 
 
 @contextmanager
-def installed(
+def installed(  # noqa: PLR0913  each is a wish of its own, by name only
     cluster: ControlPlane,
     *,
     webhooks: int = 1,

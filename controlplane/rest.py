@@ -35,14 +35,24 @@ class Rest:
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": content_type}
         with self._turn:
             try:
-                connection = self._open()
-                connection.request(method, path, data, headers)
-                answer = connection.getresponse()
-                text = answer.read()
-            except (OSError, http.client.HTTPException) as error:
-                self._drop()
-                raise ConnectionError(f"{method} {path}: {error!r}") from error
-        return answer.status, _decoded(text)
+                status, text = self._exchange(method, path, data, headers)
+            except ConnectionResetError:
+                # A restarted server has forgotten our connection; only what changes nothing may be sent again.
+                if method != "GET":
+                    raise
+                status, text = self._exchange(method, path, data, headers)
+        return status, _decoded(text)
+
+    def _exchange(self, method: str, path: str, data: bytes | None, headers: dict[str, str]) -> tuple[int, bytes]:
+        try:
+            connection = self._open()
+            connection.request(method, path, data, headers)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        except (OSError, http.client.HTTPException) as error:
+            self._drop()
+            kind = ConnectionResetError if isinstance(error, ConnectionError) else ConnectionError
+            raise kind(f"{method} {path}: {error!r}") from error
 
     def ready(self) -> bool:
         """Whether /readyz says ok, asked over a connection of its own; whoever is silent for two seconds is not."""

@@ -115,6 +115,7 @@ def test_an_api_server_that_crashes_comes_back_at_the_same_address(fresh_control
     fresh_control_plane.processes["kube-apiserver"].kill()
     assert fresh_control_plane.kubectl("get", "namespaces", check=False).returncode == 1
     fresh_control_plane.processes["kube-apiserver"].restart()
+    assert fresh_control_plane.rest.request("GET", "/api/v1/namespaces/default")[0] == 200
     assert "default" in fresh_control_plane.kubectl("get", "namespaces").stdout
 
 
