@@ -4,11 +4,10 @@ import argparse
 import signal
 import sys
 
-from controlplane.quotree import Quotree, installed
-
 from controlplane import binaries, cluster
 from controlplane.errors import ControlPlaneError
 from controlplane.nodes import NodeSpec
+from controlplane.quotree import Quotree, installed
 from demo import slice as trace_slice
 from demo.story import Story
 from demo.terminal import Failed, Terminal

@@ -1,0 +1,153 @@
+"""The chart, rendered by the real helm and taken by the real API server."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from controlplane.binaries import Binaries
+from controlplane.cluster import ControlPlane
+from reconciler.settings import Settings as ReconcilerSettings
+from shared.process.settings import load_settings
+from shared.quota.model.settings import QuotaSettings
+from webhook.settings import Settings as WebhookSettings
+
+CHART = Path(__file__).parent.parent.parent / "charts" / "quotree"
+SYSTEM = ["kube-system", "kube-node-lease", "kube-public", "quotree-system"]
+
+Object = dict[str, Any]
+
+
+def _helm(binaries: Binaries, *flags: str) -> subprocess.CompletedProcess[str]:
+    command = [str(binaries.helm), "template", "quotree", str(CHART), "-n", "quotree-system", *flags]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def _render(binaries: Binaries, *flags: str) -> list[Object]:
+    answer = _helm(binaries, *flags)
+    assert answer.returncode == 0, answer.stderr
+    return [each for each in yaml.safe_load_all(answer.stdout) if each]
+
+
+def _of(objects: list[Object], kind: str, name: str) -> Object:
+    (found,) = [each for each in objects if each["kind"] == kind and each["metadata"]["name"] == name]
+    return found
+
+
+def _hooks(objects: list[Object]) -> Iterator[Object]:
+    for each in objects:
+        if each["kind"].endswith("WebhookConfiguration"):
+            yield from each["webhooks"]
+
+
+def test_the_api_server_takes_every_object(control_plane: ControlPlane) -> None:
+    answer = _helm(control_plane.binaries, "--set", "crds.keep=false")
+    objects = [each for each in yaml.safe_load_all(answer.stdout) if each]
+    everywhere = [each for each in objects if "namespace" not in each["metadata"]]
+    inside = [
+        each | {"metadata": each["metadata"] | {"namespace": "default"}} for each in objects if each not in everywhere
+    ]
+    text = yaml.safe_dump_all([*everywhere, *inside])
+    done = control_plane.kubectl("apply", "--dry-run=server", "--validate=strict", "-f", "-", input=text, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(("component", "settings"), [("webhook", WebhookSettings), ("reconciler", ReconcilerSettings)])
+def test_a_process_reads_the_settings_that_the_chart_writes(
+    control_plane_binaries: Binaries, tmp_path: Path, component: str, settings: type[Any]
+) -> None:
+    flags = ("--set", "quota.reclaim.gracePeriod=30s", "--set", "quota.startup.limit=3")
+    written = _of(_render(control_plane_binaries, *flags), "ConfigMap", f"quotree-{component}")["data"]
+    file = tmp_path / f"{component}.yaml"
+    file.write_text(written[f"{component}.yaml"])
+    quota = load_settings(file, settings).quota.settings()
+    assert (quota.reclaim.grace_period.total_seconds(), quota.startup.limit) == (30, 3)
+
+
+def test_the_documented_defaults_are_the_engines(control_plane_binaries: Binaries, tmp_path: Path) -> None:
+    written = _of(_render(control_plane_binaries), "ConfigMap", "quotree-reconciler")["data"]["reconciler.yaml"]
+    file = tmp_path / "reconciler.yaml"
+    file.write_text(written)
+    assert load_settings(file, ReconcilerSettings).quota.settings() == QuotaSettings()
+
+
+def test_no_webhook_can_block_the_system_or_quotree_itself(control_plane_binaries: Binaries) -> None:
+    namespaced = [hook for hook in _hooks(_render(control_plane_binaries)) if hook["rules"][0]["scope"] == "Namespaced"]
+    excluded = [hook["namespaceSelector"]["matchExpressions"][0] for hook in namespaced]
+    assert len(namespaced) == 12
+    assert all(
+        each == {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": SYSTEM} for each in excluded
+    )
+
+
+def test_every_webhook_on_work_asks_for_a_label_of_ours(control_plane_binaries: Binaries) -> None:
+    for hook in _hooks(_render(control_plane_binaries)):
+        if hook["rules"][0]["scope"] == "Namespaced":
+            asked = hook["namespaceSelector"]["matchExpressions"][1:] + hook["objectSelector"]["matchExpressions"]
+            wanted = [
+                each
+                for each in asked
+                if each["operator"] in ("Exists", "In") and each["key"].startswith("quotree.dev/")
+            ]
+            assert wanted, hook["name"]
+
+
+def test_no_role_has_a_wildcard_or_writes_more_than_its_process(control_plane_binaries: Binaries) -> None:
+    objects = _render(control_plane_binaries)
+    roles = [each for each in objects if each["kind"] in ("Role", "ClusterRole") and "aggregate" not in str(each)]
+    words = [
+        word
+        for role in roles
+        for rule in role["rules"]
+        for part in ("apiGroups", "resources", "verbs")
+        for word in rule[part]
+    ]
+    assert "*" not in words
+    webhook = _of(objects, "ClusterRole", "quotree-webhook")["rules"]
+    writes = {
+        resource for rule in webhook if set(rule["verbs"]) - {"get", "list", "watch"} for resource in rule["resources"]
+    }
+    assert writes == {"mutatingwebhookconfigurations", "validatingwebhookconfigurations"}
+
+
+@pytest.mark.parametrize("component", ["webhook", "reconciler"])
+def test_a_container_runs_restricted(control_plane_binaries: Binaries, component: str) -> None:
+    pod = _of(_render(control_plane_binaries), "Deployment", f"quotree-{component}")["spec"]["template"]["spec"]
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["containers"][0]["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+
+
+def test_a_changed_setting_is_a_new_pod(control_plane_binaries: Binaries) -> None:
+    def checksum(*flags: str) -> str:
+        deployment = _of(_render(control_plane_binaries, *flags), "Deployment", "quotree-reconciler")
+        return str(deployment["spec"]["template"]["metadata"]["annotations"]["checksum/settings"])
+
+    assert checksum() == checksum()
+    assert checksum() != checksum("--set", "quota.reclaim.mode=Strict")
+
+
+def test_the_definitions_outlive_the_release(control_plane_binaries: Binaries) -> None:
+    definition = _of(_render(control_plane_binaries), "CustomResourceDefinition", "quotagroups.quotree.dev")
+    assert definition["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        pytest.param("quota.reclaim.mode=Sometimes", "value must be one of 'OnDemand', 'Strict'", id="unknown word"),
+        pytest.param("quota.reclaim.gracePeriod=soon", "at '/quota/reclaim/gracePeriod'", id="no duration"),
+        pytest.param("webhoook.replicas=2", "additional properties 'webhoook' not allowed", id="unknown key"),
+        pytest.param("webhook.port=0", "at '/webhook/port'", id="no port"),
+    ],
+)
+def test_a_bad_value_is_refused_with_its_place(control_plane_binaries: Binaries, setting: str, words: str) -> None:
+    answer = _helm(control_plane_binaries, "--set", setting)
+    assert answer.returncode != 0
+    assert words in answer.stderr
