@@ -90,9 +90,10 @@ class ClusterState:
 
     def see_pods(self, changes: Sequence[Change[PodRecord]]) -> None:
         """Pods appeared, changed, ended or went."""
-        self._see_use([(before and before.using, after and after.using) for before, after in sides(changes)])
-        for old, new in sides(changes):
-            before, after = old and old.work, new and new.work
+        told = list(sides(changes))
+        self._see_use([(old.using if old else None, new.using if new else None) for old, new in told])
+        for old, new in told:
+            before, after = old.work if old else None, new.work if new else None
             if before is not None and (after is None or _unit_of_pod(before) != _unit_of_pod(after)):
                 self._lose_pod(before)
             if after is not None:

@@ -28,7 +28,8 @@ class Quotree:
     cp: ControlPlane
     folder: Path
     kubeconfig: Path | None = None
-    lease: str = "quotree-reconciler"
+    lease_seconds: int = 3
+    """How long the Lease is held: short, for a killed leader's successor; too short for a loaded machine."""
     runs: int = 0
     process: subprocess.Popen[bytes] | None = None
 
@@ -69,9 +70,8 @@ class Quotree:
             "connection": {"kubeconfig": str(self.kubeconfig or self.cp.kubeconfig)},
             "leaderElection": {
                 "namespace": NAMESPACE,
-                "name": self.lease,
-                "leaseDuration": "3s",
-                "renewDeadline": "2s",
+                "leaseDuration": f"{self.lease_seconds}s",
+                "renewDeadline": f"{self.lease_seconds * 2 // 3}s",
                 "retryPeriod": "250ms",
             },
             "health": {"host": "127.0.0.1", "port": 0},
