@@ -6,7 +6,7 @@ nothing but what it sees.
 
 from shared.api.annotations import BadNote, InjectedNote, read_admission, write_note
 from shared.api.job import Job, read_job
-from shared.api.names import HOLD_LABEL, REQUEUE, TRUE
+from shared.api.names import HOLD_LABEL, INJECTED, REQUEUE, TRUE
 from shared.api.patches import Operation, add
 from shared.api.review import Operation as Doing
 from shared.api.review import Review
@@ -141,8 +141,9 @@ def _new(job: Job, scene: Scene) -> Findings:
 
 
 def _creation_notes(job: Job, injected: InjectedNote) -> tuple[dict[str, str], dict[str, str]]:
-    """Quotree's annotations as they should be and as they are. What nobody injected is the owner's own forgery."""
-    return note_of(injected)[0], own_notes(job.metadata.annotations)
+    """Quotree's annotations as they may be and as they are. What nobody injected is the owner's own forgery."""
+    own = own_notes(job.metadata.annotations)
+    return note_of(injected)[0] if INJECTED in own else {}, own
 
 
 def _template_notes(posted: Posted, job: Job) -> list[Violation]:

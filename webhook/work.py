@@ -101,16 +101,15 @@ def lifted_requeue(old: Metadata, new: Metadata) -> RequeueNote | None:
 def expected_notes(old: Metadata, new: Metadata, injected: InjectedNote | None) -> dict[str, str]:
     """What Quotree's annotations are after an owner's edit: as before, with what our own mutation adds to it.
 
-    `injected` None: it stays as it is.
+    `injected` None: nothing may be injected now. Else it may have been, or not yet: another replica's view may lag.
     """
     expected = own_notes(old.annotations)
     lifted = lifted_requeue(old, new)
     if lifted is not None:
         expected[REQUEUE] = write_note(lifted)
-    if injected is not None:
+    if injected is not None and new.annotations.get(INJECTED) == note_of(injected)[0].get(INJECTED):
         expected.pop(INJECTED, None)
-        if injected != NOTHING:
-            expected[INJECTED] = write_note(injected)
+        expected |= note_of(injected)[0]
     return expected
 
 

@@ -123,9 +123,7 @@ def check_frozen(edit: WorkEdit) -> Iterator[Violation]:
     if after is None or not edit.was.runs:
         return
     if before is None:
-        message = (
-            f"work that already runs cannot join group {after.group}; suspend it first, and wait for its pods to end"
-        )
+        message = f"work that runs already cannot join group {after.group}; suspend it and wait for its pods to end"
         yield after.violation("FrozenWhileRunning", after.group_field, message)
         return
     if before.group != after.group:
