@@ -8,6 +8,7 @@ from shared.quota.decide.decisions import Waiting, WaitReason
 from shared.quota.decide.flavors import Option, Wish
 from shared.quota.decide.room import Ask, ask_in
 from shared.quota.decide.shortage import Shortage, beyond_min, beyond_runtime, on_path, worst
+from shared.quota.measure.numbers import NO_NUMBERS
 from shared.quota.measure.snapshot import LeafState
 from shared.quota.model.eligibility import FlavorSet, codependent_sets, why_not
 from shared.quota.model.settings import ReclaimMode
@@ -118,6 +119,9 @@ class Report:
                 if why_not(workload, flavor, covered, snapshot.world.flavors) is None:
                     for key, amount in ask_in(workload.request, choice.resources, flavor):
                         most, group = snapshot.most(leaf.group.name, key)
+                        promised = snapshot.numbers[leaf.group.name].get(key, NO_NUMBERS).effective_min
+                        if not workload.preemptible and promised < most:
+                            most, group = promised, leaf.group.name
                         yield Shortage(amount - max(0, most), group, key, amount, most, most)
 
     def _blocker(self, account: LeafAccount, workload: Workload) -> Workload | None:

@@ -1,0 +1,1 @@
+"""What one cycle decides, clause by clause of DESIGN sections 5 to 8."""

@@ -1,0 +1,96 @@
+"""Who is entitled, who borrows, and what counts as used when that is judged. DESIGN section 6."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from shared.quota.model.tree import Preemption
+from shared.quota.model.workload import Workload
+from tests.builders import claimed, evicting, pending, running
+from tests.shared.quota.decide.telling import decide, starts, told, waits
+from tests.trees import tree
+
+TWO = "root 8\n  a 4\n  b 4"
+
+
+def test_work_within_its_leafs_runtime_is_entitled_and_starts() -> None:
+    assert starts(decide(TWO, [pending("a", 4, "a1"), pending("b", 4, "b1")])) == ["a1 entitled", "b1 entitled"]
+
+
+def test_work_beyond_runtime_borrows_what_nobody_waits_for() -> None:
+    plan = decide(TWO, [running("a", 4, "a0"), running("b", 2, "b0"), pending("a", 2, "a1"), pending("b", 4, "b1")])
+    assert starts(plan) == ["a1 opportunistic"]
+
+
+def test_entitled_work_is_tried_before_any_that_borrows() -> None:
+    work = [pending("a", 3, "a1", priority=9), pending("a", 3, "a2", priority=9), pending("b", 4, "b1")]
+    assert starts(decide(TWO, work)) == ["a1 entitled", "b1 entitled"]
+
+
+def test_work_without_a_request_starts_at_once() -> None:
+    assert starts(decide(TWO, [running("a", 8, "a0"), pending("a", {}, "a1")])) == ["a1 entitled"]
+
+
+def test_lower_priority_work_of_the_leaf_does_not_stand_in_the_way_of_entitlement() -> None:
+    plan = decide(TWO, [running("a", 4, "low"), pending("b", 2, "b1"), pending("a", 2, "high", priority=1)])
+    assert starts(plan) == ["b1 entitled", "high entitled"]
+
+
+CONTENDED = "root 12\n  a 4 w0\n  b 4"
+"""b waits for 8 more, which are not there, so that runtime(a) is 4 while 4 are free."""
+OTHERS = [running("b", 4, "b0"), pending("b", 8, "b1")]
+NEW = pending("a", 4, "new", priority=1)
+
+
+@pytest.mark.parametrize(
+    ("occupant", "tier"),
+    [
+        pytest.param(running("a", 4, "x"), "entitled", id="lower priority"),
+        pytest.param(running("a", 4, "x", priority=1), "opportunistic", id="equal priority"),
+        pytest.param(running("a", 4, "x", preemptible=False), "opportunistic", id="not preemptible"),
+        pytest.param(evicting(running("a", 4, "x")), "opportunistic", id="being evicted"),
+    ],
+)
+def test_what_the_work_cannot_preempt_in_its_leaf_counts_against_its_entitlement(occupant: Workload, tier: str) -> None:
+    assert starts(decide(CONTENDED, [occupant, *OTHERS, NEW])) == [f"new {tier}"]
+
+
+def test_where_preemption_is_never_lower_priority_counts_too() -> None:
+    found = tree(CONTENDED)
+    never = found.with_group(replace(found["a"], preemption=Preemption.NEVER))
+    assert starts(decide(never, [running("a", 4, "x"), *OTHERS, NEW])) == ["new opportunistic"]
+
+
+def test_a_claim_counts_as_use_of_its_askers_leaf() -> None:
+    asker = pending("a", 4, "asker")
+    work = [asker, claimed(evicting(running("b", 4, "victim")), asker), pending("a", 4, "later"), running("b", 4, "b0")]
+    assert told(decide(TWO, work)) == ([], [])
+
+
+def test_room_that_evictions_under_way_free_is_not_there_yet_and_not_borrowed_either() -> None:
+    victim = evicting(running("a", 4, "victim"))
+    plan = decide(TWO, [victim, running("a", 2, "a0"), pending("a", 4, "a1"), pending("b", 4, "b1")])
+    assert (told(plan), waits(plan)) == (([], []), {"a1": "WaitingForQuota", "b1": "WaitingForEvictions"})
+
+
+def test_only_the_keys_that_work_requests_are_checked_for_it() -> None:
+    found = tree("root default:cpu 8 default:memory 8\n  a default:cpu 8 default:memory 0..4")
+    work = [running("a", {"memory": 6}, "m"), pending("a", {"cpu": 4}, "c")]
+    assert starts(decide(found, work, capacity=(("default", "cpu", 8), ("default", "memory", 8)))) == ["c entitled"]
+
+
+def test_a_full_root_holds_back_a_leaf_within_its_min_only_until_the_room_is_free() -> None:
+    plan = decide(TWO, [running("a", 8, "a0", preemptible=False), pending("b", 4, "b1")])
+    assert (told(plan), waits(plan)) == (([], []), {"b1": "WaitingForQuota"})
+
+
+def test_room_that_is_only_delayed_is_kept_from_borrowers() -> None:
+    work = [running("a", 7, "a0"), pending("b", 4, "b1"), pending("a", 1, "a1")]
+    plan = decide(TWO, work, grace_period=timedelta(minutes=5))
+    assert (told(plan), waits(plan)) == (([], []), {"a1": "RoomKeptForOthers", "b1": "RoomDelayed"})
+
+
+def test_an_asker_whose_room_no_plan_can_free_keeps_nothing() -> None:
+    work = [running("a", 6, "a0", preemptible=False), pending("b", 4, "b1"), pending("a", 2, "a1")]
+    assert starts(decide(TWO, work)) == ["a1 opportunistic"]

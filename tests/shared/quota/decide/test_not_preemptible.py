@@ -1,0 +1,57 @@
+"""Work that is not preemptible never exceeds its leaf's effectiveMin, claims included. DESIGN section 6."""
+
+from typing import Any
+
+import pytest
+
+from shared.quota.model.workload import Workload
+from tests.builders import claimed, evicting, pending, running
+from tests.shared.quota.decide.telling import decide, starts, told, waits
+
+TWO = "root 8\n  a 4\n  b 4"
+
+
+def firm(group: str, amount: int, name: str, **fields: Any) -> Workload:
+    return pending(group, amount, name, preemptible=False, **fields)
+
+
+@pytest.mark.parametrize(
+    ("present", "expected"),
+    [
+        pytest.param([], ["new entitled"], id="alone"),
+        pytest.param([running("a", 1, "x", preemptible=False)], ["new entitled"], id="up to effectiveMin"),
+        pytest.param([running("a", 2, "x", preemptible=False)], [], id="one above"),
+        pytest.param([evicting(running("a", 2, "x", preemptible=False))], [], id="one above, being evicted"),
+        pytest.param([running("a", 4, "x")], ["new entitled"], id="preemptible work of the leaf does not count"),
+    ],
+)
+def test_it_starts_only_while_the_leafs_not_preemptible_work_stays_within_effective_min(
+    present: list[Workload], expected: object
+) -> None:
+    assert starts(decide(TWO, [*present, firm("a", 3, "new", priority=1)])) == expected
+
+
+def test_it_never_borrows_even_if_all_is_idle() -> None:
+    plan = decide(TWO, [firm("a", 3, "n1"), firm("a", 3, "n2")])
+    assert (starts(plan), waits(plan)) == (["n1 entitled"], {"n2": "BeyondMin"})
+
+
+def test_a_claim_of_not_preemptible_work_counts() -> None:
+    asker = firm("a", 2, "asker")
+    victim = claimed(evicting(running("b", 4, "victim")), asker)
+    plan = decide(TWO, [asker, victim, running("b", 3, "b0"), firm("a", 3, "n2")])
+    assert (told(plan), waits(plan)) == (([], []), {"asker": "WaitingForEvictions", "n2": "BeyondMin"})
+
+
+def test_above_its_effective_min_it_never_fits() -> None:
+    assert waits(decide(TWO, [firm("a", 5, "big")])) == {"big": "NeverFits"}
+
+
+def test_effective_min_shrinks_with_the_cluster() -> None:
+    plan = decide("root 8\n  a 8\n  b 8", [firm("a", 4, "n1"), firm("a", 1, "n2"), firm("b", 4, "n3")])
+    assert starts(plan) == ["n1 entitled", "n3 entitled"]
+
+
+def test_it_is_never_a_victim() -> None:
+    plan = decide(TWO, [running("a", 8, "x", preemptible=False), pending("b", 4, "b1")])
+    assert told(plan) == ([], [])
