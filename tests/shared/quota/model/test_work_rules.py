@@ -1,0 +1,292 @@
+"""The rules about work, each just below and just above the line, with the whole message."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from shared.api.placement import Placement
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.group_reading import read_group_manifest
+from shared.quota.model.rules.findings import Findings
+from shared.quota.model.rules.posted import NeverFits, Posted, WorkContext
+from shared.quota.model.rules.work import check_new_work
+from shared.quota.model.settings import QuotaSettings, Uncovered
+from shared.quota.model.tree import Group, Tree
+from shared.resources import FlavorResource
+
+GROUP_LABEL = "metadata.labels[quotree.dev/group]"
+GPU = "nvidia.com/gpu"
+
+
+def group(name: str, parent: str | None = None, **spec: Any) -> Group:
+    return read_group_manifest({"metadata": {"name": name}, "spec": {**({"parent": parent} if parent else {}), **spec}})
+
+
+def quota(flavor: str, least: int | None, most: int | None = None, **more: Any) -> dict[str, Any]:
+    """An entry about GPUs."""
+    entry: dict[str, Any] = {"flavor": flavor, **more}
+    if least is not None:
+        entry["min"] = {GPU: least}
+    if most is not None:
+        entry["max"] = {GPU: most}
+    return entry
+
+
+TREE = Tree.of(
+    [
+        group("lab", isParent=True, quotas=[quota("a100", 8, 16), quota("t4", 8)]),
+        group("vision", "lab", quotas=[quota("a100", 4, 32), quota("t4", 4)]),
+        group("nlp", "lab", quotas=[quota("a100", 4, borrowingLimit={GPU: 2})]),
+        group("closed", isParent=True, stopPolicy="Close"),
+        group("inside", "closed"),
+        group("shut", stopPolicy="Close"),
+        group("held", isParent=True, stopPolicy="HoldAndDrain", quotas=[quota("a100", 8)]),
+        group("waiting", "held", quotas=[quota("a100", 8)]),
+        group("lost", "absent"),
+        group("empty", isParent=True),
+        group("system"),
+        group(
+            "choosy",
+            namespaceSelector={
+                "matchLabels": {"team": "red"},
+                "matchExpressions": [{"key": "tier", "operator": "In", "values": ["gold", "silver"]}],
+            },
+        ),
+    ]
+)
+FLAVORS = {"a100": Flavor("a100", {"gpu": "a100"}), "t4": Flavor("t4", {"gpu": "t4"})}
+
+
+def check(group_name: str, settings: QuotaSettings | None = None, **fields: Any) -> Findings:
+    context = WorkContext(TREE, FLAVORS, fields.pop("capacity", None), settings or QuotaSettings())
+    labels = {"quotree.dev/group": group_name, **fields.pop("labels", {})}
+    return check_new_work(Posted("Job/x", group_name, labels=labels, **fields), context)
+
+
+def test_legal_work_is_accepted_without_a_word() -> None:
+    assert check("vision", request={GPU: 16}) == Findings()
+
+
+REFUSED: dict[str, tuple[Mapping[str, Any], str, str, str]] = {
+    "no such group": (
+        {"group_name": "visoin"},
+        "GroupAbsent",
+        GROUP_LABEL,
+        "there is no group visoin; name one that exists, `quotree tree` lists them",
+    ),
+    "inner group": (
+        {"group_name": "lab"},
+        "GroupNotLeaf",
+        GROUP_LABEL,
+        "group lab holds groups, not work; name one of its leaves: nlp, vision",
+    ),
+    "root": (
+        {"group_name": "root"},
+        "GroupNotLeaf",
+        GROUP_LABEL,
+        "group root holds groups, not work; name one of its leaves: choosy, inside, nlp, shut, vision, waiting",
+    ),
+    "inner group without leaves": (
+        {"group_name": "empty"},
+        "GroupNotLeaf",
+        GROUP_LABEL,
+        "group empty holds groups, not work; it has no leaves yet",
+    ),
+    "system": (
+        {"group_name": "system"},
+        "SystemGroup",
+        GROUP_LABEL,
+        "group system is the cluster's own and never limited; name another group",
+    ),
+    "closed itself": (
+        {"group_name": "shut"},
+        "GroupClosed",
+        GROUP_LABEL,
+        "group shut is closed (stopPolicy: Close): no new work until that is taken back; name another group",
+    ),
+    "closed above": (
+        {"group_name": "inside"},
+        "GroupClosed",
+        GROUP_LABEL,
+        (
+            "group inside is below closed, which is closed (stopPolicy: Close): no new work until that is taken back; "
+            "name another group"
+        ),
+    ),
+    "namespace not admitted": (
+        {"group_name": "choosy", "namespace": "blue", "namespace_labels": {"team": "red", "tier": "tin"}},
+        "NamespaceNotAdmitted",
+        GROUP_LABEL,
+        (
+            "group choosy does not take work of namespace blue: its namespaceSelector asks for team=red and tier In "
+            "gold,silver; label the namespace so, or name another group"
+        ),
+    ),
+    "flavor the group has not": (
+        {"group_name": "nlp", "labels": {"quotree.dev/flavor": "t4"}},
+        "FlavorNotInGroup",
+        "metadata.labels[quotree.dev/flavor]",
+        "group nlp has no quota of flavor t4; it has a100",
+    ),
+    "preemptible neither true nor false": (
+        {"group_name": "vision", "labels": {"quotree.dev/preemptible": "False"}},
+        "BadLabel",
+        "metadata.labels[quotree.dev/preemptible]",
+        'is "False"; write "true" or "false"',
+    ),
+    "hold neither true nor false": (
+        {"group_name": "vision", "labels": {"quotree.dev/hold": ""}},
+        "BadLabel",
+        "metadata.labels[quotree.dev/hold]",
+        'is ""; write "true" or "false"',
+    ),
+    "size without a pod group": (
+        {"group_name": "vision", "labels": {"quotree.dev/pod-group-size": "3"}},
+        "BadPodGroup",
+        "metadata.labels[quotree.dev/pod-group-size]",
+        "says a size without a name; add the label quotree.dev/pod-group or take this one out",
+    ),
+}
+
+
+@pytest.mark.parametrize(("work", "code", "field", "message"), REFUSED.values(), ids=REFUSED)
+def test_work_is_refused(work: Mapping[str, Any], code: str, field: str, message: str) -> None:
+    found = check(**work)
+    assert [(each.rule, each.field, each.message) for each in found.violations] == [(code, field, message)]
+    assert found.warnings == ()
+
+
+def test_namespace_is_admitted_by_all_the_selector_asks_for_and_not_judged_when_unknown() -> None:
+    assert check("choosy", namespace_labels={"team": "red", "tier": "gold"}).violations == ()
+    assert check("choosy", namespace_labels=None).violations == ()
+
+
+def test_group_that_came_from_the_namespace_is_said_to_come_from_there() -> None:
+    found = check_new_work(Posted("Job/x", "nope"), WorkContext(TREE))
+    assert [each.field for each in found.violations] == ["metadata.namespace"]
+
+
+WARNED: dict[str, tuple[Mapping[str, Any], list[tuple[str, str]]]] = {
+    "stopped above": (
+        {"group_name": "waiting", "request": {GPU: 1}},
+        [("GroupStopped", "group held has stopPolicy HoldAndDrain: nothing starts until that is taken back")],
+    ),
+    "detached": (
+        {"group_name": "lost", "request": {GPU: 1}},
+        [("GroupInactive", "group lost is inactive: its path does not lead to root; nothing starts until it does")],
+    ),
+    "uncovered resource": (
+        {"group_name": "nlp", "request": {GPU: 1, "cpu": 1}},
+        [
+            (
+                "ResourceNotCovered",
+                (
+                    "requests cpu, of which group nlp has no quota (it has nvidia.com/gpu); it will never start: leave "
+                    "that out, or add it to the group's quotas"
+                ),
+            )
+        ],
+    ),
+    "just above the ancestor's max": (
+        {"group_name": "vision", "labels": {"quotree.dev/flavor": "a100"}, "request": {GPU: 17}},
+        [
+            (
+                "NeverFits",
+                (
+                    "will never start: flavor a100: it requests 17 nvidia.com/gpu, group lab may use at "
+                    "most 16; ask for "
+                    "less or raise that; flavor t4 is not the one asked for"
+                ),
+            )
+        ],
+    ),
+    "just above the borrowing limit": (
+        {"group_name": "nlp", "request": {GPU: 7}},
+        [
+            (
+                "NeverFits",
+                (
+                    "will never start: flavor a100: it requests 7 nvidia.com/gpu, group nlp may use at most 6; ask for "
+                    "less or raise that"
+                ),
+            )
+        ],
+    ),
+    "just above what is promised, not preemptible": (
+        {"group_name": "nlp", "labels": {"quotree.dev/preemptible": "false"}, "request": {GPU: 5}},
+        [
+            (
+                "NeverFits",
+                (
+                    "will never start: flavor a100: it requests 5 nvidia.com/gpu, it is not preemptible "
+                    "and min of group "
+                    "nlp is 4; ask for less or raise that"
+                ),
+            )
+        ],
+    ),
+    "just above capacity": (
+        {
+            "group_name": "nlp",
+            "request": {GPU: 5},
+            "capacity": {FlavorResource("a100", GPU): 4},
+        },
+        [
+            (
+                "NeverFits",
+                (
+                    "will never start: flavor a100: it requests 5 nvidia.com/gpu, the cluster has 4; ask for less or "
+                    "raise that"
+                ),
+            )
+        ],
+    ),
+    "nodes of no flavor": (
+        {"group_name": "nlp", "request": {GPU: 1}, "placement": Placement({"gpu": "h100"})},
+        [
+            (
+                "NeverFits",
+                "will never start: flavor a100: nodeSelector asks for gpu=h100, the flavor is gpu=a100",
+            )
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("work", "warnings"), WARNED.values(), ids=WARNED)
+def test_work_that_cannot_start_is_accepted_with_a_warning(
+    work: Mapping[str, Any], warnings: list[tuple[str, str]]
+) -> None:
+    found = check(**work)
+    assert [(each.rule, each.message) for each in found.warnings] == warnings
+    assert found.violations == ()
+
+
+FITTING: dict[str, Mapping[str, Any]] = {
+    "the ancestor's max": {"group_name": "vision", "labels": {"quotree.dev/flavor": "a100"}, "request": {GPU: 16}},
+    "the borrowing limit": {"group_name": "nlp", "request": {GPU: 6}},
+    "what is promised, not preemptible": {
+        "group_name": "nlp",
+        "labels": {"quotree.dev/preemptible": "false"},
+        "request": {GPU: 4},
+    },
+    "capacity": {"group_name": "nlp", "request": {GPU: 4}, "capacity": {FlavorResource("a100", GPU): 4}},
+    "another flavor": {"group_name": "vision", "request": {GPU: 1000}},
+    "uncovered and ignored": {
+        "group_name": "nlp",
+        "request": {GPU: 1, "cpu": 1},
+        "settings": QuotaSettings(uncovered=Uncovered.IGNORE),
+    },
+}
+
+
+@pytest.mark.parametrize("work", FITTING.values(), ids=FITTING)
+def test_work_on_the_line_gets_no_warning(work: Mapping[str, Any]) -> None:
+    assert check(**work) == Findings()
+
+
+def test_work_that_never_fits_is_refused_where_the_settings_say_so() -> None:
+    context = WorkContext(TREE, FLAVORS, never_fits=NeverFits.DENY)
+    found = check_new_work(Posted("Job/x", "nlp", request={GPU: 7, "cpu": 1}), context)
+    assert [each.rule for each in found.violations] == ["ResourceNotCovered", "NeverFits"]
