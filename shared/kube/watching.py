@@ -22,12 +22,12 @@ from shared.kube.cache import Cache, Change, Changed, Project, Sink, State, Unde
 from shared.kube.client import Client
 from shared.kube.errors import ApiError, Gone, Invalid, Status, Unavailable, error_from_status
 from shared.kube.resources import Resource
+from shared.kube.stream import EndlessLine, Lines, read_bookmark, split_event
 
 __all__ = ["Change", "Changed", "Project", "Sink", "Undecodable", "Watch", "WatchSettings", "Watches"]
 
 R = TypeVar("R")
 _log = logging.getLogger("quotree.kube.watching")
-_LONGEST_EVENT = 64 << 20
 
 
 class WatchSettings(msgspec.Struct, frozen=True):
@@ -39,22 +39,6 @@ class WatchSettings(msgspec.Struct, frozen=True):
     page: int = 500
 
 
-class _Event(msgspec.Struct, gc=False):
-    type: str
-    object: msgspec.Raw
-
-
-class _BookmarkMetadata(msgspec.Struct, rename="camel"):
-    resource_version: str = ""
-    annotations: dict[str, str] | None = None
-
-
-class _Bookmark(msgspec.Struct):
-    metadata: _BookmarkMetadata
-
-
-_decode_event = msgspec.json.Decoder(_Event).decode
-_decode_bookmark = msgspec.json.Decoder(_Bookmark).decode
 _decode_status = msgspec.json.Decoder(Status).decode
 
 
@@ -166,19 +150,13 @@ class Watch(Generic[R]):
         """Read one stream to its end; with `fresh`, one that begins with all objects there are."""
         self._fresh = fresh
         self.streams += 1
-        pending = bytearray()
+        lines = Lines()
         async with self._client.stream(
             self.resource, self._namespace, self._query(), silence=self._settings.silence
         ) as content:
             while chunk := await content.readany():
                 self._hear()
-                pending += chunk
-                end = pending.rfind(b"\n")
-                if end >= 0:
-                    self._take(bytes(pending[:end]).split(b"\n"))
-                    del pending[: end + 1]
-                elif len(pending) > _LONGEST_EVENT:
-                    raise Unavailable(0, "EndlessEvent", f"an event is longer than {_LONGEST_EVENT} bytes")
+                self._take(lines, chunk)
 
     def _query(self) -> dict[str, str]:
         life = self._settings.life.total_seconds() * self._random.uniform(1, 2)
@@ -187,39 +165,36 @@ class Watch(Generic[R]):
             return {**query, "sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
         return {**query, "resourceVersion": self._version or ""}
 
-    def _take(self, lines: list[bytes]) -> None:
+    def _take(self, lines: Lines, chunk: bytes) -> None:
         """Apply the events of one read and tell the sink once. Raises what an ERROR event says, after the rest."""
         changes: list[Change[R]] = []
         try:
             with _broken_stream():
-                for line in lines:
-                    if line:
-                        self._take_event(line, changes)
+                for line in lines.feed(chunk):
+                    self._take_event(line, changes)
         finally:
             self._tell(changes)
 
     def _take_event(self, line: bytes, changes: list[Change[R]]) -> None:
-        event = _decode_event(line)
-        raw = bytes(event.object)
-        if event.type == "BOOKMARK":
+        kind, raw = split_event(line)
+        if kind == "BOOKMARK":
             self._take_bookmark(raw, changes)
-        elif event.type == "ERROR":
+        elif kind == "ERROR":
             raise error_from_status(_decode_status(raw), request=f"WATCH {self._describe()}")
         elif self._fresh is not None:
             self.events += 1
             self._cache.gather(self._fresh, raw)
         else:
             self.events += 1
-            version, change = self._cache.drop(raw) if event.type == "DELETED" else self._cache.put(raw)
+            version, change = self._cache.drop(raw) if kind == "DELETED" else self._cache.put(raw)
             self._version = version
             if change is not None:
                 changes.append(change)
 
     def _take_bookmark(self, raw: bytes, changes: list[Change[R]]) -> None:
-        metadata = _decode_bookmark(raw).metadata
-        version = metadata.resource_version
+        version, ends_list = read_bookmark(raw)
         if self._fresh is not None:
-            if (metadata.annotations or {}).get("k8s.io/initial-events-end") != "true":
+            if not ends_list:
                 raise _NoStreamingList("a bookmark came before the end of the initial events")
             fresh, self._fresh = self._fresh, None
             changes += self._adopt(fresh, version)
@@ -264,7 +239,7 @@ class Watch(Generic[R]):
 def _broken_stream() -> Iterator[None]:
     try:
         yield
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, EndlessLine) as error:
         raise Unavailable(0, "BrokenStream", f"an answer is not what the API promises: {error}") from error
 
 
