@@ -9,7 +9,8 @@ from shared.quota.measure.snapshot import Snapshot
 from shared.quota.measure.snapshot import measure as measured
 from shared.quota.measure.world import World
 from shared.quota.model.tree import ROOT, SYSTEM, Tree
-from tests.prove.dice import Dice
+from tests.prove.dice import Dice, Seeded
+from tests.prove.scenes import random_scene
 from tests.shared.quota.reference import Reference
 from tests.shared.quota.scene import Scene
 
@@ -146,3 +147,16 @@ def shuffled(dice: Dice, items: tuple[T, ...]) -> tuple[T, ...]:
     """The same items in another order."""
     left = list(items)
     return tuple(left.pop(dice.between(0, len(left) - 1)) for _ in items)
+
+
+def all_differences(seed: str) -> Iterator[str]:
+    """Everything that can be wrong with the numbers of one seed's scene, one line each."""
+    dice = Seeded(seed)
+    scene = random_scene(dice)
+    try:
+        yield from differences(scene)
+        yield from broken_invariants(scene)
+        yield from changes_when_shuffled(scene, dice)
+        yield from losses_when_capacity_grows(scene, dice)
+    except Exception as problem:
+        yield f"exception: {type(problem).__name__}: {problem}"

@@ -1,7 +1,7 @@
 """Where random choices come from: a seed, or hypothesis (which then shrinks). One generator serves both."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
 from hypothesis import strategies as st
@@ -41,7 +41,7 @@ class Seeded:
 class Drawn:
     """Choices that hypothesis makes: simplest first, so that failures shrink."""
 
-    def __init__(self, draw: st.DrawFn) -> None:
+    def __init__(self, draw: Callable[[st.SearchStrategy[int]], int]) -> None:
         self._draw = draw
 
     def between(self, low: int, high: int) -> int:

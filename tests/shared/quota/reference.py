@@ -8,102 +8,26 @@ from collections.abc import Mapping
 from fractions import Fraction
 from functools import cache
 
-from shared.quota.model.tree import ROOT, SYSTEM, Entry, StopPolicy
+from shared.quota.model.tree import ROOT, SYSTEM, StopPolicy
 from shared.quota.model.workload import Workload
 from shared.resources import FlavorResource
 from tests.shared.quota.reference_choice import choices, codependent_sets, is_uncovered
 from tests.shared.quota.reference_division import Sibling, divide, divide_exactly
+from tests.shared.quota.reference_limits import Limits
 from tests.shared.quota.scene import Scene
 
 Spent = Mapping[tuple[str, FlavorResource], int]
 
 
-class Reference:
+class Reference(Limits):
     """The numbers of one scene. Groups without a path to root do not count; `system` has no numbers but its use."""
 
     def __init__(self, scene: Scene) -> None:
-        self.scene = scene
-        self.tree = scene.tree
-        self.groups = tuple(
-            name for name in sorted(scene.tree.groups) if scene.tree.reaches_root(name) and name != SYSTEM
-        )
-        self.keys = tuple(sorted(self._all_keys()))
+        super().__init__(scene)
         for name in ("runtime", "request", "effective_min", "charge_alone", "counted", "claims_of"):
             setattr(self, name, cache(getattr(self, name)))
 
-    def _all_keys(self) -> set[FlavorResource]:
-        quotas = (
-            FlavorResource(entry.flavor, resource)
-            for name in self.groups
-            for entry in self.tree[name].quotas
-            for resource in entry.covered
-        )
-        return set(quotas) | set(self.scene.capacity)
-
-    # --- limits -----------------------------------------------------------------------------------------------------
-
-    def _entry(self, name: str, key: FlavorResource) -> Entry | None:
-        entry = self.tree[name].entry(key.flavor)
-        return entry if entry is not None and key.resource in entry.covered else None
-
-    def covers(self, name: str, key: FlavorResource) -> bool:
-        return self._entry(name, key) is not None
-
-    def min(self, name: str, key: FlavorResource) -> int:
-        entry = self._entry(name, key)
-        return entry.min.get(key.resource, 0) if entry else 0
-
-    def _inherited_max(self, name: str, key: FlavorResource) -> int:
-        for at in self.tree.path(name):
-            entry = self._entry(at, key)
-            if entry and key.resource in entry.max:
-                return entry.max[key.resource]
-        return self.capacity(key)
-
-    def max(self, name: str, key: FlavorResource) -> int:
-        return self.capacity(key) if name == ROOT else self._inherited_max(name, key)
-
-    def weight(self, name: str, key: FlavorResource) -> int:
-        entry = self._entry(name, key)
-        if entry and key.resource in entry.weight:
-            return entry.weight[key.resource]
-        return self._inherited_max(name, key)
-
-    def lending_limit(self, name: str, key: FlavorResource) -> int:
-        entry = self._entry(name, key)
-        if entry and key.resource in entry.lending_limit:
-            return entry.lending_limit[key.resource]
-        return self.min(name, key) if self.tree[name].allow_lending else 0
-
-    def borrowing_limit(self, name: str, key: FlavorResource) -> int | None:
-        entry = self._entry(name, key)
-        return entry.borrowing_limit.get(key.resource) if entry else None
-
-    def guarantee(self, name: str, key: FlavorResource) -> int:
-        return max(0, self.min(name, key) - self.lending_limit(name, key))
-
-    def ceiling(self, name: str, key: FlavorResource) -> int:
-        limit = self.borrowing_limit(name, key)
-        highest = self.max(name, key)
-        return highest if limit is None else min(highest, self.min(name, key) + limit)
-
-    def capacity(self, key: FlavorResource) -> int:
-        entry = self.tree[ROOT].entry(key.flavor)
-        most = entry.max.get(key.resource) if entry else None
-        if self.scene.from_groups:
-            whole = sum(self.min(child, key) for child in self.children(ROOT))
-        else:
-            whole = self.scene.capacity.get(key, 0)
-        return whole if most is None else min(whole, most)
-
     # --- what is used and wanted ------------------------------------------------------------------------------------
-
-    def children(self, name: str) -> tuple[str, ...]:
-        """The children that share the parent's runtime: system has no part in it."""
-        return tuple(child for child in self.tree.children(name) if child != SYSTEM)
-
-    def is_leaf(self, name: str) -> bool:
-        return not self.tree[name].is_parent
 
     def work(self, leaf: str) -> list[Workload]:
         return [work for work in self.scene.workloads if work.group == leaf]

@@ -1,0 +1,134 @@
+"""A closed world lived through: each cycle measured, planned, judged and carried out, until it rests or never does.
+
+The carrying out is written here again, apart from the engine's own simulation: evicted work may take cycles to end, and
+nothing is ever erased from a victim but what a decision erases.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from shared.quota.decide.decisions import Evict, OverSince, Plan
+from shared.quota.decide.plan import plan as planned
+from shared.quota.measure.snapshot import Snapshot
+from shared.quota.measure.snapshot import measure as measured
+from shared.quota.measure.world import World
+from shared.quota.model.tree import Tree
+from shared.quota.model.workload import Admission, Eviction, Workload
+from shared.resources import FlavorResource
+from tests.prove.worlds import STEP, ClosedWorld
+from tests.shared.quota.scene import EPOCH
+
+PATIENCE = 150
+"""Cycles after the last event in which a world must come to rest; time-outs and notices included."""
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """One cycle: what was known, what was decided."""
+
+    number: int
+    snapshot: Snapshot
+    plan: Plan
+
+
+@dataclass
+class Life:
+    """The state of a world between two cycles."""
+
+    tree: Tree
+    capacity: dict[FlavorResource, int]
+    work: dict[str, Workload] = field(default_factory=dict)
+    ending: dict[str, int] = field(default_factory=dict)
+    over_since: OverSince = field(default_factory=dict)
+    evictions: dict[str, int] = field(default_factory=dict)
+
+
+def live(world: ClosedWorld, limit: int = PATIENCE) -> Iterator[Cycle]:
+    """Every cycle until nothing changes any more; ends without rest after `limit` cycles beyond the last event."""
+    life = Life(world.tree, dict(world.capacity))
+    now = EPOCH
+    for number in range(world.last_event + limit):
+        happen(world, life, number)
+        snapshot = measured(_engine_world(world, life), now)
+        plan = planned(snapshot)
+        yield Cycle(number, snapshot, plan)
+        carry_out(world, life, plan, now)
+        now += STEP
+        evicting = any(leaf.evicting for leaf in snapshot.leaves.values())
+        if number >= world.last_event and plan.is_idle and not evicting:
+            if plan.wake_at is None:
+                return
+            now = max(now, plan.wake_at)
+
+
+def rests(cycle: Cycle, world: ClosedWorld) -> bool:
+    """Whether the cycle, the last one of a life, left nothing to wait for."""
+    evicting = any(leaf.evicting for leaf in cycle.snapshot.leaves.values())
+    return cycle.plan.is_idle and not evicting and cycle.plan.wake_at is None and cycle.number >= world.last_event
+
+
+def happen(world: ClosedWorld, life: Life, number: int) -> None:
+    """What comes from outside in this cycle: arrivals, departures, losses, edits."""
+    for each in world.lives:
+        if each.arrives == number:
+            life.work[each.work.key] = each.work
+        if each.leaves == number:
+            life.work.pop(each.work.key, None)
+            life.ending.pop(each.work.key, None)
+    for loss in world.losses:
+        if loss.at == number:
+            life.capacity[loss.key] = loss.left
+    for edit in world.edits:
+        if edit.at == number:
+            life.tree = life.tree.with_group(edit.group)
+
+
+def _engine_world(world: ClosedWorld, life: Life) -> World:
+    given = tuple((key.flavor, key.resource, amount) for key, amount in life.capacity.items())
+    settings = replace(world.settings, capacity=given)
+    engine = World.of(life.tree, world.flavors, life.work.values(), settings=settings)
+    return replace(engine, over_since=life.over_since)
+
+
+def carry_out(world: ClosedWorld, life: Life, plan: Plan, now: datetime) -> None:
+    """Write the decisions as the reconciler would, and let time pass for pods that are ending."""
+    for key in life.ending:
+        life.ending[key] -= 1
+    for ended in plan.claims_ended:
+        _write(life, ended.victim, claim=None)
+    for start in plan.starts:
+        admission = Admission(start.flavors, now, ready=True, was_ready=True)
+        _write(life, start.workload, admission=admission, eviction=None, notice=None, not_before=None)
+    for evict in plan.evictions:
+        _evict(world, life, evict, now)
+    for notice in plan.notices:
+        _write(life, notice.workload, notice=now)
+    for withdrawn in plan.notices_withdrawn:
+        _write(life, withdrawn, notice=None)
+    for key in [key for key, left in life.ending.items() if left <= 0]:
+        del life.ending[key]
+        _write(life, life.work[key], admission=None)
+    life.over_since = plan.over_since
+
+
+def _evict(world: ClosedWorld, life: Life, evict: Evict, now: datetime) -> None:
+    key = evict.workload.key
+    _write(
+        life,
+        evict.workload,
+        eviction=Eviction(evict.reason, now),
+        claim=evict.claim,
+        queued=evict.requeue.queued,
+        not_before=evict.requeue.not_before,
+        failed_starts=evict.requeue.failed_starts,
+        deactivated=evict.requeue.deactivated,
+        notice=None,
+    )
+    life.ending[key] = next(each.stops_in for each in world.lives if each.work.key == key) - 1
+    life.evictions[key] = life.evictions.get(key, 0) + 1
+
+
+def _write(life: Life, work: Workload, **fields: object) -> None:
+    """Change the record as it is now: two decisions of one cycle may write on the same victim."""
+    life.work[work.key] = replace(life.work[work.key], **fields)  # type: ignore[arg-type]

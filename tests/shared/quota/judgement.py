@@ -1,0 +1,132 @@
+"""One cycle under review: what was used when a decision was made, what was claimed, who was entitled.
+
+The books advance as the plan is read, in the plan's own order.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from shared.quota.decide.decisions import Evict, EvictionRule, Plan, WaitReason
+from shared.quota.measure.snapshot import LeafState, Snapshot
+from shared.quota.model.workload import Flavors, Workload
+from shared.resources import FlavorResource
+from tests.shared.quota.book import Book, after_evictions, asked, present, ways_to_run, what_it_cannot_preempt
+
+KEPT = frozenset({WaitReason.WAITING_FOR_EVICTIONS, WaitReason.ROOM_DELAYED})
+ENTITLED = frozenset({EvictionRule.RECLAIM, EvictionRule.PREEMPTION})
+
+
+@dataclass(frozen=True)
+class Promise:
+    """Work that has been promised room, and where."""
+
+    work: Workload
+    flavors: Flavors
+
+
+@dataclass
+class Judgement:
+    """The state of the review."""
+
+    snapshot: Snapshot
+    plan: Plan
+    now_used: Book = field(init=False)
+    later_used: Book = field(init=False)
+    claims: dict[str, Promise] = field(init=False)
+    started: list[Promise] = field(default_factory=list)
+    kept: list[Promise] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.now_used = present(self.snapshot)
+        self.later_used = after_evictions(self.snapshot)
+        ended = {end.victim.claim.asker_id for end in self.plan.claims_ended if end.victim.claim}
+        self.claims = {
+            claim.asker.key: Promise(claim.asker, claim.flavors)
+            for leaf in self.snapshot.leaves.values()
+            for claim in leaf.claims.values()
+            if claim.asker is not None and claim.asker_id not in ended
+        }
+
+    def with_claims(self, book: Book, *, but: Workload | None = None) -> Book:
+        """A copy of the book in which all claims but that asker's are used."""
+        other = book.copy()
+        for claim in self.claims.values():
+            if but is None or claim.work.id != but.id:
+                other.add(claim.work, claim.flavors)
+        return other
+
+    def with_promises(self, book: Book) -> Book:
+        """A copy of the book in which all claims are used, and all room that is kept for entitled work."""
+        other = self.with_claims(book)
+        for promise in self.kept:
+            other.add(promise.work, promise.flavors)
+        return other
+
+    def is_tried_before(self, other: Workload, work: Workload) -> bool:
+        """Whether the leaf's order puts the other one first; in different leaves nothing tells."""
+        pending = self.snapshot.leaves[work.group].pending
+        return other in pending and pending.index(other) < pending.index(work)
+
+    def is_entitled(self, leaf: LeafState, work: Workload, flavors: Flavors, promised: Iterable[Promise] = ()) -> bool:
+        """Whether its leaf's runtime covers it beside what it cannot preempt: claims, and what came before it."""
+        others = [(each.work, each.flavors) for each in (*self.started, *self.claims.values(), *promised)]
+        mine = [(other, chosen) for other, chosen in others if other.group == work.group and other.id != work.id]
+        total = what_it_cannot_preempt(leaf, work, mine)
+        total.update(asked(work, flavors))
+        return all(total[key] <= self.now_used.numbers(work.group, key).runtime for key in asked(work, flavors))
+
+    def was_entitled(self, leaf: LeafState, asker: Workload, flavors: Flavors) -> bool:
+        """Whether the asker was entitled when it was tried: of the starts, those before it in its leaf count."""
+        every, self.started = self.started, [each for each in self.started if self.is_tried_before(each.work, asker)]
+        answer = self.is_entitled(leaf, asker, flavors)
+        self.started = every
+        return answer
+
+    def held(self, leaf: LeafState, key: FlavorResource, *, but: Workload) -> int:
+        """What work that is not preemptible holds of the leaf, claims and this cycle's starts included."""
+        running = [(each, each.admission.flavors) for each in (*leaf.admitted, *leaf.evicting) if each.admission]
+        promised = [
+            (each.work, each.flavors) for each in (*self.started, *self.claims.values()) if each.work.id != but.id
+        ]
+        return sum(
+            asked(other, chosen).get(key, 0)
+            for other, chosen in (*running, *promised)
+            if other.group == leaf.path[0] and not other.preemptible
+        )
+
+    def beyond_min(self, leaf: LeafState, work: Workload, flavors: Flavors) -> Iterator[str]:
+        if work.preemptible:
+            return
+        for key, amount in asked(work, flavors).items():
+            held = amount + self.held(leaf, key, but=work)
+            promised = self.now_used.numbers(work.group, key).effective_min
+            if held > promised:
+                yield f"not preemptible, {held} of {key} with what is held, beyond {promised} in effect"
+
+    def asker_of(self, evict: Evict) -> Workload | None:
+        asking = None if evict.claim is None else evict.claim.asker_id
+        every = (work for leaf in self.snapshot.leaves.values() for work in leaf.pending)
+        return next((work for work in every if work.asker_id == asking), None)
+
+    def promises_made(self) -> Iterator[Promise]:
+        """What entitled askers are promised in this cycle, each once."""
+        seen: set[str] = set()
+        for evict in self.plan.evictions:
+            asker = self.asker_of(evict)
+            if evict.claim is not None and asker is not None and evict.rule in ENTITLED and asker.key not in seen:
+                seen.add(asker.key)
+                yield Promise(asker, evict.claim.flavors)
+
+    def room_kept(self, gone: Book) -> Iterator[Promise]:
+        """Entitled work that waits only for evictions or for a delay to end: its room is as good as claimed."""
+        book = self.with_claims(gone)
+        for leaf in self.snapshot.leaves.values():
+            for work in leaf.pending:
+                waiting = self.plan.waiting.why(work)
+                if waiting is None or waiting.reason not in KEPT or work.key in self.claims:
+                    continue
+                for flavors in ways_to_run(self.snapshot, work):
+                    if self.is_entitled(leaf, work, flavors) and book.fits(work, flavors):
+                        book.add(work, flavors)
+                        yield Promise(work, flavors)
+                        break

@@ -1,0 +1,173 @@
+"""Whether each eviction of a cycle is justified: whom it is for, who owes, and that nobody stops for nothing.
+
+Brute force where the rules say "never one more than needed": fitting is monotone, so a smaller victim set exists
+exactly if some single victim can be put back.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from shared.quota.decide.decisions import Evict, EvictionRule
+from tests.shared.quota.book import Book, asked, ways_to_run
+from tests.shared.quota.judgement import ENTITLED, Judgement, Promise
+
+FOR_AN_ASKER = frozenset({EvictionRule.RECLAIM, EvictionRule.PREEMPTION, EvictionRule.SWAP})
+OF_BORROWED_WORK = FOR_AN_ASKER | {EvictionRule.STRICT}
+
+
+def judge_evictions(judgement: Judgement) -> Iterator[str]:
+    """What is wrong with the evictions; the starts must have been judged before."""
+    before = judgement.with_claims(judgement.later_used)
+    gone = judgement.later_used.without(*(evict.workload for evict in judgement.plan.evictions))
+    asking: dict[str, EvictionRule] = {}
+    for evict in judgement.plan.evictions:
+        if evict.claim is not None and evict.claim.asker not in asking:
+            asking[evict.claim.asker] = evict.rule
+            yield from (f"claim of {evict.claim.asker}: {found}" for found in _of_asker(judgement, evict))
+    yield from _of_incomplete_plans(judgement, gone, asking)
+    judgement.kept = list(judgement.room_kept(gone))
+    for evict in judgement.plan.evictions:
+        found = _of_victim(judgement, evict, before)
+        yield from (f"eviction of {evict.workload.key} ({evict.rule}): {each}" for each in found)
+    yield from _of_spare_victims(judgement, gone, asking)
+    yield from _of_limits(judgement, gone)
+    yield from _of_strict(judgement, gone)
+
+
+def _of_incomplete_plans(judgement: Judgement, gone: Book, asking: Iterable[str]) -> Iterator[str]:
+    claimed = judgement.with_claims(gone)
+    for claim in [judgement.claims[key] for key in asking if key in judgement.claims]:
+        lacks = claimed.lack(claim.work.group, asked(claim.work, claim.flavors))
+        yield from (f"claim of {claim.work.key}: its plan is not complete: {lack}" for lack in lacks)
+
+
+def _of_asker(judgement: Judgement, evict: Evict) -> Iterator[str]:
+    assert evict.claim is not None
+    asker = judgement.asker_of(evict)
+    if asker is None or not judgement.snapshot.leaves[asker.group].may_start:
+        yield "nobody asks"
+        return
+    leaf = judgement.snapshot.leaves[asker.group]
+    if any(each.work.id == asker.id for each in judgement.started):
+        yield "it starts in this cycle"
+    if asker.key in judgement.claims:
+        yield "it has a claim already"
+    if dict(evict.claim.flavors) not in ways_to_run(judgement.snapshot, asker):
+        yield "it cannot take these flavors"
+    if evict.rule in ENTITLED and not judgement.was_entitled(leaf, asker, evict.claim.flavors):
+        yield "it is not entitled"
+    yield from judgement.beyond_min(leaf, asker, evict.claim.flavors)
+    judgement.claims[asker.key] = Promise(asker, evict.claim.flavors)
+    victims = [each for each in judgement.plan.evictions if each.claim and each.claim.asker_id == asker.asker_id]
+    for each in victims:
+        own = each.workload.group == asker.group
+        if own and each.rule in FOR_AN_ASKER:
+            lower = each.workload.priority < asker.priority and leaf.group.preemption.value == "LowerPriority"
+            if not lower and each.rule is not EvictionRule.RECLAIM:
+                yield f"{each.workload.key} of its own group is not of lower priority"
+        elif each.rule in (EvictionRule.SWAP, EvictionRule.PREEMPTION):
+            yield f"{each.workload.key} is of another group"
+
+
+def _of_victim(judgement: Judgement, evict: Evict, before: Book) -> Iterator[str]:
+    victim, leaf = evict.workload, judgement.snapshot.leaves[evict.workload.group]
+    if victim not in leaf.admitted or victim.admission is None:
+        yield "it is not running"
+        return
+    if evict.rule in (EvictionRule.STARTUP_TIMEOUT, EvictionRule.RECOVERY_TIMEOUT, EvictionRule.STOP_POLICY):
+        return
+    now = judgement.plan.now
+    if not victim.preemptible:
+        yield "it is not preemptible"
+    if evict.rule in OF_BORROWED_WORK and victim.admission.since + leaf.reclaim.minimum_runtime > now:
+        yield "it has not run for minimumRuntime"
+    if leaf.reclaim.notice and (victim.notice is None or victim.notice + leaf.reclaim.notice > now):
+        yield f"told at {victim.notice}, not {leaf.reclaim.notice} before"
+    if evict.rule in FOR_AN_ASKER and evict.claim is None:
+        yield "for nobody"
+    if evict.rule is EvictionRule.RECLAIM:
+        yield from _of_debt(judgement, evict, before)
+
+
+def _of_debt(judgement: Judgement, evict: Evict, before: Book) -> Iterator[str]:
+    """A victim's leaf owes: on one key it is over at every level below where its path meets the asker's."""
+    victim, asker = evict.workload, judgement.asker_of(evict)
+    if asker is None or asker.group == victim.group or victim.admission is None:
+        return
+    tree = judgement.snapshot.world.tree
+    met = next(name for name in tree.path(victim.group) if name in tree.path(asker.group))
+    below = [name for name in tree.path(victim.group) if name not in tree.path(met)]
+    book = before.copy()
+    for each in (*judgement.promises_made(), *judgement.kept):
+        if each.work.group == victim.group:
+            book.add(each.work, each.flavors)
+    owed = [
+        key
+        for key in asked(victim, victim.admission.flavors)
+        if all(book.charge(name, key) > book.numbers(name, key).runtime for name in below)
+    ]
+    if not owed:
+        yield f"its leaf is not over its runtime on any key at all of {below}"
+    since = [judgement.plan.over_since.get((victim.group, key)) for key in owed]
+    grace = judgement.snapshot.leaves[victim.group].reclaim.grace_period
+    if owed and grace and not any(start is not None and start + grace <= judgement.plan.now for start in since):
+        yield f"its leaf is over since {since}, not for {grace}"
+
+
+def _of_spare_victims(judgement: Judgement, gone: Book, asking: Mapping[str, EvictionRule]) -> Iterator[str]:
+    """Victims that could have gone on running: with them put back, every asker of this cycle still has its room."""
+    for evict in judgement.plan.evictions:
+        victim = evict.workload
+        if evict.rule not in FOR_AN_ASKER or victim.admission is None:
+            continue
+        back = judgement.with_promises(gone).add(victim, victim.admission.flavors)
+        lacks = [
+            lack
+            for promise in (*judgement.claims.values(), *judgement.kept)
+            for lack in back.lack(promise.work.group, asked(promise.work, promise.flavors))
+        ]
+        if not lacks and not _swap_needs(judgement, evict, back):
+            yield f"eviction of {victim.key} ({evict.rule}): all askers {list(asking)} have their room without it"
+
+
+def _swap_needs(judgement: Judgement, evict: Evict, back: Book) -> bool:
+    """Whether a swap needs the victim so that its leaf uses no more than before on the asker's keys."""
+    if evict.rule is not EvictionRule.SWAP or evict.claim is None:
+        return False
+    leaf = evict.workload.group
+    asker = judgement.claims.get(evict.claim.asker)
+    keys = asked(asker.work, asker.flavors) if asker else {}
+    return any(
+        back.used(leaf, key) > judgement.with_claims(judgement.later_used).used(leaf, key) - amount
+        for key, amount in keys.items()
+    )
+
+
+def _of_limits(judgement: Judgement, gone: Book) -> Iterator[str]:
+    """Evictions for a ceiling or lost capacity: with the victim put back, its path is above a bound again."""
+    for evict in judgement.plan.evictions:
+        victim = evict.workload
+        if evict.rule not in (EvictionRule.CEILING, EvictionRule.CAPACITY) or victim.admission is None:
+            continue
+        back = judgement.with_promises(gone).add(victim, victim.admission.flavors)
+        if not any(back.lack(victim.group, asked(victim, victim.admission.flavors))):
+            yield f"eviction of {victim.key} ({evict.rule}): no limit is broken with it put back"
+
+
+def _of_strict(judgement: Judgement, gone: Book) -> Iterator[str]:
+    """Strict recycling takes from leaves over their runtime only, and leaves none below one that it was over."""
+    others = [evict.workload for evict in judgement.plan.evictions if evict.rule is not EvictionRule.STRICT]
+    before, after = judgement.with_claims(judgement.later_used.without(*others)), judgement.with_claims(gone)
+    for evict in judgement.plan.evictions:
+        victim = evict.workload
+        if evict.rule is not EvictionRule.STRICT or victim.admission is None:
+            continue
+        over = {
+            key: runtime
+            for key in before.snapshot.numbers[victim.group]
+            if before.used(victim.group, key) > (runtime := before.numbers(victim.group, key).runtime)
+        }
+        if not over.keys() & asked(victim, victim.admission.flavors).keys():
+            yield f"eviction of {victim.key} (Strict): its leaf is over its runtime only in {list(over)}"
+        for key, runtime in over.items():
+            if after.used(victim.group, key) < runtime:
+                yield f"eviction of {victim.key} (Strict): its leaf ends below its runtime of {key}"

@@ -1,0 +1,63 @@
+"""Whether each start of a cycle is legal: considered, in flavors it can take, with room now and later, of its tier."""
+
+from collections.abc import Iterator
+
+from shared.quota.decide.decisions import Start, Tier
+from shared.quota.measure.snapshot import LeafState
+from shared.quota.model.settings import ReclaimMode
+from shared.quota.model.workload import Flavors, Workload
+from tests.shared.quota.book import asked, ways_to_run
+from tests.shared.quota.judgement import Judgement, Promise
+
+
+def judge_starts(judgement: Judgement) -> Iterator[str]:
+    """What is wrong with the starts; the books of the judgement go on with each."""
+    for start in judgement.plan.starts:
+        for found in _of_start(judgement, start):
+            yield f"start of {start.workload.key} in {dict(start.flavors)} ({start.tier}): {found}"
+
+
+def _of_start(judgement: Judgement, start: Start) -> Iterator[str]:
+    work, flavors = start.workload, start.flavors
+    leaf = judgement.snapshot.leaves[work.group]
+    if work not in leaf.pending or not leaf.may_start or any(work.id == each.work.id for each in judgement.started):
+        yield "it may not be considered, or is started twice"
+        return
+    if dict(flavors) not in ways_to_run(judgement.snapshot, work):
+        yield "it cannot take these flavors"
+    claim = judgement.claims.get(work.key)
+    if claim is not None and dict(claim.flavors) == dict(flavors):
+        del judgement.claims[work.key]
+    elif claim is None:
+        yield from _of_tier(judgement, leaf, start)
+    yield from (
+        f"no room now: {lack}"
+        for lack in judgement.now_used.copy().add(work, flavors).lack(leaf.path[0], asked(work, flavors))
+    )
+    yield from _of_claimed_room(judgement, work, flavors)
+    yield from judgement.beyond_min(leaf, work, flavors)
+    judgement.now_used.add(work, flavors)
+    judgement.later_used.add(work, flavors)
+    judgement.started.append(Promise(work, flavors))
+
+
+def _of_tier(judgement: Judgement, leaf: LeafState, start: Start) -> Iterator[str]:
+    tried = [
+        promise
+        for promise in judgement.promises_made()
+        if start.tier is Tier.OPPORTUNISTIC or judgement.is_tried_before(promise.work, start.workload)
+    ]
+    entitled = judgement.is_entitled(leaf, start.workload, start.flavors, tried)
+    if entitled != (start.tier is Tier.ENTITLED):
+        yield f"it is {'entitled' if entitled else 'not entitled'}"
+    if start.tier is Tier.OPPORTUNISTIC and leaf.reclaim.mode is ReclaimMode.STRICT:
+        for key in asked(start.workload, start.flavors):
+            if judgement.now_used.used(leaf.path[0], key) >= judgement.now_used.numbers(leaf.path[0], key).runtime:
+                yield f"Strict, and its leaf already uses its runtime of {key}"
+
+
+def _of_claimed_room(judgement: Judgement, work: Workload, flavors: Flavors) -> Iterator[str]:
+    before = judgement.with_claims(judgement.later_used, but=work)
+    keys = asked(work, flavors)
+    if not any(before.lack(work.group, keys)):
+        yield from (f"it takes claimed room: {lack}" for lack in before.add(work, flavors).lack(work.group, keys))
