@@ -18,4 +18,4 @@ def test_the_runtime_lock_is_part_of_the_tested_lock() -> None:
 
 
 def test_no_lock_names_where_packages_come_from() -> None:
-    assert not [name for name in ("runtime.lock", "requirements.lock") if "http" in (ROOT / name).read_text()]
+    assert not [name for name in ("runtime.lock", "requirements.lock") if "://" in (ROOT / name).read_text()]
