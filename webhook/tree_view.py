@@ -1,65 +1,114 @@
-"""The tree and the flavors as the watches last told them, with root's capacity as the reconciler last measured it."""
+"""The tree and the flavors as the watches tell them: what everything but ordered edits is judged by.
 
+It may lag behind what is stored; `edits` therefore never judges by it.
+"""
+
+import asyncio
 from collections.abc import Mapping, Sequence
 
-from shared.api.quotagroup import read_quota_group
+import msgspec
+
+from shared.api.quotagroup import QuotaStatus, read_quota_group
 from shared.api.reading import Unreadable
 from shared.kube.client import Client
 from shared.kube.resources import QUOTA_GROUPS, RESOURCE_FLAVORS
 from shared.kube.watching import Change, Changed, Watch, Watches
 from shared.quota.model.flavor import Flavor
-from shared.quota.model.group_reading import read_flavor, read_group
+from shared.quota.model.group_reading import group_of, read_flavor, read_group
 from shared.quota.model.tree import ROOT, Group, Tree
 from shared.resources import Amount, FlavorResource, QuantityError, read_amount
 
-Capacity = Mapping[FlavorResource, Amount]
-GroupRecord = tuple[Group, tuple[tuple[FlavorResource, Amount], ...]]
+Keyed = Mapping[FlavorResource, Amount]
+
+
+class GroupRecord(msgspec.Struct, frozen=True):
+    """A group, and what the reconciler last said of it: `held` of every group, `capacity` of root."""
+
+    group: Group
+    held: Keyed
+    capacity: Keyed
 
 
 class TreeView:
-    """Read at any time from the same loop; kept by the watches it adds."""
+    """Read at any time from the same loop; kept by the two watches it adds. `stirred` is set at every change."""
 
     def __init__(self, client: Client, watches: Watches) -> None:
         self.tree = Tree.of(())
-        self.flavors: dict[str, Flavor] = {}
-        self.capacity: Capacity | None = None
-        """None while the reconciler has not measured it."""
-        self.groups_watch = watches.add(Watch(client, QUOTA_GROUPS, project_group, self._see_groups))
-        self.flavors_watch = watches.add(Watch(client, RESOURCE_FLAVORS, read_flavor, self._see_flavors))
+        self.flavors: Mapping[str, Flavor] = {}
+        self.stirred = asyncio.Event()
+        self._told: dict[str, GroupRecord] = {}
+        watches.add(Watch(client, QUOTA_GROUPS, group_record, self._see_groups))
+        watches.add(Watch(client, RESOURCE_FLAVORS, read_flavor, self._see_flavors))
+
+    @property
+    def capacity(self) -> Keyed | None:
+        """What root has, as its status says; None before the reconciler has said it."""
+        told = self._told.get(ROOT)
+        return told.capacity if told is not None and told.capacity else None
+
+    def held(self, group: str) -> Keyed:
+        """What work that is not preemptible uses in the group."""
+        told = self._told.get(group)
+        return {} if told is None else told.held
 
     def _see_groups(self, changes: Sequence[Change[GroupRecord]]) -> None:
-        known = {**self.tree.groups}
-        for change in changes:
-            if isinstance(change, Changed):
-                if change.before is not None:
-                    known.pop(change.before[0].name, None)
-                if change.after is not None:
-                    group, capacity = change.after
-                    known[group.name] = group
-                    if group.name == ROOT:
-                        self.capacity = dict(capacity) or None
-        self.tree = Tree.of(known.values())
+        gone = {change.before.group.name for change in changes if isinstance(change, Changed) and change.before}
+        here = [change.after for change in changes if isinstance(change, Changed) and change.after]
+        for record in here:
+            self._told[record.group.name] = record
+        for name in gone - {record.group.name for record in here}:
+            self._told.pop(name, None)
+        self._grow(changes)
+        self.stirred.set()
+
+    def _grow(self, changes: Sequence[Change[GroupRecord]]) -> None:
+        names = {
+            record.group.name
+            for change in changes
+            if isinstance(change, Changed)
+            for record in (change.before, change.after)
+            if record is not None
+        }
+        if len(names) > 8:
+            self.tree = Tree.of(record.group for record in self._told.values())
+            return
+        for name in names:
+            told = self._told.get(name)
+            if told is None:
+                self.tree = Tree.of(()) if len(self.tree.groups) == 1 else self.tree.without(name)
+            elif self.tree.get(name) != told.group:
+                self.tree = self.tree.with_group(told.group)
+        if ROOT not in self.tree:
+            self.tree = Tree.of(self.tree.groups.values())
 
     def _see_flavors(self, changes: Sequence[Change[Flavor]]) -> None:
+        flavors = dict(self.flavors)
         for change in changes:
             if isinstance(change, Changed):
                 if change.before is not None:
-                    self.flavors.pop(change.before.name, None)
+                    flavors.pop(change.before.name, None)
                 if change.after is not None:
-                    self.flavors[change.after.name] = change.after
+                    flavors[change.after.name] = change.after
+        self.flavors = flavors
+        self.stirred.set()
 
 
-def project_group(raw: bytes) -> GroupRecord:
-    """The group, and the capacity that its status shows; only root's shows any."""
-    return read_group(raw), tuple(_capacity(raw).items())
-
-
-def _capacity(raw: bytes) -> dict[FlavorResource, Amount]:
-    found: dict[FlavorResource, Amount] = {}
+def group_record(raw: bytes) -> GroupRecord:
+    """What is kept of a QuotaGroup."""
     try:
-        for quota in read_quota_group(raw).status.quotas:
-            for resource, quantity in quota.capacity.items():
-                found[FlavorResource(quota.flavor, resource)] = read_amount(resource, quantity)
-    except (Unreadable, QuantityError):
-        return {}
+        view = read_quota_group(raw)
+    except Unreadable:
+        return GroupRecord(read_group(raw), {}, {})
+    quotas = view.status.quotas
+    return GroupRecord(group_of(view), _keyed(quotas, "held"), _keyed(quotas, "capacity"))
+
+
+def _keyed(quotas: Sequence[QuotaStatus], field: str) -> Keyed:
+    found: dict[FlavorResource, Amount] = {}
+    for entry in quotas:
+        for resource, quantity in getattr(entry, field).items():
+            try:
+                found[FlavorResource(entry.flavor, resource)] = read_amount(resource, quantity)
+            except QuantityError:
+                continue
     return found
