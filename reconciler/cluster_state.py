@@ -90,7 +90,7 @@ class ClusterState:
 
     def see_pods(self, changes: Sequence[Change[PodRecord]]) -> None:
         """Pods appeared, changed, ended or went."""
-        told = list(sides(changes))
+        told = [*sides(changes)]
         self._see_use([(old.using if old else None, new.using if new else None) for old, new in told])
         for old, new in told:
             before, after = old.work if old else None, new.work if new else None

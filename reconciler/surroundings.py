@@ -13,14 +13,14 @@ from shared.api.limitrange import NO_DEFAULTS, ContainerDefaults, LimitRange, co
 from shared.api.namespace import Namespace
 from shared.api.priority import Priorities, PriorityClass
 from shared.api.runtimeclass import RuntimeClass
-from shared.kube.cache import Change, Changed
+from shared.kube.cache import Change, Changed, Undecodable
 from shared.quota.model.reading import Surroundings
 
 R = TypeVar("R")
 NO_LABELS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
-def sides(changes: Sequence[Change[R]]) -> Iterator[tuple[R | None, R | None]]:
+def sides(changes: Sequence[Changed[R] | Undecodable]) -> Iterator[tuple[R | None, R | None]]:
     """(before, after) of each change; objects that could not be read are passed over: their former record stays."""
     for change in changes:
         if isinstance(change, Changed):
