@@ -3,6 +3,7 @@
 import asyncio
 from typing import Final
 
+from shared.api import names
 from shared.api.review import Review
 from shared.kube.client import Client
 from shared.kube.connection import connected
@@ -11,12 +12,14 @@ from shared.kube.watching import Watches
 from shared.process.running import Process
 from shared.quota.model.rules.posted import WorkContext
 from shared.telemetry import get_logger, request_observer
+from webhook import flavors, quotagroups
 from webhook.certificates import Showcase
 from webhook.endpoints import Endpoints, Route
 from webhook.jobs import judge_job, mutate_job
 from webhook.keeping import Bundles, FileCertificate, Keeper, SecretCertificate
 from webhook.metrics import Metrics
 from webhook.pods import judge_pod, mutate_pod
+from webhook.quota_objects import QuotaObjects
 from webhook.rotation import Terms
 from webhook.scene import Scene
 from webhook.serving import Server
@@ -57,6 +60,15 @@ class Webhook:
         self._watches = Watches()
         self._tree = TreeView(client, self._watches)
         self._work = WorkView(client, self._watches, default_group=self._quota.default_group)
+        self._quota_objects = QuotaObjects(
+            client,
+            self._watches,
+            self._tree,
+            self._work.work,
+            namespace=settings.home,
+            max_depth=self._quota.max_depth,
+            edits=settings.edits,
+        )
         self._endpoints = Endpoints(self._routes(), self._metrics, self._unready)
         self._certificate_watches = Watches()
 
@@ -66,6 +78,8 @@ class Webhook:
             "/validate/jobs": Route("batch", "Job", self._judge_job),
             "/mutate/pods": Route("", "Pod", self._mutate_pod),
             "/validate/pods": Route("", "Pod", self._judge_pod),
+            "/validate/quotagroups": Route(names.GROUP, quotagroups.KIND, self._quota_objects.judge_quotagroup),
+            "/validate/resourceflavors": Route(names.GROUP, flavors.KIND, self._quota_objects.judge_flavor),
         }
 
     def _unready(self) -> str | None:

@@ -11,6 +11,7 @@ from shared.process.common_settings import ConnectionFile, LogFile
 from shared.process.health import HealthSettings
 from shared.process.quota_settings import QuotaSettingsFile
 from shared.quota.model.rules.posted import NeverFits
+from webhook.edits import EditsFile
 
 NAMESPACE: Final = "quotree-system"
 Port = Annotated[int, msgspec.Meta(ge=0, le=65535)]
@@ -71,6 +72,7 @@ class Settings(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_field
     """Who may start work. Absent: the service account quotree-reconciler of the namespace."""
     configuration_name: str = "quotree"
     """The name of the mutating and of the validating webhook configuration."""
+    edits: EditsFile = EditsFile()
     never_fits: NeverFits = NeverFits.WARN
     """What becomes of work that could never start."""
     drain: timedelta = timedelta(seconds=5)
