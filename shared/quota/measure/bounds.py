@@ -3,13 +3,14 @@
 A request could ever fit when it fits the tree in which nothing else runs, while the others keep their guarantees.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 import msgspec
 
 from shared.quota.measure.division import deal
 from shared.quota.measure.frame import Frame
+from shared.quota.model.limits import Limits
 from shared.quota.model.tree import ROOT
 from shared.resources import Amount, FlavorResource
 
@@ -23,10 +24,15 @@ class Bound(msgspec.Struct, frozen=True, gc=False):
     effective_min: Amount = 0
     kept: Amount = 0
     """min(guarantee, effectiveMin): what it keeps while idle."""
-    idle: Amount = 0
-    """Its charge while nothing runs below it."""
+    below: Amount = 0
+    """What its children cost it together while idle."""
     room: Amount = 0
     """The largest charge that could ever fit; NO_ROOM where none could."""
+
+    @property
+    def idle(self) -> Amount:
+        """What it costs its parent while nothing runs in it."""
+        return max(self.kept, self.below)
 
 
 UNBOUND: Final = Bound()
@@ -34,48 +40,125 @@ Bounds = Mapping[str, Bound]
 """group -> its bounds, for one key."""
 
 
-def compute_bounds(frame: Frame, key: FlavorResource, runtime: Amount) -> dict[str, Bound]:
-    """The bounds of every group that has `key`, when root's runtime is `runtime`."""
-    members = [name for name in frame.order if key in frame.limits[name]]
-    below = _members_below(frame, key, members)
-    promised = _effective_mins(frame, key, runtime, members, below)
-    kept = {name: min(frame.limits[name][key].guarantee, promised[name]) for name in members}
-    idle: dict[str, Amount] = {}
-    for name in reversed(members):
-        idle[name] = max(kept[name], sum(idle[child] for child in below.get(name, ())))
-    rooms = {ROOT: min(frame.limit(ROOT, key).ceiling, runtime)}
-    for name in members:
-        together = sum(idle[child] for child in below.get(name, ()))
-        for child in below.get(name, ()):
-            left = rooms[name] - together + idle[child]
-            rooms[child] = room_of(frame.limits[child][key].ceiling, left, kept[child])
-    return {name: Bound(promised[name], kept[name], idle[name], rooms[name]) for name in members}
+def compute_bounds(
+    frame: Frame, key: FlavorResource, runtime: Amount, former: Bounds | None = None, touched: Iterable[str] = ()
+) -> dict[str, Bound]:
+    """The bounds of every group that has `key`, when root's runtime is `runtime`.
+
+    `former`: bounds in a frame of the same shape, which differed in the limits of the groups `touched` for `key`
+    and in root's runtime; only what follows from these differences is worked out anew. The result is the same.
+    """
+    changed = set(frame.having(key) if former is None else touched)
+    column = _Column(frame, key, former or {}, changed)
+    column.promise(runtime)
+    column.add_up()
+    column.make_room(runtime)
+    return column.results()
 
 
-def room_of(ceiling: Amount, left: Amount, kept: Amount) -> Amount:
-    """What a group may be charged at most, when its parent has `left` for it."""
-    return min(ceiling, left) if left >= kept else NO_ROOM
+class _Open:
+    """A bound that is being worked out."""
+
+    __slots__ = ("below", "effective_min", "kept", "room")
+
+    def __init__(self, known: Bound) -> None:
+        self.effective_min, self.kept, self.below, self.room = known.effective_min, known.kept, known.below, known.room
+
+    @property
+    def idle(self) -> Amount:
+        """As Bound has it."""
+        return max(self.kept, self.below)
+
+    def closed(self) -> Bound:
+        """The finished bound."""
+        return Bound(self.effective_min, self.kept, self.below, self.room)
 
 
-def _members_below(frame: Frame, key: FlavorResource, members: list[str]) -> dict[str, list[str]]:
-    below: dict[str, list[str]] = {}
-    for name in members:
-        if name != ROOT:
-            below.setdefault(frame.parents[name], []).append(name)
-    return below
+class _Column:
+    """The bounds of one key: down go the promises, up what idle groups cost, down again the room.
 
+    `changed` grows on the way: who is in it has its own and its children's bounds looked at again.
+    """
 
-def _effective_mins(
-    frame: Frame, key: FlavorResource, runtime: Amount, members: list[str], below: Mapping[str, list[str]]
-) -> dict[str, Amount]:
-    promised = {ROOT: runtime}
-    for name in members:
-        children = below.get(name, [])
-        mins = [frame.limits[child][key].min for child in children]
-        if sum(mins) > promised[name]:
-            mins = deal(promised[name], mins)
-        promised.update(zip(children, mins, strict=True))
-    return promised
+    def __init__(self, frame: Frame, key: FlavorResource, former: Bounds, changed: set[str]) -> None:
+        self._frame = frame
+        self._key = key
+        self._former = former
+        self._changed = changed
+        self._opened = {name: _Open(former.get(name, UNBOUND)) for name in changed if key in frame.limits[name]}
+
+    def promise(self, runtime: Amount) -> None:
+        """effectiveMin and what is kept of it."""
+        if self._known(ROOT).effective_min != runtime:
+            self._open(ROOT).effective_min = runtime
+        for parent in self._downwards():
+            promised = self._known(parent).effective_min
+            children = self._children(parent)
+            mins = [limits.min for _, limits in children]
+            if sum(mins) > promised:
+                mins = deal(promised, mins)
+            for (child, limits), effective_min in zip(children, mins, strict=True):
+                kept = min(limits.guarantee, effective_min)
+                known = self._known(child)
+                if effective_min != known.effective_min or kept != known.kept:
+                    own = self._open(child)
+                    own.effective_min, own.kept = effective_min, kept
+
+    def add_up(self) -> None:
+        """What idle children cost."""
+        for parent in self._upwards():
+            below = sum(self._known(child).idle for child, _ in self._children(parent))
+            if below != self._known(parent).below:
+                self._open(parent).below = below
+
+    def make_room(self, runtime: Amount) -> None:
+        """What could ever fit."""
+        room = min(self._frame.limit(ROOT, self._key).ceiling, runtime)
+        if self._known(ROOT).room != room:
+            self._open(ROOT).room = room
+        for parent in self._downwards():
+            above = self._known(parent)
+            spare = above.room - above.below
+            for child, limits in self._children(parent):
+                own = self._known(child)
+                left = spare + own.idle
+                room = min(limits.ceiling, left) if left >= own.kept else NO_ROOM
+                if room != own.room:
+                    self._open(child).room = room
+
+    def results(self) -> dict[str, Bound]:
+        """All bounds."""
+        found = {name: bound for name, bound in self._former.items() if self._key in self._frame.limits[name]}
+        found.update((name, own.closed()) for name, own in self._opened.items())
+        return found
+
+    def _known(self, name: str) -> Bound | _Open:
+        return self._opened.get(name) or self._former.get(name, UNBOUND)
+
+    def _open(self, name: str) -> _Open:
+        if name not in self._opened:
+            self._opened[name] = _Open(self._former.get(name, UNBOUND))
+            self._changed.add(name)
+        return self._opened[name]
+
+    def _children(self, parent: str) -> list[tuple[str, Limits]]:
+        found = ((child, self._frame.limits[child].get(self._key)) for child in self._frame.children.get(parent, ()))
+        return [(child, limits) for child, limits in found if limits is not None]
+
+    def _downwards(self) -> Iterator[str]:
+        for depth in range(self._frame.height):
+            yield from self._parents_at(depth)
+
+    def _upwards(self) -> Iterator[str]:
+        for depth in reversed(range(self._frame.height)):
+            yield from self._parents_at(depth)
+
+    def _parents_at(self, depth: int) -> list[str]:
+        """Parents of that depth that changed, or a child of which did."""
+        depths, parents, children = self._frame.depths, self._frame.parents, self._frame.children
+        found = {parents[name] for name in self._changed if depths[name] == depth + 1}
+        found.update(name for name in self._changed if depths[name] == depth and name in children)
+        return [name for name in found if self._key in self._frame.limits[name]]
 
 
 def binding_group(frame: Frame, bounds: Bounds, leaf: str, key: FlavorResource) -> str:

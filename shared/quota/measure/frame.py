@@ -25,7 +25,10 @@ class Frame:
     children: Mapping[str, tuple[str, ...]]
     """By name; only of groups that have some."""
     depths: Mapping[str, int]
+    height: int
+    """The depth of the deepest group; root's is 0."""
     caps: Mapping[str, Caps]
+    caps_below: Mapping[str, Caps]
     own: Mapping[str, GroupLimits]
     """For the keys that a group itself covers."""
     limits: Mapping[str, GroupLimits]
@@ -42,6 +45,10 @@ class Frame:
         if found is not None:
             return found
         return root_limits(self.tree[ROOT], key, self.capacity.get(key, 0)) if group == ROOT else UNCOVERED
+
+    def having(self, key: FlavorResource) -> list[str]:
+        """The groups that have limits for `key`, parents before children."""
+        return [name for name in self.order if key in self.limits[name]]
 
     def is_leaf(self, name: str) -> bool:
         """Whether the group holds work: neither meant as a parent, nor made one."""
@@ -90,55 +97,78 @@ def build_frame(tree: Tree, capacity: Mapping[FlavorResource, Amount], former: F
             parents[child] = name
             depths[child] = depths[name] + 1
         order.extend(below)
+    caps, below_caps = _inherit(tree, order, parents, former)
     if former is not None and former.capacity != capacity:
         former = None
-    caps = _inherit(tree, order, parents, former)
-    own = _own_limits(tree, order, caps, capacity, former)
-    limits = _with_keys_below(tree, order, children, own, capacity)
-    return Frame(tree, capacity, tuple(order), parents, children, depths, caps, own, limits)
+    own = _own_limits(tree, caps, capacity, former)
+    limits = _with_keys_below(order, children, own, former)
+    limits[ROOT] = _of_root(tree, children, limits, capacity)
+    height = max(depths.values())
+    return Frame(tree, capacity, tuple(order), parents, children, depths, height, caps, below_caps, own, limits)
 
 
-def _inherit(tree: Tree, order: list[str], parents: Mapping[str, str], former: Frame | None) -> dict[str, Caps]:
+def _inherit(
+    tree: Tree, order: list[str], parents: Mapping[str, str], former: Frame | None
+) -> tuple[dict[str, Caps], dict[str, Caps]]:
+    """What every group inherits for an absent max, and what it hands on; the same objects where nothing changed."""
     caps: dict[str, Caps] = {}
     below: dict[str, Caps] = {}
     for name in order:
         caps[name] = NO_CAPS if name == ROOT else below[parents[name]]
         known = former.caps.get(name) if former is not None else None
-        if known is not None and known == caps[name]:
-            caps[name] = known
-        below[name] = caps_below(tree[name], caps[name])
-    return caps
+        if former is None or known is None or known != caps[name]:
+            below[name] = caps_below(tree[name], caps[name])
+            continue
+        caps[name] = known
+        same = former.tree[name] is tree[name]
+        below[name] = former.caps_below[name] if same else caps_below(tree[name], known)
+    return caps, below
 
 
 def _own_limits(
-    tree: Tree,
-    order: list[str],
-    caps: Mapping[str, Caps],
-    capacity: Mapping[FlavorResource, Amount],
-    former: Frame | None,
+    tree: Tree, caps: Mapping[str, Caps], capacity: Mapping[FlavorResource, Amount], former: Frame | None
 ) -> dict[str, GroupLimits]:
     own: dict[str, GroupLimits] = {}
-    for name in order:
-        if former is not None and former.tree.get(name) is tree[name] and former.caps.get(name) is caps[name]:
+    for name, inherited in caps.items():
+        if former is not None and former.tree.get(name) is tree[name] and former.caps.get(name) is inherited:
             own[name] = former.own[name]
         else:
-            own[name] = limits_of(tree[name], caps[name], capacity)
+            own[name] = limits_of(tree[name], inherited, capacity)
     return own
 
 
 def _with_keys_below(
-    tree: Tree,
     order: list[str],
     children: Mapping[str, tuple[str, ...]],
     own: Mapping[str, GroupLimits],
-    capacity: Mapping[FlavorResource, Amount],
+    former: Frame | None,
 ) -> dict[str, GroupLimits]:
+    """Every group's limits, root's left as they are; the same objects as in `former` where nothing changed."""
     limits: dict[str, GroupLimits] = dict(own)
     for name in reversed(order):
-        missing = {key for child in children.get(name, ()) for key in limits[child]} - own[name].keys()
-        if name == ROOT:
-            keys = {*missing, *own[name], *(key for key, amount in capacity.items() if amount)}
-            limits[name] = {key: root_limits(tree[ROOT], key, capacity.get(key, 0)) for key in keys}
-        elif missing:
+        below = children.get(name)
+        if not below or name == ROOT:
+            continue
+        if (
+            former is not None
+            and former.own.get(name) is own[name]
+            and former.children.get(name) == below
+            and all(limits[child] is former.limits[child] for child in below)
+        ):
+            limits[name] = former.limits[name]
+            continue
+        missing = {key for child in below for key in limits[child]} - own[name].keys()
+        if missing:
             limits[name] = {**own[name], **dict.fromkeys(missing, UNCOVERED)}
     return limits
+
+
+def _of_root(
+    tree: Tree,
+    children: Mapping[str, tuple[str, ...]],
+    limits: Mapping[str, GroupLimits],
+    capacity: Mapping[FlavorResource, Amount],
+) -> dict[FlavorResource, Limits]:
+    keys = {key for child in children.get(ROOT, ()) for key in limits[child]}
+    keys.update(limits[ROOT], (key for key, amount in capacity.items() if amount))
+    return {key: root_limits(tree[ROOT], key, capacity.get(key, 0)) for key in keys}

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from shared.quota.measure.bounds import Bounds, compute_bounds
 from shared.quota.measure.buckets import Bucket
@@ -13,6 +14,7 @@ from shared.quota.model.lifecycle import Inactive
 from shared.quota.model.tree import ROOT, SYSTEM
 from shared.resources import Amount, FlavorResource
 
+NO_HEADS: Final[Mapping[str, Head]] = {}
 AmountByKey = Mapping[FlavorResource, Amount]
 
 
@@ -86,13 +88,38 @@ def _heads(
     former_world: World | None,
     former: Ground | None,
 ) -> Mapping[str, Head]:
-    known: Mapping[str, Head] = {}
-    if former_world is not None and former is not None:
-        known = former.heads
-        if frame is former.frame and inactive is former.inactive and world.settings is former_world.settings:
-            return known
-    heads = {leaf: read_head(frame, leaf, inactive, world.settings) for leaf in frame.order if frame.is_leaf(leaf)}
-    return {leaf: known[leaf] if known.get(leaf) == head else head for leaf, head in heads.items()}
+    if former_world is None or former is None or world.settings is not former_world.settings:
+        return _read_heads(world, frame, inactive)
+    if frame is former.frame and inactive is former.inactive:
+        return former.heads
+    same = _unchanged_paths(frame, former.frame)
+    found = {leaf: head for leaf, head in former.heads.items() if leaf in same and head.inactive == inactive.get(leaf)}
+    return {**found, **_read_heads(world, frame, inactive, found)}
+
+
+def _read_heads(
+    world: World, frame: Frame, inactive: Mapping[str, Inactive], known: Mapping[str, Head] = NO_HEADS
+) -> dict[str, Head]:
+    return {
+        leaf: read_head(frame, leaf, inactive, world.settings)
+        for leaf in frame.order
+        if leaf not in known and frame.is_leaf(leaf)
+    }
+
+
+def _unchanged_paths(frame: Frame, former: Frame) -> set[str]:
+    """Groups that are leaves or parents as before, and up to root hang on the very groups they hung on."""
+    same: set[str] = set()
+    for name in frame.order:
+        parent = frame.parents.get(name)
+        if (
+            former.tree.get(name) is frame.tree[name]
+            and former.parents.get(name) == parent
+            and (parent is None or parent in same)
+            and frame.is_leaf(name) == former.is_leaf(name)
+        ):
+            same.add(name)
+    return same
 
 
 def _runtimes(
@@ -113,14 +140,15 @@ def _added(parts: Iterable[AmountByKey]) -> dict[FlavorResource, Amount]:
 
 
 def _bounds(frame: Frame, runtimes: AmountByKey, former: Ground | None) -> dict[FlavorResource, Bounds]:
-    known: Mapping[FlavorResource, Bounds] = {}
-    if former is not None and former.frame is frame:
-        known = {key: former.bounds[key] for key in former.bounds if former.runtimes[key] == runtimes.get(key)}
-    elif former is not None and frame.has_same_shape(former.frame):
-        changed = frame.changed_limits(former.frame)
-        known = {
-            key: former.bounds[key]
-            for key in former.bounds
-            if key not in changed and former.runtimes[key] == runtimes.get(key)
-        }
-    return {key: known.get(key) or compute_bounds(frame, key, runtimes[key]) for key in frame.limits[ROOT]}
+    if former is None or not (frame is former.frame or frame.has_same_shape(former.frame)):
+        return {key: compute_bounds(frame, key, runtimes[key]) for key in frame.limits[ROOT]}
+    changed = {} if frame is former.frame else frame.changed_limits(former.frame)
+    found: dict[FlavorResource, Bounds] = {}
+    for key in frame.limits[ROOT]:
+        known = former.bounds.get(key)
+        if known is not None and key not in changed and former.runtimes[key] == runtimes[key]:
+            found[key] = known
+        else:
+            touched = changed.get(key, ()) if known is not None else ()
+            found[key] = compute_bounds(frame, key, runtimes[key], known, touched)
+    return found

@@ -135,7 +135,7 @@ class Column:
         self._former = former
         self._families = families
         self._drafts: dict[str, Draft] = {}
-        self._levels: list[list[Draft]] = [[] for _ in range(1 + max(frame.depths.values()))]
+        self._levels: list[list[Draft]] = [[] for _ in range(1 + frame.height)]
 
     def touch(self, names: Iterable[str]) -> None:
         """Groups whose limits or bounds changed."""

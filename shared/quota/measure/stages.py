@@ -29,6 +29,7 @@ class Measured:
     ground: Ground
     claims: Claims
     leaves: Mapping[str, LeafState]
+    alarms: Mapping[str, datetime]
     tallies: Mapping[str, Tally]
     families: Mapping[FlavorResource, Families]
     numbers: Mapping[str, dict[FlavorResource, Numbers]]
@@ -41,7 +42,7 @@ def measure_all(world: World, now: datetime, former: Measured | None) -> Measure
     claims = _claims(world, now, ground, former)
     leaves, tallies = _leaves(world, now, ground, claims, former)
     numbers, families = _numbers(ground, tallies, former)
-    return Measured(world, now, ground, claims, leaves, tallies, families, numbers)
+    return Measured(world, now, ground, claims, leaves, _alarms(leaves, former), tallies, families, numbers)
 
 
 def _claims(world: World, now: datetime, ground: Ground, former: Measured | None) -> Claims:
@@ -82,20 +83,31 @@ def _changed_leaves(
     world: World, now: datetime, ground: Ground, claims: Claims, former: Measured | None
 ) -> Iterable[str]:
     """The leaves that may differ from the former measure."""
-    if former is None or now < former.now:
+    if (
+        former is None
+        or now < former.now
+        or world.flavors is not former.world.flavors
+        or world.settings is not former.world.settings
+    ):
         return ground.heads
-    if ground.heads is not former.ground.heads or world.flavors is not former.world.flavors:
-        return ground.heads
-    groups = world.buckets.keys() | former.world.buckets.keys()
-    changed = {name for name in groups if world.buckets.get(name) is not former.world.buckets.get(name)}
+    changed = _not_the_same(world.buckets, former.world.buckets)
+    if ground.heads is not former.ground.heads:
+        changed.update(_not_the_same(ground.heads, former.ground.heads))
     here, there = claims_by_leaf(claims), claims_by_leaf(former.claims)
     changed.update(name for name in here.keys() | there.keys() if not _all_same(here.get(name), there.get(name)))
     for key in ground.bounds.keys() | former.ground.bounds.keys():
         changed.update(changed_bounds(ground.bounds.get(key), former.ground.bounds.get(key)))
-    for name, leaf in former.leaves.items():
-        if leaf.next_change is not None and leaf.next_change <= now:
-            changed.add(name)
+    changed.update(leaf for leaf, at in former.alarms.items() if at <= now)
     return changed & ground.heads.keys()
+
+
+def _not_the_same(now: Mapping[str, object], before: Mapping[str, object]) -> set[str]:
+    """The names under which the two do not have the very same object."""
+    if now is before:
+        return set()
+    changed = {name for name, found in now.items() if before.get(name) is not found}
+    changed.update(before.keys() - now.keys())
+    return changed
 
 
 def _all_same(here: Claims | None, there: Claims | None) -> bool:
@@ -106,21 +118,34 @@ def _all_same(here: Claims | None, there: Claims | None) -> bool:
 def _leaves(
     world: World, now: datetime, ground: Ground, claims: Claims, former: Measured | None
 ) -> tuple[Mapping[str, LeafState], Mapping[str, Tally]]:
+    """All leaves and their tallies, when those of the former measure that may differ are built anew."""
     leaves: dict[str, LeafState] = {}
     tallies: dict[str, Tally] = {}
     if former is not None:
-        kept = former.leaves.keys() & ground.heads.keys()
         leaves, tallies = dict(former.leaves), dict(former.tallies)
-        for name in former.leaves.keys() - kept:
+        for name in former.leaves.keys() - ground.heads.keys():
             del leaves[name], tallies[name]
     by_leaf = claims_by_leaf(claims)
-    for name in _changed_leaves(world, now, ground, claims, former):
+    changed = _changed_leaves(world, now, ground, claims, former)
+    for name in changed:
         bucket = world.workloads_of(name)
         chooser = _chooser(name, world, ground, former)
         leaf = build_leaf(ground.heads[name], bucket, by_leaf.get(name, NO_CLAIMS), chooser, now)
         leaves[name] = leaf
         tallies[name] = tally(bucket, waiting_in(leaf, bucket, now), chooser)
     return leaves, tallies
+
+
+def _alarms(leaves: Mapping[str, LeafState], former: Measured | None) -> Mapping[str, datetime]:
+    """leaf -> when time alone changes it; of the leaves where it does."""
+    found = dict(former.alarms) if former is not None else {}
+    for name in _not_the_same(leaves, former.leaves if former is not None else {}):
+        at = leaves[name].next_change if name in leaves else None
+        if at is not None:
+            found[name] = at
+        else:
+            found.pop(name, None)
+    return found
 
 
 def _chooser(name: str, world: World, ground: Ground, former: Measured | None) -> Chooser:
