@@ -5,6 +5,7 @@ after `PATIENCE`; the API server keeps its own open for 90 s between requests, s
 """
 
 import asyncio
+import errno
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -66,7 +67,8 @@ class Server:
                 ssl_shutdown_timeout=2,
             )
         except OSError as error:
-            reason = error.strerror or str(error)
+            taken = error.errno == errno.EADDRINUSE
+            reason = "the port is taken by another process" if taken else (error.strerror or str(error))
             raise Problem(f"cannot listen on {host}:{port} for reviews: {reason}; set listen.port") from error
         reaping = asyncio.create_task(self._reap(), name="idle connections")
         try:

@@ -1,0 +1,277 @@
+"""The TLS server is patient with slow reviews, not with hostile ones, and drops nothing when certificates change."""
+
+import asyncio
+import io
+import json
+import ssl
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import aiohttp
+import pytest
+from prometheus_client import CollectorRegistry
+
+from shared.api.review import Review
+from shared.problems import Problem
+from tests.webhook.test_endpoints import PATH, accept, body
+from webhook.authority import Pair, issue, make_authority
+from webhook.certificates import Showcase
+from webhook.endpoints import Endpoints, Judge, Route
+from webhook.metrics import Metrics
+from webhook.serving import MAX_BODY, Server
+from webhook.verdicts import YES, Verdict
+
+DAY = timedelta(days=1)
+JSON = {"Content-Type": "application/json"}
+PATIENCE = timedelta(milliseconds=600)
+
+
+def authority() -> Pair:
+    return make_authority(DAY, datetime.now(UTC))
+
+
+def leaf(of: Pair) -> Pair:
+    return issue(of, ("localhost", "127.0.0.1"), DAY, datetime.now(UTC))
+
+
+@dataclass(slots=True)
+class Running:
+    """A server, and how to call it."""
+
+    port: int
+    server: Server
+    showcase: Showcase
+    ca: Pair
+
+    def trusting(self, *authorities: Pair) -> ssl.SSLContext:
+        """A client's context."""
+        pems = "".join(each.certificate.decode() for each in authorities or (self.ca,))
+        return ssl.create_default_context(cadata=pems)
+
+    @property
+    def url(self) -> str:
+        return f"https://127.0.0.1:{self.port}{PATH}"
+
+    @asynccontextmanager
+    async def client(self) -> AsyncIterator[aiohttp.ClientSession]:
+        connector = aiohttp.TCPConnector(ssl=self.trusting())
+        async with aiohttp.ClientSession(connector=connector) as session:
+            yield session
+
+    async def open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A bare TLS connection."""
+        return await asyncio.open_connection("127.0.0.1", self.port, ssl=self.trusting())
+
+
+@asynccontextmanager
+async def running(judge: Judge = accept, patience: timedelta = timedelta(seconds=10)) -> AsyncIterator[Running]:
+    metrics = Metrics(CollectorRegistry())
+    ca = authority()
+    showcase = Showcase(metrics)
+    assert showcase.show(leaf(ca))
+    server = Server(Endpoints({PATH: Route("batch", "Job", judge)}, metrics, lambda: None), metrics, patience)
+    async with server.listening("127.0.0.1", 0, showcase.listener()) as port:
+        yield Running(port, server, showcase, ca)
+
+
+async def still_serves(it: Running) -> None:
+    async with it.client() as client, client.post(it.url, data=body(), headers=JSON) as answer:
+        assert (answer.status, (await answer.json())["response"]) == (200, {"uid": "u-1", "allowed": True})
+
+
+async def test_reviews_are_answered_on_one_connection_kept_open() -> None:
+    async with running() as it, it.client() as client:
+        for _ in range(3):
+            async with client.post(it.url + "?timeout=5s", data=body(), headers=JSON) as answer:
+                assert (await answer.json())["response"] == {"uid": "u-1", "allowed": True}
+        assert len(it.server._http.connections) == 1
+
+
+async def test_body_of_8_mib_is_read_and_a_larger_one_refused() -> None:
+    frame = len(body(object={"x": ""}))
+    async with running() as it, it.client() as client:
+        whole = body(object={"x": "y" * (MAX_BODY - frame)})
+        async with client.post(it.url, data=io.BytesIO(whole), headers=JSON) as answer:
+            assert (len(whole), answer.status) == (MAX_BODY, 200)
+        async with client.post(it.url, data=io.BytesIO(whole + b" "), headers=JSON) as answer:
+            assert (answer.status, await answer.text()) == (413, "the body has more than 8388608 bytes\n")
+        await still_serves(it)
+
+
+async def test_deep_body_of_8_mib_is_refused_quickly() -> None:
+    async with running() as it, it.client() as client:
+        began = time.perf_counter()
+        async with client.post(it.url, data=io.BytesIO(b'{"a":' * (MAX_BODY // 5)), headers=JSON) as answer:
+            assert answer.status == 400
+        assert time.perf_counter() - began < 2
+        await still_serves(it)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"POST ",
+        b"POST /validate/jobs HTTP/1.1\r\nHost: x\r\nX: ",
+        b"POST /validate/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{",
+    ],
+    ids=["nothing", "half a line", "half a header", "half a body"],
+)
+async def test_slow_loris_is_shown_the_door(sent: bytes) -> None:
+    async with running(patience=PATIENCE) as it:
+        reader, writer = await it.open()
+        writer.write(sent)
+        async with asyncio.timeout(5):
+            answer = await reader.read()
+        assert answer == b"" or b"408 Request Timeout" in answer
+        writer.close()
+        await still_serves(it)
+
+
+async def test_slow_loris_that_drips_is_shown_the_door_as_well() -> None:
+    async with running(patience=PATIENCE) as it:
+        reader, writer = await it.open()
+
+        async def drip() -> None:
+            for _ in range(100):
+                writer.write(b"X-Drop: 1\r\n")
+                await asyncio.sleep(0.1)
+
+        writer.write(b"POST /validate/jobs HTTP/1.1\r\nHost: x\r\n")
+        dripping = asyncio.create_task(drip())
+        async with asyncio.timeout(5):
+            assert await reader.read() == b""
+        dripping.cancel()
+        await still_serves(it)
+
+
+async def test_plain_http_on_the_tls_port_is_closed() -> None:
+    async with running(patience=PATIENCE) as it:
+        reader, writer = await asyncio.open_connection("127.0.0.1", it.port)
+        writer.write(b"POST /validate/jobs HTTP/1.1\r\nHost: x\r\n\r\n")
+        async with asyncio.timeout(5):
+            answer = await reader.read()
+        assert b"HTTP" not in answer
+        writer.close()
+        await still_serves(it)
+
+
+async def test_rubbish_instead_of_a_handshake_is_closed() -> None:
+    async with running(patience=PATIENCE) as it:
+        reader, writer = await asyncio.open_connection("127.0.0.1", it.port)
+        writer.write(b"\x16\x03\x01" + b"\xff" * 2000)
+        async with asyncio.timeout(5):
+            await reader.read()
+        writer.close()
+        await still_serves(it)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"\x00\xff\xfe rubbish\r\n\r\n",
+        b"POST /validate/jobs HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+        b"POST /validate/jobs HTTP/1.1\r\nHost: x\r\nX: " + b"y" * 100_000 + b"\r\n\r\n",
+    ],
+    ids=["no HTTP", "negative length", "header of 100 kB"],
+)
+async def test_broken_http_is_answered_with_400(sent: bytes) -> None:
+    async with running() as it:
+        reader, writer = await it.open()
+        writer.write(sent)
+        async with asyncio.timeout(5):
+            assert (await reader.readline()).startswith(b"HTTP/1.") is True
+        writer.close()
+        await still_serves(it)
+
+
+async def test_compressed_body_is_not_unpacked() -> None:
+    async with running() as it, it.client() as client:
+        headers = {**JSON, "Content-Encoding": "gzip"}
+        async with client.post(it.url, data=b"\x1f\x8b" + b"\0" * 1000, headers=headers) as answer:
+            assert answer.status == 400
+
+
+async def test_certificate_is_swapped_without_a_dropped_request() -> None:
+    async with running() as it, it.client() as kept:
+        new_ca = authority()
+        refused = 0
+        for round_ in range(30):
+            if round_ % 10 == 5:
+                assert it.showcase.show(leaf(new_ca))
+            async with kept.post(it.url, data=body(), headers=JSON) as answer:
+                refused += answer.status != 200
+            connector = aiohttp.TCPConnector(ssl=it.trusting(it.ca, new_ca), force_close=True)
+            async with (
+                aiohttp.ClientSession(connector=connector) as fresh,
+                fresh.post(it.url, data=body(), headers=JSON) as answer,
+            ):
+                refused += answer.status != 200
+        assert refused == 0
+        only_new = aiohttp.TCPConnector(ssl=it.trusting(new_ca))
+        async with (
+            aiohttp.ClientSession(connector=only_new) as fresh,
+            fresh.post(it.url, data=body(), headers=JSON) as answer,
+        ):
+            assert answer.status == 200
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        Pair(b"", b""),
+        Pair(b"rubbish", b"rubbish"),
+        Pair(leaf(authority()).certificate, leaf(authority()).key),
+        Pair(leaf(authority()).certificate, leaf(authority()).key[:40]),
+    ],
+    ids=["empty", "rubbish", "mismatched", "half-written"],
+)
+async def test_broken_certificate_leaves_the_former_in_use(broken: Pair) -> None:
+    async with running() as it:
+        before = it.showcase.shown
+        assert not it.showcase.show(broken)
+        assert it.showcase.shown is before
+        assert it.showcase.problem() is None
+        await still_serves(it)
+
+
+async def test_review_under_way_is_answered_when_the_server_ends_and_the_client_sent_elsewhere() -> None:
+    asked = asyncio.Event()
+
+    async def slow(_review: Review) -> Verdict:
+        asked.set()
+        await asyncio.sleep(0.3)
+        return YES
+
+    async with asyncio.TaskGroup() as group, running(slow) as it:
+        session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=it.trusting()))
+
+        async def call() -> tuple[int, str | None]:
+            async with session, session.post(it.url, data=body(), headers=JSON) as answer:
+                await answer.read()
+                return answer.status, answer.headers.get("Connection")
+
+        calling = group.create_task(call())
+        await asked.wait()
+    assert calling.result() == (200, "close")
+
+
+async def test_taken_port_is_one_sentence() -> None:
+    async with running() as it:
+        with pytest.raises(Problem) as refused:
+            async with it.server.listening("127.0.0.1", it.port, it.showcase.listener()):
+                pass
+        assert str(refused.value) == (
+            f"cannot listen on 127.0.0.1:{it.port} for reviews: the port is taken by another process; set listen.port"
+        )
+
+
+async def test_answers_are_whole_json() -> None:
+    async with running() as it, it.client() as client, client.post(it.url, data=body(), headers=JSON) as answer:
+        assert (answer.content_type, json.loads(await answer.read())["kind"]) == (
+            "application/json",
+            "AdmissionReview",
+        )
