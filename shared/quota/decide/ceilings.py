@@ -25,14 +25,18 @@ class Excess(NamedTuple):
 
 
 def excesses(cycle: Cycle) -> Iterator[Excess]:
-    """Every group and key whose use is above its ceiling (root: its runtime), deepest groups first."""
+    """Every group and key whose use is above its ceiling (root: its runtime), deepest groups first.
+
+    A limit that is no tighter than one above it is left to that one: curing that cures both.
+    """
     numbers, tree = cycle.snapshot.numbers, cycle.snapshot.world.tree
     for group in sorted(numbers, key=lambda name: (-len(tree.path(name)), name)):
         if group == SYSTEM or tree.path(group)[-1:] != (ROOT,):
             continue
         for key in sorted(numbers[group]):
             limit = cycle.after.limit(group, key)
-            if used_below(cycle, group, key) > limit:
+            above = (cycle.after.limit(each, key) for each in tree.path(group)[1:])
+            if used_below(cycle, group, key) > limit and all(limit < each for each in above):
                 yield Excess(group, key, limit)
 
 

@@ -89,8 +89,8 @@ class Search:
 
     def has_run_long_enough(self, account: LeafAccount, standing: Standing) -> bool:
         """Whether the minimum runtime since its start is over, or delays do not matter here."""
-        until = standing.since + account.leaf.reclaim.minimum_runtime
-        return self._is_past(until)
+        since = min(standing.since, self.cycle.now)
+        return self._is_past(since + account.leaf.reclaim.minimum_runtime)
 
     def _grace_is_over(self, account: LeafAccount, group: str, key: FlavorResource) -> bool:
         """Whether `group` has been over for the leaf's grace period without a break; first seen now is since now."""

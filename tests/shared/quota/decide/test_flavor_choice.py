@@ -19,7 +19,7 @@ FLAVORS = (Flavor("big"), Flavor("small"))
 CAPACITY = (("big", "gpu", 8), ("small", "gpu", 8))
 TREE = "a big:gpu 4 | small:gpu 4\nb big:gpu 4 | small:gpu 4"
 BORROW_NEXT = {"when_can_borrow": WhenCanBorrow.TRY_NEXT_FLAVOR}
-RECLAIM_FIRST = {"when_can_reclaim": WhenCanReclaim.RECLAIM}
+RECLAIM_FIRST: dict[str, Any] = {"when_can_reclaim": WhenCanReclaim.RECLAIM}
 
 
 def chosen(
