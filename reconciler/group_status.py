@@ -15,7 +15,7 @@ from shared.api.quotagroup import (
     write_columns,
     write_quotas,
 )
-from shared.quota.measure.numbers import GroupNumbers, Numbers
+from shared.quota.measure.report import Words, report_of
 from shared.quota.measure.snapshot import LeafState, Snapshot
 from shared.quota.measure.world import OverSince
 from shared.quota.model.membership import stop_of
@@ -70,23 +70,19 @@ def status_of(
 
 
 def _quotas(snapshot: Snapshot, group: str) -> list[QuotaStatus]:
-    numbers: GroupNumbers = snapshot.numbers.get(group, {})
-    by_flavor: dict[str, dict[str, Numbers]] = {}
-    for key, number in numbers.items():
-        by_flavor.setdefault(key.flavor, {})[key.resource] = number
-    order = {entry.flavor: place for place, entry in enumerate(snapshot.world.tree[group].quotas)}
-    flavors = sorted(by_flavor, key=lambda flavor: (order.get(flavor, len(order)), flavor))
-    return [_quota(snapshot, group, flavor, by_flavor[flavor]) for flavor in flavors]
+    preference = [entry.flavor for entry in snapshot.world.tree[group].quotas]
+    report = report_of(snapshot.numbers.get(group, {}), preference)
+    return [_quota(snapshot, group, flavor, resources) for flavor, resources in report.items()]
 
 
-def _quota(snapshot: Snapshot, group: str, flavor: str, numbers: Mapping[str, Numbers]) -> QuotaStatus:
+def _quota(snapshot: Snapshot, group: str, flavor: str, resources: Mapping[str, Words]) -> QuotaStatus:
     def each(word: str) -> dict[str, int | float | str]:
-        return write_quotas({resource: getattr(number, word) for resource, number in numbers.items()})
+        return write_quotas({resource: words[word] for resource, words in resources.items()})
 
     capacity = {key.resource: amount for key, amount in snapshot.capacity.items() if key.flavor == flavor}
     return QuotaStatus(
         flavor=flavor,
-        min=each("effective_min"),
+        min=each("effectiveMin"),
         request=each("request"),
         used=each("used"),
         held=each("held"),

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from shared.quota.decide.decisions import Evict, Plan, Start, Waiting
-from shared.quota.measure.numbers import GroupNumbers, Numbers
+from shared.quota.measure.numbers import GroupNumbers
+from shared.quota.measure.report import report_of
 from shared.quota.model.tree import ROOT
 
 Json = dict[str, Any]
@@ -12,32 +13,7 @@ Json = dict[str, Any]
 
 def groups_as_data(numbers: Mapping[str, GroupNumbers]) -> Json:
     """group -> flavor -> resource -> numbers; root is always there, a group without any key is empty."""
-    found: Json = {ROOT: {}}
-    for group, by_key in sorted(numbers.items()):
-        flavors: dict[str, Json] = {}
-        for key, each in sorted(by_key.items()):
-            flavors.setdefault(key.flavor, {})[key.resource] = numbers_as_data(each)
-        found[group] = flavors
-    return found
-
-
-def numbers_as_data(numbers: Numbers) -> Json:
-    """One group's numbers of one key."""
-    return {
-        "min": numbers.min,
-        "effectiveMin": numbers.effective_min,
-        "guarantee": numbers.guarantee,
-        "ceiling": numbers.ceiling,
-        "weight": numbers.weight,
-        "request": numbers.request,
-        "used": numbers.used,
-        "held": numbers.held,
-        "charge": numbers.charge,
-        "demand": numbers.demand,
-        "runtime": numbers.runtime,
-        "borrowed": numbers.borrowed,
-        "lendable": numbers.lendable,
-    }
+    return {ROOT: {}, **{group: report_of(by_key) for group, by_key in sorted(numbers.items())}}
 
 
 def cycle_as_data(decided: Plan) -> Json:

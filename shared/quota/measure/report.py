@@ -1,0 +1,41 @@
+"""The numbers in the words that people see: what `simulate` and `tree` print, the status and the metrics all show."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from shared.quota.measure.numbers import GroupNumbers, Numbers
+from shared.resources import Amount
+
+Words = dict[str, Amount]
+"""word -> amount, in base units; every word of WORDS."""
+
+WORDS: Final = {
+    "min": "min",
+    "effectiveMin": "effective_min",
+    "guarantee": "guarantee",
+    "ceiling": "ceiling",
+    "weight": "weight",
+    "request": "request",
+    "used": "used",
+    "held": "held",
+    "charge": "charge",
+    "demand": "demand",
+    "runtime": "runtime",
+    "borrowed": "borrowed",
+    "lendable": "lendable",
+}
+"""As JSON spells a word -> as Numbers does."""
+
+
+def words_of(numbers: Numbers) -> Words:
+    """One group's numbers for one key."""
+    return {word: getattr(numbers, name) for word, name in WORDS.items()}
+
+
+def report_of(numbers: GroupNumbers, preference: Sequence[str] = ()) -> dict[str, dict[str, Words]]:
+    """One group's numbers: flavor -> resource -> words; flavors in order of preference, then by name."""
+    place = {flavor: index for index, flavor in enumerate(preference)}
+    found: dict[str, dict[str, Words]] = {}
+    for key in sorted(numbers, key=lambda key: (place.get(key.flavor, len(place)), key)):
+        found.setdefault(key.flavor, {})[key.resource] = words_of(numbers[key])
+    return found
