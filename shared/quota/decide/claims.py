@@ -37,7 +37,9 @@ def _why_void(cycle: Cycle, claim: HeldClaim) -> str | None:
     if ends <= cycle.now:
         return "TimedOut"
     cycle.wake(ends)
-    return None if _may_take(leaf, asker, claim) else "FlavorRefused"
+    if asker.blocked_flavors.intersection(claim.flavors.values()):
+        return "FlavorRefused"
+    return None if _may_take(leaf, asker, claim) else "NoLongerFits"
 
 
 def _may_take(leaf: LeafState, asker: Workload, claim: HeldClaim) -> bool:
