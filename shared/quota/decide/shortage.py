@@ -42,14 +42,18 @@ def worst(found: Iterable[Shortage]) -> Shortage | None:
 
 
 def on_path(ledger: Ledger, path: tuple[str, ...], ask: Ask) -> Shortage | None:
-    """What would bind if `ask` were added here: the group on the path, from the leaf up, that misses most."""
+    """What would bind if `ask` were added here: the group on the path, from the leaf up, that misses most.
+
+    A group whose limit is no tighter than one above it does not bind: the one above does.
+    """
     ledger.add(path, ask)
     found = []
     for key, amount in ask:
-        for group in path:
-            limit, charge = ledger.limit(group, key), ledger.charge(group, key)
-            free = limit - charge + amount
-            found.append(Shortage(charge - limit, group, key, amount, free, limit))
+        limits = [ledger.limit(group, key) for group in path]
+        for level, group in enumerate(path):
+            limit, charge = limits[level], ledger.charge(group, key)
+            if all(limit < above for above in limits[level + 1 :]):
+                found.append(Shortage(charge - limit, group, key, amount, limit - charge + amount, limit))
     ledger.take(path, ask)
     return worst(found)
 
