@@ -13,24 +13,28 @@ from shared.quota.measure.world import World
 from shared.quota.model.workload import Admission, Eviction, Workload, WorkloadId
 
 
-def advance(world: World, decided: Plan) -> World:
+def advance(world: World, decided: Plan, now: datetime | None = None) -> World:
     """The world one cycle later: decisions carried out, evicted work ended."""
-    return end_evictions(carry_out(world, decided))
+    return end_evictions(carry_out(world, decided, now))
 
 
-def carry_out(world: World, decided: Plan) -> World:
-    """The world in which these decisions have just been written: starts are admitted, victims are being evicted."""
-    changed = _Changes(world)
+def carry_out(world: World, decided: Plan, now: datetime | None = None) -> World:
+    """The world in which these decisions were written at `now` (the plan's own moment when not given).
+
+    Starts are admitted, victims are being evicted until `end_evictions`.
+    """
+    now = decided.now if now is None else now
+    changed = _Changes()
     for ended in decided.claims_ended:
         changed.write(ended.victim, replace(changed.current(ended.victim), claim=None))
     for start in decided.starts:
-        changed.write(start.workload, _started(changed.current(start.workload), start, decided.now))
+        changed.write(start.workload, _started(changed.current(start.workload), start, now))
         for victim in world.victims.get(start.workload.asker_id, ()):
             changed.write(victim, replace(changed.current(victim), claim=None))
     for evict in decided.evictions:
-        changed.write(evict.workload, _evicted(changed.current(evict.workload), evict, decided.now))
+        changed.write(evict.workload, _evicted(changed.current(evict.workload), evict, now))
     for notice in decided.notices:
-        changed.write(notice.workload, replace(changed.current(notice.workload), notice=decided.now))
+        changed.write(notice.workload, replace(changed.current(notice.workload), notice=now))
     for told in decided.notices_withdrawn:
         changed.write(told, replace(changed.current(told), notice=None))
     return replace(world.with_changes(changed), over_since=decided.over_since)
@@ -63,8 +67,7 @@ def _evicted(workload: Workload, evict: Evict, now: datetime) -> Workload:
 class _Changes:
     """Changes of one step, one per workload however many decisions touch it."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self) -> None:
         self._changes: dict[tuple[str, WorkloadId], Change] = {}
 
     def current(self, workload: Workload) -> Workload:

@@ -75,7 +75,7 @@ def test_the_sentence_says_who_lacks_how_much_and_when_it_runs() -> None:
         "a a100:gpu 8..8",
         [work[1], running("a", 6, "x", "a100", preemptible=False)],
         (Flavor("a100"),),
-        capacity=(("a100", "gpu", 8),),
+        capacity=(("a100", "gpu", 9),),
     )
     assert [each.message for each in plan.waiting] == [
         "Job 'ns/train-7' waits: group 'a' lacks 2 of a100/gpu (request 4, free 2); runs when used falls to 4"
