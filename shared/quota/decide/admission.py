@@ -9,8 +9,8 @@ from collections.abc import Callable
 from shared.quota.decide.account import LeafAccount
 from shared.quota.decide.cycle import Asker, Cycle
 from shared.quota.decide.decisions import Start, Tier, WaitReason
-from shared.quota.decide.flavors import Attempt, Wish, ask_over, entitled_options
-from shared.quota.decide.line import Line, attempts_of, marks_of
+from shared.quota.decide.flavors import Attempt, Wish, attempts, entitled_attempt
+from shared.quota.decide.line import Line, attempts_of
 from shared.quota.decide.ordering import Head, Tournament
 from shared.quota.decide.reclaim import Outcome, plan_reclaim
 from shared.quota.decide.startup import note_unready
@@ -46,17 +46,14 @@ class Admission:
         cycle.open_kept_room()
 
     def _entitled_head(self, account: LeafAccount, workload: Workload, wish: Wish) -> Head | None:
-        options = entitled_options(marks_of(self._cycle, account, workload, wish))
-        return None if options is None else Head(workload, ask_over(options), account)
+        entitled = entitled_attempt(attempts_of(self._cycle, account, workload, wish))
+        return None if entitled is None else Head(workload, entitled.ask, account)
 
     def _try_entitled(self, line: Line, head: Head) -> None:
         cycle, account, workload = self._cycle, head.account, head.workload
         wish = line.open_wish(workload)
-        marks = marks_of(cycle, account, workload, wish or ())
-        if wish is None or entitled_options(marks) is None:
-            line.wait(workload)
-            return
-        for attempt in attempts_of(account, marks):
+        stood = attempts_of(cycle, account, workload, wish or ())
+        for attempt in attempts(stood, account.leaf.group) if entitled_attempt(stood) is not None else ():
             if attempt.starts and attempt.entitled and not cycle.is_held_back(account):
                 _start(cycle, account, workload, attempt)
                 return
@@ -83,18 +80,17 @@ class Admission:
         if cycle.is_held_back(account):
             return None
         if workload.id in self._deferred:
-            return Head(workload, ask_over([options[0] for options in wish]), account)
-        marks = marks_of(cycle, account, workload, wish)
-        start = next((each for each in attempts_of(account, marks) if each.starts), None)
+            return Head(workload, wish[0].ask, account)
+        stood = attempts_of(cycle, account, workload, wish)
+        start = next((each for each in attempts(stood, account.leaf.group) if each.starts), None)
         return None if start is None else Head(workload, start.ask, account)
 
     def _try_borrowing(self, line: Line, head: Head) -> None:
         cycle, account, workload = self._cycle, head.account, head.workload
         self._forget_own_room(workload.id)
         deferred = self._deferred.pop(workload.id, self) is not self
-        wish = line.open_wish(workload)
-        marks = marks_of(cycle, account, workload, wish or ())
-        for attempt in attempts_of(account, marks) if wish is not None and not cycle.is_held_back(account) else ():
+        wish = line.open_wish(workload) if not cycle.is_held_back(account) else None
+        for attempt in attempts(attempts_of(cycle, account, workload, wish or ()), account.leaf.group):
             if attempt.starts:
                 _start(cycle, account, workload, attempt)
                 return
@@ -133,8 +129,5 @@ def _start(cycle: Cycle, account: LeafAccount, workload: Workload, attempt: Atte
 def _own_room(cycle: Cycle, account: LeafAccount, workload: Workload) -> Asker | None:
     """The room that entitled work could have in its own flavors now."""
     wish = cycle.wish(account, workload)
-    options = None if wish is None else entitled_options(marks_of(cycle, account, workload, wish))
-    if options is None or not cycle.fits(account, ask_over(options)):
-        return None
-    flavors = {resource: option.flavor for option in options for resource in option.resources}
-    return Asker(workload, account, flavors, ask_over(options))
+    own = entitled_attempt(attempts_of(cycle, account, workload, wish or ()))
+    return Asker(workload, account, own.flavors, own.ask) if own is not None and own.starts else None

@@ -90,7 +90,7 @@ class Cycle:
         self.started: set[WorkloadId] = set()
         self._wakes: list[datetime] = []
         self._guarded: list[Asker] | None = None
-        self._wishes: dict[int, tuple[Options, Wish]] = {}
+        self._wishes: dict[int, tuple[Options, Wish | None]] = {}
         """By identity of the options, which are one object per shape of work; held here so that none is reused."""
         self._accounts: dict[str, LeafAccount] = {}
         for leaf in snapshot.leaves.values():
@@ -113,13 +113,12 @@ class Cycle:
         return [name for name, leaf in self.snapshot.leaves.items() if leaf.pending and leaf.may_start]
 
     def wish(self, account: LeafAccount, workload: Workload) -> Wish | None:
-        """What this work may take by set, in order; None when it could never start in its leaf."""
+        """What this work may take, in order of preference; None when it could never start in its leaf."""
         options = account.leaf.options(workload)
-        if not options.could_fit:
-            return None
         found = self._wishes.get(id(options))
         if found is None:
-            found = self._wishes[id(options)] = (options, wish_of(workload, options))
+            found = (options, wish_of(workload, options, self.snapshot.world.flavors))
+            self._wishes[id(options)] = found
         return found[1]
 
     def shape(self, account: LeafAccount, workload: Workload) -> tuple[int, int, bool]:

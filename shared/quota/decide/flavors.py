@@ -1,21 +1,22 @@
 """Which flavors pending work takes: one per codependent set, in the order that the group's two settings give.
 
-Every option of every set is marked first (entitled? room?), because sets never share a key; only a reclaim plan has
-to be tried for all sets together. DESIGN section 6, "Flavor".
+All sets are taken together: an assignment whose flavors no node could have at once is never tried. DESIGN section 6,
+"Flavor".
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from shared.quota.decide.room import Ask, ask_in
-from shared.quota.model.eligibility import Options
+from shared.quota.model.eligibility import Options, agree
+from shared.quota.model.flavor import Flavor
 from shared.quota.model.tree import Group, WhenCanBorrow, WhenCanReclaim
 from shared.quota.model.workload import Flavors, Workload
 
-MOST_COMBINATIONS = 64
-"""How many assignments of several sets are tried with reclaim plans; a bound for absurd trees only."""
+MOST_ASSIGNMENTS: Final = 256
+"""How many combinations of several sets are looked at; a bound for absurd trees only."""
 
 
 class Option(NamedTuple):
@@ -26,31 +27,11 @@ class Option(NamedTuple):
     ask: Ask
 
 
-class Mark(NamedTuple):
-    """An option, and how the work stands there now."""
-
-    option: Option
-    entitled: bool
-    fits: bool
-
-
-Wish = tuple[tuple[Option, ...], ...]
-"""Per set, the options in order of preference."""
-Marks = Sequence[Sequence[Mark]]
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """One assignment to try: to start in it, or to free the room for it."""
+class Assignment(NamedTuple):
+    """One option of each set."""
 
     options: tuple[Option, ...]
-    entitled: bool
-    starts: bool
-
-    @property
-    def ask(self) -> Ask:
-        """What the work takes in all."""
-        return ask_over(self.options)
+    ask: Ask
 
     @property
     def flavors(self) -> Flavors:
@@ -58,94 +39,103 @@ class Attempt:
         return {resource: option.flavor for option in self.options for resource in option.resources}
 
 
-def ask_over(options: Collection[Option]) -> Ask:
-    """What is taken with these options together."""
-    return tuple(pair for option in options for pair in option.ask)
+Wish = tuple[Assignment, ...]
+"""Everything that work may take, in order of preference; never empty."""
 
 
-def wish_of(workload: Workload, options: Options) -> Wish:
-    """What this work may take, by set; call only when `options.could_fit`."""
-    return tuple(
-        tuple(
-            Option(flavor, each.resources, ask_in(workload.request, each.resources, flavor)) for flavor in each.flavors
-        )
+class Mark(NamedTuple):
+    """How work stands in one option now."""
+
+    entitled: bool
+    fits: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """How work stands in one assignment: it may start, or be entitled to room that is not free, or neither."""
+
+    assignment: Assignment
+    entitled: bool
+    starts: bool
+    rank: tuple[tuple[bool, int], ...]
+    """Per set: whether it borrows there, and the place of the flavor in the group's order."""
+
+    @property
+    def ask(self) -> Ask:
+        """What the work takes in all."""
+        return self.assignment.ask
+
+    @property
+    def flavors(self) -> Flavors:
+        """resource -> flavor."""
+        return self.assignment.flavors
+
+
+def wish_of(workload: Workload, options: Options, flavors: Mapping[str, Flavor]) -> Wish | None:
+    """What this work may take; None when it could never start."""
+    if not options.could_fit:
+        return None
+    sets = [
+        [Option(name, each.resources, ask_in(workload.request, each.resources, name)) for name in each.flavors]
         for each in options.sets
-    )
+    ]
+    found = [
+        Assignment(chosen, tuple(pair for option in chosen for pair in option.ask))
+        for chosen in islice(product(*sets), MOST_ASSIGNMENTS)
+        if len(chosen) < 2 or agree(flavors[option.flavor] for option in chosen if option.flavor in flavors)
+    ]
+    return tuple(found) or None
 
 
 def without_flavors(wish: Wish, blocked: Collection[str]) -> Wish | None:
-    """The wish less those flavors; None when a set has none left."""
+    """The wish less those flavors; None when nothing is left."""
     if not blocked:
         return wish
-    left = tuple(tuple(option for option in options if option.flavor not in blocked) for options in wish)
-    return left if all(left) else None
+    left = (each for each in wish if not any(option.flavor in blocked for option in each.options))
+    return tuple(left) or None
 
 
-def mark_all(wish: Wish, mark: Callable[[Option], Mark]) -> Marks:
-    """How the work stands in each of its options."""
-    return [[mark(option) for option in options] for options in wish]
-
-
-def entitled_options(marks: Marks) -> tuple[Option, ...] | None:
-    """Per set the first option the work is entitled to, one with room before one without; None: entitled nowhere."""
+def stand(wish: Wish, mark: Callable[[Option], Mark]) -> list[Attempt]:
+    """How the work stands in each assignment, in order; each option is marked once."""
+    marks: dict[Option, tuple[Mark, int]] = {}
     found = []
-    for options in marks:
-        entitled = [each for each in options if each.entitled]
-        if not entitled:
-            return None
-        found.append(next((each for each in entitled if each.fits), entitled[0]).option)
-    return tuple(found)
+    for assignment in wish:
+        own = []
+        for option in assignment.options:
+            if option not in marks:
+                marks[option] = (mark(option), len(marks))
+            own.append(marks[option])
+        found.append(
+            Attempt(
+                assignment,
+                entitled=all(each.entitled for each, _ in own),
+                starts=all(each.fits for each, _ in own),
+                rank=tuple((not each.entitled, place) for each, place in own),
+            )
+        )
+    return found
 
 
-def attempts(marks: Marks, group: Group) -> Iterator[Attempt]:
+def entitled_attempt(stood: Sequence[Attempt]) -> Attempt | None:
+    """The first assignment the work is entitled to, one with room before one without; None: entitled nowhere."""
+    entitled = [each for each in stood if each.entitled]
+    return next((each for each in entitled if each.starts), entitled[0] if entitled else None)
+
+
+def attempts(stood: Sequence[Attempt], group: Group) -> Iterator[Attempt]:
     """Every assignment worth trying, best first. A plan is only ever tried where the work is entitled in all sets."""
-    best = _best_start(marks, group.when_can_borrow)
+    borrow = group.when_can_borrow is WhenCanBorrow.BORROW
+    best = _best_start(stood, group.when_can_borrow)
     if group.when_can_reclaim is WhenCanReclaim.RECLAIM:
-        yield from _in_order(marks, group.when_can_borrow)
-        if best is not None:
-            yield best
-        return
+        yield from (each for each in stood if each.entitled or (each.starts and borrow))
     if best is not None:
         yield best
-    for chosen in _combinations(marks, lambda mark: mark.entitled):
-        if not all(mark.fits for mark in chosen):
-            yield _attempt(chosen)
+    if group.when_can_reclaim is not WhenCanReclaim.RECLAIM:
+        yield from (each for each in stood if each.entitled and not each.starts)
 
 
-def _best_start(marks: Marks, borrow: WhenCanBorrow) -> Attempt | None:
-    chosen = []
-    for options in marks:
-        fitting = [mark for mark in options if mark.fits]
-        if not fitting:
-            return None
-        first = fitting[0]
-        if borrow is WhenCanBorrow.TRY_NEXT_FLAVOR:
-            first = next((mark for mark in fitting if mark.entitled), first)
-        chosen.append(first)
-    return _attempt(tuple(chosen))
-
-
-def _in_order(marks: Marks, borrow: WhenCanBorrow) -> Iterator[Attempt]:
-    for chosen in _combinations(marks, lambda mark: mark.entitled or mark.fits):
-        attempt = _attempt(chosen)
-        borrows = attempt.starts and not attempt.entitled
-        if (attempt.starts or attempt.entitled) and not (borrows and borrow is WhenCanBorrow.TRY_NEXT_FLAVOR):
-            yield attempt
-
-
-def _combinations(marks: Marks, wanted: Callable[[Mark], bool]) -> Iterator[tuple[Mark, ...]]:
-    return islice(product(*([mark for mark in options if wanted(mark)] for options in marks)), MOST_COMBINATIONS)
-
-
-def _attempt(chosen: tuple[Mark, ...]) -> Attempt:
-    return Attempt(
-        options=tuple(mark.option for mark in chosen),
-        entitled=all(mark.entitled for mark in chosen),
-        starts=all(mark.fits for mark in chosen),
-    )
-
-
-def assignments(wish: Wish) -> Iterator[Attempt]:
-    """Every assignment of the wish in order of preference, however the work stands in it."""
-    for options in islice(product(*wish), MOST_COMBINATIONS):
-        yield Attempt(options, entitled=False, starts=False)
+def _best_start(stood: Iterable[Attempt], borrow: WhenCanBorrow) -> Attempt | None:
+    starting = (each for each in stood if each.starts)
+    if borrow is WhenCanBorrow.TRY_NEXT_FLAVOR:
+        return min(starting, key=lambda each: each.rank, default=None)
+    return next(starting, None)

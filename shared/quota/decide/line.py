@@ -4,11 +4,11 @@ BestEffortFIFO: later ones may pass. StrictFIFO: work that waits blocks those be
 work that could never fit is set aside and blocks nobody.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from shared.quota.decide.account import LeafAccount
 from shared.quota.decide.cycle import Cycle
-from shared.quota.decide.flavors import Attempt, Mark, Marks, Option, Wish, attempts, mark_all, without_flavors
+from shared.quota.decide.flavors import Attempt, Mark, Option, Wish, stand, without_flavors
 from shared.quota.decide.ordering import Head
 from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.tree import QueueingStrategy
@@ -83,27 +83,21 @@ class Line:
             if claim is not None:
                 self._blocked.update(claim.flavors.values())
             elif waits_for is not None:
-                self._blocked.update(option.flavor for options in waits_for for option in options)
+                self._blocked.update(option.flavor for each in waits_for for option in each.options)
 
 
-def marks_of(cycle: Cycle, account: LeafAccount, workload: Workload, wish: Wish) -> Marks:
-    """How this work stands now in each of its options; in Strict mode borrowed room needs a leaf below its runtime."""
+def attempts_of(cycle: Cycle, account: LeafAccount, workload: Workload, wish: Wish) -> list[Attempt]:
+    """How this work stands now in each assignment. In a Strict leaf borrowed room needs a leaf below its runtime."""
     strict = account.leaf.reclaim.mode is ReclaimMode.STRICT
 
     def mark(option: Option) -> Mark:
         if not account.may_hold(option.ask, workload):
-            return Mark(option, entitled=False, fits=False)
+            return Mark(entitled=False, fits=False)
         entitled = account.is_entitled(option.ask, workload)
         fits = cycle.fits(account, option.ask)
-        return Mark(option, entitled, fits and (entitled or not strict or account.is_below_runtime(option.ask)))
+        return Mark(entitled, fits and (entitled or not strict or account.is_below_runtime(option.ask)))
 
-    return mark_all(wish, mark)
-
-
-def attempts_of(account: LeafAccount, marks: Marks) -> Iterable[Attempt]:
-    """Assignments worth trying, best first, less those that would borrow in a strict leaf not below its runtime."""
-    strict = account.leaf.reclaim.mode is ReclaimMode.STRICT
-    for attempt in attempts(marks, account.leaf.group):
-        borrows = attempt.starts and not attempt.entitled
-        if not (strict and borrows and not account.is_below_runtime(attempt.ask)):
-            yield attempt
+    stood = stand(wish, mark)
+    if not strict:
+        return stood
+    return [each for each in stood if each.entitled or account.is_below_runtime(each.ask)]

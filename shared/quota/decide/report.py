@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from shared.quota.decide.account import LeafAccount
 from shared.quota.decide.cycle import Cycle
 from shared.quota.decide.decisions import Waiting, WaitReason
-from shared.quota.decide.flavors import Option, Wish
+from shared.quota.decide.flavors import Wish, without_flavors
 from shared.quota.decide.room import Ask, ask_in
 from shared.quota.decide.shortage import Shortage, beyond_min, beyond_runtime, on_path, worst
 from shared.quota.measure.numbers import NO_NUMBERS
@@ -76,11 +76,11 @@ class Report:
         if note is WaitReason.PODS_NOT_READY and unready is not None:
             return note, None, f"the pods of {unready.kind} {unready.key!r} are not ready yet"
         if note is not None:
-            return _from(note, on_path(cycle.present, account.path, _first(wish)), _NOTED[note])
+            return _from(note, on_path(cycle.present, account.path, wish[0].ask), _NOTED[note])
         head = self._blocker(account, workload)
         if head is not None:
             return WaitReason.BEHIND_HEAD, None, f"group {account.name!r} is StrictFIFO and {head.key!r} is before it"
-        return self._for_room(account, workload, _first(wish))
+        return self._for_room(account, workload, wish[0].ask)
 
     def _for_room(self, account: LeafAccount, workload: Workload, ask: Ask) -> Found:
         cycle = self._cycle
@@ -107,7 +107,7 @@ class Report:
             if large is not None:
                 return WaitReason.NEVER_FITS, large, f"it could never fit ({refused})"
             return WaitReason.NO_ELIGIBLE_FLAVOR, None, f"no flavor may serve {', '.join(each.resources)}: {refused}"
-        return WaitReason.NO_ELIGIBLE_FLAVOR, None, "no flavor may serve it"
+        return WaitReason.NO_ELIGIBLE_FLAVOR, None, "no node could have flavors for all that it requests"
 
     def _too_large(self, leaf: LeafState, workload: Workload, choice: FlavorSet) -> Iterator[Shortage]:
         """What is missing in each flavor that only its size keeps this work from."""
@@ -140,11 +140,11 @@ class Report:
             wish = None if workload.id in self._cycle.started else self._cycle.wish(account, workload)
             if wish is None:
                 continue
-            for options in wish:
-                if all(option.flavor in waits_for for option in options):
-                    found.setdefault(workload.id, waits_for[options[0].flavor])
-            for option in (option for options in wish for option in options):
-                waits_for.setdefault(option.flavor, workload)
+            mine = [option.flavor for each in wish for option in each.options]
+            if without_flavors(wish, waits_for) is None:
+                found[workload.id] = next(waits_for[flavor] for flavor in mine if flavor in waits_for)
+            for flavor in mine:
+                waits_for.setdefault(flavor, workload)
         return found
 
 
@@ -166,11 +166,6 @@ def _own_reason(workload: Workload, leaf: LeafState, cycle: Cycle) -> tuple[Wait
     if workload.not_before is not None and workload.not_before > cycle.now:
         return WaitReason.BACKING_OFF, f"{workload.failed_starts} starts failed; tried again at {workload.not_before}"
     return None
-
-
-def _first(wish: Wish) -> Ask:
-    options: list[Option] = [each[0] for each in wish]
-    return tuple(pair for option in options for pair in option.ask)
 
 
 def _from(reason: WaitReason, shortage: Shortage | None, otherwise: str) -> Found:

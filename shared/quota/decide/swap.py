@@ -6,8 +6,8 @@ Judged after all entitled and opportunistic work, and after Strict mode: the lea
 from shared.quota.decide.account import LeafAccount
 from shared.quota.decide.cycle import Asker, Cycle, Victim
 from shared.quota.decide.decisions import EvictionRule, WaitReason
-from shared.quota.decide.flavors import Attempt, Wish, assignments, entitled_options
-from shared.quota.decide.line import Line, marks_of
+from shared.quota.decide.flavors import Assignment, Wish, entitled_attempt
+from shared.quota.decide.line import Line, attempts_of
 from shared.quota.decide.ordering import Head
 from shared.quota.decide.room import Ask
 from shared.quota.decide.victims import Search
@@ -15,15 +15,15 @@ from shared.quota.model.tree import Preemption
 from shared.quota.model.workload import EvictionReason, Workload
 
 
-def plan_swap(cycle: Cycle, account: LeafAccount, workload: Workload, attempt: Attempt) -> bool:
+def plan_swap(cycle: Cycle, account: LeafAccount, workload: Workload, assignment: Assignment) -> bool:
     """Plan to replace strictly lower-priority preemptible work of this leaf in these flavors, if that is possible."""
-    ask = attempt.ask
+    ask = assignment.ask
     if account.leaf.group.preemption is Preemption.NEVER or not ask:
         return False
     if any(account.claimed.get(key, 0) for key, _ in ask) or not account.may_hold(ask, workload):
         return False
     bounds = tuple((key, cycle.after.charge(account.name, key)) for key, _ in ask)
-    asker = Asker(workload, account, attempt.flavors, ask, bounds=bounds)
+    asker = Asker(workload, account, assignment.flavors, ask, bounds=bounds)
     cycle.promise(account, ask, workload)
     if _free(cycle, asker, bounds) and cycle.after.keeps_limits(account.path, ask):
         cycle.victims.extend(asker.victims)
@@ -72,6 +72,6 @@ def swap_in_leaves(cycle: Cycle) -> None:
 
 def _may_swap(cycle: Cycle, account: LeafAccount, workload: Workload, wish: Wish) -> bool:
     """Whether a swap was planned for this work: it is entitled nowhere, and some assignment allows it."""
-    if entitled_options(marks_of(cycle, account, workload, wish)) is not None:
+    if entitled_attempt(attempts_of(cycle, account, workload, wish)) is not None:
         return False
-    return any(plan_swap(cycle, account, workload, attempt) for attempt in assignments(wish))
+    return any(plan_swap(cycle, account, workload, assignment) for assignment in wish)
