@@ -21,11 +21,13 @@ class Resource:
 
     def path(self, namespace: str | None = None, name: str | None = None, subresource: str | None = None) -> str:
         """The URL path, escaped. Of a namespaced kind without a namespace: all namespaces, for reading lists."""
-        parts = ["apis", self.group, self.version] if self.group else ["api", self.version]
+        path = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
         if namespace and self.namespaced:
-            parts += ["namespaces", namespace]
-        parts += [part for part in (self.plural, name, subresource) if part]
-        return "/" + "/".join(quote(part, safe="") for part in parts)
+            path += f"/namespaces/{quote(namespace, safe='')}"
+        path += f"/{self.plural}"
+        if name:
+            path += f"/{quote(name, safe='')}"
+        return f"{path}/{subresource}" if subresource else path
 
     def describe(self, namespace: str | None, name: str | None, subresource: str | None = None) -> str:
         """For messages: `jobs.batch team-a/train-7`."""
