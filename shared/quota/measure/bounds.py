@@ -162,8 +162,11 @@ class _Column:
 
 
 def binding_group(frame: Frame, bounds: Bounds, leaf: str, key: FlavorResource) -> str:
-    """The group whose limit makes the room of `leaf` as small as it is."""
+    """The group whose limit makes the room of `leaf` as small as it is; of several, the highest."""
     at = leaf
-    while at != ROOT and bounds.get(at, UNBOUND).room != frame.limit(at, key).ceiling:
-        at = frame.parents[at]
+    while at != ROOT:
+        room, above = bounds.get(at, UNBOUND).room, frame.parents[at]
+        if room == frame.limit(at, key).ceiling and room != bounds.get(above, UNBOUND).room:
+            break
+        at = above
     return at

@@ -1,0 +1,109 @@
+"""Root's capacity: which node counts for which flavor, what groups promise, what caps both."""
+
+from dataclasses import replace
+
+import pytest
+
+from shared.api.placement import Taint
+from shared.quota.measure.capacity import FlavorMatcher, compute_capacity, unlabelled_beside_labelled
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.node import Node
+from shared.quota.model.settings import CapacitySource, QuotaSettings
+from shared.resources import FlavorResource
+from tests.trees import tree
+
+PLAIN = Flavor("default")
+A100 = Flavor("a100", node_labels={"gpu": "a100"})
+A100_EAST = Flavor("a100-east", node_labels={"gpu": "a100", "zone": "east"})
+ANY_EAST = Flavor("any-east", node_labels={"zone": "east"})
+BIG_EAST = Flavor("big-east", node_labels={"zone": "east", "size": "big"})
+
+
+def capacity(
+    text: str, nodes: list[Node], *flavors: Flavor, settings: QuotaSettings | None = None
+) -> dict[FlavorResource, int]:
+    by_name = {flavor.name: flavor for flavor in flavors}
+    return compute_capacity(tree(text), by_name, nodes, settings or QuotaSettings())
+
+
+@pytest.mark.parametrize(
+    ("labels", "flavor"),
+    [
+        ({}, "default"),
+        ({"gpu": "t4"}, "default"),
+        ({"gpu": "a100"}, "a100"),
+        ({"gpu": "a100", "zone": "east"}, "a100-east"),
+        ({"gpu": "a100", "zone": "west"}, "a100"),
+        ({"zone": "east"}, "any-east"),
+        ({"gpu": "a100", "zone": "east", "size": "big"}, "a100-east"),
+    ],
+    ids=str,
+)
+def test_a_node_counts_for_the_matching_flavor_with_most_labels_ties_by_name(
+    labels: dict[str, str], flavor: str
+) -> None:
+    for order in (1, -1):
+        flavors = [PLAIN, A100, A100_EAST, ANY_EAST, BIG_EAST][::order]
+        assert FlavorMatcher(flavors).flavor_of(labels) == flavor
+
+
+def test_a_node_of_no_flavor_counts_for_none() -> None:
+    assert FlavorMatcher([A100]).flavor_of({"gpu": "t4"}) is None
+
+
+def test_nodes_that_take_pods_add_up_by_flavor() -> None:
+    nodes = [
+        Node("one", {"gpu": "a100"}, {"cpu": 8000, "gpu": 8, "pods": 110}),
+        Node("two", {"gpu": "a100"}, {"cpu": 4000, "gpu": 4}),
+        Node("cordoned", {"gpu": "a100"}, {"cpu": 4000, "gpu": 4}, takes_pods=False),
+        Node("plain", {}, {"cpu": 2000, "ephemeral-storage": 10**9}),
+    ]
+    assert capacity("root", nodes, A100, PLAIN) == {
+        FlavorResource("a100", "cpu"): 12000,
+        FlavorResource("a100", "gpu"): 12,
+        FlavorResource("default", "cpu"): 2000,
+    }
+
+
+def test_the_default_flavor_is_there_before_its_object() -> None:
+    assert capacity("root", [Node("one", {}, {"cpu": 5})]) == {FlavorResource("default", "cpu"): 5}
+
+
+def test_groups_promise_what_their_first_level_sums_to() -> None:
+    promised = QuotaSettings(capacity_source=CapacitySource.GROUPS)
+    text = "root\n a 10 | t4:gpu 3\n  a-1 9\n b ..7\n c 5\n system 4"
+    nodes = [Node("one", {}, {"gpu": 99})]
+    assert capacity(text, nodes, PLAIN, settings=promised) == {
+        FlavorResource("default", "gpu"): 15,
+        FlavorResource("t4", "gpu"): 3,
+    }
+
+
+def test_roots_own_max_caps_either_source() -> None:
+    promised = QuotaSettings(capacity_source=CapacitySource.GROUPS)
+    nodes = [Node("one", {}, {"gpu": 99, "cpu": 7})]
+    gpu, cpu = FlavorResource("default", "gpu"), FlavorResource("default", "cpu")
+    assert capacity("root 12\n a 30", nodes, settings=promised) == {gpu: 12}
+    assert capacity("root 12\n a 30", nodes) == {gpu: 12, cpu: 7}
+    assert capacity("root 200\n a 30", nodes) == {gpu: 99, cpu: 7}
+
+
+def test_amounts_given_by_hand_take_the_place_of_those_keys() -> None:
+    given = QuotaSettings(capacity=(("default", "gpu", 3), ("t4", "gpu", 50)))
+    nodes = [Node("one", {}, {"gpu": 99, "cpu": 7})]
+    assert capacity("root t4:gpu 40", nodes, settings=given) == {
+        FlavorResource("default", "gpu"): 3,
+        FlavorResource("default", "cpu"): 7,
+        FlavorResource("t4", "gpu"): 40,
+    }
+
+
+def test_an_unlabelled_flavor_beside_labelled_ones_without_taints_is_pointed_out() -> None:
+    kept_out = replace(A100_EAST, node_taints=(Taint("gpu", "NoSchedule"),))
+    rather_not = replace(ANY_EAST, node_taints=(Taint("gpu", "PreferNoSchedule"),))
+    flavors = {flavor.name: flavor for flavor in (PLAIN, A100, kept_out, rather_not)}
+    assert unlabelled_beside_labelled(tree("root\n a 4"), flavors) == {"default": ("a100", "any-east")}
+    assert unlabelled_beside_labelled(tree("root\n a a100:gpu 4"), flavors) == {}
+    assert unlabelled_beside_labelled(tree("root\n a 4"), {"a100-east": kept_out}) == {}
+    other = {"plain": Flavor("plain"), "a100": A100}
+    assert unlabelled_beside_labelled(tree("root\n a a100:gpu 4"), other) == {"plain": ("a100",)}

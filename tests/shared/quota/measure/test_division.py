@@ -1,0 +1,138 @@
+"""Dividing a parent's runtime: floors, shortage, what is left by weight; exact, and independent of order."""
+
+from itertools import permutations
+from random import Random
+
+import pytest
+
+from shared.quota.measure.division import Sibling, deal, divide
+
+
+def child(name: str, least: int, demand: int, weight: int = 1, *, held: int = 0, guarantee: int = 0) -> Sibling:
+    return Sibling(name, least, weight, guarantee, held, max(guarantee, demand))
+
+
+CASES = {
+    "the figures of the elastic quota proposal": (
+        100,
+        [child("a", 10, 5, 40), child("b", 15, 20, 60), child("c", 20, 40, 50), child("d", 15, 70, 80)],
+        {"a": 5, "b": 20, "c": 35, "d": 40},
+    ),
+    "all demands fit": (10, [child("a", 2, 3), child("b", 2, 6)], {"a": 3, "b": 6}),
+    "an idle guarantee is kept": (10, [child("a", 4, 0, guarantee=4), child("b", 2, 9)], {"a": 4, "b": 6}),
+    "an idle min is lent": (10, [child("a", 8, 0), child("b", 2, 9)], {"a": 0, "b": 9}),
+    "weight 0 gets nothing of what is left": (10, [child("a", 2, 9, weight=0), child("b", 2, 9)], {"a": 2, "b": 8}),
+    "all of weight 0 leave the rest": (10, [child("a", 2, 9, weight=0), child("b", 2, 9, weight=0)], {"a": 2, "b": 2}),
+    "the odd one goes to the first of equals": (7, [child("b", 0, 9), child("a", 0, 9)], {"a": 4, "b": 3}),
+    "the odd one goes to the largest remainder": (
+        10,
+        [child("a", 0, 99, 1), child("b", 0, 99, 2)],
+        {"a": 3, "b": 7},
+    ),
+    "what one is cut, others share": (
+        10,
+        [child("a", 0, 1, 8), child("b", 0, 99, 1), child("c", 0, 99, 1)],
+        {"a": 1, "b": 5, "c": 4},
+    ),
+    "short: in proportion to min": (50, [child("a", 40, 40), child("b", 40, 40)], {"a": 25, "b": 25}),
+    "short: never beyond the floor": (30, [child("a", 40, 5), child("b", 40, 40)], {"a": 5, "b": 25}),
+    "short: a guarantee is cut like any min": (
+        50,
+        [child("a", 40, 0, guarantee=40), child("b", 40, 50)],
+        {"a": 25, "b": 25},
+    ),
+    "short: who holds more than its share keeps it": (
+        30,
+        [child("a", 20, 20, held=18), child("b", 20, 20), child("c", 20, 20)],
+        {"a": 18, "b": 6, "c": 6},
+    ),
+    "short: a share above what is held is not cut to it": (
+        18,
+        [child("b", 10, 10, held=8), child("c", 10, 10)],
+        {"b": 9, "c": 9},
+    ),
+    "short: keepers make the others' shares smaller, which makes new keepers": (
+        30,
+        [child("a", 10, 30, held=22), child("b", 10, 10, held=5), child("c", 10, 10)],
+        {"a": 22, "b": 5, "c": 3},
+    ),
+    "short: held without min is kept": (5, [child("a", 0, 9, held=3), child("b", 9, 9)], {"a": 3, "b": 2}),
+    "more held than there is": (5, [child("a", 4, 4, held=4), child("b", 4, 4, held=3)], {"a": 4, "b": 3}),
+    "what is held above demand is a floor": (10, [child("a", 2, 4, held=6), child("b", 2, 9)], {"a": 6, "b": 4}),
+    "nothing to divide": (0, [child("a", 4, 4), child("b", 4, 4)], {"a": 0, "b": 0}),
+    "nobody to divide among": (7, [], {}),
+    "amounts beyond 64 bits": (
+        3 * 2**70 + 1,
+        [child("a", 0, 2**80, 1), child("b", 0, 2**80, 2)],
+        {"a": 2**70, "b": 2**71 + 1},
+    ),
+}
+
+
+@pytest.mark.parametrize(("runtime", "siblings", "expected"), CASES.values(), ids=CASES)
+def test_a_runtime_is_divided(runtime: int, siblings: list[Sibling], expected: dict[str, int]) -> None:
+    assert divide(runtime, siblings) == expected
+
+
+def test_order_makes_no_difference() -> None:
+    for runtime, siblings, expected in CASES.values():
+        for shuffled in permutations(siblings):
+            assert divide(runtime, shuffled) == expected
+
+
+def test_dealing_hands_out_all_of_it_within_one_of_the_exact_share() -> None:
+    dice = Random(3)
+    for _ in range(500):
+        weights = [dice.randint(0, 9) for _ in range(dice.randint(1, 6))]
+        weights[0] += 1
+        pool = dice.randint(0, 50)
+        dealt = deal(pool, weights)
+        assert sum(dealt) == pool
+        assert all(
+            abs(share * sum(weights) - pool * weight) < sum(weights)
+            for share, weight in zip(dealt, weights, strict=True)
+        )
+
+
+def random_siblings(dice: Random) -> list[Sibling]:
+    return [
+        child(
+            f"s{index}",
+            least := dice.choice((0, 3, 10, 25)),
+            dice.randint(0, 40),
+            weight=dice.choice((0, 1, 2, 5)),
+            held=dice.choice((0, 0, 0, 4, 12)),
+            guarantee=dice.choice((0, least // 2, least)),
+        )
+        for index in range(dice.randint(1, 6))
+    ]
+
+
+def test_nobody_gets_less_than_held_or_more_than_wanted_and_nothing_is_left_while_someone_is_hungry() -> None:
+    dice = Random(5)
+    for _ in range(3000):
+        siblings, runtime = random_siblings(dice), dice.randint(0, 120)
+        shares = divide(runtime, siblings)
+        for each in siblings:
+            assert each.held <= shares[each.name] <= max(each.floor, each.demand)
+        assert sum(shares.values()) <= max(runtime, sum(each.held for each in siblings))
+        hungry = [each for each in siblings if shares[each.name] < each.demand and each.weight]
+        short = [each for each in siblings if shares[each.name] < each.floor and each.min]
+        if hungry or short:
+            assert sum(shares.values()) >= runtime
+
+
+def test_shortage_is_shared_as_the_exact_proportion_says_within_rounding() -> None:
+    """The shares are clamp(level * min, held, floor) for one level, less than one off each."""
+    dice = Random(7)
+    for _ in range(1000):
+        siblings = random_siblings(dice)
+        runtime = dice.randint(0, 60)
+        if not sum(each.held for each in siblings) <= runtime < sum(each.floor for each in siblings):
+            continue
+        shares = divide(runtime, siblings)
+        free = [each for each in siblings if each.held < shares[each.name] < each.floor]
+        for one in free:
+            for other in free:
+                gap = shares[one.name] * other.min - shares[other.name] * one.min
+                assert abs(gap) <= len(siblings) * max(one.min, other.min)

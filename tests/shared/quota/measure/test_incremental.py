@@ -1,0 +1,151 @@
+"""Measuring again costs what changed, and gives what measuring from nothing gives."""
+
+from dataclasses import fields, replace
+from random import Random
+from typing import Any
+
+import pytest
+
+from shared.quota.measure.buckets import Bucket
+from shared.quota.measure.snapshot import Snapshot, measure
+from shared.quota.measure.world import World
+from shared.quota.model.workload import Workload
+from tests.builders import NOW, after, pending, running, world
+from tests.shared.quota.measure.random_worlds import changed_world, random_job, random_world
+from tests.trees import KEY
+
+TREE = """
+    root 100
+      p 40
+        a 20..30
+        b 20..30
+      q 40
+        c 20..30
+        d 20..30
+"""
+
+
+def facts(snapshot: Snapshot) -> dict[str, Any]:
+    """Everything a decision may look at, as values."""
+    return {
+        "numbers": snapshot.numbers,
+        "leaves": {
+            name: {field.name: getattr(leaf, field.name) for field in fields(leaf) if field.name != "chooser"}
+            for name, leaf in snapshot.leaves.items()
+        },
+        "options": {
+            (name, work.key): leaf.options(work) for name, leaf in snapshot.leaves.items() for work in leaf.pending
+        },
+        "most": {(name, key): snapshot.most(name, key) for name in snapshot.leaves for key in snapshot.capacity},
+        "capacity": snapshot.capacity,
+        "claims": snapshot.claims,
+        "inactive": snapshot.inactive,
+        "homeless": sorted(work.key for work in snapshot.homeless),
+    }
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_any_chain_of_changes_measures_like_the_world_it_leads_to(seed: int) -> None:
+    dice = Random(seed)
+    found, now, snapshot = random_world(dice), NOW, None
+    for _ in range(10):
+        snapshot = measure(found, now, snapshot)
+        assert facts(snapshot) == facts(measure(found, now))
+        found = changed_world(dice, found)
+        if dice.random() < 0.3:
+            now = after(dice.randint(-60, 60))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_order_in_which_a_world_is_told_makes_no_difference(seed: int) -> None:
+    dice = Random(seed)
+    found = random_world(dice)
+    jobs = [job for bucket in found.buckets.values() for job in bucket.by_id.values()]
+    groups = list(found.tree.groups.values())
+    dice.shuffle(jobs)
+    dice.shuffle(groups)
+    shuffled = World.of(type(found.tree).of(groups), found.flavors.values(), jobs, settings=found.settings)
+    shuffled = replace(shuffled, unmanaged=found.unmanaged)
+    assert facts(measure(shuffled, NOW)) == facts(measure(found, NOW))
+
+
+def changed_groups(before: Snapshot, now: Snapshot) -> set[str]:
+    return {name for name in now.numbers if now.numbers[name] is not before.numbers.get(name)} - {"system"}
+
+
+def test_one_leafs_change_touches_its_path_and_no_other_object() -> None:
+    start = world(TREE, [running("a", 5, "one"), running("c", 5, "two")])
+    before = measure(start, NOW)
+    now = measure(start.with_changes([(None, running("a", 3, "three"))]), NOW, before)
+    assert changed_groups(before, now) == {"a", "p", "root"}
+    assert {name for name in now.leaves if now.leaves[name] is not before.leaves[name]} == {"a"}
+    assert now.capacity is before.capacity
+
+
+def test_more_waiting_work_of_a_leaf_that_is_hungry_anyway_changes_its_requests_alone() -> None:
+    jobs = [pending(leaf, 30, leaf) for leaf in "abcd"]
+    start = world(TREE.replace("root 100", "root 90"), jobs)
+    before = measure(start, NOW)
+    now = measure(start.with_changes([(None, pending("a", 9, "more"))]), NOW, before)
+    assert changed_groups(before, now) == {"a"}
+    assert now.numbers["a"][KEY].request == 39
+
+
+def test_a_change_of_demand_under_contention_reaches_the_siblings_whose_division_changes() -> None:
+    start = world(TREE.replace("root 100", "root 60"), [pending(leaf, 20, leaf) for leaf in "abcd"])
+    before = measure(start, NOW)
+    now = measure(start.with_changes([(pending("a", 20, "a"), None)]), NOW, before)
+    assert changed_groups(before, now) == {"a", "b", "p", "q", "c", "d", "root"}
+
+
+def test_nothing_is_touched_where_nothing_changed() -> None:
+    start = world(TREE, [running("a", 5, "one")])
+    before = measure(start, NOW)
+    assert changed_groups(before, measure(start, after(5), before)) == set()
+    assert (
+        changed_groups(before, measure(replace(start, tree=start.tree.with_group(start.tree["a"])), NOW, before))
+        == set()
+    )
+
+
+def test_an_edited_group_touches_only_what_follows_from_it() -> None:
+    start = world(TREE, [running("a", 5, "one"), pending("c", 5, "two")])
+    before = measure(start, NOW)
+    edited = replace(start.tree["b"], allow_lending=False)
+    now = measure(replace(start, tree=start.tree.with_group(edited)), NOW, before)
+    assert changed_groups(before, now) == {"b", "p", "root"}
+    assert {name for name in now.leaves if now.leaves[name] is not before.leaves[name]} == {"b"}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_bucket_changed_step_by_step_is_the_bucket_of_what_is_left(seed: int) -> None:
+    dice = Random(seed)
+    bucket = Bucket()
+    jobs: dict[str, Workload] = {}
+    for _ in range(60):
+        name = f"job-{dice.randint(0, 50)}"
+        before = jobs.pop(f"ns/{name}", None)
+        job = random_job(dice, name, ["a"]) if dice.random() < 0.7 else None
+        if job is not None:
+            jobs[job.key] = job
+        bucket = bucket.with_changes([(before, job)])
+    whole = Bucket.of(jobs.values())
+    for field in fields(Bucket):
+        if field.name != "shapes":
+            assert getattr(bucket, field.name) == getattr(whole, field.name)
+    counts = {shape: alike.number for shape, alike in bucket.shapes.items()}
+    assert counts == {shape: alike.number for shape, alike in whole.shapes.items()}
+
+
+def test_the_last_of_two_workloads_with_one_id_stays() -> None:
+    old, new = pending("a", 1, "job"), pending("a", 2, "job")
+    assert Bucket.of([old, new]).queue == (new,)
+    assert Bucket.of([old]).with_changes([(None, new)]).queue == (new,)
+
+
+def test_work_that_changes_its_group_leaves_the_old_one() -> None:
+    job = pending("a", 3, "job")
+    start = world(TREE, [job])
+    moved = start.with_changes([(job, replace(job, group="c"))])
+    numbers = measure(moved, NOW, measure(start, NOW)).numbers
+    assert (numbers["a"][KEY].request, numbers["c"][KEY].request) == (0, 3)

@@ -1,0 +1,201 @@
+"""Which pending work counts in its leaf's request, and in which flavors."""
+
+from dataclasses import replace
+
+from shared.quota.measure.snapshot import Snapshot, measure
+from shared.quota.model.eligibility import FlavorSet, Options
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.lifecycle import Inactive
+from shared.quota.model.settings import QuotaSettings, Uncovered
+from shared.quota.model.workload import Workload
+from shared.resources import FlavorResource
+from tests.builders import NOW, after, claimed, evicting, pending, running, world
+from tests.trees import KEY, capacity_in, tree
+
+TWO_FLAVORS = (Flavor("a100", node_labels={"gpu": "a100"}), Flavor("t4", node_labels={"gpu": "t4"}))
+A100, T4 = FlavorResource("a100", "gpu"), FlavorResource("t4", "gpu")
+
+
+def request_of(snapshot: Snapshot, leaf: str, key: FlavorResource = KEY) -> int:
+    return snapshot.numbers[leaf][key].request
+
+
+def requested(text: str, *work: Workload) -> int:
+    return request_of(measure(world(text, work), NOW), "a")
+
+
+def two_flavors(text: str, *work: Workload) -> tuple[int, int]:
+    snapshot = measure(world(text, work, TWO_FLAVORS), NOW)
+    return request_of(snapshot, "a", A100), request_of(snapshot, "a", T4)
+
+
+def test_work_that_waits_for_its_own_reasons_does_not_count() -> None:
+    job = pending("a", 1, "plain")
+    others = [
+        pending("a", 2, "held", hold=True),
+        pending("a", 4, "deactivated", deactivated=True),
+        pending("a", 8, "backing-off", not_before=after(1)),
+    ]
+    snapshot = measure(world("root 20\n a 10", [job, *others]), NOW)
+    assert request_of(snapshot, "a") == 1
+    leaf = snapshot.leaves["a"]
+    assert leaf.pending == (job,)
+    assert {work.key for work in leaf.aside} == {work.key for work in others}
+    assert leaf.next_change == after(1)
+
+
+def test_work_counts_again_from_the_moment_its_back_off_ends() -> None:
+    job = pending("a", 8, "backing-off", not_before=after(10), created=after(-9))
+    found = world("root 20\n a 10", [job, pending("a", 1, "younger")])
+    before = measure(found, after(9))
+    assert request_of(before, "a") == 1
+    later = measure(found, after(10), before)
+    assert request_of(later, "a") == 9
+    assert [work.key for work in later.leaves["a"].pending] == ["ns/backing-off", "ns/younger"]
+    assert later.leaves["a"].next_change is None
+
+
+def test_pending_work_stands_in_line_by_priority_then_age_then_name() -> None:
+    jobs = [
+        pending("a", 1, "late", queued=after(5)),
+        pending("a", 1, "urgent", queued=after(9), priority=7),
+        pending("a", 1, "b-early"),
+        pending("a", 1, "a-early"),
+        pending("a", 1, "older", created=after(-1), queued=after(0)),
+    ]
+    snapshot = measure(world("root 20\n a 10", jobs), NOW)
+    names = [work.key.removeprefix("ns/") for work in snapshot.leaves["a"].pending]
+    assert names == ["urgent", "older", "a-early", "b-early", "late"]
+
+
+def test_a_stopped_subtree_counts_no_pending_work_but_lists_it() -> None:
+    job = pending("a", 3, "job")
+    for policy, counted in (("close", 3), ("hold", 0), ("drain", 0)):
+        snapshot = measure(world(f"root 20\n p {policy} 10\n  a 10", [job, running("a", 2, "old")]), NOW)
+        leaf = snapshot.leaves["a"]
+        assert request_of(snapshot, "a") == 2 + counted
+        assert (leaf.pending, leaf.stopped_by, leaf.may_start) == ((job,), "p", counted > 0)
+
+
+def test_an_inactive_leaf_counts_no_pending_work_and_keeps_its_use() -> None:
+    found = world("root 20\n a 10", [pending("a", 3, "job"), running("a", 2, "old")])
+    why = Inactive("FlavorAbsent", "there is no flavor x")
+    snapshot = measure(replace(found, inactive={"a": why}), NOW)
+    assert request_of(snapshot, "a") == 2
+    assert snapshot.leaves["a"].inactive == why
+    assert not snapshot.leaves["a"].may_start
+
+
+def test_waiting_work_counts_in_every_flavor_it_may_take_and_running_work_in_its_own() -> None:
+    text = "root a100:gpu 9 | t4:gpu 9\n a a100:gpu 4 | t4:gpu 4"
+    assert two_flavors(text, pending("a", 3, "any")) == (3, 3)
+    assert two_flavors(text, pending("a", 3, "one", only_flavor="t4")) == (0, 3)
+    assert two_flavors(text, pending("a", 3, "blocked", blocked_flavors=frozenset({"t4"}))) == (3, 0)
+    assert two_flavors(text, running("a", 3, "runs", flavors="t4")) == (0, 3)
+    assert two_flavors(text, evicting(running("a", 3, "leaves", flavors="t4"))) == (0, 3)
+
+
+def test_work_that_holds_a_claim_counts_in_the_claims_flavor_alone() -> None:
+    text = "root a100:gpu 9 | t4:gpu 9\n a a100:gpu 4 | t4:gpu 4\n b a100:gpu 4"
+    asker = pending("a", 3, "asker")
+    victim = evicting(running("b", 4, "victim", flavors="a100"), asker, flavor="a100")
+    assert two_flavors(text, asker, pending("a", 2, "other"), victim) == (5, 2)
+
+
+def test_work_that_could_never_fit_a_flavor_does_not_count_there() -> None:
+    text = "root a100:gpu 9 | t4:gpu 9\n a a100:gpu 4 | t4:gpu 4..6"
+    assert two_flavors(text, pending("a", 7, "large")) == (7, 0)
+    assert two_flavors(text, pending("a", 10, "huge")) == (0, 0)
+
+
+def test_what_could_fit_leaves_the_others_their_guarantees_in_effect() -> None:
+    assert requested("root 20\n a 10\n b 8 l2", pending("a", 14, "fits")) == 14
+    assert requested("root 20\n a 10\n b 8 l2", pending("a", 15, "large")) == 0
+    short = "root 10\n a 10\n b 10 l0"
+    assert requested(short, pending("a", 5, "fits")) == 5
+    assert requested(short, pending("a", 6, "large")) == 0
+
+
+def test_what_could_fit_is_asked_on_the_whole_path_and_says_who_binds() -> None:
+    snapshot = measure(world("root 20\n p 10..12\n  a 4\n  b 4 l1\n q 5 l0", []), NOW)
+    assert snapshot.most("a", KEY) == (9, "p")
+    assert snapshot.most("q", KEY) == (17, "root")
+    assert snapshot.most("b", KEY) == (12, "p")
+
+
+def test_work_with_one_resource_that_fits_nowhere_counts_nowhere() -> None:
+    cpu = FlavorResource("default", "cpu")
+    text = "root default:cpu 90 default:gpu 9\n a default:cpu 40 | a100:gpu 4"
+    found = world(text, [pending("a", {"cpu": 10, "gpu": 1}, "job")])
+    assert request_of(measure(found, NOW), "a", cpu) == 0
+
+
+def test_a_requested_resource_without_quota_bars_the_work_or_is_ignored_as_set() -> None:
+    found = tree("root 9\n a 4")
+    job = pending("a", {"gpu": 1, "fpga": 1}, "job")
+    denied = measure(world(found, [job]), NOW)
+    assert request_of(denied, "a") == 0
+    assert denied.leaves["a"].options(job) == Options((FlavorSet(("gpu",), ("default",)),), uncovered=("fpga",))
+    ignoring = QuotaSettings(capacity=capacity_in(found), uncovered=Uncovered.IGNORE)
+    ignored = measure(world(found, [job], settings=ignoring), NOW)
+    assert request_of(ignored, "a") == 1
+    assert ignored.leaves["a"].options(job).could_fit
+
+
+def test_options_say_why_a_flavor_is_refused() -> None:
+    job = pending("a", 7, "job", blocked_flavors=frozenset({"t4"}))
+    snapshot = measure(world("root a100:gpu 5 | t4:gpu 9\n a a100:gpu 4 | t4:gpu 4", [job], TWO_FLAVORS), NOW)
+    assert snapshot.leaves["a"].options(job) == Options(
+        (
+            FlavorSet(
+                ("gpu",),
+                (),
+                {
+                    "a100": "asks for 7 of a100/gpu, the most it could get is 5",
+                    "t4": "a label that the pods ask for conflicts with this flavor's",
+                },
+            ),
+        )
+    )
+
+
+def test_work_without_any_counted_request_has_nothing_to_choose() -> None:
+    job = pending("a", {"gpu": 0}, "job")
+    snapshot = measure(world("root 9\n a 4", [job]), NOW)
+    assert snapshot.leaves["a"].options(job) == Options()
+    assert snapshot.leaves["a"].options(job).could_fit
+
+
+def firm(request: int, name: str, **fields: object) -> Workload:
+    return pending("a", request, name, preemptible=False, **fields)
+
+
+def test_not_preemptible_work_counts_in_order_while_it_fits_what_is_left_of_effective_min() -> None:
+    text = "root 100\n a 10"
+    assert requested(text, firm(4, "1"), firm(7, "2"), firm(5, "3"), firm(2, "4")) == 4 + 5
+    assert requested(text, firm(4, "1", queued=after(9)), firm(7, "2"), firm(5, "3"), firm(2, "4")) == 7 + 2
+    assert requested(text, running("a", 6, "0", preemptible=False), firm(5, "1"), firm(4, "2")) == 6 + 4
+    assert requested(text, running("a", 6, "0"), firm(7, "1"), pending("a", 50, "2")) == 6 + 7 + 50
+    assert requested("root 5\n a 10\n b 10", firm(2, "1"), firm(1, "2")) == 3
+
+
+def test_not_preemptible_work_must_fit_on_all_its_keys_and_counts_in_each_flavor_where_it_does() -> None:
+    cpu = FlavorResource("default", "cpu")
+    text = "root default:cpu 90 default:gpu 9\n a default:cpu 10 default:gpu 4"
+    jobs = [firm(0, name) for name in "12"]
+    jobs = [
+        replace(jobs[0], request={"cpu": 8, "gpu": 1}),
+        replace(jobs[1], request={"cpu": 3, "gpu": 1}),
+        firm(2, "3"),
+    ]
+    snapshot = measure(world(text, jobs), NOW)
+    assert (request_of(snapshot, "a", cpu), request_of(snapshot, "a")) == (8, 3)
+    flavored = "root a100:gpu 9 | t4:gpu 9\n a a100:gpu 4 | t4:gpu 2"
+    assert two_flavors(flavored, firm(3, "1"), firm(2, "2"), firm(1, "3")) == (4, 2)
+
+
+def test_claims_of_not_preemptible_work_are_taken_off_first() -> None:
+    asker = firm(6, "asker", queued=after(9))
+    victim = claimed(running("b", 6, "victim"), asker)
+    snapshot = measure(world("root 100\n a 10\n b 10", [firm(5, "older"), asker, firm(4, "fits"), victim]), NOW)
+    assert request_of(snapshot, "a") == 6 + 4

@@ -1,0 +1,54 @@
+"""What is in force in a group: stop policies and settings come down the tree, the nearest word counts."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from shared.quota.model.lifecycle import reclaim_in_force, startup_in_force, stop_in_force
+from shared.quota.model.settings import BlockAdmission, ReclaimMode, ReclaimSettings, StartupSettings
+from shared.quota.model.tree import Group, ReclaimOverrides, StartupOverrides, StopPolicy
+from tests.trees import tree
+
+
+@pytest.mark.parametrize(
+    ("text", "policy", "by"),
+    [
+        ("p\n a", StopPolicy.NONE, "a"),
+        ("p hold\n a", StopPolicy.HOLD, "p"),
+        ("p\n a close", StopPolicy.CLOSE, "a"),
+        ("p hold\n a close", StopPolicy.HOLD, "p"),
+        ("p close\n a hold", StopPolicy.HOLD, "a"),
+        ("root drain\n p hold\n  a hold", StopPolicy.HOLD_AND_DRAIN, "root"),
+        ("p hold\n a hold", StopPolicy.HOLD, "a"),
+    ],
+    ids=str,
+)
+def test_the_strictest_policy_on_the_path_is_in_force(text: str, policy: StopPolicy, by: str) -> None:
+    found = tree(text)
+    assert stop_in_force([found[name] for name in found.path("a")]) == (policy, by)
+
+
+def test_a_childs_own_policy_is_in_force_again_when_its_parent_is_opened() -> None:
+    closed = tree("p hold\n a close")
+    opened = closed.with_group(replace(closed["p"], stop_policy=StopPolicy.NONE))
+    assert stop_in_force([opened[name] for name in opened.path("a")]) == (StopPolicy.CLOSE, "a")
+
+
+def test_the_nearest_reclaim_override_counts_field_by_field() -> None:
+    cluster = ReclaimSettings(grace_period=timedelta(seconds=1), notice=timedelta(seconds=2))
+    above = Group("p", reclaim=ReclaimOverrides(ReclaimMode.STRICT, grace_period=timedelta(seconds=30)))
+    leaf = Group("a", "p", reclaim=ReclaimOverrides(grace_period=timedelta()))
+    assert reclaim_in_force([leaf, above], cluster) == ReclaimSettings(
+        mode=ReclaimMode.STRICT, grace_period=timedelta(), notice=timedelta(seconds=2)
+    )
+    assert reclaim_in_force([Group("a")], cluster) is cluster
+
+
+def test_the_nearest_startup_override_counts_field_by_field() -> None:
+    cluster = StartupSettings(limit=3)
+    above = Group("p", startup=StartupOverrides(wait_for_pods_ready=True, limit=9))
+    leaf = Group("a", "p", startup=StartupOverrides(wait_for_pods_ready=False, block_admission=BlockAdmission.GROUP))
+    assert startup_in_force([leaf, above], cluster) == StartupSettings(
+        wait_for_pods_ready=False, block_admission=BlockAdmission.GROUP, limit=9
+    )

@@ -1,0 +1,57 @@
+"""One group's limits: what is absent is inherited or derived, what is 0 is 0."""
+
+import pytest
+
+from shared.quota.model.limits import NO_CAPS, Limits, caps_below, covered_keys, limits_of, root_limits
+from shared.resources import FlavorResource
+from tests.trees import KEY, tree
+
+CAPACITY = {KEY: 100}
+
+
+@pytest.mark.parametrize(
+    ("line", "limits"),
+    [
+        ("a 6..8", Limits(6, 8, guarantee=0, ceiling=8, weight=8)),
+        ("a ..8", Limits(0, 8, guarantee=0, ceiling=8, weight=8)),
+        ("a 6", Limits(6, 100, guarantee=0, ceiling=100, weight=100)),
+        ("a 6..8 b1", Limits(6, 8, guarantee=0, ceiling=7, weight=8)),
+        ("a 6..8 b9", Limits(6, 8, guarantee=0, ceiling=8, weight=8)),
+        ("a 6 b0", Limits(6, 100, guarantee=0, ceiling=6, weight=100)),
+        ("a 6..8 l2", Limits(6, 8, guarantee=4, ceiling=8, weight=8)),
+        ("a 6..8 l0", Limits(6, 8, guarantee=6, ceiling=8, weight=8)),
+        ("a 6..8 l9", Limits(6, 8, guarantee=0, ceiling=8, weight=8)),
+        ("a 6..8 keep", Limits(6, 8, guarantee=6, ceiling=8, weight=8)),
+        ("a 6..8 l6 keep", Limits(6, 8, guarantee=0, ceiling=8, weight=8)),
+        ("a 6..8 w0", Limits(6, 8, guarantee=0, ceiling=8, weight=0)),
+        ("a 0..0", Limits()),
+    ],
+    ids=str,
+)
+def test_one_entrys_limits(line: str, limits: Limits) -> None:
+    assert limits_of(tree(line)["a"], NO_CAPS, CAPACITY) == {KEY: limits}
+
+
+def test_an_absent_max_is_the_nearest_ancestors_then_roots_capacity() -> None:
+    found = tree("root 90\n p 4..50\n  q 4 | t4:gpu 2..7\n   a 2 | t4:gpu 1")
+    below_root = caps_below(found["root"], NO_CAPS)
+    below_p = caps_below(found["p"], below_root)
+    below_q = caps_below(found["q"], below_p)
+    other = FlavorResource("t4", "gpu")
+    assert (below_root, below_p, below_q) == ({KEY: 90}, {KEY: 50}, {KEY: 50, other: 7})
+    assert caps_below(found["a"], below_q) is below_q
+    of_a = limits_of(found["a"], below_q, CAPACITY)
+    assert {key: (limits.max, limits.weight) for key, limits in of_a.items()} == {KEY: (50, 50), other: (7, 7)}
+    assert limits_of(found["p"], NO_CAPS, {})[KEY] == Limits(4, 50, ceiling=50, weight=50)
+    assert limits_of(found["a"], NO_CAPS, {})[KEY] == Limits(2)
+
+
+def test_root_is_bounded_by_its_capacity_and_has_it_as_weight_for_others() -> None:
+    assert root_limits(tree("root 90")["root"], KEY, 100) == Limits(0, 90, ceiling=90, weight=90)
+    assert root_limits(tree("root 90")["root"], KEY, 60) == Limits(0, 90, ceiling=60, weight=90)
+    assert root_limits(tree("root")["root"], KEY, 60) == Limits(0, 60, ceiling=60)
+
+
+def test_the_keys_a_group_covers_come_in_the_order_of_its_entries() -> None:
+    group = tree("a t4:memory 4 t4:cpu ..3 | default:gpu 1")["a"]
+    assert list(map(str, covered_keys(group))) == ["t4/cpu", "t4/memory", "default/gpu"]
