@@ -15,7 +15,7 @@ from typing import Any, Final
 from shared.api.patches import Operation, add, test
 from shared.api.reading import View, reader
 from shared.kube.client import Client
-from shared.kube.errors import ApiError, Conflict
+from shared.kube.errors import AlreadyExists, ApiError, Conflict
 from shared.kube.resources import MUTATING_WEBHOOKS, SECRETS, VALIDATING_WEBHOOKS, Resource
 from shared.kube.watching import Change, Changed, Watch, Watches
 from shared.telemetry import get_logger
@@ -161,6 +161,8 @@ class Keeper:
         self._namespace = namespace
         self._name = name
         self._overlap = overlap
+        self._last: dict[str, bytes] = {}
+        """What the Secret held: if somebody deletes it, it is written again, for clients trust its authority."""
 
     async def run(self) -> None:
         """For ever: on every change and every minute."""
@@ -185,12 +187,13 @@ class Keeper:
 
     async def _step(self, now: datetime) -> timedelta:
         seen = self._secret.seen
-        contents = {} if seen is None else seen.data
+        contents = self._last if seen is None else seen.data
         stood = self._bundles.published_for(contents.get(AUTHORITY, b"-"), now)
         wanted = next_contents(contents, self._terms, now, published=stood is not None and stood >= self._overlap)
-        if wanted != contents:
+        if seen is None or wanted != contents:
             await self._write(seen, wanted)
             return _RETRY
+        self._last = wanted
         await self._bundles.publish(bundle_of(contents))
         return _RETRY if stood is None else min(_CHECK, max(_RETRY, self._overlap - stood))
 
@@ -204,13 +207,13 @@ class Keeper:
             "metadata": metadata,
             "data": {name: base64.b64encode(value).decode() for name, value in sorted(contents.items())},
         }
-        with suppress(Conflict):
+        with suppress(AlreadyExists, Conflict):
             if seen is None:
                 await self._client.create(SECRETS, body, self._namespace)
             else:
                 metadata |= {"uid": seen.metadata.uid, "resourceVersion": seen.metadata.resource_version}
                 await self._client.replace(SECRETS, self._name, body, self._namespace)
-            log.info("Certificate made", secret=f"{self._namespace}/{self._name}")
+            log.info("Certificate made", stored=f"{self._namespace}/{self._name}")
 
 
 class FileCertificate:
