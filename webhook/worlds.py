@@ -38,11 +38,11 @@ def worlds(stored: Tree, opened: Sequence[Open], name: str, new: Version) -> Ite
     """Trees among which is the worst for an edit that makes the group `name` become `new`.
 
     First the one in which everything accepted is stored. Creations can only add to what is broken, so where there are
-    no other open edits it is all there is.
+    no other open edits, and no two of one group, it is all there is.
     """
     others = [each for each in opened if each.name != name]
     yield latest(stored, others)
-    if all(each.creates for each in others):
+    if all(each.creates for each in others) and len({each.name for each in others}) == len(others):
         return
     yield stored
     states = States(stored, others)

@@ -1,0 +1,213 @@
+"""Webhook processes beside a real control plane, behind a balancer, as the API server would reach them by a Service."""
+
+import asyncio
+import base64
+import contextlib
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import trustme
+import yaml
+
+from controlplane.cluster import ControlPlane
+from shared.api.crds.definitions import flavor_definition, quotagroup_definition
+from shared.api.names import API_VERSION, GROUP, VERSION
+
+NAMESPACE = "quotree-system"
+CONFIGURATION = "quotree-quota-objects"
+TIMEOUT = 10
+
+
+class Balancer:
+    """Passes each new connection to the next replica that takes it; on a thread of its own."""
+
+    def __init__(self) -> None:
+        self.ports: list[int] = []
+        self.port = 0
+        self._turn = 0
+        self._loop = asyncio.new_event_loop()
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator["Balancer"]:
+        thread = threading.Thread(target=self._loop.run_forever, name="balancer", daemon=True)
+        thread.start()
+        server = asyncio.run_coroutine_threadsafe(asyncio.start_server(self._pass, "127.0.0.1", 0), self._loop).result(
+            9
+        )
+        self.port = server.sockets[0].getsockname()[1]
+        try:
+            yield self
+        finally:
+            asyncio.run_coroutine_threadsafe(self._close(server), self._loop).result(9)
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            thread.join(9)
+            self._loop.close()
+
+    async def _close(self, server: asyncio.Server) -> None:
+        server.close()
+        tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            onward = await self._connect()
+            if onward is None:
+                return
+            await asyncio.gather(_pump(reader, onward[1]), _pump(onward[0], writer))
+        finally:
+            writer.close()
+
+    async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
+        for _ in range(len(self.ports)):
+            self._turn += 1
+            try:
+                return await asyncio.open_connection("127.0.0.1", self.ports[self._turn % len(self.ports)])
+            except OSError:
+                continue
+        return None
+
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(ConnectionError):
+        while data := await reader.read(65536):
+            writer.write(data)
+            await writer.drain()
+    writer.close()
+
+
+@dataclass
+class Replicas:
+    """Some webhook processes, and the configuration that makes the API server ask them."""
+
+    cp: ControlPlane
+    folder: Path
+    balancer: Balancer
+    edits: dict[str, str] = field(default_factory=dict)
+    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def install(self) -> None:
+        """The kinds and the namespace; fine if they are there."""
+        for definition in (quotagroup_definition(), flavor_definition()):
+            self.cp.rest.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
+        self.cp.rest.request("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+        for plural in ("quotagroups", "resourceflavors"):
+            wait_for(lambda plural=plural: self.cp.rest.request("GET", f"/apis/{API_VERSION}/{plural}")[0] == 200)
+
+    def start(self, count: int, kubeconfigs: Sequence[Path] = ()) -> None:
+        """Start that many replicas, each with a kubeconfig of its own if given, and wait until they are ready."""
+        authority = trustme.CA()
+        leaf = authority.issue_cert("127.0.0.1", "localhost")
+        leaf.private_key_pem.write_to_path(self.folder / "tls.key")
+        leaf.cert_chain_pems[0].write_to_path(self.folder / "tls.crt")
+        self._configure(authority.cert_pem.bytes())
+        ports = free_ports(2 * count)
+        self.balancer.ports = ports[:count]
+        for at in range(count):
+            kubeconfig = kubeconfigs[at] if kubeconfigs else self.cp.kubeconfig
+            self._start_one(at, ports[at], ports[count + at], kubeconfig)
+        for at in range(count):
+            wait_for(lambda at=at: _is_ready(ports[count + at]), lambda at=at: self.log(at))
+
+    def _start_one(self, at: int, port: int, health: int, kubeconfig: Path) -> None:
+        settings = {
+            "connection": {"kubeconfig": str(kubeconfig)},
+            "listen": {"host": "127.0.0.1", "port": port},
+            "health": {"host": "127.0.0.1", "port": health},
+            "certificates": {"source": "Files", "directory": str(self.folder)},
+            "namespace": NAMESPACE,
+            "log": {"form": "text"},
+            "edits": self.edits,
+        }
+        config = self.folder / f"webhook-{at}.yaml"
+        config.write_text(yaml.safe_dump(settings))
+        with (self.folder / f"webhook-{at}.log").open("wb") as log:
+            command = [sys.executable, "-m", "webhook", "--config", str(config)]
+            self.processes.append(subprocess.Popen(command, stdout=log, stderr=log))
+
+    def log(self, at: int) -> str:
+        """The end of a replica's log."""
+        return (self.folder / f"webhook-{at}.log").read_text()[-4000:]
+
+    def kill(self, at: int) -> None:
+        """SIGKILL."""
+        self.processes[at].kill()
+        self.processes[at].wait(10)
+
+    def stop(self) -> None:
+        """End all of them, and let edits pass again."""
+        self.remove()
+        for process in self.processes:
+            process.send_signal(signal.SIGKILL)
+            process.wait(10)
+        self.processes.clear()
+
+    def remove(self) -> None:
+        """Take the webhook configuration away."""
+        path = f"/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/{CONFIGURATION}"
+        self.cp.rest.request("DELETE", path)
+
+    def _configure(self, authority: bytes) -> None:
+        self.remove()
+        webhooks = [self._webhook(plural, authority) for plural in ("quotagroups", "resourceflavors")]
+        body = {"metadata": {"name": CONFIGURATION}, "webhooks": webhooks}
+        path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+        code, answer = self.cp.rest.request("POST", path, body)
+        assert code == 201, answer
+
+    def _webhook(self, plural: str, authority: bytes) -> dict[str, Any]:
+        return {
+            "name": f"{plural}.quotree.dev",
+            "admissionReviewVersions": ["v1"],
+            "sideEffects": "NoneOnDryRun",
+            "timeoutSeconds": TIMEOUT,
+            "failurePolicy": "Fail",
+            "clientConfig": {
+                "url": f"https://127.0.0.1:{self.balancer.port}/validate/{plural}",
+                "caBundle": base64.b64encode(authority).decode(),
+            },
+            "rules": [
+                {
+                    "apiGroups": [GROUP],
+                    "apiVersions": [VERSION],
+                    "resources": [plural],
+                    "operations": ["CREATE", "UPDATE", "DELETE"],
+                }
+            ],
+        }
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports nobody listens on."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+
+
+def _is_ready(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=2) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
+def wait_for(holds: Any, say: Any = lambda: "", seconds: float = 60) -> None:
+    """Until `holds()`; fails with what `say()` says."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, say()
+        time.sleep(0.05)
