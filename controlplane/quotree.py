@@ -84,8 +84,7 @@ class Quotree:
     def add_reconciler(self, **settings: Any) -> Process:
         """Start one more reconciler replica and wait until it is ready."""
         name = f"reconciler-{len(self.reconcilers)}"
-        election = {"namespace": NAMESPACE, "leaseDuration": "3s", "renewDeadline": "2s", "retryPeriod": "250ms"}
-        content = {"leaderElection": election, **settings}
+        content = {"leaderElection": {"namespace": NAMESPACE}, **settings}
         process = self._start(name, "reconciler", RECONCILER_USER, self.ports.take(), content)
         self.reconcilers.append(process)
         return process
