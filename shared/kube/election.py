@@ -200,20 +200,27 @@ class Election:
         raise Conflict(409, "Conflict", "written by others three times in a row", request=f"lease {self._where()}")
 
     async def _release(self) -> None:
-        """Let the next one start at once."""
-        lease = self._lease
-        if lease is None or lease.holder != self.identity:
-            return
-        spec = msgspec.structs.replace(
-            lease.spec, holder_identity="", lease_duration_seconds=1, renew_time=_micro_time(), acquire_time=None
-        )
+        """Let the next one start at once. A renewal cut short may have been written: then read and try once more."""
         with suppress(ApiError):
-            await self._write(msgspec.structs.replace(lease, spec=spec))
-            _log.info("lease released", extra=self._facts())
+            for _ in range(2):
+                lease = self._lease
+                if lease is None or lease.holder != self.identity:
+                    return
+                spec = msgspec.structs.replace(
+                    lease.spec,
+                    holder_identity="",
+                    lease_duration_seconds=1,
+                    renew_time=_micro_time(),
+                    acquire_time=None,
+                )
+                if await self._write(msgspec.structs.replace(lease, spec=spec)):
+                    _log.info("lease released", extra=self._facts())
+                    return
+                self._observe(await self._read())
 
     def _observe(self, lease: _Lease) -> None:
         if self._lease is None or self._lease.mark != lease.mark:
-            if self.holder != lease.holder:
+            if lease.holder not in (self.holder, self.identity, ""):
                 _log.info("lease holder seen", extra=self._facts(holder=lease.holder))
             self._lease_seen = now_seconds()
         self._lease = lease

@@ -20,7 +20,7 @@ from shared.kube.connection import ConnectionSettings, connected
 from shared.kube.election import Election, ElectionSettings, LeadershipLost
 from shared.kube.errors import Fenced
 from shared.kube.resources import CONFIG_MAPS, LEASES
-from tests.faults.kinds import LoseAnswer, Rule, writes
+from tests.faults.kinds import FallSilent, LoseAnswer, Rule, writes
 from tests.faults.proxy import FaultProxy
 from tests.shared.kube.servers import until
 
@@ -50,7 +50,7 @@ class Candidate:
 
     @property
     def leads(self) -> bool:
-        return self.election.may_write()
+        return bool(self.sure) and self.election.may_write()
 
 
 class Field:
@@ -208,6 +208,20 @@ async def test_a_write_whose_answer_was_lost_is_known_as_ones_own(field_of: Fiel
     await until(lambda: a.leads)
     assert time.monotonic() - started < LEASE.total_seconds() / 2
     await ended(task)
+
+
+async def test_it_is_released_though_the_last_renewals_answer_was_lost(
+    client: Client, field_of: Field, namespace: str, proxy: FaultProxy
+) -> None:
+    a = await field_of.enter("a")
+    task = running(a)
+    await until(lambda: a.leads)
+    rule = Rule(FallSilent(), writes, times=1)
+    proxy.rules.append(rule)
+    await until(lambda: rule.committed == 1)
+    await asyncio.sleep(0.1)
+    await ended(task)
+    assert (await spec_of(client, namespace))["holderIdentity"] == ""
 
 
 async def test_the_works_own_end_releases_and_its_error_comes_out(
