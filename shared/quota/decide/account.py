@@ -111,20 +111,22 @@ class LeafAccount:
         found = self._lower.get(priority)
         if found is None:
             found = {}
-            for each in self.standing:
-                if each.workload.priority >= priority:
+            for each in reversed(self.leaf.admitted):
+                if each.priority >= priority:
                     break
-                _add(found, each.ask)
+                if each.preemptible:
+                    _add(found, ask_of(each, flavors_of(each)))
             self._lower[priority] = found
         return found
 
     def is_entitled(self, ask: Ask, workload: Workload) -> bool:
         """Whether what the leaf uses and cannot preempt for this work, and this work, are within its runtime."""
         below = self.preemptible_below(workload.priority)
-        return all(
-            self.used.get(key, 0) + self.claimed.get(key, 0) - below.get(key, 0) + amount <= self.numbers(key).runtime
-            for key, amount in ask
-        )
+        for key, amount in ask:
+            firm = self.used.get(key, 0) + self.claimed.get(key, 0) - below.get(key, 0)
+            if firm + amount > self.numbers(key).runtime:
+                return False
+        return True
 
     def may_hold(self, ask: Ask, workload: Workload) -> bool:
         """Whether work that is not preemptible stays within effectiveMin together; always for preemptible work."""

@@ -12,10 +12,10 @@ from datetime import datetime
 from shared.quota.decide.account import LeafAccount, Standing, flavors_of
 from shared.quota.decide.decisions import ClaimEnd, EvictionRule, Notice, Start, Tier, WaitReason
 from shared.quota.decide.flavors import Wish, wish_of
-from shared.quota.decide.room import Ask, GroupKey, Ledger, Uses, ask_of
+from shared.quota.decide.room import Ask, GroupKey, Ledger, Path, Uses, ask_of
 from shared.quota.measure.snapshot import HeldClaim, Snapshot
 from shared.quota.model.eligibility import Options
-from shared.quota.model.workload import AskerId, EvictionReason, Flavors, Workload, WorkloadId
+from shared.quota.model.workload import AskerId, EvictionReason, Flavors, Workload
 from shared.resources import Amount, FlavorResource
 
 
@@ -81,17 +81,19 @@ class Cycle:
         self.notices: list[Notice] = []
         self.notices_withdrawn: list[Workload] = []
         self.over_since: dict[tuple[str, FlavorResource], datetime] = {}
-        self.notes: dict[WorkloadId, WaitReason] = {}
+        self.notes: dict[tuple[str, str], WaitReason] = {}
         """Why this cycle passed over work, where the numbers alone would not tell."""
         self.blocked_by: Workload | None = None
         """Work whose pods are not ready and that holds back the whole cluster."""
         self.blocked_leaves: dict[str, Workload] = {}
         """leaf -> work whose pods are not ready and that holds back its leaf."""
-        self.started: set[WorkloadId] = set()
+        self.started: set[tuple[str, str]] = set()
         self._wakes: list[datetime] = []
         self._guarded: list[Asker] | None = None
         self._wishes: dict[int, tuple[Options, Wish | None]] = {}
         """By identity of the options, which are one object per shape of work; held here so that none is reused."""
+        self._free_of: dict[GroupKey, tuple[int, Amount]] = {}
+        """By leaf and key: the least that the three ledgers have free, and how often they had changed by then."""
         self._accounts: dict[str, LeafAccount] = {}
         for leaf in snapshot.leaves.values():
             for workload in leaf.evicting:
@@ -114,16 +116,16 @@ class Cycle:
 
     def wish(self, account: LeafAccount, workload: Workload) -> Wish | None:
         """What this work may take, in order of preference; None when it could never start in its leaf."""
+        return self.wish_and_options(account, workload)[1]
+
+    def wish_and_options(self, account: LeafAccount, workload: Workload) -> tuple[Options, Wish | None]:
+        """The same with the options it comes from: one object for all work of one shape in its leaf."""
         options = account.leaf.options(workload)
         found = self._wishes.get(id(options))
         if found is None:
             found = (options, wish_of(workload, options, self.snapshot.world.flavors))
             self._wishes[id(options)] = found
-        return found[1]
-
-    def shape(self, account: LeafAccount, workload: Workload) -> tuple[int, int, bool]:
-        """Equal for work that stands alike in its leaf."""
-        return (id(account.leaf.options(workload)), workload.priority, workload.preemptible)
+        return found
 
     def wake(self, at: datetime) -> None:
         """The passing of time until `at` may change what is decided; a moment that is past is of no interest."""
@@ -137,8 +139,16 @@ class Cycle:
 
     def fits(self, account: LeafAccount, ask: Ask) -> bool:
         """Whether the room is there, now and after the evictions under way, and nobody's plan needs it."""
-        path = account.path
-        return self.present.fits(path, ask) and self.after.fits(path, ask) and self.soon.fits(path, ask)
+        return all(self._free(account.path, key) >= amount for key, amount in ask)
+
+    def _free(self, path: Path, key: FlavorResource) -> Amount:
+        stamp = self.present.version(key) + self.soon.version(key) + self.after.version(key)
+        found = self._free_of.get((path[0], key))
+        if found is not None and found[0] == stamp:
+            return found[1]
+        least = min(ledger.free(path, key) for ledger in (self.present, self.soon, self.after))
+        self._free_of[path[0], key] = (stamp, least)
+        return least
 
     def is_held_back(self, account: LeafAccount) -> bool:
         """Whether admitted work that is not ready yet holds back this leaf."""

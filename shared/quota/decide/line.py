@@ -46,15 +46,16 @@ class Line:
 
     def _judge(self, workload: Workload) -> Head | None:
         cycle, account = self._cycle, self.account
-        if workload.id in cycle.started:
+        ident = (workload.kind, workload.key)
+        if ident in cycle.started:
             return None
-        wish = cycle.wish(account, workload)
+        options, wish = cycle.wish_and_options(account, workload)
         if wish is None:
             return None
-        if workload.id in cycle.notes:
+        if ident in cycle.notes:
             self.wait(workload, wish)
             return None
-        shape = cycle.shape(account, workload)
+        shape = (id(options), workload.priority, workload.preemptible)
         open_wish = without_flavors(wish, self._blocked)
         head = None
         if open_wish is not None and shape not in self._hopeless:
@@ -68,7 +69,8 @@ class Line:
     def give_up(self, workload: Workload) -> None:
         """Nobody of this shape need be tried again in this pass; the work waits."""
         if not self._blocked:
-            self._hopeless.add(self._cycle.shape(self.account, workload))
+            options = self.account.leaf.options(workload)
+            self._hopeless.add((id(options), workload.priority, workload.preemptible))
 
     def open_wish(self, workload: Workload) -> Wish | None:
         """What this work may take of what nobody before it blocks."""

@@ -5,6 +5,7 @@ nothing. Everything is per (flavor, resource), in base units; charge and limits 
 """
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from shared.quota.measure.numbers import NO_NUMBERS, GroupNumbers, Numbers
 from shared.quota.model.tree import ROOT
@@ -19,15 +20,21 @@ GroupKey = tuple[str, FlavorResource]
 NO_ROOM = -1
 
 
+@lru_cache(maxsize=65536)
+def key_of(flavor: str, resource: str) -> FlavorResource:
+    """The accounting key, one object for each; there are as many as flavors times resources."""
+    return FlavorResource(flavor, resource)
+
+
 def ask_in(request: Mapping[str, Amount], resources: Iterable[str], flavor: str) -> Ask:
     """What `request` takes of `flavor`, for those resources only."""
-    return tuple((FlavorResource(flavor, each), request[each]) for each in resources if request.get(each, 0) > 0)
+    return tuple([(key_of(flavor, each), request[each]) for each in resources if request.get(each, 0) > 0])
 
 
 def ask_of(workload: Workload, flavors: Flavors) -> Ask:
     """What this workload takes in these flavors; a resource without a flavor is not counted anywhere."""
     request = workload.request
-    return tuple((FlavorResource(flavors[each], each), request[each]) for each in sorted(flavors) if request.get(each))
+    return tuple([(key_of(flavors[each], each), request[each]) for each in sorted(flavors) if request.get(each)])
 
 
 class Ledger:
@@ -88,6 +95,10 @@ class Ledger:
         value = self._work_out_free(path, key)
         self._free[path[0], key] = (version, value)
         return value
+
+    def version(self, key: FlavorResource) -> int:
+        """How often charges of `key` have changed."""
+        return self._version.get(key, 0)
 
     def _work_out_free(self, path: Path, key: FlavorResource) -> Amount:
         above: Amount | None = None
