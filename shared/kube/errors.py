@@ -116,6 +116,9 @@ class Status(msgspec.Struct, frozen=True):
     details: _StatusDetails | None = None
 
 
+_LONGEST_WAIT = 60
+"""Seconds; one answer may not silence a process for longer."""
+
 _BY_REASON: dict[str, type[ApiError]] = {"AlreadyExists": AlreadyExists, "Expired": Gone}
 _BY_CODE: dict[int, type[ApiError]] = {
     401: Unauthorized,
@@ -158,4 +161,4 @@ def error_from_status(status: Status, *, code: int = 0, retry_after: str | None 
 def _wait(header: str | None, seconds: int) -> timedelta | None:
     if header is not None and header.isascii() and header.isdigit() and len(header) < 7:
         seconds = max(seconds, int(header))
-    return timedelta(seconds=seconds) if seconds > 0 else None
+    return timedelta(seconds=min(seconds, _LONGEST_WAIT)) if seconds > 0 else None

@@ -67,6 +67,7 @@ def test_causes_are_kept() -> None:
         ("2", '{"retryAfterSeconds":3}', 3),
         ("Wed, 21 Oct 2015 07:28:00 GMT", "{}", None),
         ("-1", "{}", None),
+        ("99999", '{"retryAfterSeconds":999999999999}', 60),
         ("٣", "{}", None),
         (None, "{}", None),
     ],
