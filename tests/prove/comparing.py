@@ -35,7 +35,11 @@ def world_of(scene: Scene) -> World:
     """The same scene as the engine takes it; root's capacity is given by hand."""
     given = tuple((key.flavor, key.resource, amount) for key, amount in scene.capacity.items())
     world = World.of(
-        scene.tree, scene.flavors.values(), scene.workloads, settings=replace(scene.settings, capacity=given)
+        scene.tree,
+        scene.flavors.values(),
+        scene.workloads,
+        scene.nodes,
+        settings=replace(scene.settings, capacity=given),
     )
     return replace(world, unmanaged=scene.unmanaged)
 

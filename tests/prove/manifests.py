@@ -11,7 +11,14 @@ from typing import Any
 
 import yaml
 
-from shared.quota.model.settings import QueueAge, QuotaSettings, ReclaimMode, ReclaimSettings
+from shared.quota.model.settings import (
+    BlockAdmission,
+    QueueAge,
+    QuotaSettings,
+    ReclaimMode,
+    ReclaimSettings,
+    StartupSettings,
+)
 from shared.quota.model.tree import (
     ROOT,
     Amounts,
@@ -19,6 +26,8 @@ from shared.quota.model.tree import (
     Group,
     Preemption,
     QueueingStrategy,
+    ReclaimOverrides,
+    StopPolicy,
     Tree,
     WhenCanBorrow,
     WhenCanReclaim,
@@ -53,10 +62,17 @@ def _manifests(world: ClosedWorld) -> Iterator[Manifest]:
     reclaim = world.settings.reclaim
     story = {
         "mode": reclaim.mode.value,
-        **{text: f"{int(getattr(reclaim, name).total_seconds())}s" for name, text in DURATIONS.items()},
+        **{text: _seconds(getattr(reclaim, name)) for name, text in DURATIONS.items()},
         "queueAge": world.settings.queue_age.value,
+        "startup": _startup(world.settings.startup),
         "lives": [
-            {"name": life.work.key, "arrives": life.arrives, "leaves": life.leaves, "stopsIn": life.stops_in}
+            {
+                "name": life.work.key,
+                "arrives": life.arrives,
+                "leaves": life.leaves,
+                "stopsIn": life.stops_in,
+                "readyIn": life.ready_in,
+            }
             for life in world.lives
         ],
         "losses": [{"at": loss.at, "key": list(loss.key), "left": loss.left} for loss in world.losses],
@@ -121,6 +137,8 @@ def _group(group: Group) -> Manifest:
         },
         "preemption": {"withinGroup": group.preemption.value},
         "queueing": {"strategy": group.queueing.value},
+        "stopPolicy": group.stop_policy.value,
+        "reclaim": _overrides(group.reclaim),
     }
     return _object("quotree.dev/v1alpha1", "QuotaGroup", group.name, spec)
 
@@ -166,7 +184,13 @@ def read_world(text: str) -> ClosedWorld:
     story = yaml.safe_load(of("ConfigMap")[0]["data"]["story"])
     jobs = {f"{job['metadata']['namespace']}/{job['metadata']['name']}": job for job in of("Job")}
     lives = (
-        Life(_read_job(each["name"], jobs[each["name"]]), each["arrives"], each["leaves"], each["stopsIn"])
+        Life(
+            _read_job(each["name"], jobs[each["name"]]),
+            each["arrives"],
+            each["leaves"],
+            each["stopsIn"],
+            each["readyIn"],
+        )
         for each in story["lives"]
     )
     return ClosedWorld(
@@ -184,9 +208,54 @@ def read_world(text: str) -> ClosedWorld:
 
 
 def _read_settings(story: Manifest) -> QuotaSettings:
-    durations = {name: timedelta(seconds=int(story[text].rstrip("s"))) for name, text in DURATIONS.items()}
+    durations = {name: _duration(story[text]) for name, text in DURATIONS.items()}
     reclaim = ReclaimSettings(mode=ReclaimMode(story["mode"]), **durations)
-    return QuotaSettings(reclaim=reclaim, queue_age=QueueAge(story["queueAge"]))
+    startup = _read_startup(story["startup"])
+    return QuotaSettings(reclaim=reclaim, startup=startup, queue_age=QueueAge(story["queueAge"]))
+
+
+def _startup(settings: StartupSettings) -> Manifest | None:
+    if not settings.wait_for_pods_ready:
+        return None
+    return {
+        "blockAdmission": settings.block_admission.value,
+        "timeout": _seconds(settings.timeout),
+        "backoffBase": _seconds(settings.backoff_base),
+        "backoffMax": _seconds(settings.backoff_max),
+        "limit": settings.limit,
+    }
+
+
+def _read_startup(written: Manifest | None) -> StartupSettings:
+    if written is None:
+        return StartupSettings()
+    return StartupSettings(
+        wait_for_pods_ready=True,
+        block_admission=BlockAdmission(written["blockAdmission"]),
+        timeout=_duration(written["timeout"]),
+        backoff_base=_duration(written["backoffBase"]),
+        backoff_max=_duration(written["backoffMax"]),
+        limit=written["limit"],
+    )
+
+
+def _overrides(overrides: ReclaimOverrides) -> Manifest:
+    mode = {} if overrides.mode is None else {"mode": overrides.mode.value}
+    given = {text: getattr(overrides, name) for name, text in DURATIONS.items()}
+    return mode | {text: _seconds(duration) for text, duration in given.items() if duration is not None}
+
+
+def _read_overrides(written: Manifest) -> ReclaimOverrides:
+    durations = {name: _duration(written[text]) for name, text in DURATIONS.items() if text in written}
+    return ReclaimOverrides(mode=ReclaimMode(written["mode"]) if "mode" in written else None, **durations)
+
+
+def _seconds(duration: timedelta) -> str:
+    return f"{int(duration.total_seconds())}s"
+
+
+def _duration(text: str) -> timedelta:
+    return timedelta(seconds=int(text.removesuffix("s")))
 
 
 def _read_group(manifest: Manifest) -> Group:
@@ -205,6 +274,8 @@ def _read_group(manifest: Manifest) -> Group:
         when_can_borrow=WhenCanBorrow(spec["flavorFungibility"]["whenCanBorrow"]),
         when_can_reclaim=WhenCanReclaim(spec["flavorFungibility"]["whenCanReclaim"]),
         preemption=Preemption(spec["preemption"]["withinGroup"]),
+        stop_policy=StopPolicy(spec["stopPolicy"]),
+        reclaim=_read_overrides(spec["reclaim"]),
     )
 
 

@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from shared.quota.model.flavor import Flavor
+from shared.api.placement import ANYWHERE
 from shared.quota.model.settings import CapacitySource, QuotaSettings
 from shared.quota.model.tree import ROOT, SYSTEM, Entry, Group, StopPolicy, Tree
 from shared.quota.model.workload import Admission, Claim, Eviction, EvictionReason, Workload
 from shared.resources import FlavorResource
 from tests.prove.dice import Dice
+from tests.prove.placements import random_flavor, random_nodes, random_placement
 from tests.shared.quota.scene import EPOCH, Scene
 
 RESOURCES = ("cpu", "memory", "gpu")
@@ -33,14 +34,17 @@ def random_scene(dice: Dice, *, groups: int = 40, work: int = 30) -> Scene:
     shape = random_shape(dice)
     from_groups = dice.chance(15)
     tree = random_tree(dice, shape, groups)
+    from_nodes = not from_groups and dice.chance(25)
+    by_hand = 0 if from_groups else 20 if from_nodes else 95
     return Scene(
         tree=tree,
         workloads=random_work(dice, shape, tree, work),
-        capacity={} if from_groups else {key: _amount(dice, shape.scale * 2) for key in shape.keys if dice.chance(95)},
+        capacity={key: _amount(dice, shape.scale * 2) for key in shape.keys if dice.chance(by_hand)},
+        nodes=random_nodes(dice, shape.scale) if from_nodes else (),
         unmanaged={}
         if from_groups
         else {key: _amount(dice, shape.scale // 4) for key in shape.keys if dice.chance(20)},
-        flavors={name: Flavor(name) for name in shape.covered},
+        flavors={name: random_flavor(dice, name) for name in shape.covered},
         settings=QuotaSettings(capacity_source=CapacitySource.GROUPS if from_groups else CapacitySource.NODES),
     )
 
@@ -157,6 +161,7 @@ def _workload(dice: Dice, shape: Shape, group: Group, number: int) -> Workload:
         queued=EPOCH - timedelta(minutes=dice.between(0, 9)),
         priority=dice.between(0, 2),
         preemptible=not dice.chance(30),
+        placement=random_placement(dice) if dice.chance(15) else ANYWHERE,
         only_flavor=dice.one_of(tuple(shape.covered)) if dice.chance(10) else None,
         blocked_flavors=frozenset({dice.one_of(tuple(shape.covered))}) if dice.chance(10) else frozenset(),
         admission=admission,

@@ -1,12 +1,20 @@
 """One closed world searched for what must never happen; the answer is what was found, in words."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from datetime import timedelta
 
+from shared.quota.decide.plan import plan as planned
+from shared.quota.decide.simulate import advance
+from shared.quota.measure.snapshot import Snapshot
+from shared.quota.measure.snapshot import measure as measured
+from shared.quota.measure.world import World
 from tests.prove.resting import unrest
-from tests.prove.stepping import PATIENCE, Cycle, live, rests
+from tests.prove.stepping import PATIENCE, Cycle, engine_world, live, new_life, rests
 from tests.prove.worlds import ClosedWorld
 from tests.shared.quota.oracle import transgressions
+from tests.shared.quota.scene import EPOCH
 
 MANY_EVICTIONS = 8
 """A workload evicted more often than this in a world of at most ten is taken for one that never stops moving."""
@@ -14,16 +22,20 @@ MANY_EVICTIONS = 8
 
 def flaws(world: ClosedWorld) -> Iterator[str]:
     """What is wrong with that world's life; each line starts with the kind of flaw."""
-    evictions: Counter[str] = Counter()
-    last: Cycle | None = None
     try:
-        for last in live(world):
-            for found in transgressions(last.snapshot, last.plan):
-                yield f"cycle {last.number}: {found}"
-            evictions.update(evict.workload.key for evict in last.plan.evictions)
+        yield from _of_life(world, live(world))
+        yield from (f"simulated: {found}" for found in _of_life(simulated(world), simulate(world)))
     except Exception as problem:
         yield f"exception: {type(problem).__name__}: {problem}"
-        return
+
+
+def _of_life(world: ClosedWorld, cycles: Iterable[Cycle]) -> Iterator[str]:
+    evictions: Counter[str] = Counter()
+    last: Cycle | None = None
+    for last in cycles:
+        for found in transgressions(last.snapshot, last.plan):
+            yield f"cycle {last.number}: {found}"
+        evictions.update(evict.workload.key for evict in last.plan.evictions)
     assert last is not None
     if not rests(last, world):
         yield f"endless: no rest within {PATIENCE} cycles; evictions {dict(evictions.most_common(3))}"
@@ -32,3 +44,25 @@ def flaws(world: ClosedWorld) -> Iterator[str]:
         if times > MANY_EVICTIONS:
             yield f"endless: {key} is evicted {times} times before rest"
     yield from (f"at rest: {found}" for found in unrest(last))
+
+
+def simulated(world: ClosedWorld) -> ClosedWorld:
+    """The world as `quotree simulate` takes it: all there from the beginning, nothing from outside later."""
+    lives = tuple(replace(life, arrives=0, leaves=None, stops_in=1, ready_in=0) for life in world.lives)
+    return replace(world, lives=lives, losses=(), edits=())
+
+
+def simulate(world: ClosedWorld) -> Iterator[Cycle]:
+    """The cycles of the engine's own simulation: each snapshot made from the former, and no time between cycles."""
+    still = simulated(world)
+    engine: World = engine_world(still, new_life(still))
+    snapshot: Snapshot | None = None
+    now = EPOCH + timedelta(minutes=1)
+    for number in range(PATIENCE):
+        snapshot = measured(engine, now, snapshot)
+        plan = planned(snapshot)
+        yield Cycle(number, snapshot, plan)
+        if plan.is_idle and plan.wake_at is None:
+            return
+        engine = advance(engine, plan)
+        now = plan.wake_at if plan.is_idle and plan.wake_at else now

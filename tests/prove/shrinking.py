@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-from shared.quota.model.settings import QueueAge, ReclaimSettings
+from shared.quota.model.settings import QueueAge, ReclaimSettings, StartupSettings
 from shared.quota.model.tree import (
     Entry,
     Group,
@@ -69,6 +69,8 @@ def _simpler_settings(world: ClosedWorld) -> Iterator[ClosedWorld]:
         if getattr(reclaim, name) != getattr(plain, name):
             simple = replace(reclaim, **{name: getattr(plain, name)})
             yield replace(world, settings=replace(world.settings, reclaim=simple))
+    if world.settings.startup != StartupSettings():
+        yield replace(world, settings=replace(world.settings, startup=StartupSettings()))
     if world.settings.queue_age is not QueueAge.EVICTION:
         yield replace(world, settings=replace(world.settings, queue_age=QueueAge.EVICTION))
 
@@ -79,6 +81,8 @@ def _simpler_lives(life: Life) -> Iterator[Life]:
     if life.arrives:
         yield replace(life, arrives=0)
         yield replace(life, arrives=life.arrives - 1)
+    if life.ready_in != 0:
+        yield replace(life, ready_in=0)
     if life.stops_in > 1:
         yield replace(life, stops_in=life.stops_in - 1)
     yield from (replace(life, work=work) for work in _simpler_work(life.work))
@@ -107,7 +111,15 @@ def _simpler_work(work: Workload) -> Iterator[Workload]:
 
 def _simpler_groups(group: Group) -> Iterator[Group]:
     plain = Group("plain")
-    for name in ("queueing", "preemption", "when_can_borrow", "when_can_reclaim", "allow_lending"):
+    for name in (
+        "queueing",
+        "preemption",
+        "when_can_borrow",
+        "when_can_reclaim",
+        "allow_lending",
+        "reclaim",
+        "stop_policy",
+    ):
         if getattr(group, name) != getattr(plain, name):
             yield replace(group, **{name: getattr(plain, name)})
     for at, entry in enumerate(group.quotas):

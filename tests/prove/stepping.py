@@ -17,6 +17,7 @@ from shared.quota.model.tree import Tree
 from shared.quota.model.workload import Admission, Eviction, Workload
 from shared.resources import FlavorResource
 from tests.prove.worlds import STEP, ClosedWorld
+from tests.prove.worlds import Life as Fate
 from tests.shared.quota.scene import EPOCH
 
 PATIENCE = 150
@@ -49,8 +50,8 @@ def live(world: ClosedWorld, limit: int = PATIENCE) -> Iterator[Cycle]:
     life = Life(world.tree, dict(world.capacity))
     now = EPOCH
     for number in range(world.last_event + limit):
-        happen(world, life, number)
-        snapshot = measured(_engine_world(world, life), now)
+        happen(world, life, number, now)
+        snapshot = measured(engine_world(world, life), now)
         plan = planned(snapshot)
         yield Cycle(number, snapshot, plan)
         carry_out(world, life, plan, now)
@@ -68,8 +69,8 @@ def rests(cycle: Cycle, world: ClosedWorld) -> bool:
     return cycle.plan.is_idle and not evicting and cycle.plan.wake_at is None and cycle.number >= world.last_event
 
 
-def happen(world: ClosedWorld, life: Life, number: int) -> None:
-    """What comes from outside in this cycle: arrivals, departures, losses, edits."""
+def happen(world: ClosedWorld, life: Life, number: int, now: datetime) -> None:
+    """What comes from outside in this cycle: arrivals, departures, losses, edits, pods that have become ready."""
     for each in world.lives:
         if each.arrives == number:
             life.work[each.work.key] = each.work
@@ -79,12 +80,30 @@ def happen(world: ClosedWorld, life: Life, number: int) -> None:
     for loss in world.losses:
         if loss.at == number:
             life.capacity[loss.key] = loss.left
+    for each in world.lives:
+        _become_ready(life, each, now)
     for edit in world.edits:
         if edit.at == number:
             life.tree = life.tree.with_group(edit.group)
 
 
-def _engine_world(world: ClosedWorld, life: Life) -> World:
+def _become_ready(life: Life, each: Fate, now: datetime) -> None:
+    work = life.work.get(each.work.key)
+    if work is None or work.admission is None or work.admission.ready or each.ready_in is None:
+        return
+    if now >= work.admission.since + STEP * each.ready_in:
+        _write(life, work, admission=replace(work.admission, ready=True, was_ready=True))
+
+
+def new_life(world: ClosedWorld) -> Life:
+    """The beginning: what is there in cycle 0."""
+    life = Life(world.tree, dict(world.capacity))
+    happen(world, life, 0, EPOCH)
+    return life
+
+
+def engine_world(world: ClosedWorld, life: Life) -> World:
+    """The facts as the engine takes them, made from nothing."""
     given = tuple((key.flavor, key.resource, amount) for key, amount in life.capacity.items())
     settings = replace(world.settings, capacity=given)
     engine = World.of(life.tree, world.flavors, life.work.values(), settings=settings)
@@ -98,7 +117,7 @@ def carry_out(world: ClosedWorld, life: Life, plan: Plan, now: datetime) -> None
     for ended in plan.claims_ended:
         _write(life, ended.victim, claim=None)
     for start in plan.starts:
-        admission = Admission(start.flavors, now, ready=True, was_ready=True)
+        admission = Admission(start.flavors, now)
         _write(life, start.workload, admission=admission, eviction=None, notice=None, not_before=None)
     for evict in plan.evictions:
         _evict(world, life, evict, now)

@@ -5,13 +5,22 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from shared.quota.model.flavor import Flavor
-from shared.quota.model.settings import QueueAge, QuotaSettings, ReclaimMode, ReclaimSettings
+from shared.quota.model.settings import (
+    BlockAdmission,
+    QueueAge,
+    QuotaSettings,
+    ReclaimMode,
+    ReclaimSettings,
+    StartupSettings,
+)
 from shared.quota.model.tree import (
     ROOT,
     Entry,
     Group,
     Preemption,
     QueueingStrategy,
+    ReclaimOverrides,
+    StopPolicy,
     Tree,
     WhenCanBorrow,
     WhenCanReclaim,
@@ -34,11 +43,13 @@ class Life:
     leaves: int | None = None
     stops_in: int = 1
     """How many cycles its pods need to end after an eviction; 1: they have ended before the next cycle."""
+    ready_in: int | None = 0
+    """How many cycles after a start its pods are all ready; None: never. Matters only where starts wait for that."""
 
 
 @dataclass(frozen=True)
 class Loss:
-    """From that cycle on there is only so much of a key."""
+    """From that cycle on there is only so much of a key; when nodes come back, more than before."""
 
     at: int
     key: FlavorResource
@@ -79,15 +90,20 @@ class ClosedWorld:
 def random_world(dice: Dice) -> ClosedWorld:
     """One to three levels, one or two flavors and resources, two to ten workloads."""
     keys = _keys(dice)
-    size = dice.one_of((4, 6, 10, 10, 16, 24))
+    size = dice.one_of((4, 6, 8, 10, 16))
     capacity = {key: dice.between(size // 2, size) for key in keys}
     tree = _tree(dice, keys, capacity)
     leaves = tree.leaves_below(ROOT)
-    lives = tuple(_life(dice, tree, leaves, keys, size, number) for number in range(dice.between(2, 10)))
+    least = max(1, min(capacity.values()))
+    largest = dice.one_of((least, least // 2 + 1, least // 2 + 1, least // 3 + 1))
+    awakes = {leaf: dice.one_of((0, 0, 1, 3)) for leaf in leaves}
+    lives = tuple(_life(dice, tree, awakes, keys, largest, number) for number in range(dice.between(2, 10)))
     losses = tuple(
-        Loss(dice.between(1, 8), key, dice.between(0, amount)) for key, amount in capacity.items() if dice.chance(12)
+        Loss(dice.between(1, 8), key, dice.between(0, amount * 5 // 4))
+        for key, amount in (*capacity.items(), *capacity.items())
+        if dice.chance(8)
     )
-    edits = (_edit(dice, tree.groups[dice.one_of(leaves)]),) if dice.chance(8) else ()
+    edits = _edits(dice, tree.groups[dice.one_of(leaves)]) if dice.chance(10) else ()
     return ClosedWorld(tree, capacity, lives, _settings(dice), losses, edits)
 
 
@@ -109,6 +125,19 @@ def _settings(dice: Dice) -> QuotaSettings:
             claim_timeout=timedelta(seconds=30) if dice.chance(10) else timedelta(minutes=5),
         ),
         queue_age=QueueAge.CREATION if dice.chance(25) else QueueAge.EVICTION,
+        startup=_startup(dice) if dice.chance(12) else StartupSettings(),
+    )
+
+
+def _startup(dice: Dice) -> StartupSettings:
+    """Starts that must become ready in time, and are given up after a few tries."""
+    return StartupSettings(
+        wait_for_pods_ready=True,
+        block_admission=dice.one_of(tuple(BlockAdmission)),
+        timeout=STEP * dice.between(1, 3),
+        backoff_base=STEP * dice.between(1, 2),
+        backoff_max=STEP * 2,
+        limit=dice.between(1, 3),
     )
 
 
@@ -137,10 +166,15 @@ def _group(
     dice: Dice, name: str, parent: str, keys: tuple[FlavorResource, ...], left: dict[FlavorResource, int]
 ) -> tuple[Group, dict[FlavorResource, int]]:
     """A group and what it may promise to its children; what it was promised is taken from `left`."""
-    promised = {key: 0 if dice.chance(20) else dice.between(0, max(0, left[key])) for key in keys}
-    for key in keys:
-        left[key] -= promised[key]
-    flavors = sorted({key.flavor for key in keys})
+    promised = {
+        key: 0 if dice.chance(20) else dice.between(0, max(0, dice.one_of((most, most * 2 // 3, most // 3))))
+        for key, most in left.items()
+    }
+    for key, amount in promised.items():
+        left[key] -= amount
+    flavors = sorted({key.flavor for key in keys if key in left})
+    if len(flavors) > 1 and dice.chance(12):
+        flavors.remove(dice.one_of(flavors))
     if dice.chance(15):
         flavors.reverse()
     group = Group(
@@ -149,13 +183,22 @@ def _group(
         quotas=tuple(
             _entry(dice, flavor, [key for key in keys if key.flavor == flavor], promised) for flavor in flavors
         ),
-        allow_lending=not dice.chance(10),
+        allow_lending=not dice.chance(6),
         queueing=QueueingStrategy.STRICT_FIFO if dice.chance(20) else QueueingStrategy.BEST_EFFORT_FIFO,
         preemption=Preemption.NEVER if dice.chance(20) else Preemption.LOWER_PRIORITY,
         when_can_borrow=WhenCanBorrow.TRY_NEXT_FLAVOR if dice.chance(30) else WhenCanBorrow.BORROW,
         when_can_reclaim=WhenCanReclaim.RECLAIM if dice.chance(30) else WhenCanReclaim.TRY_NEXT_FLAVOR,
+        reclaim=_overrides(dice) if dice.chance(8) else ReclaimOverrides(),
     )
-    return group, dict(promised)
+    return group, {key: amount for key, amount in promised.items() if key.flavor in flavors}
+
+
+def _overrides(dice: Dice) -> ReclaimOverrides:
+    return ReclaimOverrides(
+        mode=dice.one_of((None, *ReclaimMode)),
+        grace_period=dice.one_of((None, timedelta(), STEP * 2)),
+        minimum_runtime=dice.one_of((None, timedelta(), STEP * 3)),
+    )
 
 
 def _entry(dice: Dice, flavor: str, keys: list[FlavorResource], promised: dict[FlavorResource, int]) -> Entry:
@@ -166,35 +209,40 @@ def _entry(dice: Dice, flavor: str, keys: list[FlavorResource], promised: dict[F
     return Entry(
         flavor,
         min=low,
-        max={name: low[name] + extra for name, extra in some(20, 0, 8).items()},
-        borrowing_limit=some(12, 0, 6),
-        lending_limit={name: min(low[name], limit) for name, limit in some(18, 0, 6).items()},
-        weight=some(25, 0, 4),
+        max={name: low[name] + extra for name, extra in some(12, 0, 8).items()},
+        borrowing_limit=some(7, 0, 6),
+        lending_limit={name: min(low[name], limit) for name, limit in some(12, 0, 6).items()},
+        weight=some(30, 0, 2),
     )
 
 
 def _life(  # noqa: PLR0917
-    dice: Dice, tree: Tree, leaves: tuple[str, ...], keys: tuple[FlavorResource, ...], size: int, number: int
+    dice: Dice, tree: Tree, awakes: Mapping[str, int], keys: tuple[FlavorResource, ...], largest: int, number: int
 ) -> Life:
-    leaf = dice.one_of(leaves)
+    leaf = dice.one_of(sorted(awakes))
     resources = sorted({key.resource for key in keys})
     wanted = [name for name in resources if dice.chance(75)] or resources[:1]
-    arrives = dice.one_of((0, 0, 0, dice.between(0, 6)))
+    arrives = awakes[leaf] + dice.one_of((0, 0, 0, 1, 4))
+    preemptible = not dice.chance(20)
+    amounts = (1, 1, 2, largest, dice.between(1, largest)) if preemptible else (1, 1, 2)
     born = EPOCH + STEP * arrives - timedelta(seconds=dice.between(0, 9))
     work = Workload(
         key=f"ns/w{number}",
         uid=f"uid-{number}",
         group=leaf,
-        request={name: dice.one_of((1, 1, 2, 3, max(1, size // 2), dice.between(1, size))) for name in wanted},
+        request={name: min(largest, dice.one_of(amounts)) for name in wanted},
         created=born,
         queued=born,
-        priority=dice.one_of((0, 0, 0, 1, 2)),
-        preemptible=not dice.chance(20),
+        priority=dice.one_of((0, 0, 1, 2)),
+        preemptible=preemptible,
         only_flavor=dice.one_of(keys).flavor if dice.chance(5) else None,
     )
-    leaves_at = arrives + dice.between(1, 8) if dice.chance(8) else None
     return Life(
-        _running(dice, tree, work) if dice.chance(20) else work, arrives, leaves_at, dice.one_of((1, 1, 1, 2, 3))
+        work=_running(dice, tree, work) if dice.chance(20) else work,
+        arrives=arrives,
+        leaves=arrives + dice.between(1, 8) if dice.chance(8) else None,
+        stops_in=dice.one_of((1, 1, 1, 2, 3)),
+        ready_in=dice.one_of((0, 0, 1, 2, None)),
     )
 
 
@@ -206,16 +254,21 @@ def _running(dice: Dice, tree: Tree, work: Workload) -> Workload:
         return work
     start = dice.between(0, 1)
     flavors = {name: found[min(start, len(found) - 1)] for name, found in offered.items()}
-    return replace(work, admission=Admission(flavors, work.created + timedelta(seconds=1), ready=True, was_ready=True))
+    return replace(work, admission=Admission(flavors, work.created, ready=True, was_ready=True))
 
 
-def _edit(dice: Dice, group: Group) -> Edit:
-    """A leaf's max lowered to its min, or its min taken away."""
-    takes_min = dice.chance(50)
+def _edits(dice: Dice, group: Group) -> tuple[Edit, ...]:
+    """A leaf's max lowered to its min, its min taken away, or the leaf stopped and, perhaps, opened again."""
+    at = dice.between(1, 6)
+    kind = dice.between(0, 2)
+    if kind == 0:
+        policy = dice.one_of((StopPolicy.CLOSE, StopPolicy.HOLD, StopPolicy.HOLD_AND_DRAIN))
+        stopped = Edit(at, replace(group, stop_policy=policy))
+        return (stopped, Edit(at + dice.between(1, 4), group)) if dice.chance(60) else (stopped,)
     quotas = tuple(
         replace(entry, min=dict.fromkeys(entry.min, 0), lending_limit={})
-        if takes_min
+        if kind == 1
         else replace(entry, max=entry.min)
         for entry in group.quotas
     )
-    return Edit(dice.between(1, 6), replace(group, quotas=quotas))
+    return (Edit(at, replace(group, quotas=quotas)),)

@@ -41,8 +41,9 @@ def is_eligible(work: Workload, flavor: Flavor) -> bool:
     """Whether the pods could run on that flavor's nodes as far as the flavor's own labels and taints tell."""
     if flavor.name in work.blocked_flavors:
         return False
+    tolerations = (*work.placement.tolerations, *flavor.tolerations)
     return _labels_agree(work.placement, flavor) and all(
-        any(_tolerates(toleration, taint) for toleration in work.placement.tolerations)
+        any(_tolerates(toleration, taint) for toleration in tolerations)
         for taint in flavor.node_taints
         if taint.effect in ("NoSchedule", "NoExecute")
     )

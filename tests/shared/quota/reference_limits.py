@@ -1,5 +1,6 @@
 """The limits of a scene's groups, as written, as inherited, and root's capacity; half of the reference engine."""
 
+from shared.quota.model.node import Node
 from shared.quota.model.tree import ROOT, SYSTEM, Entry
 from shared.resources import FlavorResource
 from tests.shared.quota.scene import Scene
@@ -73,11 +74,27 @@ class Limits:
     def capacity(self, key: FlavorResource) -> int:
         entry = self.tree[ROOT].entry(key.flavor)
         most = entry.max.get(key.resource) if entry else None
-        if self.scene.from_groups:
+        if key in self.scene.capacity:
+            whole = self.scene.capacity[key]
+        elif self.scene.from_groups:
             whole = sum(self.min(child, key) for child in self.children(ROOT))
         else:
-            whole = self.scene.capacity.get(key, 0)
+            whole = sum(
+                node.allocatable.get(key.resource, 0)
+                for node in self.scene.nodes
+                if node.takes_pods and self.flavor_of(node) == key.flavor
+            )
         return whole if most is None else min(whole, most)
+
+    def flavor_of(self, node: Node) -> str | None:
+        """The one flavor the node counts for: most labels first, then the first name."""
+        matching = [
+            flavor
+            for flavor in self.scene.flavors.values()
+            if all(node.labels.get(label) == value for label, value in flavor.node_labels.items())
+        ]
+        ordered = sorted(matching, key=lambda flavor: (-len(flavor.node_labels), flavor.name))
+        return ordered[0].name if ordered else None
 
     def children(self, name: str) -> tuple[str, ...]:
         """The children that share the parent's runtime: system has no part in it."""

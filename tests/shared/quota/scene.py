@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from shared.quota.model.flavor import Flavor
+from shared.quota.model.node import Node
 from shared.quota.model.settings import CapacitySource, QuotaSettings
 from shared.quota.model.tree import Tree
 from shared.quota.model.workload import Workload
@@ -15,11 +16,12 @@ EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Scene:
-    """One world. `capacity` is what the nodes (or a person) give, before root's max and before what is taken off."""
+    """One world. `capacity` is given by hand, before root's max and what is taken off; for other keys, nodes count."""
 
     tree: Tree
     workloads: tuple[Workload, ...] = ()
     capacity: Mapping[FlavorResource, int] = field(default_factory=dict)
+    nodes: tuple[Node, ...] = ()
     unmanaged: Mapping[FlavorResource, int] = field(default_factory=dict)
     flavors: Mapping[str, Flavor] = field(default_factory=dict)
     settings: QuotaSettings = field(default_factory=QuotaSettings)
@@ -28,4 +30,4 @@ class Scene:
     @property
     def from_groups(self) -> bool:
         """Whether root's capacity is what the first level was promised."""
-        return self.settings.capacity_source is CapacitySource.GROUPS and not self.settings.capacity
+        return self.settings.capacity_source is CapacitySource.GROUPS
