@@ -21,6 +21,9 @@ from openb.records import PodRecord
 _JOBS: Final = 340
 _BORROWERS: Final = 200
 """So many of the Jobs are research's; the rest is production's, which comes later."""
+_APPLY: Final = ("apply", "--server-side", "-f", "-")
+_SHOWN: Final = ("tree", f"--resource={GPU}", "--flavor=t4")
+"""One flavor of seven keeps the tree on one screen."""
 _RUN_FOR: Final = "demo.quotree.dev/run-for"
 _BY_CLASS: Final = {manifests.priority_class_name(qos): value for qos, value in PRIORITIES.items()}
 
@@ -77,9 +80,9 @@ class Story:
 
     def _refused(self, what: str, manifest: dict[str, Any], file: str, word: str) -> None:
         before = self._quota_objects()
-        self._terminal.command(["kubectl", "apply", "-f", file])
-        answer = self._cluster.kubectl("apply", "-f", "-", input=yaml.safe_dump(manifest), check=False)
-        self._terminal.answer(answer.stderr)
+        self._terminal.command(["kubectl", "apply", "--server-side", "-f", file])
+        answer = self._cluster.kubectl(*_APPLY, input=yaml.safe_dump(manifest), check=False)
+        self._terminal.answer(answer.stderr, lines=3)
         if answer.returncode == 0 or word not in answer.stderr:
             raise Failed(f"{what} was not refused with a message that says {word!r}")
         if self._quota_objects() != before:
@@ -96,8 +99,8 @@ class Story:
         self._wait("research borrows", lambda: self._borrowed_by("research") > 0)
         self._wait("the starts have settled", self._is_settled)
         seen = observe.jobs(self._cluster)
-        running = [job for job in seen if not job.held and job.finished is None]
-        self._terminal.observed(f"{len(running)} Jobs started, {sum(job.held for job in seen)} are held back")
+        started = [job for job in seen if job.started is not None]
+        self._terminal.observed(f"{len(started)} Jobs were started, {len(seen) - len(started)} are held back")
         self._terminal.observed(f"research borrows {self._borrowed_by('research')} GPUs beyond its min")
         self._check_placement()
         self._nobody_starts_by_hand(seen)
@@ -185,11 +188,11 @@ class Story:
         self._terminal.observed(f"{len(jobs)} Jobs were accepted")
 
     def _kubectl_apply(self, file: str, objects: Sequence[dict[str, Any]]) -> None:
-        self._terminal.command(["kubectl", "apply", "-f", file])
-        self._terminal.answer(self._cluster.apply(yaml.safe_dump_all(objects)))
+        self._terminal.command(["kubectl", "apply", "--server-side", "-f", file])
+        self._terminal.answer(self._cluster.kubectl(*_APPLY, input=yaml.safe_dump_all(objects)).stdout)
 
     def _show_tree(self, *flags: str) -> None:
-        words = ["tree", f"--resource={GPU}", *flags]
+        words = [*_SHOWN, *flags]
         self._terminal.command(["kubectl", "quotree", *words])
         self._terminal.answer(self._quotree.command(*words))
 

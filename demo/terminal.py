@@ -34,10 +34,13 @@ class Terminal:
         """Show a command before its answer."""
         self._say(self._style(_DIM, "   $ " + " ".join(words)))
 
-    def answer(self, text: str) -> None:
-        """Show what a command said, indented."""
-        for line in text.rstrip().splitlines():
+    def answer(self, text: str, lines: int | None = None) -> None:
+        """Show what a command said, indented; at most `lines` lines of it."""
+        said = text.rstrip().splitlines()
+        for line in said[:lines]:
             self._say(f"     {line}")
+        if len(said[:lines]) < len(said):
+            self._say(f"     … and {len(said) - len(said[:lines])} more lines")
 
     def note(self, text: str) -> None:
         """Say what is going on."""
