@@ -161,6 +161,14 @@ class _Column:
         return [name for name in found if self._key in self._frame.limits[name]]
 
 
+def changed_bounds(now: Bounds | None, before: Bounds | None) -> list[str]:
+    """The groups whose bounds for one key differ."""
+    if now is before:
+        return []
+    now, before = now or {}, before or {}
+    return [name for name in now.keys() | before.keys() if now.get(name) != before.get(name)]
+
+
 def binding_group(frame: Frame, bounds: Bounds, leaf: str, key: FlavorResource) -> str:
     """The group whose limit makes the room of `leaf` as small as it is; of several, the highest."""
     at = leaf

@@ -1,9 +1,22 @@
 """Which flavors the work of one leaf may take, and in which keys it counts while it waits; remembered per shape."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from shared.quota.measure.bounds import UNBOUND, Bound
-from shared.quota.model.eligibility import Codependent, FlavorSet, Options, Shape, codependent_sets, shape_of, why_not
+from shared.quota.model.eligibility import (
+    ABSENT,
+    Codependent,
+    FlavorSet,
+    Options,
+    Shape,
+    codependent_sets,
+    flavor_of_name,
+    placement_key,
+    shape_of,
+    why_not_named,
+    why_not_placed,
+)
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import Uncovered
 from shared.quota.model.tree import Group
@@ -14,36 +27,42 @@ Counted = tuple[tuple[FlavorResource, Amount], ...]
 """Key and amount, for every key in which a workload counts."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Offer:
+    """The flavors there are, and which of them a placement bars; the latter is remembered for all leaves together."""
+
+    flavors: Mapping[str, Flavor]
+    uncovered: Uncovered
+    _barred: dict[tuple[object, str], str | None] = field(default_factory=dict, repr=False)
+
+    def why_not(self, workload: Workload, name: str, choice: Codependent) -> str | None:
+        """Why `workload` may not take the flavor of that name out of `choice`; None when it may."""
+        reason = why_not_named(workload, name, choice)
+        if reason is not None:
+            return reason
+        asked = (placement_key(workload.placement), name)
+        if asked not in self._barred:
+            flavor = flavor_of_name(name, self.flavors)
+            self._barred[asked] = ABSENT if flavor is None else why_not_placed(workload.placement, flavor)
+        return self._barred[asked]
+
+
 class Chooser:
-    """Answers for one leaf under one set of flavors and bounds; a change of these needs a new one."""
+    """Answers for one leaf under one offer and one set of bounds; a change of these needs a new one."""
 
-    __slots__ = ("_about", "_bound_of", "_counted", "_denies", "_flavors", "_known", "_sets")
+    __slots__ = ("_bound_of", "_counted", "_group", "_known", "_offer", "_sets")
 
-    def __init__(
-        self,
-        group: Group,
-        flavors: Mapping[str, Flavor],
-        uncovered: Uncovered,
-        bound_of: Mapping[FlavorResource, Bound],
-    ) -> None:
-        self._about = group, flavors, uncovered
-        self._sets = codependent_sets(group.quotas)
-        self._flavors = flavors
-        self._denies = uncovered is Uncovered.DENY
+    def __init__(self, group: Group, offer: Offer, bound_of: Mapping[FlavorResource, Bound]) -> None:
+        self._group = group
+        self._offer = offer
         self._bound_of = bound_of
+        self._sets = codependent_sets(group.quotas)
         self._known: dict[tuple[Shape, bool], Options] = {}
         self._counted: dict[Shape, Counted] = {}
 
-    def answers(
-        self,
-        group: Group,
-        flavors: Mapping[str, Flavor],
-        uncovered: Uncovered,
-        bound_of: Mapping[FlavorResource, Bound],
-    ) -> bool:
+    def answers(self, group: Group, offer: Offer, bound_of: Mapping[FlavorResource, Bound]) -> bool:
         """Whether a chooser made from these would answer as this one does."""
-        same = self._about[0] is group and self._about[1] is flavors and self._about[2] is uncovered
-        return same and self._bound_of == bound_of
+        return self._group is group and self._offer is offer and self._bound_of == bound_of
 
     def options(self, workload: Workload) -> Options:
         """Every codependent set that `workload` asks something of, with the flavors that it may take."""
@@ -79,12 +98,12 @@ class Chooser:
             asked -= choice.resources
             if resources:
                 sets.append(self._choose(workload, choice, resources))
-        return Options(tuple(sets), tuple(sorted(asked)) if self._denies else ())
+        return Options(tuple(sets), tuple(sorted(asked)) if self._offer.uncovered is Uncovered.DENY else ())
 
     def _choose(self, workload: Workload, choice: Codependent, resources: tuple[str, ...]) -> FlavorSet:
         refused: dict[str, str] = {}
         for name in choice.flavors:
-            reason = why_not(workload, name, choice, self._flavors) or self._too_large(workload, name, resources)
+            reason = self._offer.why_not(workload, name, choice) or self._too_large(workload, name, resources)
             if reason is not None:
                 refused[name] = reason
         return FlavorSet(resources, tuple(name for name in choice.flavors if name not in refused), refused)

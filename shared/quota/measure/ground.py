@@ -7,6 +7,7 @@ from typing import Final
 from shared.quota.measure.bounds import Bounds, compute_bounds
 from shared.quota.measure.buckets import Bucket
 from shared.quota.measure.capacity import compute_capacity, runtime_of_root
+from shared.quota.measure.choosing import Offer
 from shared.quota.measure.frame import Frame, build_frame
 from shared.quota.measure.leaves import Head, read_head
 from shared.quota.measure.world import World
@@ -23,6 +24,8 @@ class Ground:
     """All of it, for one world. Parts that have not changed are the same objects as in the former one."""
 
     frame: Frame
+    offer: Offer
+    """The flavors there are; the same object while they and what is done about uncovered resources stay the same."""
     heads: Mapping[str, Head]
     """By leaf."""
     inactive: Mapping[str, Inactive]
@@ -46,7 +49,7 @@ def lay_ground(world: World, former_world: World | None, former: Ground | None) 
     system = _added([{key: use.used for key, use in world.workloads_of(SYSTEM).use.items()}, world.system])
     runtimes = _runtimes(world, frame, homeless, system)
     bounds = _bounds(frame, runtimes, former)
-    return Ground(frame, heads, inactive, homeless, system, runtimes, bounds)
+    return Ground(frame, _offer(world, former), heads, inactive, homeless, system, runtimes, bounds)
 
 
 def _frame(world: World, former_world: World | None, former: Ground | None) -> Frame:
@@ -64,6 +67,13 @@ def _frame(world: World, former_world: World | None, former: Ground | None) -> F
     if same_tree and capacity == former.frame.capacity:
         return former.frame
     return build_frame(world.tree, capacity, former.frame)
+
+
+def _offer(world: World, former: Ground | None) -> Offer:
+    uncovered = world.settings.uncovered
+    if former is not None and former.offer.flavors is world.flavors and former.offer.uncovered is uncovered:
+        return former.offer
+    return Offer(world.flavors, uncovered)
 
 
 def _inactive(world: World, frame: Frame, former_world: World | None, former: Ground | None) -> Mapping[str, Inactive]:

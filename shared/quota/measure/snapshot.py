@@ -6,9 +6,11 @@ from datetime import datetime
 
 from shared.quota.measure.bounds import UNBOUND, binding_group
 from shared.quota.measure.buckets import Use
+from shared.quota.measure.ground import lay_ground
 from shared.quota.measure.leaves import HeldClaim, LeafState
+from shared.quota.measure.ledger import Ledger, settle
 from shared.quota.measure.numbers import GroupNumbers, Numbers
-from shared.quota.measure.stages import Measured, measure_all
+from shared.quota.measure.work import read_work
 from shared.quota.measure.world import World
 from shared.quota.model.lifecycle import Inactive
 from shared.quota.model.limits import NO_CAPS, UNCOVERED, limits_of
@@ -37,20 +39,22 @@ class Snapshot:
     """Groups in which nothing new starts: told by the world, or not reaching root."""
     homeless: tuple[Workload, ...]
     """Work whose group is absent, is no leaf, or does not reach root."""
-    measured: Measured = field(repr=False)
+    ledger: Ledger = field(repr=False)
     """What the next measure builds on; nobody else's business."""
 
     def most(self, leaf: str, key: FlavorResource) -> tuple[Amount, str]:
         """The largest request of `leaf` that could ever fit, and the group that binds; below 0 where nothing fits."""
-        bounds = self.measured.ground.bounds.get(key, {})
-        return bounds.get(leaf, UNBOUND).room, binding_group(self.measured.ground.frame, bounds, leaf, key)
+        bounds = self.ledger.work.ground.bounds.get(key, {})
+        return bounds.get(leaf, UNBOUND).room, binding_group(self.ledger.work.ground.frame, bounds, leaf, key)
 
 
 def measure(world: World, now: datetime, previous: Snapshot | None = None) -> Snapshot:
     """Work out every number of the arithmetic. `previous`: share what has not changed since; the result is equal."""
-    measured = measure_all(world, now, previous.measured if previous is not None else None)
-    ground = measured.ground
-    numbers: dict[str, GroupNumbers] = dict(measured.numbers)
+    former = previous.ledger if previous is not None else None
+    ground = lay_ground(world, former.work.world if former else None, former.work.ground if former else None)
+    work = read_work(world, now, ground, former.work if former else None)
+    ledger = settle(work, former)
+    numbers: dict[str, GroupNumbers] = dict(ledger.numbers)
     numbers[SYSTEM] = {key: _unlimited(amount) for key, amount in ground.system.items()}
     for name in ground.frame.outside:
         numbers[name] = _outside(world, name)
@@ -58,12 +62,12 @@ def measure(world: World, now: datetime, previous: Snapshot | None = None) -> Sn
         world=world,
         now=now,
         numbers=numbers,
-        leaves=measured.leaves,
+        leaves=work.leaves,
         capacity=ground.frame.capacity,
-        claims=measured.claims,
+        claims=work.claims,
         inactive=ground.inactive,
         homeless=tuple(workload for bucket in ground.homeless for workload in bucket.by_id.values()),
-        measured=measured,
+        ledger=ledger,
     )
 
 

@@ -17,6 +17,8 @@ from shared.quota.model.workload import Workload
 BINDING_EFFECTS: Final = frozenset({"NoSchedule", "NoExecute"})
 """PreferNoSchedule keeps nobody out."""
 
+ABSENT: Final = "there is no such flavor"
+
 Shape = tuple[object, ...]
 """What makes two workloads alike to flavors and quota: request, placement, asked and conflicting flavors. Hashable."""
 
@@ -88,14 +90,24 @@ def placement_key(placement: Placement) -> tuple[object, ...]:
 
 def why_not(workload: Workload, name: str, choice: Codependent, flavors: Mapping[str, Flavor]) -> str | None:
     """Why `workload` may not take the flavor of that name out of `choice`; None when it may."""
+    flavor = flavor_of_name(name, flavors)
+    if flavor is None:
+        return why_not_named(workload, name, choice) or ABSENT
+    return why_not_named(workload, name, choice) or why_not_placed(workload.placement, flavor)
+
+
+def why_not_named(workload: Workload, name: str, choice: Codependent) -> str | None:
+    """Why `workload` bars a flavor of that name, whatever the flavor is; None when it does not."""
     if workload.only_flavor not in (None, name) and workload.only_flavor in choice.flavors:
         return f"the work takes flavor {workload.only_flavor} only"
     if name in workload.blocked_flavors:
         return "a label that the pods ask for conflicts with this flavor's"
-    flavor = flavors.get(name) or (Flavor(name) if name == DEFAULT_FLAVOR else None)
-    if flavor is None:
-        return "there is no such flavor"
-    return why_not_placed(workload.placement, flavor)
+    return None
+
+
+def flavor_of_name(name: str, flavors: Mapping[str, Flavor]) -> Flavor | None:
+    """The flavor; `default` exists also before its object does."""
+    return flavors.get(name) or (Flavor(name) if name == DEFAULT_FLAVOR else None)
 
 
 def why_not_placed(placement: Placement, flavor: Flavor) -> str | None:

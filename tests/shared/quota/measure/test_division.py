@@ -136,3 +136,12 @@ def test_shortage_is_shared_as_the_exact_proportion_says_within_rounding() -> No
             for other in free:
                 gap = shares[one.name] * other.min - shares[other.name] * one.min
                 assert abs(gap) <= len(siblings) * max(one.min, other.min)
+
+
+def test_more_to_divide_takes_at_most_a_rounding_from_anybody() -> None:
+    dice = Random(11)
+    for _ in range(3000):
+        siblings, runtime = random_siblings(dice), dice.randint(0, 120)
+        less, more = divide(runtime, siblings), divide(runtime + dice.randint(1, 9), siblings)
+        assert all(less[name] - more[name] <= 1 for name in less)
+        assert sum(less.values()) <= sum(more.values())
