@@ -43,6 +43,8 @@ class Answer:
         return "application/json" if self.status == 200 else "text/plain"
 
 
+JUDGED: Final = ("", "resize")
+"""The object itself, and a pod's change of its own resources while it runs."""
 _MENDS: Final = "only POST of an AdmissionReview is answered here"
 
 
@@ -94,7 +96,7 @@ class Endpoints:
         return reply
 
     async def _verdict(self, route: Route, review: Review) -> Verdict:
-        if review.sub_resource:
+        if review.sub_resource not in JUDGED:
             return YES
         reason = self._unready()
         if reason is not None:

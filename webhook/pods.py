@@ -20,6 +20,7 @@ from shared.quota.model.rules.work_change import (
     Standing,
     WorkEdit,
     check_edit,
+    check_growth,
     check_not_started,
     check_notes_untouched,
 )
@@ -142,12 +143,17 @@ def _edited(old: Pod, pod: Pod, scene: Scene) -> Findings:
     before = None if was is None else _post(old, was, scene)
     after = None if now is None else _post(pod, now, scene)
     expected = expected_notes(old.metadata, pod.metadata, None)
-    if is_covered_by_its_job(old):
-        posted = after or before
-        assert posted is not None  # noqa: S101 - one of the groups is there
-        return Findings(tuple(check_notes_untouched(posted, expected, own_notes(pod.metadata.annotations))))
     edit = WorkEdit(before, after, _standing(old, before), _standing(pod, after), expected)
+    if is_covered_by_its_job(old):
+        return _of_a_job(edit)
     return check_edit(edit, scene.context)
+
+
+def _of_a_job(edit: WorkEdit) -> Findings:
+    """Its Job answers for its group and its start; notes and growth are its own."""
+    posted = edit.after or edit.before
+    notes = check_notes_untouched(posted, edit.expected_notes, edit.now.notes) if posted else ()
+    return Findings((*notes, *check_growth(edit)))
 
 
 def _post(pod: Pod, group: str, scene: Scene) -> Posted:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -20,6 +21,7 @@ from shared.quota.model.membership import resolve_group
 from shared.quota.model.pod_reading import is_covered_by_its_job
 from shared.quota.model.reading import Surroundings
 from shared.quota.model.rules import Work
+from shared.quota.model.rules.names import is_name
 
 UNFINISHED: Final = "status.phase!=Succeeded,status.phase!=Failed"
 
@@ -67,15 +69,28 @@ class WorkView:
     async def surroundings(self, namespace: str) -> Surroundings:
         """What work of the namespace is read with. A namespace that no watch has told of yet is asked for."""
         labels = self._labels.get(namespace)
-        if labels is None:
-            labels = await self._ask(namespace)
+        return await self.surroundings_now(namespace) if labels is None else self._around(namespace, labels)
+
+    async def surroundings_now(self, namespace: str) -> Surroundings:
+        """The same with the labels that the namespace has at this moment. Raises ApiError."""
+        labels: dict[str, str] = {}
+        if is_name(namespace):
+            with suppress(NotFound):
+                labels = read_namespace(await self._client.get(NAMESPACES, namespace)).metadata.labels
+        return self._around(namespace, labels)
+
+    def _around(self, namespace: str, labels: dict[str, str]) -> Surroundings:
         return Surroundings(labels, limits=self._limits.get(namespace, NO_DEFAULTS), overheads=self._overheads)
 
-    async def _ask(self, namespace: str) -> dict[str, str]:
+    async def is_managed_job_now(self, namespace: str, name: str, uid: str) -> bool:
+        """The same as `is_managed_job`, for a Job that no watch has told of. Raises ApiError."""
+        if not (is_name(name) and is_name(namespace)):
+            return False
         try:
-            return read_namespace(await self._client.get(NAMESPACES, namespace)).metadata.labels
+            job = job_record(await self._client.get(JOBS, name, namespace))
         except NotFound:
-            return {}
+            return False
+        return job.uid == uid and not job.over and self._resolve(job.namespace, job.label) is not None
 
     def _resolve(self, namespace: str, label: str) -> str | None:
         labels = {GROUP_LABEL: label} if label else {}

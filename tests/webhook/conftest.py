@@ -1,41 +1,48 @@
-"""A control plane of the webhook tests' own, with the chart's webhook configurations and one replica behind them."""
+"""A control plane without controllers, webhook replicas beside it, and a client, for tests of edits."""
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from controlplane import binaries, cluster
-from tests.webhook.running import Door
+from controlplane.binaries import Binaries
+from controlplane.cluster import ControlPlane, start
+from shared.kube.client import Client
+from shared.kube.connection import ConnectionSettings, connected
+from tests.webhook.doors import bare_door, door
+from tests.webhook.replicas import Balancer, Replicas
+
+__all__ = ["bare_door", "client", "door", "plain_control_plane", "replicas"]
 
 
 @pytest.fixture(scope="module")
-def bare_door(control_plane_binaries: binaries.Binaries, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
-    """No replica yet, and no webhook configuration."""
-    nodes = [cluster.NodeSpec("node-0", labels={}, allocatable={"cpu": "1000", "memory": "1Ti", "pods": "1000"})]
-    with cluster.start(control_plane_binaries, nodes=nodes) as cp:
-        door = Door(cp, Path(tmp_path_factory.mktemp("webhook")))
-        door.install()
+def plain_control_plane(control_plane_binaries: Binaries) -> Iterator[ControlPlane]:
+    """API server and etcd alone."""
+    with start(control_plane_binaries, controllers=(), scheduler=False, kwok=False) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def three_replicas(plain_control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replicas]:
+    """Three webhook processes that keep reservations for 12 seconds only."""
+    with Balancer().running() as balancer:
+        made = Replicas(plain_control_plane, tmp_path_factory.mktemp("replicas"), balancer)
         try:
-            yield door
+            made.install()
+            made.start(3)
+            yield made
         finally:
-            door.close()
-            print(door.say())
+            made.stop()
 
 
-@pytest.fixture(scope="module")
-def door(bare_door: Door) -> Door:
-    """One replica, and a tree: research/{vision (a100), nlp (a100, t4)}, closed/old."""
-    bare_door.flavor("a100", nodeLabels={"gpu": "a100"}, tolerations=[{"key": "gpu", "operator": "Exists"}])
-    bare_door.flavor("t4", nodeLabels={"gpu": "t4"})
+@pytest.fixture
+def replicas(three_replicas: Replicas) -> Iterator[Replicas]:
+    """The same; whatever a test stores is gone after it."""
+    yield three_replicas
+    three_replicas.clear()
 
-    def quota(flavor: str, cpu: int) -> dict[str, object]:
-        return {"flavor": flavor, "min": {"cpu": cpu}, "max": {"cpu": cpu}}
 
-    bare_door.group("research", isParent=True, quotas=[quota("a100", 20), quota("t4", 20)])
-    bare_door.group("vision", "research", quotas=[quota("a100", 10)])
-    bare_door.group("nlp", "research", quotas=[quota("a100", 10), quota("t4", 10)])
-    bare_door.group("closed", isParent=True, stopPolicy="Close", quotas=[quota("a100", 5)])
-    bare_door.group("old", "closed", quotas=[quota("a100", 5)])
-    bare_door.open()
-    return bare_door
+@pytest.fixture
+async def client(plain_control_plane: ControlPlane) -> AsyncIterator[Client]:
+    settings = ConnectionSettings(kubeconfig=str(plain_control_plane.kubeconfig))
+    async with connected(settings) as connection:
+        yield Client(connection)

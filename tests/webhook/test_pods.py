@@ -170,6 +170,20 @@ def test_edit_by_a_person_is_refused(after: dict[str, Any], before: dict[str, An
     assert codes(judge_pod(review(after, before), scene())) == broken
 
 
+@pytest.mark.parametrize("owners", [None, JOB], ids=["plain", "of a Job"])
+def test_pod_may_not_grow_while_it_runs(owners: list[Any] | None) -> None:
+    notes = None if owners else ADMITTED
+    small, large = (plain_pod("nlp", annotations=notes, owners=owners, cpu=cpu) for cpu in (2, 3))
+    assert refusals(judge_pod(review(large, small, subResource="resize"), scene())) == [
+        (
+            "Pod 'train' spec.containers: raises its request while it runs (cpu from 2 to 3); start "
+            "another pod beside it "
+            "(GrowthWhileRunning)"
+        )
+    ]
+    assert judge_pod(review(small, large, subResource="resize"), scene()) == YES
+
+
 HARMLESS = {
     "label of their own": (plain_pod("nlp", labels={"a": "b"}), plain_pod("nlp")),
     "in a closed group": (plain_pod("old", activeDeadlineSeconds=3), plain_pod("old")),

@@ -199,6 +199,50 @@ def test_plain_pod_waits_behind_its_gate_until_the_reconciler_releases_it(door: 
     assert json.loads(released["metadata"]["annotations"]["quotree.dev/injected"]) == {"nodeSelector": {"gpu": "t4"}}
 
 
+def test_pod_may_not_grow_in_place(door: Door) -> None:
+    container = {"name": "c", "image": "none", "resources": {"requests": {"cpu": "1"}}}
+    body = {
+        "metadata": {"name": "growing", "labels": {"quotree.dev/group": "nlp"}},
+        "spec": {"containers": [container]},
+    }
+    door.create("/api/v1/namespaces/default/pods", body)
+    ungated = [
+        {"op": "remove", "path": "/spec/schedulingGates"},
+        {"op": "add", "path": "/metadata/annotations", "value": {"quotree.dev/admission": admitted("t4")}},
+    ]
+    assert patch(door, "pod", "growing", ungated, *AS_RECONCILER, form="json") == "pod/growing patched"
+    larger = {"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "2"}}}]}}
+    done = door.cp.kubectl(
+        "patch", "pod", "growing", "--subresource=resize", "--type=strategic", "-p", json.dumps(larger), check=False
+    )
+    assert words(done) == (
+        "Pod 'growing' spec.containers: raises its request while it runs (cpu from 1 to 2); start another "
+        "pod beside it "
+        "(GrowthWhileRunning)"
+    )
+
+
+def test_group_and_its_job_may_be_applied_in_one_breath(door: Door) -> None:
+    for number in range(20):
+        door.group(f"fresh-{number}", quotas=[{"flavor": "t4", "min": {"cpu": 1}}])
+        assert create(door, f"fresh-{number}", f"fresh-{number}")["spec"]["suspend"] is True
+
+
+def test_namespace_brought_in_a_moment_ago_holds_its_work(door: Door) -> None:
+    for number in range(20):
+        name = f"new-{number}"
+        door.create("/api/v1/namespaces", {"metadata": {"name": name}})
+        labelled = {"metadata": {"labels": {"quotree.dev/group": "nlp"}}}
+        door.cp.rest.request("PATCH", f"/api/v1/namespaces/{name}", labelled, "application/merge-patch+json")
+        status, said = door.try_job(job_body("first", None), name)
+        # The API server's own view of the namespace may lag: at first it asks nobody, or the second of two questions.
+        if status == 201:
+            made = door.job("first", name)
+            assert made["spec"]["suspend"] is ("quotree.dev/group" in made["metadata"].get("labels", {}))
+        else:
+            assert said.endswith("(OnlyReconcilerStarts)")
+
+
 @pytest.mark.parametrize("way", ["apply", "server-side apply", "replace"])
 def test_manifest_applied_again_changes_nothing(door: Door, way: str) -> None:
     name = f"again-{way.replace(' ', '-')}"

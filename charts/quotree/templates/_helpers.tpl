@@ -113,7 +113,7 @@ opted in. Disjoint, so that no object is sent twice. Call with root, resource, g
     - apiGroups: [{{ $call.group | quote }}]
       apiVersions: [v1]
       operations: [CREATE, UPDATE]
-      resources: [{{ $call.resource }}]
+      resources: [{{ $call.resource }}{{ if and (eq $call.resource "pods") (eq $call.phase "validate") }}, pods/resize{{ end }}]
       scope: Namespaced
   namespaceSelector:
     matchExpressions:

@@ -142,8 +142,11 @@ def check_growth(edit: WorkEdit) -> Iterator[Violation]:
     grown = [name for name in sorted(edit.now.peak) if edit.now.peak[name] > edit.was.peak.get(name, 0)]
     if grown:
         numbers = ", ".join(_growth(name, edit) for name in grown[:SHOWN])
-        message = f"raises its request while it runs ({numbers}); suspend it first, or start another Job beside it"
-        yield edit.after.violation("GrowthWhileRunning", "spec.parallelism", message)
+        is_job = edit.after.object.startswith("Job/")
+        where = "spec.parallelism" if is_job else "spec.containers"
+        mend = "suspend it first, or start another Job beside it" if is_job else "start another pod beside it"
+        message = f"raises its request while it runs ({numbers}); {mend}"
+        yield edit.after.violation("GrowthWhileRunning", where, message)
 
 
 def _growth(name: str, edit: WorkEdit) -> str:
