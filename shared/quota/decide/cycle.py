@@ -62,8 +62,10 @@ class Cycle:
         self.snapshot = snapshot
         self.now = snapshot.now
         self.present = Ledger(snapshot.numbers)
-        self.soon = Ledger(snapshot.numbers)
+        under_way = snapshot.claims or any(leaf.evicting for leaf in snapshot.leaves.values())
+        self.soon = Ledger(snapshot.numbers) if under_way else self.present
         self.after = Ledger(snapshot.numbers)
+        self._ledgers = (self.present, self.soon, self.after) if under_way else (self.present, self.after)
         self.used = Uses(snapshot.numbers)
         self.used_after = Uses(snapshot.numbers)
         self.starts: list[Start] = []
@@ -142,11 +144,11 @@ class Cycle:
         return all(self._free(account.path, key) >= amount for key, amount in ask)
 
     def _free(self, path: Path, key: FlavorResource) -> Amount:
-        stamp = self.present.version(key) + self.soon.version(key) + self.after.version(key)
+        stamp = sum([ledger.version(key) for ledger in self._ledgers])
         found = self._free_of.get((path[0], key))
         if found is not None and found[0] == stamp:
             return found[1]
-        least = min(ledger.free(path, key) for ledger in (self.present, self.soon, self.after))
+        least = min([ledger.free(path, key) for ledger in self._ledgers])
         self._free_of[path[0], key] = (stamp, least)
         return least
 
@@ -157,7 +159,7 @@ class Cycle:
     def start(self, account: LeafAccount, start: Start) -> None:
         """Admit work: it is present from here on."""
         ask = ask_of(start.workload, start.flavors)
-        for ledger in (self.present, self.soon, self.after):
+        for ledger in self._ledgers:
             ledger.add(account.path, ask)
         self.used.add(account.path, ask)
         self.used_after.add(account.path, ask)

@@ -4,7 +4,7 @@ All sets are taken together: an assignment whose flavors no node could have at o
 "Flavor".
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice, product
 from typing import Final, NamedTuple
@@ -95,39 +95,56 @@ def without_flavors(wish: Wish, blocked: Collection[str]) -> Wish | None:
     return tuple(left) or None
 
 
-def stand(wish: Wish, mark: Callable[[Option], Mark]) -> list[Attempt]:
-    """How the work stands in each assignment, in order; each option is marked once."""
-    marks: dict[Option, tuple[Mark, int]] = {}
-    found = []
-    for assignment in wish:
+class Stand:
+    """How work stands in each assignment, in order; worked out one by one, each option once, only as far as asked."""
+
+    __slots__ = ("_found", "_mark", "_marks", "_rest")
+
+    def __init__(self, wish: Wish, mark: Callable[[Option], Mark]) -> None:
+        self._mark = mark
+        self._rest = iter(wish)
+        self._marks: dict[Option, tuple[Mark, int]] = {}
+        self._found: list[Attempt] = []
+
+    def __iter__(self) -> Iterator[Attempt]:
+        """Every attempt, in the order of the wish."""
+        yield from self._found
+        for assignment in self._rest:
+            attempt = self._judge(assignment)
+            self._found.append(attempt)
+            yield attempt
+
+    def _judge(self, assignment: Assignment) -> Attempt:
         own = []
         for option in assignment.options:
-            if option not in marks:
-                marks[option] = (mark(option), len(marks))
-            own.append(marks[option])
-        found.append(
-            Attempt(
-                assignment,
-                entitled=all(each.entitled for each, _ in own),
-                starts=all(each.fits for each, _ in own),
-                rank=tuple((not each.entitled, place) for each, place in own),
-            )
+            if option not in self._marks:
+                self._marks[option] = (self._mark(option), len(self._marks))
+            own.append(self._marks[option])
+        return Attempt(
+            assignment,
+            entitled=all(each.entitled for each, _ in own),
+            starts=all(each.fits for each, _ in own),
+            rank=tuple((not each.entitled, place) for each, place in own),
         )
-    return found
 
 
-def entitled_attempt(stood: Sequence[Attempt]) -> Attempt | None:
+def entitled_attempt(stood: Iterable[Attempt]) -> Attempt | None:
     """The first assignment the work is entitled to, one with room before one without; None: entitled nowhere."""
-    entitled = [each for each in stood if each.entitled]
-    return next((each for each in entitled if each.starts), entitled[0] if entitled else None)
+    first = None
+    for each in stood:
+        if each.entitled and each.starts:
+            return each
+        if each.entitled and first is None:
+            first = each
+    return first
 
 
-def attempts(stood: Sequence[Attempt], group: Group) -> Iterator[Attempt]:
+def attempts(stood: Iterable[Attempt], group: Group) -> Iterator[Attempt]:
     """Every assignment worth trying, best first. A plan is only ever tried where the work is entitled in all sets."""
     borrow = group.when_can_borrow is WhenCanBorrow.BORROW
-    best = _best_start(stood, group.when_can_borrow)
     if group.when_can_reclaim is WhenCanReclaim.RECLAIM:
         yield from (each for each in stood if each.entitled or (each.starts and borrow))
+    best = _best_start(stood, group.when_can_borrow)
     if best is not None:
         yield best
     if group.when_can_reclaim is not WhenCanReclaim.RECLAIM:

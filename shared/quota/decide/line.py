@@ -4,11 +4,11 @@ BestEffortFIFO: later ones may pass. StrictFIFO: work that waits blocks those be
 work that could never fit is set aside and blocks nobody.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from shared.quota.decide.account import LeafAccount
 from shared.quota.decide.cycle import Cycle
-from shared.quota.decide.flavors import Attempt, Mark, Option, Wish, stand, without_flavors
+from shared.quota.decide.flavors import Attempt, Mark, Option, Stand, Wish, without_flavors
 from shared.quota.decide.ordering import Head
 from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.tree import QueueingStrategy
@@ -88,7 +88,7 @@ class Line:
                 self._blocked.update(option.flavor for each in waits_for for option in each.options)
 
 
-def attempts_of(cycle: Cycle, account: LeafAccount, workload: Workload, wish: Wish) -> list[Attempt]:
+def attempts_of(cycle: Cycle, account: LeafAccount, workload: Workload, wish: Wish) -> Iterable[Attempt]:
     """How this work stands now in each assignment. In a Strict leaf borrowed room needs a leaf below its runtime."""
     strict = account.leaf.reclaim.mode is ReclaimMode.STRICT
 
@@ -99,7 +99,7 @@ def attempts_of(cycle: Cycle, account: LeafAccount, workload: Workload, wish: Wi
         fits = cycle.fits(account, option.ask)
         return Mark(entitled, fits and (entitled or not strict or account.is_below_runtime(option.ask)))
 
-    stood = stand(wish, mark)
+    stood = Stand(wish, mark)
     if not strict:
         return stood
     return [each for each in stood if each.entitled or account.is_below_runtime(each.ask)]

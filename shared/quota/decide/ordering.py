@@ -6,7 +6,7 @@ within effectiveMin first), then by share, then by age, then by name. Shares are
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from fractions import Fraction
 from itertools import pairwise
 
@@ -20,6 +20,8 @@ from shared.resources import Amount, FlavorResource
 
 Rank = tuple[bool, bool, Fraction | int, datetime, str]
 """(beyond effectiveMin, weight 0, share, age of the head, name); the lowest comes first."""
+
+UNRANKED: Rank = (True, True, 0, datetime.max.replace(tzinfo=UTC), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +44,18 @@ class Tournament:
         self._ranks: dict[str, dict[str, Rank]] = {}
         self._winners: dict[str, Head] = {}
         self._weights: dict[tuple[str, FlavorResource], Amount] = {}
+        parents: dict[str, int] = {}
         for head in heads:
-            self.enter(head.account, head)
+            path = head.account.path
+            self._winners[path[0]] = head
+            parents.update((group, len(path) - level) for level, group in enumerate(path) if level)
+            for child, parent in pairwise(path):
+                self._ranks.setdefault(parent, {})[child] = UNRANKED
+        for parent in sorted(parents, key=lambda group: -parents[group]):
+            ranks = self._ranks[parent]
+            for child in ranks:
+                ranks[child] = self._rank(parent, child, self._winners[child])
+            self._winners[parent] = self._winners[min(ranks, key=ranks.__getitem__)]
 
     @property
     def best(self) -> Head | None:

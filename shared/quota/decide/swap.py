@@ -55,10 +55,10 @@ def _free(cycle: Cycle, asker: Asker, bounds: Ask) -> bool:
 def swap_in_leaves(cycle: Cycle) -> None:
     """Try a swap for all work that waits, is entitled nowhere, and has lower-priority work in its leaf."""
     for name in cycle.waiting_leaves:
-        account = cycle.account(name)
-        lowest = min((each.workload.priority for each in account.standing), default=None)
-        if lowest is None or cycle.is_held_back(account):
+        leaf, account = cycle.snapshot.leaves[name], cycle.account(name)
+        if not leaf.admitted or leaf.admitted[-1].priority >= leaf.pending[0].priority or cycle.is_held_back(account):
             continue
+        lowest = leaf.admitted[-1].priority
 
         def choose(account: LeafAccount, workload: Workload, wish: Wish, least: int = lowest) -> Head | None:
             if workload.priority <= least or not _may_swap(cycle, account, workload, wish):
