@@ -17,7 +17,7 @@ import pytest
 from controlplane.cluster import ControlPlane
 from shared.kube.client import Client
 from shared.kube.connection import ConnectionSettings, connected
-from shared.kube.election import Election, ElectionSettings, LeadershipLost
+from shared.kube.election import Election, ElectionSettings, LeadershipLost, now_seconds
 from shared.kube.errors import Fenced
 from shared.kube.resources import CONFIG_MAPS, LEASES
 from tests.faults.kinds import FallSilent, LoseAnswer, Rule, writes
@@ -236,6 +236,26 @@ async def test_the_works_own_end_releases_and_its_error_comes_out(
         await a.election.run(fail)
     assert (await spec_of(client, namespace))["holderIdentity"] == ""
     assert not a.leads
+
+
+@pytest.mark.parametrize("taken", ["by nobody", "by another"])
+async def test_one_that_slept_too_long_writes_nothing_until_it_has_renewed(
+    client: Client, field_of: Field, namespace: str, monkeypatch: pytest.MonkeyPatch, taken: str
+) -> None:
+    a = await field_of.enter("a")
+    task = running(a)
+    await until(lambda: a.leads)
+    asleep = LEASE.total_seconds()
+    monkeypatch.setattr("shared.kube.election.now_seconds", lambda: now_seconds() + asleep)
+    assert not a.election.may_write()
+    if taken == "by another":
+        await client.patch_merge(LEASES, "lead", {"spec": {"holderIdentity": "b"}}, namespace)
+        with pytest.raises(LeadershipLost):
+            await asyncio.wait_for(task, 5)
+    else:
+        # The write that renews is refused if anybody wrote the lease in between.
+        await until(lambda: a.leads)
+        await ended(task)
 
 
 async def test_a_guarded_client_writes_only_while_leading(client: Client, field_of: Field, namespace: str) -> None:
