@@ -19,6 +19,8 @@ class Frame:
 
     tree: Tree
     capacity: Mapping[FlavorResource, Amount]
+    outside: tuple[str, ...]
+    """Groups that do not reach root."""
     order: tuple[str, ...]
     """Root first, parents before children."""
     parents: Mapping[str, str]
@@ -33,11 +35,6 @@ class Frame:
     """For the keys that a group itself covers."""
     limits: Mapping[str, GroupLimits]
     """`own`, and UNCOVERED for keys that only groups below cover. Root has all keys of the tree and the capacity."""
-
-    @property
-    def outside(self) -> tuple[str, ...]:
-        """Groups that do not reach root."""
-        return tuple(name for name in self.tree.groups if name not in self.depths and name != SYSTEM)
 
     def limit(self, group: str, key: FlavorResource) -> Limits:
         """That group's limits for `key`, also where nothing covers it."""
@@ -103,8 +100,20 @@ def build_frame(tree: Tree, capacity: Mapping[FlavorResource, Amount], former: F
     own = _own_limits(tree, caps, capacity, former)
     limits = _with_keys_below(order, children, own, former)
     limits[ROOT] = _of_root(tree, children, limits, capacity)
-    height = max(depths.values())
-    return Frame(tree, capacity, tuple(order), parents, children, depths, height, caps, below_caps, own, limits)
+    return Frame(
+        tree=tree,
+        capacity=capacity,
+        outside=tuple(name for name in tree.groups if name not in depths and name != SYSTEM),
+        order=tuple(order),
+        parents=parents,
+        children=children,
+        depths=depths,
+        height=max(depths.values()),
+        caps=caps,
+        caps_below=below_caps,
+        own=own,
+        limits=limits,
+    )
 
 
 def _inherit(

@@ -1,11 +1,11 @@
 """One leaf as a decision sees it: its work in order, its claims, and what is in force there."""
 
 from bisect import insort
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from shared.quota.measure.accounts import NOTHING_WAITS, Asking, Waiting, without_askers
+from shared.quota.measure.accounts import NOTHING_WAITS, Asking, Tally, Waiting, tally, without_askers
 from shared.quota.measure.buckets import Alike, Bucket, place_in_line
 from shared.quota.measure.choosing import Chooser
 from shared.quota.measure.frame import Frame
@@ -85,6 +85,8 @@ class LeafState:
     """By asker: claims of this leaf's pending work."""
     next_change: datetime | None
     """When the passing of time alone changes this leaf: the end of a back-off."""
+    accounts: Tally
+    """What the leaf uses, holds and requests, by key; its Numbers are made from it."""
     chooser: Chooser = field(repr=False)
 
     @property
@@ -103,6 +105,8 @@ def build_leaf(
     """The leaf at `now`; of `claims`, those whose asker is in the bucket."""
     due = [workload for workload in bucket.backing_off if _is_due(workload, now)]
     waits = [workload for workload in bucket.backing_off if not _is_due(workload, now)]
+    starts = head.inactive is None and head.stop not in STARTS_NOTHING
+    waiting = _waiting(bucket, due, claims) if starts else NOTHING_WAITS
     return LeafState(
         group=head.group,
         path=head.path,
@@ -118,7 +122,22 @@ def build_leaf(
         unready=bucket.unready if head.startup.wait_for_pods_ready else (),
         claims=claims,
         next_change=min((each.not_before for each in waits if each.not_before is not None), default=None),
+        accounts=tally(bucket, waiting, chooser),
         chooser=chooser,
+    )
+
+
+def _waiting(bucket: Bucket, due: Sequence[Workload], claims: Mapping[AskerId, HeldClaim]) -> Waiting:
+    """The pending work that counts in a leaf's request, when `due` of that which was backing off may be considered."""
+    askers = {claim.asker_id: claim.asker for claim in claims.values() if claim.asker is not None}
+    shapes = _with(bucket.shapes, (workload for workload in due if workload.preemptible))
+    if askers:
+        shapes = without_askers(shapes, {key: each for key, each in askers.items() if each.preemptible})
+    firm = _merged(bucket.firm, (workload for workload in due if not workload.preemptible))
+    return Waiting(
+        shapes=shapes,
+        firm=[workload for workload in firm if workload.asker_id not in askers] if askers else firm,
+        claims=[Asking(claim.asker, claim.flavors) for claim in claims.values() if claim.asker is not None],
     )
 
 
@@ -131,23 +150,6 @@ def _merged(line: tuple[Workload, ...], more: Iterable[Workload]) -> tuple[Workl
     for workload in more:
         insort(found, workload, key=place_in_line)
     return tuple(found) if len(found) > len(line) else line
-
-
-def waiting_in(leaf: LeafState, bucket: Bucket, now: datetime) -> Waiting:
-    """The pending work of `leaf` that counts in its request."""
-    if not leaf.may_start:
-        return NOTHING_WAITS
-    due = [workload for workload in bucket.backing_off if _is_due(workload, now)]
-    askers = {claim.asker_id: claim.asker for claim in leaf.claims.values() if claim.asker is not None}
-    shapes = _with(bucket.shapes, (workload for workload in due if workload.preemptible))
-    if askers:
-        shapes = without_askers(shapes, {key: each for key, each in askers.items() if each.preemptible})
-    firm = _merged(bucket.firm, (workload for workload in due if not workload.preemptible))
-    return Waiting(
-        shapes=shapes,
-        firm=[workload for workload in firm if workload.asker_id not in askers] if askers else firm,
-        claims=[Asking(claim.asker, claim.flavors) for claim in leaf.claims.values() if claim.asker is not None],
-    )
 
 
 def _with(shapes: Mapping[Shape, Alike], more: Iterable[Workload]) -> Mapping[Shape, Alike]:

@@ -5,20 +5,26 @@ from dataclasses import dataclass
 
 from shared.quota.measure.accounts import NO_ACCOUNT, Account
 from shared.quota.measure.bounds import changed_bounds
+from shared.quota.measure.buckets import Use
 from shared.quota.measure.ground import Ground
 from shared.quota.measure.numbers import Numbers
 from shared.quota.measure.runtime import Column, Families, is_worth_keeping
 from shared.quota.measure.work import Work
-from shared.resources import FlavorResource
+from shared.quota.measure.world import World
+from shared.quota.model.limits import NO_CAPS, UNCOVERED, limits_of
+from shared.quota.model.tree import SYSTEM
+from shared.resources import Amount, FlavorResource
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ledger:
-    """The numbers of every group of the frame, and what settling them again starts from."""
+    """Every group's numbers, and what settling them again starts from."""
 
     work: Work
     numbers: Mapping[str, dict[FlavorResource, Numbers]]
     families: Mapping[FlavorResource, Families]
+    others: tuple[str, ...]
+    """Those of `numbers` that are not in the frame."""
 
 
 def settle(work: Work, former: Ledger | None) -> Ledger:
@@ -41,7 +47,34 @@ def settle(work: Work, former: Ledger | None) -> Ledger:
         column.settle(ground.runtimes.get(key, 0))
         families[key] = {**families.get(key, {}), **column.families()}
         _write(ground, key, column.results(ground.bounds.get(key, {})), numbers, written)
-    return Ledger(work, numbers, families)
+    others = _others(work)
+    for name in former.others if former is not None else ():
+        if name not in others:
+            del numbers[name]
+    numbers.update(others)
+    return Ledger(work, numbers, families, tuple(others))
+
+
+def _others(work: Work) -> dict[str, dict[FlavorResource, Numbers]]:
+    """The numbers of `system` and of groups that do not reach root."""
+    system = {key: _unlimited(amount) for key, amount in work.ground.system.items()}
+    return {SYSTEM: system, **{name: _outside(work.world, name) for name in work.ground.frame.outside}}
+
+
+def _unlimited(used: Amount) -> Numbers:
+    """What `system` uses is what it may use, and it gives nothing back."""
+    return Numbers(request=used, used=used, held=used, charge=used, demand=used, runtime=used)
+
+
+def _outside(world: World, name: str) -> dict[FlavorResource, Numbers]:
+    """The numbers of a group that does not reach root: what is written and what is used; nothing is due to it."""
+    use = world.workloads_of(name).use
+    limits = limits_of(world.tree[name], NO_CAPS, {})
+    return {
+        key: Numbers(min=limits.get(key, UNCOVERED).min, request=used, used=used, held=held, charge=used, demand=used)
+        for key in limits.keys() | use.keys()
+        for used, held in (use.get(key, Use()),)
+    }
 
 
 def _same_shape(ground: Ground, former: Ground) -> bool:
@@ -91,9 +124,10 @@ def _touched_groups(ground: Ground, former: Ledger | None) -> dict[FlavorResourc
 def _changed_accounts(work: Work, former: Ledger | None) -> dict[FlavorResource, dict[str, Account]]:
     """key -> leaf -> its account, where that differs from the former one."""
     found: dict[FlavorResource, dict[str, Account]] = {}
-    known = former.work.tallies if former is not None else {}
-    for leaf in work.tallies if former is None else work.changed & work.tallies.keys():
-        before, now = known.get(leaf, {}), work.tallies[leaf]
+    known = former.work.leaves if former is not None else {}
+    for leaf in work.leaves if former is None else work.changed & work.leaves.keys():
+        now = work.leaves[leaf].accounts
+        before = known[leaf].accounts if leaf in known else {}
         for key in now.keys() | before.keys():
             account = now.get(key, NO_ACCOUNT)
             if account != before.get(key, NO_ACCOUNT):

@@ -5,16 +5,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from shared.quota.measure.bounds import UNBOUND, binding_group
-from shared.quota.measure.buckets import Use
 from shared.quota.measure.ground import lay_ground
 from shared.quota.measure.leaves import HeldClaim, LeafState
 from shared.quota.measure.ledger import Ledger, settle
-from shared.quota.measure.numbers import GroupNumbers, Numbers
+from shared.quota.measure.numbers import GroupNumbers
 from shared.quota.measure.work import read_work
 from shared.quota.measure.world import World
 from shared.quota.model.lifecycle import Inactive
-from shared.quota.model.limits import NO_CAPS, UNCOVERED, limits_of
-from shared.quota.model.tree import SYSTEM
 from shared.quota.model.workload import AskerId, Workload
 from shared.resources import Amount, FlavorResource
 
@@ -54,14 +51,10 @@ def measure(world: World, now: datetime, previous: Snapshot | None = None) -> Sn
     ground = lay_ground(world, former.work.world if former else None, former.work.ground if former else None)
     work = read_work(world, now, ground, former.work if former else None)
     ledger = settle(work, former)
-    numbers: dict[str, GroupNumbers] = dict(ledger.numbers)
-    numbers[SYSTEM] = {key: _unlimited(amount) for key, amount in ground.system.items()}
-    for name in ground.frame.outside:
-        numbers[name] = _outside(world, name)
     return Snapshot(
         world=world,
         now=now,
-        numbers=numbers,
+        numbers=ledger.numbers,
         leaves=work.leaves,
         capacity=ground.frame.capacity,
         claims=work.claims,
@@ -69,19 +62,3 @@ def measure(world: World, now: datetime, previous: Snapshot | None = None) -> Sn
         homeless=tuple(workload for bucket in ground.homeless for workload in bucket.by_id.values()),
         ledger=ledger,
     )
-
-
-def _unlimited(used: Amount) -> Numbers:
-    """What `system` uses is what it may use, and it gives nothing back."""
-    return Numbers(request=used, used=used, held=used, charge=used, demand=used, runtime=used)
-
-
-def _outside(world: World, name: str) -> GroupNumbers:
-    """The numbers of a group that does not reach root: what is written and what is used; nothing is due to it."""
-    use = world.workloads_of(name).use
-    limits = limits_of(world.tree[name], NO_CAPS, {})
-    return {
-        key: Numbers(min=limits.get(key, UNCOVERED).min, request=used, used=used, held=held, charge=used, demand=used)
-        for key in limits.keys() | use.keys()
-        for used, held in (use.get(key, Use()),)
-    }

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from shared.quota.measure.accounts import Tally, tally
 from shared.quota.measure.bounds import changed_bounds
 from shared.quota.measure.choosing import Chooser
 from shared.quota.measure.ground import Ground
-from shared.quota.measure.leaves import HeldClaim, LeafState, build_leaf, claims_in, waiting_in
+from shared.quota.measure.leaves import HeldClaim, LeafState, build_leaf, claims_in
 from shared.quota.measure.world import World
 from shared.quota.model.workload import AskerId
 
@@ -26,7 +25,6 @@ class Work:
     ground: Ground
     claims: Claims
     leaves: Mapping[str, LeafState]
-    tallies: Mapping[str, Tally]
     alarms: Mapping[str, datetime]
     """leaf -> when time alone changes it; only leaves that it does change."""
     changed: frozenset[str]
@@ -38,23 +36,19 @@ def read_work(world: World, now: datetime, ground: Ground, former: Work | None) 
     claims = _claims(world, now, ground, former)
     changed = frozenset(_changed_leaves(world, now, ground, claims, former))
     leaves = dict(former.leaves) if former is not None else {}
-    tallies = dict(former.tallies) if former is not None else {}
     alarms = dict(former.alarms) if former is not None else {}
     by_leaf = claims_by_leaf(claims)
     for name in changed:
         alarms.pop(name, None)
         if name not in ground.heads:
             leaves.pop(name, None)
-            tallies.pop(name, None)
             continue
         bucket = world.workloads_of(name)
         chooser = _chooser(name, ground, former)
-        leaf = build_leaf(ground.heads[name], bucket, by_leaf.get(name, NO_CLAIMS), chooser, now)
-        leaves[name] = leaf
-        tallies[name] = tally(bucket, waiting_in(leaf, bucket, now), chooser)
+        leaf = leaves[name] = build_leaf(ground.heads[name], bucket, by_leaf.get(name, NO_CLAIMS), chooser, now)
         if leaf.next_change is not None:
             alarms[name] = leaf.next_change
-    return Work(world, now, ground, claims, leaves, tallies, alarms, changed)
+    return Work(world, now, ground, claims, leaves, alarms, changed)
 
 
 def _claims(world: World, now: datetime, ground: Ground, former: Work | None) -> Claims:
@@ -90,7 +84,7 @@ def _changed_leaves(world: World, now: datetime, ground: Ground, claims: Claims,
     changed = _not_the_same(ground.heads, former.ground.heads)
     if now < former.now or ground.offer is not former.ground.offer:
         return changed.union(ground.heads)
-    changed.update(_not_the_same(world.buckets, former.world.buckets))
+    changed.update(world.changed_since(former.world))
     here, there = claims_by_leaf(claims), claims_by_leaf(former.claims)
     changed.update(name for name in here.keys() | there.keys() if not _all_same(here.get(name), there.get(name)))
     for key in ground.bounds.keys() | former.ground.bounds.keys():

@@ -7,6 +7,7 @@ costs what changed. So build a changed world from the former one with `with_chan
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Final
 
 from shared.quota.measure.buckets import EMPTY, Bucket, Change
 from shared.quota.model.flavor import Flavor
@@ -19,6 +20,9 @@ from shared.resources import Amount, FlavorResource
 
 OverSince = Mapping[tuple[str, FlavorResource], datetime]
 """(leaf, key) -> since when that leaf has been over its runtime there without a break."""
+
+
+_REMEMBERED: Final = 64
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,11 @@ class World:
     """Work that carries a claim, by whose claim it is; kept up by `of` and `with_changes`."""
     askers: Mapping[AskerId, Workload] = field(default_factory=dict)
     """Those for whom `victims` names a claim, in whatever state they are, if they exist."""
+
+    version: object = field(default_factory=object)
+    """Changes with the buckets."""
+    history: tuple[tuple[object, frozenset[str]], ...] = ()
+    """(former version, the groups whose work changed right after it), the latest first; not for ever."""
 
     @staticmethod
     def of(
@@ -74,7 +83,25 @@ class World:
         for group, own in by_group.items():
             buckets[group] = self.workloads_of(group).with_changes(own)
         victims = _victims(self.victims, listed)
-        return replace(self, buckets=buckets, victims=victims, askers=_askers(self, buckets, victims, listed))
+        return replace(
+            self,
+            buckets=buckets,
+            victims=victims,
+            askers=_askers(self, buckets, victims, listed),
+            version=object(),
+            history=((self.version, frozenset(by_group)), *self.history)[:_REMEMBERED],
+        )
+
+    def changed_since(self, former: "World") -> set[str]:
+        """The groups whose work may differ from that in `former`."""
+        if self.buckets is former.buckets:
+            return set()
+        changed: set[str] = set()
+        for version, groups in self.history:
+            changed |= groups
+            if version is former.version:
+                return changed
+        return set(self.buckets.keys() | former.buckets.keys())
 
     def workloads_of(self, group: str) -> Bucket:
         """That group's work; empty for a group without."""
