@@ -1,0 +1,110 @@
+"""The whole path as users walk it: kubectl, the chart's webhook and policy, the reconciler, the real scheduler."""
+
+import json
+
+import pytest
+
+from tests.e2e.asking import Asking, Object, group, job
+
+T4 = {"flavor": "t4"}
+
+
+@pytest.mark.parametrize(
+    ("edit", "words"),
+    [
+        pytest.param(
+            group("research", "vision", isParent=True, quotas=[{**T4, "min": {"cpu": "8"}}]),
+            ["research -> vision -> research", "(Cycle)"],
+            id="a cycle, with its path",
+        ),
+        pytest.param(
+            group("vision", "research", quotas=[{**T4, "min": {"cpu": "5"}}]),
+            ["children promise 9 of t4/cpu (vision 5 + language 4), parent has 8", "(SumOfMinExceedsParent)"],
+            id="more promised than the parent has",
+        ),
+        pytest.param(
+            group("vision", "research", quotas=[{**T4, "min": {"cpu": "4"}, "max": {"cpu": "2"}}]),
+            ["min of t4/cpu is 4, max is 2; lower min to 2 or raise max to 4", "(MinAboveMax)"],
+            id="min above max",
+        ),
+    ],
+)
+def test_an_illegal_tree_is_refused_and_nothing_is_stored(ask: Asking, edit: Object, words: list[str]) -> None:
+    name = edit["metadata"]["name"]
+    before = ask.group(name)["spec"]
+    answer = ask.edit_tree(edit)
+    assert answer.returncode == 1
+    assert [word for word in words if word not in answer.stderr] == [], answer.stderr
+    assert ask.group(name)["spec"] == before
+
+
+def test_a_job_is_held_started_and_finishes(ask: Asking) -> None:
+    ask.submit("short", "vision", 1, run_for="1s")
+    ask.until("it is complete", lambda: ask.is_complete("short"))
+    admission = json.loads(ask.job("short")["metadata"]["annotations"]["quotree.dev/admission"])
+    assert admission["flavors"] == {"cpu": "t4"}
+    ask.until("its quota is free", lambda: ask.group("vision")["status"]["quotas"][0]["used"]["cpu"] == "0")
+
+
+def test_a_job_names_a_leaf(ask: Asking) -> None:
+    answer = ask.apply(job("inner", "research", 1))
+    assert answer.returncode == 1
+    assert "language, vision" in answer.stderr
+
+
+def test_a_user_cannot_start_a_held_job_nor_forge_its_admission(ask: Asking) -> None:
+    ask.submit("large", "vision", 8)
+    ask.until("it runs", lambda: not ask.is_held("large"))
+    ask.submit("waits", "language", 8)
+    by_hand = ask.patch("waits", '{"spec":{"suspend":false}}')
+    note = json.dumps({"flavors": {"cpu": "t4"}, "time": "2026-01-01T00:00:00Z"})
+    forged = ask.patch("waits", json.dumps({"metadata": {"annotations": {"quotree.dev/admission": note}}}))
+    both = job("forged", "language", 1, suspend=False)
+    both["metadata"]["annotations"] = {"quotree.dev/admission": note}
+    created = ask.apply(both)
+    assert [answer.returncode for answer in (by_hand, forged, created)] == [1, 1, 1]
+    assert ask.is_held("waits")
+
+
+def test_a_group_borrows_and_the_lender_gets_its_share_back(ask: Asking) -> None:
+    for index in range(4):
+        ask.submit(f"borrower-{index}", "vision", 2)
+    ask.until("vision uses everything", lambda: not any(ask.is_held(f"borrower-{index}") for index in range(4)))
+    ask.submit("owner", "language", 4, run_for="2s")
+    ask.until("the owner runs", lambda: not ask.is_held("owner"))
+    victims = [index for index in range(4) if ask.is_held(f"borrower-{index}")]
+    notes = [ask.job(f"borrower-{index}")["metadata"]["annotations"]["quotree.dev/eviction"] for index in victims]
+    evictions = [json.loads(note) for note in notes]
+    assert [(each["reason"], each["for"]["workload"]) for each in evictions] == [("Reclaimed", "default/owner")] * 2
+    ask.until("the owner is complete", lambda: ask.is_complete("owner"))
+    ask.until("the borrowers run again", lambda: not any(ask.is_held(f"borrower-{index}") for index in range(4)))
+
+
+def test_work_is_steered_to_the_nodes_of_its_flavor(ask: Asking) -> None:
+    ask.submit("steered", "steered", 1)
+    ask.until("it is on a node", lambda: bool(ask.node_of("steered")))
+    assert ask.node_of("steered") == "a100-0"
+
+
+def test_a_person_stops_a_running_job_and_it_stays_stopped(ask: Asking) -> None:
+    ask.submit("mine", "vision", 1)
+    ask.until("it runs", lambda: not ask.is_held("mine"))
+    assert ask.patch("mine", '{"spec":{"suspend":true}}').returncode == 0
+    ask.until(
+        "it is held at its owner's wish",
+        lambda: ask.job("mine")["metadata"]["labels"].get("quotree.dev/hold") == "true",
+    )
+    ask.until("its quota is free", lambda: ask.group("vision")["status"]["quotas"][0]["used"]["cpu"] == "0")
+    assert ask.is_held("mine")
+    assert ask.patch("mine", '{"metadata":{"labels":{"quotree.dev/hold":null}}}').returncode == 0
+    ask.until("it runs again", lambda: not ask.is_held("mine"))
+
+
+def test_the_tree_is_printed_as_it_is(ask: Asking) -> None:
+    ask.submit("shown", "vision", 3)
+    ask.until("status says so", lambda: ask.group("vision")["status"]["quotas"][0]["used"]["cpu"] == "3")
+    shown = json.loads(ask.quotree.command("tree", "vision", "-o", "json"))
+    assert [(each["name"], each["parent"], each["quotas"][0]["used"]) for each in shown] == [
+        ("vision", "research", 3000)
+    ]
+    assert "vision" in ask.quotree.command("tree")
