@@ -9,7 +9,7 @@ from typing import Final
 from shared.api.names import FALSE, FLAVOR_LABEL, PREEMPTIBLE_LABEL
 from shared.quota.model.eligibility import codependent_sets, why_not_placed
 from shared.quota.model.flavor import Flavor
-from shared.quota.model.limits import NO_CAPS, Limits, caps_below, limits_of
+from shared.quota.model.limits import NO_CAPS, Limits, caps_below, covered_keys, limits_of
 from shared.quota.model.rules.findings import Violation
 from shared.quota.model.rules.names import shortened
 from shared.quota.model.rules.place import SHOWN
@@ -19,6 +19,8 @@ from shared.quota.model.tree import DEFAULT_FLAVOR, ROOT, SYSTEM, Group
 from shared.resources import MAX_AMOUNT, Amount, FlavorResource, write_quantity
 
 REQUEST_FIELD: Final = "spec"
+
+Bounds = Mapping[FlavorResource, tuple[Amount, str]]
 
 
 def find_misfits(work: Posted, context: WorkContext) -> Iterator[Violation]:
@@ -35,18 +37,21 @@ def find_misfits(work: Posted, context: WorkContext) -> Iterator[Violation]:
             "it will never start: leave that out, or add it to the group's quotas"
         )
         yield work.violation("ResourceNotCovered", REQUEST_FIELD, message)
+    bounds = bounds_of(work, context) if work.request else {}
     for choice in codependent_sets(group.quotas):
         asked = {resource: work.request[resource] for resource in sorted(choice.resources & work.request.keys())}
         if not asked:
             continue
-        refusals = list(_refusals(work, context, choice.flavors, asked))
+        refusals = list(_refusals(work, context, choice.flavors, asked, bounds))
         if len(refusals) == len(choice.flavors):
             more = f"; and {len(refusals) - SHOWN} more" if len(refusals) > SHOWN else ""
             message = f"will never start: {'; '.join(refusals[:SHOWN])}{more}"
             yield work.violation("NeverFits", REQUEST_FIELD, message)
 
 
-def _refusals(work: Posted, context: WorkContext, names: Iterable[str], asked: Mapping[str, Amount]) -> Iterator[str]:
+def _refusals(
+    work: Posted, context: WorkContext, names: Iterable[str], asked: Mapping[str, Amount], bounds: Bounds
+) -> Iterator[str]:
     """One reason for each flavor that cannot serve it."""
     names = tuple(names)
     only = work.labels.get(FLAVOR_LABEL)
@@ -57,38 +62,42 @@ def _refusals(work: Posted, context: WorkContext, names: Iterable[str], asked: M
         flavor = context.flavors.get(name) or (Flavor(name) if name == DEFAULT_FLAVOR else None)
         reason = "does not exist yet" if flavor is None else why_not_placed(work.placement, flavor)
         if reason is None:
-            reason = _too_much(work, context, name, asked)
+            reason = _too_much(name, asked, bounds)
         if reason is not None:
             yield f"flavor {shortened(name)}: {reason}"
 
 
-def _too_much(work: Posted, context: WorkContext, flavor: str, asked: Mapping[str, Amount]) -> str | None:
+def _too_much(flavor: str, asked: Mapping[str, Amount], bounds: Bounds) -> str | None:
     """The tightest bound that the request breaks, with the group that sets it."""
     for resource, amount in asked.items():
-        bound, who = tightest(work, context, FlavorResource(flavor, resource))
+        bound, who = bounds[FlavorResource(flavor, resource)]
         if amount > bound:
             wanted, has = write_quantity(resource, amount), write_quantity(resource, bound)
             return f"it requests {wanted} {resource}, {who} {has}; ask for less or raise that"
     return None
 
 
-def tightest(work: Posted, context: WorkContext, key: FlavorResource) -> tuple[Amount, str]:
-    """The most of `key` that this work could ever have, and in words who says so."""
-    path = context.tree.path(work.group)
-    known = context.capacity is not None
-    capacity = {key: (context.capacity or {}).get(key, 0) if known else MAX_AMOUNT}
-    bound, who = capacity[key], "the cluster has"
+def bounds_of(work: Posted, context: WorkContext) -> Bounds:
+    """For every key its group covers: the most that this work could ever have of it, and in words who says so."""
+    path = [context.tree[name] for name in context.tree.path(work.group)]
+    keys = tuple(covered_keys(path[0]))
+    known = context.capacity
+    capacity = {key: MAX_AMOUNT if known is None else known.get(key, 0) for key in keys}
+    bounds = {key: (amount, "the cluster has") for key, amount in capacity.items()}
     caps = NO_CAPS
-    for name in reversed(path):
-        group = context.tree[name]
-        ceiling = _ceiling(group, limits_of(group, caps, capacity).get(key))
-        if ceiling is not None and ceiling < bound:
-            bound, who = ceiling, f"group {name} may use at most"
+    for group in reversed(path):
+        limits = limits_of(group, caps, capacity)
+        for key in keys:
+            ceiling = _ceiling(group, limits.get(key))
+            if ceiling is not None and ceiling < bounds[key][0]:
+                bounds[key] = (ceiling, f"group {group.name} may use at most")
         caps = caps_below(group, caps)
-    promised = _min(context.tree[work.group], key)
-    if work.labels.get(PREEMPTIBLE_LABEL) == FALSE and promised < bound:
-        return promised, f"it is not preemptible and min of group {work.group} is"
-    return bound, who
+    if work.labels.get(PREEMPTIBLE_LABEL) == FALSE:
+        for key in keys:
+            promised = _min(path[0], key)
+            if promised < bounds[key][0]:
+                bounds[key] = (promised, f"it is not preemptible and min of group {work.group} is")
+    return bounds
 
 
 def _ceiling(group: Group, limits: Limits | None) -> Amount | None:

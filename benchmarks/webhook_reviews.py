@@ -1,0 +1,162 @@
+"""How many reviews of Jobs the webhook answers: per second, per core, and how long each takes.
+
+    python -m benchmarks.webhook_reviews [--seconds 5] [--connections 16] [--groups 2000]
+
+Two processes: the server as it runs in a pod (TLS 1.3, P-256, uvloop, a tree of `groups` groups) and a client that
+keeps `connections` open, as the API server does. A review is 5.5 kB; half of them mutate, half validate. Reviews per
+core are told by the server's own CPU time, so that a busy machine does not spoil them; latencies are the client's.
+"""
+
+import argparse
+import asyncio
+import json
+import multiprocessing
+import ssl
+import time
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from multiprocessing.connection import Connection
+from typing import Any
+
+import aiohttp
+import uvloop
+from prometheus_client import CollectorRegistry
+
+from shared.api.review import Review
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.reading import Surroundings
+from shared.quota.model.rules.posted import WorkContext
+from shared.quota.model.tree import Entry, Group, Tree
+from webhook.authority import issue, make_authority
+from webhook.certificates import Showcase
+from webhook.endpoints import Endpoints, Route
+from webhook.jobs import judge_job, mutate_job
+from webhook.metrics import Metrics
+from webhook.scene import Scene
+from webhook.serving import Server
+from webhook.verdicts import Verdict
+
+
+def review_body(*, held: bool) -> bytes:
+    """A Job of usual size, as the API server sends it: before the mutation, or after it."""
+    container = {
+        "name": "train",
+        "image": "registry.example.com/team/train:1.2.3",
+        "env": [{"name": f"SETTING_{number}", "value": "some value of some length"} for number in range(30)],
+        "resources": {"requests": {"cpu": "4", "memory": "16Gi", "nvidia.com/gpu": 1}},
+    }
+    managed = {"manager": "kubectl", "fieldsV1": {f"f:field-{number}": {} for number in range(90)}}
+    job = {
+        "metadata": {
+            "name": "train",
+            "namespace": "team",
+            "labels": {"quotree.dev/group": "leaf-7"},
+            "managedFields": [managed],
+        },
+        "spec": {"suspend": held, "parallelism": 2, "template": {"spec": {"containers": [container]}}},
+    }
+    asked = {
+        "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
+        "kind": {"group": "batch", "version": "v1", "kind": "Job"},
+        "operation": "CREATE",
+        "namespace": "team",
+        "name": "train",
+        "userInfo": {"username": "alice", "groups": ["system:authenticated"]},
+        "object": job,
+    }
+    whole = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": asked}
+    return json.dumps(whole).encode()
+
+
+def scene(groups: int) -> Scene:
+    """A tree of that many groups below one, with two flavors."""
+    amounts = {"cpu": 10**6, "memory": 2**50, "nvidia.com/gpu": 1000}
+    entries = (Entry("a100", min=amounts), Entry("t4", min=amounts))
+    leaves = (Group(f"leaf-{number}", "all", quotas=entries) for number in range(groups))
+    tree = Tree.of((Group("all", is_parent=True, quotas=entries), *leaves))
+    flavors = {name: Flavor(name, {"gpu": name}) for name in ("a100", "t4")}
+    return Scene(WorkContext(tree, flavors), Surroundings({"team": "x"}), "reconciler")
+
+
+def serve(groups: int, told: Connection) -> None:
+    """Serve until told to stop; then tell the CPU seconds used."""
+    uvloop.run(_serve(groups, told))
+
+
+async def _serve(groups: int, told: Connection) -> None:
+    now = datetime.now(UTC)
+    authority = make_authority(timedelta(days=1), now)
+    metrics = Metrics(CollectorRegistry())
+    showcase = Showcase(metrics)
+    showcase.show(issue(authority, ("127.0.0.1",), timedelta(days=1), now))
+    where = scene(groups)
+
+    def over(judge: Callable[[Review, Scene], Verdict]) -> Callable[[Review], Awaitable[Verdict]]:
+        async def judged(review: Review) -> Verdict:
+            return judge(review, where)
+
+        return judged
+
+    routes = {
+        "/mutate/jobs": Route("batch", "Job", over(mutate_job)),
+        "/validate/jobs": Route("batch", "Job", over(judge_job)),
+    }
+    server = Server(Endpoints(routes, metrics, lambda: None), metrics)
+    async with server.listening("127.0.0.1", 0, showcase.listener()) as port:
+        told.send((port, authority.certificate))
+        began = time.process_time()
+        await asyncio.to_thread(told.recv)
+        told.send(time.process_time() - began)
+
+
+async def ask(port: int, authority: bytes, connections: int, seconds: float) -> list[float]:
+    """Ask on all connections for so long; the seconds each answer took."""
+    context = ssl.create_default_context(cadata=authority.decode())
+    took: list[float] = []
+    bodies = {"/mutate/jobs": review_body(held=False), "/validate/jobs": review_body(held=True)}
+    headers = {"Content-Type": "application/json"}
+    until = time.perf_counter() + seconds
+
+    async def connection(session: aiohttp.ClientSession) -> None:
+        while time.perf_counter() < until:
+            for path, body in bodies.items():
+                began = time.perf_counter()
+                async with session.post(f"https://127.0.0.1:{port}{path}", data=body, headers=headers) as answer:
+                    verdict: Any = json.loads(await answer.read())
+                took.append(time.perf_counter() - began)
+                if not verdict["response"]["allowed"]:
+                    raise SystemExit(f"refused: {verdict}")
+
+    connector = aiohttp.TCPConnector(ssl=context, limit=connections)
+    async with aiohttp.ClientSession(connector=connector) as session:
+        await asyncio.gather(*(connection(session) for _ in range(connections)))
+    return took
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--connections", type=int, nargs="+", default=[1, 4, 16])
+    parser.add_argument("--groups", type=int, default=2000)
+    wishes = parser.parse_args()
+    print(f"review of {len(review_body(held=False))} bytes, tree of {wishes.groups} groups")
+    for connections in wishes.connections:
+        ours, theirs = multiprocessing.Pipe()
+        server = multiprocessing.Process(target=serve, args=(wishes.groups, theirs))
+        server.start()
+        port, authority = ours.recv()
+        took = sorted(uvloop.run(ask(port, authority, connections, wishes.seconds)))
+        ours.send("stop")
+        cpu = ours.recv()
+        server.join()
+        median, high = took[len(took) // 2], took[len(took) * 99 // 100]
+        print(
+            f"{connections:3} connections: {len(took) / wishes.seconds:6.0f} reviews/s seen, "
+            f"{len(took) / cpu:6.0f} reviews/s and core, {cpu / len(took) * 1e6:4.0f} µs CPU each, "
+            f"p50 {median * 1e3:.2f} ms, p99 {high * 1e3:.2f} ms"
+        )
+
+
+if __name__ == "__main__":
+    main()
