@@ -4,14 +4,13 @@ Reads answer with raw JSON unless a type is given, and only the fields of that t
 server for metadata alone, which spares both sides the rest of the object.
 """
 
-import enum
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from copy import copy
 from datetime import timedelta
 from functools import cache
-from typing import Any, Generic
+from typing import Any
 
 import aiohttp
 import msgspec
@@ -20,6 +19,7 @@ from shared.kube.connection import Connection
 from shared.kube.errors import Gone, Invalid, PatchTestFailed
 from shared.kube.patch_tests import first_failed_test
 from shared.kube.resources import PODS, Resource
+from shared.kube.shapes import DryRun, ListBody, Metadata, ObjectMetadata, Page
 from shared.kube.transport import METADATA_ONLY, Call, Guard, RequestObserver, Transport
 
 if sys.version_info >= (3, 13):
@@ -27,52 +27,12 @@ if sys.version_info >= (3, 13):
 else:
     from typing_extensions import TypeVar
 
+__all__ = ["Body", "Client", "DryRun", "Metadata", "ObjectMetadata", "Page"]
+
 T = TypeVar("T")
 R = TypeVar("R", default=msgspec.Raw)
 W = TypeVar("W", default="ObjectMetadata")
 Body = Mapping[str, Any] | msgspec.Struct | bytes
-
-
-class DryRun(enum.Enum):
-    """Whether a write is only tried."""
-
-    OFF = ""
-    ALL = "All"
-
-
-class Metadata(msgspec.Struct, frozen=True, rename="camel"):
-    """An object's metadata, the fields that writers need back."""
-
-    name: str = ""
-    namespace: str = ""
-    uid: str = ""
-    resource_version: str = ""
-    generation: int = 0
-    labels: dict[str, str] = {}
-    annotations: dict[str, str] = {}
-
-
-class ObjectMetadata(msgspec.Struct, frozen=True):
-    """An answer of metadata alone: asked for with this type, the server sends no spec and status."""
-
-    metadata: Metadata = Metadata()
-
-
-class _ListMetadata(msgspec.Struct, frozen=True, rename="camel"):
-    resource_version: str = ""
-    continue_: str = msgspec.field(default="", name="continue")
-
-
-class _ListBody(msgspec.Struct, Generic[T]):
-    metadata: _ListMetadata = _ListMetadata()
-    items: list[T] | None = None
-
-
-class Page(msgspec.Struct, Generic[T], frozen=True):
-    """One page of a list; all pages of a list show the state at the same `resource_version`."""
-
-    items: list[T]
-    resource_version: str
 
 
 _RAW: Any = msgspec.Raw
@@ -298,8 +258,8 @@ class Client:
 
 
 @cache
-def _list_type(into: Any) -> type[_ListBody[Any]]:
-    return _ListBody[into]
+def _list_type(into: Any) -> type[ListBody[Any]]:
+    return ListBody[into]
 
 
 def _encode(body: Body) -> bytes:

@@ -16,8 +16,10 @@ from typing import Any
 
 import msgspec
 
+from shared.api.reading import write_time
 from shared.kube.client import Client
 from shared.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
+from shared.kube.lease import Lease, LeaseSpec
 from shared.kube.resources import LEASES
 from shared.problems import Problem
 
@@ -50,30 +52,6 @@ class ElectionSettings(msgspec.Struct, frozen=True, rename="camel"):
             raise ValueError("leaseDuration must be at least 1s: a Lease counts whole seconds")
 
 
-class _LeaseSpec(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    holder_identity: str | None = None
-    lease_duration_seconds: int | None = None
-    acquire_time: str | None = None
-    renew_time: str | None = None
-    lease_transitions: int | None = None
-
-
-class _Lease(msgspec.Struct, frozen=True, rename="camel"):
-    metadata: dict[str, Any]
-    spec: _LeaseSpec = _LeaseSpec()
-    api_version: str = "coordination.k8s.io/v1"
-    kind: str = "Lease"
-
-    @property
-    def holder(self) -> str:
-        return self.spec.holder_identity or ""
-
-    @property
-    def mark(self) -> tuple[object, ...]:
-        """Changes whenever somebody writes the Lease."""
-        return (self.spec.holder_identity, self.spec.renew_time, self.metadata.get("resourceVersion"))
-
-
 def now_seconds() -> float:
     """A clock that never jumps, and that goes on while the machine is suspended, as the others' clocks do."""
     boottime = getattr(time, "CLOCK_BOOTTIME", None)
@@ -90,7 +68,7 @@ class Election:
         self._settings = settings
         # Unique even where two processes are given one name, so that our own late write is known as ours.
         self.identity = f"{settings.identity}_{self._random.getrandbits(40):010x}"
-        self._lease: _Lease | None = None
+        self._lease: Lease | None = None
         self._lease_seen = now_seconds()
         self._leads_until = 0.0
 
@@ -210,7 +188,7 @@ class Election:
                     lease.spec,
                     holder_identity="",
                     lease_duration_seconds=1,
-                    renew_time=_micro_time(),
+                    renew_time=write_time(datetime.now(UTC)),
                     acquire_time=None,
                 )
                 if await self._write(msgspec.structs.replace(lease, spec=spec)):
@@ -218,7 +196,7 @@ class Election:
                     return
                 self._observe(await self._read())
 
-    def _observe(self, lease: _Lease) -> None:
+    def _observe(self, lease: Lease) -> None:
         if self._lease is None or self._lease.mark != lease.mark:
             if lease.holder not in (self.holder, self.identity, ""):
                 _log.info("lease holder seen", extra=self._facts(holder=lease.holder))
@@ -233,10 +211,10 @@ class Election:
         duration = max(promised, self._settings.lease_duration)
         return now_seconds() - self._lease_seen > duration.total_seconds()
 
-    def _taken(self, lease: _Lease | None) -> _Lease:
-        now = _micro_time()
-        former = lease.spec if lease else _LeaseSpec()
-        spec = _LeaseSpec(
+    def _taken(self, lease: Lease | None) -> Lease:
+        now = write_time(datetime.now(UTC))
+        former = lease.spec if lease else LeaseSpec()
+        spec = LeaseSpec(
             holder_identity=self.identity,
             lease_duration_seconds=_whole_seconds(self._settings.lease_duration),
             acquire_time=now,
@@ -244,28 +222,30 @@ class Election:
             lease_transitions=(former.lease_transitions or 0) + 1 if lease else 0,
         )
         metadata = lease.metadata if lease else {"namespace": self._settings.namespace, "name": self._settings.name}
-        return _Lease(metadata, spec)
+        return Lease(metadata, spec)
 
-    def _renewed(self, lease: _Lease | None) -> _Lease:
+    def _renewed(self, lease: Lease | None) -> Lease:
         if lease is None or lease.holder != self.identity:
             raise AssertionError("renewed without holding")
-        return msgspec.structs.replace(lease, spec=msgspec.structs.replace(lease.spec, renew_time=_micro_time()))
+        return msgspec.structs.replace(
+            lease, spec=msgspec.structs.replace(lease.spec, renew_time=write_time(datetime.now(UTC)))
+        )
 
-    async def _read(self) -> _Lease:
-        return await self._client.get(LEASES, self._settings.name, self._settings.namespace, into=_Lease)
+    async def _read(self) -> Lease:
+        return await self._client.get(LEASES, self._settings.name, self._settings.namespace, into=Lease)
 
-    async def _write(self, lease: _Lease) -> bool:
+    async def _write(self, lease: Lease) -> bool:
         """Replace the Lease if nobody wrote it since we read it."""
         name, namespace = self._settings.name, self._settings.namespace
         try:
-            self._observe(await self._client.replace(LEASES, name, lease, namespace, into=_Lease))
+            self._observe(await self._client.replace(LEASES, name, lease, namespace, into=Lease))
         except Conflict:
             return False
         return True
 
     async def _write_new(self) -> bool:
         try:
-            lease = await self._client.create(LEASES, self._taken(None), self._settings.namespace, into=_Lease)
+            lease = await self._client.create(LEASES, self._taken(None), self._settings.namespace, into=Lease)
         except AlreadyExists:
             return False
         self._observe(lease)
@@ -276,11 +256,6 @@ class Election:
 
     def _facts(self, **more: Any) -> dict[str, Any]:
         return {"lease": self._where(), "identity": self.identity, **more}
-
-
-def _micro_time() -> str:
-    """Now, as a Kubernetes MicroTime: UTC, always six digits; without a fraction the API server refuses it."""
-    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def _whole_seconds(duration: timedelta) -> int:

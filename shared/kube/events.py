@@ -19,6 +19,7 @@ from uuid import uuid4
 
 import msgspec
 
+from shared.api.reading import write_time
 from shared.kube.client import Client
 from shared.kube.errors import AlreadyExists, ApiError, NotFound, TooManyRequests, Unavailable
 from shared.kube.resources import EVENTS
@@ -239,7 +240,7 @@ class EventRecorder:
     async def _write(self, note: _Note) -> None:
         namespace = note.regarding.namespace or "default"
         if note.told:
-            series = {"count": note.count, "lastObservedTime": _micro_time(note.last)}
+            series = {"count": note.count, "lastObservedTime": write_time(note.last)}
             await self._client.patch_merge(EVENTS, note.name, {"series": series}, namespace)
         else:
             stem = note.regarding.name[:200].rstrip(".-")
@@ -251,7 +252,7 @@ class EventRecorder:
             "apiVersion": EVENTS.api_version,
             "kind": EVENTS.kind,
             "metadata": {"name": note.name, "namespace": namespace},
-            "eventTime": _micro_time(note.first),
+            "eventTime": write_time(note.first),
             "reportingController": self._controller,
             "reportingInstance": self._instance,
             "type": note.type.value,
@@ -261,7 +262,7 @@ class EventRecorder:
             "regarding": note.regarding,
         }
         if note.count > 1:
-            event["series"] = {"count": note.count, "lastObservedTime": _micro_time(note.last)}
+            event["series"] = {"count": note.count, "lastObservedTime": write_time(note.last)}
         return event
 
     def _forget(self, key: _Key) -> None:
@@ -275,7 +276,3 @@ def _cut(text: str, longest: int) -> str:
     """At most `longest` bytes of UTF-8: the API server counts bytes."""
     encoded = text.encode()
     return text if len(encoded) <= longest else encoded[: longest - 3].decode(errors="ignore") + "…"
-
-
-def _micro_time(at: datetime) -> str:
-    return at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
