@@ -8,6 +8,7 @@ from shared.api.review import Operation, Review
 from shared.kube.client import Client
 from shared.kube.connection import connected
 from shared.kube.memory import settle_memory
+from shared.kube.metrics import expose_watches
 from shared.kube.watching import Watches
 from shared.process.running import Process
 from shared.telemetry import get_logger, request_observer
@@ -101,6 +102,7 @@ class Webhook:
         async def stop() -> None:
             stopped.set()
 
+        expose_watches(self._process.registry, self._watches)
         self._process.health.add_check("watches", self._watches.problem)
         self._process.health.add_check("certificate", self._showcase.problem)
         async with asyncio.TaskGroup() as group:

@@ -71,7 +71,7 @@ def mutate_job(review: Review, scene: Scene) -> Verdict:
         more, drop = note_of(injected)
         notes |= more
     operations += metadata_operations(job.metadata, labels, notes, drop)
-    return Allow(tuple(operations)) if operations else YES
+    return Allow(tuple(operations), audit={"group": group}) if operations else YES
 
 
 def _injection(

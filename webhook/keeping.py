@@ -199,20 +199,17 @@ class Keeper:
 
     async def _write(self, seen: SecretRecord | None, contents: dict[str, bytes]) -> None:
         """Compare and swap: whoever comes second takes what the first has written."""
-        metadata: dict[str, str] = {"name": self._name, "namespace": self._namespace}
-        body: dict[str, Any] = {
-            "apiVersion": "v1",
-            "kind": "Secret",
-            "type": "kubernetes.io/tls",
-            "metadata": metadata,
-            "data": {name: base64.b64encode(value).decode() for name, value in sorted(contents.items())},
-        }
+        data = {name: base64.b64encode(value).decode() for name, value in sorted(contents.items())}
         with suppress(AlreadyExists, Conflict):
             if seen is None:
-                await self._client.create(SECRETS, body, self._namespace)
+                metadata = {"name": self._name, "namespace": self._namespace}
+                body = {"metadata": metadata, "type": "kubernetes.io/tls", "data": data}
+                await self._client.create(SECRETS, {"apiVersion": "v1", "kind": "Secret", **body}, self._namespace)
             else:
-                metadata |= {"uid": seen.metadata.uid, "resourceVersion": seen.metadata.resource_version}
-                await self._client.replace(SECRETS, self._name, body, self._namespace)
+                gone = dict.fromkeys(seen.data.keys() - contents.keys())
+                version = {"uid": seen.metadata.uid, "resourceVersion": seen.metadata.resource_version}
+                change = {"metadata": version, "data": {**gone, **data}}
+                await self._client.patch_merge(SECRETS, self._name, change, self._namespace)
             log.info("Certificate made", stored=f"{self._namespace}/{self._name}")
 
 

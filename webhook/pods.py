@@ -55,12 +55,13 @@ def mutate_pod(review: Review, scene: Scene) -> Verdict:
     if group is None or _passes(pod, review, scene):
         return YES
     if review.operation is Doing.CREATE:
-        return Allow((*_gate(pod), *metadata_operations(pod.metadata, group_label(group), {})))
+        operations = [*_gate(pod), *metadata_operations(pod.metadata, group_label(group), {})]
+        return Allow(tuple(operations), audit={"group": group})
     old = read_pod(review.old_object)
     if is_covered_by_its_job(old):
         return YES
     notes: dict[str, str] = {}
-    operations: list[Operation] = []
+    operations = []
     if scene.is_by_reconciler(review):
         if old.is_gated and not pod.is_gated:
             injected = _released(pod, scene)

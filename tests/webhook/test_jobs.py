@@ -416,6 +416,25 @@ def test_hostile_quantity_is_refused_in_words() -> None:
     ]
 
 
+def test_list_of_500_resources_is_answered_in_a_bounded_message() -> None:
+    many = {f"example.com/device-{number:03}": "1" for number in range(500)}
+    body = job("nlp", **HELD)
+    body["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"] = many
+    verdict = judge_job(review(body), scene(never_fits=NeverFits.DENY))
+    assert isinstance(verdict, Deny)
+    assert codes(verdict) == ["ResourceNotCovered"]
+    assert verdict.message.startswith("Job 'train' spec: requests example.com/device-000, example.com/device-001, ")
+    assert len(verdict.message) < 700
+
+
+def test_absurd_names_are_cut_short() -> None:
+    body = job("x" * 100_000, labels={"quotree.dev/hold": "y" * 100_000}, **HELD)
+    verdict = judge_job(review(body), scene())
+    assert codes(verdict) == ["GroupAbsent", "BadLabel"]
+    assert isinstance(verdict, Deny)
+    assert len(verdict.message) < 400
+
+
 def test_flavor_edited_since_is_followed_while_the_job_is_held() -> None:
     stored = created(job(), scene())
     moved = {**A100, "spec": {"nodeLabels": {"gpu": "a100-80"}}}

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import aiohttp
 import pytest
@@ -20,6 +21,7 @@ from tests.webhook.test_endpoints import PATH, accept, body
 from webhook.authority import Pair, issue, make_authority
 from webhook.certificates import Showcase
 from webhook.endpoints import Endpoints, Judge, Route
+from webhook.keeping import FileCertificate
 from webhook.metrics import Metrics
 from webhook.serving import MAX_BODY, Server
 from webhook.verdicts import YES, Verdict
@@ -235,6 +237,22 @@ async def test_broken_certificate_leaves_the_former_in_use(broken: Pair) -> None
         assert not it.showcase.show(broken)
         assert it.showcase.shown is before
         assert it.showcase.problem() is None
+        await still_serves(it)
+
+
+async def test_files_are_shown_when_they_are_whole(tmp_path: Path) -> None:
+    async with running() as it:
+        files = FileCertificate(it.showcase, str(tmp_path))
+        before, new = it.showcase.shown, leaf(it.ca)
+        for half in (None, b"", new.certificate[:100]):
+            if half is not None:
+                (tmp_path / "tls.crt").write_bytes(half)
+                (tmp_path / "tls.key").write_bytes(new.key)
+            files.look()
+            assert it.showcase.shown is before
+        (tmp_path / "tls.crt").write_bytes(new.certificate)
+        files.look()
+        assert it.showcase.shown == new
         await still_serves(it)
 
 
