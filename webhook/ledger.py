@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from shared.kube.client import Client, ObjectMetadata
-from shared.kube.errors import AlreadyExists, ApiError, NotFound
+from shared.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
 from shared.kube.resources import CONFIG_MAPS
 from shared.quota.model.tree import Entry, Group
 
@@ -131,7 +131,7 @@ class LedgerObject:
         return Ledger(made.metadata.resource_version)
 
     async def write(self, ledger: Ledger, reservations: Iterable[Reservation]) -> Ledger:
-        """The ledger with these reservations in place of its own. Raises Conflict when another replica was first."""
+        """The ledger with these reservations in place of its own. Raises Conflict when somebody was first."""
         kept = tuple(reservations)
         body = {
             "apiVersion": "v1",
@@ -139,5 +139,8 @@ class LedgerObject:
             "metadata": {"name": NAME, "namespace": self._namespace, "resourceVersion": ledger.version},
             "data": {_KEY: msgspec.json.encode(kept).decode()},
         }
-        written = await self._client.replace(CONFIG_MAPS, NAME, body, self._namespace)
+        try:
+            written = await self._client.replace(CONFIG_MAPS, NAME, body, self._namespace)
+        except NotFound as error:
+            raise Conflict(404, error.reason, "the ledger was deleted; read it anew", request=error.request) from error
         return Ledger(written.metadata.resource_version, kept)

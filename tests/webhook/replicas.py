@@ -11,7 +11,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,16 @@ from shared.api.names import API_VERSION, GROUP, VERSION
 NAMESPACE = "quotree-system"
 CONFIGURATION = "quotree-quota-objects"
 TIMEOUT = 10
+CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+TRIED = f"/apis/{API_VERSION}/quotagroups?dryRun=All"
+_OVERLAPPING = [{"flavor": f"f{at}", "max": {"cpu": 1, **({"gpu": 1} if at else {})}} for at in range(17)]
+NEVER = {
+    "apiVersion": API_VERSION,
+    "kind": "QuotaGroup",
+    "metadata": {"name": "never"},
+    "spec": {"quotas": _OVERLAPPING},
+}
+"""A group that only the webhook refuses: the schema does not compare so many entries."""
 
 
 class Balancer:
@@ -35,6 +45,7 @@ class Balancer:
         self.ports: list[int] = []
         self.port = 0
         self._turn = 0
+        self._writers: set[asyncio.StreamWriter] = set()
         self._loop = asyncio.new_event_loop()
 
     @contextlib.contextmanager
@@ -53,21 +64,37 @@ class Balancer:
             thread.join(9)
             self._loop.close()
 
+    def cut(self) -> None:
+        """End all connections."""
+
+        self._loop.call_soon_threadsafe(self._abort)
+
+    def _abort(self) -> None:
+        for writer in self._writers:
+            writer.transport.abort()
+
     async def _close(self, server: asyncio.Server) -> None:
         server.close()
         tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        self._abort()
+        await asyncio.sleep(0.1)
 
     async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        ends = {writer}
+        self._writers.add(writer)
         try:
             onward = await self._connect()
-            if onward is None:
-                return
-            await asyncio.gather(_pump(reader, onward[1]), _pump(onward[0], writer))
+            if onward is not None:
+                ends.add(onward[1])
+                self._writers.add(onward[1])
+                await asyncio.gather(_pump(reader, onward[1]), _pump(onward[0], writer))
         finally:
-            writer.close()
+            for end in ends:
+                end.transport.abort()
+            self._writers -= ends
 
     async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
         for _ in range(len(self.ports)):
@@ -94,33 +121,50 @@ class Replicas:
     cp: ControlPlane
     folder: Path
     balancer: Balancer
-    edits: dict[str, str] = field(default_factory=dict)
+    edits: Mapping[str, str] = field(default_factory=lambda: {"reservation": "12s", "budget": "2s"})
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    ports: list[int] = field(default_factory=list)
+    authority: trustme.CA = field(default_factory=trustme.CA)
 
     def install(self) -> None:
-        """The kinds and the namespace; fine if they are there."""
+        """The kinds, the namespace and a certificate; fine if they are there."""
         for definition in (quotagroup_definition(), flavor_definition()):
             self.cp.rest.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
         self.cp.rest.request("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
         for plural in ("quotagroups", "resourceflavors"):
             wait_for(lambda plural=plural: self.cp.rest.request("GET", f"/apis/{API_VERSION}/{plural}")[0] == 200)
-
-    def start(self, count: int, kubeconfigs: Sequence[Path] = ()) -> None:
-        """Start that many replicas, each with a kubeconfig of its own if given, and wait until they are ready."""
-        authority = trustme.CA()
-        leaf = authority.issue_cert("127.0.0.1", "localhost")
+        leaf = self.authority.issue_cert("127.0.0.1", "localhost")
         leaf.private_key_pem.write_to_path(self.folder / "tls.key")
         leaf.cert_chain_pems[0].write_to_path(self.folder / "tls.crt")
-        self._configure(authority.cert_pem.bytes())
+
+    def start(self, count: int, kubeconfigs: Sequence[Path] = ()) -> list[int]:
+        """Start that many more, each with a kubeconfig of its own if given, and wait until they are ready.
+
+        Returns their numbers; from then on only these are asked.
+        """
         ports = free_ports(2 * count)
-        self.balancer.ports = ports[:count]
+        started = []
         for at in range(count):
             kubeconfig = kubeconfigs[at] if kubeconfigs else self.cp.kubeconfig
-            self._start_one(at, ports[at], ports[count + at], kubeconfig)
-        for at in range(count):
-            wait_for(lambda at=at: _is_ready(ports[count + at]), lambda at=at: self.log(at))
+            started.append(self._start_one(ports[at], ports[count + at], kubeconfig))
+        for at, number in enumerate(started):
+            wait_for(lambda at=at: _is_ready(ports[count + at]), lambda number=number: self.log(number))
+        self.use(*started)
+        return started
 
-    def _start_one(self, at: int, port: int, health: int, kubeconfig: Path) -> None:
+    def use(self, *numbers: int) -> None:
+        """Only these are asked from now on; returns once the API server does."""
+        self.remove()
+        self.balancer.ports = [self.ports[number] for number in numbers]
+        self.balancer.cut()
+        webhooks = [self._webhook(plural) for plural in ("quotagroups", "resourceflavors")]
+        body = {"metadata": {"name": CONFIGURATION}, "webhooks": webhooks}
+        code, answer = self.cp.rest.request("POST", CONFIGURATIONS, body)
+        assert code == 201, answer
+        wait_for(lambda: "(OverlappingEntries)" in str(self.cp.rest.request("POST", TRIED, NEVER)[1]))
+
+    def _start_one(self, port: int, health: int, kubeconfig: Path) -> int:
+        number = len(self.processes)
         settings = {
             "connection": {"kubeconfig": str(kubeconfig)},
             "listen": {"host": "127.0.0.1", "port": port},
@@ -128,22 +172,31 @@ class Replicas:
             "certificates": {"source": "Files", "directory": str(self.folder)},
             "namespace": NAMESPACE,
             "log": {"form": "text"},
-            "edits": self.edits,
+            "edits": dict(self.edits),
         }
-        config = self.folder / f"webhook-{at}.yaml"
+        config = self.folder / f"webhook-{number}.yaml"
         config.write_text(yaml.safe_dump(settings))
-        with (self.folder / f"webhook-{at}.log").open("wb") as log:
+        with (self.folder / f"webhook-{number}.log").open("wb") as log:
             command = [sys.executable, "-m", "webhook", "--config", str(config)]
             self.processes.append(subprocess.Popen(command, stdout=log, stderr=log))
+        self.ports.append(port)
+        return number
 
-    def log(self, at: int) -> str:
+    def log(self, number: int) -> str:
         """The end of a replica's log."""
-        return (self.folder / f"webhook-{at}.log").read_text()[-4000:]
+        return (self.folder / f"webhook-{number}.log").read_text()[-4000:]
 
-    def kill(self, at: int) -> None:
+    def kill(self, number: int) -> None:
         """SIGKILL."""
-        self.processes[at].kill()
-        self.processes[at].wait(10)
+        self.processes[number].kill()
+        self.processes[number].wait(10)
+
+    def clear(self) -> None:
+        """Take away every group and flavor and what is remembered of them."""
+        self.remove()
+        for kind in ("qg", "rf"):
+            self.cp.kubectl("delete", kind, "--all", "--wait=true")
+        self.cp.kubectl("delete", "cm", "quotree-edits", "-n", NAMESPACE, "--ignore-not-found")
 
     def stop(self) -> None:
         """End all of them, and let edits pass again."""
@@ -155,18 +208,9 @@ class Replicas:
 
     def remove(self) -> None:
         """Take the webhook configuration away."""
-        path = f"/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/{CONFIGURATION}"
-        self.cp.rest.request("DELETE", path)
+        self.cp.rest.request("DELETE", f"{CONFIGURATIONS}/{CONFIGURATION}")
 
-    def _configure(self, authority: bytes) -> None:
-        self.remove()
-        webhooks = [self._webhook(plural, authority) for plural in ("quotagroups", "resourceflavors")]
-        body = {"metadata": {"name": CONFIGURATION}, "webhooks": webhooks}
-        path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
-        code, answer = self.cp.rest.request("POST", path, body)
-        assert code == 201, answer
-
-    def _webhook(self, plural: str, authority: bytes) -> dict[str, Any]:
+    def _webhook(self, plural: str) -> dict[str, Any]:
         return {
             "name": f"{plural}.quotree.dev",
             "admissionReviewVersions": ["v1"],
@@ -175,7 +219,7 @@ class Replicas:
             "failurePolicy": "Fail",
             "clientConfig": {
                 "url": f"https://127.0.0.1:{self.balancer.port}/validate/{plural}",
-                "caBundle": base64.b64encode(authority).decode(),
+                "caBundle": base64.b64encode(self.authority.cert_pem.bytes()).decode(),
             },
             "rules": [
                 {
@@ -205,7 +249,7 @@ def _is_ready(port: int) -> bool:
         return False
 
 
-def wait_for(holds: Any, say: Any = lambda: "", seconds: float = 60) -> None:
+def wait_for(holds: Any, say: Any = lambda: "", seconds: float = 240) -> None:
     """Until `holds()`; fails with what `say()` says."""
     deadline = time.monotonic() + seconds
     while not holds():

@@ -1,88 +1,31 @@
 """Concurrent edits on a real API server, through one, two and three webhook processes: never both halves of a wrong."""
 
 import asyncio
+import json
+import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from controlplane.binaries import Binaries
-from controlplane.cluster import ControlPlane, start
-from shared.kube.client import Client
-from shared.kube.connection import ConnectionSettings, connected
-from shared.kube.errors import ApiError
-from shared.kube.resources import QUOTA_GROUPS
-from tests.webhook.replicas import Balancer, Replicas
+from controlplane.cluster import ControlPlane
+from shared.kube.client import Client, DryRun
+from shared.kube.resources import CONFIG_MAPS, QUOTA_GROUPS, RESOURCE_FLAVORS
+from tests.faults.kinds import FallSilent, Rule
+from tests.faults.proxy import FaultProxy
+from tests.webhook.asking import ASKERS, ROOM, answer, children, create_all, quota_group, until_settled
+from tests.webhook.naysayer import REFUSED, naysayer
+from tests.webhook.replicas import NAMESPACE, Replicas
 
-ROOM = 10
-ASKERS = 40
-
-
-@pytest.fixture(scope="module")
-def plain_control_plane(control_plane_binaries: Binaries) -> Iterator[ControlPlane]:
-    """API server and etcd alone."""
-    with start(control_plane_binaries, controllers=(), scheduler=False, kwok=False) as started:
-        yield started
-
-
-@pytest.fixture
-def replicas(plain_control_plane: ControlPlane, tmp_path: Path) -> Iterator[Replicas]:
-    with Balancer().running() as balancer:
-        made = Replicas(plain_control_plane, tmp_path, balancer)
-        made.install()
-        try:
-            yield made
-        finally:
-            made.stop()
-            plain_control_plane.kubectl("delete", "qg", "--all", "--wait=true")
-            plain_control_plane.kubectl("delete", "cm", "quotree-edits", "-n", "quotree-system", "--ignore-not-found")
-
-
-@pytest.fixture
-async def client(plain_control_plane: ControlPlane) -> AsyncIterator[Client]:
-    settings = ConnectionSettings(kubeconfig=str(plain_control_plane.kubeconfig))
-    async with connected(settings) as connection:
-        yield Client(connection)
-
-
-def quota_group(name: str, parent: str | None = None, gpu: int | None = None, **spec: Any) -> dict[str, Any]:
-    if parent is not None:
-        spec["parent"] = parent
-    if gpu is not None:
-        spec["quotas"] = [{"min": {"gpu": gpu}}]
-    return {"apiVersion": "quotree.dev/v1alpha1", "kind": "QuotaGroup", "metadata": {"name": name}, "spec": spec}
-
-
-async def answer(work: Any) -> tuple[int, str]:
-    """What became of a request: its HTTP code and message; 0 for success."""
-    try:
-        await work
-    except ApiError as error:
-        return error.status, error.message
-    return 0, ""
-
-
-async def children(client: Client, parent: str) -> list[str]:
-    found = await client.list_all(QUOTA_GROUPS, into=dict[str, Any])
-    return [each["metadata"]["name"] for each in found if each["spec"].get("parent") == parent]
-
-
-async def create_all(client: Client, parent: str) -> Counter[int]:
-    """40 creations of min 1 at once: how many ended with which code."""
-    asked = [quota_group(f"{parent}-{at}", parent, 1) for at in range(ASKERS)]
-    answers = await asyncio.gather(*(answer(client.create(QUOTA_GROUPS, body)) for body in asked))
-    refused = [said for code, said in answers if code]
-    assert all("children promise 11 of default/gpu" in said or code != 422 for code, said in answers if code), refused
-    return Counter(code for code, _ in answers)
+pytestmark = pytest.mark.timeout(600)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 async def test_of_40_creations_into_room_for_10_exactly_10_are_accepted(
     replicas: Replicas, client: Client, count: int
 ) -> None:
-    await asyncio.to_thread(replicas.start, count)
+    await asyncio.to_thread(replicas.use, *range(count))
     for turn in range(3):
         await client.create(QUOTA_GROUPS, quota_group(f"p{turn}", gpu=ROOM, isParent=True))
         assert await create_all(client, f"p{turn}") == {0: ROOM, 422: ASKERS - ROOM}
@@ -90,7 +33,7 @@ async def test_of_40_creations_into_room_for_10_exactly_10_are_accepted(
 
 
 async def test_of_two_moves_that_together_make_a_circle_one_is_refused(replicas: Replicas, client: Client) -> None:
-    await asyncio.to_thread(replicas.start, 2)
+    await asyncio.to_thread(replicas.use, 0, 1)
     for name in ("a", "b"):
         await client.create(QUOTA_GROUPS, quota_group(name, isParent=True))
     for _ in range(10):
@@ -105,7 +48,7 @@ async def test_of_two_moves_that_together_make_a_circle_one_is_refused(replicas:
 
 
 async def test_a_child_and_the_end_of_its_parent_are_not_both_accepted(replicas: Replicas, client: Client) -> None:
-    await asyncio.to_thread(replicas.start, 2)
+    await asyncio.to_thread(replicas.use, 0, 1)
     for turn in range(10):
         await client.create(QUOTA_GROUPS, quota_group(f"d{turn}", isParent=True))
         (child, said), (parent, why) = await asyncio.gather(
@@ -119,3 +62,109 @@ async def test_a_child_and_the_end_of_its_parent_are_not_both_accepted(replicas:
         else:
             assert (child, parent) == (0, 422), (said, why)
             assert "(DeletedWithChildren)" in why
+
+
+async def test_a_killed_replica_lets_nobody_in_too_much(replicas: Replicas, client: Client) -> None:
+    first, _ = await asyncio.to_thread(replicas.start, 2)
+    await client.create(QUOTA_GROUPS, quota_group("p", gpu=ROOM, isParent=True))
+    askers = [asyncio.create_task(until_settled(client, quota_group(f"p-{at}", "p", 1))) for at in range(ASKERS)]
+    await asyncio.sleep(0.3)
+    await asyncio.to_thread(replicas.kill, first)
+    assert Counter(await asyncio.gather(*askers)) == {0: ROOM, 422: ASKERS - ROOM}
+    assert len(await children(client, "p")) == ROOM
+
+
+async def test_a_watch_that_lags_lets_nobody_in_too_much(
+    replicas: Replicas, client: Client, plain_control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    with FaultProxy(plain_control_plane.url, plain_control_plane.ca_file).running() as proxy:
+        kubeconfigs = [
+            proxy.side(f"replica-{at}").kubeconfig(plain_control_plane.kubeconfig, tmp_path / f"side-{at}")
+            for at in range(2)
+        ]
+        await asyncio.to_thread(replicas.start, 2, kubeconfigs)
+        proxy.rules.append(Rule(FallSilent(), lambda asked: asked.is_watch))
+        for at in range(2):
+            proxy.side(f"replica-{at}").cut()
+        await client.create(QUOTA_GROUPS, quota_group("p", gpu=ROOM, isParent=True))
+        assert await create_all(client, "p") == {0: ROOM, 422: ASKERS - ROOM}
+
+
+async def test_room_kept_for_an_edit_that_was_refused_elsewhere_is_free_again_in_time(
+    replicas: Replicas, client: Client, plain_control_plane: ControlPlane
+) -> None:
+    await asyncio.to_thread(replicas.use, 0, 1)
+    await client.create(QUOTA_GROUPS, quota_group("p", gpu=ROOM, isParent=True))
+    with naysayer(plain_control_plane):
+        await _until_asked(client)
+        began = time.monotonic()
+        code, said = await answer(client.create(QUOTA_GROUPS, quota_group(REFUSED, "p", 8)))
+        assert (code, "refused elsewhere" in said) == (403, True)
+        assert (await answer(client.create(QUOTA_GROUPS, quota_group("fits", "p", 2))))[0] == 0
+        code, said = await answer(client.create(QUOTA_GROUPS, quota_group("late", "p", 3)))
+        assert code == 409
+        assert "children promise 13 of default/gpu" in said
+        assert f"depends on an edit under way (creation of QuotaGroup {REFUSED}): try again, at the latest in" in said
+        assert await until_settled(client, quota_group("late", "p", 3)) == 0
+        assert 11 < time.monotonic() - began < 60
+        assert sorted(await children(client, "p")) == ["fits", "late"]
+
+
+async def _until_asked(client: Client) -> None:
+    """A webhook configuration takes a moment to reach the API server."""
+    probe = quota_group(f"probe-{REFUSED}")
+    for _ in range(600):
+        if (await answer(client.create(QUOTA_GROUPS, probe, dry_run=DryRun.ALL)))[0] == 403:
+            return
+        await asyncio.sleep(0.1)
+    raise AssertionError("the other webhook was never asked")
+
+
+async def test_some_refused_elsewhere_and_all_the_others_patient_exactly_10_are_stored(
+    replicas: Replicas, client: Client, plain_control_plane: ControlPlane
+) -> None:
+    await asyncio.to_thread(replicas.use, 0, 1)
+    await client.create(QUOTA_GROUPS, quota_group("p", gpu=ROOM, isParent=True))
+    with naysayer(plain_control_plane):
+        await _until_asked(client)
+        names = [f"p-{at}-{REFUSED}" if at % 4 == 0 else f"p-{at}" for at in range(ASKERS)]
+        answers = await asyncio.gather(*(until_settled(client, quota_group(name, "p", 1)) for name in names))
+    stored = await children(client, "p")
+    assert len(stored) == ROOM
+    assert not [name for name in stored if REFUSED in name]
+    assert [code for code, name in zip(answers, names, strict=True) if (code == 0) != (name in stored)] == []
+
+
+async def test_a_dry_run_reserves_nothing(replicas: Replicas, client: Client) -> None:
+    await asyncio.to_thread(replicas.use, 0, 1)
+    await client.create(QUOTA_GROUPS, quota_group("p", gpu=ROOM, isParent=True))
+    asked = [quota_group(f"dry-{at}", "p", ROOM) for at in range(10)]
+    tried = (answer(client.create(QUOTA_GROUPS, body, dry_run=DryRun.ALL)) for body in asked)
+    assert {code for code, _ in await asyncio.gather(*tried)} == {0}
+    assert (await answer(client.create(QUOTA_GROUPS, quota_group("real", "p", ROOM))))[0] == 0
+    found = await client.get(CONFIG_MAPS, "quotree-edits", NAMESPACE, into=dict[str, Any])
+    assert [each["name"] for each in json.loads(found["data"]["reservations"])] == ["real"]
+
+
+async def test_a_ledger_that_somebody_deleted_is_made_anew(replicas: Replicas, client: Client) -> None:
+    await asyncio.to_thread(replicas.use, 0)
+    for turn in range(3):
+        assert (await answer(client.create(QUOTA_GROUPS, quota_group(f"g{turn}")))) == (0, "")
+        await client.delete(CONFIG_MAPS, "quotree-edits", NAMESPACE)
+
+
+async def test_a_flavor_and_the_group_that_comes_to_use_it_are_not_both_accepted(
+    replicas: Replicas, client: Client
+) -> None:
+    await asyncio.to_thread(replicas.use, 0, 1)
+    for turn in range(6):
+        flavor = {"apiVersion": "quotree.dev/v1alpha1", "kind": "ResourceFlavor", "metadata": {"name": f"f{turn}"}}
+        await client.create(RESOURCE_FLAVORS, {**flavor, "spec": {}})
+        user = quota_group(f"u{turn}", quotas=[{"flavor": f"f{turn}", "min": {"gpu": 1}}])
+        (made, said), (gone, why) = await asyncio.gather(
+            answer(client.create(QUOTA_GROUPS, user)), answer(client.delete(RESOURCE_FLAVORS, f"f{turn}"))
+        )
+        assert made == 0, said
+        assert gone in (0, 422), why
+        if gone == 422:
+            assert f"cannot be deleted while groups use it (u{turn})" in why

@@ -1,0 +1,52 @@
+"""Words for asking the API server for edits of QuotaGroups, many at once, and for what became of them."""
+
+import asyncio
+from collections import Counter
+from typing import Any
+
+from shared.kube.client import Client
+from shared.kube.errors import ApiError
+from shared.kube.resources import QUOTA_GROUPS
+
+ROOM = 10
+ASKERS = 40
+
+
+def quota_group(name: str, parent: str | None = None, gpu: int | None = None, **spec: Any) -> dict[str, Any]:
+    if parent is not None:
+        spec["parent"] = parent
+    if gpu is not None:
+        spec["quotas"] = [{"min": {"gpu": gpu}}]
+    return {"apiVersion": "quotree.dev/v1alpha1", "kind": "QuotaGroup", "metadata": {"name": name}, "spec": spec}
+
+
+async def answer(work: Any) -> tuple[int, str]:
+    """What became of a request: its HTTP code and message; 0 for success, -1 for no answer."""
+    try:
+        await work
+    except ApiError as error:
+        return error.status or -1, error.message
+    return 0, ""
+
+
+async def children(client: Client, parent: str) -> list[str]:
+    found = await client.list_all(QUOTA_GROUPS, into=dict[str, Any])
+    return [each["metadata"]["name"] for each in found if each["spec"].get("parent") == parent]
+
+
+async def create_all(client: Client, parent: str) -> Counter[int]:
+    """40 creations of min 1 at once: how many ended with which code."""
+    asked = [quota_group(f"{parent}-{at}", parent, 1) for at in range(ASKERS)]
+    answers = await asyncio.gather(*(answer(client.create(QUOTA_GROUPS, body)) for body in asked))
+    refused = [said for code, said in answers if code]
+    assert all("children promise 11 of default/gpu" in said or code != 422 for code, said in answers if code), refused
+    return Counter(code for code, _ in answers)
+
+
+async def until_settled(client: Client, body: dict[str, Any]) -> int:
+    """Create as a patient user does: again while the answer is to try again; the last code."""
+    while True:
+        code, said = await answer(client.create(QUOTA_GROUPS, body))
+        if code in (0, 422, 403) or "already exists" in said:
+            return 0 if "already exists" in said else code
+        await asyncio.sleep(0.2)
