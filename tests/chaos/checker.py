@@ -1,0 +1,188 @@
+"""Finds in a history what must never be: work started twice, over-admitted, stopped without cause, by the wrong hand.
+
+It replays every version and judges each start and each stop on the cluster as it was stored right before it. A decision
+may lag behind the truth by `lag`, so a start is over-admitted only if no tree of that time allowed it, and a stop is
+without cause only if no instant of that time gave one.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from shared.api.annotations import EvictionNote, Notes, read_notes
+from shared.api.job import Job
+from shared.api.names import FALSE, GROUP_LABEL, PREEMPTIBLE_LABEL
+from shared.api.pod import Pod
+from shared.quota.model.settings import QuotaSettings
+from tests.chaos.causes import Causes, Surrounding
+from tests.chaos.history import Version
+from tests.chaos.ledger import Ledger, excess
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """One thing that must not be."""
+
+    rule: str
+    object: str
+    revision: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.rule} {self.object} at revision {self.revision}: {self.message}"
+
+
+@dataclass(slots=True)
+class Findings:
+    """Everything that was looked at, and what was wrong."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    flaws: list[Flaw] = field(default_factory=list)
+    evictions: Counter[str] = field(default_factory=Counter)
+    """By the work's key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expectations:
+    """What the checker must be told: who may start work, what there is to share, how late a decision may be."""
+
+    reconciler: str
+    around: Surrounding
+    capacity: Mapping[str, int]
+    """resource -> base units, of all nodes together."""
+    lag: timedelta = timedelta(seconds=20)
+    most_evictions: int = 25
+    """Work that was stopped more often than this is being stopped for ever."""
+    settings: QuotaSettings = field(default_factory=QuotaSettings)
+
+
+def check(history: Iterable[Version], expected: Expectations) -> Findings:
+    """Judge the whole history, oldest version first."""
+    checker = _Checker(expected)
+    for version in history:
+        checker.judge(version)
+    for key, times in checker.findings.evictions.items():
+        if times > expected.most_evictions:
+            text = f"evicted {times} times, at most {expected.most_evictions} were expected"
+            checker.findings.flaws.append(Flaw("EvictedForEver", key, 0, text))
+    return checker.findings
+
+
+class _Checker:
+    def __init__(self, expected: Expectations) -> None:
+        self.findings = Findings()
+        self._expected = expected
+        self._ledger = Ledger(expected.lag)
+        self._causes = Causes(expected.around, expected.settings)
+
+    def judge(self, version: Version) -> None:
+        self.findings.counts["versions"] += 1
+        record = version.record
+        if isinstance(record, Job):
+            self._judge_work(version, self._ledger.jobs.get(version.uid), record)
+        elif isinstance(record, Pod) and GROUP_LABEL in record.metadata.labels and record.owner_job is None:
+            self._judge_work(version, self._ledger.pods.get(version.uid), record)
+        self._ledger.tell(version)
+        if self._starts:
+            self._starts = False
+            self._check_room(version)
+
+    _starts = False
+
+    def _judge_work(self, version: Version, before: Job | Pod | None, after: Job | Pod) -> None:
+        if version.user == self._expected.reconciler:
+            self._check_lead(version, after)
+        if before is None:
+            if _runs(after):
+                self._flaw("ResumedByOther", after, version, "was created running")
+            return
+        if _runs(after) and not _runs(before):
+            self._judge_start(version, before, after)
+        elif _is_stopped(before, after):
+            self._judge_stop(version, before, after)
+
+    def _judge_start(self, version: Version, before: Job | Pod, after: Job | Pod) -> None:
+        self.findings.counts["starts"] += 1
+        self._starts = True
+        if self._is_someone_else(version, after):
+            self._flaw("ResumedByOther", after, version, f"was started by {version.user}")
+        if read_notes(after.metadata.annotations).admission is None:
+            self._flaw("BadAdmission", after, version, "was started without an admission that can be read")
+        if isinstance(before, Job):
+            left = self._ledger.pods_of(version.uid)
+            if before.has_pods or left:
+                text = f"was started with {len(left)} pods of its former run (status: {before.status.active} active, "
+                text += f"{before.status.terminating} terminating, start time {before.status.start_time})"
+                self._flaw("StartedTwice", after, version, text)
+
+    def _check_room(self, version: Version) -> None:
+        used = self._ledger.used()
+        found: list[str] = []
+        for tree in self._ledger.trees():
+            found = list(excess(tree, used, self._expected.capacity))
+            if not found:
+                return
+        assert isinstance(version.record, Job | Pod)
+        self._flaw("OverAdmitted", version.record, version, f"was started, then {'; '.join(found)}")
+
+    def _judge_stop(self, version: Version, before: Job | Pod, after: Job | Pod) -> None:
+        self.findings.counts["evictions"] += 1
+        self.findings.evictions[after.metadata.key] += 1
+        if self._is_someone_else(version, after):
+            self._flaw("StoppedByOther", after, version, f"was stopped by {version.user}")
+            return
+        former, notes = read_notes(before.metadata.annotations), read_notes(after.metadata.annotations)
+        note = notes.eviction
+        if note is None or note == former.eviction:
+            self._flaw("BadEviction", after, version, "was stopped without an eviction note of its own")
+            return
+        for text in _inconsistencies(former, notes, note, is_job=isinstance(after, Job)):
+            self._flaw("BadEviction", after, version, text)
+        if after.metadata.labels.get(PREEMPTIBLE_LABEL) == FALSE and note.reason in ("Reclaimed", "Preempted"):
+            self._flaw("EvictedWithoutCause", after, version, f"is not preemptible, yet {note.reason}")
+        elif why := self._causes.why_not(before, note, self._ledger.instants()):
+            self._flaw("EvictedWithoutCause", after, version, f"{note.reason} ({note.rule}): {why}")
+
+    def _check_lead(self, version: Version, after: Job | Pod) -> None:
+        self.findings.counts["reconciler's writes"] += 1
+        if self._ledger.lease_writer != version.writer:
+            self._flaw("TwoLeaders", after, version, f"was written while {self._ledger.lease.holder!r} held the Lease")
+
+    def _is_someone_else(self, version: Version, after: Job | Pod) -> bool:
+        """A flip that a status write shows first was made by a write whose answer nobody heard, not even the log."""
+        if version.by_status:
+            self.findings.counts["writes that were not logged"] += 1
+            return False
+        return version.user != self._expected.reconciler and not after.metadata.is_deleting
+
+    def _flaw(self, rule: str, work: Job | Pod, version: Version, message: str) -> None:
+        self.findings.flaws.append(Flaw(rule, work.metadata.key, version.revision, message))
+
+
+def _runs(work: Job | Pod) -> bool:
+    return not work.spec.suspend if isinstance(work, Job) else not work.is_gated
+
+
+def _is_stopped(before: Job | Pod, after: Job | Pod) -> bool:
+    """Suspended; or, of a pod, given an eviction note."""
+    if isinstance(after, Job):
+        return _runs(before) and not _runs(after)
+    former = read_notes(before.metadata.annotations).eviction
+    return read_notes(after.metadata.annotations).eviction != former
+
+
+def _inconsistencies(former: Notes, notes: Notes, note: EvictionNote, *, is_job: bool) -> Iterator[str]:
+    """What the note says that the versions around it contradict."""
+    if former.admission is None:
+        yield "was stopped without having been admitted"
+    elif note.flavors != former.admission.flavors:
+        yield f"its eviction names {note.flavors}, it was admitted in {former.admission.flavors}"
+    elif note.since != former.admission.time:
+        yield f"its eviction says it ran since {note.since}, it was admitted at {former.admission.time}"
+    if is_job and notes.admission is not None:
+        yield "was stopped and kept its admission"
+    if note.since is not None and note.time < note.since:
+        yield f"its eviction at {note.time} is before its start at {note.since}"
+    if notes.problems:
+        yield "; ".join(notes.problems)

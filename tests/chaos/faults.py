@@ -1,0 +1,206 @@
+"""What goes wrong: episodes drawn from a seed, each of one kind for a while, over a noise of small ones."""
+
+import json
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from random import Random
+from typing import Final
+
+from controlplane.errors import ControlPlaneError
+from controlplane.processes import Process
+from shared.api.names import API_VERSION
+from tests.chaos.stage import Stage
+from tests.faults.kinds import Asked, CutAnswer, Delay, FallSilent, Fault, LoseAnswer, Refuse, Rule, always, writes
+from tests.faults.kinds import watches as is_watch
+
+NOISE: Final = (
+    (Delay(0.0, 0.3), always, 0.05),
+    (Refuse(429, retry_after=1), always, 0.01),
+    (Refuse(500), always, 0.02),
+    (Refuse(503), always, 0.02),
+    (Refuse(409), writes, 0.02),
+    (LoseAnswer(), writes, 0.05),
+    (CutAnswer(), always, 0.03),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """One fault: its kind, how long it lasts in seconds, and which of several it strikes."""
+
+    kind: str
+    seconds: float
+    target: int
+
+    def __str__(self) -> str:
+        return f"{self.kind} for {self.seconds:.1f} s"
+
+
+def noise() -> list[Rule]:
+    """What always goes wrong here and there."""
+    return [Rule(fault, when, chance) for fault, when, chance in NOISE]
+
+
+def schedule(random: Random) -> Iterator[Episode]:
+    """Episodes without end: every kind once in each round, in an order of its own."""
+    while True:
+        round_of_kinds = list(KINDS)
+        random.shuffle(round_of_kinds)
+        for kind in round_of_kinds:
+            least, most, _ = KINDS[kind]
+            yield Episode(kind, random.uniform(least, most), random.randrange(1 << 16))
+
+
+def commit(episode: Episode, stage: Stage) -> None:
+    """Do it, and end it: afterwards nothing of this episode goes on, only its consequences."""
+    with suppress(ControlPlaneError):
+        KINDS[episode.kind][2](episode, stage)
+
+
+@contextmanager
+def _rules(stage: Stage, *rules: Rule) -> Iterator[None]:
+    stage.proxy.rules[:0] = rules
+    try:
+        yield
+    finally:
+        for rule in rules:
+            stage.proxy.rules.remove(rule)
+
+
+def _storm(*faults: tuple[Fault, Callable[[Asked], bool], float]) -> "Act":
+    """Faults on the requests of all processes."""
+
+    def act(episode: Episode, stage: Stage) -> None:
+        with _rules(stage, *(Rule(fault, when, chance) for fault, when, chance in faults)):
+            time.sleep(episode.seconds)
+
+    return act
+
+
+def _silent_watches(episode: Episode, stage: Stage) -> None:
+    """One process' watches are opened anew, say nothing for the whole time, and are cut."""
+    name = _one(stage, episode).name
+    with _rules(stage, Rule(FallSilent(), lambda asked: is_watch(asked) and asked.client == name)):
+        stage.proxy.side(name).cut()
+        time.sleep(episode.seconds)
+    stage.proxy.side(name).cut()
+
+
+def _partition(episode: Episode, stage: Stage) -> None:
+    side = stage.proxy.side(_one(stage, episode).name)
+    side.partition()
+    try:
+        time.sleep(episode.seconds)
+    finally:
+        side.heal()
+
+
+def _kill(episode: Episode, stage: Stage) -> None:
+    time.sleep(episode.seconds)
+    _one(stage, episode).kill()
+
+
+def _kill_all(episode: Episode, stage: Stage) -> None:
+    time.sleep(episode.seconds)
+    for process in (*stage.reconcilers, *stage.webhooks):
+        process.kill()
+
+
+def _frozen(choose: Callable[[Stage, Episode], Process]) -> "Act":
+    def act(episode: Episode, stage: Stage) -> None:
+        process = choose(stage, episode)
+        process.freeze()
+        try:
+            time.sleep(episode.seconds)
+        finally:
+            process.thaw()
+
+    return act
+
+
+def _restart_api_server(episode: Episode, stage: Stage) -> None:
+    """Away for a while; what the watches had seen is forgotten: they are told 410 Gone."""
+    server = stage.cluster.processes["kube-apiserver"]
+    _compact(stage)
+    server.stop()
+    time.sleep(episode.seconds)
+    server.start()
+
+
+def _compact(stage: Stage) -> None:
+    """Have etcd forget all revisions but the last."""
+    status = _ask_etcd(stage, "maintenance/status", {})
+    _ask_etcd(stage, "kv/compaction", {"revision": status["header"]["revision"], "physical": True})
+
+
+def _ask_etcd(stage: Stage, what: str, body: dict[str, object]) -> dict[str, dict[str, str]]:
+    request = urllib.request.Request(f"{stage.etcd_url}/v3/{what}", json.dumps(body).encode())
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        return dict(json.load(answer))
+
+
+def _gone(episode: Episode, stage: Stage) -> None:
+    """Compaction under cut watches, and no way back for a while."""
+    for side in stage.sides():
+        side.partition()
+        side.cut()
+    _compact(stage)
+    time.sleep(episode.seconds)
+    for side in stage.sides():
+        side.heal()
+
+
+def _lower_a_ceiling(episode: Episode, stage: Stage) -> None:
+    """A department may use less for a while: what is above must go."""
+    name, least, most = (("research", "16", "30"), ("product", "14", "32"))[episode.target % 2]
+    for cpu in (least, most):
+        body = {"spec": {"quotas": [{"min": {"cpu": least}, "max": {"cpu": cpu}}]}}
+        _insist(stage, f"/apis/{API_VERSION}/quotagroups/{name}", body)
+        time.sleep(episode.seconds / 2)
+
+
+def _insist(stage: Stage, path: str, body: Mapping[str, object]) -> None:
+    for _ in range(40):
+        with suppress(OSError):
+            status, _answer = stage.cluster.rest.request("PATCH", path, body, "application/merge-patch+json")
+            if status == 200:
+                return
+        time.sleep(0.5)
+
+
+def _one(stage: Stage, episode: Episode) -> Process:
+    return stage.reconcilers[episode.target % len(stage.reconcilers)]
+
+
+def _webhook(stage: Stage, episode: Episode) -> Process:
+    return stage.webhooks[episode.target % len(stage.webhooks)]
+
+
+def _kill_webhook(episode: Episode, stage: Stage) -> None:
+    time.sleep(episode.seconds)
+    _webhook(stage, episode).kill()
+
+
+Act = Callable[[Episode, Stage], None]
+KINDS: Final[dict[str, tuple[float, float, Act]]] = {
+    "a conflict on every write": (2, 4, _storm((Refuse(409), writes, 1.0))),
+    "429 to nearly everything": (2, 4, _storm((Refuse(429, retry_after=1), always, 0.8))),
+    "half of the answers cut": (3, 6, _storm((LoseAnswer(), writes, 0.5), (CutAnswer(600), always, 0.5))),
+    "500 and 503": (2, 4, _storm((Refuse(500), always, 0.3), (Refuse(503), always, 0.3))),
+    "a slow network": (3, 6, _storm((Delay(0.2, 1.5), always, 1.0))),
+    "a silent watch": (4, 8, _silent_watches),
+    "a reconciler cut off": (8, 12, _partition),
+    "a reconciler frozen": (8, 12, _frozen(_one)),
+    "a reconciler killed": (0, 1, _kill),
+    "the webhook killed": (0, 1, _kill_webhook),
+    "the webhook frozen": (2, 5, _frozen(_webhook)),
+    "all processes killed": (0, 1, _kill_all),
+    "the API server frozen": (1, 5, _frozen(lambda stage, _: stage.cluster.processes["kube-apiserver"])),
+    "etcd frozen": (1, 3, _frozen(lambda stage, _: stage.cluster.processes["etcd"])),
+    "the API server restarted": (0, 3, _restart_api_server),
+    "etcd compacted under cut watches": (1, 3, _gone),
+    "a ceiling lowered": (4, 8, _lower_a_ceiling),
+}

@@ -1,0 +1,153 @@
+"""The cluster at one revision, replayed from the history: what exists, who holds quota, what the tree was. Pure."""
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from shared.api.job import Job
+from shared.api.names import ADMISSION, GROUP_LABEL
+from shared.api.pod import Pod, PodSpec
+from shared.api.pod_request import effective_request
+from shared.quota.model.pod_reading import is_covered_by_its_job
+from shared.quota.model.tree import ROOT, Group, Tree
+from tests.chaos.history import Lease, Version
+
+Amounts = dict[str, int]
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Instant:
+    """What there was right after one version."""
+
+    received: datetime
+    jobs: Mapping[str, Job]
+    pods: Mapping[str, Pod]
+    """Plain pods alone."""
+    tree: Tree
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Told every version in order. `lag`: how far behind the truth a decision may fairly have been."""
+
+    lag: timedelta
+    jobs: dict[str, Job] = field(default_factory=dict)
+    pods: dict[str, Pod] = field(default_factory=dict)
+    lease: Lease = field(default_factory=lambda: Lease(""))
+    lease_writer: str = ""
+    _groups: dict[str, Group] = field(default_factory=dict)
+    _pods_of: dict[str, set[str]] = field(default_factory=dict)
+    _instants: deque[Instant] = field(default_factory=deque)
+    _tree: Tree = field(default_factory=lambda: Tree.of(()))
+
+    def tell(self, version: Version) -> None:
+        """Take in the next version."""
+        record = version.record
+        if isinstance(record, Lease):
+            self._see_lease(record, version)
+            return
+        if isinstance(record, Job):
+            _put(self.jobs, version.uid, None if version.gone else record)
+        elif isinstance(record, Pod):
+            self._see_pod(record, version)
+        else:
+            _put(self._groups, record.name, None if version.gone else record)
+            self._tree = Tree.of(self._groups.values())
+        self._remember(version.received)
+
+    def _see_lease(self, lease: Lease, version: Version) -> None:
+        self.lease = lease
+        if lease.holder:
+            self.lease_writer = version.writer
+
+    def _see_pod(self, pod: Pod, version: Version) -> None:
+        _put(self.pods, version.uid, None if version.gone or is_covered_by_its_job(pod) else pod)
+        if pod.owner_job is not None:
+            running = self._pods_of.setdefault(pod.owner_job, set())
+            running.discard(version.uid)
+            if not version.gone and not pod.has_ended:
+                running.add(version.uid)
+
+    def _remember(self, received: datetime) -> None:
+        self._instants.append(Instant(received, dict(self.jobs), dict(self.pods), self._tree))
+        while self._instants and self._instants[0].received < received - self.lag:
+            self._instants.popleft()
+
+    def pods_of(self, job: str) -> set[str]:
+        """The Job's pods that exist and have not ended."""
+        return self._pods_of.get(job, set())
+
+    def instants(self) -> Iterator[Instant]:
+        """What a decision written now may have been made on, the latest first."""
+        yield from reversed(self._instants)
+
+    def trees(self) -> list[Tree]:
+        """The trees that it may have been made on."""
+        return list({id(each.tree): each.tree for each in self._instants}.values()) or [self._tree]
+
+    def used(self) -> dict[str, Amounts]:
+        """Leaf -> what its admitted work holds, until its pods have ended."""
+        total: dict[str, Amounts] = {}
+        for uid, job in self.jobs.items():
+            if self._holds(uid, job):
+                _add(total, job.metadata.labels.get(GROUP_LABEL, ""), job.spec.template.spec, job.pods_left)
+        for pod in self.pods.values():
+            if ADMISSION in pod.metadata.annotations and not pod.is_gated and not pod.has_ended:
+                _add(total, pod.metadata.labels.get(GROUP_LABEL, ""), pod.spec, 1)
+        return total
+
+    def _holds(self, uid: str, job: Job) -> bool:
+        if job.has_finished:
+            return False
+        return not job.spec.suspend or job.has_pods or bool(self.pods_of(uid))
+
+
+def _put(records: dict[str, R], key: str, record: R | None) -> None:
+    if record is None:
+        records.pop(key, None)
+    else:
+        records[key] = record
+
+
+def _add(total: dict[str, Amounts], group: str, spec: PodSpec, pods: int) -> None:
+    held = total.setdefault(group, {})
+    for resource, amount in effective_request(spec).items():
+        held[resource] = held.get(resource, 0) + amount * pods
+
+
+def excess(tree: Tree, used: Mapping[str, Amounts], capacity: Mapping[str, int]) -> Iterator[str]:
+    """Each group whose charge is above its ceiling, and root above capacity, in words.
+
+    Charge as DESIGN defines it where nothing is short: a child counts with its guarantee even while it uses less.
+    """
+    for resource, most in capacity.items():
+        charges: dict[str, int] = {}
+        for name in reversed(list(tree.subtree(ROOT))):
+            group = tree[name]
+            below = sum(max(_guarantee(tree[each], resource), charges[each]) for each in tree.children(name))
+            charges[name] = below + used.get(name, {}).get(resource, 0)
+            ceiling = most if name == ROOT else _ceiling(group, resource)
+            if ceiling is not None and charges[name] > ceiling:
+                yield f"group {name!r} has {charges[name]} of {resource}, at most {ceiling} may be"
+
+
+def _guarantee(group: Group, resource: str) -> int:
+    entry = group.entry("default")
+    if entry is None:
+        return 0
+    promised = entry.min.get(resource, 0)
+    return max(0, promised - entry.lending_limit.get(resource, promised if group.allow_lending else 0))
+
+
+def _ceiling(group: Group, resource: str) -> int | None:
+    """None: no limit of its own; an ancestor's binds."""
+    entry = group.entry("default")
+    if entry is None:
+        return None
+    limits = [entry.max[resource]] if resource in entry.max else []
+    if resource in entry.borrowing_limit:
+        limits.append(entry.min.get(resource, 0) + entry.borrowing_limit[resource])
+    return min(limits, default=None)

@@ -1,0 +1,136 @@
+"""One run: build the stage, submit work, commit faults, let everything come to rest, and judge the history."""
+
+import shutil
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from random import Random
+
+from controlplane import binaries
+from shared.quota.model.settings import QuotaSettings
+from tests.chaos import faults
+from tests.chaos.checker import Expectations, Findings, Flaw, check
+from tests.chaos.history import read_history
+from tests.chaos.rest import Rest, judge, look, unseen
+from tests.chaos.stage import RECONCILER, Stage, running
+from tests.chaos.submitting import Submitter
+from tests.chaos.work import CPUS, organisation, submissions
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """How much of everything. Both numbers are reached, whichever takes longer."""
+
+    seed: int
+    jobs: int
+    faults: int
+    pace: float = 0.3
+    """Seconds between two submissions."""
+    patience: float = 240
+    """Seconds that the work may take to finish after the last fault."""
+    keep: Path | None = None
+    """Where the API server's log of writes and the processes' own logs go, for a run to be looked into."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was done, and what was found."""
+
+    submitted: int
+    episodes: Counter[str]
+    committed: Counter[str]
+    restarts: int
+    findings: Findings
+
+    @property
+    def faults(self) -> int:
+        """All of them."""
+        return self.episodes.total() + self.committed.total()
+
+    @property
+    def flaws(self) -> list[Flaw]:
+        """What must not be."""
+        return self.findings.flaws
+
+
+def run(programs: binaries.Binaries, wish: Wish, say: Say) -> Report:
+    """Do all of it."""
+    random = Random(wish.seed)
+    with running(programs, wish.seed) as stage:
+        _organise(stage)
+        submitter = Submitter(stage, submissions(Random(random.random())), wish.pace)
+        stage.proxy.rules.extend(faults.noise())
+        submitting = threading.Thread(target=submitter.run, args=(Random(random.random()),), daemon=True)
+        submitting.start()
+        episodes = _strike(stage, submitter, wish, faults.schedule(Random(random.random())), say)
+        submitter.stopping.set()
+        submitting.join(30)
+        stage.proxy.rules.clear()
+        say(f"{stage.proxy.faults() + episodes.total()} faults, {len(submitter.taken)} submitted; coming to rest")
+        rest = _settle(stage, wish.patience, say)
+        if wish.keep is not None:
+            _keep(stage, wish.keep)
+        history = read_history(stage.audit_log)
+        findings = check(history, Expectations(RECONCILER, rest.surrounding(), {"cpu": CPUS * 1000}))
+        names = [each.name for each in submitter.taken]
+        findings.flaws.extend(judge(rest, names, datetime.now(UTC), QuotaSettings()))
+        findings.flaws.extend(
+            Flaw("NotRecorded", key, 0, "its last version is missing") for key in unseen(rest, history)
+        )
+        findings.flaws.extend(Flaw("Refused", "a submission", 0, text) for text in submitter.refusals)
+        committed: Counter[str] = Counter()
+        for (fault, _), times in stage.proxy.committed.items():
+            committed[fault] += times
+        return Report(len(names), episodes, committed, stage.restarts, findings)
+
+
+def _keep(stage: Stage, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for log in (stage.audit_log, *(each.log for each in (*stage.reconcilers, *stage.webhooks))):
+        shutil.copy(log, folder / log.name)
+
+
+def _organise(stage: Stage) -> None:
+    """The webhook may not have its certificate yet, or a parent may not be seen yet: ask again."""
+    for each in organisation():
+        ends = time.monotonic() + 60
+        while (answer := stage.cluster.rest.request("POST", each.path, each.body))[0] not in (201, 409):
+            if time.monotonic() > ends:
+                raise AssertionError(f"{each.name} was refused: {answer}")
+            time.sleep(0.2)
+
+
+def _strike(
+    stage: Stage, submitter: Submitter, wish: Wish, schedule: Iterator[faults.Episode], say: Say
+) -> Counter[str]:
+    committed: Counter[str] = Counter()
+    for episode in schedule:
+        done = stage.proxy.faults() + committed.total()
+        if done >= wish.faults and len(submitter.taken) >= wish.jobs:
+            break
+        say(f"{done:5} faults, {len(submitter.taken):4} submitted: {episode}")
+        faults.commit(episode, stage)
+        committed[episode.kind] += 1
+    return committed
+
+
+def _settle(stage: Stage, patience: float, say: Say) -> Rest:
+    """Wait until all work has finished, or until nothing has changed for half of the patience."""
+    ends = time.monotonic() + patience
+    still = time.monotonic()
+    before: list[str] = []
+    while True:
+        rest = look(stage.cluster)
+        left = rest.left()
+        if left != before:
+            before, still = left, time.monotonic()
+        if not left or time.monotonic() > ends or time.monotonic() - still > patience / 2:
+            say(f"{len(left)} have not finished")
+            return rest
+        time.sleep(1)

@@ -1,0 +1,127 @@
+"""Everything that runs: a control plane, the proxy, webhook and reconcilers behind it, and who starts them again.
+
+Each process comes to the API server through a side of the proxy of its own, with a token of its own, under the account
+that the chart gives it. The recorder alone reads what the API server wrote down itself.
+"""
+
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from controlplane import binaries, cluster
+from controlplane import quotree as installing
+from controlplane.errors import ControlPlaneError
+from controlplane.ports import Ports
+from controlplane.processes import Process
+from tests.chaos.history import write_policy
+from tests.chaos.work import NODES
+from tests.faults.proxy import FaultProxy, Side
+
+ACCOUNT: Final = f"system:serviceaccount:{installing.NAMESPACE}:"
+RECONCILER: Final = f"{ACCOUNT}quotree-reconciler"
+WEBHOOK: Final = f"{ACCOUNT}quotree-webhook"
+ELECTION: Final = {
+    "namespace": installing.NAMESPACE,
+    "leaseDuration": "6s",
+    "renewDeadline": "4s",
+    "retryPeriod": "1s",
+}
+
+
+@dataclass(slots=True)
+class Stage:
+    """What the faults are committed on."""
+
+    cluster: cluster.ControlPlane
+    proxy: FaultProxy
+    reconcilers: list[Process]
+    webhooks: list[Process]
+    audit_log: Path
+    restarts: int = 0
+    _closing: threading.Event = field(default_factory=threading.Event)
+
+    def sides(self) -> list[Side]:
+        """The reconcilers' ways to the API server, in the order of `reconcilers`."""
+        return [self.proxy.side(each.name) for each in self.reconcilers]
+
+    @property
+    def etcd_url(self) -> str:
+        """Where etcd takes plain HTTP."""
+        words = self.cluster.processes["etcd"].command
+        flag = next(each for each in words if each.startswith("--advertise-client-urls="))
+        return flag.partition("=")[2]
+
+    def supervise(self) -> None:
+        """Start again what has ended, as Kubernetes would, until the end."""
+        while not self._closing.wait(0.3):
+            for process in (*self.reconcilers, *self.webhooks):
+                if not process.running and not self._closing.is_set():
+                    with suppress(ControlPlaneError):
+                        process.launch()
+                        self.restarts += 1
+
+    def close(self) -> None:
+        """Start nothing any more."""
+        self._closing.set()
+
+
+@contextmanager
+def running(programs: binaries.Binaries, seed: int, reconcilers: int = 2) -> Iterator[Stage]:
+    """All of it, until the end of the block."""
+    with tempfile.TemporaryDirectory(prefix="quotree-chaos-") as folder:
+        log = Path(folder) / "audit.log"
+        policy = write_policy(Path(folder) / "policy.json")
+        arguments = [f"--audit-policy-file={policy}", f"--audit-log-path={log}", "--audit-log-maxsize=8000"]
+        with (
+            cluster.start(programs, nodes=NODES, extra_apiserver_args=arguments) as cp,
+            FaultProxy(cp.url, cp.ca_file, seed=seed).running() as proxy,
+            _installed(cp, proxy, reconcilers) as (leading, judging),
+        ):
+            stage = Stage(cp, proxy, leading, judging, log)
+            watchman = threading.Thread(target=stage.supervise, name="supervisor", daemon=True)
+            watchman.start()
+            try:
+                yield stage
+            finally:
+                stage.close()
+                watchman.join(10)
+
+
+@contextmanager
+def _installed(
+    cp: cluster.ControlPlane, proxy: FaultProxy, reconcilers: int
+) -> Iterator[tuple[list[Process], list[Process]]]:
+    cp.kubectl("create", "namespace", installing.NAMESPACE)
+    for account in ("quotree-reconciler", "quotree-webhook"):
+        cp.kubectl("create", "serviceaccount", account, "-n", installing.NAMESPACE)
+    with _ports() as ports:
+        port = ports.take()
+        values = (f"reconciler.user={RECONCILER}", f"webhook.user={WEBHOOK}")
+        url = f"https://127.0.0.1:{port}"
+        with installing.installed(cp, webhooks=0, reconcilers=0, url=url, values=values) as quotree:
+            connection = _connection(cp, proxy, "webhook-0", "quotree-webhook")
+            quotree.add_webhook(listen=port, reconcilerUser=RECONCILER, connection=connection)
+            for number in range(reconcilers):
+                connection = _connection(cp, proxy, f"reconciler-{number}", "quotree-reconciler")
+                quotree.add_reconciler(leaderElection=ELECTION, connection=connection)
+            yield quotree.reconcilers, quotree.webhooks
+
+
+@contextmanager
+def _ports() -> Iterator[Ports]:
+    ports = Ports()
+    try:
+        yield ports
+    finally:
+        ports.close()
+
+
+def _connection(cp: cluster.ControlPlane, proxy: FaultProxy, name: str, account: str) -> dict[str, str]:
+    """The settings' connection part: through the side `name`, by a new token of the account."""
+    own = cp.service_account_kubeconfig(installing.NAMESPACE, account)
+    through = proxy.side(name).kubeconfig(own, cp.workdir / f"{name}.kubeconfig")
+    return {"kubeconfig": str(through), "timeout": "3s"}

@@ -1,0 +1,106 @@
+"""The organisation and its work: a three-level tree in which much is borrowed, and Jobs and pods drawn from a seed."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Final
+
+from controlplane.cluster import NodeSpec
+from shared.api.names import API_VERSION, GATE, GROUP_LABEL, PREEMPTIBLE_LABEL
+
+NAMESPACE: Final = "default"
+NODES: Final = tuple(
+    NodeSpec(f"node-{number}", allocatable={"cpu": "16", "memory": "64Gi", "pods": "500"}) for number in range(2)
+)
+CPUS: Final = 32
+PRIORITIES: Final = {"low": 100, "middle": 500, "high": 1000}
+LEAVES: Final = ("vision", "nlp", "ads", "search", "lab")
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """An object somebody wants in the cluster."""
+
+    path: str
+    body: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(self.body["metadata"]["name"])
+
+
+def organisation() -> Iterator[Submission]:
+    """Two departments of two teams each, and a lab that is promised nothing and lives on what others leave idle."""
+    yield _group("research", is_parent=True, min=16, max=30)
+    yield _group("product", is_parent=True, min=14)
+    yield _group("vision", "research", min=8, lending=5)
+    yield _group("nlp", "research", min=6)
+    yield _group("ads", "product", min=6)
+    yield _group("search", "product", min=6, borrowing=8)
+    yield _group("lab", weight=2)
+    for name, value in PRIORITIES.items():
+        body = {"metadata": {"name": name}, "value": value}
+        yield Submission("/apis/scheduling.k8s.io/v1/priorityclasses", body)
+
+
+def _group(name: str, parent: str = "root", *, is_parent: bool = False, **limits: int) -> Submission:
+    words = {"min": "min", "max": "max", "lending": "lendingLimit", "borrowing": "borrowingLimit", "weight": "weight"}
+    entry = {words[word]: {"cpu": str(cpu)} for word, cpu in limits.items()}
+    entry.setdefault("min", {"cpu": "0"})
+    spec = {"parent": parent, "isParent": is_parent, "quotas": [entry]}
+    body = {"apiVersion": API_VERSION, "kind": "QuotaGroup", "metadata": {"name": name}, "spec": spec}
+    return Submission(f"/apis/{API_VERSION}/quotagroups", body)
+
+
+def submissions(random: Random) -> Iterator[Submission]:
+    """Work without end: mostly Jobs of one to three pods, some plain pods, some of both not preemptible."""
+    number = 0
+    while True:
+        number += 1
+        labels = {GROUP_LABEL: random.choice(LEAVES)}
+        cpu, pods = random.randint(1, 2), random.randint(1, 3)
+        if labels[GROUP_LABEL] != "lab" and random.random() < 0.15:
+            labels[PREEMPTIBLE_LABEL] = "false"
+        pod = _pod(random, cpu)
+        if random.random() < 0.1:
+            yield _plain_pod(f"pod-{number:04}", {**labels, PREEMPTIBLE_LABEL: "false"}, pod)
+        else:
+            yield _job(f"job-{number:04}", labels, pod, pods)
+
+
+def _pod(random: Random, cpu: int) -> dict[str, Any]:
+    container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": str(cpu)}}}
+    simulated = {"demo.quotree.dev/run-for": f"{random.choice((1, 2, 4, 8))}s"}
+    if random.random() < 0.4:
+        simulated["demo.quotree.dev/stop-takes"] = f"{random.choice((1, 2, 3))}s"
+    return {
+        "metadata": {"annotations": simulated},
+        "spec": {
+            "restartPolicy": "Never",
+            "priorityClassName": random.choice(tuple(PRIORITIES)),
+            "containers": [container],
+        },
+    }
+
+
+def _job(name: str, labels: dict[str, str], pod: dict[str, Any], pods: int) -> Submission:
+    body = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {"parallelism": pods, "completions": pods, "backoffLimit": 1000, "template": pod},
+    }
+    return Submission(f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs", body)
+
+
+def _plain_pod(name: str, labels: dict[str, str], pod: dict[str, Any]) -> Submission:
+    labels = {**labels, GROUP_LABEL: "nlp" if labels[GROUP_LABEL] == "lab" else labels[GROUP_LABEL]}
+    metadata = {"name": name, "labels": labels, **pod["metadata"]}
+    body = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": pod["spec"]}
+    return Submission(f"/api/v1/namespaces/{NAMESPACE}/pods", body)
+
+
+def is_held(body: dict[str, Any]) -> bool:
+    """Whether a pod still has Quotree's gate."""
+    return any(gate["name"] == GATE for gate in body["spec"].get("schedulingGates", ()))
