@@ -40,20 +40,28 @@ Bounds = Mapping[str, Bound]
 """group -> its bounds, for one key."""
 
 
-def compute_bounds(
-    frame: Frame, key: FlavorResource, runtime: Amount, former: Bounds | None = None, touched: Iterable[str] = ()
-) -> dict[str, Bound]:
-    """The bounds of every group that has `key`, when root's runtime is `runtime`.
+def compute_bounds(frame: Frame, key: FlavorResource, runtime: Amount) -> dict[str, Bound]:
+    """The bounds of every group that has `key`, when root's runtime is `runtime`."""
+    return _settled(_Column(frame, key, {}, set(frame.having(key))), runtime).results()
 
-    `former`: bounds in a frame of the same shape, which differed in the limits of the groups `touched` for `key`
-    and in root's runtime; only what follows from these differences is worked out anew. The result is the same.
+
+def revise_bounds(
+    frame: Frame, key: FlavorResource, runtime: Amount, former: Bounds, touched: Iterable[str]
+) -> tuple[Bounds, frozenset[str]]:
+    """What `compute_bounds` gives, and the groups for which that differs from `former`.
+
+    `former` is of a frame of the same shape, with another runtime of root, or other limits of `touched`.
     """
-    changed = set(frame.having(key) if former is None else touched)
-    column = _Column(frame, key, former or {}, changed)
+    column = _settled(_Column(frame, key, former, set(touched)), runtime)
+    changed = column.differing()
+    return (column.results() if changed else former), changed
+
+
+def _settled(column: "_Column", runtime: Amount) -> "_Column":
     column.promise(runtime)
     column.add_up()
     column.make_room(runtime)
-    return column.results()
+    return column
 
 
 class _Open:
@@ -128,9 +136,15 @@ class _Column:
 
     def results(self) -> dict[str, Bound]:
         """All bounds."""
-        found = {name: bound for name, bound in self._former.items() if self._key in self._frame.limits[name]}
-        found.update((name, own.closed()) for name, own in self._opened.items())
+        found = {**self._former, **{name: own.closed() for name, own in self._opened.items()}}
+        for name in self._changed - self._opened.keys():
+            found.pop(name, None)
         return found
+
+    def differing(self) -> frozenset[str]:
+        """The groups whose bounds are not what they were, or that have none any more."""
+        moved = {name for name, own in self._opened.items() if own.closed() != self._former.get(name)}
+        return frozenset(moved | (self._changed - self._opened.keys()) & self._former.keys())
 
     def _known(self, name: str) -> Bound | _Open:
         return self._opened.get(name) or self._former.get(name, UNBOUND)
@@ -161,12 +175,10 @@ class _Column:
         return [name for name in found if self._key in self._frame.limits[name]]
 
 
-def changed_bounds(now: Bounds | None, before: Bounds | None) -> list[str]:
+def changed_bounds(now: Bounds | None, before: Bounds | None) -> frozenset[str]:
     """The groups whose bounds for one key differ."""
-    if now is before:
-        return []
     now, before = now or {}, before or {}
-    return [name for name in now.keys() | before.keys() if now.get(name) != before.get(name)]
+    return frozenset(name for name in now.keys() | before.keys() if now.get(name) != before.get(name))
 
 
 def binding_group(frame: Frame, bounds: Bounds, leaf: str, key: FlavorResource) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from shared.quota.measure.bounds import Bounds, compute_bounds
+from shared.quota.measure.bounds import Bounds, changed_bounds, compute_bounds, revise_bounds
 from shared.quota.measure.buckets import Bucket
 from shared.quota.measure.capacity import compute_capacity, runtime_of_root
 from shared.quota.measure.choosing import Offer
@@ -35,6 +35,8 @@ class Ground:
     runtimes: AmountByKey
     """runtime(root)."""
     bounds: Mapping[FlavorResource, Bounds]
+    changed: Mapping[FlavorResource, frozenset[str]]
+    """key -> the groups whose bounds for it differ from those of the former ground."""
 
 
 def lay_ground(world: World, former_world: World | None, former: Ground | None) -> Ground:
@@ -48,8 +50,8 @@ def lay_ground(world: World, former_world: World | None, former: Ground | None) 
     homeless = tuple(world.buckets[group] for group in sorted(groups))
     system = _added([{key: use.used for key, use in world.workloads_of(SYSTEM).use.items()}, world.system])
     runtimes = _runtimes(world, frame, homeless, system)
-    bounds = _bounds(frame, runtimes, former)
-    return Ground(frame, _offer(world, former), heads, inactive, homeless, system, runtimes, bounds)
+    bounds, changed = _bounds(frame, runtimes, former)
+    return Ground(frame, _offer(world, former), heads, inactive, homeless, system, runtimes, bounds, changed)
 
 
 def _frame(world: World, former_world: World | None, former: Ground | None) -> Frame:
@@ -149,16 +151,24 @@ def _added(parts: Iterable[AmountByKey]) -> dict[FlavorResource, Amount]:
     return total
 
 
-def _bounds(frame: Frame, runtimes: AmountByKey, former: Ground | None) -> dict[FlavorResource, Bounds]:
+def _bounds(
+    frame: Frame, runtimes: AmountByKey, former: Ground | None
+) -> tuple[dict[FlavorResource, Bounds], dict[FlavorResource, frozenset[str]]]:
+    """The bounds of every key, and per key the groups for which they differ from the former ones."""
     if former is None or not (frame is former.frame or frame.has_same_shape(former.frame)):
-        return {key: compute_bounds(frame, key, runtimes[key]) for key in frame.limits[ROOT]}
-    changed = {} if frame is former.frame else frame.changed_limits(former.frame)
-    found: dict[FlavorResource, Bounds] = {}
+        found: dict[FlavorResource, Bounds] = {
+            key: compute_bounds(frame, key, runtimes[key]) for key in frame.limits[ROOT]
+        }
+        known = former.bounds if former is not None else {}
+        return found, {key: changed_bounds(found.get(key), known.get(key)) for key in found.keys() | known.keys()}
+    touched = {} if frame is former.frame else frame.changed_limits(former.frame)
+    found, changed = dict(former.bounds), {}
+    for key in former.bounds.keys() - frame.limits[ROOT].keys():
+        changed[key] = frozenset(found.pop(key))
     for key in frame.limits[ROOT]:
-        known = former.bounds.get(key)
-        if known is not None and key not in changed and former.runtimes[key] == runtimes[key]:
-            found[key] = known
-        else:
-            touched = changed.get(key, ()) if known is not None else ()
-            found[key] = compute_bounds(frame, key, runtimes[key], known, touched)
-    return found
+        if key not in found:
+            found[key] = compute_bounds(frame, key, runtimes[key])
+            changed[key] = frozenset(found[key])
+        elif key in touched or former.runtimes[key] != runtimes[key]:
+            found[key], changed[key] = revise_bounds(frame, key, runtimes[key], found[key], touched.get(key, ()))
+    return found, changed

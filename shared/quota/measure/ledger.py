@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from shared.quota.measure.accounts import NO_ACCOUNT, Account
-from shared.quota.measure.bounds import changed_bounds
 from shared.quota.measure.buckets import Use
 from shared.quota.measure.ground import Ground
 from shared.quota.measure.numbers import Numbers
@@ -114,10 +113,8 @@ def _touched_groups(ground: Ground, former: Ledger | None) -> dict[FlavorResourc
     touched = {}
     if ground.frame is not former.work.ground.frame:
         touched = ground.frame.changed_limits(former.work.ground.frame)
-    for key in ground.bounds.keys() | former.work.ground.bounds.keys():
-        changed = changed_bounds(ground.bounds.get(key), former.work.ground.bounds.get(key))
-        if changed:
-            touched.setdefault(key, []).extend(changed)
+    for key, groups in ground.changed.items():
+        touched.setdefault(key, []).extend(groups)
     return touched
 
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from shared.quota.measure.bounds import changed_bounds
 from shared.quota.measure.choosing import Chooser
 from shared.quota.measure.ground import Ground
 from shared.quota.measure.leaves import HeldClaim, LeafState, build_leaf, claims_in
@@ -87,8 +86,7 @@ def _changed_leaves(world: World, now: datetime, ground: Ground, claims: Claims,
     changed.update(world.changed_since(former.world))
     here, there = claims_by_leaf(claims), claims_by_leaf(former.claims)
     changed.update(name for name in here.keys() | there.keys() if not _all_same(here.get(name), there.get(name)))
-    for key in ground.bounds.keys() | former.ground.bounds.keys():
-        changed.update(changed_bounds(ground.bounds.get(key), former.ground.bounds.get(key)))
+    changed.update(*ground.changed.values())
     changed.update(leaf for leaf, at in former.alarms.items() if at <= now)
     return changed & (ground.heads.keys() | former.leaves.keys())
 
