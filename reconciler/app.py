@@ -10,6 +10,7 @@ from reconciler.cycle import Cycle
 from reconciler.executor import Executor
 from reconciler.metrics import Metrics
 from reconciler.over_clock import over_since_of
+from reconciler.reports import Reports
 from reconciler.settings import Settings
 from reconciler.status_writer import StatusWriter
 from reconciler.takeover import catch_up
@@ -22,6 +23,7 @@ from shared.kube.election import Election
 from shared.kube.errors import ApiError
 from shared.kube.events import EventRecorder
 from shared.kube.memory import settle_memory
+from shared.kube.metrics import expose_election, expose_events, expose_watches
 from shared.kube.watching import Watches
 from shared.process.common_settings import instance_name
 from shared.process.running import Process
@@ -59,6 +61,8 @@ class Reconciler:
         self._jobs_watch = watch_everything(client, self._state, self._watches, self._wake)
         self._election = Election(client, settings.leader_election.settings())
         self._metrics = Metrics(process.registry)
+        expose_watches(process.registry, self._watches)
+        expose_election(process.registry, self._election)
 
     async def run(self) -> None:
         """Sync, then stand for election, and lead."""
@@ -79,31 +83,25 @@ class Reconciler:
             watching.cancel()
 
     async def _lead(self) -> None:
-        log.info("Leading")
-        self._metrics.leading.set(1)
-        try:
-            await self._decide()
-        finally:
-            self._metrics.leading.set(0)
-
-    async def _decide(self) -> None:
         await catch_up(self._client, self._jobs_watch)
         await self._create_built_in()
         self._state.remember_over(over_since_of(self._state.groups.values()))
         recorder = EventRecorder(self._client, "quotree.dev/reconciler", instance_name())
+        expose_events(self._process.registry, recorder)
         status = StatusWriter(self._client, self._state, self._settings.status_interval)
         writer = WorkloadWriter(self._client, self._election.may_write)
+        telling = Telling(recorder)
+        reports = Reports(self._state, telling)
         async with asyncio.TaskGroup() as group:
             executor = Executor(
-                self._state, writer, Telling(recorder), self._metrics, spawn=group.create_task, wake=self._wake.set
+                self._state, writer, telling, self._metrics, spawn=group.create_task, wake=self._wake.set
             )
             helpers = [group.create_task(recorder.run(), name="events"), group.create_task(status.run(), name="status")]
             try:
                 self._wake.set()
-                await Cycle(self._state, status, self._metrics, self._wake).run(executor)
+                await Cycle(self._state, status, reports, self._metrics, self._wake).run(executor)
             finally:
-                async with asyncio.timeout(_TO_FINISH.total_seconds()):
-                    await executor.finish()
+                await executor.finish(within=_TO_FINISH)
                 for helper in helpers:
                     helper.cancel()
 

@@ -50,7 +50,11 @@ class ClusterState:
         self.foundlings: dict[str, Workload] = {}
         """By unit: work that runs without an admission."""
         self.problems: dict[str, tuple[str, ...]] = {}
-        """By unit: what could not be read of it."""
+        """By unit: what is wrong with what it says, or with where it says it."""
+        self.fresh_problems: dict[str, tuple[str, ...]] = {}
+        """Those of `problems` that nobody has been told of; whoever tells takes them out."""
+        self.unready: set[str] = set()
+        """Units whose pods were all ready since their start and are not any more, which they do not say yet."""
         self.half_done: set[str] = set()
         """Units of pods of which some are started or evicted, and others not yet."""
         self.assumptions = Assumptions()
@@ -270,13 +274,17 @@ class ClusterState:
             return
         namespace = objects[0].metadata.namespace
         reading = self._read(objects, namespace)
-        if reading.problems:
-            self.problems[unit] = reading.problems
-        workload = reading.workload
+        workload, problems = reading.workload, reading.problems
         if workload is not None and reading.state is WorkState.ADOPTED:
             workload = self.foundlings[unit] = replace(workload, hold=True)
+        elif workload is not None and workload.is_pending:
+            if not self._admits(workload.group, namespace):
+                workload = replace(workload, hold=True)
+                problems = (*problems, f"group {workload.group} does not admit namespace {namespace}; it waits")
+            workload = self.assumptions.cast_doubt(unit, workload)
         elif workload is not None:
-            workload = self._considered(unit, namespace, workload)
+            workload = self._with_readiness(unit, workload)
+        self._note_problems(unit, problems)
         self._set(unit, workload)
 
     def _read(self, objects: Sequence[WorkObject], namespace: str) -> Reading:
@@ -289,14 +297,33 @@ class ClusterState:
             return workload_of_pod_group(pods, around, self.settings)
         return workload_of_pod(first, around, self.settings)
 
-    def _considered(self, unit: str, namespace: str, workload: Workload) -> Workload:
-        """Pending work as it may be considered: in doubt, or in a group that does not admit its namespace."""
-        if not workload.is_pending:
+    def _admits(self, group: str, namespace: str) -> bool:
+        record = self.groups.get(group)
+        return record is None or admits(record.group, self._neighbourhoods.labels(namespace))
+
+    def _with_readiness(self, unit: str, workload: Workload) -> Workload:
+        """Running work that is not ready, as work that was ready once if it was so since its start."""
+        before = self._workloads.get(unit)
+        then, now = before.admission if before else None, workload.admission
+        self.unready.discard(unit)
+        if then is None or now is None or then.since != now.since or now.ready or not then.was_ready:
             return workload
-        record = self.groups.get(workload.group)
-        if record is not None and not admits(record.group, self._neighbourhoods.labels(namespace)):
-            workload = replace(workload, hold=True)
-        return self.assumptions.cast_doubt(unit, workload)
+        if now.unready_since is not None and not then.ready:
+            return workload
+        self.unready.add(unit)
+        since = None if then.ready else then.unready_since
+        return replace(workload, admission=replace(now, was_ready=True, unready_since=since))
+
+    def _note_problems(self, unit: str, problems: tuple[str, ...]) -> None:
+        if problems == self.problems.get(unit, ()):
+            return
+        self.problems[unit] = problems
+        if problems:
+            self.fresh_problems[unit] = problems
+            self.changed = True
+        else:
+            del self.problems[unit]
+            self.fresh_problems.pop(unit, None)
 
     def _set(self, unit: str, workload: Workload | None) -> None:
         before = self._workloads.get(unit)
@@ -307,7 +334,7 @@ class ClusterState:
         if workload is None:
             del self._workloads[unit]
             self.foundlings.pop(unit, None)
-            self.problems.pop(unit, None)
+            self.unready.discard(unit)
         else:
             self._workloads[unit] = workload
             self._unit_of[workload.id] = unit

@@ -5,14 +5,14 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import Final, NoReturn
 
-from shared.quota.decide.plan import plan
-
 from reconciler.adoption import flavors_for
 from reconciler.cluster_state import ClusterState
 from reconciler.executor import Executor
 from reconciler.metrics import Metrics
+from reconciler.reports import Reports
 from reconciler.status_writer import StatusWriter
 from shared.quota.decide.decisions import Plan
+from shared.quota.decide.plan import plan
 from shared.quota.measure.snapshot import Snapshot, measure
 from shared.telemetry import get_logger
 
@@ -24,9 +24,12 @@ log = get_logger(__name__)
 class Cycle:
     """Runs while this process leads. An idle cluster's change is decided at once; a busy one's are gathered."""
 
-    def __init__(self, state: ClusterState, status: StatusWriter, metrics: Metrics, wake: asyncio.Event) -> None:
+    def __init__(
+        self, state: ClusterState, status: StatusWriter, reports: Reports, metrics: Metrics, wake: asyncio.Event
+    ) -> None:
         self._state = state
         self._status = status
+        self._reports = reports
         self._metrics = metrics
         self._wake = wake
         self._snapshot: Snapshot | None = None
@@ -49,16 +52,26 @@ class Cycle:
     def _decide_once(self, executor: Executor, now: datetime) -> Plan:
         snapshot = measure(self._state.world(), now, self._snapshot)
         for unit, workload in list(self._state.foundlings.items()):
-            executor.adopt(unit, flavors_for(workload, snapshot), now)
+            if workload.group in snapshot.leaves:
+                executor.adopt(unit, flavors_for(workload, snapshot), now)
+        for unit in list(self._state.unready):
+            if self._waits_for_pods(unit, snapshot):
+                executor.note_unready(unit, now)
         if self._state.changed:
             snapshot = measure(self._state.world(), now, snapshot)
         self._snapshot = snapshot
         decided = plan(snapshot)
         self._state.remember_over(decided.over_since)
         executor.carry_out(decided, now)
+        self._reports.report(snapshot, decided)
         self._metrics.groups.snapshot = snapshot
         self._status.show(snapshot, decided.over_since)
         return decided
+
+    def _waits_for_pods(self, unit: str, snapshot: Snapshot) -> bool:
+        workload = self._state.workload(unit)
+        leaf = snapshot.leaves.get(workload.group) if workload is not None else None
+        return leaf is not None and leaf.startup.wait_for_pods_ready
 
     def _set_timer(self, wake_at: datetime | None) -> None:
         if self._timer is not None:

@@ -26,9 +26,15 @@ from shared.quota.decide.decisions import ClaimEnd, Evict, Notice, Plan, Start, 
 from shared.quota.model.workload import Admission, Eviction, Flavors, Workload
 from shared.telemetry import get_logger
 
-_AFTER_CONFLICT: Final = timedelta(seconds=1)
-_AFTER_REFUSAL: Final = timedelta(seconds=30)
-"""How long an object is left alone; a change of its spec, which the watch usually shows before, ends it too."""
+_WAITS: Final = {
+    Fate.STALE: timedelta(seconds=1),
+    Fate.REFUSED: timedelta(seconds=15),
+    Fate.INVALID: timedelta(milliseconds=10),
+}
+"""How long an object is left alone after a write failed; a change of its spec ends it before that.
+
+What is invalid is not tried again as it is: a start gets other flavors or none.
+"""
 
 Spawn = Callable[[Coroutine[Any, Any, None]], "asyncio.Task[None]"]
 
@@ -75,10 +81,13 @@ class Executor:
         for ended in plan.claims_ended:
             self._end_claim(ended)
 
-    async def finish(self) -> None:
-        """Wait for the writes under way."""
-        while self._writing:
-            await asyncio.wait(list(self._writing.values()))
+    async def finish(self, within: timedelta) -> None:
+        """Let the writes under way come to their end; cancel those that have not by then."""
+        under_way = [*self._writing.values()]
+        if under_way:
+            _, late = await asyncio.wait(under_way, timeout=within.total_seconds())
+            for task in [*late, *self._evicting.values()]:
+                task.cancel()
 
     def adopt(self, unit: str, flavors: Flavors, now: datetime) -> None:
         """Count work that runs without an admission, and write the admission down."""
@@ -90,6 +99,15 @@ class Executor:
         text = notes.write_admission(flavors, now)
         adopted = replace(workload, admission=admission, hold=False)
         self._annotate(workload, adopted, {ADMISSION: text}, (ADMISSION, text))
+
+    def note_unready(self, unit: str, now: datetime) -> None:
+        """Write down since when work that was ready is not."""
+        workload = self._state.workload(unit)
+        if workload is None or workload.admission is None or not self._free_objects(unit):
+            return
+        admission = replace(workload.admission, unready_since=workload.admission.unready_since or now)
+        text = notes.write_unready(admission)
+        self._annotate(workload, replace(workload, admission=admission), {ADMISSION: text}, (ADMISSION, text))
 
     def _start(self, start: Start, now: datetime) -> None:
         unit = self._unit(start.workload)
@@ -107,11 +125,12 @@ class Executor:
             if outcome.fate is Fate.WRITTEN:
                 self._metrics.started(start)
                 self._telling.started(start, objects)
-            elif outcome.fate is Fate.STALE:
-                self._state.park(unit, now + _AFTER_CONFLICT)
-            else:
+                return
+            if outcome.fate is Fate.INVALID:
                 self._state.block(unit, set(start.flavors.values()))
-                self._state.park(unit, now + _AFTER_REFUSAL)
+            else:
+                self._state.park(unit, now + _WAITS[outcome.fate])
+            if outcome.fate is not Fate.STALE:
                 self._telling.start_refused(start, objects, outcome.message)
 
         self._begin(unit, write())
@@ -142,7 +161,7 @@ class Executor:
                 self._metrics.evicted(evict)
                 self._telling.evicted(evict, objects, self._asker(evict))
                 self._evict_pods(objects)
-            elif outcome.fate is Fate.REFUSED:
+            elif outcome.fate is not Fate.STALE:
                 self._telling.eviction_refused(evict, objects, outcome.message)
 
         self._begin(unit, write())
@@ -179,7 +198,7 @@ class Executor:
 
     async def _evict_pod(self, pod: Pod) -> None:
         outcome = await self._writer.evict_pod(pod)
-        if outcome.fate is Fate.REFUSED:
+        if outcome.fate in (Fate.REFUSED, Fate.INVALID):
             log.warning("Pod not evicted", pod=pod.metadata.key, why=outcome.message)
 
     def _asker(self, evict: Evict) -> list[WorkObject]:
@@ -224,7 +243,7 @@ class Executor:
     ) -> Outcome:
         """Patch every object of a unit; the worst outcome counts."""
         outcomes = await asyncio.gather(*(self._writer.patch(each, patch(each), mark) for each in objects))
-        for fate in (Fate.REFUSED, Fate.STALE):
+        for fate in (Fate.INVALID, Fate.REFUSED, Fate.STALE):
             for outcome in outcomes:
                 if outcome.fate is fate:
                     return outcome
@@ -236,7 +255,7 @@ class Executor:
             return
         log.info("Write not carried out", unit=unit, what=mark[0], fate=outcome.fate.value, why=outcome.message)
         self._state.forget(unit, mark)
-        wait = _AFTER_CONFLICT if outcome.fate is Fate.STALE else _AFTER_REFUSAL
+        wait = _WAITS[outcome.fate]
         self._left_alone[unit] = (self._now + wait, objects[0].metadata.generation)
         asyncio.get_running_loop().call_later(wait.total_seconds(), self._wake)
 

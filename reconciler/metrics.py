@@ -51,7 +51,6 @@ class Metrics:
             buckets=_SECONDS,
             registry=registry,
         )
-        self.leading = Gauge("quotree_leading", "Whether this process decides.", registry=registry)
         self.assumptions = Gauge("quotree_assumptions", "Writes under way or not yet seen.", registry=registry)
 
     def started(self, start: Start) -> None:

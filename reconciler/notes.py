@@ -14,7 +14,7 @@ from shared.api.annotations import (
     write_note,
 )
 from shared.quota.decide.decisions import Evict, Notice, Requeue
-from shared.quota.model.workload import Claim, Flavors
+from shared.quota.model.workload import Admission, Claim, Flavors
 
 _LONGEST_MESSAGE = 1024
 
@@ -22,6 +22,18 @@ _LONGEST_MESSAGE = 1024
 def write_admission(flavors: Flavors, since: datetime) -> str:
     """The quota held: resource -> flavor, and since when."""
     return write_note(AdmissionNote(dict(flavors), since))
+
+
+def write_unready(admission: Admission) -> str:
+    """The same quota, of work whose pods were ready and are not any more."""
+    return write_note(
+        AdmissionNote(
+            dict(admission.flavors),
+            admission.since,
+            was_ready=admission.was_ready,
+            unready_since=admission.unready_since,
+        )
+    )
 
 
 def write_eviction(evict: Evict, at: datetime) -> str:

@@ -2,9 +2,11 @@
 
 from reconciler.cluster_state import WorkObject
 from shared.api.job import Job
+from shared.api.names import API_VERSION
 from shared.kube.events import EventRecorder, EventType, Regarding
 from shared.quota.decide.decisions import Evict, Notice, Start
-from shared.quota.model.workload import Flavors
+from shared.quota.model.lifecycle import Inactive
+from shared.quota.model.workload import Flavors, Workload
 
 
 class Telling:
@@ -40,6 +42,24 @@ class Telling:
         when = notice.evict_at.isoformat(timespec="seconds")
         note = f"will be evicted at {when} unless the need passes: {notice.message or notice.reason.value}"
         self._say(objects, EventType.WARNING, "EvictionNotice", "Notice", note)
+
+    def wrong(self, problems: tuple[str, ...], objects: list[WorkObject]) -> None:
+        """What the work says cannot be taken as it is."""
+        self._say(objects, EventType.WARNING, "NotAsWritten", "Read", "; ".join(problems))
+
+    def homeless(self, workload: Workload, why: str, objects: list[WorkObject]) -> None:
+        """The work names a group that can have no work."""
+        self._say(objects, EventType.WARNING, "NoLeaf", "Read", why or f"group {workload.group} can hold no work")
+
+    def inactive(self, name: str, uid: str, why: Inactive) -> None:
+        """Nothing new starts in the group."""
+        group = Regarding(api_version=API_VERSION, kind="QuotaGroup", name=name, uid=uid)
+        self._recorder.record(group, EventType.WARNING, reason=why.reason, action="Check", note=why.message)
+
+    def active_again(self, name: str, uid: str) -> None:
+        """The group was mended."""
+        group = Regarding(api_version=API_VERSION, kind="QuotaGroup", name=name, uid=uid)
+        self._recorder.record(group, EventType.NORMAL, reason="Active", action="Check", note="work is started again")
 
     def adopted(self, group: str, objects: list[WorkObject], flavors: Flavors) -> None:
         """Work that ran without an admission is counted from now on."""

@@ -18,7 +18,7 @@ from shared.api.metadata import Metadata
 from shared.api.patches import Operation
 from shared.api.pod import Pod
 from shared.kube.client import Client, ObjectMetadata
-from shared.kube.errors import ApiError, Conflict, Forbidden, Invalid, NotFound, TooManyRequests, Unavailable
+from shared.kube.errors import ApiError, Conflict, Invalid, NotFound, TooManyRequests, Unavailable
 from shared.kube.resources import JOBS, PODS, Resource
 from shared.telemetry import get_logger
 
@@ -35,7 +35,9 @@ class Fate(StrEnum):
     STALE = "stale"
     """The object is gone, or no longer what was decided on."""
     REFUSED = "refused"
-    """The API server, a webhook or a policy does not accept it."""
+    """Not allowed, now: by RBAC, a webhook or a policy."""
+    INVALID = "invalid"
+    """It would make an object that is not valid, such as pods of contradictory placement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +106,14 @@ class WorkloadWriter:
                 await send()
             except (Conflict, NotFound) as error:
                 return Outcome(Fate.STALE, str(error))
-            except (Forbidden, Invalid) as error:
-                return Outcome(Fate.REFUSED, error.message)
+            except Invalid as error:
+                return Outcome(Fate.INVALID, error.message)
             except (Unavailable, TooManyRequests) as error:
                 asked = error.retry_after or wait
                 log.warning("Write must be repeated", error=str(error), seconds=asked.total_seconds())
                 await asyncio.sleep(asked.total_seconds() * random.uniform(0.5, 1.0))  # noqa: S311
                 wait = min(wait * 2, _LONGEST_WAIT)
             except ApiError as error:
-                return Outcome(Fate.REFUSED, str(error))
+                return Outcome(Fate.REFUSED, error.message)
             else:
                 return WRITTEN

@@ -19,10 +19,12 @@ MAX_NOTE: Final = 64 * 1024
 
 
 class AdmissionNote(View, frozen=True):
-    """Quota held: resource -> flavor, and since when."""
+    """Quota held: resource -> flavor, and since when; and, once its pods were ready and are no more, since when that."""
 
     flavors: dict[Name, Name]
     time: Time
+    was_ready: bool = False
+    unready_since: Time | None = None
 
 
 class ClaimNote(View, frozen=True):

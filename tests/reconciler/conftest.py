@@ -8,13 +8,13 @@ import pytest
 from controlplane import binaries, cluster
 from tests.reconciler.running import Quotree
 
-CPUS = 100
+CPUS = 1000
 NODES = (cluster.NodeSpec("node-0", allocatable={"cpu": str(CPUS), "memory": "1Ti", "pods": "1000"}),)
 
 
 @pytest.fixture(scope="module")
 def own_control_plane(control_plane_binaries: binaries.Binaries) -> Iterator[cluster.ControlPlane]:
-    """With one node of 100 cpus."""
+    """With one node of 1000 cpus."""
     with cluster.start(control_plane_binaries, nodes=NODES, audit=True) as cp:
         Quotree(cp, cp.workdir).install()
         yield cp

@@ -27,6 +27,7 @@ from shared.quota.model.reading import (
     Reading,
     Surroundings,
     WorkState,
+    held_quota,
     pod_request_of,
     reason_of,
 )
@@ -131,7 +132,7 @@ def _admission(state: WorkState, notes: Notes, *, ready: bool) -> Admission | No
     if state is WorkState.PENDING or state is WorkState.ADOPTED:
         return None
     if notes.admission is not None:
-        return Admission(notes.admission.flavors, notes.admission.time, ready=ready, was_ready=ready)
+        return held_quota(notes.admission, ready=ready)
     if notes.eviction is not None:
         return Admission(notes.eviction.flavors, notes.eviction.since or notes.eviction.time)
     return None

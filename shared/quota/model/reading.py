@@ -11,7 +11,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final
 
-from shared.api.annotations import EvictionNote, InjectedNote, Notes, read_notes
+from shared.api.annotations import AdmissionNote, EvictionNote, InjectedNote, Notes, read_notes
 from shared.api.job import Job
 from shared.api.limitrange import NO_DEFAULTS, ContainerDefaults
 from shared.api.metadata import Metadata
@@ -94,10 +94,21 @@ def _state(job: Job, notes: Notes) -> WorkState:
 def _admission(job: Job, state: WorkState, notes: Notes) -> Admission | None:
     if notes.admission is not None and state in (WorkState.RUNNING, WorkState.EVICTING):
         ready = job.is_ready and state is WorkState.RUNNING
-        return Admission(notes.admission.flavors, notes.admission.time, ready=ready, was_ready=ready)
+        return held_quota(notes.admission, ready=ready)
     if state is WorkState.EVICTING and notes.eviction is not None:
         return Admission(notes.eviction.flavors, notes.eviction.since or notes.eviction.time)
     return None
+
+
+def held_quota(note: AdmissionNote, *, ready: bool) -> Admission:
+    """What an admission note says of work whose pods are all ready now, or not."""
+    return Admission(
+        note.flavors,
+        note.time,
+        ready=ready,
+        was_ready=ready or note.was_ready,
+        unready_since=None if ready else note.unready_since,
+    )
 
 
 def _eviction(job: Job, state: WorkState, notes: Notes) -> Eviction | None:
