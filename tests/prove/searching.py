@@ -57,7 +57,7 @@ def simulate(world: ClosedWorld) -> Iterator[Cycle]:
     still = simulated(world)
     engine: World = engine_world(still, new_life(still))
     snapshot: Snapshot | None = None
-    now = EPOCH + timedelta(minutes=1)
+    now = EPOCH + timedelta(minutes=10)
     for number in range(PATIENCE):
         snapshot = measured(engine, now, snapshot)
         plan = planned(snapshot)

@@ -102,8 +102,12 @@ class Chooser:
 
     def _choose(self, workload: Workload, choice: Codependent, resources: tuple[str, ...]) -> FlavorSet:
         refused: dict[str, str] = {}
+        only = workload.only_flavor
+        is_foreign = only is not None and self._group.entry(only) is None
+        foreign = f"the work takes flavor {only} only, which its group does not have" if is_foreign else None
         for name in choice.flavors:
-            reason = self._offer.why_not(workload, name, choice) or self._too_large(workload, name, resources)
+            reason = foreign or self._offer.why_not(workload, name, choice)
+            reason = reason or self._too_large(workload, name, resources)
             if reason is not None:
                 refused[name] = reason
         return FlavorSet(resources, tuple(name for name in choice.flavors if name not in refused), refused)
