@@ -19,7 +19,7 @@ MAX_NOTE: Final = 64 * 1024
 
 
 class AdmissionNote(View, frozen=True):
-    """Quota held: resource -> flavor, and since when; and, once its pods were ready and are no more, since when that."""
+    """Quota held: resource -> flavor, and since when; and, once ready pods are ready no more, since when that."""
 
     flavors: dict[Name, Name]
     time: Time
