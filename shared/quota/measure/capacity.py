@@ -6,7 +6,6 @@ A node counts for one flavor: of those whose labels it carries the one with the 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from shared.quota.model.eligibility import BINDING_EFFECTS
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.node import Node
 from shared.quota.model.settings import CapacitySource, QuotaSettings
@@ -103,23 +102,3 @@ def runtime_of_root(capacity: Amount, outside: Amount, key: FlavorResource, sett
 
 def _is_given(key: FlavorResource, settings: QuotaSettings) -> bool:
     return any((flavor, resource) == key for flavor, resource, _ in settings.capacity)
-
-
-def unlabelled_beside_labelled(tree: Tree, flavors: Mapping[str, Flavor]) -> dict[str, tuple[str, ...]]:
-    """Flavors without labels -> the labelled flavors whose nodes their work may land on, for lack of a taint there.
-
-    An unlabelled flavor named `default` that no group uses is nobody's mistake: it always exists.
-    """
-    used = {entry.flavor for group in tree.groups.values() for entry in group.quotas}
-    open_flavors = tuple(
-        sorted(
-            flavor.name
-            for flavor in flavors.values()
-            if flavor.node_labels and not any(taint.effect in BINDING_EFFECTS for taint in flavor.node_taints)
-        )
-    )
-    return {
-        flavor.name: open_flavors
-        for flavor in sorted(known_flavors(flavors), key=lambda flavor: flavor.name)
-        if not flavor.node_labels and open_flavors and (flavor.name in used or flavor.name != DEFAULT_FLAVOR)
-    }

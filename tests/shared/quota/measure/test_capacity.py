@@ -1,11 +1,8 @@
 """Root's capacity: which node counts for which flavor, what groups promise, what caps both."""
 
-from dataclasses import replace
-
 import pytest
 
-from shared.api.placement import Taint
-from shared.quota.measure.capacity import FlavorMatcher, compute_capacity, unlabelled_beside_labelled
+from shared.quota.measure.capacity import FlavorMatcher, compute_capacity
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.node import Node
 from shared.quota.model.settings import CapacitySource, QuotaSettings
@@ -96,14 +93,3 @@ def test_amounts_given_by_hand_take_the_place_of_those_keys() -> None:
         FlavorResource("default", "cpu"): 7,
         FlavorResource("t4", "gpu"): 40,
     }
-
-
-def test_an_unlabelled_flavor_beside_labelled_ones_without_taints_is_pointed_out() -> None:
-    kept_out = replace(A100_EAST, node_taints=(Taint("gpu", "NoSchedule"),))
-    rather_not = replace(ANY_EAST, node_taints=(Taint("gpu", "PreferNoSchedule"),))
-    flavors = {flavor.name: flavor for flavor in (PLAIN, A100, kept_out, rather_not)}
-    assert unlabelled_beside_labelled(tree("root\n a 4"), flavors) == {"default": ("a100", "any-east")}
-    assert unlabelled_beside_labelled(tree("root\n a a100:gpu 4"), flavors) == {}
-    assert unlabelled_beside_labelled(tree("root\n a 4"), {"a100-east": kept_out}) == {}
-    other = {"plain": Flavor("plain"), "a100": A100}
-    assert unlabelled_beside_labelled(tree("root\n a a100:gpu 4"), other) == {"plain": ("a100",)}
