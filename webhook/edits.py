@@ -174,6 +174,7 @@ def judge_ordered(edit: Ordered, stored: Stored, reservations: Sequence[Reservat
         for each in reservations
         if each.kind == GROUP
     ]
+    opened += [Open(name, None, creates=False) for name in stored.leaving]
     if isinstance(edit, FlavorEdit):
         return judge_flavor_among(edit, stored.tree, opened, context)
     leaving = frozenset(each.name for each in reservations if each.kind == FLAVOR)

@@ -1,6 +1,6 @@
 """Which quota objects are stored right now: one consistent list, of which only what changed is read anew."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -17,6 +17,7 @@ class _Metadata(msgspec.Struct, rename="camel", gc=False):
     name: str
     uid: str = ""
     resource_version: str = ""
+    deletion_timestamp: str = ""
 
 
 class _Envelope(msgspec.Struct):
@@ -29,10 +30,16 @@ EVERYTHING = 0
 
 
 class Stored:
-    """The state at one consistent read: the tree, and which version of each object that is."""
+    """The state at one consistent read: the tree, and which version of each object that is.
 
-    def __init__(self, tree: Tree, versions: Mapping[tuple[str, str], StoredVersion]) -> None:
+    `leaving`: groups whose deletion only waits for a finalizer; they will go without another review.
+    """
+
+    def __init__(
+        self, tree: Tree, versions: Mapping[tuple[str, str], StoredVersion], leaving: Sequence[str] = ()
+    ) -> None:
         self.tree = tree
+        self.leaving = leaving
         self._versions = versions
 
     def version(self, kind: str, name: str) -> StoredVersion | None:
@@ -52,17 +59,23 @@ class StoredObjects:
         """Everything that was stored before this call, at the least. Raises ApiError."""
         versions: dict[tuple[str, str], StoredVersion] = {}
         groups: dict[str, tuple[StoredVersion, Group]] = {}
+        leaving: list[str] = []
         for raw in await self._list(QUOTA_GROUPS):
-            name, version = _identity(raw)
+            metadata = _envelope(raw).metadata
+            name, version = metadata.name, StoredVersion(metadata.uid, metadata.resource_version)
+            if metadata.deletion_timestamp:
+                leaving.append(name)
             known = self._groups.get(name)
             groups[name] = known if known is not None and known[0] == version else (version, read_group(raw))
             versions[GROUP, name] = version
         if flavors:
-            versions.update(((FLAVOR, name), seen) for name, seen in map(_identity, await self._list(RESOURCE_FLAVORS)))
+            for raw in await self._list(RESOURCE_FLAVORS):
+                metadata = _envelope(raw).metadata
+                versions[FLAVOR, metadata.name] = StoredVersion(metadata.uid, metadata.resource_version)
         if groups != self._groups:
             self._tree = self._grown(groups)
             self._groups = groups
-        return Stored(self._tree, versions)
+        return Stored(self._tree, versions, leaving)
 
     def _grown(self, groups: Mapping[str, tuple[StoredVersion, Group]]) -> Tree:
         """The tree of these groups, made from the last one where little has changed."""
@@ -77,8 +90,3 @@ class StoredObjects:
 
     async def _list(self, resource: Resource) -> list[msgspec.Raw]:
         return [raw async for page in self._client.list_pages(resource, limit=EVERYTHING) for raw in page.items]
-
-
-def _identity(raw: msgspec.Raw) -> tuple[str, StoredVersion]:
-    metadata = _envelope(raw).metadata
-    return metadata.name, StoredVersion(metadata.uid, metadata.resource_version)

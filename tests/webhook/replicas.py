@@ -122,6 +122,7 @@ class Replicas:
     folder: Path
     balancer: Balancer
     edits: Mapping[str, str] = field(default_factory=lambda: {"reservation": "12s", "budget": "2s"})
+    quota: Mapping[str, int] = field(default_factory=dict)
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
     ports: list[int] = field(default_factory=list)
     authority: trustme.CA = field(default_factory=trustme.CA)
@@ -173,6 +174,7 @@ class Replicas:
             "namespace": NAMESPACE,
             "log": {"form": "text"},
             "edits": dict(self.edits),
+            "quota": dict(self.quota),
         }
         config = self.folder / f"webhook-{number}.yaml"
         config.write_text(yaml.safe_dump(settings))
