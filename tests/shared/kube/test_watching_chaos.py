@@ -96,5 +96,5 @@ async def test_a_watch_converges_on_what_there_is(
         for watch, seen in watches:
             await until(partial(knows, watch, truth), 40)
             assert seen.things == {thing.name: thing.value for thing in watch.records.values()}
-    assert proxy.faults() > 40
-    assert sum(watch.lists for watch, _ in watches) > 8
+    assert proxy.faults() > 20
+    assert sum(watch.lists for watch, _ in watches) > len(watches)
