@@ -117,13 +117,17 @@ class Judgement:
                 seen.add(asker.key)
                 yield Promise(asker, evict.claim.flavors)
 
-    def room_kept(self, gone: Book) -> Iterator[Promise]:
+    def room_kept(self) -> Iterator[Promise]:
         """Entitled work that waits only for evictions or for a delay to end: its room is as good as claimed."""
-        book = self.with_claims(gone)
+        book = self.with_claims(self.later_used.without(*(evict.workload for evict in self.plan.evictions)))
+        promised = {promise.work.key: promise for promise in self.promises_made()}
+        for promise in promised.values():
+            if promise.work.key not in self.claims:
+                book.add(promise.work, promise.flavors)
         for leaf in self.snapshot.leaves.values():
             for work in leaf.pending:
                 waiting = self.plan.waiting.why(work)
-                if waiting is None or waiting.reason not in KEPT or work.key in self.claims:
+                if waiting is None or waiting.reason not in KEPT or work.key in {**self.claims, **promised}:
                     continue
                 for flavors in ways_to_run(self.snapshot, work):
                     if self.is_entitled(leaf, work, flavors) and book.fits(work, flavors):

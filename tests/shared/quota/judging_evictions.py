@@ -24,7 +24,7 @@ def judge_evictions(judgement: Judgement) -> Iterator[str]:
             asking[evict.claim.asker] = evict.rule
             yield from (f"claim of {evict.claim.asker}: {found}" for found in _of_asker(judgement, evict))
     yield from _of_incomplete_plans(judgement, gone, asking)
-    judgement.kept = list(judgement.room_kept(gone))
+    judgement.kept = list(judgement.room_kept())
     for evict in judgement.plan.evictions:
         found = _of_victim(judgement, evict, before)
         yield from (f"eviction of {evict.workload.key} ({evict.rule}): {each}" for each in found)
@@ -156,7 +156,7 @@ def _of_limits(judgement: Judgement, gone: Book) -> Iterator[str]:
 def _of_strict(judgement: Judgement, gone: Book) -> Iterator[str]:
     """Strict recycling takes from leaves over their runtime only, and leaves none below one that it was over."""
     others = [evict.workload for evict in judgement.plan.evictions if evict.rule is not EvictionRule.STRICT]
-    before, after = judgement.with_claims(judgement.later_used.without(*others)), judgement.with_claims(gone)
+    before, after = judgement.with_promises(judgement.later_used.without(*others)), judgement.with_promises(gone)
     for evict in judgement.plan.evictions:
         victim = evict.workload
         if evict.rule is not EvictionRule.STRICT or victim.admission is None:

@@ -12,6 +12,7 @@ from tests.shared.quota.judgement import Judgement, Promise
 
 def judge_starts(judgement: Judgement) -> Iterator[str]:
     """What is wrong with the starts; the books of the judgement go on with each."""
+    judgement.kept = list(judgement.room_kept())
     for start in judgement.plan.starts:
         for found in _of_start(judgement, start):
             yield f"start of {start.workload.key} in {dict(start.flavors)} ({start.tier}): {found}"
@@ -44,7 +45,7 @@ def _of_start(judgement: Judgement, start: Start) -> Iterator[str]:
 def _of_tier(judgement: Judgement, leaf: LeafState, start: Start) -> Iterator[str]:
     tried = [
         promise
-        for promise in judgement.promises_made()
+        for promise in (*judgement.promises_made(), *judgement.kept)
         if start.tier is Tier.OPPORTUNISTIC or judgement.is_tried_before(promise.work, start.workload)
     ]
     entitled = judgement.is_entitled(leaf, start.workload, start.flavors, tried)
