@@ -4,7 +4,7 @@ Preemptible pending work counts by shape, whatever its place. Work that is not p
 as long as it fits what is left of effectiveMin; claims come before all other work and always count.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from shared.quota.measure.buckets import Alike, Bucket, Use, amounts_in
@@ -40,10 +40,12 @@ class Waiting(NamedTuple):
     """Preemptible work without a claim."""
     firm: Iterable[Workload]
     """Work that is not preemptible and has no claim, in the leaf's order."""
+    firm_shapes: Mapping[Shape, Alike]
+    """The same by shape."""
     claims: Iterable[Asking]
 
 
-NOTHING_WAITS: Final = Waiting({}, (), ())
+NOTHING_WAITS: Final = Waiting({}, (), {}, ())
 
 
 def tally(bucket: Bucket, waiting: Waiting, chooser: Chooser) -> dict[FlavorResource, Account]:
@@ -73,10 +75,30 @@ def _count_firm(bucket: Bucket, waiting: Waiting, chooser: Chooser, counted: dic
         if not asker.preemptible:
             for key, amount in amounts_in(asker, flavors):
                 taken[key] = taken.get(key, 0) + amount
+    for key, amount in _fitting_in_order(bucket, waiting, chooser, taken):
+        taken[key] = taken.get(key, 0) + amount
+        counted[key] = counted.get(key, 0) + amount
+
+
+def _fitting_in_order(
+    bucket: Bucket, waiting: Waiting, chooser: Chooser, taken: Mapping[FlavorResource, Amount]
+) -> Iterator[tuple[FlavorResource, Amount]]:
+    """What counts of each workload in turn; what is yielded is added to `taken` before the next one is looked at.
+
+    A shape that does not fit will not fit later, for what is left only shrinks: the walk ends with the last shape.
+    """
+    open_shapes = {shape: alike.number for shape, alike in waiting.firm_shapes.items()}
     for workload in waiting.firm:
-        for key, amount in _fitting(workload, bucket, taken, chooser):
-            taken[key] = taken.get(key, 0) + amount
-            counted[key] = counted.get(key, 0) + amount
+        if not open_shapes:
+            return
+        shape = shape_of(workload)
+        if shape not in open_shapes:
+            continue
+        fitting = _fitting(workload, bucket, taken, chooser)
+        yield from fitting
+        open_shapes[shape] -= 1
+        if not open_shapes[shape] or not fitting:
+            del open_shapes[shape]
 
 
 def _fitting(
@@ -106,5 +128,7 @@ def without_askers(shapes: Mapping[Shape, Alike], askers: Mapping[AskerId, Workl
     left = dict(shapes)
     for asker in askers.values():
         shape = shape_of(asker)
-        left[shape] = Alike(left[shape].number - 1, left[shape].example)
+        number, example = left.pop(shape)
+        if number > 1:
+            left[shape] = Alike(number - 1, example)
     return left

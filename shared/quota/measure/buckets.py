@@ -69,6 +69,8 @@ class Bucket:
     by_id: Mapping[WorkloadId, Workload] = field(default_factory=lambda: MappingProxyType({}))
     shapes: Mapping[Shape, Alike] = field(default_factory=lambda: MappingProxyType({}))
     """The preemptible workloads of `queue`, by shape."""
+    firm_shapes: Mapping[Shape, Alike] = field(default_factory=lambda: MappingProxyType({}))
+    """The workloads of `firm`, by shape."""
     use: Mapping[FlavorResource, Use] = field(default_factory=lambda: MappingProxyType({}))
     """What admitted and evicting work uses; only keys of which something is used."""
 
@@ -125,6 +127,7 @@ class _Draft:
         self._added: dict[str, list[Workload]] = {}
         self._by_id = dict(bucket.by_id)
         self._shapes = dict(bucket.shapes)
+        self._firm_shapes = dict(bucket.firm_shapes)
         self._use = dict(bucket.use)
 
     def add(self, workload: Workload) -> None:
@@ -165,7 +168,7 @@ class _Draft:
         lists = {
             name: tuple(self._lists[name]) if name in self._lists else getattr(self._bucket, name) for name in _LISTS
         }
-        return Bucket(**lists, by_id=self._by_id, shapes=self._shapes, use=self._use)
+        return Bucket(**lists, by_id=self._by_id, shapes=self._shapes, firm_shapes=self._firm_shapes, use=self._use)
 
     def _list(self, name: str) -> list[Workload]:
         if name not in self._lists:
@@ -181,9 +184,10 @@ class _Draft:
                     self._use[key] = use
                 else:
                     del self._use[key]
-        elif lists_of(workload) == ("queue",):
+        elif "queue" in lists_of(workload):
+            shapes = self._shapes if workload.preemptible else self._firm_shapes
             shape = shape_of(workload)
-            number, example = self._shapes.get(shape, Alike(0, workload))
-            self._shapes[shape] = Alike(number + times, example)
+            number, example = shapes.get(shape, Alike(0, workload))
+            shapes[shape] = Alike(number + times, example)
             if not number + times:
-                del self._shapes[shape]
+                del shapes[shape]

@@ -131,12 +131,16 @@ def _waiting(bucket: Bucket, due: Sequence[Workload], claims: Mapping[AskerId, H
     """The pending work that counts in a leaf's request, when `due` of that which was backing off may be considered."""
     askers = {claim.asker_id: claim.asker for claim in claims.values() if claim.asker is not None}
     shapes = _with(bucket.shapes, (workload for workload in due if workload.preemptible))
+    firm = _merged(bucket.firm, (workload for workload in due if not workload.preemptible))
+    firm_shapes = _with(bucket.firm_shapes, (workload for workload in due if not workload.preemptible))
     if askers:
         shapes = without_askers(shapes, {key: each for key, each in askers.items() if each.preemptible})
-    firm = _merged(bucket.firm, (workload for workload in due if not workload.preemptible))
+        firm = tuple(workload for workload in firm if workload.asker_id not in askers)
+        firm_shapes = without_askers(firm_shapes, {key: each for key, each in askers.items() if not each.preemptible})
     return Waiting(
         shapes=shapes,
-        firm=[workload for workload in firm if workload.asker_id not in askers] if askers else firm,
+        firm=firm,
+        firm_shapes=firm_shapes,
         claims=[Asking(claim.asker, claim.flavors) for claim in claims.values() if claim.asker is not None],
     )
 
@@ -146,10 +150,13 @@ def _is_due(workload: Workload, now: datetime) -> bool:
 
 
 def _merged(line: tuple[Workload, ...], more: Iterable[Workload]) -> tuple[Workload, ...]:
+    added = list(more)
+    if not added:
+        return line
     found = list(line)
-    for workload in more:
+    for workload in added:
         insort(found, workload, key=place_in_line)
-    return tuple(found) if len(found) > len(line) else line
+    return tuple(found)
 
 
 def _with(shapes: Mapping[Shape, Alike], more: Iterable[Workload]) -> Mapping[Shape, Alike]:
