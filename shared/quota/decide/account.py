@@ -34,7 +34,20 @@ class Standing(NamedTuple):
 class LeafAccount:
     """What one leaf holds while a cycle plans."""
 
-    __slots__ = ("_lower", "_numbers", "_standing", "claimed", "firm", "fresh", "gone", "leaf", "name", "path", "used")
+    __slots__ = (
+        "_lower",
+        "_numbers",
+        "_standing",
+        "claimed",
+        "firm",
+        "fresh",
+        "gone",
+        "leaf",
+        "name",
+        "path",
+        "touched",
+        "used",
+    )
 
     def __init__(self, leaf: LeafState, numbers: GroupNumbers) -> None:
         self.leaf = leaf
@@ -50,6 +63,8 @@ class LeafAccount:
         """Its work that this cycle evicts."""
         self.fresh: list[Standing] = []
         """Preemptible work that this cycle starts."""
+        self.touched = False
+        """Whether this cycle has changed anything here."""
         self._numbers = numbers
         self._standing: tuple[Standing, ...] | None = None
         self._lower: dict[int, Sums] = {}
@@ -71,6 +86,7 @@ class LeafAccount:
 
     def start(self, ask: Ask, workload: Workload, now: datetime) -> None:
         """Count work as present from now on."""
+        self.touched = True
         _add(self.used, ask)
         if workload.preemptible:
             self.fresh.append(Standing(workload, ask, now))
@@ -85,6 +101,7 @@ class LeafAccount:
 
     def promise(self, ask: Ask, workload: Workload) -> None:
         """Count a claim, or room kept, for work of this leaf."""
+        self.touched = True
         _add(self.claimed, ask)
         if not workload.preemptible:
             _add(self.firm, ask)
@@ -98,6 +115,7 @@ class LeafAccount:
 
     def vacate(self, workload: Workload) -> None:
         """Work of this leaf is going."""
+        self.touched = True
         self.gone.add(workload.id)
 
     def restore(self, workload: Workload) -> None:

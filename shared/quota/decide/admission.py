@@ -4,7 +4,7 @@ Two passes over the same queues. In the first, entitled work starts, or has room
 whose first choice is to borrow in another flavor is deferred to the second, where its own room stays kept for it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from shared.quota.decide.account import LeafAccount
 from shared.quota.decide.cycle import Asker, Cycle
@@ -12,6 +12,7 @@ from shared.quota.decide.decisions import Start, Tier, WaitReason
 from shared.quota.decide.flavors import Attempt, Wish, attempts, entitled_attempt
 from shared.quota.decide.line import Line, attempts_of
 from shared.quota.decide.ordering import Head, Tournament
+from shared.quota.decide.pruning import BorrowedRoom, entitled_candidates
 from shared.quota.decide.reclaim import Outcome, plan_reclaim
 from shared.quota.decide.startup import note_unready
 from shared.quota.model.workload import Workload, WorkloadId
@@ -31,7 +32,9 @@ class Admission:
 
     def start_entitled(self) -> None:
         """First pass."""
-        _run(self._cycle, self._entitled_head, self._try_entitled)
+        for line in _run(self._cycle, entitled_candidates(self._cycle), self._entitled_head, self._try_entitled):
+            if not line.had_heads and not line.account.touched:
+                self._cycle.memory.facts[line.account.name].none_entitled = True
 
     def start_borrowing(self) -> None:
         """Second pass, with all room kept that entitled work waits for."""
@@ -40,7 +43,9 @@ class Admission:
         for each in self._deferred.values():
             if each is not None:
                 cycle.promise(each.account, each.ask, each.workload)
-        _run(cycle, self._borrowing_head, self._try_borrowing)
+        room = BorrowedRoom(cycle)
+        lines = _run(cycle, room.candidates(), self._borrowing_head, self._try_borrowing)
+        room.remember(lines, is_reliable=not self._deferred)
         for workload_id in list(self._deferred):
             self._forget_own_room(workload_id)
         cycle.open_kept_room()
@@ -107,17 +112,21 @@ class Admission:
             self._deferred[workload_id] = None
 
 
-def _run(cycle: Cycle, choose: Choose, attempt: Callable[[Line, Head], None]) -> None:
-    """Try one head after another in the tournament's order, until no leaf has one or nobody may start."""
+def _run(cycle: Cycle, leaves: Iterable[str], choose: Choose, attempt: Callable[[Line, Head], None]) -> Iterable[Line]:
+    """Try one head after another in the tournament's order, until no leaf has one or nobody may start.
+
+    The lines walked to their end are returned; none when the pass was broken off.
+    """
     if cycle.blocked_by is not None:
-        return
-    lines = {name: Line(cycle, cycle.account(name), choose) for name in cycle.waiting_leaves}
+        return ()
+    lines = {name: Line(cycle, cycle.account(name), choose) for name in leaves}
     heads = (line.next_head() for line in lines.values())
     tournament = Tournament(cycle.snapshot, cycle.used, (head for head in heads if head is not None))
     while (head := tournament.best) is not None and cycle.blocked_by is None:
         line = lines[head.account.name]
         attempt(line, head)
         tournament.enter(head.account, line.next_head())
+    return () if cycle.blocked_by is not None else lines.values()
 
 
 def _start(cycle: Cycle, account: LeafAccount, workload: Workload, attempt: Attempt) -> None:

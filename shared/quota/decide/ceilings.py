@@ -29,11 +29,9 @@ def excesses(cycle: Cycle) -> Iterator[Excess]:
 
     A limit that is no tighter than one above it is left to that one: curing that cures both.
     """
-    numbers, tree = cycle.snapshot.numbers, cycle.snapshot.world.tree
-    for group in sorted(numbers, key=lambda name: (-len(tree.path(name)), name)):
-        if group == SYSTEM or tree.path(group)[-1:] != (ROOT,):
-            continue
-        for key in sorted(numbers[group]):
+    tree, suspects = cycle.snapshot.world.tree, cycle.memory.beyond
+    for group in sorted(suspects, key=lambda name: (-len(tree.path(name)), name)):
+        for key in suspects[group]:
             limit = cycle.after.limit(group, key)
             above = (cycle.after.limit(each, key) for each in tree.path(group)[1:])
             if used_below(cycle, group, key) > limit and all(limit < each for each in above):

@@ -11,10 +11,12 @@ from datetime import datetime
 
 from shared.quota.decide.account import LeafAccount, Standing, flavors_of
 from shared.quota.decide.decisions import ClaimEnd, EvictionRule, Notice, Start, Tier, WaitReason
-from shared.quota.decide.flavors import Wish, wish_of
+from shared.quota.decide.flavors import Wish
+from shared.quota.decide.memory import Memory
+from shared.quota.decide.queue import Queue
 from shared.quota.decide.room import Ask, GroupKey, Ledger, Path, Uses, ask_of
 from shared.quota.measure.snapshot import HeldClaim, Snapshot
-from shared.quota.model.eligibility import Options
+from shared.quota.measure.world import OverSince
 from shared.quota.model.workload import AskerId, EvictionReason, Flavors, Workload
 from shared.resources import Amount, FlavorResource
 
@@ -58,11 +60,13 @@ class Victim:
 class Cycle:
     """The books and the decisions of one cycle in the making."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, memory: Memory) -> None:
+        memory.survey(snapshot)
+        self.memory = memory
         self.snapshot = snapshot
         self.now = snapshot.now
         self.present = Ledger(snapshot.numbers)
-        under_way = snapshot.claims or any(leaf.evicting for leaf in snapshot.leaves.values())
+        under_way = snapshot.claims or memory.evicting
         self.soon = Ledger(snapshot.numbers) if under_way else self.present
         self.after = Ledger(snapshot.numbers)
         self._ledgers = (self.present, self.soon, self.after) if under_way else (self.present, self.after)
@@ -82,7 +86,7 @@ class Cycle:
         self.claims_ended: list[ClaimEnd] = []
         self.notices: list[Notice] = []
         self.notices_withdrawn: list[Workload] = []
-        self.over_since: dict[tuple[str, FlavorResource], datetime] = {}
+        self.over_since: OverSince = {}
         self.notes: dict[tuple[str, str], WaitReason] = {}
         """Why this cycle passed over work, where the numbers alone would not tell."""
         self.blocked_by: Workload | None = None
@@ -92,12 +96,10 @@ class Cycle:
         self.started: set[tuple[str, str]] = set()
         self._wakes: list[datetime] = []
         self._guarded: list[Asker] | None = None
-        self._wishes: dict[int, tuple[Options, Wish | None]] = {}
-        """By identity of the options, which are one object per shape of work; held here so that none is reused."""
         self._free_of: dict[GroupKey, tuple[int, Amount]] = {}
         """By leaf and key: the least that the three ledgers have free, and how often they had changed by then."""
         self._accounts: dict[str, LeafAccount] = {}
-        for leaf in snapshot.leaves.values():
+        for leaf in map(snapshot.leaves.__getitem__, memory.evicting):
             for workload in leaf.evicting:
                 ask = ask_of(workload, flavors_of(workload))
                 self.soon.take(leaf.path, ask)
@@ -111,23 +113,18 @@ class Cycle:
             found = self._accounts[leaf] = LeafAccount(self.snapshot.leaves[leaf], self.snapshot.numbers[leaf])
         return found
 
-    @property
-    def waiting_leaves(self) -> list[str]:
-        """Leaves with pending work in which new work may start."""
-        return [name for name, leaf in self.snapshot.leaves.items() if leaf.pending and leaf.may_start]
+    def is_touched(self, leaf: str) -> bool:
+        """Whether this cycle has changed anything in that leaf so far."""
+        found = self._accounts.get(leaf)
+        return found is not None and found.touched
+
+    def queue(self, leaf: str) -> Queue:
+        """The kinds of the leaf's pending work."""
+        return self.memory.queue(leaf, self.snapshot)
 
     def wish(self, account: LeafAccount, workload: Workload) -> Wish | None:
         """What this work may take, in order of preference; None when it could never start in its leaf."""
-        return self.wish_and_options(account, workload)[1]
-
-    def wish_and_options(self, account: LeafAccount, workload: Workload) -> tuple[Options, Wish | None]:
-        """The same with the options it comes from: one object for all work of one shape in its leaf."""
-        options = account.leaf.options(workload)
-        found = self._wishes.get(id(options))
-        if found is None:
-            found = (options, wish_of(workload, options, self.snapshot.world.flavors))
-            self._wishes[id(options)] = found
-        return found
+        return self.queue(account.name).kind_of(workload).wish
 
     def wake(self, at: datetime) -> None:
         """The passing of time until `at` may change what is decided; a moment that is past is of no interest."""
@@ -138,6 +135,15 @@ class Cycle:
     def wake_at(self) -> datetime | None:
         """The nearest moment told to `wake`."""
         return min(self._wakes, default=None)
+
+    def left(self, group: str, key: FlavorResource) -> Amount:
+        """The least that this one group has left below its limit in any of the ledgers; negative when it is passed."""
+        return min([-ledger.excess(group, key) for ledger in self._ledgers])
+
+    @property
+    def moved(self) -> frozenset[str]:
+        """Groups whose books this cycle has changed."""
+        return frozenset().union(*[ledger.moved for ledger in self._ledgers])
 
     def fits(self, account: LeafAccount, ask: Ask) -> bool:
         """Whether the room is there, now and after the evictions under way, and nobody's plan needs it."""

@@ -10,77 +10,73 @@ from shared.quota.decide.account import LeafAccount
 from shared.quota.decide.cycle import Cycle
 from shared.quota.decide.flavors import Attempt, Mark, Option, Stand, Wish, without_flavors
 from shared.quota.decide.ordering import Head
+from shared.quota.decide.queue import Kind
 from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.tree import QueueingStrategy
 from shared.quota.model.workload import Workload
-
-Shape = tuple[int, int, bool]
-"""Work of one shape stands alike in its leaf: the same options, priority and preemptibility."""
 
 
 class Line:
     """A leaf's pending work in order, each looked at once; `choose` says whether somebody may be a head."""
 
-    __slots__ = ("_blocked", "_choose", "_cycle", "_hopeless", "_next", "account")
+    __slots__ = ("_blocked", "_choose", "_cycle", "_hopeless", "_next", "_queue", "account", "had_heads")
 
     def __init__(
         self, cycle: Cycle, account: LeafAccount, choose: Callable[[LeafAccount, Workload, Wish], Head | None]
     ) -> None:
         self.account = account
+        self.had_heads = False
+        """Whether anybody here was ever a head in this pass."""
         self._cycle = cycle
         self._choose = choose
+        self._queue = cycle.queue(account.name)
         self._next = 0
         self._blocked: set[str] = set()
-        self._hopeless: set[Shape] = set()
+        self._hopeless: set[Kind] = set()
 
     def next_head(self) -> Head | None:
         """The next work that may be tried; None when the queue is through."""
-        pending = self.account.leaf.pending
-        while self._next < len(pending):
-            workload = pending[self._next]
+        pending, kinds = self.account.leaf.pending, self._queue.kinds
+        while self._next < len(pending) and len(self._hopeless) < len(self._queue.startable):
+            workload, kind = pending[self._next], kinds[self._next]
             self._next += 1
-            head = self._judge(workload)
+            head = self._judge(workload, kind) if kind.wish is not None else None
             if head is not None:
+                self.had_heads = True
                 return head
         return None
 
-    def _judge(self, workload: Workload) -> Head | None:
-        cycle, account = self._cycle, self.account
-        ident = (workload.kind, workload.key)
-        if ident in cycle.started:
-            return None
-        options, wish = cycle.wish_and_options(account, workload)
-        if wish is None:
+    def _judge(self, workload: Workload, kind: Kind) -> Head | None:
+        cycle, ident = self._cycle, (workload.kind, workload.key)
+        if ident in cycle.started or kind.wish is None:
             return None
         if ident in cycle.notes:
-            self.wait(workload, wish)
+            self.wait(workload)
             return None
-        shape = (id(options), workload.priority, workload.preemptible)
-        open_wish = without_flavors(wish, self._blocked)
         head = None
-        if open_wish is not None and shape not in self._hopeless:
-            head = self._choose(account, workload, open_wish)
+        if kind not in self._hopeless:
+            wish = without_flavors(kind.wish, self._blocked)
+            head = None if wish is None else self._choose(self.account, workload, wish)
             if head is None and not self._blocked:
-                self._hopeless.add(shape)
+                self._hopeless.add(kind)
         if head is None:
-            self.wait(workload, wish)
+            self.wait(workload)
         return head
 
     def give_up(self, workload: Workload) -> None:
-        """Nobody of this shape need be tried again in this pass; the work waits."""
+        """Nobody of this kind need be tried again in this pass; the work waits."""
         if not self._blocked:
-            options = self.account.leaf.options(workload)
-            self._hopeless.add((id(options), workload.priority, workload.preemptible))
+            self._hopeless.add(self._queue.kind_of(workload))
 
     def open_wish(self, workload: Workload) -> Wish | None:
         """What this work may take of what nobody before it blocks."""
-        wish = self._cycle.wish(self.account, workload)
+        wish = self._queue.kind_of(workload).wish
         return None if wish is None else without_flavors(wish, self._blocked)
 
-    def wait(self, workload: Workload, wish: Wish | None = None) -> None:
+    def wait(self, workload: Workload) -> None:
         """Let work that waits block those behind it, where the leaf is strict about its order."""
         if self.account.leaf.group.queueing is QueueingStrategy.STRICT_FIFO:
-            waits_for = self._cycle.wish(self.account, workload) if wish is None else wish
+            waits_for = self._queue.kind_of(workload).wish
             claim = self._cycle.claims.get(workload.asker_id)
             if claim is not None:
                 self._blocked.update(claim.flavors.values())

@@ -78,10 +78,7 @@ def _put_off(cycle: Cycle, asker: Asker) -> None:
 
 def _withdraw_others(cycle: Cycle, told: set[WorkloadId]) -> None:
     going = {each.workload.id for each in (*cycle.forced, *cycle.victims)}
-    for leaf in cycle.snapshot.leaves.values():
-        if leaf.reclaim.notice:
-            cycle.notices_withdrawn.extend(
-                each
-                for each in leaf.admitted
-                if each.notice is not None and each.id not in told and each.id not in going
-            )
+    for leaf in map(cycle.snapshot.leaves.__getitem__, sorted(cycle.memory.telling)):
+        cycle.notices_withdrawn.extend(
+            each for each in leaf.admitted if each.notice is not None and each.id not in told and each.id not in going
+        )

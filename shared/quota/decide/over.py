@@ -4,18 +4,36 @@ Judged once, at the start of a cycle, on use without work being evicted and with
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from shared.quota.decide.ceilings import Excess
 from shared.quota.decide.cycle import Cycle
+from shared.quota.decide.memory import Keys
+from shared.resources import FlavorResource
 
 
 def judge_over(cycle: Cycle, excesses: Sequence[Excess]) -> None:
     """Note every leaf above its runtime and every group above its limit, each since it was so first."""
-    former, after = cycle.snapshot.world.over_since, cycle.after
-    for name in cycle.snapshot.leaves:
-        for key in cycle.snapshot.numbers[name]:
-            if after.over_runtime(name, key) > 0:
-                cycle.over_since[name, key] = former.get((name, key), cycle.now)
-    for excess in excesses:
-        where = (excess.group, excess.key)
-        cycle.over_since[where] = former.get(where, cycle.now)
+    memory, former = cycle.memory, cycle.snapshot.world.over_since
+    uncertain = memory.evicting | {claim.asker.group for claim in cycle.claims.values() if claim.asker is not None}
+    judged = dict(memory.over)
+    for name in sorted(uncertain):
+        judged[name] = _over(cycle, name)
+    for group, key, _ in excesses:
+        judged[group] = tuple(sorted({*judged.get(group, ()), key}))
+    judged = {name: keys for name, keys in judged.items() if keys}
+    if former is memory.over_since and judged == memory.judged:
+        cycle.over_since = former
+    else:
+        cycle.over_since = _since(cycle, judged)
+    memory.over_since, memory.judged = cycle.over_since, judged
+
+
+def _over(cycle: Cycle, name: str) -> Keys:
+    keys = cycle.snapshot.numbers[name]
+    return tuple(sorted(key for key in keys if cycle.after.over_runtime(name, key) > 0))
+
+
+def _since(cycle: Cycle, judged: dict[str, Keys]) -> dict[tuple[str, FlavorResource], datetime]:
+    former = cycle.snapshot.world.over_since
+    return {(name, key): former.get((name, key), cycle.now) for name, keys in judged.items() for key in keys}

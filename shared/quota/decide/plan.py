@@ -11,6 +11,7 @@ from shared.quota.decide.cycle import Cycle
 from shared.quota.decide.decisions import Plan
 from shared.quota.decide.eviction import decide_evictions
 from shared.quota.decide.giveback import give_back
+from shared.quota.decide.memory import Memory
 from shared.quota.decide.notice import give_notice
 from shared.quota.decide.over import judge_over
 from shared.quota.decide.report import Report
@@ -20,9 +21,12 @@ from shared.quota.decide.swap import swap_in_leaves
 from shared.quota.measure.snapshot import Snapshot
 
 
-def plan(snapshot: Snapshot) -> Plan:
-    """Decide what this cycle starts and stops. Pure: the same snapshot gives the same plan."""
-    cycle = Cycle(snapshot)
+def plan(snapshot: Snapshot, memory: Memory | None = None) -> Plan:
+    """Decide what this cycle starts and stops. Pure: the same snapshot gives the same plan.
+
+    `memory`: one object for all cycles of one process; the plan is the same, and what has not changed costs nothing.
+    """
+    cycle = Cycle(snapshot, Memory() if memory is None else memory)
     stop_and_give_up(cycle)
     settle_claims(cycle)
     serve_claims(cycle)
@@ -42,9 +46,11 @@ def plan(snapshot: Snapshot) -> Plan:
 
 
 def _plan(cycle: Cycle) -> Plan:
-    for leaf in cycle.snapshot.leaves.values():
-        if leaf.next_change is not None:
-            cycle.wake(leaf.next_change)
+    for name in cycle.memory.changing:
+        moment = cycle.snapshot.leaves[name].next_change
+        if moment is not None:
+            cycle.wake(moment)
+    cycle.memory.moved = cycle.moved
     return Plan(
         now=cycle.now,
         starts=tuple(cycle.starts),

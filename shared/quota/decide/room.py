@@ -96,6 +96,11 @@ class Ledger:
         self._free[path[0], key] = (version, value)
         return value
 
+    @property
+    def moved(self) -> set[str]:
+        """Groups whose charges have been changed here."""
+        return {group for group, _ in self._changed}
+
     def version(self, key: FlavorResource) -> int:
         """How often charges of `key` have changed."""
         return self._version.get(key, 0)

@@ -4,16 +4,14 @@ from shared.quota.decide.account import LeafAccount, Standing
 from shared.quota.decide.cycle import Cycle, Victim
 from shared.quota.decide.decisions import EvictionRule
 from shared.quota.decide.victims import Search
-from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.workload import EvictionReason
 from shared.resources import FlavorResource
 
 
 def recycle_strictly(cycle: Cycle) -> None:
     """In each leaf in Strict mode that is over its runtime, let the least important work go while it overshoots."""
-    for name in sorted({name for name, _ in cycle.over_since}):
-        leaf = cycle.snapshot.leaves.get(name)
-        if leaf is not None and leaf.reclaim.mode is ReclaimMode.STRICT and leaf.inactive is None:
+    for name in sorted(cycle.memory.strict & cycle.memory.judged.keys()):
+        if cycle.snapshot.leaves[name].inactive is None:
             _recycle_leaf(cycle, cycle.account(name))
 
 

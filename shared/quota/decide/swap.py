@@ -54,9 +54,9 @@ def _free(cycle: Cycle, asker: Asker, bounds: Ask) -> bool:
 
 def swap_in_leaves(cycle: Cycle) -> None:
     """Try a swap for all work that waits, is entitled nowhere, and has lower-priority work in its leaf."""
-    for name in cycle.waiting_leaves:
+    for name in sorted(cycle.memory.swapping):
         leaf, account = cycle.snapshot.leaves[name], cycle.account(name)
-        if not leaf.admitted or leaf.admitted[-1].priority >= leaf.pending[0].priority or cycle.is_held_back(account):
+        if cycle.is_held_back(account):
             continue
         lowest = leaf.admitted[-1].priority
 
