@@ -56,8 +56,10 @@ def settle(work: Work, former: Ledger | None) -> Ledger:
 
 def _others(work: Work) -> dict[str, dict[FlavorResource, Numbers]]:
     """The numbers of `system` and of groups that do not reach root."""
-    system = {key: _unlimited(amount) for key, amount in work.ground.system.items()}
-    return {SYSTEM: system, **{name: _outside(work.world, name) for name in work.ground.frame.outside}}
+    found = {name: _outside(work.world, name) for name in work.ground.frame.outside}
+    if SYSTEM in work.world.tree or work.ground.system:
+        found[SYSTEM] = {key: _unlimited(amount) for key, amount in work.ground.system.items()}
+    return found
 
 
 def _unlimited(used: Amount) -> Numbers:
