@@ -28,6 +28,12 @@ async def _answer(request: web.Request) -> web.Response:
     return web.json_response(body)
 
 
+async def _close(runner: web.AppRunner) -> None:
+    """End what is open; TLS takes a moment to say goodbye."""
+    await runner.cleanup()
+    await asyncio.sleep(1)
+
+
 @contextlib.contextmanager
 def naysayer(control_plane: ControlPlane) -> Iterator[None]:
     """It listens, and the API server asks it about QuotaGroups as well."""
@@ -66,7 +72,7 @@ def naysayer(control_plane: ControlPlane) -> Iterator[None]:
         yield
     finally:
         control_plane.rest.request("DELETE", f"{path}/{CONFIGURATION}")
-        asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result(9)
+        asyncio.run_coroutine_threadsafe(_close(runner), loop).result(30)
         loop.call_soon_threadsafe(loop.stop)
         thread.join(9)
         loop.close()
