@@ -29,8 +29,8 @@ class Quotree:
     cp: ControlPlane
     folder: Path
     kubeconfig: Path | None = None
-    lease_seconds: int = 3
-    """How long the Lease is held: short, for a killed leader's successor; too short for a loaded machine."""
+    lease_seconds: int = 30
+    """How long the Lease is held. A test that kills a leader wants it short; a loaded machine does not."""
     runs: int = 0
     process: subprocess.Popen[bytes] | None = None
 
@@ -241,15 +241,16 @@ def finished(job: Mapping[str, Any]) -> bool:
 
 def admission_of(job: Mapping[str, Any]) -> dict[str, Any] | None:
     """The admission annotation, decoded."""
-    return _note(job, ADMISSION)
+    return note_of(job, ADMISSION)
 
 
 def eviction_of(job: Mapping[str, Any]) -> dict[str, Any] | None:
     """The eviction annotation, decoded."""
-    return _note(job, EVICTION)
+    return note_of(job, EVICTION)
 
 
-def _note(job: Mapping[str, Any], name: str) -> dict[str, Any] | None:
+def note_of(job: Mapping[str, Any], name: str) -> dict[str, Any] | None:
+    """Any of Quotree's annotations, decoded."""
     text = job["metadata"].get("annotations", {}).get(name)
     return None if text is None else dict(msgspec.json.decode(text))
 

@@ -17,6 +17,7 @@ LONG = 60.0
 @pytest.fixture
 def proxy(q: Quotree, tmp_path: Path) -> Iterator[FaultProxy]:
     """Between the reconcilers that the test starts and the API server."""
+    q.lease_seconds = 6
     with FaultProxy(q.cp.url, q.cp.ca_file).running() as running:
         q.kubeconfig = running.side("first").kubeconfig(q.cp.kubeconfig, tmp_path / "first.yaml")
         yield running

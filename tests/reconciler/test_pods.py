@@ -108,7 +108,7 @@ def test_pods_of_a_group_start_together_or_not_at_all(q: Quotree) -> None:
 def test_a_half_started_group_is_finished_by_the_next_reconciler(q: Quotree) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="2", max="2")])
-    q.kill()
+    q.stop()
     gang = {POD_GROUP_LABEL: "gang", POD_GROUP_SIZE_LABEL: "2"}
     started = pod("gang-0", "vision", labels=gang)
     started["metadata"]["annotations"] = {ADMISSION: '{"flavors":{"cpu":"default"},"time":"2026-01-01T00:00:00Z"}'}
