@@ -70,7 +70,7 @@ class Executor:
         self._now = now
         for unit in list(self._state.half_done):
             self._go_on(unit)
-        for evict in plan.evictions:
+        for evict in self._due(plan.evictions):
             self._evict(evict, now)
         for start in plan.starts:
             self._start(start, now)
@@ -142,6 +142,25 @@ class Executor:
         names = sorted(set(start.flavors.values()))
         flavors = [self._state.flavors[name] for name in names if name in self._state.flavors]
         return patches.start_pod(target, group, {ADMISSION: text}, flavors)
+
+    def _due(self, evictions: Sequence[Evict]) -> list[Evict]:
+        """Those that may be carried out now; the others are decided anew when the Job controller has answered.
+
+        A Job that is suspended before its start was answered shows no pods, so that its room would be given away at
+        once; yet the Job controller may be making them. Who goes for the same asker waits too: all of them or none.
+        """
+        early = [each for each in evictions if self._is_unanswered(each.workload)]
+        askers = {each.claim.asker_id for each in early if each.claim is not None}
+        return [
+            each
+            for each in evictions
+            if each not in early and (each.claim is None or each.claim.asker_id not in askers)
+        ]
+
+    def _is_unanswered(self, workload: Workload) -> bool:
+        unit = self._state.unit_of(workload)
+        objects = [] if unit is None else self._state.objects(unit)
+        return any(isinstance(each, Job) and each.status.start_time is None for each in objects)
 
     def _evict(self, evict: Evict, now: datetime) -> None:
         unit = self._unit(evict.workload)

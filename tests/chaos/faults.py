@@ -54,10 +54,16 @@ def schedule(random: Random) -> Iterator[Episode]:
             yield Episode(kind, random.uniform(least, most), random.randrange(1 << 16))
 
 
-def commit(episode: Episode, stage: Stage) -> None:
-    """Do it, and end it: afterwards nothing of this episode goes on, only its consequences."""
-    with suppress(ControlPlaneError):
+def commit(episode: Episode, stage: Stage) -> bool:
+    """Do it, and end it: afterwards nothing of this episode goes on, only its consequences.
+
+    False: what it was to strike had ended by itself or was being started again.
+    """
+    try:
         KINDS[episode.kind][2](episode, stage)
+    except ControlPlaneError:
+        return False
+    return True
 
 
 @contextmanager
@@ -172,7 +178,9 @@ def _insist(stage: Stage, path: str, body: Mapping[str, object]) -> None:
 
 
 def _one(stage: Stage, episode: Episode) -> Process:
-    return stage.reconcilers[episode.target % len(stage.reconcilers)]
+    """A reconciler that runs, if any does."""
+    found = [each for each in stage.reconcilers if each.running] or stage.reconcilers
+    return found[episode.target % len(found)]
 
 
 def _webhook(stage: Stage, episode: Episode) -> Process:

@@ -115,8 +115,8 @@ def _strike(
         if done >= wish.faults and len(submitter.taken) >= wish.jobs:
             break
         say(f"{done:5} faults, {len(submitter.taken):4} submitted: {episode}")
-        faults.commit(episode, stage)
-        committed[episode.kind] += 1
+        if faults.commit(episode, stage):
+            committed[episode.kind] += 1
     return committed
 
 
