@@ -117,13 +117,13 @@ class _Checker:
                 self._flaw("StartedTwice", after, version, text)
 
     def _check_room(self, version: Version) -> None:
+        assert isinstance(version.record, Job | Pod)
         used = self._ledger.used()
         found: list[str] = []
-        for tree in self._ledger.trees():
+        for tree in self._ledger.trees(version.record.metadata.labels.get(GROUP_LABEL, "")):
             found = list(excess(tree, used, self._expected.capacity))
             if not found:
                 return
-        assert isinstance(version.record, Job | Pod)
         self._flaw("OverAdmitted", version.record, version, f"was started, then {'; '.join(found)}")
 
     def _judge_stop(self, version: Version, before: Job | Pod, after: Job | Pod) -> None:

@@ -84,9 +84,10 @@ class Ledger:
         """What a decision written now may have been made on, the latest first."""
         yield from reversed(self._instants)
 
-    def trees(self) -> list[Tree]:
-        """The trees that it may have been made on."""
-        return list({id(each.tree): each.tree for each in self._instants}.values()) or [self._tree]
+    def trees(self, leaf: str) -> list[Tree]:
+        """The trees that a decision about work of `leaf` may have been made on."""
+        found = {id(each.tree): each.tree for each in self._instants if leaf in each.tree}
+        return list(found.values()) or [self._tree]
 
     def used(self) -> dict[str, Amounts]:
         """Leaf -> what its admitted work holds, until its pods have ended."""
@@ -123,12 +124,16 @@ def excess(tree: Tree, used: Mapping[str, Amounts], capacity: Mapping[str, int])
 
     Charge as DESIGN defines it where nothing is short: a child counts with its guarantee even while it uses less.
     """
+    names = list(tree.subtree(ROOT))
+    homeless = [amounts for name, amounts in used.items() if name not in names]
     for resource, most in capacity.items():
         charges: dict[str, int] = {}
-        for name in reversed(list(tree.subtree(ROOT))):
+        for name in reversed(names):
             group = tree[name]
             below = sum(max(_guarantee(tree[each], resource), charges[each]) for each in tree.children(name))
             charges[name] = below + used.get(name, {}).get(resource, 0)
+            if name == ROOT:
+                charges[name] += sum(amounts.get(resource, 0) for amounts in homeless)
             ceiling = most if name == ROOT else _ceiling(group, resource)
             if ceiling is not None and charges[name] > ceiling:
                 yield f"group {name!r} has {charges[name]} of {resource}, at most {ceiling} may be"

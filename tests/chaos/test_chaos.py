@@ -1,0 +1,16 @@
+"""The short form of `python -m tests.chaos`: every flaw that it finds is printed, and the seed with it."""
+
+import random
+
+import pytest
+
+from controlplane import binaries
+from tests.chaos.run import Wish, run
+
+
+@pytest.mark.timeout(900)
+def test_nothing_is_lost_doubled_or_over_admitted(control_plane_binaries: binaries.Binaries) -> None:
+    seed = random.randrange(1 << 31)
+    report = run(control_plane_binaries, Wish(seed, jobs=40, faults=100, pace=0.2), print)
+    assert [str(flaw) for flaw in report.flaws] == [], f"python -m tests.chaos --seed {seed} --jobs 40 --faults 100"
+    assert report.findings.counts["starts"] >= 40

@@ -1,0 +1,314 @@
+"""The checker finds what it should: each history here is sound but for one thing."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from shared.api.job import Job, read_job
+from shared.api.names import ADMISSION, EVICTION, GROUP_LABEL, PREEMPTIBLE_LABEL
+from shared.api.pod import read_pod
+from shared.quota.model.group_reading import read_group
+from shared.quota.model.node import Node
+from tests.builders import after
+from tests.chaos.causes import Surrounding
+from tests.chaos.checker import Expectations, Findings, check
+from tests.chaos.history import Lease, Record, Version
+
+EXPECTED = Expectations(
+    reconciler="reconciler",
+    around=Surrounding((Node("node", {}, {"cpu": 8000}),)),
+    capacity={"cpu": 8000},
+    lag=timedelta(seconds=20),
+)
+
+
+class Tale:
+    """A history told in words; a second passes with each version."""
+
+    def __init__(self) -> None:
+        self.versions: list[Version] = []
+        self.specs: dict[str, tuple[str, int, dict[str, str]]] = {}
+        self.priorities: dict[str, int] = {}
+        self.started: dict[str, str] = {}
+        self.last_notes: dict[str, str] = {}
+        self._tell("lease", Lease("a"), "reconciler")
+        self.group("root")
+        self.group("left", min="4")
+        self.group("right", min="4", max="6")
+
+    @property
+    def now(self) -> str:
+        return after(len(self.versions)).isoformat()
+
+    def _tell(self, uid: str, record: Record, user: str, **more: Any) -> None:
+        revision = len(self.versions) + 1
+        version = Version(revision, after(len(self.versions)), uid, record, user, more.pop("writer", user), **more)
+        self.versions.append(version)
+
+    def group(self, name: str, **limits: str) -> None:
+        quotas = [{word: {"cpu": cpu} for word, cpu in limits.items()}] if limits else []
+        spec = {"parent": None if name == "root" else "root", "isParent": name == "root", "quotas": quotas}
+        body = {"metadata": {"name": name}, "spec": {key: value for key, value in spec.items() if value is not None}}
+        self._tell(f"group-{name}", read_group(body), "admin")
+
+    def submit(self, name: str, group: str, cpu: int, *, priority: int = 0, **labels: str) -> None:
+        self.specs[name] = (group, cpu, {"quotree.dev/" + label: value for label, value in labels.items()})
+        self.priorities[name] = priority
+        self._tell(name, self._job(name, suspend=True), "user")
+
+    def start(self, name: str, user: str = "reconciler", **more: Any) -> None:
+        self.started[name] = self.now
+        self._tell(name, self._job(name, suspend=False, notes=self._admission(name)), user, **more)
+
+    def run(self, name: str) -> None:
+        """The Job controller answers: one pod."""
+        self._tell(f"{name}-pod", self._pod(name, "Running"), "controller")
+        status = {"startTime": self.started[name], "active": 1}
+        job = self._job(name, suspend=False, notes=self._admission(name), status=status)
+        self._tell(name, job, "controller", by_status=True)
+
+    def evict(
+        self, name: str, *, by: str = "", reason: str = "Reclaimed", user: str = "reconciler", **said: Any
+    ) -> None:
+        note: dict[str, Any] = {
+            "reason": reason,
+            "time": self.now,
+            "since": self.started[name],
+            "flavors": {"cpu": "default"},
+            "rule": "Reclaim",
+            **said,
+        }
+        if by:
+            note["for"] = {"workload": f"ns/{by}", "uid": by, "flavors": {"cpu": "default"}}
+        notes = {EVICTION: msgspec.json.encode(note).decode()}
+        status = {"startTime": self.started[name], "active": 1}
+        self._tell(name, self._job(name, suspend=True, notes=notes, status=status), user)
+        self.last_notes = notes
+
+    def end(self, name: str) -> None:
+        """The evicted Job's pod goes, and its Job says so."""
+        self._tell(f"{name}-pod", self._pod(name, "Failed"), "controller", gone=True)
+        self._tell(name, self._job(name, suspend=True, notes=self.last_notes), "controller", by_status=True)
+
+    def _admission(self, name: str) -> dict[str, str]:
+        note = {"flavors": {"cpu": "default"}, "time": self.started[name]}
+        return {ADMISSION: msgspec.json.encode(note).decode()}
+
+    def _job(self, name: str, *, suspend: bool, notes: dict[str, str] | None = None, status: Any = None) -> Job:
+        group, cpu, labels = self.specs[name]
+        container = {"name": "main", "resources": {"requests": {"cpu": str(cpu)}}}
+        spec = {"containers": [container], "priority": self.priorities[name]}
+        labels = {GROUP_LABEL: group, **labels}
+        return read_job(
+            {
+                "metadata": {
+                    "name": name,
+                    "namespace": "ns",
+                    "uid": name,
+                    "labels": labels,
+                    "annotations": notes or {},
+                },
+                "spec": {"suspend": suspend, "parallelism": 1, "completions": 1, "template": {"spec": spec}},
+                "status": status or {},
+            }
+        )
+
+    def _pod(self, name: str, phase: str) -> Any:
+        owner = {"kind": "Job", "apiVersion": "batch/v1", "name": name, "uid": name, "controller": True}
+        metadata = {"name": f"{name}-pod", "namespace": "ns", "uid": f"{name}-pod", "ownerReferences": [owner]}
+        return read_pod({"metadata": metadata, "status": {"phase": phase}})
+
+    def judged(self) -> Findings:
+        return check(self.versions, EXPECTED)
+
+
+def rules(tale: Tale) -> list[tuple[str, str]]:
+    return [(flaw.rule, flaw.object) for flaw in tale.judged().flaws]
+
+
+@pytest.fixture
+def tale() -> Tale:
+    """Left borrows from right, and right asks for its own."""
+    told = Tale()
+    told.submit("borrower", "left", 6)
+    told.start("borrower")
+    told.run("borrower")
+    told.submit("lender", "right", 4)
+    return told
+
+
+def test_a_sound_history(tale: Tale) -> None:
+    tale.evict("borrower", by="lender")
+    tale.end("borrower")
+    tale.start("lender")
+    tale.run("lender")
+    found = tale.judged()
+    assert found.flaws == []
+    assert dict(found.counts) == {"versions": 15, "starts": 2, "evictions": 1, "reconciler's writes": 3}
+    assert found.evictions == {"ns/borrower": 1}
+
+
+def test_started_again_while_its_pod_exists(tale: Tale) -> None:
+    tale.evict("borrower", by="lender")
+    tale._tell("borrower", tale._job("borrower", suspend=True, notes=tale.last_notes), "controller", by_status=True)
+    tale.start("borrower")
+    assert rules(tale) == [("StartedTwice", "ns/borrower")]
+
+
+def test_started_again_while_its_status_counts_pods(tale: Tale) -> None:
+    tale.evict("borrower", by="lender")
+    tale._tell("borrower-pod", tale._pod("borrower", "Failed"), "controller", gone=True)
+    tale.start("borrower")
+    assert rules(tale) == [("StartedTwice", "ns/borrower")]
+
+
+def test_started_before_the_victim_has_ended(tale: Tale) -> None:
+    tale.evict("borrower", by="lender")
+    tale.start("lender")
+    assert rules(tale) == [("OverAdmitted", "ns/lender")]
+
+
+def test_started_above_a_ceiling() -> None:
+    tale = Tale()
+    tale.submit("big", "right", 7)
+    tale.start("big")
+    assert rules(tale) == [("OverAdmitted", "ns/big")]
+
+
+def test_started_in_room_that_a_guarantee_keeps() -> None:
+    tale = Tale()
+    tale.group("left", min="4", lendingLimit="1")
+    tale.group("right", min="4")
+    tale.versions = [each for each in tale.versions if each.revision not in (3, 4)]
+    tale.submit("big", "right", 6)
+    tale.start("big")
+    assert rules(tale) == [("OverAdmitted", "ns/big")]
+
+
+def test_a_ceiling_lowered_a_moment_ago_may_not_have_been_seen() -> None:
+    tale = Tale()
+    tale.submit("job", "right", 6)
+    tale.group("right", min="2", max="2")
+    tale.start("job")
+    assert rules(tale) == []
+
+
+DOCTORED: dict[str, tuple[Callable[[Tale], None], str]] = {
+    "nobody asked": (lambda tale: tale.evict("borrower"), "EvictedWithoutCause"),
+    "its asker does not exist": (lambda tale: tale.evict("borrower", by="ghost"), "EvictedWithoutCause"),
+    "for a ceiling that it is below": (
+        lambda tale: tale.evict("borrower", reason="OverCeiling"),
+        "EvictedWithoutCause",
+    ),
+    "for a group that is not drained": (
+        lambda tale: tale.evict("borrower", reason="GroupStopped"),
+        "EvictedWithoutCause",
+    ),
+    "for readiness, which nobody waits for": (
+        lambda tale: tale.evict("borrower", reason="PodsReadyTimeout"),
+        "EvictedWithoutCause",
+    ),
+    "by somebody else": (lambda tale: tale.evict("borrower", by="lender", user="user"), "StoppedByOther"),
+    "with other flavors than it had": (
+        lambda tale: tale.evict("borrower", by="lender", flavors={"cpu": "gold"}),
+        "BadEviction",
+    ),
+    "with another start than it had": (
+        lambda tale: tale.evict("borrower", by="lender", since=after(1).isoformat()),
+        "BadEviction",
+    ),
+    "before its start": (
+        lambda tale: tale.evict("borrower", by="lender", time=after(-5).isoformat()),
+        "BadEviction",
+    ),
+}
+
+
+@pytest.mark.parametrize(("doctor", "rule"), DOCTORED.values(), ids=list(DOCTORED))
+def test_evicted(tale: Tale, doctor: Callable[[Tale], None], rule: str) -> None:
+    doctor(tale)
+    assert rules(tale) == [(rule, "ns/borrower")]
+
+
+def test_evicted_without_a_note(tale: Tale) -> None:
+    tale._tell("borrower", tale._job("borrower", suspend=True), "reconciler")
+    assert rules(tale) == [("BadEviction", "ns/borrower")]
+
+
+def test_evicted_from_a_group_within_its_runtime() -> None:
+    tale = Tale()
+    tale.submit("modest", "left", 3)
+    tale.start("modest")
+    tale.run("modest")
+    tale.submit("lender", "right", 4)
+    tale.evict("modest", by="lender")
+    assert rules(tale) == [("EvictedWithoutCause", "ns/modest")]
+
+
+def test_evicted_for_an_asker_that_is_not_entitled() -> None:
+    tale = Tale()
+    tale.submit("borrower", "left", 6)
+    tale.start("borrower")
+    tale.run("borrower")
+    tale.submit("greedy", "right", 6)
+    tale.evict("borrower", by="greedy")
+    assert rules(tale) == [("EvictedWithoutCause", "ns/borrower")]
+
+
+def test_preempted_by_work_of_its_group_that_is_no_more_important() -> None:
+    tale = Tale()
+    tale.submit("first", "left", 4)
+    tale.start("first")
+    tale.run("first")
+    tale.submit("second", "left", 4)
+    tale.evict("first", by="second", reason="Preempted")
+    assert rules(tale) == [("EvictedWithoutCause", "ns/first")]
+
+
+def test_preempted_by_more_important_work_of_its_group() -> None:
+    tale = Tale()
+    tale.submit("first", "left", 4)
+    tale.start("first")
+    tale.run("first")
+    tale.submit("second", "left", 4, priority=5)
+    tale.evict("first", by="second", reason="Preempted")
+    assert rules(tale) == []
+
+
+def test_reclaimed_though_not_preemptible() -> None:
+    tale = Tale()
+    tale.submit("borrower", "left", 6, **{PREEMPTIBLE_LABEL.partition("/")[2]: "false"})
+    tale.start("borrower")
+    tale.run("borrower")
+    tale.submit("lender", "right", 4)
+    tale.evict("borrower", by="lender")
+    assert rules(tale) == [("EvictedWithoutCause", "ns/borrower")]
+
+
+def test_started_by_somebody_else() -> None:
+    tale = Tale()
+    tale.submit("job", "left", 1)
+    tale.start("job", user="mallory")
+    assert rules(tale) == [("ResumedByOther", "ns/job")]
+
+
+def test_written_without_the_lease() -> None:
+    tale = Tale()
+    tale.submit("job", "left", 1)
+    tale.start("job", writer="another")
+    assert rules(tale) == [("TwoLeaders", "ns/job")]
+
+
+def test_evicted_for_ever() -> None:
+    tale = Tale()
+    tale.submit("borrower", "left", 6)
+    tale.submit("lender", "right", 4)
+    for _ in range(EXPECTED.most_evictions + 1):
+        tale.start("borrower")
+        tale.run("borrower")
+        tale.evict("borrower", by="lender")
+        tale.end("borrower")
+    assert rules(tale) == [("EvictedForEver", "ns/borrower")]
