@@ -12,6 +12,7 @@ from reconciler.metrics import Metrics
 from reconciler.reports import Reports
 from reconciler.status_writer import StatusWriter
 from shared.quota.decide.decisions import Plan
+from shared.quota.decide.memory import Memory
 from shared.quota.decide.plan import plan
 from shared.quota.measure.snapshot import Snapshot, measure
 from shared.telemetry import get_logger
@@ -33,6 +34,7 @@ class Cycle:
         self._metrics = metrics
         self._wake = wake
         self._snapshot: Snapshot | None = None
+        self._memory = Memory()
         self._timer: asyncio.TimerHandle | None = None
 
     async def run(self, executor: Executor) -> NoReturn:
@@ -60,7 +62,7 @@ class Cycle:
         if self._state.changed:
             snapshot = measure(self._state.world(), now, snapshot)
         self._snapshot = snapshot
-        decided = plan(snapshot)
+        decided = plan(snapshot, self._memory)
         self._state.remember_over(decided.over_since)
         executor.carry_out(decided, now)
         self._reports.report(snapshot, decided)

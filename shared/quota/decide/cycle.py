@@ -14,7 +14,7 @@ from shared.quota.decide.decisions import ClaimEnd, EvictionRule, Notice, Start,
 from shared.quota.decide.flavors import Wish
 from shared.quota.decide.memory import Memory
 from shared.quota.decide.queue import Queue
-from shared.quota.decide.room import Ask, GroupKey, Ledger, Path, Uses, ask_of
+from shared.quota.decide.room import Ask, GroupKey, Ledger, Terms, Uses, ask_of
 from shared.quota.measure.snapshot import HeldClaim, Snapshot
 from shared.quota.measure.world import OverSince
 from shared.quota.model.workload import AskerId, EvictionReason, Flavors, Workload
@@ -65,10 +65,11 @@ class Cycle:
         self.memory = memory
         self.snapshot = snapshot
         self.now = snapshot.now
-        self.present = Ledger(snapshot.numbers)
+        terms = Terms(snapshot.numbers)
+        self.present = Ledger(terms)
         under_way = snapshot.claims or memory.evicting
-        self.soon = Ledger(snapshot.numbers) if under_way else self.present
-        self.after = Ledger(snapshot.numbers)
+        self.soon = Ledger(terms, self.present.versions) if under_way else self.present
+        self.after = Ledger(terms, self.present.versions)
         self._ledgers = (self.present, self.soon, self.after) if under_way else (self.present, self.after)
         self.used = Uses(snapshot.numbers)
         self.used_after = Uses(snapshot.numbers)
@@ -98,6 +99,7 @@ class Cycle:
         self._guarded: list[Asker] | None = None
         self._free_of: dict[GroupKey, tuple[int, Amount]] = {}
         """By leaf and key: the least that the three ledgers have free, and how often they had changed by then."""
+        self._queues: dict[str, Queue] = {}
         self._accounts: dict[str, LeafAccount] = {}
         for leaf in map(snapshot.leaves.__getitem__, memory.evicting):
             for workload in leaf.evicting:
@@ -119,8 +121,14 @@ class Cycle:
         return found is not None and found.touched
 
     def queue(self, leaf: str) -> Queue:
-        """The kinds of the leaf's pending work."""
-        return self.memory.queue(leaf, self.snapshot)
+        """The kinds of the leaf's pending work, also for those who ask when the memory is further on."""
+        state, facts = self.snapshot.leaves[leaf], self.memory.facts.get(leaf)
+        if facts is not None and facts.leaf is state:
+            return self.memory.queue(leaf, self.snapshot)
+        found = self._queues.get(leaf)
+        if found is None:
+            found = self._queues[leaf] = Queue(state, self.snapshot.world.flavors)
+        return found
 
     def wish(self, account: LeafAccount, workload: Workload) -> Wish | None:
         """What this work may take, in order of preference; None when it could never start in its leaf."""
@@ -147,16 +155,15 @@ class Cycle:
 
     def fits(self, account: LeafAccount, ask: Ask) -> bool:
         """Whether the room is there, now and after the evictions under way, and nobody's plan needs it."""
-        return all(self._free(account.path, key) >= amount for key, amount in ask)
-
-    def _free(self, path: Path, key: FlavorResource) -> Amount:
-        stamp = sum([ledger.version(key) for ledger in self._ledgers])
-        found = self._free_of.get((path[0], key))
-        if found is not None and found[0] == stamp:
-            return found[1]
-        least = min([ledger.free(path, key) for ledger in self._ledgers])
-        self._free_of[path[0], key] = (stamp, least)
-        return least
+        versions, name = self.present.versions, account.name
+        for key, amount in ask:
+            version, found = versions.get(key, 0), self._free_of.get((name, key))
+            if found is None or found[0] != version:
+                least = min([ledger.free(account.path, key) for ledger in self._ledgers])
+                found = self._free_of[name, key] = (version, least)
+            if found[1] < amount:
+                return False
+        return True
 
     def is_held_back(self, account: LeafAccount) -> bool:
         """Whether admitted work that is not ready yet holds back this leaf."""

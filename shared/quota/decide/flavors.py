@@ -115,6 +115,9 @@ class Stand:
             yield attempt
 
     def _judge(self, assignment: Assignment) -> Attempt:
+        if len(assignment.options) == 1:
+            mark = self._mark(assignment.options[0])
+            return Attempt(assignment, mark.entitled, mark.fits, ((not mark.entitled, len(self._found)),))
         own = []
         for option in assignment.options:
             if option not in self._marks:

@@ -1,14 +1,14 @@
 """Who comes first: a tournament between leaves, from the top of the tree. DESIGN section 6, "Between leaves".
 
 Each node sends up the best head of its subtree; a node's children are compared by the class of those heads (leaf stays
-within effectiveMin first), then by share, then by age, then by name. Shares are exact fractions.
+within effectiveMin first), then by share, then by age, then by name.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from fractions import Fraction
 from itertools import pairwise
+from typing import Final
 
 from shared.quota.decide.account import LeafAccount
 from shared.quota.decide.room import Ask, Uses
@@ -18,9 +18,11 @@ from shared.quota.model.tree import ROOT, SYSTEM
 from shared.quota.model.workload import Workload
 from shared.resources import Amount, FlavorResource
 
-Rank = tuple[bool, bool, Fraction | int, datetime, str]
+Rank = tuple[bool, bool, int, datetime, str]
 """(beyond effectiveMin, weight 0, share, age of the head, name); the lowest comes first."""
 
+SHARP: Final = 320
+"""Two shares that differ do so by more than 2^-SHARP, as amounts have 63 bits: whole numbers order them exactly."""
 UNRANKED: Rank = (True, True, 0, datetime.max.replace(tzinfo=UTC), "")
 
 
@@ -84,7 +86,7 @@ class Tournament:
 
     def _rank(self, parent: str, child: str, head: Head) -> Rank:
         beyond_min = not head.account.stays_within_min(head.ask)
-        weightless, share = False, Fraction(0)
+        weightless, share = False, 0
         for key, _ in head.ask:
             weight = self._numbers_weight(child, key)
             if weight == 0:
@@ -93,14 +95,14 @@ class Tournament:
                 share = max(share, self._share(parent, child, key, weight))
         return (beyond_min, weightless, share, head.workload.queued, child)
 
-    def _share(self, parent: str, child: str, key: FlavorResource, weight: Amount) -> Fraction:
-        """(borrowed / root's capacity) / (weight / all siblings' weights), before the start."""
+    def _share(self, parent: str, child: str, key: FlavorResource, weight: Amount) -> int:
+        """(borrowed / root's capacity) / (weight / all siblings' weights), before the start, in units of 2^-SHARP."""
         numbers = self._snapshot.numbers[child].get(key, NO_NUMBERS)
         borrowed = self._used.used(child, key) - numbers.min
         capacity = self._snapshot.capacity.get(key, 0)
         if borrowed <= 0 or capacity <= 0:
-            return Fraction(0)
-        return Fraction(borrowed * self._all_weights(parent, key), capacity * weight)
+            return 0
+        return (borrowed * self._all_weights(parent, key) << SHARP) // (capacity * weight)
 
     def _numbers_weight(self, group: str, key: FlavorResource) -> Amount:
         return self._snapshot.numbers[group].get(key, NO_NUMBERS).weight

@@ -6,6 +6,7 @@ nothing. Everything is per (flavor, resource), in base units; charge and limits 
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from typing import NamedTuple
 
 from shared.quota.measure.numbers import NO_NUMBERS, GroupNumbers, Numbers
 from shared.quota.model.tree import ROOT
@@ -37,31 +38,66 @@ def ask_of(workload: Workload, flavors: Flavors) -> Ask:
     return tuple([(key_of(flavors[each], each), request[each]) for each in sorted(flavors) if request.get(each)])
 
 
-class Ledger:
-    """Charges of all groups, and how much more each path takes before a limit on it is passed."""
+class Frozen(NamedTuple):
+    """What of one group and key stays as it is during a cycle."""
 
-    __slots__ = ("_changed", "_free", "_numbers", "_version")
+    charge: Amount
+    """At the start of the cycle."""
+    limit: Amount
+    """What charge may not pass: the ceiling; at root also the runtime."""
+    kept: Amount
+    """What the group costs its parent even while idle."""
+
+
+class Terms:
+    """The frozen side of all ledgers of one cycle, read from the snapshot once for each group and key."""
+
+    __slots__ = ("_numbers", "_read")
 
     def __init__(self, numbers: Mapping[str, GroupNumbers]) -> None:
         self._numbers = numbers
-        self._changed: dict[GroupKey, Amount] = {}
-        self._version: dict[FlavorResource, int] = {}
-        self._free: dict[GroupKey, tuple[int, Amount]] = {}
+        self._read: dict[GroupKey, Frozen] = {}
 
     def numbers(self, group: str, key: FlavorResource) -> Numbers:
         """The frozen numbers; all zero for a key that the group neither covers nor uses."""
         found = self._numbers.get(group)
         return NO_NUMBERS if found is None else found.get(key, NO_NUMBERS)
 
+    def read(self, group: str, key: FlavorResource) -> Frozen:
+        """Charge, limit and what is kept."""
+        found = self._read.get((group, key))
+        if found is None:
+            numbers = self.numbers(group, key)
+            limit = min(numbers.ceiling, numbers.runtime) if group == ROOT else numbers.ceiling
+            found = Frozen(numbers.charge, limit, min(numbers.guarantee, numbers.runtime))
+            self._read[group, key] = found
+        return found
+
+
+class Ledger:
+    """Charges of all groups, and how much more each path takes before a limit on it is passed."""
+
+    __slots__ = ("_changed", "_free", "_terms", "versions")
+
+    def __init__(self, terms: Terms, versions: dict[FlavorResource, int] | None = None) -> None:
+        """`versions`: how often charges of a key have changed; ledgers that share it count together."""
+        self.versions: dict[FlavorResource, int] = {} if versions is None else versions
+        self._terms = terms
+        self._changed: dict[GroupKey, Amount] = {}
+        self._free: dict[GroupKey, tuple[int, Amount]] = {}
+
+    def numbers(self, group: str, key: FlavorResource) -> Numbers:
+        """The frozen numbers; all zero for a key that the group neither covers nor uses."""
+        return self._terms.numbers(group, key)
+
     def charge(self, group: str, key: FlavorResource) -> Amount:
         """What the group costs its parent now, in this ledger."""
         found = self._changed.get((group, key))
-        return self.numbers(group, key).charge if found is None else found
+        return self._terms.read(group, key).charge if found is None else found
 
     def limit(self, group: str, key: FlavorResource) -> Amount:
         """What charge may not pass: the ceiling; at root also the runtime."""
-        numbers = self.numbers(group, key)
-        return min(numbers.ceiling, numbers.runtime) if group == ROOT else numbers.ceiling
+        return self._terms.read(group, key).limit
 
     def add(self, path: Path, ask: Ask) -> None:
         """Charge `ask` to the leaf that `path` begins with, and to all above as far as it matters there."""
@@ -74,21 +110,19 @@ class Ledger:
             self._shift(path, key, -amount)
 
     def _shift(self, path: Path, key: FlavorResource, amount: Amount) -> None:
-        self._version[key] = self._version.get(key, 0) + 1
+        self.versions[key] = self.versions.get(key, 0) + 1
         for group in path:
-            numbers = self.numbers(group, key)
-            found = self._changed.get((group, key))
-            before = numbers.charge if found is None else found
+            frozen = self._terms.read(group, key)
+            before = self._changed.get((group, key), frozen.charge)
             after = before + amount
             self._changed[group, key] = after
-            kept = min(numbers.guarantee, numbers.runtime)
-            amount = max(kept, after) - max(kept, before)
+            amount = max(frozen.kept, after) - max(frozen.kept, before)
             if not amount:
                 return
 
     def free(self, path: Path, key: FlavorResource) -> Amount:
         """The most that the leaf may still take of `key`; negative where a limit on its path is already passed."""
-        version = self._version.get(key, 0)
+        version = self.versions.get(key, 0)
         found = self._free.get((path[0], key))
         if found is not None and found[0] == version:
             return found[1]
@@ -101,22 +135,17 @@ class Ledger:
         """Groups whose charges have been changed here."""
         return {group for group, _ in self._changed}
 
-    def version(self, key: FlavorResource) -> int:
-        """How often charges of `key` have changed."""
-        return self._version.get(key, 0)
-
     def _work_out_free(self, path: Path, key: FlavorResource) -> Amount:
         above: Amount | None = None
         for group in reversed(path):
-            charge = self.charge(group, key)
-            margin = self.limit(group, key) - charge
+            start, limit, kept = self._terms.read(group, key)
+            charge = self._changed.get((group, key), start)
+            margin = limit - charge
             if margin < 0:
                 return NO_ROOM
-            if above is None:
-                above = margin
-            else:
-                numbers = self.numbers(group, key)
-                above = min(margin, above + max(0, min(numbers.guarantee, numbers.runtime) - charge))
+            if above is not None:
+                margin = min(margin, above + kept - charge if kept > charge else above)
+            above = margin
         return NO_ROOM if above is None else above
 
     def fits(self, path: Path, ask: Ask) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from shared.quota.decide.decisions import Plan
+from shared.quota.decide.memory import Memory
 from shared.quota.decide.output import Json, cycle_as_data, groups_as_data, waiting_as_data
 from shared.quota.decide.plan import plan
 from shared.quota.decide.stepping import advance, carry_out, end_evictions
@@ -46,10 +47,11 @@ def run(
     """
     plans: list[Plan] = []
     snapshot: Snapshot | None = None
+    memory = Memory()
     left = limit if cycles is None else max(1, cycles)
     while True:
         snapshot = measure(world, now, snapshot)
-        latest = plan(snapshot)
+        latest = plan(snapshot, memory)
         settled = latest.is_idle and latest.wake_at is None
         left -= 1
         if cycles is not None or not latest.is_idle:

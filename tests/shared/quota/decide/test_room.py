@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.quota.decide.room import Ledger
+from shared.quota.decide.room import Ledger, Terms
 from shared.quota.measure.numbers import Numbers
 from shared.resources import FlavorResource
 from tests.trees import KEY
@@ -42,7 +42,7 @@ def ledgers(draw: st.DrawFn) -> Made:
 @given(ledgers(), st.lists(st.tuples(st.sampled_from(sorted(PATHS)), small), max_size=6))
 def test_charges_are_those_of_the_formula_after_any_changes(made: Made, changes: list[tuple[str, int]]) -> None:
     used, numbers = made
-    ledger = Ledger(numbers)
+    ledger = Ledger(Terms(numbers))
     for leaf, amount in changes:
         ledger.add(PATHS[leaf], ((KEY, amount),))
         used[leaf] += amount
@@ -55,7 +55,7 @@ def test_charges_are_those_of_the_formula_after_any_changes(made: Made, changes:
 @settings(max_examples=300)
 def test_work_fits_exactly_when_every_limit_on_its_path_holds_with_it(made: Made, leaf: str, amount: int) -> None:
     _, numbers = made
-    ledger, ask = Ledger(numbers), ((KEY, amount),)
+    ledger, ask = Ledger(Terms(numbers)), ((KEY, amount),)
     fits = ledger.fits(PATHS[leaf], ask)
     ledger.add(PATHS[leaf], ask)
     assert fits == all(ledger.excess(group, KEY) <= 0 for group in PATHS[leaf])
@@ -65,7 +65,7 @@ def test_work_fits_exactly_when_every_limit_on_its_path_holds_with_it(made: Made
 @given(ledgers(), st.sampled_from(sorted(PATHS)), small)
 def test_taking_undoes_adding(made: Made, leaf: str, amount: int) -> None:
     _, numbers = made
-    ledger = Ledger(numbers)
+    ledger = Ledger(Terms(numbers))
     ledger.add(PATHS[leaf], ((KEY, amount),))
     ledger.take(PATHS[leaf], ((KEY, amount),))
     assert {group: ledger.charge(group, KEY) for group in numbers} == {
