@@ -101,9 +101,9 @@ def group_status(cluster: ControlPlane, name: str) -> dict[str, Any]:
     return status
 
 
-def borrowed(status: Mapping[str, Any], resource: str) -> int:
-    """How much of a resource the group borrows over all flavors, in whole units."""
-    return sum(int(entry.get("borrowed", {}).get(resource, 0)) for entry in status.get("quotas", []))
+def total(status: Mapping[str, Any], column: str, resource: str) -> int:
+    """What a group's status says in one column, such as used, of a resource over all flavors, in whole units."""
+    return sum(int(entry.get(column, {}).get(resource, 0)) for entry in status.get("quotas", []))
 
 
 def unfair_victims(before: Iterable[Seen], after: Iterable[Seen], priorities: Mapping[str, int]) -> list[str]:

@@ -95,7 +95,7 @@ class Story:
 
     def _let_research_borrow(self) -> None:
         self._terminal.chapter(f"Research submits {_BORROWERS} Jobs while production is idle")
-        self._submit(self._pods[:_BORROWERS], "research", organisation.RESEARCH, seconds=(24, 44))
+        self._submit(self._pods[:_BORROWERS], "research", organisation.RESEARCH, seconds=(34, 50))
         self._wait("research borrows", lambda: self._borrowed_by("research") > 0)
         self._wait("the starts have settled", self._is_settled)
         seen = observe.jobs(self._cluster)
@@ -107,7 +107,10 @@ class Story:
         self._show_tree()
 
     def _borrowed_by(self, group: str) -> int:
-        return observe.borrowed(observe.group_status(self._cluster, group), GPU)
+        return observe.total(observe.group_status(self._cluster, group), "borrowed", GPU)
+
+    def _used_by(self, group: str) -> int:
+        return observe.total(observe.group_status(self._cluster, group), "used", GPU)
 
     def _is_settled(self) -> bool:
         first = {job.name: job.started for job in observe.jobs(self._cluster)}
@@ -167,6 +170,7 @@ class Story:
         self._terminal.observed(f"all {_JOBS} Jobs are complete, {len(again)} of the recycled ones after a new start")
         if meanwhile:
             self._terminal.note(f"({len(meanwhile)} had just ended by themselves when they were to stop)")
+        self._wait("all quota is free again", lambda: not any(self._used_by(name) for name in ("root", "research")))
         self._show_tree("--depth=1")
 
     def _submit(
