@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from shared.kube.client import Client
-from shared.kube.errors import ApiError, Conflict
+from shared.kube.errors import ApiError, Conflict, TooManyRequests, Unavailable
 from shared.kube.resources import CONFIG_MAPS
 from shared.kube.watching import Change, Changed, Watch, Watches
 from shared.quota.model.rules import Context, Findings, Violation
@@ -105,9 +105,10 @@ class Edits:
                 continue
             except ApiError as error:
                 self._ledger = None
-                for each in batch:
-                    each.error, each.done = error, True
-                return
+                _give_up(batch, error)
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, LONGEST_PAUSE)
+                continue
             unsettled = [each for each in batch if not each.done]
             if unsettled:
                 self._ledger = None
@@ -165,6 +166,18 @@ class Edits:
         for change in changes:
             if isinstance(change, Changed) and change.after is not None:
                 self._ages.see(change.after.reservations, time.monotonic())
+
+
+def _give_up(batch: Sequence[_Waiting], error: ApiError) -> None:
+    """End with the error those who may wait no longer; all, if it will not pass by itself.
+
+    A write that failed may have been done all the same: the next round finds its own reservations and takes them back.
+    """
+    passes = isinstance(error, (Unavailable, TooManyRequests))
+    now = time.monotonic()
+    for each in batch:
+        if not passes or now >= each.deadline:
+            each.error, each.done = error, True
 
 
 def judge_ordered(edit: Ordered, stored: Stored, reservations: Sequence[Reservation], context: Context) -> Outcome:

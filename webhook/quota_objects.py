@@ -29,7 +29,7 @@ class QuotaObjects:
         namespace: str,
         max_depth: int,
         edits: EditsFile = EditsFile(),  # noqa: B008 - frozen
-        timeout: timedelta = timedelta(seconds=5),
+        timeout: timedelta = timedelta(seconds=3),
     ) -> None:
         self._view = view
         self._work = work

@@ -12,7 +12,7 @@ import pytest
 from controlplane.cluster import ControlPlane
 from shared.kube.client import Client, DryRun
 from shared.kube.resources import CONFIG_MAPS, QUOTA_GROUPS, RESOURCE_FLAVORS
-from tests.faults.kinds import FallSilent, Rule
+from tests.faults.kinds import FallSilent, LoseAnswer, Rule
 from tests.faults.proxy import FaultProxy
 from tests.webhook.asking import ASKERS, ROOM, answer, children, create_all, quota_group, until_settled
 from tests.webhook.naysayer import REFUSED, naysayer
@@ -88,6 +88,18 @@ async def test_a_watch_that_lags_lets_nobody_in_too_much(
             proxy.side(f"replica-{at}").cut()
         await client.create(QUOTA_GROUPS, quota_group("p", gpu=ROOM, isParent=True))
         assert await create_all(client, "p") == {0: ROOM, 422: ASKERS - ROOM}
+
+
+async def test_a_write_whose_answer_is_lost_is_not_done_twice(
+    replicas: Replicas, client: Client, plain_control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    with FaultProxy(plain_control_plane.url, plain_control_plane.ca_file).running() as proxy:
+        kubeconfig = proxy.side("replica").kubeconfig(plain_control_plane.kubeconfig, tmp_path / "side")
+        await asyncio.to_thread(replicas.start, 1, [kubeconfig])
+        proxy.rules.append(Rule(LoseAnswer(), lambda asked: asked.method == "PUT", times=3))
+        await client.create(QUOTA_GROUPS, quota_group("p", gpu=ROOM, isParent=True))
+        assert await create_all(client, "p") == {0: ROOM, 422: ASKERS - ROOM}
+        assert proxy.faults() == 3
 
 
 async def test_room_kept_for_an_edit_that_was_refused_elsewhere_is_free_again_in_time(
