@@ -1,4 +1,4 @@
-"""Objects and manifests become groups and flavors: whole, or less what cannot be read, and never an unknown exception."""
+"""Objects and manifests become groups and flavors: whole, or less what cannot be read, never a strange exception."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -197,7 +197,7 @@ JSON = st.recursive(
     lambda below: st.lists(below, max_size=3) | st.dictionaries(st.text(max_size=8), below, max_size=3),
     max_leaves=12,
 )
-FIELDS = [*WHOLE["spec"], "colour"]  # type: ignore[misc]
+FIELDS = [*WHOLE["spec"], "colour"]
 
 
 @given(st.dictionaries(st.sampled_from(FIELDS), JSON))
