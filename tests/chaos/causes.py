@@ -1,6 +1,6 @@
 """Whether a stop had a cause at some instant: a limit exceeded, or an asker entitled to what was borrowed. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -20,6 +20,7 @@ from shared.resources import FlavorResource
 from tests.chaos.ledger import Instant
 
 _LIMITS: Final = {"OverCeiling", "CapacityLost"}
+GONE: Final = "it was not there"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,47 +40,81 @@ class Causes:
     _known: dict[int, tuple[Instant, Snapshot]] = field(default_factory=dict)
 
     def why_not(self, victim: Job | Pod, note: EvictionNote, instants: Iterable[Instant]) -> str:
-        """Why no instant gives a cause, in the words of the latest; empty: one does."""
-        latest = ""
-        for instant in instants:
-            why = self._why_not_at(victim, note, instant)
-            if not why:
-                return ""
-            latest = latest or why
-        return latest or "nothing is known of that time"
+        """Which part of a cause no instant gives, in the words that say most; empty: there was a cause.
 
-    def _why_not_at(self, victim: Job | Pod, note: EvictionNote, instant: Instant) -> str:
-        read = self._read(victim)
+        The parts may come from different instants. A decision is made on what watches told, each as late as it was, and
+        on what was decided just before, however late that was written.
+        """
+        missing: dict[Part, str] = dict.fromkeys(_parts_of(note.reason), "")
+        for instant in instants:
+            for part in list(missing):
+                why = part(self, victim.metadata.uid, note, instant)
+                if not why:
+                    del missing[part]
+                else:
+                    missing[part] = max(missing[part], why, key=len)
+            if not missing and _parts_of(note.reason):
+                return ""
+        return "; ".join(missing.values()) or f"{note.reason} was not to happen here"
+
+    def excess(self, victim: str, note: EvictionNote, instant: Instant) -> str:
+        """A group above it must be over its ceiling, or root over what there is."""
+        read = self._work(victim, instant)
+        return _why_within(self._snapshot(instant), instant, read.group) if read else GONE
+
+    def drain(self, victim: str, note: EvictionNote, instant: Instant) -> str:
+        """Its group must be drained."""
+        read = self._work(victim, instant)
+        leaf = self._snapshot(instant).leaves.get(read.group) if read else None
+        return "" if leaf and leaf.stop is StopPolicy.HOLD_AND_DRAIN else "its group was not being drained"
+
+    def debt(self, victim: str, note: EvictionNote, instant: Instant) -> str:
+        """It must be less important than an asker of its own group, or hold what its group has above its runtime."""
+        read, asker = self._work(victim, instant), self._asker(note, instant)
         if read is None:
-            return "it was no managed work"
-        snapshot = self._snapshot(instant)
-        if note.reason in _LIMITS:
-            return _why_within(snapshot, instant, read.group)
-        if note.reason == "GroupStopped":
-            leaf = snapshot.leaves.get(read.group)
-            return "" if leaf and leaf.stop is StopPolicy.HOLD_AND_DRAIN else "its group was not being drained"
-        if note.reason not in ("Reclaimed", "Preempted"):
-            return f"{note.reason} was not to happen here"
+            return GONE
+        if asker is not None and asker.group == read.group:
+            return "" if asker.priority > read.priority else "its asker is no more important"
+        return _why_not_over(self._snapshot(instant), read.group)
+
+    def entitlement(self, victim: str, note: EvictionNote, instant: Instant) -> str:
+        """Its asker must be waiting, and, if of another group, be entitled to room: at least if nobody else waited.
+
+        For work of which a write has failed is left alone for a while and then asks for nothing.
+        """
         if note.claim is None:
             return "nobody asked for its room"
-        found = instant.jobs.get(note.claim.uid) or instant.pods.get(note.claim.uid)
-        asker = self._read(found) if found is not None else None
+        read, asker = self._work(victim, instant), self._asker(note, instant)
         if asker is None or not asker.is_pending or asker.hold:
             return f"its asker {note.claim.workload} was not waiting"
-        if asker.group == read.group:
-            return "" if asker.priority > read.priority else "its asker is no more important"
-        return _why_not_owed(snapshot, read, asker)
+        if read is not None and read.group == asker.group:
+            return ""
+        why = _why_not_entitled(self._snapshot(instant), asker)
+        return why and _why_not_entitled(self._measure(instant, only=asker), asker)
+
+    def _asker(self, note: EvictionNote, instant: Instant) -> Workload | None:
+        return None if note.claim is None else self._work(note.claim.uid, instant)
+
+    def _work(self, uid: str, instant: Instant) -> Workload | None:
+        found = instant.jobs.get(uid) or instant.pods.get(uid)
+        return None if found is None else self._read(found)
 
     def _snapshot(self, instant: Instant) -> Snapshot:
         known = self._known.get(id(instant))
         if known is None:
             if len(self._known) > 1000:
                 self._known.clear()
-            work = [*map(self._read, instant.jobs.values()), *map(self._read, instant.pods.values())]
-            workloads = [each for each in work if each is not None]
-            world = World.of(instant.tree, (), workloads, self.around.nodes, self.settings)
-            known = self._known[id(instant)] = (instant, measure(world, instant.received))
+            known = self._known[id(instant)] = (instant, self._measure(instant))
         return known[1]
+
+    def _measure(self, instant: Instant, only: Workload | None = None) -> Snapshot:
+        """The cluster at that instant; `only`: as if nobody else waited."""
+        work = [*map(self._read, instant.jobs.values()), *map(self._read, instant.pods.values())]
+        workloads = [
+            each for each in work if each is not None and (only is None or not each.is_pending or each.id == only.id)
+        ]
+        world = World.of(instant.tree, (), workloads, self.around.nodes, self.settings)
+        return measure(world, instant.received)
 
     def _read(self, work: Job | Pod) -> Workload | None:
         around = Surroundings(priorities=self.around.priorities)
@@ -96,25 +131,27 @@ def _why_within(snapshot: Snapshot, instant: Instant, leaf: str) -> str:
     return "no group above it was over its ceiling"
 
 
-def _why_not_owed(snapshot: Snapshot, victim: Workload, asker: Workload) -> str:
-    """The victim's leaf must hold more than its runtime, and the asker's must have runtime left for it."""
-    leaf = snapshot.leaves.get(victim.group)
-    owed = snapshot.leaves.get(asker.group)
-    if leaf is None or owed is None:
-        return "a group of the two was not there"
-    over = [
-        key.resource
-        for key, numbers in snapshot.numbers[victim.group].items()
-        if numbers.used - _sum(leaf.evicting, key) > numbers.runtime
-    ]
-    if not over:
-        return f"its group {victim.group!r} was within its runtime"
+def _why_not_over(snapshot: Snapshot, group: str) -> str:
+    leaf = snapshot.leaves.get(group)
+    if leaf is None:
+        return GONE
+    for key, numbers in snapshot.numbers[group].items():
+        if numbers.used - _sum(leaf.evicting, key) > numbers.runtime:
+            return ""
+    return f"its group {group!r} was within its runtime"
+
+
+def _why_not_entitled(snapshot: Snapshot, asker: Workload) -> str:
+    leaf = snapshot.leaves.get(asker.group)
+    if leaf is None:
+        return GONE
     for resource, amount in asker.request.items():
         key = FlavorResource("default", resource)
         runtime = snapshot.numbers[asker.group][key].runtime
-        kept = _sum((each for each in owed.admitted if not each.preemptible or each.priority >= asker.priority), key)
+        kept = _sum((each for each in leaf.admitted if not each.preemptible or each.priority >= asker.priority), key)
         if kept + amount > runtime:
-            return f"its asker's group {asker.group!r} has a runtime of {runtime} {resource}, {kept} of it in use"
+            text = f"its asker {asker.key} of {amount} was not entitled: group {asker.group!r} has a runtime of "
+            return f"{text}{runtime} {resource}, {kept} of it in use"
     return ""
 
 
@@ -124,3 +161,16 @@ def _sum(work: Iterable[Workload], key: FlavorResource) -> int:
         for each in work
         if each.admission is not None and each.admission.flavors.get(key.resource) == key.flavor
     )
+
+
+Part = Callable[[Causes, str, EvictionNote, Instant], str]
+"""One part of a cause: empty, or why this instant does not give it."""
+
+
+def _parts_of(reason: str) -> tuple[Part, ...]:
+    """What must all have been so for a stop of this reason."""
+    if reason in _LIMITS:
+        return (Causes.excess,)
+    if reason == "GroupStopped":
+        return (Causes.drain,)
+    return (Causes.debt, Causes.entitlement) if reason in ("Reclaimed", "Preempted") else ()

@@ -5,10 +5,10 @@ may lag behind the truth by `lag`, so a start is over-admitted only if no tree o
 without cause only if no instant of that time gave one.
 """
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from shared.api.annotations import EvictionNote, Notes, read_notes
 from shared.api.job import Job
@@ -62,6 +62,7 @@ def check(history: Iterable[Version], expected: Expectations) -> Findings:
     checker = _Checker(expected)
     for version in history:
         checker.judge(version)
+    checker.judge_stops(None)
     for key, times in checker.findings.evictions.items():
         if times > expected.most_evictions:
             text = f"evicted {times} times, at most {expected.most_evictions} were expected"
@@ -73,8 +74,10 @@ class _Checker:
     def __init__(self, expected: Expectations) -> None:
         self.findings = Findings()
         self._expected = expected
-        self._ledger = Ledger(expected.lag)
+        self._ledger = Ledger(expected.lag * 1.5)
         self._causes = Causes(expected.around, expected.settings)
+        self._starts = False
+        self._stops: deque[tuple[Version, Job | Pod, EvictionNote]] = deque()
 
     def judge(self, version: Version) -> None:
         self.findings.counts["versions"] += 1
@@ -83,12 +86,11 @@ class _Checker:
             self._judge_work(version, self._ledger.jobs.get(version.uid), record)
         elif isinstance(record, Pod) and GROUP_LABEL in record.metadata.labels and record.owner_job is None:
             self._judge_work(version, self._ledger.pods.get(version.uid), record)
+        self.judge_stops(version.received)
         self._ledger.tell(version)
         if self._starts:
             self._starts = False
             self._check_room(version)
-
-    _starts = False
 
     def _judge_work(self, version: Version, before: Job | Pod | None, after: Job | Pod) -> None:
         if version.user == self._expected.reconciler:
@@ -141,8 +143,15 @@ class _Checker:
             self._flaw("BadEviction", after, version, text)
         if after.metadata.labels.get(PREEMPTIBLE_LABEL) == FALSE and note.reason in ("Reclaimed", "Preempted"):
             self._flaw("EvictedWithoutCause", after, version, f"is not preemptible, yet {note.reason}")
-        elif why := self._causes.why_not(before, note, self._ledger.instants()):
-            self._flaw("EvictedWithoutCause", after, version, f"{note.reason} ({note.rule}): {why}")
+        else:
+            self._stops.append((version, before, note))
+
+    def judge_stops(self, now: datetime | None) -> None:
+        """Judge the stops of which enough is known: what was decided before them may have been written after them."""
+        while self._stops and (now is None or self._stops[0][0].received + self._expected.lag / 2 < now):
+            version, victim, note = self._stops.popleft()
+            if why := self._causes.why_not(victim, note, self._ledger.instants()):
+                self._flaw("EvictedWithoutCause", victim, version, f"{note.reason} ({note.rule}): {why}")
 
     def _check_lead(self, version: Version, after: Job | Pod) -> None:
         self.findings.counts["reconciler's writes"] += 1

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from shared.api.job import Job, read_job
-from shared.api.names import ADMISSION, EVICTION, GROUP_LABEL, PREEMPTIBLE_LABEL
+from shared.api.names import ADMISSION, EVICTION, GROUP_LABEL
 from shared.api.pod import read_pod
 from shared.quota.model.group_reading import read_group
 from shared.quota.model.node import Node
@@ -280,7 +280,7 @@ def test_preempted_by_more_important_work_of_its_group() -> None:
 
 def test_reclaimed_though_not_preemptible() -> None:
     tale = Tale()
-    tale.submit("borrower", "left", 6, **{PREEMPTIBLE_LABEL.partition("/")[2]: "false"})
+    tale.submit("borrower", "left", 6, preemptible="false")
     tale.start("borrower")
     tale.run("borrower")
     tale.submit("lender", "right", 4)
