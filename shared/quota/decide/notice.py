@@ -25,7 +25,7 @@ def give_notice(cycle: Cycle) -> None:
             if victim.workload.id not in told:
                 told.add(victim.workload.id)
                 _tell(cycle, victim)
-        _postpone(cycle, early)
+        _postpone(cycle, early, told)
         give_back(cycle)
         early = _early(cycle)
     _withdraw_others(cycle, told)
@@ -51,8 +51,11 @@ def _tell(cycle: Cycle, victim: Victim) -> None:
         cycle.notices.append(Notice(victim.workload, victim.reason, at, asker, message_for(victim)))
 
 
-def _postpone(cycle: Cycle, early: list[Victim]) -> None:
-    """Undo the plans these victims belong to, and every plan that does not fit without them."""
+def _postpone(cycle: Cycle, early: list[Victim], told: set[WorkloadId]) -> None:
+    """Undo the plans these victims belong to, and every plan that does not fit without them.
+
+    Whoever else such a plan needs stays told: with notices that ran out of step it would never be carried out.
+    """
     gone = set(map(id, early))
     waiting = {id(each.asker) for each in early if each.asker is not None}
     for victim in early:
@@ -61,17 +64,18 @@ def _postpone(cycle: Cycle, early: list[Victim]) -> None:
     cycle.forced = [each for each in cycle.forced if id(each) not in gone]
     for asker in list(cycle.askers):
         if id(asker) in waiting:
-            _put_off(cycle, asker)
+            _put_off(cycle, asker, told)
     while short := [each for each in cycle.askers if not cycle.after.keeps_limits(each.account.path, each.ask)]:
         for asker in short:
-            _put_off(cycle, asker)
+            _put_off(cycle, asker, told)
     still = {id(victim) for asker in cycle.askers for victim in asker.victims}
     cycle.victims = [
         each for each in cycle.victims if id(each) in still or (each.asker is None and id(each) not in gone)
     ]
 
 
-def _put_off(cycle: Cycle, asker: Asker) -> None:
+def _put_off(cycle: Cycle, asker: Asker, told: set[WorkloadId]) -> None:
+    told.update(each.workload.id for each in asker.victims)
     cycle.askers.remove(asker)
     keep(cycle, asker)
 
