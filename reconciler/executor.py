@@ -5,6 +5,7 @@ and the next cycle decides anew.
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -118,12 +119,13 @@ class Executor:
         mark = (ADMISSION, text)
         started = replace(start.workload, admission=Admission(start.flavors, now), notice=None)
         self._state.assume(unit, started, mark)
+        decided = time.perf_counter()
 
         async def write() -> None:
             outcome = await self._patch_all(objects, lambda each: self._start_patch(each, start, text), mark)
             self._conclude(unit, objects, mark, outcome)
             if outcome.fate is Fate.WRITTEN:
-                self._metrics.started(start)
+                self._metrics.started(start, time.perf_counter() - decided)
                 self._telling.started(start, objects)
                 return
             if outcome.fate is Fate.INVALID:

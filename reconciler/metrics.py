@@ -45,21 +45,18 @@ class Metrics:
         self._cycles = Histogram(
             "quotree_cycle_seconds", "How long a decision cycle took.", buckets=_SECONDS, registry=registry
         )
-        self._waits = Histogram(
+        self._start_seconds = Histogram(
             "quotree_start_seconds",
-            "From when pending work was first seen to its written start.",
+            "From the decision to start work to its written start.",
             buckets=_SECONDS,
             registry=registry,
         )
         self.assumptions = Gauge("quotree_assumptions", "Writes under way or not yet seen.", registry=registry)
 
-    def started(self, start: Start) -> None:
-        """Work was started."""
+    def started(self, start: Start, seconds: float) -> None:
+        """Work was started; the write took so long."""
         self._starts.labels(start.workload.group, start.tier.value).inc()
-
-    def waited(self, seconds: float) -> None:
-        """How long started work had been known."""
-        self._waits.observe(seconds)
+        self._start_seconds.observe(seconds)
 
     def evicted(self, evict: Evict) -> None:
         """Work was evicted."""
