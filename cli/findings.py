@@ -8,6 +8,8 @@ from cli.objects import Objects
 from cli.work import Work
 from shared.quota.model import rules
 from shared.quota.model.rules import Context, Findings, Violation
+from shared.quota.model.rules.posted import WorkContext
+from shared.quota.model.rules.work import check_new_work
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Tree
 from shared.quota.model.workload import Workload
@@ -30,7 +32,11 @@ def find(objects: Objects, work: Work, settings: QuotaSettings, capacity: Capaci
         max_depth=settings.max_depth,
         capacity=capacity,
     )
-    found = rules.check_tree(Tree.of(objects.groups), context)
+    tree = Tree.of(objects.groups)
+    found = rules.check_tree(tree, context)
+    at_the_door = WorkContext(tree, context.flavors, capacity, settings)
+    for posted in work.posted:
+        found += check_new_work(posted, at_the_door)
     doubts = tuple(Violation(UNREADABLE_WORK, name, "", problem) for name, problem in work.problems)
     return Findings(tuple(objects.problems)) + found + Findings((), doubts)
 

@@ -1,14 +1,17 @@
 """Which work the objects hold: who is managed, what each piece of it asks for, and what runs outside of quota."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from cli.objects import Objects
+from shared.api.job import Job
 from shared.api.limitrange import NO_DEFAULTS, ContainerDefaults, LimitRange, container_defaults
+from shared.api.metadata import Metadata
 from shared.api.pod import Pod
 from shared.api.priority import Priorities
 from shared.quota.model.pod_reading import pod_group_of, workload_of_pod, workload_of_pod_group
 from shared.quota.model.reading import Reading, Surroundings, WorkState, workload_of_job
+from shared.quota.model.rules.posted import Posted
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.workload import Workload
 
@@ -45,36 +48,75 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """All work, and what of it could not be read: object name -> what is wrong."""
+    """All work, as the engine counts it and as its owners wrote it, and what of it could not be read."""
 
     workloads: tuple[Workload, ...]
+    posted: tuple[Posted, ...]
+    """What would be judged at the door: everything that is not running already."""
     unmanaged: tuple[Pod, ...]
     problems: tuple[tuple[str, str], ...]
+    """(object name, what is wrong)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """One piece of work: the name that violations use, who it is, and what was read of it."""
+
+    name: str
+    metadata: Metadata
+    reading: Reading
 
 
 def read_work(objects: Objects, settings: QuotaSettings) -> Work:
     """Every Job, pod and pod group that is managed, and the pods that are not and use nodes."""
     cluster = Cluster.of(objects)
-    readings: list[tuple[str, Reading]] = [
-        (f"Job/{job.metadata.key}", workload_of_job(job, cluster.around(job.metadata.namespace), settings))
-        for job in objects.jobs
-    ]
-    unmanaged: list[Pod] = []
-    grouped: dict[str, list[Pod]] = {}
+    found = [_read_job(job, cluster, settings) for job in objects.jobs]
+    alone = [pod for pod in objects.pods if pod_group_of(pod) is None]
+    found += [_read_pod(pod, cluster, settings) for pod in alone]
+    unmanaged = [pod for pod, read in zip(alone, found[len(objects.jobs) :], strict=True) if _uses_a_node(pod, read)]
+    members: dict[str, list[Pod]] = {}
     for pod in objects.pods:
         key = pod_group_of(pod)
         if key is not None:
-            grouped.setdefault(key, []).append(pod)
-            continue
-        reading = workload_of_pod(pod, cluster.around(pod.metadata.namespace), settings)
-        readings.append((f"Pod/{pod.metadata.key}", reading))
-        if reading.state is WorkState.UNMANAGED and pod.spec.node_name and not pod.has_ended:
-            unmanaged.append(pod)
-    for key, members in grouped.items():
-        around = cluster.around(members[0].metadata.namespace)
-        readings.append((f"PodGroup/{key}", workload_of_pod_group(members, around, settings)))
+            members.setdefault(key, []).append(pod)
+    found += [_read_group(key, pods, cluster, settings) for key, pods in members.items()]
     return Work(
-        workloads=tuple(reading.workload for _, reading in readings if reading.workload is not None),
+        workloads=tuple(read.reading.workload for read in found if read.reading.workload is not None),
+        posted=tuple(posted for read in found for posted in _posted(read, cluster)),
         unmanaged=tuple(unmanaged),
-        problems=tuple((name, problem) for name, reading in readings for problem in reading.problems),
+        problems=tuple((read.name, problem) for read in found for problem in read.reading.problems),
     )
+
+
+def _read_job(job: Job, cluster: Cluster, settings: QuotaSettings) -> _Read:
+    reading = workload_of_job(job, cluster.around(job.metadata.namespace), settings)
+    return _Read(f"Job/{job.metadata.key}", job.metadata, reading)
+
+
+def _read_pod(pod: Pod, cluster: Cluster, settings: QuotaSettings) -> _Read:
+    reading = workload_of_pod(pod, cluster.around(pod.metadata.namespace), settings)
+    return _Read(f"Pod/{pod.metadata.key}", pod.metadata, reading)
+
+
+def _read_group(key: str, members: list[Pod], cluster: Cluster, settings: QuotaSettings) -> _Read:
+    reading = workload_of_pod_group(members, cluster.around(members[0].metadata.namespace), settings)
+    return _Read(f"PodGroup/{key}", members[0].metadata, reading)
+
+
+def _uses_a_node(pod: Pod, read: _Read) -> bool:
+    return read.reading.state is WorkState.UNMANAGED and bool(pod.spec.node_name) and not pod.has_ended
+
+
+def _posted(read: _Read, cluster: Cluster) -> Iterator[Posted]:
+    workload = read.reading.workload
+    if workload is not None and workload.admission is None:
+        namespace = read.metadata.namespace or "default"
+        yield Posted(
+            object=read.name,
+            group=workload.group,
+            namespace=namespace,
+            labels=read.metadata.labels,
+            namespace_labels=cluster.labels.get(namespace),
+            request=workload.request,
+            placement=workload.placement,
+        )

@@ -5,6 +5,9 @@ Each file in scenarios/seeds says in its head how it is run; the answer stands b
 """
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -41,3 +44,14 @@ def test_the_figures_of_the_seeds_come_out() -> None:
 def _groups(name: str) -> dict[str, dict[str, dict[str, dict[str, int]]]]:
     groups: dict[str, dict[str, dict[str, dict[str, int]]]] = json.loads((SEEDS / f"{name}.json").read_text())["groups"]
     return groups
+
+
+@pytest.mark.parametrize("name", ["two-levels", "codependent-flavors"])
+def test_the_answer_is_the_same_in_every_process(name: str) -> None:
+    scenario = SEEDS / f"{name}.yaml"
+    command = [sys.executable, "-m", "cli", "simulate", "-f", str(scenario), *_flags(scenario), "-o", "json"]
+    answers = [
+        subprocess.run(command, capture_output=True, check=True, env={**os.environ, "PYTHONHASHSEED": seed}).stdout
+        for seed in ("1", "2", "3")
+    ]
+    assert answers[0] == answers[1] == answers[2]

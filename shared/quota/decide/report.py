@@ -30,8 +30,8 @@ class Report:
         cycle.guard_kept_room()
 
     def __iter__(self) -> Iterator[Waiting]:
-        """Every pending workload that this cycle does not start, by leaf, then in the leaf's order."""
-        for leaf in self._cycle.snapshot.leaves.values():
+        """Every pending workload that this cycle does not start, by leaf's name, then in the leaf's order."""
+        for _, leaf in sorted(self._cycle.snapshot.leaves.items()):
             for workload in (*leaf.pending, *leaf.aside):
                 waiting = self.why(workload)
                 if waiting is not None:
