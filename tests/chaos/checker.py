@@ -54,6 +54,8 @@ class Expectations:
     lag: timedelta = timedelta(seconds=20)
     most_evictions: int = 25
     """Work that was stopped more often than this is being stopped for ever."""
+    skew: timedelta = timedelta()
+    """How far the reconcilers' clocks are apart."""
     settings: QuotaSettings = field(default_factory=QuotaSettings)
 
 
@@ -139,7 +141,7 @@ class _Checker:
         if note is None or note == former.eviction:
             self._flaw("BadEviction", after, version, "was stopped without an eviction note of its own")
             return
-        for text in _inconsistencies(former, notes, note, is_job=isinstance(after, Job)):
+        for text in _inconsistencies(former, notes, note, self._expected.skew, is_job=isinstance(after, Job)):
             self._flaw("BadEviction", after, version, text)
         if after.metadata.labels.get(PREEMPTIBLE_LABEL) == FALSE and note.reason in ("Reclaimed", "Preempted"):
             self._flaw("EvictedWithoutCause", after, version, f"is not preemptible, yet {note.reason}")
@@ -181,7 +183,9 @@ def _is_stopped(before: Job | Pod, after: Job | Pod) -> bool:
     return read_notes(after.metadata.annotations).eviction != former
 
 
-def _inconsistencies(former: Notes, notes: Notes, note: EvictionNote, *, is_job: bool) -> Iterator[str]:
+def _inconsistencies(
+    former: Notes, notes: Notes, note: EvictionNote, skew: timedelta, *, is_job: bool
+) -> Iterator[str]:
     """What the note says that the versions around it contradict."""
     if former.admission is None:
         yield "was stopped without having been admitted"
@@ -191,7 +195,7 @@ def _inconsistencies(former: Notes, notes: Notes, note: EvictionNote, *, is_job:
         yield f"its eviction says it ran since {note.since}, it was admitted at {former.admission.time}"
     if is_job and notes.admission is not None:
         yield "was stopped and kept its admission"
-    if note.since is not None and note.time < note.since:
+    if note.since is not None and note.time + skew < note.since:
         yield f"its eviction at {note.time} is before its start at {note.since}"
     if notes.problems:
         yield "; ".join(notes.problems)

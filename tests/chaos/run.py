@@ -16,7 +16,7 @@ from tests.chaos import faults
 from tests.chaos.checker import Expectations, Findings, Flaw, check
 from tests.chaos.history import read_history
 from tests.chaos.rest import Rest, judge, look, unseen
-from tests.chaos.stage import RECONCILER, Stage, running
+from tests.chaos.stage import RECONCILER, SKEWS, Stage, running
 from tests.chaos.submitting import Submitter
 from tests.chaos.work import CPUS, organisation, submissions
 
@@ -77,7 +77,7 @@ def run(programs: binaries.Binaries, wish: Wish, say: Say) -> Report:
         if wish.keep is not None:
             _keep(stage, wish.keep)
         history = read_history(stage.audit_log)
-        findings = check(history, Expectations(RECONCILER, rest.surrounding(), {"cpu": CPUS * 1000}))
+        findings = check(history, Expectations(RECONCILER, rest.surrounding(), {"cpu": CPUS * 1000}, skew=max(SKEWS)))
         names = [each.name for each in submitter.taken]
         findings.flaws.extend(judge(rest, names, datetime.now(UTC), QuotaSettings()))
         findings.flaws.extend(

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +25,8 @@ from tests.faults.proxy import FaultProxy, Side
 ACCOUNT: Final = f"system:serviceaccount:{installing.NAMESPACE}:"
 RECONCILER: Final = f"{ACCOUNT}quotree-reconciler"
 WEBHOOK: Final = f"{ACCOUNT}quotree-webhook"
+SKEWS: Final = (timedelta(), timedelta(seconds=40))
+"""How far the clock of each reconciler is ahead."""
 ELECTION: Final = {
     "namespace": installing.NAMESPACE,
     "leaseDuration": "6s",
@@ -70,7 +73,7 @@ class Stage:
 
 
 @contextmanager
-def running(programs: binaries.Binaries, seed: int, reconcilers: int = 2) -> Iterator[Stage]:
+def running(programs: binaries.Binaries, seed: int) -> Iterator[Stage]:
     """All of it, until the end of the block."""
     with tempfile.TemporaryDirectory(prefix="quotree-chaos-") as folder:
         log = Path(folder) / "audit.log"
@@ -79,7 +82,7 @@ def running(programs: binaries.Binaries, seed: int, reconcilers: int = 2) -> Ite
         with (
             cluster.start(programs, nodes=NODES, extra_apiserver_args=arguments) as cp,
             FaultProxy(cp.url, cp.ca_file, seed=seed).running() as proxy,
-            _installed(cp, proxy, reconcilers) as (leading, judging),
+            _installed(cp, proxy) as (leading, judging),
         ):
             stage = Stage(cp, proxy, leading, judging, log)
             watchman = threading.Thread(target=stage.supervise, name="supervisor", daemon=True)
@@ -92,9 +95,7 @@ def running(programs: binaries.Binaries, seed: int, reconcilers: int = 2) -> Ite
 
 
 @contextmanager
-def _installed(
-    cp: cluster.ControlPlane, proxy: FaultProxy, reconcilers: int
-) -> Iterator[tuple[list[Process], list[Process]]]:
+def _installed(cp: cluster.ControlPlane, proxy: FaultProxy) -> Iterator[tuple[list[Process], list[Process]]]:
     cp.kubectl("create", "namespace", installing.NAMESPACE)
     for account in ("quotree-reconciler", "quotree-webhook"):
         cp.kubectl("create", "serviceaccount", account, "-n", installing.NAMESPACE)
@@ -105,10 +106,20 @@ def _installed(
         with installing.installed(cp, webhooks=0, reconcilers=0, url=url, values=values) as quotree:
             connection = _connection(cp, proxy, "webhook-0", "quotree-webhook")
             quotree.add_webhook(listen=port, reconcilerUser=RECONCILER, connection=connection)
-            for number in range(reconcilers):
+            for number, ahead in enumerate(SKEWS):
                 connection = _connection(cp, proxy, f"reconciler-{number}", "quotree-reconciler")
-                quotree.add_reconciler(leaderElection=ELECTION, connection=connection)
+                process = quotree.add_reconciler(leaderElection=ELECTION, connection=connection)
+                _skew(process, ahead)
             yield quotree.reconcilers, quotree.webhooks
+
+
+def _skew(process: Process, ahead: timedelta) -> None:
+    """From its next start on, which is now, its clock is so far ahead."""
+    if ahead:
+        python, *words = process.command
+        skewed = f"{ahead.total_seconds():g}"
+        process.command = (python, "-m", "tests.chaos.skewed", skewed, *words[words.index("reconciler") + 1 :])
+        process.restart()
 
 
 @contextmanager

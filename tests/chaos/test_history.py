@@ -1,0 +1,70 @@
+"""The history is whole: in etcd's order, completed where an answer was short, and clear about what is gone."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from shared.api.job import Job
+from tests.chaos.history import Lease, Version, read_history
+
+TIME = "2026-01-01T00:00:00.000000Z"
+JOB = {"suspend": True, "parallelism": 2, "template": {"spec": {}}}
+
+
+def line(verb: str, resource: str, body: dict[str, Any], revision: int, **more: Any) -> dict[str, Any]:
+    metadata = {"name": "it", "uid": "it", **body.pop("metadata", {}), "resourceVersion": str(revision)}
+    return {
+        "verb": verb,
+        "requestReceivedTimestamp": TIME,
+        "user": {"username": "someone"},
+        "objectRef": {"resource": resource},
+        "responseStatus": {"code": 200},
+        "responseObject": {"kind": "Whole", **body, "metadata": metadata},
+        **more,
+    }
+
+
+def history(tmp_path: Path, *lines: dict[str, Any]) -> list[Version]:
+    log = tmp_path / "audit.log"
+    log.write_text("".join(json.dumps(each) + "\n" for each in lines) + '{"half a li')
+    return read_history(log)
+
+
+def test_ordered_by_revision_and_each_once(tmp_path: Path) -> None:
+    late = line("patch", "leases", {"spec": {"holderIdentity": "b"}}, 5)
+    early = line("update", "leases", {"spec": {"holderIdentity": "a"}}, 3)
+    nothing_changed = line("patch", "leases", {"spec": {"holderIdentity": "b"}}, 5)
+    refused = {**line("patch", "leases", {}, 9), "responseStatus": {"code": 409}}
+    found = history(tmp_path, late, early, nothing_changed, refused)
+    assert [(each.revision, each.record) for each in found] == [(3, Lease("a")), (5, Lease("b"))]
+
+
+def test_an_answer_of_metadata_alone_is_completed_from_the_patch(tmp_path: Path) -> None:
+    created = line("create", "jobs", {"spec": JOB}, 1)
+    patch = [
+        {"op": "test", "path": "/metadata/uid", "value": "it"},
+        {"op": "add", "path": "/spec/suspend", "value": False},
+    ]
+    started = line("patch", "jobs", {"kind": "PartialObjectMetadata"}, 2, requestObject=patch)
+    found = [each.record for each in history(tmp_path, created, started)]
+    assert [each.spec.suspend for each in found if isinstance(each, Job)] == [True, False]
+    assert [each.spec.parallelism for each in found if isinstance(each, Job)] == [2, 2]
+
+
+def test_the_credential_tells_replicas_of_one_account_apart(tmp_path: Path) -> None:
+    user = {"username": "account", "extra": {"authentication.kubernetes.io/credential-id": ["JTI=1"]}}
+    found = history(tmp_path, line("update", "leases", {}, 1, user=user), line("update", "leases", {}, 2))
+    assert [(each.user, each.writer) for each in found] == [("account", "JTI=1"), ("someone", "someone")]
+
+
+def test_gone_when_deleted_at_once_or_when_the_last_finalizer_goes(tmp_path: Path) -> None:
+    deleting = {"deletionTimestamp": TIME, "deletionGracePeriodSeconds": 30}
+    held = {**deleting, "deletionGracePeriodSeconds": 0, "finalizers": ["job-tracking"]}
+    found = history(
+        tmp_path,
+        line("create", "pods", {}, 1),
+        line("delete", "pods", {"metadata": deleting}, 2),
+        line("delete", "pods", {"metadata": held}, 3),
+        line("patch", "pods", {"metadata": {**held, "finalizers": []}}, 4),
+    )
+    assert [each.gone for each in found] == [False, False, False, True]
