@@ -19,19 +19,18 @@ from shared.kube.client import Client
 from shared.kube.errors import ApiError, Conflict, TooManyRequests, Unavailable
 from shared.kube.resources import CONFIG_MAPS
 from shared.kube.watching import Change, Changed, Watch, Watches
-from shared.quota.model.rules import Context, Findings, Violation
+from shared.quota.model.rules import Context, Findings
 from webhook.ages import Ages
 from webhook.flavors import KIND as FLAVOR
-from webhook.flavors import FlavorEdit, judge_flavor_among
-from webhook.ledger import NAME, Ledger, LedgerObject, Reservation, is_open, read_ledger, reserve_group, reserved_group
-from webhook.quotagroups import KIND as GROUP
-from webhook.quotagroups import Edit, Outcome, judge_among
+from webhook.flavors import FlavorEdit
+from webhook.judging import Judging, Ordered, reserve, tell_unsettled
+from webhook.ledger import NAME, Ledger, LedgerObject, Reservation, is_open, read_ledger
+from webhook.quotagroups import Outcome
 from webhook.stored import Stored, StoredObjects
-from webhook.worlds import Open
 
-Ordered = Edit | FlavorEdit
 FIRST_PAUSE: Final = 0.01
 LONGEST_PAUSE: Final = 0.25
+LARGEST_ROUND: Final = 64
 
 
 class EditsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -95,7 +94,7 @@ class Edits:
         """Judge rounds of all who wait until this one is answered; the others are answered on the way."""
         pause = FIRST_PAUSE
         while not mine.done:
-            batch = [each for each in self._waiting if not each.done]
+            batch = self._next_batch()
             self._stirred.clear()
             try:
                 await self._round(batch)
@@ -115,6 +114,11 @@ class Edits:
                 await self._stirred_within(min(pause, max(0.0, mine.deadline - time.monotonic())))
                 pause = min(2 * pause, LONGEST_PAUSE)
 
+    def _next_batch(self) -> list[_Waiting]:
+        """Those who wait, at most so many that a round stays short; first those who were never judged."""
+        waiting = [each for each in self._waiting if not each.done]
+        return sorted(waiting, key=lambda each: each.outcome is not None)[:LARGEST_ROUND]
+
     async def _stirred_within(self, seconds: float) -> None:
         try:
             await asyncio.wait_for(self._stirred.wait(), seconds)
@@ -130,16 +134,18 @@ class Edits:
         stored = await self._objects.read(flavors=flavors or any(isinstance(each.edit, FlavorEdit) for each in batch))
         own = {each.edit.id for each in batch}
         still = [each for each in self._still_open(ledger, stored) if each.id not in own]
-        made: list[Reservation] = []
+        judging = Judging(stored, still)
         context = self._context()
         for each in batch:
-            each.others = (*still, *made)
-            each.outcome = judge_ordered(each.edit, stored, each.others, context)
+            each.others = judging.reservations
+            each.outcome = judging.judge(each.edit, context)
             if each.outcome.is_legal and not each.edit.dry_run:
-                made.append(reserve(each.edit, datetime.now(UTC)))
+                judging.remember(reserve(each.edit, datetime.now(UTC)))
+            # Others are being answered by the same loop.
+            await asyncio.sleep(0)
         self._ledger = ledger
-        if made:
-            self._ledger = await self._ledger_object.write(ledger, (*still, *made))
+        if len(judging.reservations) > len(still):
+            self._ledger = await self._ledger_object.write(ledger, judging.reservations)
         now = time.monotonic()
         for each in batch:
             each.done = each.outcome is not None and (not each.outcome.unsettled or now >= each.deadline)
@@ -160,7 +166,7 @@ class Edits:
             return outcome.findings
         now, today = time.monotonic(), datetime.now(UTC)
         lefts = [self._ages.left(each, now, today).total_seconds() for each in waiting.others]
-        return Findings((_unsettled(waiting.edit, outcome, waiting.others, max(1, round(max(lefts, default=1)))),))
+        return Findings((tell_unsettled(waiting.edit, outcome, waiting.others, max(1, round(max(lefts, default=1)))),))
 
     def _see_ledger(self, changes: Sequence[Change[Ledger]]) -> None:
         for change in changes:
@@ -178,33 +184,3 @@ def _give_up(batch: Sequence[_Waiting], error: ApiError) -> None:
     for each in batch:
         if not passes or now >= each.deadline:
             each.error, each.done = error, True
-
-
-def judge_ordered(edit: Ordered, stored: Stored, reservations: Sequence[Reservation], context: Context) -> Outcome:
-    """The edit beside what is stored and what may come to be."""
-    opened = [
-        Open(each.name, reserved_group(each), not each.base and each.name not in stored.tree)
-        for each in reservations
-        if each.kind == GROUP
-    ]
-    opened += [Open(name, None, creates=False) for name in stored.leaving]
-    if isinstance(edit, FlavorEdit):
-        return judge_flavor_among(edit, stored.tree, opened, context)
-    leaving = frozenset(each.name for each in reservations if each.kind == FLAVOR)
-    return judge_among(edit, stored.tree, opened, leaving, context)
-
-
-def reserve(edit: Ordered, at: datetime) -> Reservation:
-    """The edit as it goes into the ledger."""
-    if isinstance(edit, FlavorEdit):
-        return Reservation(edit.id, FLAVOR, edit.name, edit.uid, at, edit.base)
-    group = None if edit.new is None else reserve_group(edit.new)
-    return Reservation(edit.id, GROUP, edit.name, edit.uid, at, edit.base, group)
-
-
-def _unsettled(edit: Ordered, outcome: Outcome, reservations: Sequence[Reservation], seconds: int) -> Violation:
-    first = outcome.findings.violations[0]
-    others = ", ".join(str(each) for each in reservations[:3]) or "another edit"
-    message = f"{first.message}; that depends on an edit under way ({others}): try again, at the latest in {seconds} s"
-    kind = FLAVOR if isinstance(edit, FlavorEdit) else GROUP
-    return Violation("EditUnderWay", f"{kind}/{edit.name}", first.field, message)

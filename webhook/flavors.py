@@ -1,6 +1,5 @@
 """Whether an edit of a ResourceFlavor is legal. Only its deletion depends on the groups, and is judged among edits."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,7 +10,7 @@ from shared.quota.model.group_reading import read_flavor
 from shared.quota.model.rules import Context, Findings
 from shared.quota.model.tree import Tree
 from webhook.quotagroups import Outcome, read_version
-from webhook.worlds import Open, latest
+from webhook.worlds import Doubt, latest
 
 KIND: Final = "ResourceFlavor"
 
@@ -48,16 +47,16 @@ def judge_flavor_alone(edit: FlavorEdit, tree: Tree, context: Context) -> Findin
     return rules.check_flavor_change(edit.old, edit.new, context, tree)
 
 
-def judge_flavor_among(edit: FlavorEdit, stored: Tree, opened: Sequence[Open], context: Context) -> Outcome:
+def judge_flavor_among(edit: FlavorEdit, doubt: Doubt, context: Context) -> Outcome:
     """A deletion, in every tree that may come to be: a group that may come to use the flavor holds it."""
-    now = judge_flavor_alone(edit, stored, context)
-    last = judge_flavor_alone(edit, latest(stored, opened), context)
+    now = judge_flavor_alone(edit, doubt.stored, context)
+    last = judge_flavor_alone(edit, doubt.latest, context)
     if bool(now.violations) != bool(last.violations):
         return Outcome(now if now.violations else last, unsettled=True)
     if now.violations:
         return Outcome(now)
-    users = (each for each in opened if each.group is not None and each.group.entry(edit.name) is not None)
+    users = (each for each in doubt.opened if each.group is not None and each.group.entry(edit.name) is not None)
     for each in users:
-        found = judge_flavor_alone(edit, latest(stored, [each]), context)
+        found = judge_flavor_alone(edit, latest(doubt.stored, [each]), context)
         return Outcome(found, unsettled=True)
     return Outcome(now)

@@ -9,11 +9,9 @@ from shared.kube.watching import Watches
 from shared.quota.model.rules import Context, Findings, Work
 from webhook.edits import Edits, EditsFile
 from webhook.flavors import judge_flavor_alone, read_flavor_edit
-from webhook.quotagroups import judge_alone, read_edit
+from webhook.quotagroups import UNDER_WAY, judge_alone, read_edit
 from webhook.tree_view import TreeView
 from webhook.verdicts import Deny, Verdict, verdict_of
-
-UNDER_WAY = "EditUnderWay"
 
 
 class QuotaObjects:

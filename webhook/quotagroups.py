@@ -15,9 +15,11 @@ from shared.quota.model import rules
 from shared.quota.model.group_reading import read_group
 from shared.quota.model.rules import Context, Findings, Violation
 from shared.quota.model.tree import Group, Tree
-from webhook.worlds import Open, latest, worlds
+from webhook.worlds import Doubt, Open, worlds
 
 KIND: Final = "QuotaGroup"
+UNDER_WAY: Final = "EditUnderWay"
+"""The code of a refusal that depends on another edit."""
 
 
 class _Metadata(msgspec.Struct, rename="camel"):
@@ -91,21 +93,20 @@ class Outcome:
         return not self.findings.violations and not self.unsettled
 
 
-def judge_among(edit: Edit, stored: Tree, opened: Sequence[Open], leaving: frozenset[str], context: Context) -> Outcome:
-    """The edit in every tree that may come to be.
+def judge_among(edit: Edit, doubt: Doubt, leaving: frozenset[str], context: Context) -> Outcome:
+    """The edit in every tree that may come to be; `leaving`: flavors whose deletion may not be stored yet.
 
-    `opened`: edits of groups that may not be stored yet, `leaving`: flavors whose deletion may not be. What is illegal
-    in the stored tree and will be once all is stored is illegal; what is illegal in some only is unsettled.
+    What is illegal in the stored tree and will be once all is stored is illegal; what is illegal in some is unsettled.
     """
-    others = [each for each in opened if each.name != edit.name]
-    last = judge_alone(edit, latest(stored, others), context)
+    doubt = doubt.without(edit.name)
+    last = judge_alone(edit, doubt.latest, context)
     if last.violations:
-        now = judge_alone(edit, stored, context) if others else last
+        now = judge_alone(edit, doubt.stored, context) if doubt.opened else last
         return Outcome(now if now.violations else last, unsettled=not now.violations)
-    clash = tuple(_leaning(edit, others, leaving))
+    clash = tuple(_leaning(edit, doubt.opened, leaving))
     if clash:
         return Outcome(Findings(clash), unsettled=True)
-    for world in worlds(stored, others, edit.name, edit.new):
+    for world in worlds(doubt, edit.name, edit.new):
         found = judge_alone(edit, world, context)
         if found.violations:
             return Outcome(found, unsettled=True)
@@ -119,7 +120,7 @@ def _leaning(edit: Edit, others: Sequence[Open], leaving: frozenset[str]) -> Ite
     gone = {each.name for each in others if each.group is None}
     if edit.new.parent in gone and (edit.old is None or edit.old.parent != edit.new.parent):
         message = f"parent {edit.new.parent} is being deleted"
-        yield Violation("EditUnderWay", f"{KIND}/{edit.name}", "spec.parent", message)
+        yield Violation(UNDER_WAY, f"{KIND}/{edit.name}", "spec.parent", message)
     known = {entry.flavor for entry in edit.old.quotas} if edit.old is not None else set()
     for flavor in sorted({entry.flavor for entry in edit.new.quotas} & leaving - known):
-        yield Violation("EditUnderWay", f"{KIND}/{edit.name}", "spec.quotas", f"flavor {flavor} is being deleted")
+        yield Violation(UNDER_WAY, f"{KIND}/{edit.name}", "spec.quotas", f"flavor {flavor} is being deleted")

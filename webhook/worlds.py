@@ -27,6 +27,28 @@ class Open:
     creates: bool
 
 
+class Doubt:
+    """What is stored, and what was accepted and may not be. `latest`: the tree once all of it is stored."""
+
+    def __init__(self, stored: Tree, opened: Iterable[Open] = ()) -> None:
+        self.stored = stored
+        self.opened = tuple(opened)
+        self.latest = latest(stored, self.opened)
+
+    def and_also(self, opened: Open) -> "Doubt":
+        """With one more accepted edit."""
+        more = Doubt(self.stored)
+        more.opened = (*self.opened, opened)
+        more.latest = latest(self.latest, [opened])
+        return more
+
+    def without(self, name: str) -> "Doubt":
+        """Without what was accepted of one group."""
+        if all(each.name != name for each in self.opened):
+            return self
+        return Doubt(self.stored, (each for each in self.opened if each.name != name))
+
+
 def latest(stored: Tree, opened: Iterable[Open]) -> Tree:
     """The tree once everything accepted is stored."""
     for each in opened:
@@ -34,14 +56,13 @@ def latest(stored: Tree, opened: Iterable[Open]) -> Tree:
     return stored
 
 
-def worlds(stored: Tree, opened: Sequence[Open], name: str, new: Version) -> Iterator[Tree]:
-    """Trees among which is the worst for an edit that makes the group `name` become `new`.
+def worlds(doubt: Doubt, name: str, new: Version) -> Iterator[Tree]:
+    """Trees among which is the worst for an edit that makes the group `name` become `new`, beside `doubt.latest`.
 
-    First the one in which everything accepted is stored. Creations can only add to what is broken, so where there are
-    no other open edits, and no two of one group, it is all there is.
+    Creations can only add to what is broken, so where there are no other open edits, and no two of one group, there are
+    none. `doubt` holds nothing about `name` itself.
     """
-    others = [each for each in opened if each.name != name]
-    yield latest(stored, others)
+    stored, others = doubt.stored, doubt.opened
     if all(each.creates for each in others) and len({each.name for each in others}) == len(others):
         return
     yield stored

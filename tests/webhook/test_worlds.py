@@ -14,7 +14,7 @@ from shared.quota.model.tree import ROOT, Group, Tree
 from tests.trees import group, tree
 from webhook.flavors import FlavorEdit, judge_flavor_among
 from webhook.quotagroups import Edit, Outcome, judge_among
-from webhook.worlds import Open, latest
+from webhook.worlds import Doubt, Open, latest
 
 CONTEXT = Context(max_depth=4)
 NOBODY: frozenset[str] = frozenset()
@@ -38,7 +38,7 @@ def judged(drawn: str, under_way: list[str], line: str) -> Outcome:
     stored = tree(drawn)
     new = None if line.startswith("-") else group(line)
     name = line[1:] if new is None else new.name
-    return judge_among(edit(stored, name, new), stored, opened(stored, *under_way), NOBODY, CONTEXT)
+    return judge_among(edit(stored, name, new), Doubt(stored, opened(stored, *under_way)), NOBODY, CONTEXT)
 
 
 CASES = {
@@ -94,18 +94,18 @@ def test_an_edit_that_is_legal_whatever_is_stored_is_accepted(drawn: str, under_
 
 def test_a_group_does_not_come_to_use_a_flavor_that_is_going() -> None:
     stored = tree("a")
-    found = judge_among(edit(stored, "a", group("a t4:gpu 1")), stored, [], frozenset({"t4"}), CONTEXT)
+    found = judge_among(edit(stored, "a", group("a t4:gpu 1")), Doubt(stored), frozenset({"t4"}), CONTEXT)
     assert (found.unsettled, [each.rule for each in found.findings.violations]) == (True, ["EditUnderWay"])
 
 
 def test_a_flavor_does_not_go_that_a_group_may_come_to_use() -> None:
     stored = tree("a")
     going = FlavorEdit("id", "t4", "uid", "1", Flavor("t4"), None)
-    found = judge_flavor_among(going, stored, opened(stored, "a t4:gpu 1"), CONTEXT)
+    found = judge_flavor_among(going, Doubt(stored, opened(stored, "a t4:gpu 1")), CONTEXT)
     assert (found.unsettled, [each.rule for each in found.findings.violations]) == (True, ["FlavorInUse"])
-    assert judge_flavor_among(going, stored, opened(stored, "a a100:gpu 1"), CONTEXT).is_legal
+    assert judge_flavor_among(going, Doubt(stored, opened(stored, "a a100:gpu 1")), CONTEXT).is_legal
     used = tree("a t4:gpu 1")
-    found = judge_flavor_among(going, used, [], CONTEXT)
+    found = judge_flavor_among(going, Doubt(used), CONTEXT)
     assert (found.unsettled, [each.rule for each in found.findings.violations]) == (False, ["FlavorInUse"])
 
 
@@ -152,7 +152,10 @@ def test_whatever_part_of_the_accepted_edits_is_stored_the_tree_is_legal(seed: i
         name = new.name
         if name in stored and dice.random() < 0.15:
             new = None
-        if judge_among(edit(stored, name, new), stored, accepted, NOBODY, CONTEXT).is_legal and len(accepted) < 8:
+        if (
+            judge_among(edit(stored, name, new), Doubt(stored, accepted), NOBODY, CONTEXT).is_legal
+            and len(accepted) < 8
+        ):
             accepted.append(Open(name, new, name not in stored))
     assert accepted
     for after, gone in outcomes(stored, accepted):
