@@ -178,11 +178,6 @@ def test_pods_of_a_group_are_one_workload_when_all_are_there(state: ClusterState
     (complete,) = work(state)
     assert (complete.kind, complete.key, complete.hold) == ("PodGroup", "ns/gang", False)
     assert complete.request == {"cpu": 2000}
-        "PodGroup",
-        "ns/gang",
-        {"cpu": 2000},
-        False,
-    )
     assert {each.metadata.uid for each in state.objects("ns/gang")} == {"p1", "p2"}
 
 
