@@ -74,4 +74,24 @@ def _may_swap(cycle: Cycle, account: LeafAccount, workload: Workload, wish: Wish
     """Whether a swap was planned for this work: it is entitled nowhere, and some assignment allows it."""
     if entitled_attempt(attempts_of(cycle, account, workload, wish)) is not None:
         return False
+    if any(_comes_anyway(cycle, account, workload, assignment) for assignment in wish):
+        cycle.notes[workload.id] = WaitReason.WAITING_FOR_EVICTIONS
+        return False
     return any(plan_swap(cycle, account, workload, assignment) for assignment in wish)
+
+
+def _comes_anyway(cycle: Cycle, account: LeafAccount, workload: Workload, assignment: Assignment) -> bool:
+    """Whether evictions under way, this cycle's included, free the room, so that nobody need go for it.
+
+    One that takes longer than claimTimeout is not waited for: a PodDisruptionBudget may hold it for ever.
+    """
+    ask = assignment.ask
+    if cycle.present.fits(account.path, ask) or not cycle.after.fits(account.path, ask):
+        return False
+    patience = account.leaf.reclaim.claim_timeout
+    leaves = map(cycle.snapshot.leaves.__getitem__, sorted(cycle.memory.evicting))
+    ends = [each.eviction.at + patience for leaf in leaves for each in leaf.evicting if each.eviction is not None]
+    for end in ends:
+        cycle.wake(end)
+    is_soon = bool(cycle.victims or cycle.forced) or any(end > cycle.now for end in ends)
+    return is_soon and account.may_hold(ask, workload)
