@@ -1,16 +1,17 @@
 """One closed world searched for what must never happen; the answer is what was found, in words."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
 
+from shared.quota.decide.decisions import WaitReason
 from shared.quota.decide.plan import plan as planned
 from shared.quota.decide.simulate import advance
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.measure.snapshot import measure as measured
 from shared.quota.measure.world import World
-from tests.prove.resting import unrest
+from tests.prove.resting import STATED, unrest
 from tests.prove.stepping import PATIENCE, Cycle, engine_world, live, new_life, rests
 from tests.prove.worlds import ClosedWorld
 from tests.shared.quota.oracle import transgressions
@@ -31,10 +32,12 @@ def flaws(world: ClosedWorld) -> Iterator[str]:
 
 def _of_life(world: ClosedWorld, cycles: Iterable[Cycle]) -> Iterator[str]:
     evictions: Counter[str] = Counter()
+    overtaken: dict[str, str] = {}
     last: Cycle | None = None
     for last in cycles:
         for found in transgressions(last.snapshot, last.plan):
             yield f"cycle {last.number}: {found}"
+        overtaken.update(_overtaken(last))
         evictions.update(evict.workload.key for evict in last.plan.evictions)
     assert last is not None
     if not rests(last, world):
@@ -44,6 +47,27 @@ def _of_life(world: ClosedWorld, cycles: Iterable[Cycle]) -> Iterator[str]:
         if times > MANY_EVICTIONS:
             yield f"endless: {key} is evicted {times} times before rest"
     yield from (f"at rest: {found}" for found in unrest(last))
+    yield from (f"at rest: {found}" for found in _lost_for_good(last, overtaken))
+
+
+def _overtaken(cycle: Cycle) -> Iterator[tuple[str, str]]:
+    """Work whose room is only delayed, and work behind it that starts meanwhile and that it cannot preempt."""
+    for start in cycle.plan.starts:
+        leaf = cycle.snapshot.leaves[start.workload.group]
+        for work in leaf.pending[: leaf.pending.index(start.workload)]:
+            waiting = cycle.plan.waiting.why(work)
+            is_safe = start.workload.preemptible and start.workload.priority < work.priority
+            if waiting is not None and waiting.reason is WaitReason.ROOM_DELAYED and not is_safe:
+                yield work.key, start.workload.key
+
+
+def _lost_for_good(cycle: Cycle, overtaken: Mapping[str, str]) -> Iterator[str]:
+    for leaf in cycle.snapshot.leaves.values():
+        running = {work.key for work in leaf.admitted}
+        for work in leaf.pending:
+            waiting = cycle.plan.waiting.why(work)
+            if leaf.may_start and overtaken.get(work.key) in running and waiting and waiting.reason not in STATED:
+                yield f"{work.key} waits: its room was delayed, and {overtaken[work.key]} behind it took it"
 
 
 def simulated(world: ClosedWorld) -> ClosedWorld:

@@ -10,7 +10,7 @@ from shared.quota.model.tree import (
     Group,
 )
 from shared.quota.model.workload import Workload
-from tests.prove.worlds import ClosedWorld, Life
+from tests.prove.worlds import STEP, ClosedWorld, Life
 
 _NAMES = re.compile(r"[0-9]+|'[^']*'|\{[^}]*\}|\[[^]]*\]|\b[gw][0-9]+\b|\b[ab]/\S+")
 
@@ -79,13 +79,22 @@ def _simpler_lives(life: Life) -> Iterator[Life]:
     if life.leaves is not None:
         yield replace(life, leaves=None)
     if life.arrives:
-        yield replace(life, arrives=0)
-        yield replace(life, arrives=life.arrives - 1)
+        yield _earlier(life, life.arrives)
+        yield _earlier(life, 1)
     if life.ready_in != 0:
         yield replace(life, ready_in=0)
     if life.stops_in > 1:
         yield replace(life, stops_in=life.stops_in - 1)
     yield from (replace(life, work=work) for work in _simpler_work(life.work))
+
+
+def _earlier(life: Life, cycles: int) -> Life:
+    """The same life begun that many cycles before; nothing may be older than its own arrival."""
+    work = life.work
+    created = work.created - STEP * cycles
+    admission = work.admission and replace(work.admission, since=created)
+    work = replace(work, created=created, queued=created, admission=admission)
+    return replace(life, arrives=life.arrives - cycles, work=work)
 
 
 def _simpler_work(work: Workload) -> Iterator[Workload]:

@@ -12,7 +12,7 @@ from shared.quota.model.workload import Flavors, Workload
 from shared.resources import FlavorResource
 from tests.shared.quota.book import Book, after_evictions, asked, present, ways_to_run, what_it_cannot_preempt
 
-KEPT = frozenset({WaitReason.WAITING_FOR_EVICTIONS, WaitReason.ROOM_DELAYED})
+KEPT = frozenset({WaitReason.WAITING_FOR_EVICTIONS, WaitReason.ROOM_DELAYED, WaitReason.PODS_NOT_READY})
 ENTITLED = frozenset({EvictionRule.RECLAIM, EvictionRule.PREEMPTION})
 
 
@@ -130,7 +130,9 @@ class Judgement:
                 if waiting is None or waiting.reason not in KEPT or work.key in {**self.claims, **promised}:
                     continue
                 for flavors in ways_to_run(self.snapshot, work):
-                    if self.is_entitled(leaf, work, flavors) and book.fits(work, flavors):
+                    if any(self.beyond_min(leaf, work, flavors)) or not self.is_entitled(leaf, work, flavors):
+                        continue
+                    if waiting.reason is WaitReason.ROOM_DELAYED or book.fits(work, flavors):
                         book.add(work, flavors)
                         yield Promise(work, flavors)
                         break

@@ -130,16 +130,18 @@ def _of_spare_victims(judgement: Judgement, gone: Book, asking: Mapping[str, Evi
 
 
 def _swap_needs(judgement: Judgement, evict: Evict, back: Book) -> bool:
-    """Whether a swap needs the victim so that its leaf uses no more than before on the asker's keys."""
+    """Whether a swap needs the victim so that its leaf uses no more than it would without the swap.
+
+    What others take from the leaf in the same cycle is gone on both sides, also where they take more than they need:
+    the one eviction more that whole jobs may cost.
+    """
     if evict.rule is not EvictionRule.SWAP or evict.claim is None:
         return False
-    leaf = evict.workload.group
-    asker = judgement.claims.get(evict.claim.asker)
+    leaf, asker = evict.workload.group, judgement.claims.get(evict.claim.asker)
+    others = [each.workload for each in judgement.plan.evictions if each.claim != evict.claim]
+    rest = judgement.with_promises(judgement.later_used.without(*others))
     keys = asked(asker.work, asker.flavors) if asker else {}
-    return any(
-        back.used(leaf, key) > judgement.with_claims(judgement.later_used).used(leaf, key) - amount
-        for key, amount in keys.items()
-    )
+    return any(back.used(leaf, key) > rest.used(leaf, key) - amount for key, amount in keys.items())
 
 
 def _of_limits(judgement: Judgement, gone: Book) -> Iterator[str]:

@@ -43,13 +43,19 @@ def _of_start(judgement: Judgement, start: Start) -> Iterator[str]:
 
 
 def _of_tier(judgement: Judgement, leaf: LeafState, start: Start) -> Iterator[str]:
+    """Whether the tier is right; where flavors may be chosen, room kept in one may hide an entitlement."""
     tried = [
         promise
         for promise in (*judgement.promises_made(), *judgement.kept)
         if start.tier is Tier.OPPORTUNISTIC or judgement.is_tried_before(promise.work, start.workload)
     ]
+    if start.tier is Tier.OPPORTUNISTIC:
+        begun = {each.work.id for each in judgement.started}
+        later = (each for each in judgement.plan.starts if each.workload.id not in begun)
+        tried += [Promise(each.workload, each.flavors) for each in later]
     entitled = judgement.is_entitled(leaf, start.workload, start.flavors, tried)
-    if entitled != (start.tier is Tier.ENTITLED):
+    has_choice = any(len(ways_to_run(judgement.snapshot, each)) > 1 for each in leaf.pending)
+    if entitled != (start.tier is Tier.ENTITLED) and not (entitled and has_choice):
         yield f"it is {'entitled' if entitled else 'not entitled'}"
     if start.tier is Tier.OPPORTUNISTIC and leaf.reclaim.mode is ReclaimMode.STRICT:
         for key in asked(start.workload, start.flavors):
