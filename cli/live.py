@@ -1,7 +1,5 @@
 """What the live cluster holds, fetched through kubectl: every context, proxy and login that works there works here."""
 
-import shutil
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -28,6 +26,9 @@ class Cluster:
 
     def get(self, path: str) -> bytes:
         """The body of GET `path`. Raises ClusterProblem."""
+        import shutil
+        import subprocess
+
         program = shutil.which("kubectl")
         if program is None:
             raise ClusterProblem("kubectl is not on PATH; install it, the live cluster is asked through it")
