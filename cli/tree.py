@@ -1,7 +1,7 @@
 """`quotree tree`: what every group was promised, uses and may use, as one tree."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import click
@@ -103,6 +103,9 @@ def _subtree(
 
 def _group_rows(name: str, group: QuotaGroup, trunk: str, later: str, wanted: Filter) -> Iterator[Row]:
     keys: list[KeyNumbers | None] = [*wanted.keys(group)]
+    if name == ROOT:
+        # Root has nobody to borrow from: without a min of its own, everything would look borrowed.
+        keys = [numbers and replace(numbers, borrowed=0) for numbers in keys]
     first, *rest = keys or [None]
     yield Row(trunk, name, _note(group), group.status.workloads.pending, first)
     yield from (Row(later, "", "", None, numbers) for numbers in rest)

@@ -1,0 +1,22 @@
+"""The examples are legal, and do what they say."""
+
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from cli import check, simulate
+
+EXAMPLES = str(Path(__file__).parent.parent.parent / "examples")
+
+
+def test_the_examples_break_no_rule() -> None:
+    answer = CliRunner().invoke(check.command, [EXAMPLES])
+    assert (answer.exit_code, answer.stdout) == (0, "")
+
+
+def test_the_examples_start_without_a_cluster() -> None:
+    flags = ["--capacity", "default:cpu=100,default:memory=400Gi", "--until-stable"]
+    answer = CliRunner().invoke(simulate.command, ["-f", EXAMPLES, *flags])
+    assert answer.exit_code == 0
+    assert "start default/large of vision on default" in answer.stdout
+    assert "start default/small of language on default" in answer.stdout
