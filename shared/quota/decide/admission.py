@@ -11,10 +11,12 @@ from shared.quota.decide.cycle import Asker, Cycle
 from shared.quota.decide.decisions import Start, Tier, WaitReason
 from shared.quota.decide.flavors import Attempt, Wish, attempts, entitled_attempt
 from shared.quota.decide.line import Line, attempts_of
+from shared.quota.decide.notice import evict_at
 from shared.quota.decide.ordering import Head, Tournament
 from shared.quota.decide.pruning import BorrowedRoom, entitled_candidates
 from shared.quota.decide.reclaim import Outcome, plan_reclaim
 from shared.quota.decide.startup import note_unready
+from shared.quota.model.tree import Preemption
 from shared.quota.model.workload import Workload, WorkloadId
 
 Choose = Callable[[LeafAccount, Workload, Wish], Head | None]
@@ -23,10 +25,11 @@ Choose = Callable[[LeafAccount, Workload, Wish], Head | None]
 class Admission:
     """Both passes of one cycle."""
 
-    __slots__ = ("_cycle", "_deferred")
+    __slots__ = ("_cycle", "_deferred", "_delayed_of")
 
     def __init__(self, cycle: Cycle) -> None:
         self._cycle = cycle
+        self._delayed_of: tuple[tuple[int, int], dict[str, list[Asker]]] = (0, 0), {}
         self._deferred: dict[WorkloadId, Asker | None] = {}
         """Entitled work that would rather borrow, and its own room; None where that is not free anyway."""
 
@@ -87,8 +90,10 @@ class Admission:
         if workload.id in self._deferred:
             return Head(workload, wish[0].ask, account)
         stood = attempts_of(cycle, account, workload, wish)
-        start = next((each for each in attempts(stood, account.leaf.group) if each.starts), None)
-        return None if start is None else Head(workload, start.ask, account)
+        for each in attempts(stood, account.leaf.group):
+            if each.starts and self._spares_kept(account, workload, each):
+                return Head(workload, each.ask, account)
+        return None
 
     def _try_borrowing(self, line: Line, head: Head) -> None:
         cycle, account, workload = self._cycle, head.account, head.workload
@@ -96,7 +101,7 @@ class Admission:
         deferred = self._deferred.pop(workload.id, self) is not self
         wish = line.open_wish(workload) if not cycle.is_held_back(account) else None
         for attempt in attempts(attempts_of(cycle, account, workload, wish or ()), account.leaf.group):
-            if attempt.starts:
+            if attempt.starts and self._spares_kept(account, workload, attempt):
                 _start(cycle, account, workload, attempt)
                 return
             if deferred and plan_reclaim(cycle, account, workload, attempt) is not Outcome.NONE:
@@ -104,6 +109,36 @@ class Admission:
         else:
             line.give_up(workload)
         line.wait(workload)
+
+    def _spares_kept(self, account: LeafAccount, workload: Workload, attempt: Attempt) -> bool:
+        """Whether entitled work of this leaf whose room is only delayed stays entitled when this one borrows.
+
+        Else the delay would cost it its turn: what it cannot preempt counts before it in the next cycle.
+        """
+        asked = {key for key, _ in attempt.ask}
+        may_preempt = account.leaf.group.preemption is Preemption.LOWER_PRIORITY and workload.preemptible
+        for asker in () if attempt.entitled else self._delayed_in(account):
+            yields = may_preempt and workload.priority < asker.workload.priority
+            if not yields and any(key in asked for key, _ in asker.ask):
+                self._cycle.notes[workload.id] = WaitReason.ROOM_KEPT_FOR_OTHERS
+                return False
+        return True
+
+    def _delayed_in(self, account: LeafAccount) -> Iterable[Asker]:
+        """Entitled work of that leaf whose room comes later: it is kept, or somebody has to be told first."""
+        cycle = self._cycle
+        extent = len(cycle.kept), len(cycle.askers)
+        if self._delayed_of[0] != extent:
+            told_first = (
+                each
+                for each in cycle.askers
+                if not each.swaps and any(evict_at(victim, cycle) > cycle.now for victim in each.victims)
+            )
+            found: dict[str, list[Asker]] = {}
+            for asker in (*cycle.kept, *told_first):
+                found.setdefault(asker.account.name, []).append(asker)
+            self._delayed_of = extent, found
+        return self._delayed_of[1].get(account.name, ())
 
     def _forget_own_room(self, workload_id: WorkloadId) -> None:
         own = self._deferred.get(workload_id)

@@ -151,6 +151,7 @@ class Report:
 _NOTED = {
     WaitReason.WAITING_FOR_EVICTIONS: "its room is being freed",
     WaitReason.ROOM_DELAYED: "its room is kept, and those who use it go when their time is over",
+    WaitReason.ROOM_KEPT_FOR_OTHERS: "its group's share is kept for work that is entitled and was there before it",
 }
 
 
