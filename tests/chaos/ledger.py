@@ -51,8 +51,11 @@ class Ledger:
             return
         if isinstance(record, Job):
             _put(self.jobs, version.uid, None if version.gone else record)
+        elif isinstance(record, Pod) and is_covered_by_its_job(record):
+            self._see_pod_of_job(record, version)
+            return
         elif isinstance(record, Pod):
-            self._see_pod(record, version)
+            _put(self.pods, version.uid, None if version.gone else record)
         else:
             _put(self._groups, record.name, None if version.gone else record)
             self._tree = Tree.of(self._groups.values())
@@ -63,13 +66,11 @@ class Ledger:
         if lease.holder:
             self.lease_writer = version.writer
 
-    def _see_pod(self, pod: Pod, version: Version) -> None:
-        _put(self.pods, version.uid, None if version.gone or is_covered_by_its_job(pod) else pod)
-        if pod.owner_job is not None:
-            running = self._pods_of.setdefault(pod.owner_job, set())
-            running.discard(version.uid)
-            if not version.gone and not pod.has_ended:
-                running.add(version.uid)
+    def _see_pod_of_job(self, pod: Pod, version: Version) -> None:
+        running = self._pods_of.setdefault(pod.owner_job or "", set())
+        running.discard(version.uid)
+        if not version.gone and not pod.has_ended:
+            running.add(version.uid)
 
     def _remember(self, received: datetime) -> None:
         self._instants.append(Instant(received, dict(self.jobs), dict(self.pods), self._tree))

@@ -4,7 +4,7 @@ import shutil
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +14,7 @@ from controlplane import binaries
 from shared.quota.model.settings import QuotaSettings
 from tests.chaos import faults
 from tests.chaos.checker import Expectations, Findings, Flaw, check
-from tests.chaos.history import read_history
+from tests.chaos.history import Version, read_history
 from tests.chaos.rest import Rest, judge, look, unseen
 from tests.chaos.stage import RECONCILER, SKEWS, Stage, running
 from tests.chaos.submitting import Submitter
@@ -77,17 +77,31 @@ def run(programs: binaries.Binaries, wish: Wish, say: Say) -> Report:
         if wish.keep is not None:
             _keep(stage, wish.keep)
         history = read_history(stage.audit_log)
-        findings = check(history, Expectations(RECONCILER, rest.surrounding(), {"cpu": CPUS * 1000}, skew=max(SKEWS)))
-        names = [each.name for each in submitter.taken]
-        findings.flaws.extend(judge(rest, names, datetime.now(UTC), QuotaSettings()))
-        findings.flaws.extend(
-            Flaw("NotRecorded", key, 0, "its last version is missing") for key in unseen(rest, history)
-        )
-        findings.flaws.extend(Flaw("Refused", "a submission", 0, text) for text in submitter.refusals)
-        committed: Counter[str] = Counter()
-        for (fault, _), times in stage.proxy.committed.items():
-            committed[fault] += times
-        return Report(len(names), episodes, committed, stage.restarts, findings)
+    say(f"judging {len(history)} versions")
+    return Report(
+        submitted=len(submitter.taken),
+        episodes=episodes,
+        committed=_by_kind(stage),
+        restarts=stage.restarts,
+        findings=_judge(rest, history, submitter),
+    )
+
+
+def _by_kind(stage: Stage) -> Counter[str]:
+    committed: Counter[str] = Counter()
+    for (fault, _), times in stage.proxy.committed.items():
+        committed[fault] += times
+    return committed
+
+
+def _judge(rest: Rest, history: Sequence[Version], submitter: Submitter) -> Findings:
+    expected = Expectations(RECONCILER, rest.surrounding(), {"cpu": CPUS * 1000}, skew=max(SKEWS))
+    findings = check(history, expected)
+    names = [each.name for each in submitter.taken]
+    findings.flaws.extend(judge(rest, names, datetime.now(UTC), QuotaSettings()))
+    findings.flaws.extend(Flaw("NotRecorded", key, 0, "its last version is missing") for key in unseen(rest, history))
+    findings.flaws.extend(Flaw("Refused", "a submission", 0, text) for text in submitter.refusals)
+    return findings
 
 
 def _keep(stage: Stage, folder: Path) -> None:
