@@ -49,7 +49,7 @@ def _reason(error: OSError) -> str:
 def _judge_version(status: int, body: bytes) -> str | None:
     if status == 401:
         return "refused the credentials (401): log in again, or check the user of that context"
-    if status >= 500:
+    if status >= 500 or status == 429:
         return f"is not ready (it answered {status}): try again when it is"
     if status == 403:
         return None

@@ -144,6 +144,25 @@ async def test_a_server_that_is_no_api_server(tmp_path: Path) -> None:
     await runner.cleanup()
 
 
+@pytest.mark.parametrize("status", [429, 500, 503])
+async def test_a_server_that_is_busy_or_not_ready(tmp_path: Path, status: int) -> None:
+    async def refuse(_: web.Request) -> web.Response:
+        return web.Response(status=status)
+
+    app = web.Application()
+    app.router.add_get("/version", refuse)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    address = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    path = write_kubeconfig(tmp_path, address)
+    assert await problem_with(path) == (
+        f"the API server at {address} (kubeconfig {path}, context 'only') is not ready (it answered {status}): "
+        "try again when it is"
+    )
+    await runner.cleanup()
+
+
 async def test_a_certificate_of_another_authority(tmp_path: Path) -> None:
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     trustme.CA().issue_cert("127.0.0.1").configure_cert(tls)
