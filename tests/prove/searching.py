@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
 
-from shared.quota.decide.decisions import WaitReason
+from shared.quota.decide.decisions import Tier, WaitReason
 from shared.quota.decide.plan import plan as planned
 from shared.quota.decide.simulate import advance
 from shared.quota.measure.snapshot import Snapshot
@@ -37,6 +37,8 @@ def _of_life(world: ClosedWorld, cycles: Iterable[Cycle]) -> Iterator[str]:
     for last in cycles:
         for found in transgressions(last.snapshot, last.plan):
             yield f"cycle {last.number}: {found}"
+        for start in last.plan.starts:
+            overtaken.pop(start.workload.key, None)
         overtaken.update(_overtaken(last))
         evictions.update(evict.workload.key for evict in last.plan.evictions)
     assert last is not None
@@ -51,8 +53,8 @@ def _of_life(world: ClosedWorld, cycles: Iterable[Cycle]) -> Iterator[str]:
 
 
 def _overtaken(cycle: Cycle) -> Iterator[tuple[str, str]]:
-    """Work whose room is only delayed, and work behind it that starts meanwhile and that it cannot preempt."""
-    for start in cycle.plan.starts:
+    """Work whose room is only delayed, and work behind it that borrows meanwhile and that it cannot preempt."""
+    for start in (each for each in cycle.plan.starts if each.tier is Tier.OPPORTUNISTIC):
         leaf = cycle.snapshot.leaves[start.workload.group]
         for work in leaf.pending[: leaf.pending.index(start.workload)]:
             waiting = cycle.plan.waiting.why(work)
