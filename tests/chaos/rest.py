@@ -10,8 +10,10 @@ import msgspec
 from controlplane.cluster import ControlPlane
 from reconciler.cluster_state import ClusterState
 from reconciler.records import project_group, project_job, project_node, project_pod
+from shared.api.job import Job
 from shared.api.names import API_VERSION, GROUP_LABEL
 from shared.api.namespace import read_namespace
+from shared.api.pod import Pod
 from shared.api.priority import Priorities, read_priority_class
 from shared.kube.cache import Changed, Project
 from shared.quota.decide.plan import plan
@@ -67,12 +69,17 @@ def look(cp: ControlPlane) -> Rest:
     return Rest(found)
 
 
-def judge(rest: Rest, wanted: Sequence[str], now: datetime, settings: QuotaSettings) -> Iterator[Flaw]:
-    """What is lost or stuck. `wanted`: the names of all work that was ever taken."""
+def judge(
+    rest: Rest, wanted: Sequence[str], history: Sequence[Version], now: datetime, settings: QuotaSettings
+) -> Iterator[Flaw]:
+    """What is lost or stuck. `wanted`: the names of all work that was ever taken; the history tells who removed it."""
+    removed = {each.record.metadata.key: each for each in history if each.gone and isinstance(each.record, Job | Pod)}
     keys = {_key(each) for each in (*rest.lists["jobs"], *rest.lists["pods"])}
     for name in wanted:
         if f"default/{name}" not in keys:
-            yield Flaw("Lost", f"default/{name}", 0, "was taken and is no longer there")
+            last = removed.get(f"default/{name}")
+            who = f"removed by {last.user}" if last else "nobody is known to have removed it"
+            yield Flaw("Lost", f"default/{name}", last.revision if last else 0, f"was taken and is not there: {who}")
     for job in rest.lists["jobs"]:
         if _has_condition(job, "Failed"):
             yield Flaw("Lost", _key(job), 0, "has failed, though none of its pods was to fail")

@@ -98,7 +98,7 @@ def _judge(rest: Rest, history: Sequence[Version], submitter: Submitter) -> Find
     expected = Expectations(RECONCILER, rest.surrounding(), {"cpu": CPUS * 1000}, skew=max(SKEWS))
     findings = check(history, expected)
     names = [each.name for each in submitter.taken]
-    findings.flaws.extend(judge(rest, names, datetime.now(UTC), QuotaSettings()))
+    findings.flaws.extend(judge(rest, names, history, datetime.now(UTC), QuotaSettings()))
     findings.flaws.extend(Flaw("NotRecorded", key, 0, "its last version is missing") for key in unseen(rest, history))
     findings.flaws.extend(Flaw("Refused", "a submission", 0, text) for text in submitter.refusals)
     return findings

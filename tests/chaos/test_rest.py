@@ -37,7 +37,7 @@ def at_rest(*jobs: dict[str, Any]) -> Rest:
 
 
 def flaws(rest: Rest, *wanted: str) -> list[tuple[str, str]]:
-    return [(flaw.rule, flaw.object) for flaw in judge(rest, wanted, after(60), QuotaSettings())]
+    return [(flaw.rule, flaw.object) for flaw in judge(rest, wanted, (), after(60), QuotaSettings())]
 
 
 def test_all_done() -> None:
