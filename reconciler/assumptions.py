@@ -12,8 +12,8 @@ from datetime import datetime
 from shared.api.metadata import Metadata
 from shared.quota.model.workload import Workload
 
-Mark = tuple[str, str]
-"""(annotation, text): how a write is recognised on its object."""
+Mark = tuple[str, str | None]
+"""(annotation, text): how a write is recognised on its object; None: the annotation is gone."""
 
 
 @dataclass(slots=True)

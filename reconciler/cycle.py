@@ -46,17 +46,17 @@ class Cycle:
             decided = self._decide_once(executor, datetime.now(UTC))
             took = timedelta(seconds=time.perf_counter() - started)
             self._metrics.cycled(took)
-            self._metrics.assumptions.set(len(self._state.assumptions))
+            self._metrics.assumptions.set(len(self._state.work.assumptions))
             self._set_timer(decided.wake_at)
             # As long as it took: then the watches and the writes get at least half of the time.
             await asyncio.sleep(min(took, _LONGEST_PAUSE).total_seconds())
 
     def _decide_once(self, executor: Executor, now: datetime) -> Plan:
         snapshot = measure(self._state.world(), now, self._snapshot)
-        for unit, workload in list(self._state.foundlings.items()):
+        for unit, workload in list(self._state.work.foundlings.items()):
             if workload.group in snapshot.leaves:
                 executor.adopt(unit, flavors_for(workload, snapshot), now)
-        for unit in list(self._state.unready):
+        for unit in list(self._state.work.unready):
             if self._waits_for_pods(unit, snapshot):
                 executor.note_unready(unit, now)
         if self._state.changed:
@@ -71,7 +71,7 @@ class Cycle:
         return decided
 
     def _waits_for_pods(self, unit: str, snapshot: Snapshot) -> bool:
-        workload = self._state.workload(unit)
+        workload = self._state.work.workload(unit)
         leaf = snapshot.leaves.get(workload.group) if workload is not None else None
         return leaf is not None and leaf.startup.wait_for_pods_ready
 

@@ -14,9 +14,10 @@ from typing import Any, Final
 
 from reconciler import notes, patches
 from reconciler.assumptions import Mark
-from reconciler.cluster_state import ClusterState, WorkObject
+from reconciler.cluster_state import ClusterState
 from reconciler.metrics import Metrics
 from reconciler.telling import Telling
+from reconciler.work import WorkObject
 from reconciler.workload_writer import WRITTEN, Fate, Outcome, WorkloadWriter
 from shared.api.annotations import BadNote
 from shared.api.job import Job
@@ -26,6 +27,9 @@ from shared.api.pod import Pod
 from shared.quota.decide.decisions import ClaimEnd, Evict, Notice, Plan, Start, Tier
 from shared.quota.model.workload import Admission, Eviction, Flavors, Workload
 from shared.telemetry import get_logger
+
+_ECHO: Final = timedelta(seconds=10)
+"""By then the watch has shown a write, or has been found silent and is opened again."""
 
 _WAITS: Final = {
     Fate.STALE: timedelta(seconds=1),
@@ -69,7 +73,7 @@ class Executor:
     def carry_out(self, plan: Plan, now: datetime) -> None:
         """Assume and begin everything the plan says, and go on with what an earlier process left half done."""
         self._now = now
-        for unit in list(self._state.half_done):
+        for unit in list(self._state.work.half_done):
             self._go_on(unit)
         for evict in self._due(plan.evictions):
             self._evict(evict, now)
@@ -78,7 +82,7 @@ class Executor:
         for notice in plan.notices:
             self._notice(notice, now)
         for workload in plan.notices_withdrawn:
-            self._annotate(workload, replace(workload, notice=None), {NOTICE: None}, (NOTICE, ""))
+            self._annotate(workload, replace(workload, notice=None), {NOTICE: None}, (NOTICE, None))
         for ended in plan.claims_ended:
             self._end_claim(ended)
 
@@ -93,17 +97,18 @@ class Executor:
     def adopt(self, unit: str, flavors: Flavors, now: datetime) -> None:
         """Count work that runs without an admission, and write the admission down."""
         objects = self._free_objects(unit)
-        workload = self._state.foundlings.get(unit)
+        workload = self._state.work.foundlings.get(unit)
         if not objects or workload is None:
             return
         admission = Admission(flavors, now)
         text = notes.write_admission(flavors, now)
         adopted = replace(workload, admission=admission, hold=False)
-        self._annotate(workload, adopted, {ADMISSION: text}, (ADMISSION, text))
+        if self._annotate(workload, adopted, {ADMISSION: text}, (ADMISSION, text)):
+            self._telling.adopted(workload.group, objects, flavors)
 
     def note_unready(self, unit: str, now: datetime) -> None:
         """Write down since when work that was ready is not."""
-        workload = self._state.workload(unit)
+        workload = self._state.work.workload(unit)
         if workload is None or workload.admission is None or not self._free_objects(unit):
             return
         admission = replace(workload.admission, unready_since=workload.admission.unready_since or now)
@@ -118,7 +123,7 @@ class Executor:
         text = notes.write_admission(start.flavors, now)
         mark = (ADMISSION, text)
         started = replace(start.workload, admission=Admission(start.flavors, now), notice=None)
-        self._state.assume(unit, started, mark)
+        self._state.work.assume(unit, started, mark)
         decided = time.perf_counter()
 
         async def write() -> None:
@@ -129,9 +134,9 @@ class Executor:
                 self._telling.started(start, objects)
                 return
             if outcome.fate is Fate.INVALID:
-                self._state.block(unit, set(start.flavors.values()))
+                self._state.work.block(unit, set(start.flavors.values()))
             else:
-                self._state.park(unit, now + _WAITS[outcome.fate])
+                self._state.work.park(unit, now + _WAITS[outcome.fate])
             if outcome.fate is not Fate.STALE:
                 self._telling.start_refused(start, objects, outcome.message)
 
@@ -160,8 +165,8 @@ class Executor:
         ]
 
     def _is_unanswered(self, workload: Workload) -> bool:
-        unit = self._state.unit_of(workload)
-        objects = [] if unit is None else self._state.objects(unit)
+        unit = self._state.work.unit_of(workload)
+        objects = [] if unit is None else self._state.work.objects(unit)
         return any(isinstance(each, Job) and each.status.start_time is None for each in objects)
 
     def _evict(self, evict: Evict, now: datetime) -> None:
@@ -173,7 +178,7 @@ class Executor:
         written = {EVICTION: text, REQUEUE: notes.write_requeue(evict.requeue)}
         mark = (EVICTION, text)
         gone = replace(evict.workload, eviction=Eviction(evict.reason, now), claim=evict.claim, notice=None)
-        self._state.assume(unit, gone, mark)
+        self._state.work.assume(unit, gone, mark)
 
         async def write() -> None:
             outcome = await self._patch_all(objects, lambda each: _evict_patch(each, evict, written), mark)
@@ -189,10 +194,9 @@ class Executor:
 
     def _go_on(self, unit: str) -> None:
         """Finish what was begun: evict the other pods of an eviction, start the other pods of a start."""
-        workload = self._state.workload(unit)
-        if workload is None or workload.admission is None or unit in self._writing:
+        workload, objects = self._state.work.workload(unit), self._free_objects(unit)
+        if workload is None or workload.admission is None or not objects:
             return
-        objects = self._state.objects(unit)
         if workload.is_evicting:
             self._evict_pods(objects)
             return
@@ -202,7 +206,9 @@ class Executor:
 
         async def write() -> None:
             start = Start(workload, flavors, Tier.ENTITLED)
-            await self._patch_all(gated, lambda each: self._start_patch(each, start, text), (ADMISSION, text))
+            mark = (ADMISSION, text)
+            outcome = await self._patch_all(gated, lambda each: self._start_patch(each, start, text), mark)
+            self._conclude(unit, objects, mark, outcome)
 
         self._begin(unit, write())
 
@@ -223,15 +229,15 @@ class Executor:
             log.warning("Pod not evicted", pod=pod.metadata.key, why=outcome.message)
 
     def _asker(self, evict: Evict) -> list[WorkObject]:
-        unit = None if evict.claim is None else self._state.unit_named(evict.claim.asker)
-        return [] if unit is None else self._state.objects(unit)
+        unit = None if evict.claim is None else self._state.work.unit_named(evict.claim.asker)
+        return [] if unit is None else self._state.work.objects(unit)
 
     def _notice(self, notice: Notice, now: datetime) -> None:
         text = notes.write_notice(notice, now)
         told = replace(notice.workload, notice=now)
         if self._annotate(notice.workload, told, {NOTICE: text}, (NOTICE, text)):
-            unit = self._state.unit_of(notice.workload)
-            self._telling.noticed(notice, self._state.objects(unit) if unit else [])
+            unit = self._state.work.unit_of(notice.workload)
+            self._telling.noticed(notice, self._state.work.objects(unit) if unit else [])
 
     def _end_claim(self, ended: ClaimEnd) -> None:
         unit = self._unit(ended.victim)
@@ -250,11 +256,13 @@ class Executor:
         objects = self._free_objects(unit) if unit else []
         if unit is None or not objects:
             return False
-        self._state.assume(unit, after, mark)
+        self._state.work.assume(unit, after, mark)
 
         async def write() -> None:
             outcome = await self._patch_all(objects, lambda each: patches.annotate(each.metadata, written), mark)
             self._conclude(unit, objects, mark, outcome)
+            # Notes move no generation, and a later note may hide this one: do not wait for its echo for ever.
+            asyncio.get_running_loop().call_later(_ECHO.total_seconds(), self._state.work.forget, unit, mark)
 
         self._begin(unit, write())
         return True
@@ -275,7 +283,7 @@ class Executor:
         if outcome.fate is Fate.WRITTEN:
             return
         log.info("Write not carried out", unit=unit, what=mark[0], fate=outcome.fate.value, why=outcome.message)
-        self._state.forget(unit, mark)
+        self._state.work.forget(unit, mark)
         wait = _WAITS[outcome.fate]
         self._left_alone[unit] = (self._now + wait, objects[0].metadata.generation)
         asyncio.get_running_loop().call_later(wait.total_seconds(), self._wake)
@@ -286,16 +294,16 @@ class Executor:
 
     def _end(self, unit: str) -> None:
         del self._writing[unit]
-        if unit in self._left_alone or unit in self._state.half_done:
+        if unit in self._left_alone or unit in self._state.work.half_done:
             self._wake()
 
     def _unit(self, workload: Workload) -> str | None:
         """The unit of this work, unless a write to it is under way or has just failed."""
-        unit = self._state.unit_of(workload)
+        unit = self._state.work.unit_of(workload)
         return None if unit is None or not self._free_objects(unit) else unit
 
     def _free_objects(self, unit: str) -> list[WorkObject]:
-        objects = self._state.objects(unit)
+        objects = self._state.work.objects(unit)
         if unit in self._writing or not objects:
             return []
         until, generation = self._left_alone.get(unit, (self._now, 0))

@@ -22,9 +22,9 @@ class Reports:
         """Compare with what was said before."""
         self._report_groups(snapshot.inactive)
         self._report_homeless(snapshot, plan)
-        while self._state.fresh_problems:
-            unit, problems = self._state.fresh_problems.popitem()
-            self._telling.wrong(problems, self._state.objects(unit))
+        while self._state.work.fresh_problems:
+            unit, problems = self._state.work.fresh_problems.popitem()
+            self._telling.wrong(problems, self._state.work.objects(unit))
 
     def _report_groups(self, inactive: Mapping[str, Inactive]) -> None:
         before, self._inactive = self._inactive, inactive
@@ -42,10 +42,10 @@ class Reports:
             return
         now: set[str] = set()
         for workload in snapshot.homeless:
-            unit = self._state.unit_of(workload)
+            unit = self._state.work.unit_of(workload)
             if unit is not None:
                 now.add(unit)
                 if unit not in self._homeless:
                     why = plan.waiting.why(workload)
-                    self._telling.homeless(workload, why.message if why else "", self._state.objects(unit))
+                    self._telling.homeless(workload, why.message if why else "", self._state.work.objects(unit))
         self._homeless = now

@@ -35,6 +35,16 @@ def test_an_assumption_ends_when_the_object_bears_the_mark() -> None:
     assert made.get("u1") is None
 
 
+def test_an_assumption_that_takes_a_note_away_ends_when_it_is_gone() -> None:
+    made = Assumptions()
+    noted = Metadata(uid="u1", generation=1, annotations={ADMISSION: "text"})
+    made.make("u1", STARTED, (ADMISSION, None), [noted])
+    made.see("u1", noted)
+    assert made.get("u1") == STARTED
+    made.see("u1", SEEN)
+    assert made.get("u1") is None
+
+
 def test_an_assumption_about_several_objects_ends_with_the_last() -> None:
     made = Assumptions()
     made.make("group", STARTED, MARK, [SEEN, Metadata(uid="u2", generation=5)])

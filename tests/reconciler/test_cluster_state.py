@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from reconciler.cluster_state import DEPARTED, ClusterState
+from reconciler.cluster_state import ClusterState
 from reconciler.records import (
     FinishedJob,
     GroupRecord,
@@ -14,6 +14,7 @@ from reconciler.records import (
     project_job,
     project_pod,
 )
+from reconciler.work import DEPARTED
 from shared.api.job import Job, read_job
 from shared.api.names import ADMISSION, EVICTION, GATE, GROUP_LABEL, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL
 from shared.api.namespace import read_namespace
@@ -101,7 +102,7 @@ def test_an_assumed_start_counts_until_the_watch_shows_it(state: ClusterState) -
     state.see_jobs([Changed(None, a_job())])
     (pending,) = work(state)
     started = replace(pending, admission=Admission({"cpu": "default"}, NOW))
-    state.assume("u1", started, (ADMISSION, "text"))
+    state.work.assume("u1", started, (ADMISSION, "text"))
     assert work(state) == [started]
     state.see_jobs([Changed(a_job(), a_job(resourceVersion="2", annotations={"x": "y"}))])
     assert work(state) == [started]
@@ -113,8 +114,8 @@ def test_an_assumed_start_counts_until_the_watch_shows_it(state: ClusterState) -
 def test_a_failed_start_is_pending_again(state: ClusterState) -> None:
     state.see_jobs([Changed(None, a_job())])
     (pending,) = work(state)
-    state.assume("u1", replace(pending, admission=Admission({}, NOW)), (ADMISSION, "text"))
-    state.forget("u1", (ADMISSION, "text"))
+    state.work.assume("u1", replace(pending, admission=Admission({}, NOW)), (ADMISSION, "text"))
+    state.work.forget("u1", (ADMISSION, "text"))
     assert work(state) == [pending]
 
 
@@ -124,7 +125,7 @@ def test_a_new_job_of_a_deleted_ones_name_is_another(state: ClusterState) -> Non
     state.see_jobs([Changed(a_job(), None), Changed(None, a_job("u2"))])
     (found,) = work(state)
     assert found.uid == "u2"
-    assert state.unit_of(found) == "u2"
+    assert state.work.unit_of(found) == "u2"
 
 
 def test_a_deleted_job_holds_its_quota_while_its_pods_run(state: ClusterState) -> None:
@@ -164,9 +165,9 @@ def test_work_found_running_waits_for_its_adoption(state: ClusterState) -> None:
     state.see_jobs([Changed(None, a_job(suspend=False))])
     (found,) = work(state)
     assert found.hold
-    assert list(state.foundlings) == ["u1"]
+    assert list(state.work.foundlings) == ["u1"]
     state.see_jobs([Changed(a_job(suspend=False), running_job())])
-    assert state.foundlings == {}
+    assert state.work.foundlings == {}
 
 
 def test_pods_of_a_group_are_one_workload_when_all_are_there(state: ClusterState) -> None:
@@ -178,7 +179,7 @@ def test_pods_of_a_group_are_one_workload_when_all_are_there(state: ClusterState
     (complete,) = work(state)
     assert (complete.kind, complete.key, complete.hold) == ("PodGroup", "ns/gang", False)
     assert complete.request == {"cpu": 2000}
-    assert {each.metadata.uid for each in state.objects("ns/gang")} == {"p1", "p2"}
+    assert {each.metadata.uid for each in state.work.objects("ns/gang")} == {"p1", "p2"}
 
 
 def test_a_group_that_does_not_admit_the_namespace_holds_its_work(state: ClusterState) -> None:
@@ -187,7 +188,7 @@ def test_a_group_that_does_not_admit_the_namespace_holds_its_work(state: Cluster
     before = GroupRecord("vision", 1, Group("vision"), QuotaGroupStatus())
     state.see_groups([Changed(before, GroupRecord("vision", 2, picky, QuotaGroupStatus()))])
     assert [each.hold for each in work(state)] == [True]
-    assert state.fresh_problems == {"u1": ("group vision does not admit namespace ns; it waits",)}
+    assert state.work.fresh_problems == {"u1": ("group vision does not admit namespace ns; it waits",)}
     namespace = {"metadata": {"name": "ns", "uid": "n1", "labels": {"team": "vision"}}}
     state.see_namespaces([Changed(None, read_namespace(namespace))])
     assert [each.hold for each in work(state)] == [False]
@@ -200,7 +201,7 @@ def test_work_that_was_ready_and_is_no_more_is_noted(state: ClusterState) -> Non
     state.see_jobs([Changed(ready, running_job())])
     (unready,) = work(state)
     assert unready.admission == Admission({"cpu": "default"}, NOW, was_ready=True)
-    assert state.unready == {"u1"}
+    assert state.work.unready == {"u1"}
 
 
 def replace_status(job: Job, **status: int) -> Job:

@@ -1,0 +1,292 @@
+"""All work, as its objects say and as decisions under way will make it; only what changed is read again and told. Pure.
+
+Work is kept by unit: a Job or a lone pod by its uid, a group of pods by its key.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from reconciler.assumptions import Assumptions, Mark
+from reconciler.records import FinishedJob
+from reconciler.surroundings import Neighbourhoods
+from shared.api.job import Job
+from shared.api.pod import Pod
+from shared.quota.model.pod_reading import pod_group_of, workload_of_pod, workload_of_pod_group
+from shared.quota.model.reading import Reading, WorkState, workload_of_job
+from shared.quota.model.settings import QuotaSettings
+from shared.quota.model.workload import Eviction, EvictionReason, Workload, WorkloadId
+
+DEPARTED: Final = "DepartedJob"
+"""The kind of a workload whose Job is deleted while its pods still run: the next Job of its name is another."""
+
+WorkObject = Job | Pod
+Change = tuple[Workload | None, Workload | None]
+
+
+class Work:
+    """The workloads as they count now. `admits` (group, labels of the namespace) says whose work a group takes."""
+
+    def __init__(
+        self, settings: QuotaSettings, neighbourhoods: Neighbourhoods, admits: Callable[[str, Mapping[str, str]], bool]
+    ) -> None:
+        self.foundlings: dict[str, Workload] = {}
+        """Work that runs without an admission."""
+        self.half_done: set[str] = set()
+        """Pods of which some are started or evicted, and others not yet."""
+        self.unready: set[str] = set()
+        """Work whose pods were all ready since its start and are not any more, which it does not say yet."""
+        self.problems: dict[str, tuple[str, ...]] = {}
+        """What is wrong with what work says, or with where it says it."""
+        self.fresh_problems: dict[str, tuple[str, ...]] = {}
+        """Those of `problems` that nobody has been told of; whoever tells takes them out."""
+        self.assumptions = Assumptions()
+        self.changed = True
+        """Whether `changes` has something to tell, or one of the sets above."""
+        self._settings = settings
+        self._neighbourhoods = neighbourhoods
+        self._admits = admits
+        self._jobs: dict[str, Job] = {}
+        self._pods: dict[str, dict[str, Pod]] = {}
+        self._finished: set[str] = set()
+        self._departed: set[str] = set()
+        self._workloads: dict[str, Workload] = {}
+        self._told: dict[str, Workload] = {}
+        self._touched: dict[str, None] = {}
+        self._unit_of: dict[WorkloadId, str] = {}
+
+    # What is seen.
+
+    def see_job(self, before: Job | FinishedJob | None, after: Job | FinishedJob | None, *, runs_pods: bool) -> None:
+        """A Job appeared, changed, finished or went; `runs_pods`: pods of it occupy nodes."""
+        if isinstance(after, Job):
+            uid = after.metadata.uid
+            self._jobs[uid] = after
+            self.assumptions.see(uid, after.metadata)
+            self._refresh(uid)
+        elif isinstance(after, FinishedJob):
+            self._finished.add(after.uid)
+            self._lose_job(after.uid)
+        elif isinstance(before, FinishedJob):
+            self._finished.discard(before.uid)
+        elif before is not None:
+            self._delete_job(before, runs_pods=runs_pods)
+
+    def see_pod(self, before: Pod | None, after: Pod | None) -> None:
+        """A pod that may be work of its own appeared, changed or went."""
+        if before is not None and (after is None or unit_of_pod(before) != unit_of_pod(after)):
+            self._lose_pod(before)
+        if after is not None:
+            unit = unit_of_pod(after)
+            self._pods.setdefault(unit, {})[after.metadata.uid] = after
+            self.assumptions.see(unit, after.metadata)
+            self._refresh(unit)
+            self._note_half_done(unit)
+
+    def see_last_pod_gone(self, job: str) -> None:
+        """No pod of the Job with this uid occupies a node any more."""
+        if job in self._departed:
+            self._departed.discard(job)
+            self._set(job, None)
+
+    def read_again(self, namespaces: set[str] | None = None) -> None:
+        """What surrounds work has changed: that of these namespaces, or all."""
+        for unit, each in list(self._firsts()):
+            if namespaces is None or each.metadata.namespace in namespaces:
+                self._refresh(unit)
+
+    def judge_admittance_again(self, groups: set[str]) -> None:
+        """Which namespaces these groups admit has changed."""
+        for unit, found in list(self._workloads.items()):
+            if found.group in groups:
+                self._refresh(unit)
+
+    # What is decided.
+
+    def assume(self, unit: str, workload: Workload, mark: Mark) -> None:
+        """Count `workload` as a write under way will make it."""
+        self.assumptions.make(unit, workload, mark, (each.metadata for each in self.objects(unit)))
+        self._refresh(unit)
+
+    def forget(self, unit: str, mark: Mark) -> None:
+        """That write has failed: count what the watch says."""
+        if self.assumptions.drop(unit, mark):
+            self._refresh(unit)
+
+    def park(self, unit: str, until: datetime) -> None:
+        """Leave the unit alone until then, or until its spec has changed."""
+        for each in self.objects(unit)[:1]:
+            self.assumptions.park(unit, each.metadata.generation, until)
+            self._refresh(unit)
+
+    def block(self, unit: str, flavors: Iterable[str]) -> None:
+        """Its pods cannot take these flavors as they are written: do not offer them until its spec has changed."""
+        for each in self.objects(unit)[:1]:
+            self.assumptions.block(unit, each.metadata.generation, flavors)
+            self._refresh(unit)
+
+    # What is asked.
+
+    def changes(self) -> list[Change]:
+        """(before, after) of all work since the last call. The gone first: a new Job may bear a deleted one's name."""
+        gone: list[Change] = []
+        rest: list[Change] = []
+        for unit in self._touched:
+            before, after = self._told.pop(unit, None), self._workloads.get(unit)
+            if after is not None:
+                self._told[unit] = after
+            if before is not after:
+                (gone if after is None else rest).append((before, after))
+        self._touched.clear()
+        self.changed = False
+        return gone + rest
+
+    def knows(self, owner: str) -> bool:
+        """Whether what this Job or pod uses is counted as work, or was until a moment ago."""
+        return owner in self._workloads or owner in self._finished
+
+    def unit_of(self, workload: Workload) -> str | None:
+        """The unit that this workload was read from, if it is still there."""
+        return self._unit_of.get(workload.id)
+
+    def objects(self, unit: str) -> list[WorkObject]:
+        """The Job, or the pods, of a unit; nothing when it has gone."""
+        job = self._jobs.get(unit)
+        return [job] if job is not None else list(self._pods.get(unit, {}).values())
+
+    def unit_named(self, key: str) -> str | None:
+        """The unit of the work of this name, whatever its kind."""
+        found = (self._unit_of.get(WorkloadId(kind, key)) for kind in ("Job", "Pod", "PodGroup"))
+        return next((unit for unit in found if unit is not None), None)
+
+    def workload(self, unit: str) -> Workload | None:
+        """The unit's workload as it counts now."""
+        return self._workloads.get(unit)
+
+    # Inside.
+
+    def _lose_job(self, uid: str) -> None:
+        if self._jobs.pop(uid, None) is not None:
+            self.assumptions.lose(uid, uid)
+        self._set(uid, None)
+
+    def _delete_job(self, job: Job, *, runs_pods: bool) -> None:
+        """A deleted Job's pods end after it: until then what it held is still used."""
+        uid = job.metadata.uid
+        workload = self._workloads.get(uid)
+        self._lose_job(uid)
+        if workload is not None and workload.admission is not None and runs_pods:
+            ending = workload.eviction or Eviction(EvictionReason.SUSPENDED, workload.admission.since)
+            self._departed.add(uid)
+            self._set(uid, replace(workload, kind=DEPARTED, eviction=ending, claim=None))
+
+    def _lose_pod(self, pod: Pod) -> None:
+        uid, unit = pod.metadata.uid, unit_of_pod(pod)
+        members = self._pods.get(unit, {})
+        members.pop(uid, None)
+        self.assumptions.lose(unit, uid)
+        if members:
+            self._refresh(unit)
+        else:
+            self._pods.pop(unit, None)
+            self._set(unit, None)
+        self._note_half_done(unit)
+
+    def _refresh(self, unit: str) -> None:
+        """Read the unit again and take note if that makes another workload of it."""
+        self.foundlings.pop(unit, None)
+        assumed = self.assumptions.get(unit)
+        if assumed is not None:
+            self._set(unit, assumed)
+            return
+        objects = self.objects(unit)
+        if not objects:
+            return
+        namespace = objects[0].metadata.namespace
+        reading = self._read(objects, namespace)
+        workload, problems = reading.workload, reading.problems
+        if workload is not None and reading.state is WorkState.ADOPTED:
+            workload = self.foundlings[unit] = replace(workload, hold=True)
+        elif workload is not None and workload.is_pending:
+            if not self._admits(workload.group, self._neighbourhoods.labels(namespace)):
+                workload = replace(workload, hold=True)
+                problems = (*problems, f"group {workload.group} does not admit namespace {namespace}; it waits")
+            workload = self.assumptions.cast_doubt(unit, workload)
+        elif workload is not None:
+            workload = self._with_readiness(unit, workload)
+        self._note_problems(unit, problems)
+        self._set(unit, workload)
+
+    def _read(self, objects: Sequence[WorkObject], namespace: str) -> Reading:
+        around = self._neighbourhoods.of(namespace)
+        first = objects[0]
+        if isinstance(first, Job):
+            return workload_of_job(first, around, self._settings)
+        pods = [each for each in objects if isinstance(each, Pod)]
+        if pod_group_of(first):
+            return workload_of_pod_group(pods, around, self._settings)
+        return workload_of_pod(first, around, self._settings)
+
+    def _with_readiness(self, unit: str, workload: Workload) -> Workload:
+        """Running work that is not ready, as work that was ready once if it was so since its start."""
+        before = self._workloads.get(unit)
+        then, now = before.admission if before else None, workload.admission
+        self.unready.discard(unit)
+        if then is None or now is None or then.since != now.since or now.ready or not then.was_ready:
+            return workload
+        if now.unready_since is not None and not then.ready:
+            return workload
+        self.unready.add(unit)
+        since = None if then.ready else then.unready_since
+        return replace(workload, admission=replace(now, was_ready=True, unready_since=since))
+
+    def _note_problems(self, unit: str, problems: tuple[str, ...]) -> None:
+        if problems == self.problems.get(unit, ()):
+            return
+        self.problems[unit] = problems
+        if problems:
+            self.fresh_problems[unit] = problems
+            self.changed = True
+        else:
+            del self.problems[unit]
+            self.fresh_problems.pop(unit, None)
+
+    def _set(self, unit: str, workload: Workload | None) -> None:
+        before = self._workloads.get(unit)
+        if before == workload:
+            return
+        if before is not None and self._unit_of.get(before.id) == unit:
+            del self._unit_of[before.id]
+        if workload is None:
+            del self._workloads[unit]
+            self.foundlings.pop(unit, None)
+            self.unready.discard(unit)
+        else:
+            self._workloads[unit] = workload
+            self._unit_of[workload.id] = unit
+        self._touched[unit] = None
+        self.changed = True
+
+    def _note_half_done(self, unit: str) -> None:
+        workload = self._workloads.get(unit)
+        pods = self._pods.get(unit, {}).values()
+        if workload is not None and workload.is_evicting:
+            is_half_done = any(not pod.metadata.is_deleting and not pod.is_gated for pod in pods)
+        else:
+            is_half_done = workload is not None and not workload.is_pending and any(pod.is_gated for pod in pods)
+        if is_half_done:
+            self.half_done.add(unit)
+            self.changed = True
+        else:
+            self.half_done.discard(unit)
+
+    def _firsts(self) -> Iterator[tuple[str, WorkObject]]:
+        yield from self._jobs.items()
+        for unit, members in self._pods.items():
+            yield unit, next(iter(members.values()))
+
+
+def unit_of_pod(pod: Pod) -> str:
+    """The unit of a pod: its group's key, or its own uid."""
+    return pod_group_of(pod) or pod.metadata.uid
