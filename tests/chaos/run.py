@@ -91,9 +91,6 @@ def _by_kind(stage: Stage) -> Counter[str]:
     committed: Counter[str] = Counter()
     for (fault, _), times in stage.proxy.committed.items():
         committed[fault] += times
-    ends = time.monotonic() + wish.patience
-    while len(submitter.taken) < wish.jobs and time.monotonic() < ends:
-        time.sleep(0.2)
     return committed
 
 
@@ -134,6 +131,9 @@ def _strike(
         say(f"{done:5} faults, {len(submitter.taken):4} submitted: {episode}")
         if faults.commit(episode, stage):
             committed[episode.kind] += 1
+    ends = time.monotonic() + wish.patience
+    while len(submitter.taken) < wish.jobs and time.monotonic() < ends:
+        time.sleep(0.2)
     return committed
 
 
