@@ -28,6 +28,11 @@ class FlavorEdit:
     dry_run: bool = False
 
     @property
+    def kind(self) -> str:
+        """What it is an edit of."""
+        return KIND
+
+    @property
     def is_ordered(self) -> bool:
         """Whether it must be judged one after another with edits of groups: they may come to use it."""
         return self.new is None

@@ -19,6 +19,7 @@ from shared.quota.model.tree import Entry, Group
 
 NAME: Final = "quotree-edits"
 _KEY: Final = "reservations"
+_FLOOR: Final = "floor"
 
 
 class ReservedEntry(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -60,11 +61,20 @@ class StoredVersion(msgspec.Struct, frozen=True):
     resource_version: str
 
 
-def is_open(reservation: Reservation, stored: StoredVersion | None) -> bool:
-    """Whether the edit may still be stored later: the object is as it was when the edit was accepted."""
+def number(resource_version: str) -> int:
+    """A resourceVersion as a number, to tell older from newer; Kubernetes allows that for one kind of object."""
+    return int(resource_version) if resource_version.isdigit() else 0
+
+
+def is_open(reservation: Reservation, stored: StoredVersion | None, revision: int) -> bool:
+    """Whether the edit may still be stored later: the object is as it was when the edit was accepted, or older.
+
+    `stored` is what is known of the object, and true up to `revision`.
+    """
     if not reservation.base:
         return stored is None or stored.uid != reservation.uid
-    return stored is not None and stored.resource_version == reservation.base
+    seen = revision if stored is None else number(stored.resource_version)
+    return seen <= number(reservation.base)
 
 
 def reserve_group(group: Group) -> ReservedGroup:
@@ -87,6 +97,8 @@ class Ledger(msgspec.Struct, frozen=True):
 
     version: str
     reservations: tuple[Reservation, ...] = ()
+    floor: int = 0
+    """What is forgotten here had happened by this resourceVersion: who knows less of the groups may not judge."""
 
 
 class _ConfigMap(ObjectMetadata, frozen=True):
@@ -104,7 +116,7 @@ def read_ledger(raw: bytes | msgspec.Raw) -> Ledger:
     except msgspec.MsgspecError as error:
         message = f"ConfigMap {NAME} is not as Quotree wrote it ({error}); delete it, no edit is lost"
         raise ApiError(0, "BadLedger", message) from error
-    return Ledger(found.metadata.resource_version, reservations)
+    return Ledger(found.metadata.resource_version, reservations, number((found.data or {}).get(_FLOOR, "")))
 
 
 class LedgerObject:
@@ -130,17 +142,17 @@ class LedgerObject:
             return await self.read()
         return Ledger(made.metadata.resource_version)
 
-    async def write(self, ledger: Ledger, reservations: Iterable[Reservation]) -> Ledger:
+    async def write(self, ledger: Ledger, reservations: Iterable[Reservation], floor: int) -> Ledger:
         """The ledger with these reservations in place of its own. Raises Conflict when somebody was first."""
         kept = tuple(reservations)
         body = {
             "apiVersion": "v1",
             "kind": "ConfigMap",
             "metadata": {"name": NAME, "namespace": self._namespace, "resourceVersion": ledger.version},
-            "data": {_KEY: msgspec.json.encode(kept).decode()},
+            "data": {_KEY: msgspec.json.encode(kept).decode(), _FLOOR: str(floor)},
         }
         try:
             written = await self._client.replace(CONFIG_MAPS, NAME, body, self._namespace)
         except NotFound as error:
             raise Conflict(404, error.reason, "the ledger was deleted; read it anew", request=error.request) from error
-        return Ledger(written.metadata.resource_version, kept)
+        return Ledger(written.metadata.resource_version, kept, floor)

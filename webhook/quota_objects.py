@@ -32,7 +32,7 @@ class QuotaObjects:
         self._view = view
         self._work = work
         self._max_depth = max_depth
-        self._edits = Edits(client.within(timeout), namespace, watches, edits, self._context)
+        self._edits = Edits(client.within(timeout), watches, view, self._context, namespace=namespace, settings=edits)
 
     def _context(self) -> Context:
         view = self._view

@@ -45,6 +45,11 @@ class Edit:
     dry_run: bool = False
 
     @property
+    def kind(self) -> str:
+        """What it is an edit of."""
+        return KIND
+
+    @property
     def is_ordered(self) -> bool:
         """Whether it must be judged one after another with others: it changes where groups hang or what they have."""
         old, new = self.old, self.new

@@ -1,6 +1,6 @@
-"""Which quota objects are stored right now: one consistent list, of which only what changed is read anew."""
+"""Which quota objects are stored: as a consistent list says it, of which only what changed is read anew."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 
 import msgspec
 
@@ -9,7 +9,7 @@ from shared.kube.resources import QUOTA_GROUPS, RESOURCE_FLAVORS, Resource
 from shared.quota.model.group_reading import read_group
 from shared.quota.model.tree import Group, Tree
 from webhook.flavors import KIND as FLAVOR
-from webhook.ledger import StoredVersion
+from webhook.ledger import StoredVersion, number
 from webhook.quotagroups import KIND as GROUP
 
 
@@ -30,16 +30,25 @@ EVERYTHING = 0
 
 
 class Stored:
-    """The state at one consistent read: the tree, and which version of each object that is.
+    """What is known to be stored: the tree, which version of each object that is; true up to `revision`.
 
-    `leaving`: groups whose deletion only waits for a finalizer; they will go without another review.
+    `leaving`: groups whose deletion only waits for a finalizer; they will go without another review. `is_newest`: read
+    consistently just now; else it is what a watch has told.
     """
 
     def __init__(
-        self, tree: Tree, versions: Mapping[tuple[str, str], StoredVersion], leaving: Sequence[str] = ()
+        self,
+        tree: Tree,
+        versions: Mapping[tuple[str, str], StoredVersion],
+        leaving: Collection[str],
+        revision: int,
+        *,
+        is_newest: bool,
     ) -> None:
         self.tree = tree
         self.leaving = leaving
+        self.revision = revision
+        self.is_newest = is_newest
         self._versions = versions
 
     def version(self, kind: str, name: str) -> StoredVersion | None:
@@ -60,7 +69,8 @@ class StoredObjects:
         versions: dict[tuple[str, str], StoredVersion] = {}
         groups: dict[str, tuple[StoredVersion, Group]] = {}
         leaving: list[str] = []
-        for raw in await self._list(QUOTA_GROUPS):
+        raws, revision = await self._list(QUOTA_GROUPS)
+        for raw in raws:
             metadata = _envelope(raw).metadata
             name, version = metadata.name, StoredVersion(metadata.uid, metadata.resource_version)
             if metadata.deletion_timestamp:
@@ -69,13 +79,13 @@ class StoredObjects:
             groups[name] = known if known is not None and known[0] == version else (version, read_group(raw))
             versions[GROUP, name] = version
         if flavors:
-            for raw in await self._list(RESOURCE_FLAVORS):
+            for raw in (await self._list(RESOURCE_FLAVORS))[0]:
                 metadata = _envelope(raw).metadata
                 versions[FLAVOR, metadata.name] = StoredVersion(metadata.uid, metadata.resource_version)
         if groups != self._groups:
             self._tree = self._grown(groups)
             self._groups = groups
-        return Stored(self._tree, versions, leaving)
+        return Stored(self._tree, versions, leaving, revision, is_newest=True)
 
     def _grown(self, groups: Mapping[str, tuple[StoredVersion, Group]]) -> Tree:
         """The tree of these groups, made from the last one where little has changed."""
@@ -88,5 +98,10 @@ class StoredObjects:
             tree = tree.with_group(group)
         return tree
 
-    async def _list(self, resource: Resource) -> list[msgspec.Raw]:
-        return [raw async for page in self._client.list_pages(resource, limit=EVERYTHING) for raw in page.items]
+    async def _list(self, resource: Resource) -> tuple[list[msgspec.Raw], int]:
+        found: list[msgspec.Raw] = []
+        revision = 0
+        async for page in self._client.list_pages(resource, limit=EVERYTHING):
+            found += page.items
+            revision = number(page.resource_version)
+        return found, revision

@@ -17,16 +17,32 @@ from shared.quota.model.flavor import Flavor
 from shared.quota.model.group_reading import group_of, read_flavor, read_group
 from shared.quota.model.tree import ROOT, Group, Tree
 from shared.resources import Amount, FlavorResource, QuantityError, read_amount
+from webhook.ledger import StoredVersion, number
+from webhook.quotagroups import KIND
+from webhook.stored import Stored
 
 Keyed = Mapping[FlavorResource, Amount]
 
 
 class GroupRecord(msgspec.Struct, frozen=True):
-    """A group, and what the reconciler last said of it: `held` of every group, `capacity` of root."""
+    """A group, its version, and what the reconciler last said of it: `held` of every group, `capacity` of root."""
 
     group: Group
-    held: Keyed
-    capacity: Keyed
+    resource_version: str = ""
+    leaving: bool = False
+    held: Keyed = {}
+    capacity: Keyed = {}
+
+
+class _Version(msgspec.Struct, rename="camel", gc=False):
+    resource_version: str = ""
+
+
+class _Versioned(msgspec.Struct, gc=False):
+    metadata: _Version
+
+
+_decode_version = msgspec.json.Decoder(_Versioned).decode
 
 
 class TreeView:
@@ -37,8 +53,19 @@ class TreeView:
         self.flavors: Mapping[str, Flavor] = {}
         self.stirred = asyncio.Event()
         self._told: dict[str, GroupRecord] = {}
-        watches.add(Watch(client, QUOTA_GROUPS, group_record, self._see_groups))
+        self._versions: dict[tuple[str, str], StoredVersion] = {}
+        self._leaving: set[str] = set()
+        self._groups = watches.add(Watch(client, QUOTA_GROUPS, group_record, self._see_groups))
         watches.add(Watch(client, RESOURCE_FLAVORS, read_flavor, self._see_flavors))
+
+    @property
+    def revision(self) -> int:
+        """The resourceVersion up to which the tree is true; 0 before everything was told once."""
+        return number(self._groups.version) if self._groups.synced.is_set() else 0
+
+    def stored(self) -> Stored:
+        """The groups as they are told now; flavors are not in it."""
+        return Stored(self.tree, self._versions, frozenset(self._leaving), self.revision, is_newest=False)
 
     @property
     def capacity(self) -> Keyed | None:
@@ -54,10 +81,15 @@ class TreeView:
     def _see_groups(self, changes: Sequence[Change[GroupRecord]]) -> None:
         gone = {change.before.group.name for change in changes if isinstance(change, Changed) and change.before}
         here = [change.after for change in changes if isinstance(change, Changed) and change.after]
-        for record in here:
-            self._told[record.group.name] = record
         for name in gone - {record.group.name for record in here}:
             self._told.pop(name, None)
+            self._versions.pop((KIND, name), None)
+            self._leaving.discard(name)
+        for record in here:
+            name = record.group.name
+            self._told[name] = record
+            self._versions[KIND, name] = StoredVersion(record.group.uid, record.resource_version)
+            (self._leaving.add if record.leaving else self._leaving.discard)(name)
         self._grow(changes)
         self.stirred.set()
 
@@ -95,12 +127,13 @@ class TreeView:
 
 def group_record(raw: bytes) -> GroupRecord:
     """What is kept of a QuotaGroup."""
+    version = _decode_version(raw).metadata.resource_version
     try:
         view = read_quota_group(raw)
     except Unreadable:
-        return GroupRecord(read_group(raw), {}, {})
-    quotas = view.status.quotas
-    return GroupRecord(group_of(view), _keyed(quotas, "held"), _keyed(quotas, "capacity"))
+        return GroupRecord(read_group(raw), version)
+    quotas, leaving = view.status.quotas, view.metadata.is_deleting
+    return GroupRecord(group_of(view), version, leaving, _keyed(quotas, "held"), _keyed(quotas, "capacity"))
 
 
 def _keyed(quotas: Sequence[QuotaStatus], field: str) -> Keyed:

@@ -90,6 +90,11 @@ class Watch(Generic[R]):
         """The objects that exist but could not be projected, by uid."""
         return self._cache.undecodable
 
+    @property
+    def version(self) -> str:
+        """The resourceVersion up to which the records are true, as last told to the sink; empty while there is none."""
+        return self._version or ""
+
     def quiet_seconds(self) -> float:
         """How long nothing was heard from the server; grows to about a minute on a healthy quiet watch."""
         return time.monotonic() - self._heard

@@ -121,7 +121,7 @@ class Replicas:
     cp: ControlPlane
     folder: Path
     balancer: Balancer
-    edits: Mapping[str, str] = field(default_factory=lambda: {"reservation": "12s", "budget": "2s"})
+    edits: Mapping[str, str] = field(default_factory=lambda: {"reservation": "12s", "budget": "4s"})
     quota: Mapping[str, int] = field(default_factory=dict)
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
     ports: list[int] = field(default_factory=list)

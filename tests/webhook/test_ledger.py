@@ -6,9 +6,13 @@ import msgspec
 import pytest
 
 from shared.kube.errors import ApiError
+from shared.quota.model.tree import Tree
 from tests.trees import group
 from webhook.ages import Ages
-from webhook.ledger import Reservation, StoredVersion, is_open, read_ledger, reserve_group, reserved_group
+from webhook.ledger import Ledger, Reservation, StoredVersion, is_open, read_ledger, reserve_group, reserved_group
+from webhook.quotagroups import Edit
+from webhook.settling import settle, without_superseded
+from webhook.stored import Stored
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 CREATION = Reservation("1", "QuotaGroup", "a", "uid-a", AT, group=reserve_group(group("a 1..2 ^p")))
@@ -17,36 +21,88 @@ DELETION = Reservation("3", "QuotaGroup", "a", "uid-a", AT, "7")
 
 
 @pytest.mark.parametrize(
-    ("reservation", "stored", "expected"),
+    ("reservation", "stored", "revision", "expected"),
     [
-        (CREATION, None, True),
-        (CREATION, StoredVersion("uid-a", "1"), False),
-        (CREATION, StoredVersion("another", "1"), True),
-        (CHANGE, StoredVersion("uid-a", "7"), True),
-        (CHANGE, StoredVersion("uid-a", "8"), False),
-        (CHANGE, None, False),
-        (DELETION, StoredVersion("uid-a", "7"), True),
-        (DELETION, StoredVersion("uid-a", "8"), False),
-        (DELETION, None, False),
+        (CREATION, None, 9, True),
+        (CREATION, StoredVersion("uid-a", "1"), 9, False),
+        (CREATION, StoredVersion("another", "1"), 9, True),
+        (CHANGE, StoredVersion("uid-a", "7"), 9, True),
+        (CHANGE, StoredVersion("uid-a", "5"), 6, True),
+        (CHANGE, StoredVersion("uid-a", "8"), 9, False),
+        (CHANGE, None, 9, False),
+        (CHANGE, None, 6, True),
+        (DELETION, StoredVersion("uid-a", "7"), 9, True),
+        (DELETION, StoredVersion("uid-a", "8"), 9, False),
+        (DELETION, None, 9, False),
+        (DELETION, None, 6, True),
     ],
 )
-def test_an_edit_is_open_while_its_object_is_as_it_was(
-    reservation: Reservation, stored: StoredVersion | None, expected: bool
+def test_an_edit_is_open_while_its_object_is_as_it_was_or_older(
+    reservation: Reservation, stored: StoredVersion | None, revision: int, expected: bool
 ) -> None:
-    assert is_open(reservation, stored) is expected
+    assert is_open(reservation, stored, revision) is expected
+
+
+def known(revision: int, *, newest: bool, **versions: str) -> Stored:
+    found = {("QuotaGroup", name): StoredVersion(f"uid-{name}", version) for name, version in versions.items()}
+    return Stored(Tree.of(()), found, (), revision, is_newest=newest)
+
+
+def settled(stored: Stored, *, over: bool) -> tuple[list[str], list[str], int]:
+    found = settle(Ledger("1", (CREATION, CHANGE), 3), stored, lambda _: over)
+    return [each.id for each in found.still], [each.id for each in found.kept], found.floor
+
+
+@pytest.mark.parametrize(
+    ("stored", "over", "expected"),
+    [
+        (known(6, newest=False), False, (["1", "2"], [], 3)),
+        (known(6, newest=False), True, (["1", "2"], [], 3)),
+        (known(7, newest=False, a="7"), False, (["2"], [], 7)),
+        (known(9, newest=False, a="8"), False, ([], [], 8)),
+        (known(9, newest=False), False, (["1"], [], 9)),
+        (known(9, newest=True), False, (["1"], ["2"], 3)),
+        (known(9, newest=True), True, ([], [], 9)),
+        (known(9, newest=True, a="7"), True, ([], [], 7)),
+    ],
+    ids=[
+        "a watch that lags",
+        "a watch that lags ends nothing by age",
+        "the creation was seen",
+        "the change was seen",
+        "the deletion was seen",
+        "gone, but since when",
+        "gone, and long ago",
+        "never stored, and too late for it",
+    ],
+)
+def test_an_edit_is_forgotten_once_it_is_known_what_became_of_it(
+    stored: Stored, over: bool, expected: tuple[list[str], list[str], int]
+) -> None:
+    assert settled(stored, over=over) == expected
+
+
+def test_an_edit_shows_what_became_of_those_before_it() -> None:
+    before = settle(Ledger("1", (CREATION, CHANGE), 3), known(6, newest=False), lambda _: False)
+    later = Edit("4", "a", "uid-a", "8", group("a"), group("a 1"))
+    found = without_superseded(before, [later])
+    assert (found.still, found.floor) == ((), 8)
+    assert without_superseded(before, [Edit("4", "b", "uid-b", "8", group("b"), None)]) == before
+    same = Edit("4", "a", "uid-a", "7", group("a"), None)
+    assert [each.id for each in without_superseded(before, [same]).still] == ["2"]
 
 
 def test_the_ledger_is_read_as_it_was_written() -> None:
     written = msgspec.json.encode((CREATION, CHANGE, DELETION)).decode()
-    raw = msgspec.json.encode({"metadata": {"resourceVersion": "5"}, "data": {"reservations": written}})
+    raw = msgspec.json.encode({"metadata": {"resourceVersion": "5"}, "data": {"reservations": written, "floor": "4"}})
     ledger = read_ledger(raw)
-    assert (ledger.version, ledger.reservations) == ("5", (CREATION, CHANGE, DELETION))
+    assert ledger == Ledger("5", (CREATION, CHANGE, DELETION), 4)
     assert [str(each) for each in ledger.reservations] == [
         "creation of QuotaGroup a",
         "change of QuotaGroup a",
         "deletion of QuotaGroup a",
     ]
-    assert read_ledger(b'{"metadata": {"resourceVersion": "6"}}').reservations == ()
+    assert read_ledger(b'{"metadata": {"resourceVersion": "6"}}') == Ledger("6")
 
 
 def test_a_ledger_that_somebody_wrote_into_is_refused_with_a_sentence() -> None:
