@@ -22,11 +22,13 @@ Found = tuple[WaitReason, Shortage | None, str]
 class Report:
     """All waiting work of one cycle; implements `Waits`."""
 
-    __slots__ = ("_blockers", "_cycle")
+    __slots__ = ("_blockers", "_cycle", "_unblocked")
 
     def __init__(self, cycle: Cycle) -> None:
         self._cycle = cycle
         self._blockers: dict[str, dict[WorkloadId, Workload]] = {}
+        self._unblocked: dict[WorkloadId, Wish] = {}
+        """What work in a StrictFIFO leaf may take beside what those before it wait for."""
         cycle.guard_kept_room()
 
     def __iter__(self) -> Iterator[Waiting]:
@@ -80,7 +82,8 @@ class Report:
         head = self._blocker(account, workload)
         if head is not None:
             return WaitReason.BEHIND_HEAD, None, f"group {account.name!r} is StrictFIFO and {head.key!r} is before it"
-        return self._for_room(account, workload, wish[0].ask)
+        free = self._unblocked.get(workload.id, wish)
+        return self._for_room(account, workload, free[0].ask)
 
     def _for_room(self, account: LeafAccount, workload: Workload, ask: Ask) -> Found:
         cycle = self._cycle
@@ -141,8 +144,11 @@ class Report:
             if wish is None:
                 continue
             mine = [option.flavor for each in wish for option in each.options]
-            if without_flavors(wish, waits_for) is None:
+            free = without_flavors(wish, waits_for)
+            if free is None:
                 found[workload.id] = next(waits_for[flavor] for flavor in mine if flavor in waits_for)
+            else:
+                self._unblocked[workload.id] = free
             for flavor in mine:
                 waits_for.setdefault(flavor, workload)
         return found
