@@ -22,6 +22,7 @@ class Promise:
 
     work: Workload
     flavors: Flavors
+    borrows: bool = False
 
 
 @dataclass
@@ -76,8 +77,9 @@ class Judgement:
         return all(total[key] <= self.now_used.numbers(work.group, key).runtime for key in asked(work, flavors))
 
     def was_entitled(self, leaf: LeafState, asker: Workload, flavors: Flavors) -> bool:
-        """Whether the asker was entitled when it was tried: of the starts, those before it in its leaf count."""
-        every, self.started = self.started, [each for each in self.started if self.is_tried_before(each.work, asker)]
+        """Whether the asker was entitled when it was tried: of the starts, those entitled and before it count."""
+        every = self.started
+        self.started = [each for each in every if not each.borrows and self.is_tried_before(each.work, asker)]
         answer = self.is_entitled(leaf, asker, flavors)
         self.started = every
         return answer

@@ -39,14 +39,15 @@ def _of_start(judgement: Judgement, start: Start) -> Iterator[str]:
     yield from judgement.beyond_min(leaf, work, flavors)
     judgement.now_used.add(work, flavors)
     judgement.later_used.add(work, flavors)
-    judgement.started.append(Promise(work, flavors))
+    judgement.started.append(Promise(work, flavors, borrows=start.tier is Tier.OPPORTUNISTIC))
 
 
 def _of_tier(judgement: Judgement, leaf: LeafState, start: Start) -> Iterator[str]:
     """Whether the tier is right; where flavors may be chosen, room kept in one may hide an entitlement."""
+    has_choice = any(len(ways_to_run(judgement.snapshot, each)) > 1 for each in leaf.pending)
     tried = [
         promise
-        for promise in (*judgement.promises_made(), *judgement.kept)
+        for promise in (*judgement.promises_made(), *(() if has_choice else judgement.kept))
         if start.tier is Tier.OPPORTUNISTIC or judgement.is_tried_before(promise.work, start.workload)
     ]
     if start.tier is Tier.OPPORTUNISTIC:
@@ -54,7 +55,6 @@ def _of_tier(judgement: Judgement, leaf: LeafState, start: Start) -> Iterator[st
         later = (each for each in judgement.plan.starts if each.workload.id not in begun)
         tried += [Promise(each.workload, each.flavors) for each in later]
     entitled = judgement.is_entitled(leaf, start.workload, start.flavors, tried)
-    has_choice = any(len(ways_to_run(judgement.snapshot, each)) > 1 for each in leaf.pending)
     if entitled != (start.tier is Tier.ENTITLED) and not (entitled and has_choice):
         yield f"it is {'entitled' if entitled else 'not entitled'}"
     if start.tier is Tier.OPPORTUNISTIC and leaf.reclaim.mode is ReclaimMode.STRICT:
