@@ -25,13 +25,15 @@ Choose = Callable[[LeafAccount, Workload, Wish], Head | None]
 class Admission:
     """Both passes of one cycle."""
 
-    __slots__ = ("_cycle", "_deferred", "_delayed_of")
+    __slots__ = ("_cycle", "_deferred", "_delayed_of", "_guarded")
 
     def __init__(self, cycle: Cycle) -> None:
         self._cycle = cycle
         self._delayed_of: tuple[tuple[int, int], dict[str, list[Asker]]] = (0, 0), {}
-        self._deferred: dict[WorkloadId, Asker | None] = {}
-        """Entitled work that would rather borrow, and its own room; None where that is not free anyway."""
+        self._deferred: dict[WorkloadId, Asker] = {}
+        """Entitled work that would rather borrow, and its own room, which counts in its leaf at once."""
+        self._guarded: set[WorkloadId] = set()
+        """Those whose own room is kept from borrowers."""
 
     def start_entitled(self) -> None:
         """First pass."""
@@ -43,14 +45,16 @@ class Admission:
         """Second pass, with all room kept that entitled work waits for."""
         cycle = self._cycle
         cycle.guard_kept_room()
-        for each in self._deferred.values():
-            if each is not None:
-                cycle.promise(each.account, each.ask, each.workload)
+        for workload_id, each in self._deferred.items():
+            if cycle.fits(each.account, each.ask):
+                cycle.after.add(each.account.path, each.ask)
+                self._guarded.add(workload_id)
+        is_reliable = not self._deferred
         room = BorrowedRoom(cycle)
         lines = _run(cycle, room.candidates(), self._borrowing_head, self._try_borrowing)
-        room.remember(lines, is_reliable=not self._deferred)
+        room.remember(lines, is_reliable=is_reliable)
         for workload_id in list(self._deferred):
-            self._forget_own_room(workload_id)
+            self._take_back(workload_id)
         cycle.open_kept_room()
 
     def _entitled_head(self, account: LeafAccount, workload: Workload, wish: Wish) -> Head | None:
@@ -79,7 +83,7 @@ class Admission:
             cycle.notes[workload.id] = WaitReason.PODS_NOT_READY
             return True
         if attempt.starts:
-            self._deferred[workload.id] = _own_room(cycle, account, workload)
+            self._defer(account, workload)
             return True
         return not cycle.is_held_back(account) and plan_reclaim(cycle, account, workload, attempt) is not Outcome.NONE
 
@@ -97,8 +101,7 @@ class Admission:
 
     def _try_borrowing(self, line: Line, head: Head) -> None:
         cycle, account, workload = self._cycle, head.account, head.workload
-        self._forget_own_room(workload.id)
-        deferred = self._deferred.pop(workload.id, self) is not self
+        deferred = self._take_back(workload.id)
         wish = line.open_wish(workload) if not cycle.is_held_back(account) else None
         for attempt in attempts(attempts_of(cycle, account, workload, wish or ()), account.leaf.group):
             if attempt.starts and self._spares_kept(account, workload, attempt):
@@ -125,26 +128,38 @@ class Admission:
         return True
 
     def _delayed_in(self, account: LeafAccount) -> Iterable[Asker]:
-        """Entitled work of that leaf whose room comes later: it is kept, or somebody has to be told first."""
+        """Entitled work of that leaf whose room comes later without a claim to hold it.
+
+        It is kept, it comes with evictions that are under way for others, or somebody has to be told first.
+        """
         cycle = self._cycle
         extent = len(cycle.kept), len(cycle.askers)
         if self._delayed_of[0] != extent:
-            told_first = (
-                each
-                for each in cycle.askers
-                if not each.swaps and any(evict_at(victim, cycle) > cycle.now for victim in each.victims)
-            )
+            planned = (*cycle.forced, *cycle.victims)
+            is_slow = any(evict_at(victim, cycle) > cycle.now for victim in planned)
+            told_first = (each for each in cycle.askers if not each.swaps and (is_slow or not each.victims))
             found: dict[str, list[Asker]] = {}
             for asker in (*cycle.kept, *told_first):
                 found.setdefault(asker.account.name, []).append(asker)
             self._delayed_of = extent, found
         return self._delayed_of[1].get(account.name, ())
 
-    def _forget_own_room(self, workload_id: WorkloadId) -> None:
-        own = self._deferred.get(workload_id)
+    def _defer(self, account: LeafAccount, workload: Workload) -> None:
+        wish = self._cycle.wish(account, workload)
+        own = entitled_attempt(attempts_of(self._cycle, account, workload, wish or ()))
         if own is not None:
-            self._cycle.forget(own.account, own.ask, own.workload)
-            self._deferred[workload_id] = None
+            self._deferred[workload.id] = Asker(workload, account, own.flavors, own.ask)
+            account.promise(own.ask, workload)
+
+    def _take_back(self, workload_id: WorkloadId) -> bool:
+        """Keep nothing for this work any more; whether it was deferred."""
+        own = self._deferred.pop(workload_id, None)
+        if own is None:
+            return False
+        own.account.forget(own.ask, own.workload)
+        if workload_id in self._guarded:
+            self._cycle.after.take(own.account.path, own.ask)
+        return True
 
 
 def _run(cycle: Cycle, leaves: Iterable[str], choose: Choose, attempt: Callable[[Line, Head], None]) -> Iterable[Line]:
@@ -168,10 +183,3 @@ def _start(cycle: Cycle, account: LeafAccount, workload: Workload, attempt: Atte
     tier = Tier.ENTITLED if attempt.entitled else Tier.OPPORTUNISTIC
     cycle.start(account, Start(workload, attempt.flavors, tier))
     note_unready(cycle, account, workload)
-
-
-def _own_room(cycle: Cycle, account: LeafAccount, workload: Workload) -> Asker | None:
-    """The room that entitled work could have in its own flavors now."""
-    wish = cycle.wish(account, workload)
-    own = entitled_attempt(attempts_of(cycle, account, workload, wish or ()))
-    return Asker(workload, account, own.flavors, own.ask) if own is not None and own.starts else None
