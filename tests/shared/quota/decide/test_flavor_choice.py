@@ -151,3 +151,11 @@ def test_work_that_would_rather_borrow_keeps_its_own_room_from_other_borrowers()
         (["c1 opportunistic big", "new entitled small"], []),
         {"c2": "WaitingForQuota", "b1": "WaitingForQuota"},
     )
+
+
+def test_one_that_would_rather_borrow_leaves_its_own_room_to_the_next_when_it_has_borrowed() -> None:
+    groups = "a big:gpu 0 w1 | small:gpu 4\nb big:gpu 8"
+    work = [pending("a", 4, "new1"), pending("a", 4, "new2"), pending("a", 4, "new3")]
+    present = [in_big("b", 4, "b0"), pending("b", 8, "b1", only_flavor="big")]
+    plan = chosen([*work, *present], groups, capacity=(("big", "gpu", 8), ("small", "gpu", 4)))
+    assert told(plan) == (["new1 opportunistic big", "new2 entitled small"], [])
