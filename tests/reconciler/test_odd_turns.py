@@ -60,7 +60,7 @@ def test_an_illegal_tree_freezes_only_itself(q: Quotree) -> None:
     assert q.events("research")[0][0] == "ParentAbsent"
     q.group("research", parent="root")
     wait_for(lambda: "frozen" in q.running(), "the mend un-freezes it", LONG)
-    assert q.condition("vision", "Active")["status"] == "True"
+    wait_for(lambda: q.condition("vision", "Active")["status"] == "True", "the status says so", LONG)
 
 
 def test_a_namespace_that_the_group_does_not_admit(q: Quotree) -> None:

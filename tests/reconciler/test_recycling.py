@@ -101,7 +101,7 @@ def test_a_drained_subtree_is_empty_and_opens_again(q: Quotree) -> None:
     assert q.condition("nlp", "Stopped")["reason"] == "HoldAndDrain"
     q.group("research", stopPolicy=None)
     wait_for(lambda: q.running() == {"nlp-0", "nlp-1"}, "nlp goes on, vision keeps its own hold", LONG)
-    assert q.condition("research", "Drained")["status"] == "False"
+    wait_for(lambda: q.condition("research", "Drained")["status"] == "False", "the status says so", LONG)
 
 
 def test_work_that_does_not_get_ready_is_requeued_and_at_last_deactivated(q: Quotree) -> None:
