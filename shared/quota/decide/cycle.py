@@ -101,7 +101,10 @@ class Cycle:
         """By leaf and key: the least that the three ledgers have free, and how often they had changed by then."""
         self._queues: dict[str, Queue] = {}
         self._accounts: dict[str, LeafAccount] = {}
-        for leaf in map(snapshot.leaves.__getitem__, memory.evicting):
+        self._let_evicting_go()
+
+    def _let_evicting_go(self) -> None:
+        for leaf in map(self.snapshot.leaves.__getitem__, self.memory.evicting):
             for workload in leaf.evicting:
                 ask = ask_of(workload, flavors_of(workload))
                 self.soon.take(leaf.path, ask)
