@@ -1,33 +1,21 @@
 """The command `quotree-reconciler --config FILE`: one replica of the reconciler, in or outside the cluster."""
 
-import argparse
 import sys
 
 from reconciler.settings import Settings
-from shared.problems import Problem
-from shared.process.running import Process, run_process
-from shared.process.settings import load_settings
-from shared.telemetry import configure_logging
+from shared.process.command import run_command
+from shared.process.running import Process
+
+
+async def _run(process: Process, settings: Settings) -> None:
+    from reconciler.app import run_reconciler
+
+    await run_reconciler(process, settings)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run until asked to stop; the process' exit code."""
-    parser = argparse.ArgumentParser(prog="quotree-reconciler", description=__doc__)
-    parser.add_argument("--config", metavar="FILE", help="settings (YAML); without it every setting has its default")
-    config = parser.parse_args(arguments).config
-    try:
-        settings = load_settings(config, Settings)
-    except Problem as problem:
-        print(f"quotree-reconciler: {problem}", file=sys.stderr)
-        return problem.exit_code
-    configure_logging(settings.log.level, settings.log.form)
-
-    async def run(process: Process) -> None:
-        from reconciler.app import run_reconciler
-
-        await run_reconciler(process, settings)
-
-    return run_process("quotree-reconciler", run, health=settings.health)
+    return run_command("quotree-reconciler", __doc__, Settings, _run, arguments)
 
 
 if __name__ == "__main__":

@@ -10,9 +10,7 @@ from datetime import timedelta
 import msgspec
 
 from shared.kube.election import ElectionSettings
-from shared.process.common_settings import ConnectionFile, LogFile, instance_name
-from shared.process.health import HealthSettings
-from shared.process.quota_settings import QuotaSettingsFile
+from shared.process.common_settings import ProcessSettings, instance_name
 
 LEASE = "quotree-reconciler"
 NAMESPACE = "quotree-system"
@@ -40,13 +38,9 @@ class ElectionFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
         )
 
 
-class Settings(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+class Settings(ProcessSettings, frozen=True):
     """The whole file."""
 
-    quota: QuotaSettingsFile = QuotaSettingsFile()
-    connection: ConnectionFile = ConnectionFile()
     leader_election: ElectionFile = ElectionFile()
-    health: HealthSettings = HealthSettings()
-    log: LogFile = LogFile()
     status_interval: timedelta = timedelta(seconds=1)
     """The least time between two writes of one group's status."""

@@ -7,9 +7,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from shared.process.common_settings import ConnectionFile, LogFile
-from shared.process.health import HealthSettings
-from shared.process.quota_settings import QuotaSettingsFile
+from shared.process.common_settings import ProcessSettings
 from shared.quota.model.rules.posted import NeverFits
 from webhook.edits import EditsFile
 
@@ -57,14 +55,10 @@ class CertificatesFile(msgspec.Struct, frozen=True, rename="camel", forbid_unkno
             raise ValueError("authorityLife must be at least twice leafLife")
 
 
-class Settings(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+class Settings(ProcessSettings, frozen=True):
     """The whole file."""
 
-    quota: QuotaSettingsFile = QuotaSettingsFile()
-    connection: ConnectionFile = ConnectionFile()
     listen: ListenFile = ListenFile()
-    health: HealthSettings = HealthSettings()
-    log: LogFile = LogFile()
     certificates: CertificatesFile = CertificatesFile()
     namespace: str = ""
     """Where Quotree is installed. Absent: the pod's own namespace ($POD_NAMESPACE), else quotree-system."""
@@ -76,7 +70,6 @@ class Settings(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_field
     never_fits: NeverFits = NeverFits.WARN
     """What becomes of work that could never start."""
     drain: timedelta = timedelta(seconds=5)
-    """How long requests are still taken after the process was asked to stop: Endpoints are slow to learn of it."""
 
     @property
     def home(self) -> str:

@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 import msgspec
 
 from shared.kube.connection import ConnectionSettings
+from shared.process.health import HealthSettings
+from shared.process.quota_settings import QuotaSettingsFile
 
 
 class ConnectionFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -31,6 +33,17 @@ class LogFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields
 
     level: Literal["debug", "info", "warning", "error"] = "info"
     form: Literal["json", "text"] = "json"
+
+
+class ProcessSettings(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """What every process' file has; a process adds what is its own."""
+
+    quota: QuotaSettingsFile = QuotaSettingsFile()
+    connection: ConnectionFile = ConnectionFile()
+    health: HealthSettings = HealthSettings()
+    log: LogFile = LogFile()
+    drain: timedelta = timedelta(0)
+    """How long it goes on serving after it was asked to stop: Endpoints are slow to learn of it."""
 
 
 def instance_name() -> str:
