@@ -2,6 +2,7 @@
 
 import json
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -137,9 +138,10 @@ def _restart_api_server(episode: Episode, stage: Stage) -> None:
 
 
 def _compact(stage: Stage) -> None:
-    """Have etcd forget all revisions but the last."""
+    """Have etcd forget all revisions but the last; it refuses when nothing was written since it last did."""
     status = _ask_etcd(stage, "maintenance/status", {})
-    _ask_etcd(stage, "kv/compaction", {"revision": status["header"]["revision"], "physical": True})
+    with suppress(urllib.error.HTTPError):
+        _ask_etcd(stage, "kv/compaction", {"revision": status["header"]["revision"], "physical": True})
 
 
 def _ask_etcd(stage: Stage, what: str, body: dict[str, object]) -> dict[str, dict[str, str]]:
@@ -153,10 +155,12 @@ def _gone(episode: Episode, stage: Stage) -> None:
     for side in stage.sides():
         side.partition()
         side.cut()
-    _compact(stage)
-    time.sleep(episode.seconds)
-    for side in stage.sides():
-        side.heal()
+    try:
+        _compact(stage)
+        time.sleep(episode.seconds)
+    finally:
+        for side in stage.sides():
+            side.heal()
 
 
 def _lower_a_ceiling(episode: Episode, stage: Stage) -> None:
