@@ -34,12 +34,18 @@ def _why_void(cycle: Cycle, claim: HeldClaim) -> str | None:
     if not leaf.may_start:
         return "GroupStopped"
     ends = claim.made + leaf.reclaim.claim_timeout
-    if ends <= cycle.now:
+    if ends <= cycle.now and not _may_start_now(cycle, asker, claim):
         return "TimedOut"
     cycle.wake(ends)
     if asker.blocked_flavors.intersection(claim.flavors.values()):
         return "FlavorRefused"
     return None if _may_take(leaf, asker, claim) else "NoLongerFits"
+
+
+def _may_start_now(cycle: Cycle, asker: Workload, claim: HeldClaim) -> bool:
+    """Whether the room is there: a claim that ended in this very moment would only send its victims round again."""
+    account = cycle.account(asker.group)
+    return not cycle.is_held_back(account) and cycle.present.fits(account.path, ask_of(asker, claim.flavors))
 
 
 def _may_take(leaf: LeafState, asker: Workload, claim: HeldClaim) -> bool:

@@ -26,6 +26,7 @@ def gone(victim: Workload) -> Workload:
 
 
 VICTIM = claimed(evicting(running("a", 4, "victim")), ASKER)
+SLOW = evicting(running("a", 1, "slow"))
 
 
 def test_the_asker_starts_when_its_room_is_there_before_all_other_work() -> None:
@@ -97,9 +98,9 @@ def test_the_oldest_claim_is_served_first() -> None:
             "FlavorRefused",
             id="its flavor was refused",
         ),
-        pytest.param([VICTIM, ASKER], {"now": after(300)}, "TimedOut", id="claimTimeout is over"),
+        pytest.param([VICTIM, ASKER, SLOW], {"now": after(300)}, "TimedOut", id="claimTimeout is over"),
         pytest.param(
-            [VICTIM, ASKER],
+            [VICTIM, ASKER, SLOW],
             {"now": after(60), "claim_timeout": timedelta(seconds=60)},
             "TimedOut",
             id="a shorter claimTimeout is over",
@@ -109,6 +110,11 @@ def test_the_oldest_claim_is_served_first() -> None:
 def test_it_ends(work: list[Workload], settings: dict[str, object], reason: str) -> None:
     decided = decide("root 8\n  a 4\n  b 4..4", work, **settings)  # type: ignore[arg-type]
     assert ended(decided) == [("ns/victim", reason)]
+
+
+def test_it_does_not_end_in_the_moment_in_which_its_asker_can_start() -> None:
+    plan = decide(TWO, [VICTIM, ASKER], now=after(300))
+    assert (told(plan), ended(plan)) == ((["asker entitled claim"], []), [])
 
 
 def test_it_ends_when_the_askers_group_is_stopped() -> None:
