@@ -17,6 +17,7 @@ from tests.prove.worlds import ClosedWorld
 from tests.shared.quota.oracle import transgressions
 from tests.shared.quota.scene import EPOCH
 
+COMING = frozenset({WaitReason.WAITING_FOR_EVICTIONS, WaitReason.ROOM_DELAYED})
 MANY_EVICTIONS = 8
 """A workload evicted more often than this in a world of at most ten is taken for one that never stops moving."""
 
@@ -53,13 +54,14 @@ def _of_life(world: ClosedWorld, cycles: Iterable[Cycle]) -> Iterator[str]:
 
 
 def _overtaken(cycle: Cycle) -> Iterator[tuple[str, str]]:
-    """Work whose room is only delayed, and work behind it that borrows meanwhile and that it cannot preempt."""
+    """Work whose room comes later, without a claim, and work behind it that borrows and that it cannot preempt."""
     for start in (each for each in cycle.plan.starts if each.tier is Tier.OPPORTUNISTIC):
         leaf = cycle.snapshot.leaves[start.workload.group]
+        claims = {evict.claim.asker_id for evict in cycle.plan.evictions if evict.claim} | leaf.claims.keys()
         for work in leaf.pending[: leaf.pending.index(start.workload)]:
             waiting = cycle.plan.waiting.why(work)
             is_safe = start.workload.preemptible and start.workload.priority < work.priority
-            if waiting is not None and waiting.reason is WaitReason.ROOM_DELAYED and not is_safe:
+            if waiting is not None and waiting.reason in COMING and work.asker_id not in claims and not is_safe:
                 yield work.key, start.workload.key
 
 

@@ -130,18 +130,23 @@ def _of_spare_victims(judgement: Judgement, gone: Book, asking: Mapping[str, Evi
 
 
 def _swap_needs(judgement: Judgement, evict: Evict, back: Book) -> bool:
-    """Whether a swap needs the victim so that its leaf uses no more than it would without the swap.
+    """Whether a swap in the victim's leaf needs it gone, so that the leaf uses no more than it would without the swap.
 
     What others take from the leaf in the same cycle is gone on both sides, also where they take more than they need:
     the one eviction more that whole jobs may cost.
     """
-    if evict.rule is not EvictionRule.SWAP or evict.claim is None:
-        return False
-    leaf, asker = evict.workload.group, judgement.claims.get(evict.claim.asker)
-    others = [each.workload for each in judgement.plan.evictions if each.claim != evict.claim]
-    rest = judgement.with_promises(judgement.later_used.without(*others))
-    keys = asked(asker.work, asker.flavors) if asker else {}
-    return any(back.used(leaf, key) > rest.used(leaf, key) - amount for key, amount in keys.items())
+    leaf = evict.workload.group
+    swaps = [each.claim for each in judgement.plan.evictions if each.rule is EvictionRule.SWAP and each.claim]
+    for claim in swaps:
+        asker = judgement.claims.get(claim.asker)
+        if asker is None or asker.work.group != leaf:
+            continue
+        others = [each.workload for each in judgement.plan.evictions if each.claim != claim]
+        rest = judgement.with_promises(judgement.later_used.without(*others))
+        keys = asked(asker.work, asker.flavors)
+        if any(back.used(leaf, key) > rest.used(leaf, key) - amount for key, amount in keys.items()):
+            return True
+    return False
 
 
 def _of_limits(judgement: Judgement, gone: Book) -> Iterator[str]:
@@ -151,7 +156,8 @@ def _of_limits(judgement: Judgement, gone: Book) -> Iterator[str]:
         if evict.rule not in (EvictionRule.CEILING, EvictionRule.CAPACITY) or victim.admission is None:
             continue
         back = judgement.with_promises(gone).add(victim, victim.admission.flavors)
-        if not any(back.lack(victim.group, asked(victim, victim.admission.flavors))):
+        is_needed = any(back.lack(victim.group, asked(victim, victim.admission.flavors)))
+        if not is_needed and not _swap_needs(judgement, evict, back):
             yield f"eviction of {victim.key} ({evict.rule}): no limit is broken with it put back"
 
 
