@@ -162,7 +162,10 @@ def _of_limits(judgement: Judgement, gone: Book) -> Iterator[str]:
 
 
 def _of_strict(judgement: Judgement, gone: Book) -> Iterator[str]:
-    """Strict recycling takes from leaves over their runtime only, and leaves none below one that it was over."""
+    """Strict recycling takes from leaves over their runtime only, and leaves none below one that it was over.
+
+    Not told where the leaf's own askers had victims too: which of them were given back afterwards is not in the plan.
+    """
     others = [evict.workload for evict in judgement.plan.evictions if evict.rule is not EvictionRule.STRICT]
     before, after = judgement.with_promises(judgement.later_used.without(*others)), judgement.with_promises(gone)
     for evict in judgement.plan.evictions:
@@ -176,6 +179,7 @@ def _of_strict(judgement: Judgement, gone: Book) -> Iterator[str]:
         }
         if not over.keys() & asked(victim, victim.admission.flavors).keys():
             yield f"eviction of {victim.key} (Strict): its leaf is over its runtime only in {list(over)}"
-        for key, runtime in over.items():
+        promised = any(each.work.group == victim.group for each in (*judgement.claims.values(), *judgement.kept))
+        for key, runtime in () if promised else over.items():
             if after.used(victim.group, key) < runtime:
                 yield f"eviction of {victim.key} (Strict): its leaf ends below its runtime of {key}"
