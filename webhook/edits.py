@@ -54,11 +54,14 @@ class EditsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fiel
 class _Waiting:
     edit: Ordered
     deadline: float
+    answer: asyncio.Future[Findings]
     outcome: Outcome | None = None
     judged: float = 0.0
     others: tuple[Reservation, ...] = ()
-    error: ApiError | None = None
-    done: bool = False
+
+    @property
+    def done(self) -> bool:
+        return self.answer.done()
 
 
 class Edits:
@@ -82,7 +85,7 @@ class Edits:
         self._ledger: Ledger | None = None
         self._ages = Ages(settings.reservation)
         self._waiting: list[_Waiting] = []
-        self._lock = asyncio.Lock()
+        self._runner: asyncio.Task[None] | None = None
         self._stirred = asyncio.Event()
         self._random = Random()  # noqa: S311 - spreads load, guards nothing
         name = f"metadata.name={NAME}"
@@ -93,44 +96,50 @@ class Edits:
 
         Raises ApiError when the ledger or the objects cannot be read or written.
         """
-        waiting = _Waiting(edit, time.monotonic() + self._budget)
+        deadline = time.monotonic() + self._budget
+        waiting = _Waiting(edit, deadline, asyncio.get_running_loop().create_future())
         self._waiting.append(waiting)
         self._stirred.set()
-        try:
-            async with self._lock:
-                await self._judge_until(waiting)
-        finally:
-            waiting.done = True
-            self._waiting = [each for each in self._waiting if not each.done]
-        if waiting.error is not None:
-            raise waiting.error
-        return self._told(waiting)
+        if self._runner is None or self._runner.done():
+            self._runner = asyncio.create_task(self._run(), name="edits")
+        return await waiting.answer
 
-    async def _judge_until(self, mine: _Waiting) -> None:
-        """Judge rounds of all who wait until this one is answered; the others are answered on the way."""
+    async def _run(self) -> None:
+        """Judge rounds until nobody waits. Whoever is answered goes at once: the others may depend on it."""
         pause = FIRST_PAUSE
-        while not mine.done:
-            batch = self._next_batch()
-            self._stirred.clear()
+        while self._still_waiting():
             try:
-                settled = await self._round(batch)
-            except Conflict:
-                self._ledger = None
-                await asyncio.sleep(self._random.uniform(0, FIRST_PAUSE))
-            except ApiError as error:
-                self._ledger = None
-                _give_up(batch, error)
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, LONGEST_PAUSE)
-            else:
-                if not settled:
-                    await self._stirred_within(min(pause, max(0.0, mine.deadline - time.monotonic())))
-                    pause = min(2 * pause, LONGEST_PAUSE)
+                answered = await self._try_round(self._next_batch(), pause)
+            except Exception as error:
+                for each in self._still_waiting():
+                    each.answer.set_exception(error)
+                continue
+            pause = FIRST_PAUSE if answered else min(2 * pause, LONGEST_PAUSE)
+
+    def _still_waiting(self) -> list[_Waiting]:
+        self._waiting = [each for each in self._waiting if not each.done]
+        return self._waiting
+
+    async def _try_round(self, batch: Sequence[_Waiting], pause: float) -> bool:
+        """One round and, if it was in vain, a pause; whether all were answered."""
+        self._stirred.clear()
+        try:
+            if await self._round(batch):
+                return True
+            soonest = min(each.deadline for each in batch) - time.monotonic()
+            await self._stirred_within(min(pause, max(0.0, soonest)))
+        except Conflict:
+            self._ledger = None
+            await asyncio.sleep(self._random.uniform(0, FIRST_PAUSE))
+        except ApiError as error:
+            self._ledger = None
+            _give_up(batch, error)
+            await asyncio.sleep(pause)
+        return False
 
     def _next_batch(self) -> list[_Waiting]:
         """Those who wait, at most so many that a round stays short; first those who were never judged."""
-        waiting = [each for each in self._waiting if not each.done]
-        return sorted(waiting, key=lambda each: each.outcome is not None)[:LARGEST_ROUND]
+        return sorted(self._still_waiting(), key=lambda each: each.outcome is not None)[:LARGEST_ROUND]
 
     async def _stirred_within(self, seconds: float) -> None:
         try:
@@ -175,7 +184,8 @@ class Edits:
         now = time.monotonic()
         for each in batch:
             each.judged = each.judged or now
-            each.done = each.outcome is not None and (not each.outcome.unsettled or now >= each.deadline)
+            if each.outcome is not None and not each.done and (not each.outcome.unsettled or now >= each.deadline):
+                each.answer.set_result(self._told(each, each.outcome))
         everyone = all(each.done for each in batch)
         self._ledger = ledger if everyone else None
         return everyone
@@ -199,10 +209,7 @@ class Edits:
     def _is_over(self, reservation: Reservation) -> bool:
         return self._ages.left(reservation, time.monotonic(), datetime.now(UTC)) <= timedelta()
 
-    def _told(self, waiting: _Waiting) -> Findings:
-        outcome = waiting.outcome
-        if outcome is None:
-            raise AssertionError("an answered edit has an outcome")
+    def _told(self, waiting: _Waiting, outcome: Outcome) -> Findings:
         if not outcome.unsettled:
             return outcome.findings
         now, today = time.monotonic(), datetime.now(UTC)
@@ -223,5 +230,5 @@ def _give_up(batch: Sequence[_Waiting], error: ApiError) -> None:
     passes = isinstance(error, (Unavailable, TooManyRequests))
     now = time.monotonic()
     for each in batch:
-        if not passes or now >= each.deadline:
-            each.error, each.done = error, True
+        if not each.done and (not passes or now >= each.deadline):
+            each.answer.set_exception(error)

@@ -132,6 +132,21 @@ async def _until_asked(client: Client) -> None:
     raise AssertionError("the other webhook was never asked")
 
 
+async def test_an_edit_that_waits_holds_nobody_else_back(
+    replicas: Replicas, client: Client, plain_control_plane: ControlPlane
+) -> None:
+    await asyncio.to_thread(replicas.use, 0)
+    await client.create(QUOTA_GROUPS, quota_group("p", gpu=ROOM, isParent=True))
+    with naysayer(plain_control_plane):
+        await _until_asked(client)
+        await answer(client.create(QUOTA_GROUPS, quota_group(REFUSED, "p", 8)))
+        waits = asyncio.create_task(answer(client.create(QUOTA_GROUPS, quota_group("waits", "p", 3))))
+        await asyncio.sleep(0.5)
+        assert (await answer(client.create(QUOTA_GROUPS, quota_group("fits", "p", 2))))[0] == 0
+        assert not waits.done()
+        assert (await waits)[0] == 409
+
+
 async def test_some_refused_elsewhere_and_all_the_others_patient_exactly_10_are_stored(
     replicas: Replicas, client: Client, plain_control_plane: ControlPlane
 ) -> None:
