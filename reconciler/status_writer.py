@@ -6,6 +6,7 @@ from typing import Final, NoReturn
 
 from reconciler.cluster_state import ClusterState
 from reconciler.group_status import Counts, status_of
+from reconciler.records import GroupRecord
 from shared.api.patches import add, test
 from shared.api.quotagroup import QuotaGroupStatus
 from shared.kube.client import Client
@@ -13,9 +14,14 @@ from shared.kube.errors import ApiError, Conflict, NotFound
 from shared.kube.resources import QUOTA_GROUPS
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.measure.world import OverSince
+from shared.quota.model.membership import stop_of
+from shared.quota.model.tree import ROOT
+from shared.resources import FlavorResource
 from shared.telemetry import get_logger
 
 _AT_ONCE: Final = 16
+_BREATH: Final = 50
+"""After so many groups the loop is let go: a decision must not wait for statuses."""
 
 log = get_logger(__name__)
 
@@ -31,7 +37,8 @@ class StatusWriter:
         self._news = asyncio.Event()
         self._counts = Counts()
         self._written: dict[str, QuotaGroupStatus] = {}
-        self._shown: dict[str, tuple[object, ...]] = {}
+        """By the group's uid: what was written last, which the watch may not have told yet."""
+        self._made_of: dict[str, tuple[object, ...]] = {}
         self._slots = asyncio.Semaphore(_AT_ONCE)
 
     def show(self, snapshot: Snapshot, over_since: OverSince) -> None:
@@ -50,25 +57,53 @@ class StatusWriter:
 
     async def _write_all(self, snapshot: Snapshot, over_since: OverSince) -> None:
         now = datetime.now(UTC)
-        news: list[tuple[str, str, QuotaGroupStatus]] = []
-        for name, record in self._state.groups.items():
-            if name not in snapshot.world.tree:
+        over = _by_group(over_since)
+        writes = []
+        for place, record in enumerate(list(self._state.groups.values())):
+            if place % _BREATH == 0:
+                await asyncio.sleep(0)
+            name = record.group.name
+            if name not in snapshot.world.tree or not self._is_news(record, snapshot, over.get(name, {})):
                 continue
-            status = status_of(record, snapshot, over_since, self._counts, now)
-            if status not in (self._written.get(name), record.status):
-                news.append((name, record.uid, status))
-        await asyncio.gather(*(self._write(*each) for each in news))
+            status = status_of(record, snapshot, over.get(name, {}), self._counts, now)
+            if status != self._written.get(record.uid, record.status):
+                writes.append(self._write(name, record.uid, status))
+        await asyncio.gather(*writes)
+
+    def _is_news(self, record: GroupRecord, snapshot: Snapshot, over: OverSince) -> bool:
+        """Whether anything that the status is made of has changed since it was last worked out."""
+        name, tree = record.group.name, snapshot.world.tree
+        made_of = (
+            snapshot.numbers.get(name),
+            self._counts.below(snapshot, name),
+            snapshot.inactive.get(name),
+            stop_of(tree, name),
+            snapshot.capacity if name == ROOT else None,
+            record.generation,
+            over,
+        )
+        if self._made_of.get(record.uid) == made_of:
+            return False
+        self._made_of[record.uid] = made_of
+        return True
 
     async def _write(self, name: str, uid: str, status: QuotaGroupStatus) -> None:
         operations = [test(("metadata", "uid"), uid), add(("status",), status)]
         async with self._slots:
             try:
                 await self._client.patch_json(QUOTA_GROUPS, name, operations, subresource="status")
-            except (NotFound, Conflict):
-                self._written.pop(name, None)
             except ApiError as error:
-                self._written.pop(name, None)
+                self._made_of.pop(uid, None)
+                if isinstance(error, (NotFound, Conflict)):
+                    return
                 self._news.set()
                 log.warning("Status not written", group=name, error=str(error))
             else:
-                self._written[name] = status
+                self._written[uid] = status
+
+
+def _by_group(over_since: OverSince) -> dict[str, dict[tuple[str, FlavorResource], datetime]]:
+    found: dict[str, dict[tuple[str, FlavorResource], datetime]] = {}
+    for where, since in over_since.items():
+        found.setdefault(where[0], {})[where] = since
+    return found
