@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
+from tests.prove.changing import all_stale_numbers
 from tests.prove.comparing import all_differences
 from tests.prove.dice import Seeded
 from tests.prove.manifests import write_world
@@ -27,8 +28,8 @@ Outcome = tuple[int, list[str]]
 
 
 def compare_one(seed: int, number: int) -> Outcome:
-    """What the two engines do not agree on in that scene."""
-    return number, list(all_differences(f"scene {seed} {number}"))
+    """What the two engines do not agree on in that scene, and what is stale after changes to it."""
+    return number, [*all_differences(f"scene {seed} {number}"), *all_stale_numbers(f"scene {seed} {number}")]
 
 
 def search_one(seed: int, number: int) -> Outcome:

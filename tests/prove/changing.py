@@ -11,7 +11,8 @@ from shared.quota.measure.world import World
 from shared.quota.model.tree import ROOT, Group, StopPolicy
 from shared.quota.model.workload import Admission, Eviction, EvictionReason, Workload
 from tests.prove.comparing import world_of
-from tests.prove.dice import Dice
+from tests.prove.dice import Dice, Seeded
+from tests.prove.scenes import random_scene
 from tests.shared.quota.scene import Scene
 
 
@@ -24,6 +25,15 @@ def stale_numbers(scene: Scene, dice: Dice) -> Iterator[str]:
         snapshot = measured(world, now, snapshot)
         for found in unequal(snapshot, measured(_rebuilt(world), now)):
             yield f"after {what}, change {step}: {found}"
+
+
+def all_stale_numbers(seed: str) -> Iterator[str]:
+    """The same for one seed's scene; an exception is a finding."""
+    dice = Seeded(f"changes {seed}")
+    try:
+        yield from stale_numbers(random_scene(dice, groups=20), dice)
+    except Exception as problem:
+        yield f"exception: {type(problem).__name__}: {problem}"
 
 
 def changed(world: World, now: datetime, dice: Dice) -> tuple[World, datetime, str]:

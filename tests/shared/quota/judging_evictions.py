@@ -125,6 +125,7 @@ def _of_spare_victims(judgement: Judgement, gone: Book, asking: Mapping[str, Evi
             for promise in (*judgement.claims.values(), *judgement.kept)
             for lack in back.lack(promise.work.group, asked(promise.work, promise.flavors))
         ]
+        lacks += back.lack(victim.group, asked(victim, victim.admission.flavors))
         if not lacks and not _swap_needs(judgement, evict, back):
             yield f"eviction of {victim.key} ({evict.rule}): all askers {list(asking)} have their room without it"
 

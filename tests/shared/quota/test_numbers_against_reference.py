@@ -13,7 +13,7 @@ from tests.prove.dice import Drawn
 from tests.prove.scenes import random_scene
 from tests.shared.quota.scene import Scene
 
-few = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+few = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 
 
 @st.composite
