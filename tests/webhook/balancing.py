@@ -19,6 +19,7 @@ class Balancer:
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._ended = asyncio.Event()
         self._started = threading.Event()
+        self._open: set[asyncio.StreamWriter] = set()
 
     def start(self) -> None:
         """Listen."""
@@ -41,6 +42,9 @@ class Balancer:
         await self._ended.wait()
         probing.cancel()
         server.close()
+        for writer in self._open:
+            writer.transport.abort()
+        await asyncio.sleep(0.1)  # a transport is closed in the next turns of the loop
 
     async def _probe(self) -> None:
         """As often as a kubelet would not: the point is that it is late."""
@@ -51,13 +55,20 @@ class Balancer:
             await asyncio.sleep(0.3)
 
     async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        ends = {writer}
+        self._open |= ends
         try:
             chosen = random.choice(self._ready)
             to_reader, to_writer = await asyncio.open_connection("127.0.0.1", chosen.port)
+            ends.add(to_writer)
+            self._open |= ends
+            await asyncio.gather(_pipe(reader, to_writer), _pipe(to_reader, writer))
         except (IndexError, OSError):
-            writer.close()
             return
-        await asyncio.gather(_pipe(reader, to_writer), _pipe(to_reader, writer))
+        finally:
+            for end in ends:
+                end.transport.abort()
+            self._open -= ends
 
 
 async def _pipe(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
