@@ -1,14 +1,18 @@
 """What the search and the comparison once found wrong in the engine, each in its smallest form."""
 
+from datetime import timedelta
+
 from shared.quota.decide.decisions import WaitReason
 from shared.quota.decide.plan import plan
 from shared.quota.measure.snapshot import measure
 from shared.quota.measure.world import World
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import QuotaSettings
-from shared.quota.model.tree import Entry, Group, Tree
+from shared.quota.model.tree import Entry, Group, QueueingStrategy, Tree
 from shared.quota.model.workload import Workload
 from shared.resources import FlavorResource
+from tests.builders import after, evicting, pending, running
+from tests.shared.quota.decide.telling import decide, starts, told, waits
 from tests.shared.quota.scene import EPOCH
 
 
@@ -27,4 +31,66 @@ def test_work_that_takes_only_a_flavor_its_group_lacks_counts_nowhere_and_never_
     assert waiting.message == (
         "Job 'ns/job' waits: no flavor may serve cpu: "
         "flavor a: the work takes flavor b only, which its group does not have"
+    )
+
+
+def test_nobody_is_swapped_out_for_room_that_an_eviction_of_the_same_cycle_frees() -> None:
+    early = running("a", 3, "early", since=after(-20))
+    late = running("a", 4, "late", since=after(-10))
+    asker = pending("a", 2, "asker", priority=1)
+    decided = decide("root 6\n  a 1 w0", [early, late, asker])
+
+    assert (told(decided), waits(decided)) == (([], ["late Capacity"]), {"asker": "WaitingForEvictions"})
+
+
+def test_nobody_borrows_away_the_entitlement_of_work_of_its_leaf_whose_room_is_only_delayed() -> None:
+    work = [running("a", 2, "owes"), pending("b", 3, "older", created=after(-9)), pending("b", 1, "younger")]
+    decided = decide("root 4\n  a 0\n  b 2", work, notice=timedelta(seconds=40))
+
+    assert [each.workload.key for each in decided.notices] == ["ns/owes"]
+    assert (told(decided), waits(decided)) == (([], []), {"older": "RoomDelayed", "younger": "RoomKeptForOthers"})
+
+
+def test_nobody_borrows_away_the_entitlement_of_work_that_waits_for_an_eviction_made_for_others() -> None:
+    work = [
+        evicting(running("a", 2, "leaving")),
+        pending("b", 3, "older", created=after(-9)),
+        pending("b", 1, "younger"),
+    ]
+    decided = decide("root 4\n  a 0\n  b 2..3", [*work, pending("a", 4, "third", created=after(-99))])
+
+    assert starts(decided) == []
+
+
+def test_notices_of_one_plan_stand_until_all_its_victims_have_been_told_long_enough() -> None:
+    """The first one's notice has run out, the second one's has not: neither is taken back, nobody goes yet."""
+    work = [
+        running("a", 1, "first", notice=after(-40)),
+        running("a", 1, "second", notice=after(-10)),
+        running("a", 2, "third", since=after(-99)),
+        pending("b", 2, "asker"),
+    ]
+    decided = decide("root 4\n  a 0\n  b 2", work, notice=timedelta(seconds=30))
+
+    assert (decided.notices_withdrawn, told(decided), decided.wake_at) == ((), ([], []), after(20))
+
+
+def test_work_behind_a_strict_head_is_told_what_lacks_in_the_flavor_that_the_head_does_not_wait_for() -> None:
+    quotas = (Entry("b", min={"cpu": 0}), Entry("a", min={"cpu": 0}))
+    tree = Tree.of([Group("team", quotas=quotas, queueing=QueueingStrategy.STRICT_FIFO), Group("other", quotas=quotas)])
+    work = [
+        running("other", {"cpu": 2}, "theirs", flavors="b"),
+        running("team", {"cpu": 1}, "ours", flavors="a"),
+        pending("team", {"cpu": 2}, "head", created=after(-9)),
+        pending("team", {"cpu": 1}, "behind"),
+    ]
+    decided = decide(tree, work, [Flavor("a"), Flavor("b")], capacity=(("a", "cpu", 1), ("b", "cpu", 3)))
+    waiting = decided.waiting.why(work[-1])
+
+    assert waiting is not None
+    assert (waiting.reason, waiting.binding, waiting.flavor, waiting.missing) == (
+        WaitReason.WAITING_FOR_QUOTA,
+        "root",
+        "a",
+        1,
     )
