@@ -12,7 +12,7 @@ from shared.quota.model.tree import Entry, Group, QueueingStrategy, Tree
 from shared.quota.model.workload import Workload
 from shared.resources import FlavorResource
 from tests.builders import after, evicting, pending, running
-from tests.shared.quota.decide.telling import decide, starts, told, waits
+from tests.shared.quota.decide.telling import decide, told, waits
 from tests.shared.quota.scene import EPOCH
 
 
@@ -53,13 +53,16 @@ def test_nobody_borrows_away_the_entitlement_of_work_of_its_leaf_whose_room_is_o
 
 def test_nobody_borrows_away_the_entitlement_of_work_that_waits_for_an_eviction_made_for_others() -> None:
     work = [
-        evicting(running("a", 2, "leaving")),
+        evicting(running("a", 2, "leaves")),
         pending("b", 3, "older", created=after(-9)),
         pending("b", 1, "younger"),
     ]
-    decided = decide("root 4\n  a 0\n  b 2..3", [*work, pending("a", 4, "third", created=after(-99))])
+    decided = decide("root 4\n  a 0\n  b 2", work)
 
-    assert starts(decided) == []
+    assert (told(decided), waits(decided)) == (
+        ([], []),
+        {"older": "WaitingForEvictions", "younger": "RoomKeptForOthers"},
+    )
 
 
 def test_notices_of_one_plan_stand_until_all_its_victims_have_been_told_long_enough() -> None:
