@@ -1,6 +1,6 @@
 """Which work the objects hold: who is managed, what each piece of it asks for, and what runs outside of quota."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 
 from cli.objects import Objects
@@ -73,7 +73,8 @@ def read_work(objects: Objects, settings: QuotaSettings) -> Work:
     found = [_read_job(job, cluster, settings) for job in objects.jobs]
     alone = [pod for pod in objects.pods if pod_group_of(pod) is None]
     found += [_read_pod(pod, cluster, settings) for pod in alone]
-    unmanaged = [pod for pod, read in zip(alone, found[len(objects.jobs) :], strict=True) if _uses_a_node(pod, read)]
+    managed = {read.metadata.uid for read in found if read.reading.state is not WorkState.UNMANAGED}
+    unmanaged = [pod for pod in objects.pods if _is_outside(pod, managed, cluster, settings)]
     members: dict[str, list[Pod]] = {}
     for pod in objects.pods:
         key = pod_group_of(pod)
@@ -103,8 +104,11 @@ def _read_group(key: str, members: list[Pod], cluster: Cluster, settings: QuotaS
     return _Read(f"PodGroup/{key}", members[0].metadata, reading)
 
 
-def _uses_a_node(pod: Pod, read: _Read) -> bool:
-    return read.reading.state is WorkState.UNMANAGED and bool(pod.spec.node_name) and not pod.has_ended
+def _is_outside(pod: Pod, managed: Set[str], cluster: Cluster, settings: QuotaSettings) -> bool:
+    """Whether the pod uses a node without quota: neither it nor its Job is managed."""
+    if not pod.spec.node_name or pod.has_ended or pod.owner_job in managed or pod_group_of(pod) is not None:
+        return False
+    return _read_pod(pod, cluster, settings).reading.state is WorkState.UNMANAGED
 
 
 def _posted(read: _Read, cluster: Cluster) -> Iterator[Posted]:

@@ -1,8 +1,10 @@
 """The whole path as users walk it: kubectl, the chart's webhook and policy, the reconciler, the real scheduler."""
 
 import json
+from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.e2e.asking import Asking, Object, group, job
 
@@ -108,3 +110,19 @@ def test_the_tree_is_printed_as_it_is(ask: Asking) -> None:
         ("vision", "research", 3000)
     ]
     assert "vision" in ask.quotree.command("tree")
+
+
+def test_an_edit_is_tried_on_the_live_cluster_before_it_is_made(ask: Asking, tmp_path: Path) -> None:
+    ask.submit("borrower", "vision", 6)
+    ask.until("it borrows", lambda: not ask.is_held("borrower"))
+    edit = tmp_path / "edit.yaml"
+    edit.write_text(
+        yaml.safe_dump(group("vision", "research", quotas=[{**T4, "min": {"cpu": "4"}, "max": {"cpu": "5"}}]))
+    )
+    now = json.loads(ask.quotree.command("simulate", "--cluster", "-o", "json"))
+    then = json.loads(ask.quotree.command("simulate", "--cluster", "-f", str(edit), "-o", "json"))
+    assert now["groups"]["vision"]["t4"]["cpu"]["used"] == 6000
+    assert now["cycles"][0]["evicted"] == []
+    evicted = [(each["workload"], each["reason"]) for each in then["cycles"][0]["evicted"]]
+    assert evicted == [("default/borrower", "OverCeiling")]
+    assert not ask.is_held("borrower")
