@@ -1,5 +1,7 @@
 """Strict mode: a leaf over its runtime is brought back whether or not anybody asks. DESIGN section 7, "Strict"."""
 
+from collections import Counter
+
 from shared.quota.decide.account import LeafAccount, Standing
 from shared.quota.decide.cycle import Cycle, Victim
 from shared.quota.decide.decisions import EvictionRule
@@ -10,18 +12,37 @@ from shared.resources import FlavorResource
 
 def recycle_strictly(cycle: Cycle) -> None:
     """In each leaf in Strict mode that is over its runtime, let the least important work go while it overshoots."""
-    for name in sorted(cycle.memory.strict & cycle.memory.judged.keys()):
+    names = sorted(cycle.memory.strict & cycle.memory.judged.keys())
+    settled = _settled_elsewhere(cycle) if names else Counter()
+    for name in names:
         if cycle.snapshot.leaves[name].inactive is None:
-            _recycle_leaf(cycle, cycle.account(name))
+            _recycle_leaf(cycle, cycle.account(name), settled)
 
 
-def _recycle_leaf(cycle: Cycle, account: LeafAccount) -> None:
+def _settled_elsewhere(cycle: Cycle) -> Counter[FlavorResource]:
+    """By key, what counted there until now and has just got its room in another flavor.
+
+    So much of a runtime may come back to others with the next measuring. Who is over by no more than that is not
+    recycled yet: two jobs could else take turns in evicting each other for ever.
+    """
+    found: Counter[FlavorResource] = Counter()
+    placed = [(each.workload, each.flavors) for each in cycle.starts if not each.on_claim]
+    placed += [(each.workload, each.flavors) for each in cycle.askers]
+    for workload, flavors in placed:
+        wish = cycle.wish(cycle.account(workload.group), workload) or ()
+        for key, amount in {pair for assignment in wish for pair in assignment.ask}:
+            if flavors.get(key.resource) != key.flavor:
+                found[key] += amount
+    return found
+
+
+def _recycle_leaf(cycle: Cycle, account: LeafAccount, settled: Counter[FlavorResource]) -> None:
     name = account.name
     keys = sorted(cycle.snapshot.numbers[name])
     over = [key for key in keys if (name, key) in cycle.over_since or cycle.after.over_runtime(name, key) > 0]
     search = Search(cycle, delayed=False)
     for key in over:
-        while cycle.after.over_runtime(name, key) > 0:
+        while cycle.after.over_runtime(name, key) > settled[key]:
             standing = _next(search, account, key, over)
             if standing is None:
                 break
