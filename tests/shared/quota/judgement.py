@@ -76,11 +76,13 @@ class Judgement:
         total.update(asked(work, flavors))
         return all(total[key] <= self.now_used.numbers(work.group, key).runtime for key in asked(work, flavors))
 
-    def was_entitled(self, leaf: LeafState, asker: Workload, flavors: Flavors) -> bool:
+    def was_entitled(
+        self, leaf: LeafState, asker: Workload, flavors: Flavors, promised: Iterable[Promise] = ()
+    ) -> bool:
         """Whether the asker was entitled when it was tried: of the starts, those entitled and before it count."""
         every = self.started
         self.started = [each for each in every if not each.borrows and self.is_tried_before(each.work, asker)]
-        answer = self.is_entitled(leaf, asker, flavors)
+        answer = self.is_entitled(leaf, asker, flavors, promised)
         self.started = every
         return answer
 
@@ -123,16 +125,16 @@ class Judgement:
         """Entitled work that waits only for evictions or for a delay to end: its room is as good as claimed."""
         book = self.with_claims(self.later_used.without(*(evict.workload for evict in self.plan.evictions)))
         promised = {promise.work.key: promise for promise in self.promises_made()}
-        for promise in promised.values():
-            if promise.work.key not in self.claims:
-                book.add(promise.work, promise.flavors)
+        new = [promise for promise in promised.values() if promise.work.key not in self.claims]
+        for promise in new:
+            book.add(promise.work, promise.flavors)
         for leaf in self.snapshot.leaves.values():
             for work in leaf.pending:
                 waiting = self.plan.waiting.why(work)
                 if waiting is None or waiting.reason not in KEPT or work.key in {**self.claims, **promised}:
                     continue
                 for flavors in ways_to_run(self.snapshot, work):
-                    if any(self.beyond_min(leaf, work, flavors)) or not self.is_entitled(leaf, work, flavors):
+                    if any(self.beyond_min(leaf, work, flavors)) or not self.was_entitled(leaf, work, flavors, new):
                         continue
                     if waiting.reason is WaitReason.ROOM_DELAYED or book.fits(work, flavors):
                         book.add(work, flavors)
