@@ -55,7 +55,7 @@ def _of_life(world: ClosedWorld, cycles: Iterable[Cycle]) -> Iterator[str]:
 
 def _overtaken(cycle: Cycle) -> Iterator[tuple[str, str]]:
     """Work whose room comes later, without a claim, and work behind it that borrows and that it cannot preempt."""
-    for start in (each for each in cycle.plan.starts if each.tier is Tier.OPPORTUNISTIC):
+    for start in (each for each in cycle.plan.starts if each.tier is Tier.OPPORTUNISTIC and not each.on_claim):
         leaf = cycle.snapshot.leaves[start.workload.group]
         claims = {evict.claim.asker_id for evict in cycle.plan.evictions if evict.claim} | leaf.claims.keys()
         for work in leaf.pending[: leaf.pending.index(start.workload)]:
