@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 import yaml
 
+from shared.api.duplicate_keys import find_duplicate_key
 from shared.problems import Problem
 
 ENDINGS: Final = (".yaml", ".yml", ".json")
@@ -121,12 +122,20 @@ class _Loader(yaml.CSafeLoader):
     """YAML as kubectl reads it: times stay text, a key may come once."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:
-        seen: set[str] = set()
+        seen: set[str | None] = set()
         for key, _ in node.value:
-            if key.value in seen and key.tag != "tag:yaml.org,2002:merge":
-                raise yaml.constructor.ConstructorError(None, None, f"duplicate key {key.value!r}", key.start_mark)
-            seen.add(key.value if isinstance(key.value, str) else "")
+            name = self._name(key)
+            if name is not None and name in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"duplicate key {name!r}", key.start_mark)
+            seen.add(name)
         return super().construct_mapping(node, deep)
+
+    def _name(self, key: Any) -> str | None:
+        """The key as JSON would have it: yes is true. None for a merge, which may come again."""
+        if key.tag == "tag:yaml.org,2002:merge" or not isinstance(key, yaml.ScalarNode):
+            return None
+        is_word = key.tag == "tag:yaml.org,2002:bool"
+        return str(self.construct_object(key)).lower() if is_word else str(key.value)
 
 
 _Loader.yaml_implicit_resolvers = {
@@ -165,10 +174,15 @@ def _parse_yaml(file: str, start: int, document: str) -> Any:
 
 def _from_json(file: str, text: str) -> Iterator[Manifest]:
     try:
-        yield from _objects(file, 1, text, msgspec.json.decode(text))
-    except (msgspec.DecodeError, RecursionError):
+        body, twice = msgspec.json.decode(text), find_duplicate_key(text.encode())
+    except (ValueError, RecursionError):
         for start, document in _documents(text):
             yield from _objects(file, start, document, _parse_yaml(file, start, document))
+        return
+    if twice is not None:
+        _parse_yaml(file, 1, text)  # JSON is YAML, and that reader knows the line
+        raise UnreadableFile(file, 1, f"broken JSON: writes {twice} twice")
+    yield from _objects(file, 1, text, body)
 
 
 def _objects(file: str, line: int, document: str, body: Any, at: tuple[str | int, ...] = ()) -> Iterator[Manifest]:

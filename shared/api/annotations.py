@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 
+from shared.api.duplicate_keys import find_duplicate_key
 from shared.api.names import ADMISSION, EVICTION, INJECTED, NOTICE, REQUEUE
 from shared.api.reading import View
 
@@ -88,7 +89,7 @@ class BadNote(ValueError):
     """An annotation of ours that cannot be read; the message says where and why."""
 
 
-T = TypeVar("T")
+T = TypeVar("T", bound=View)
 
 
 def note_reader(annotation: str, kind: type[T]) -> Callable[[dict[str, str]], T | None]:
@@ -102,9 +103,13 @@ def note_reader(annotation: str, kind: type[T]) -> Callable[[dict[str, str]], T 
         if len(text) > MAX_NOTE:
             raise BadNote(f"annotation {annotation} has {len(text)} characters; at most {MAX_NOTE} are read")
         try:
-            return decode(text)
-        except (msgspec.MsgspecError, UnicodeError, RecursionError, OverflowError) as error:
+            note = decode(text)
+            twice = None if write_note(note) == text else find_duplicate_key(text.encode())
+        except (ValueError, RecursionError, OverflowError) as error:
             raise BadNote(f"annotation {annotation} is unreadable and counts as absent: {error}") from error
+        if twice is not None:
+            raise BadNote(f"annotation {annotation} writes {twice} twice and counts as absent")
+        return note
 
     return read
 

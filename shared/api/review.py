@@ -1,6 +1,7 @@
 """How an AdmissionReview comes in and how its answer goes out (admission.k8s.io/v1).
 
-The objects stay raw bytes until a judge reads the fields it needs. Limits of the API server: a warning has at most 256
+The objects stay raw bytes until a judge reads the fields it needs; that no key stands in them twice is checked at once,
+so that no two readers can understand one review differently. Limits of the API server: a warning has at most 256
 characters and all together 4 KiB; longer ones are cut there, so they are cut here, at a word.
 """
 
@@ -10,6 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
+from shared.api.duplicate_keys import find_duplicate_key
 from shared.api.reading import View
 
 API_VERSION: Final = "admission.k8s.io/v1"
@@ -17,6 +19,8 @@ MAX_WARNING: Final = 256
 MAX_WARNINGS: Final = 4096
 MAX_MESSAGE: Final = 4096
 MAX_UID: Final = 128
+MAX_SIGNS: Final = 500_000
+"""Of "{", "[" and "," in a review: so many bound the time and memory of reading it. Real objects have far fewer."""
 NULL: Final = b"null"
 
 
@@ -87,12 +91,17 @@ _decode = msgspec.json.Decoder(_Envelope).decode
 
 def read_review(body: bytes) -> Review:
     """Read an AdmissionReview. Raises BadReview, and nothing else, whatever the bytes."""
+    signs = len(body) if len(body) <= MAX_SIGNS else body.count(b"{") + body.count(b"[") + body.count(b",")
+    if signs > MAX_SIGNS:
+        raise BadReview(f"the body has {signs} objects, lists and commas; at most {MAX_SIGNS} are read")
     try:
-        envelope = _decode(body)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        envelope, twice = _decode(body), find_duplicate_key(body)
+    except ValueError as error:
         raise BadReview(f"the body is no AdmissionReview: {error}") from error
     except RecursionError as error:
         raise BadReview("the body is no AdmissionReview: nested too deeply") from error
+    if twice is not None:
+        raise BadReview(f"the body writes {twice} twice; leave one of the two out")
     if envelope.api_version != API_VERSION or envelope.kind != "AdmissionReview":
         what = f"{envelope.api_version[:63]} {envelope.kind[:63]}"
         raise BadReview(f"the body is {what!r}; only {API_VERSION} AdmissionReview is answered")

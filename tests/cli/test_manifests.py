@@ -68,6 +68,18 @@ def test_times_stay_text_as_kubectl_reads_them(tmp_path: Path) -> None:
             id="unclosed list",
         ),
         pytest.param("kind: A\nkind: B\n", "{file}:2: broken YAML: duplicate key 'kind'", id="duplicate key"),
+        pytest.param(
+            GROUP % "good" + "---\nspec:\n  quotas:\n  - min: {cpu: 1, gpu: 2,\n      'cpu': 3}\n",
+            "{file}:8: broken YAML: duplicate key 'cpu'",
+            id="duplicate key far below",
+        ),
+        pytest.param("yes: 1\ntrue: 2\n", "{file}:2: broken YAML: duplicate key 'true'", id="duplicate word"),
+        pytest.param("? [a]\n: 1\n", "{file}:1: broken YAML: found unhashable key", id="list as a key"),
+        pytest.param(
+            '{"kind":"A",\n\t"spec":{"quotas":[{"min":{"cpu":1,\n\t\t"c\\u0070u":2}}]}}',
+            "{file}:3: broken YAML: duplicate key 'cpu'",
+            id="duplicate key in JSON",
+        ),
         pytest.param("- 1\n", "{file}:1: holds a list, not a Kubernetes object (apiVersion, kind, …)", id="no object"),
         pytest.param(
             "a: 1\n", "{file}:1: has no kind or no apiVersion; every Kubernetes object says both", id="no kind"

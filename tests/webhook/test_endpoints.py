@@ -140,16 +140,30 @@ async def test_what_is_no_review_of_ours_is_a_400(raw: bytes, sentence: str) -> 
     assert await answer(raw=raw) == (400, sentence)
 
 
-async def test_object_with_a_key_twice_is_read_as_kubernetes_does_the_last_one_counting() -> None:
-    seen: list[Review] = []
-
-    async def judge(review: Review) -> Verdict:
-        seen.append(review)
-        return YES
-
-    twice = body().replace(b'"uid": "u-1"', b'"uid": "u-0", "uid": "u-1"')
-    assert (await answer(judge, raw=twice))[1] == {"uid": "u-1", "allowed": True}
-    assert [review.uid for review in seen] == ["u-1"]
+@pytest.mark.parametrize(
+    ("once", "twice", "path"),
+    [
+        ('"kind": "AdmissionReview"', '"kind": "Other", "kind": "AdmissionReview"', "kind"),
+        ('"uid": "u-1"', '"uid": "u-0", "uid": "u-1"', "request.uid"),
+        ('"suspend": false', '"suspend": true, "suspend": false', "request.object.spec.suspend"),
+        (
+            '"quotree.dev/group": "vision"',
+            '"quotree.dev/group": "nlp", "quotree.dev/group": "vision"',
+            "request.object.metadata.labels[quotree.dev/group]",
+        ),
+        (
+            '"cpu": 2',
+            '"cpu": 1, "cpu": 2',
+            "request.object.spec.template.spec.containers[0].resources.requests.cpu",
+        ),
+    ],
+    ids=["top level", "request", "object", "labels", "deep in a list"],
+)
+async def test_body_with_a_key_twice_is_a_400_that_names_it(once: str, twice: str, path: str) -> None:
+    raw = body().decode()
+    assert raw.count(once) == 1
+    said = f"the body writes {path} twice; leave one of the two out\n"
+    assert await answer(raw=raw.replace(once, twice).encode()) == (400, said)
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,18 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "uid empty": (body(uid=""), "the request's uid has 0 characters; 1 to 128 are allowed"),
     "uid of a megabyte": (body(uid="x" * 2**20), "the request's uid has 1048576 characters; 1 to 128 are allowed"),
     "uid a number": (body(uid=7), "the body is no AdmissionReview: Expected `str`, got `int` - at `$.request.uid`"),
+    "key twice in the envelope": (
+        body().replace(b'"uid": "u-1"', b'"uid": "u-0", "uid": "u-1"'),
+        "the body writes request.uid twice; leave one of the two out",
+    ),
+    "key twice in the object": (
+        body().replace(b'{"name": "n"}', b'{"labels": {"quotree.dev/group": "a", "quotree.dev/group": "b"}}'),
+        "the body writes request.object.metadata.labels[quotree.dev/group] twice; leave one of the two out",
+    ),
+    "8 MiB of empty objects": (
+        body(object=[]).replace(b'"object": []', b'"object": [' + b"{}," * (2**23 // 3) + b"{}]"),
+        "the body has 5592426 objects, lists and commas; at most 500000 are read",
+    ),
     "operation unheard of": (body(operation="FROB"), "the body is no AdmissionReview: Invalid enum value 'FROB'"),
 }
 

@@ -1,0 +1,48 @@
+"""Quotree's own annotations are read as they were written; what is not as Quotree writes it is named, never guessed."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from shared.api.annotations import AdmissionNote, BadNote, Notes, read_admission, read_notes, write_note
+from shared.api.names import ADMISSION
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+NOTE = AdmissionNote({"cpu": "a100", "memory": "a100"}, NOON)
+
+
+def test_note_is_read_back_as_written() -> None:
+    assert read_admission({ADMISSION: write_note(NOTE)}) == NOTE
+    assert read_admission({}) is None
+
+
+def test_note_of_a_later_version_is_read_without_what_is_new_in_it() -> None:
+    text = write_note(NOTE).replace("{", '{"new": [1], ', 1)
+    assert read_notes({ADMISSION: text}) == Notes(admission=NOTE)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (
+            '{"flavors":{"cpu":"a100","cpu":"t4"},"time":"2026-03-01T12:00:00Z"}',
+            "annotation quotree.dev/admission writes flavors.cpu twice and counts as absent",
+        ),
+        (
+            '{"flavors":{},"time":"2026-03-01T12:00:00Z","new":{"a":1,"a":2}}',
+            "annotation quotree.dev/admission writes new.a twice and counts as absent",
+        ),
+        (
+            '{"flavors":{}}',
+            "annotation quotree.dev/admission is unreadable and counts as absent: Object missing required field `time`",
+        ),
+        ("[" * 10_000, "annotation quotree.dev/admission is unreadable and counts as absent: Expected `object`"),
+        ("{" * 70_000, "annotation quotree.dev/admission has 70000 characters; at most 65536 are read"),
+    ],
+    ids=["key twice", "key twice in what is new", "member missing", "deep", "long"],
+)
+def test_note_that_cannot_be_trusted_counts_as_absent_and_is_named(text: str, why: str) -> None:
+    with pytest.raises(BadNote) as refused:
+        read_admission({ADMISSION: text})
+    assert str(refused.value).startswith(why)
+    assert read_notes({ADMISSION: text}) == Notes(problems=(str(refused.value),))
