@@ -1,0 +1,142 @@
+"""Kueue as a contender: the manager of its chart on this host, webhooks by URL, 20 ClusterQueues in four Cohorts."""
+
+import base64
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from benchmarks.starting import kueue_program
+from benchmarks.starting.contender import ROOM, Contender, leaves_of, parents
+from controlplane.cluster import ControlPlane
+from controlplane.errors import ControlPlaneError
+from controlplane.pki import Authority
+from controlplane.ports import Ports
+from controlplane.processes import Process
+from controlplane.rest import serves
+
+NAMESPACE: Final = "kueue-system"
+API: Final = "kueue.x-k8s.io/v1beta2"
+LEFT_OUT: Final = ("Deployment", "Service", "APIService", "Secret")
+OTHERS_KINDS: Final = ("mutate-batch-v1-job", "validate-batch-v1-job", "kueue-x-k8s-io")
+"""Webhooks of these paths are kept: of batch Jobs, and of Kueue's own kinds."""
+
+
+@contextmanager
+def kueue(control_plane: ControlPlane) -> Iterator[Contender]:
+    """With higher client limits than its chart gives it, so that not they are measured; no leader election."""
+    files = kueue_program.ensure(progress=print)
+    folder = control_plane.workdir / "kueue"
+    folder.mkdir()
+    ports = Ports()
+    webhook, health, metrics = ports.take(), ports.take(), ports.take()
+    authority = Authority(folder)
+    authority.server("tls")
+    _install(control_plane, files.chart, f"https://127.0.0.1:{webhook}", authority.certificate)
+    process = Process(
+        "kueue",
+        [
+            str(files.program),
+            f"--config={_settings(folder, webhook, health, metrics)}",
+            "--feature-gates=VisibilityOnDemand=false",
+        ],
+        log=folder / "kueue.log",
+        environment={
+            **os.environ,
+            "KUBECONFIG": str(control_plane.kubeconfig),
+            "POD_NAMESPACE": NAMESPACE,
+            kueue_program.METRICS_CERTIFICATES: str(folder),
+        },
+        probe=lambda: serves(f"http://127.0.0.1:{health}/readyz"),
+    )
+    process.start()
+    try:
+        _apply_once_it_listens(control_plane, yaml.safe_dump_all(_queues()))
+        yield Contender("Kueue", "kueue.x-k8s.io/queue-name")
+    finally:
+        process.stop()
+        ports.close()
+
+
+def _install(control_plane: ControlPlane, chart: Path, url: str, authority: Path) -> None:
+    bundle = base64.b64encode(authority.read_bytes()).decode()
+    rendered = control_plane.helm("template", "kueue", str(chart), "--namespace", NAMESPACE).stdout
+    objects = [each for each in yaml.safe_load_all(rendered) if each and each["kind"] not in LEFT_OUT]
+    for each in objects:
+        if each["kind"] == "CustomResourceDefinition" and "conversion" in each["spec"]:
+            each["spec"]["conversion"]["webhook"]["clientConfig"] = {"url": f"{url}/convert", "caBundle": bundle}
+        if "webhooks" in each:
+            each["webhooks"] = [_by_url(hook, url, bundle) for hook in each["webhooks"] if _is_needed(hook)]
+    objects.insert(0, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    control_plane.kubectl("apply", "--server-side", "-f", "-", input=yaml.safe_dump_all(objects))
+
+
+def _is_needed(hook: dict[str, Any]) -> bool:
+    path = hook["clientConfig"]["service"]["path"]
+    return any(each in path for each in OTHERS_KINDS)
+
+
+def _by_url(hook: dict[str, Any], url: str, bundle: str) -> dict[str, Any]:
+    path = hook["clientConfig"]["service"]["path"]
+    return {**hook, "clientConfig": {"url": f"{url}{path}", "caBundle": bundle}}
+
+
+def _settings(folder: Path, webhook: int, health: int, metrics: int) -> Path:
+    path = folder / "settings.yaml"
+    settings = {
+        "apiVersion": "config.kueue.x-k8s.io/v1beta2",
+        "kind": "Configuration",
+        "health": {"healthProbeBindAddress": f"127.0.0.1:{health}"},
+        "metrics": {"bindAddress": f"127.0.0.1:{metrics}"},
+        "webhook": {"host": "127.0.0.1", "port": webhook, "certDir": str(folder)},
+        "leaderElection": {"leaderElect": False},
+        "internalCertManagement": {"enable": False},
+        "clientConnection": {"qps": 2000, "burst": 4000},
+        "controller": {
+            "groupKindConcurrency": {
+                "Job.batch": 5,
+                "Workload.kueue.x-k8s.io": 10,
+                "LocalQueue.kueue.x-k8s.io": 5,
+                "ClusterQueue.kueue.x-k8s.io": 5,
+                "ResourceFlavor.kueue.x-k8s.io": 1,
+            }
+        },
+        "integrations": {"frameworks": ["batch/job"]},
+    }
+    path.write_text(yaml.safe_dump(settings))
+    return path
+
+
+def _queues() -> list[dict[str, Any]]:
+    resources = [{"name": name, "nominalQuota": quantity} for name, quantity in ROOM.items()]
+    quota = [{"coveredResources": list(ROOM), "flavors": [{"name": "default", "resources": resources}]}]
+    found = [_object("ResourceFlavor", "default", {})]
+    for parent in parents():
+        found.append(_object("Cohort", parent, {"parentName": "organisation"}))
+        for leaf in leaves_of(parent):
+            found.append(
+                _object("ClusterQueue", leaf, {"cohortName": parent, "namespaceSelector": {}, "resourceGroups": quota})
+            )
+            found.append(_object("LocalQueue", leaf, {"clusterQueue": leaf}, namespace="default"))
+    return found
+
+
+def _object(kind: str, name: str, spec: dict[str, Any], **metadata: str) -> dict[str, Any]:
+    return {"apiVersion": API, "kind": kind, "metadata": {"name": name, **metadata}, "spec": spec}
+
+
+def _apply_once_it_listens(control_plane: ControlPlane, manifests: str) -> None:
+    """Its webhook answers some seconds after it says that it is ready."""
+    deadline = time.monotonic() + 120
+    while True:
+        try:
+            control_plane.apply(manifests)
+            return
+        except ControlPlaneError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(1)

@@ -1,0 +1,197 @@
+"""How fast held Jobs are started: Quotree and Kueue with everything on, and the limit, one patch per Job and no more.
+
+    python -m benchmarks.starts [--jobs 500] [--rounds 1] [quotree] [kueue] [limit]
+
+Each contender gets a control plane of its own, one after another: etcd, API server, Job controller, scheduler and
+simulated nodes, all on this machine; 20 groups in two levels, quota for all.
+
+* alone: Jobs one at a time, from the moment the creation is sent to the moment a watch shows the Job resumed;
+* together: so many Jobs created by 20 askers at once; from the first creation to the last resumed Job seen. Pods
+  finish at once, so that the Job controller and the scheduler work on all of it too;
+* requests: what the API server answered in all meanwhile, per Job, until all were complete and all was quiet; the
+  creation and what the Job controller, the scheduler and the nodes ask are in it, and equal for all contenders;
+* CPU: what each process spent on a Job, in milliseconds, from the first creation until all was quiet.
+
+Kueue is built from its Go module the first time (about four minutes).
+"""
+
+import argparse
+import asyncio
+import os
+import re
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.starting.contender import Contender
+from benchmarks.starting.itself import quotree
+from benchmarks.starting.kueue import kueue
+from benchmarks.starting.limit import limit
+from controlplane import binaries, cluster
+from controlplane.cluster import ControlPlane
+from shared.api.job import Job, read_job
+from shared.kube.cache import Change, Changed
+from shared.kube.client import Client
+from shared.kube.connection import ConnectionSettings, connected
+from shared.kube.resources import JOBS
+from shared.kube.watching import Watch
+
+CONTENDERS: Final[dict[str, Callable[[ControlPlane], AbstractContextManager[Contender]]]] = {
+    "quotree": quotree,
+    "kueue": kueue,
+    "limit": limit,
+}
+ALONE: Final = 30
+ASKERS: Final = 20
+PATIENCE: Final = 600.0
+NODES: Final = [
+    cluster.NodeSpec(f"node-{number}", allocatable={"cpu": "10000", "memory": "40000Gi", "pods": "5000"})
+    for number in range(10)
+]
+
+
+@dataclass(slots=True)
+class Seen:
+    """When each Job was first seen resumed, by name, on this process' clock; and how many are complete."""
+
+    resumed: dict[str, float] = field(default_factory=dict)
+    complete: set[str] = field(default_factory=set)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def see(self, changes: Sequence[Change[Job]]) -> None:
+        """What the watch tells."""
+        now = time.perf_counter()
+        for change in changes:
+            job = change.after if isinstance(change, Changed) else None
+            if job is not None and not job.spec.suspend:
+                self.resumed.setdefault(job.metadata.name, now)
+                if job.has_finished:
+                    self.complete.add(job.metadata.name)
+        self.changed.set()
+
+    async def until(self, done: Callable[[], bool]) -> None:
+        """Return when the watch has shown it. Raises TimeoutError after ten minutes."""
+        async with asyncio.timeout(PATIENCE):
+            while not done():
+                self.changed.clear()
+                await self.changed.wait()
+
+
+def job(name: str, number: int, contender: Contender) -> dict[str, Any]:
+    """A Job of usual size whose pod is done as soon as it runs."""
+    container = {"name": "main", "image": "work", "resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name, "labels": dict(contender.labels(number))},
+        "spec": {
+            **({"suspend": True} if contender.suspended else {}),
+            "template": {
+                "metadata": {"annotations": {"demo.quotree.dev/run-for": "0s"}},
+                "spec": {"restartPolicy": "Never", "containers": [container]},
+            },
+        },
+    }
+
+
+async def alone(client: Client, seen: Seen, contender: Contender) -> list[float]:
+    """Milliseconds from creation to resumption, of Jobs one at a time."""
+    found = []
+    for number in range(ALONE):
+        name = f"alone-{number}"
+        began = time.perf_counter()
+        await client.create(JOBS, job(name, number, contender), "default")
+        await seen.until(lambda name=name: name in seen.resumed)  # type: ignore[misc]
+        found.append((seen.resumed[name] - began) * 1000)
+        await seen.until(lambda name=name: name in seen.complete)  # type: ignore[misc]
+    return sorted(found)
+
+
+async def together(client: Client, seen: Seen, contender: Contender, jobs: int) -> tuple[float, float]:
+    """Jobs created, and Jobs resumed, per second, both counted from the first creation."""
+    numbers = iter(range(jobs))
+
+    async def create_some() -> None:
+        for number in numbers:
+            await client.create(JOBS, job(f"job-{number}", number, contender), "default")
+
+    began = time.perf_counter()
+    await asyncio.gather(*(create_some() for _ in range(ASKERS)))
+    created = time.perf_counter()
+    names = {f"job-{number}" for number in range(jobs)}
+    await seen.until(lambda: names <= seen.resumed.keys())
+    last = max(seen.resumed[name] for name in names)
+    await seen.until(lambda: names <= seen.complete)
+    return jobs / (created - began), jobs / (last - began)
+
+
+def requests_answered(control_plane: ControlPlane) -> int:
+    """How many requests but watches the API server has answered, by its own count."""
+    _, text = control_plane.rest.request("GET", "/metrics")
+    lines = re.findall(r"^apiserver_request_total\{(.*)\} (\S+)$", text, re.MULTILINE)
+    return int(sum(float(count) for labels, count in lines if 'verb="WATCH"' not in labels))
+
+
+def cpu_spent() -> dict[str, float]:
+    """Milliseconds of CPU that each child of this process has spent so far, by name."""
+    found = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            name, _, rest = stat.read_text().partition("(")[2].rpartition(")")
+            words = rest.split()
+            if int(words[1]) == os.getpid():
+                command = (stat.parent / "cmdline").read_bytes().decode().split("\0")
+                shown = command[2] if "python" in name else Path(command[0]).name
+                found[shown] = (int(words[11]) + int(words[12])) * 1000 / os.sysconf("SC_CLK_TCK")
+    found["asking"] = time.process_time() * 1000
+    return found
+
+
+async def measure(control_plane: ControlPlane, contender: Contender, jobs: int) -> None:
+    """Print one line."""
+    async with connected(ConnectionSettings(kubeconfig=str(control_plane.kubeconfig))) as connection:
+        client = Client(connection, timeout=timedelta(minutes=2))
+        seen = Seen()
+        watch = Watch(client, JOBS, read_job, seen.see)
+        watching = asyncio.create_task(watch.run())
+        await watch.synced.wait()
+        single = await alone(client, seen, contender)
+        await asyncio.sleep(2)
+        before, spent = requests_answered(control_plane), cpu_spent()
+        created, started = await together(client, seen, contender, jobs)
+        await asyncio.sleep(2)
+        answered = requests_answered(control_plane) - before
+        costs = {name: (cpu - spent.get(name, 0)) / jobs for name, cpu in cpu_spent().items()}
+        watching.cancel()
+    print(
+        f"{contender.name:10} alone: median {statistics.median(single):.1f} ms, worst {single[-1]:.1f} ms\n"
+        f"{'':10} {jobs} together: {started:6.1f} started/s ({created:.1f} created/s), "
+        f"{answered / jobs:.1f} requests per Job\n"
+        f"{'':10} CPU per Job: " + ", ".join(f"{name} {cost:.1f}" for name, cost in costs.items() if cost >= 0.05),
+        flush=True,
+    )
+
+
+def main() -> None:
+    """Run it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("contenders", nargs="*", metavar="contender", default=list(CONTENDERS))
+    parser.add_argument("--jobs", type=int, default=500)
+    parser.add_argument("--rounds", type=int, default=1)
+    asked = parser.parse_args()
+    if unknown := set(asked.contenders) - CONTENDERS.keys():
+        parser.error(f"unknown contender {', '.join(sorted(unknown))}: there are {', '.join(CONTENDERS)}")
+    programs = binaries.ensure(progress=print)
+    for _ in range(asked.rounds):
+        for name in asked.contenders:
+            with cluster.start(programs, nodes=NODES) as control_plane, CONTENDERS[name](control_plane) as contender:
+                asyncio.run(measure(control_plane, contender, asked.jobs))
+
+
+if __name__ == "__main__":
+    main()
