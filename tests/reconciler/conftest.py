@@ -1,4 +1,4 @@
-"""One control plane for the tests of a module, cleared after each; a reconciler is the test's own."""
+"""One control plane for all tests of this folder, cleared after each; a reconciler is the test's own."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +12,7 @@ CPUS = 1000
 NODES = (cluster.NodeSpec("node-0", allocatable={"cpu": str(CPUS), "memory": "1Ti", "pods": "1000"}),)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def own_control_plane(control_plane_binaries: binaries.Binaries) -> Iterator[cluster.ControlPlane]:
     """With one node of 1000 cpus."""
     with cluster.start(control_plane_binaries, nodes=NODES, audit=True) as cp:
@@ -28,4 +28,4 @@ def q(own_control_plane: cluster.ControlPlane, tmp_path: Path) -> Iterator[Quotr
         yield quotree
     finally:
         print(quotree.say())
-        quotree.clear()
+        quotree.clear(keep={node.name for node in NODES})

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,19 +43,24 @@ class Quotree:
         for plural in ("quotagroups", "resourceflavors"):
             wait_for(lambda plural=plural: self.cp.rest.request("GET", f"{kinds}/{plural}")[0] == 200, "its kind")  # type: ignore[misc]
 
-    def clear(self) -> None:
-        """Take away everything that a test has made."""
+    def clear(self, keep: Collection[str]) -> None:
+        """Take away everything that a test has made; of nodes, all but those to keep."""
         self.kill()
         for path in (
             "/apis/batch/v1/namespaces/default/jobs",
             "/api/v1/namespaces/default/pods",
+            "/api/v1/namespaces/default/limitranges",
             "/apis/policy/v1/namespaces/default/poddisruptionbudgets",
             f"/apis/{API_VERSION}/quotagroups",
             f"/apis/{API_VERSION}/resourceflavors",
             f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases",
             "/apis/events.k8s.io/v1/namespaces/default/events",
         ):
-            wait_for(lambda path=path: self._is_emptied(path), f"{path} is empty", 120, every=0.5)  # type: ignore[misc]
+            wait_for(lambda path=path: self._is_emptied(path), f"{path} is empty", 120, every=0.2)  # type: ignore[misc]
+        # Last: pods on a node that is gone would be ended by nobody.
+        for node in self.get("/api/v1/nodes")["items"]:
+            if node["metadata"]["name"] not in keep:
+                self.delete(f"/api/v1/nodes/{node['metadata']['name']}")
 
     def _is_emptied(self, path: str) -> bool:
         """Delete all there; whether nothing is left. A loaded API server may not answer in time."""
@@ -183,6 +188,20 @@ class Quotree:
         return {
             name for name, job in self.jobs(namespace).items() if not job["spec"].get("suspend") and not finished(job)
         }
+
+    def pods_of(self, job: str, namespace: str = "default") -> dict[str, dict[str, Any]]:
+        """The Job's pods that nobody has deleted and that have not ended, by name."""
+        found = self.get(f"/api/v1/namespaces/{namespace}/pods?labelSelector=batch.kubernetes.io/job-name={job}")
+        return {
+            each["metadata"]["name"]: each
+            for each in found["items"]
+            if not each["metadata"].get("deletionTimestamp") and each["status"]["phase"] in ("Pending", "Running")
+        }
+
+    def pods_on_nodes(self, job: str, namespace: str = "default") -> dict[str, str]:
+        """Name -> node of the Job's live pods that the scheduler has placed."""
+        placed = {name: each["spec"].get("nodeName", "") for name, each in self.pods_of(job, namespace).items()}
+        return {name: node for name, node in placed.items() if node}
 
     def events(self, name: str, namespace: str = "default") -> list[tuple[str, str]]:
         """(reason, note) of the events about the object of that name, oldest first."""

@@ -1,6 +1,7 @@
 """What the watches said, and over it what was decided: as the world that the next cycle starts from."""
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -16,9 +17,17 @@ from reconciler.records import (
 )
 from reconciler.work import DEPARTED
 from shared.api.job import Job, read_job
-from shared.api.names import ADMISSION, EVICTION, GATE, GROUP_LABEL, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL
+from shared.api.names import (
+    ADMISSION,
+    EVICTION,
+    GATE,
+    GROUP_LABEL,
+    HOLD_LABEL,
+    POD_GROUP_LABEL,
+    POD_GROUP_SIZE_LABEL,
+)
 from shared.api.namespace import read_namespace
-from shared.api.pod import read_pod
+from shared.api.pod import Condition, read_pod
 from shared.api.quotagroup import QuotaGroupStatus
 from shared.api.selectors import LabelSelector
 from shared.kube.cache import Changed
@@ -27,7 +36,7 @@ from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Group
 from shared.quota.model.workload import Admission, Workload
 from shared.resources import FlavorResource
-from tests.builders import NOW
+from tests.builders import NOW, after
 from tests.reconciler.running import job_manifest
 
 ADMITTED = '{"flavors":{"cpu":"default"},"time":"2026-01-01T00:00:00Z"}'
@@ -108,7 +117,10 @@ def test_an_assumed_start_counts_until_the_watch_shows_it(state: ClusterState) -
     assert work(state) == [started]
     state.see_jobs([Changed(a_job(), running_job(generation=2))])
     (seen,) = work(state)
-    assert seen.admission == Admission({"cpu": "default"}, NOW)
+    assert seen.admission == Admission({"cpu": "default"}, NOW, answered=False)
+    state.see_jobs([Changed(running_job(generation=2), answered(running_job(generation=2)))])
+    (known,) = work(state)
+    assert known.admission == Admission({"cpu": "default"}, NOW)
 
 
 def test_a_failed_start_is_pending_again(state: ClusterState) -> None:
@@ -200,12 +212,68 @@ def test_work_that_was_ready_and_is_no_more_is_noted(state: ClusterState) -> Non
     assert [each.admission and each.admission.ready for each in work(state)] == [True]
     state.see_jobs([Changed(ready, running_job())])
     (unready,) = work(state)
-    assert unready.admission == Admission({"cpu": "default"}, NOW, was_ready=True)
+    assert unready.admission == Admission({"cpu": "default"}, NOW, was_ready=True, answered=False)
     assert state.work.unready == {"u1"}
 
 
-def replace_status(job: Job, **status: int) -> Job:
+def replace_status(job: Job, **status: Any) -> Job:
     return msgspec.structs.replace(job, status=msgspec.structs.replace(job.status, **status))
+
+
+def answered(job: Job) -> Job:
+    """As the Job controller leaves it when it has seen the start."""
+    return replace_status(job, start_time=NOW)
+
+
+def suspended(job: Job, seen: datetime) -> Job:
+    """As the Job controller leaves it when it has seen the suspension."""
+    return replace_status(job, conditions=[Condition("Suspended", "True", last_transition_time=seen)])
+
+
+def taken_back(at_creation: datetime | None = None) -> Job:
+    """Its owner suspends it right after its start; at its creation it was seen suspended, or not."""
+    job = a_job(generation=3, annotations={ADMISSION: ADMITTED}, labels={GROUP_LABEL: "vision", HOLD_LABEL: "true"})
+    return job if at_creation is None else suspended(job, at_creation)
+
+
+@pytest.mark.parametrize("at_creation", [None, NOW], ids=["never seen suspended", "seen suspended at its creation"])
+def test_a_start_taken_back_by_its_owner_is_used_until_the_job_controller_knows(
+    state: ClusterState, at_creation: datetime | None
+) -> None:
+    started, back = running_job(generation=2), taken_back(at_creation)
+    state.see_jobs([Changed(None, started)])
+    state.see_jobs([Changed(started, back)])
+    assert [(each.is_evicting, each.hold) for each in work(state)] == [(True, True)]
+    assert state.work.taken_back.fresh == {"u1"}
+    state.see_jobs([Changed(back, suspended(back, after(5)))])
+    assert [(each.is_pending, each.hold) for each in work(state)] == [(True, True)]
+    assert state.work.taken_back.fresh == set()
+
+
+def test_a_start_taken_back_is_not_waited_for_for_ever(state: ClusterState) -> None:
+    started = running_job(generation=2)
+    state.see_jobs([Changed(None, started), Changed(started, taken_back(NOW))])
+    assert [each.is_evicting for each in work(state)] == [True]
+    state.work.await_no_answer("u1")
+    assert [each.is_pending for each in work(state)] == [True]
+
+
+def test_an_assumed_start_taken_back_before_it_was_seen_is_used_as_well(state: ClusterState) -> None:
+    state.see_jobs([Changed(None, a_job())])
+    (pending,) = work(state)
+    started = replace(pending, admission=Admission({"cpu": "default"}, NOW, answered=False))
+    state.work.assume("u1", started, (ADMISSION, ADMITTED))
+    state.see_jobs([Changed(a_job(), taken_back())])
+    assert [each.is_evicting for each in work(state)] == [True]
+
+
+def test_a_job_suspended_by_its_owner_after_the_answer_is_free_when_its_pods_have_ended(state: ClusterState) -> None:
+    started, back = answered(running_job(generation=2)), taken_back()
+    state.see_jobs([Changed(None, started), Changed(started, answered(back))])
+    assert [each.is_evicting for each in work(state)] == [True]
+    state.see_jobs([Changed(answered(back), back)])
+    assert [each.is_pending for each in work(state)] == [True]
+    assert state.work.taken_back.fresh == set()
 
 
 def test_a_suspended_job_is_used_until_its_pods_have_ended(state: ClusterState) -> None:

@@ -1,4 +1,4 @@
-"""Why work stops: ceilings lowered, nodes lost, priority, notice, stop policies, pods that never get ready."""
+"""Why work stops: ceilings lowered, nodes lost, priority, notice, stop policies, unready work."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from controlplane import cluster
-from shared.api.names import HOLD_LABEL, NOTICE, PREEMPTIBLE_LABEL, REQUEUE
-from tests.reconciler.history import recording
+from shared.api.names import HOLD_LABEL, NOTICE, PREEMPTIBLE_LABEL
 from tests.reconciler.running import Quotree, admission_of, eviction_of, note_of, quota, wait_for
 
 pytestmark = pytest.mark.timeout(300)
@@ -102,18 +101,6 @@ def test_a_drained_subtree_is_empty_and_opens_again(q: Quotree) -> None:
     q.group("research", stopPolicy=None)
     wait_for(lambda: q.running() == {"nlp-0", "nlp-1"}, "nlp goes on, vision keeps its own hold", LONG)
     wait_for(lambda: q.condition("research", "Drained")["status"] == "False", "the status says so", LONG)
-
-
-def test_work_that_does_not_get_ready_is_requeued_and_at_last_deactivated(q: Quotree) -> None:
-    q.lead(startup={"waitForPodsReady": True, "timeout": "2s", "backoffBase": "1s", "backoffMax": "2s", "limit": 2})
-    q.group("vision", quotas=[quota(min="4")])
-    q.job("good", "vision", "1")
-    with recording(q.cp) as history:
-        q.job("bad", "vision", "1", annotations={"demo.quotree.dev/never-ready": "true"})
-        wait_for(lambda: (note_of(q.get_job("bad"), REQUEUE) or {}).get("deactivated"), "it is given up", LONG)
-        assert history.starts()["bad"] == 2
-    assert why_stopped(q) == {"bad": ("PodsReadyTimeout", "StartupTimeout")}
-    assert q.running() == {"good"}
 
 
 def test_unready_work_holds_back_its_group(q: Quotree) -> None:
