@@ -16,8 +16,8 @@ from reconciler import notes, patches
 from reconciler.assumptions import Mark
 from reconciler.cluster_state import ClusterState
 from reconciler.metrics import Metrics
+from reconciler.reader import WorkObject
 from reconciler.telling import Telling
-from reconciler.work import WorkObject
 from reconciler.workload_writer import WRITTEN, Fate, Outcome, WorkloadWriter
 from shared.api.annotations import BadNote
 from shared.api.job import Job
@@ -30,6 +30,9 @@ from shared.telemetry import get_logger
 
 _ECHO: Final = timedelta(seconds=10)
 """By then the watch has shown a write, or has been found silent and is opened again."""
+
+_ANSWER: Final = timedelta(seconds=30)
+"""By then the Job controller has seen a suspension, and has ended what pods it had made."""
 
 _WAITS: Final = {
     Fate.STALE: timedelta(seconds=1),
@@ -75,7 +78,8 @@ class Executor:
         self._now = now
         for unit in list(self._state.work.half_done):
             self._go_on(unit)
-        for evict in self._due(plan.evictions):
+        self._wait_for_answers()
+        for evict in plan.evictions:
             self._evict(evict, now)
         for start in plan.starts:
             self._start(start, now)
@@ -122,7 +126,9 @@ class Executor:
         objects = self._free_objects(unit)
         text = notes.write_admission(start.flavors, now)
         mark = (ADMISSION, text)
-        started = replace(start.workload, admission=Admission(start.flavors, now), notice=None)
+        is_answered = not isinstance(objects[0], Job)
+        admission = Admission(start.flavors, now, answered=is_answered)
+        started = replace(start.workload, admission=admission, notice=None)
         self._state.work.assume(unit, started, mark)
         decided = time.perf_counter()
 
@@ -150,25 +156,6 @@ class Executor:
         flavors = [self._state.flavors[name] for name in names if name in self._state.flavors]
         return patches.start_pod(target, group, {ADMISSION: text}, flavors)
 
-    def _due(self, evictions: Sequence[Evict]) -> list[Evict]:
-        """Those that may be carried out now; the others are decided anew when the Job controller has answered.
-
-        A Job that is suspended before its start was answered shows no pods, so that its room would be given away at
-        once; yet the Job controller may be making them. Who goes for the same asker waits too: all of them or none.
-        """
-        early = [each for each in evictions if self._is_unanswered(each.workload)]
-        askers = {each.claim.asker_id for each in early if each.claim is not None}
-        return [
-            each
-            for each in evictions
-            if each not in early and (each.claim is None or each.claim.asker_id not in askers)
-        ]
-
-    def _is_unanswered(self, workload: Workload) -> bool:
-        unit = self._state.work.unit_of(workload)
-        objects = [] if unit is None else self._state.work.objects(unit)
-        return any(isinstance(each, Job) and each.status.start_time is None for each in objects)
-
     def _evict(self, evict: Evict, now: datetime) -> None:
         unit = self._unit(evict.workload)
         if unit is None:
@@ -191,6 +178,17 @@ class Executor:
                 self._telling.eviction_refused(evict, objects, outcome.message)
 
         self._begin(unit, write())
+
+    def _wait_for_answers(self) -> None:
+        """Let Jobs that were suspended before their start was answered be in use for no longer than is reasonable."""
+        waiting = self._state.work.taken_back.fresh
+        for unit in waiting:
+            asyncio.get_running_loop().call_later(_ANSWER.total_seconds(), self._await_no_answer, unit)
+        waiting.clear()
+
+    def _await_no_answer(self, unit: str) -> None:
+        self._state.work.await_no_answer(unit)
+        self._wake()
 
     def _go_on(self, unit: str) -> None:
         """Finish what was begun: evict the other pods of an eviction, start the other pods of a start."""

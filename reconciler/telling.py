@@ -1,6 +1,6 @@
 """What people are told of decisions: events on the work, one per start, one each on victim and asker per eviction."""
 
-from reconciler.work import WorkObject
+from reconciler.reader import WorkObject
 from shared.api.job import Job
 from shared.api.names import API_VERSION
 from shared.kube.events import EventRecorder, EventType, Regarding

@@ -3,25 +3,26 @@
 Work is kept by unit: a Job or a lone pod by its uid, a group of pods by its key.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
 from reconciler.assumptions import Assumptions, Mark
+from reconciler.reader import Reader, WorkObject
 from reconciler.records import FinishedJob
 from reconciler.surroundings import Neighbourhoods
+from reconciler.transitions import TakenBack, with_readiness
 from shared.api.job import Job
 from shared.api.pod import Pod
-from shared.quota.model.pod_reading import pod_group_of, workload_of_pod, workload_of_pod_group
-from shared.quota.model.reading import Reading, WorkState, workload_of_job
+from shared.quota.model.pod_reading import pod_group_of
+from shared.quota.model.reading import WorkState
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.workload import Eviction, EvictionReason, Workload, WorkloadId
 
 DEPARTED: Final = "DepartedJob"
 """The kind of a workload whose Job is deleted while its pods still run: the next Job of its name is another."""
 
-WorkObject = Job | Pod
 Change = tuple[Workload | None, Workload | None]
 
 
@@ -42,11 +43,11 @@ class Work:
         self.fresh_problems: dict[str, tuple[str, ...]] = {}
         """Those of `problems` that nobody has been told of; whoever tells takes them out."""
         self.assumptions = Assumptions()
+        self.taken_back = TakenBack()
+        """Jobs suspended by their owners before the Job controller had noted their start."""
         self.changed = True
         """Whether `changes` has something to tell, or one of the sets above."""
-        self._settings = settings
-        self._neighbourhoods = neighbourhoods
-        self._admits = admits
+        self._reader = Reader(settings, neighbourhoods, admits)
         self._jobs: dict[str, Job] = {}
         self._pods: dict[str, dict[str, Pod]] = {}
         self._finished: set[str] = set()
@@ -126,6 +127,11 @@ class Work:
             self.assumptions.block(unit, each.metadata.generation, flavors)
             self._refresh(unit)
 
+    def await_no_answer(self, unit: str) -> None:
+        """The Job controller has had its time to show that it saw this Job's suspension."""
+        self.taken_back.forget(unit)
+        self._refresh(unit)
+
     # What is asked.
 
     def changes(self) -> list[Change]:
@@ -203,43 +209,27 @@ class Work:
         objects = self.objects(unit)
         if not objects:
             return
-        namespace = objects[0].metadata.namespace
-        reading = self._read(objects, namespace)
-        workload, problems = reading.workload, reading.problems
-        if workload is not None and reading.state is WorkState.ADOPTED:
-            workload = self.foundlings[unit] = replace(workload, hold=True)
-        elif workload is not None and workload.is_pending:
-            if not self._admits(workload.group, self._neighbourhoods.labels(namespace)):
-                workload = replace(workload, hold=True)
-                problems = (*problems, f"group {workload.group} does not admit namespace {namespace}; it waits")
-            workload = self.assumptions.cast_doubt(unit, workload)
-        elif workload is not None:
-            workload = self._with_readiness(unit, workload)
-        self._note_problems(unit, problems)
+        reading = self._reader.read(objects)
+        workload = reading.workload
+        if workload is not None:
+            if reading.state is WorkState.ADOPTED:
+                self.foundlings[unit] = workload
+            workload = self._as_it_came_to_be(unit, objects[0], workload)
+        self._note_problems(unit, reading.problems)
         self._set(unit, workload)
 
-    def _read(self, objects: Sequence[WorkObject], namespace: str) -> Reading:
-        around = self._neighbourhoods.of(namespace)
-        first = objects[0]
-        if isinstance(first, Job):
-            return workload_of_job(first, around, self._settings)
-        pods = [each for each in objects if isinstance(each, Pod)]
-        if pod_group_of(first):
-            return workload_of_pod_group(pods, around, self._settings)
-        return workload_of_pod(first, around, self._settings)
-
-    def _with_readiness(self, unit: str, workload: Workload) -> Workload:
-        """Running work that is not ready, as work that was ready once if it was so since its start."""
+    def _as_it_came_to_be(self, unit: str, first: WorkObject, workload: Workload) -> Workload:
+        """The workload in the light of what it was until now, and of what refused writes have taught."""
         before = self._workloads.get(unit)
-        then, now = before.admission if before else None, workload.admission
+        if isinstance(first, Job):
+            workload = self.taken_back.judge(unit, before, first, workload)
         self.unready.discard(unit)
-        if then is None or now is None or then.since != now.since or now.ready or not then.was_ready:
-            return workload
-        if now.unready_since is not None and not then.ready:
-            return workload
-        self.unready.add(unit)
-        since = None if then.ready else then.unready_since
-        return replace(workload, admission=replace(now, was_ready=True, unready_since=since))
+        if workload.is_pending:
+            return self.assumptions.cast_doubt(unit, workload)
+        workload, is_news = with_readiness(before, workload)
+        if is_news:
+            self.unready.add(unit)
+        return workload
 
     def _note_problems(self, unit: str, problems: tuple[str, ...]) -> None:
         if problems == self.problems.get(unit, ()):
@@ -262,6 +252,7 @@ class Work:
             del self._workloads[unit]
             self.foundlings.pop(unit, None)
             self.unready.discard(unit)
+            self.taken_back.forget(unit)
         else:
             self._workloads[unit] = workload
             self._unit_of[workload.id] = unit

@@ -72,6 +72,7 @@ def _manifests(world: ClosedWorld) -> Iterator[Manifest]:
                 "leaves": life.leaves,
                 "stopsIn": life.stops_in,
                 "readyIn": life.ready_in,
+                "answeredIn": life.answered_in,
             }
             for life in world.lives
         ],
@@ -190,6 +191,7 @@ def read_world(text: str) -> ClosedWorld:
             each["leaves"],
             each["stopsIn"],
             each["readyIn"],
+            each.get("answeredIn", 1),
         )
         for each in story["lives"]
     )

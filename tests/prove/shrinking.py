@@ -83,6 +83,8 @@ def _simpler_lives(life: Life) -> Iterator[Life]:
         yield _earlier(life, 1)
     if life.ready_in != 0:
         yield replace(life, ready_in=0)
+    if life.answered_in > 1:
+        yield replace(life, answered_in=1)
     if life.stops_in > 1:
         yield replace(life, stops_in=life.stops_in - 1)
     yield from (replace(life, work=work) for work in _simpler_work(life.work))

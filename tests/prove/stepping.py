@@ -56,8 +56,7 @@ def live(world: ClosedWorld, limit: int = PATIENCE) -> Iterator[Cycle]:
         yield Cycle(number, snapshot, plan)
         carry_out(world, life, plan, now)
         now += STEP
-        evicting = any(leaf.evicting for leaf in snapshot.leaves.values())
-        if number >= world.last_event and plan.is_idle and not evicting:
+        if number >= world.last_event and plan.is_idle and not _is_under_way(snapshot):
             if plan.wake_at is None:
                 return
             now = max(now, plan.wake_at)
@@ -65,8 +64,14 @@ def live(world: ClosedWorld, limit: int = PATIENCE) -> Iterator[Cycle]:
 
 def rests(cycle: Cycle, world: ClosedWorld) -> bool:
     """Whether the cycle, the last one of a life, left nothing to wait for."""
-    evicting = any(leaf.evicting for leaf in cycle.snapshot.leaves.values())
-    return cycle.plan.is_idle and not evicting and cycle.plan.wake_at is None and cycle.number >= world.last_event
+    is_still = cycle.plan.is_idle and not _is_under_way(cycle.snapshot)
+    return is_still and cycle.plan.wake_at is None and cycle.number >= world.last_event
+
+
+def _is_under_way(snapshot: Snapshot) -> bool:
+    """Whether evicted work has not ended, or a start has not been answered."""
+    leaves = snapshot.leaves.values()
+    return any(leaf.evicting or any(not each.is_answered for each in leaf.admitted) for leaf in leaves)
 
 
 def happen(world: ClosedWorld, life: Life, number: int, now: datetime) -> None:
@@ -81,15 +86,26 @@ def happen(world: ClosedWorld, life: Life, number: int, now: datetime) -> None:
         if loss.at == number:
             life.capacity[loss.key] = loss.left
     for each in world.lives:
+        _be_answered(life, each, now)
         _become_ready(life, each, now)
     for edit in world.edits:
         if edit.at == number:
             life.tree = life.tree.with_group(edit.group)
 
 
+def _be_answered(life: Life, each: Fate, now: datetime) -> None:
+    work = life.work.get(each.work.key)
+    if work is None or work.admission is None or work.admission.answered:
+        return
+    if now >= work.admission.since + STEP * each.answered_in:
+        _write(life, work, admission=replace(work.admission, answered=True))
+
+
 def _become_ready(life: Life, each: Fate, now: datetime) -> None:
     work = life.work.get(each.work.key)
     if work is None or work.admission is None or work.admission.ready or each.ready_in is None:
+        return
+    if not work.admission.answered:
         return
     if now >= work.admission.since + STEP * each.ready_in:
         _write(life, work, admission=replace(work.admission, ready=True, was_ready=True))
@@ -117,7 +133,7 @@ def carry_out(world: ClosedWorld, life: Life, plan: Plan, now: datetime) -> None
     for ended in plan.claims_ended:
         _write(life, ended.victim, claim=None)
     for start in plan.starts:
-        admission = Admission(start.flavors, now)
+        admission = Admission(start.flavors, now, answered=False)
         _write(life, start.workload, admission=admission, eviction=None, notice=None, not_before=None)
     for evict in plan.evictions:
         _evict(world, life, evict, now)

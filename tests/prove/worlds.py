@@ -45,6 +45,8 @@ class Life:
     """How many cycles its pods need to end after an eviction; 1: they have ended before the next cycle."""
     ready_in: int | None = 0
     """How many cycles after a start its pods are all ready; None: never. Matters only where starts wait for that."""
+    answered_in: int = 1
+    """How many cycles after a start the Job controller answers it; 1: before the next cycle."""
 
 
 @dataclass(frozen=True)
@@ -243,6 +245,7 @@ def _life(  # noqa: PLR0917
         leaves=arrives + dice.between(1, 8) if dice.chance(8) else None,
         stops_in=dice.one_of((1, 1, 1, 2, 3)),
         ready_in=dice.one_of((0, 0, 1, 2, None)),
+        answered_in=dice.one_of((1, 1, 1, 2, 3)),
     )
 
 

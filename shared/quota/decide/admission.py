@@ -11,7 +11,7 @@ from shared.quota.decide.cycle import Asker, Cycle
 from shared.quota.decide.decisions import Start, Tier, WaitReason
 from shared.quota.decide.flavors import Attempt, Wish, attempts, entitled_attempt
 from shared.quota.decide.line import Line, attempts_of
-from shared.quota.decide.notice import evict_at
+from shared.quota.decide.notice import is_early
 from shared.quota.decide.ordering import Head, Tournament
 from shared.quota.decide.pruning import BorrowedRoom, entitled_candidates
 from shared.quota.decide.reclaim import Outcome, plan_reclaim
@@ -130,13 +130,13 @@ class Admission:
     def _delayed_in(self, account: LeafAccount) -> Iterable[Asker]:
         """Entitled work of that leaf whose room comes later without a claim to hold it.
 
-        It is kept, it comes with evictions that are under way for others, or somebody has to be told first.
+        It is kept, it comes with evictions that are under way for others, or somebody cannot go yet.
         """
         cycle = self._cycle
         extent = len(cycle.kept), len(cycle.askers)
         if self._delayed_of[0] != extent:
             planned = (*cycle.forced, *cycle.victims)
-            is_slow = any(evict_at(victim, cycle) > cycle.now for victim in planned)
+            is_slow = any(is_early(victim, cycle) for victim in planned)
             told_first = (each for each in cycle.askers if not each.swaps and (is_slow or not each.victims))
             found: dict[str, list[Asker]] = {}
             for asker in (*cycle.kept, *told_first):

@@ -1,7 +1,8 @@
-"""Who is told first: with `reclaim.notice` a victim goes only after it has known for so long. DESIGN section 7.
+"""Who cannot go at once: with `reclaim.notice` a victim goes only after it has known for so long. DESIGN section 7.
 
-A plan with a victim who has not been told long enough waits as a whole, and its room is kept; a plan that needs the
-room of such a one waits too. Those who were told and are not needed any more are told that as well.
+Neither does one whose start has not been answered yet: it shows no pods, but they may be coming. A plan with a victim
+who cannot go yet waits as a whole, and its room is kept; a plan that needs the room of such a one waits too. Those who
+were told and are not needed any more are told that as well.
 """
 
 from datetime import datetime
@@ -17,7 +18,7 @@ WITHOUT_NOTICE = frozenset({EvictionRule.STOP_POLICY, EvictionRule.STARTUP_TIMEO
 
 
 def give_notice(cycle: Cycle) -> None:
-    """Take everybody out of the plan who has to be told first, and tell them."""
+    """Take everybody out of the plan who cannot go yet, and tell those who have to be told first."""
     told: set[WorkloadId] = set()
     early = _early(cycle)
     while early:
@@ -39,14 +40,19 @@ def evict_at(victim: Victim, cycle: Cycle) -> datetime:
     return (victim.workload.notice or cycle.now) + notice
 
 
+def is_early(victim: Victim, cycle: Cycle) -> bool:
+    """Whether this victim cannot go in this cycle."""
+    return not victim.workload.is_answered or evict_at(victim, cycle) > cycle.now
+
+
 def _early(cycle: Cycle) -> list[Victim]:
-    return [each for each in (*cycle.forced, *cycle.victims) if evict_at(each, cycle) > cycle.now]
+    return [each for each in (*cycle.forced, *cycle.victims) if is_early(each, cycle)]
 
 
 def _tell(cycle: Cycle, victim: Victim) -> None:
     at = evict_at(victim, cycle)
     cycle.wake(at)
-    if victim.workload.notice is None:
+    if at > cycle.now and victim.workload.notice is None:
         asker = victim.asker.workload.key if victim.asker else None
         cycle.notices.append(Notice(victim.workload, victim.reason, at, asker, message_for(victim)))
 

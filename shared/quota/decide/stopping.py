@@ -1,6 +1,6 @@
 """Work that goes whatever the quota says: in draining groups, and start-ups given up. DESIGN sections 4 and 8.
 
-Neither grace nor notice, and not preemptible work as well.
+Neither grace nor notice, and not preemptible work as well; but nobody whose start is not answered yet.
 """
 
 from shared.quota.decide.account import stand
@@ -26,6 +26,8 @@ def stop_and_give_up(cycle: Cycle) -> None:
 
 
 def _evict(cycle: Cycle, leaf: LeafState, workload: Workload, reason: EvictionReason, rule: EvictionRule) -> None:
+    if not workload.is_answered:
+        return
     account = cycle.account(leaf.group.name)
     victim = Victim(
         stand(workload), account, reason, rule, leaf.stopped_by if rule is EvictionRule.STOP_POLICY else account.name

@@ -70,6 +70,9 @@ class Admission:
     ready: bool = False
     was_ready: bool = False
     unready_since: datetime | None = None
+    answered: bool = True
+    """Whether the Job controller has taken note of the start. Before that its pods may be in the making unseen, so
+    that nobody could tell when they have ended: it is not stopped yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +126,11 @@ class Workload:
     def is_pending(self) -> bool:
         """Waiting for quota, or for its own wish, back-off or deactivation to end."""
         return self.admission is None
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether it could be stopped now: nothing of its start is still on its way."""
+        return self.admission is None or self.admission.answered
 
     @property
     def is_evicting(self) -> bool:

@@ -73,6 +73,8 @@ def _of_victim(judgement: Judgement, evict: Evict, before: Book) -> Iterator[str
     if victim not in leaf.admitted or victim.admission is None:
         yield "it is not running"
         return
+    if not victim.admission.answered:
+        yield "its start has not been answered"
     if evict.rule in (EvictionRule.STARTUP_TIMEOUT, EvictionRule.RECOVERY_TIMEOUT, EvictionRule.STOP_POLICY):
         return
     now = judgement.plan.now

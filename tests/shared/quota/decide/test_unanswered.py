@@ -1,0 +1,66 @@
+"""Nobody is stopped whose start the Job controller has not answered: whoever needs its room waits, and keeps it."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from shared.quota.model.settings import ReclaimMode
+from shared.quota.model.workload import Workload
+from tests.builders import after, pending, running
+from tests.shared.quota.decide.telling import decide, evictions, told, waits
+
+TWO = "root 8\n  a 4\n  b 4"
+ASKER = pending("b", 4, "b1")
+
+
+def unanswered(work: Workload) -> Workload:
+    assert work.admission is not None
+    return replace(work, admission=replace(work.admission, answered=False))
+
+
+def test_the_asker_waits_for_the_answer_and_its_room_is_kept() -> None:
+    plan = decide(TWO, [running("a", 4, "a0", since=after(-9)), unanswered(running("a", 4, "a1")), ASKER])
+    assert (told(plan), plan.notices, waits(plan), plan.wake_at) == (([], []), (), {"b1": "RoomDelayed"}, None)
+
+
+def test_nobody_else_goes_in_its_place_nor_for_its_asker() -> None:
+    work = [
+        running("a", 2, "a0", since=after(-9)),
+        running("a", 3, "a1", since=after(-1)),
+        unanswered(running("a", 3, "a2")),
+        ASKER,
+    ]
+    assert evictions(decide(TWO, work)) == []
+
+
+def test_what_has_been_answered_goes() -> None:
+    work = [running("a", 4, "a0", since=after(-9)), running("a", 4, "a1"), ASKER]
+    assert evictions(decide(TWO, work)) == ["a1 Reclaim for b1"]
+
+
+EVERY_RULE: dict[str, tuple[str, list[Workload], dict[str, Any]]] = {
+    "over a ceiling": ("root 8\n  a 2..4", [running("a", 6, "x")], {}),
+    "over capacity": ("root 4\n  a 4\n  b 4", [running("a", 6, "x")], {}),
+    "strict": (
+        "root 12\n  a 4 w0\n  b 8",
+        [running("a", 4, "w"), running("a", 2, "x"), running("b", 6, "b0"), pending("b", 8, "b1")],
+        {"mode": ReclaimMode.STRICT},
+    ),
+    "preemption": (TWO, [running("a", 8, "x"), pending("a", 4, "h", priority=1)], {}),
+    "swap": ("root 8\n  a 0\n  b 4", [running("a", 8, "x"), pending("a", 4, "h", priority=1)], {}),
+    "a drained group": ("root 8\n  a 4 drain", [running("a", 4, "x")], {}),
+    "not ready in time": (
+        "root 8\n  a 4",
+        [running("a", 4, "x", ready=False, since=after(-99))],
+        {"wait_for_pods_ready": True, "timeout": timedelta(seconds=9)},
+    ),
+}
+
+
+@pytest.mark.parametrize(("groups", "work", "settings"), EVERY_RULE.values(), ids=list(EVERY_RULE))
+def test_every_rule_waits_for_the_answer(groups: str, work: list[Workload], settings: dict[str, Any]) -> None:
+    early = [unanswered(each) if each.key == "ns/x" else each for each in work]
+    assert [each.split()[0] for each in evictions(decide(groups, work, **settings))] == ["x"]
+    assert evictions(decide(groups, early, **settings)) == []
