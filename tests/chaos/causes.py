@@ -1,10 +1,11 @@
 """Whether a stop had a cause at some instant: a limit exceeded, or an asker entitled to what was borrowed. Pure."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Final
 
-from shared.api.annotations import EvictionNote
+from shared.api.annotations import EvictionNote, read_notes
 from shared.api.job import Job
 from shared.api.pod import Pod
 from shared.api.priority import Priorities
@@ -15,7 +16,7 @@ from shared.quota.model.pod_reading import workload_of_pod
 from shared.quota.model.reading import Surroundings, workload_of_job
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import StopPolicy
-from shared.quota.model.workload import Workload
+from shared.quota.model.workload import Admission, Workload
 from shared.resources import FlavorResource
 from tests.chaos.ledger import Instant
 
@@ -38,6 +39,7 @@ class Causes:
     around: Surrounding
     settings: QuotaSettings
     _known: dict[int, tuple[Instant, Snapshot]] = field(default_factory=dict)
+    _stops: dict[int, tuple[Job | Pod, datetime | None]] = field(default_factory=dict)
 
     def why_not(self, victim: Job | Pod, note: EvictionNote, instants: Iterable[Instant]) -> str:
         """Which part of a cause no instant gives, in the words that say most; empty: there was a cause.
@@ -75,7 +77,7 @@ class Causes:
             return GONE
         if asker is not None and asker.group == read.group:
             return "" if asker.priority > read.priority else "its asker is no more important"
-        return _why_not_over(self._snapshot(instant), read.group)
+        return _why_not_over(self._snapshot(instant), read.group, self._stopped_with(note, read.group, instant))
 
     def entitlement(self, victim: str, note: EvictionNote, instant: Instant) -> str:
         """Its asker must be waiting, and, if of another group, be entitled to room: at least if nobody else waited.
@@ -91,6 +93,28 @@ class Causes:
             return ""
         why = _why_not_entitled(self._snapshot(instant), asker)
         return why and _why_not_entitled(self._measure(instant, only=asker), asker)
+
+    def _stopped_with(self, note: EvictionNote, group: str, instant: Instant) -> list[Workload]:
+        """All work of the group that one decision stopped: it was there when that was taken, whatever was written when.
+
+        The decisions of one cycle bear one time.
+        """
+        found = []
+        work: list[Job | Pod] = [*instant.jobs.values(), *instant.pods.values()]
+        for each in work:
+            if self._stop_of(each) == note.time:
+                read = self._read(each)
+                if read is not None and read.group == group:
+                    found.append(replace(read, admission=Admission(note.flavors, note.time)))
+        return found
+
+    def _stop_of(self, work: Job | Pod) -> datetime | None:
+        """When its last eviction was decided."""
+        known = self._stops.get(id(work))
+        if known is None:
+            note = read_notes(work.metadata.annotations).eviction
+            known = self._stops[id(work)] = (work, note.time if note else None)
+        return known[1]
 
     def _asker(self, note: EvictionNote, instant: Instant) -> Workload | None:
         return None if note.claim is None else self._work(note.claim.uid, instant)
@@ -131,12 +155,19 @@ def _why_within(snapshot: Snapshot, instant: Instant, leaf: str) -> str:
     return "no group above it was over its ceiling"
 
 
-def _why_not_over(snapshot: Snapshot, group: str) -> str:
+def _why_not_over(snapshot: Snapshot, group: str, stopped: Sequence[Workload]) -> str:
+    """Over its runtime as a decision sees it: with what is promised to its own work, and whoever it stops in it."""
     leaf = snapshot.leaves.get(group)
     if leaf is None:
         return GONE
     for key, numbers in snapshot.numbers[group].items():
-        if numbers.used - _sum(leaf.evicting, key) > numbers.runtime:
+        claimed = sum(
+            each.asker.request.get(key.resource, 0)
+            for each in leaf.claims.values()
+            if each.asker is not None and each.flavors.get(key.resource) == key.flavor
+        )
+        others = [each for each in leaf.admitted if all(each.id != one.id for one in stopped)]
+        if _sum(others, key) + _sum(stopped, key) + claimed > numbers.runtime:
             return ""
     return f"its group {group!r} was within its runtime"
 

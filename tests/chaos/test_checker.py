@@ -131,6 +131,36 @@ def test_evicted_from_a_group_within_its_runtime() -> None:
     assert rules(tale) == [("EvictedWithoutCause", "ns/modest")]
 
 
+def test_evicted_from_a_group_whose_own_start_was_written_after_the_eviction() -> None:
+    """One decision starts `urgent`, which puts left over its runtime, and takes `modest` from it for the lender."""
+    tale = Tale()
+    tale.submit("modest", "left", 3)
+    tale.start("modest")
+    tale.run("modest")
+    tale.submit("urgent", "left", 4, priority=5)
+    tale.submit("lender", "right", 4)
+    tale.evict("modest", by="lender")
+    tale.start("urgent")
+    assert rules(tale) == []
+
+
+def test_evicted_from_a_group_that_is_over_with_what_it_has_claimed() -> None:
+    tale = Tale()
+    tale.submit("modest", "left", 3)
+    tale.start("modest")
+    tale.run("modest")
+    tale.submit("taker", "right", 5)
+    tale.start("taker")
+    tale.run("taker")
+    tale.submit("urgent", "left", 4, priority=5)
+    tale.submit("lender", "right", 1)
+    tale.evict("taker", by="urgent")
+    tale.end("taker")
+    tale.submit("owner", "right", 4)
+    tale.evict("modest", by="owner")
+    assert rules(tale) == []
+
+
 def test_evicted_for_an_asker_that_is_not_entitled() -> None:
     tale = Tale()
     tale.submit("borrower", "left", 6)
