@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 
 from cli.objects import Objects
-from shared.api.job import Job
+from shared.api.job import Job, JobSpec
 from shared.api.limitrange import NO_DEFAULTS, ContainerDefaults, LimitRange, container_defaults
 from shared.api.metadata import Metadata
 from shared.api.pod import Pod
@@ -65,6 +65,7 @@ class _Read:
     name: str
     metadata: Metadata
     reading: Reading
+    job: JobSpec | None = None
 
 
 def read_work(objects: Objects, settings: QuotaSettings) -> Work:
@@ -91,7 +92,7 @@ def read_work(objects: Objects, settings: QuotaSettings) -> Work:
 
 def _read_job(job: Job, cluster: Cluster, settings: QuotaSettings) -> _Read:
     reading = workload_of_job(job, cluster.around(job.metadata.namespace), settings)
-    return _Read(f"Job/{job.metadata.key}", job.metadata, reading)
+    return _Read(f"Job/{job.metadata.key}", job.metadata, reading, job.spec)
 
 
 def _read_pod(pod: Pod, cluster: Cluster, settings: QuotaSettings) -> _Read:
@@ -123,4 +124,6 @@ def _posted(read: _Read, cluster: Cluster) -> Iterator[Posted]:
             namespace_labels=cluster.labels.get(namespace),
             request=workload.request,
             placement=workload.placement,
+            managed_by=read.job.managed_by if read.job else "",
+            manual_selector=read.job is not None and read.job.manual_selector,
         )

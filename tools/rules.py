@@ -68,6 +68,7 @@ OWN_WORDS: Final = frozenset({"BadField", "TooManyEntries", "DuplicateFlavor", "
 RULES_TESTS: Final = "tests/shared/quota/model/rules"
 WORK_TESTS: Final = "tests/shared/quota/model/test_work_rules.py"
 EDIT_TESTS: Final = "tests/webhook/test_jobs.py"
+POD_TESTS: Final = "tests/webhook/test_pods.py"
 
 
 class Row(NamedTuple):
@@ -125,7 +126,7 @@ def work_rows() -> Iterator[Row]:
         yield from (Row(code, rule.check, WORK_TESTS) for code in rule.codes)
     for code, check in work_change.EDIT_RULES.items():
         assert callable(check)  # noqa: S101
-        yield Row(code, check, EDIT_TESTS)
+        yield Row(code, check, POD_TESTS if code == "JobChanged" else EDIT_TESTS)
 
 
 def work_warnings() -> Iterator[Row]:

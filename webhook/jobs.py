@@ -4,6 +4,9 @@ Mutation and validation are two questions about the same edit; other webhooks ma
 nothing but what it sees.
 """
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from shared.api.annotations import BadNote, InjectedNote, read_admission, write_note
 from shared.api.job import Job, read_job
 from shared.api.names import HOLD_LABEL, INJECTED, REQUEUE, TRUE
@@ -26,7 +29,6 @@ from webhook.steering import NOTHING, steer
 from webhook.verdicts import YES, Allow, Deny, Verdict, verdict_of
 from webhook.work import (
     admitted_injection,
-    bad_quantity,
     expected_notes,
     group_label,
     injected_note,
@@ -38,6 +40,7 @@ from webhook.work import (
     pending_injection,
     post,
     request_of,
+    unreadable,
 )
 
 KIND = "Job"
@@ -48,9 +51,9 @@ def mutate_job(review: Review, scene: Scene) -> Verdict:
     """Hold a new Job and steer it; on the reconciler's start put in what its flavors need."""
     job = read_job(review.object)
     group = scene.group_of(job.metadata.labels)
-    if group is None or _is_over(job):
-        return YES
     old = read_job(review.old_object) if review.operation is Doing.UPDATE else None
+    if group is None or (old is not None and (old.has_finished or old.metadata.is_deleting)):
+        return YES
     injected = _injection(job, old, group, scene, by_reconciler=scene.is_by_reconciler(review))
     if isinstance(injected, Deny):
         return injected
@@ -106,22 +109,16 @@ def _is_loose(job: Job) -> bool:
     return job.spec.suspend and job.status.start_time is None
 
 
-def _is_over(job: Job) -> bool:
-    return job.has_finished or job.metadata.is_deleting
-
-
 def judge_job(review: Review, scene: Scene) -> Verdict:
     """Every broken rule at once; what the reconciler does is its own responsibility."""
     job = read_job(review.object)
+    old = read_job(review.old_object) if review.operation is Doing.UPDATE else None
+    if old is not None and (scene.is_by_reconciler(review) or old.has_finished):
+        return YES
     try:
-        if review.operation is Doing.CREATE:
-            return verdict_of(_new(job, scene))
-        old = read_job(review.old_object)
-        if scene.is_by_reconciler(review) or _is_over(old):
-            return YES
-        return verdict_of(_edited(old, job, scene))
+        return verdict_of(_new(job, scene) if old is None else _edited(old, job, scene))
     except QuantityError as error:
-        return Deny((bad_quantity(KIND, job.metadata, error),))
+        return unreadable(KIND, job.metadata, old.metadata if old else None, error)
 
 
 def _new(job: Job, scene: Scene) -> Findings:
@@ -134,7 +131,7 @@ def _new(job: Job, scene: Scene) -> Findings:
         (
             *check_not_started(posted, None, _standing(job, scene)),
             *check_notes_untouched(posted, *_creation_notes(job, injected)),
-            *_template_notes(posted, job),
+            *_template_notes(posted, job, {}),
         )
     )
     return own + check_new_work(posted, scene.context)
@@ -146,12 +143,12 @@ def _creation_notes(job: Job, injected: InjectedNote) -> tuple[dict[str, str], d
     return note_of(injected)[0] if INJECTED in own else {}, own
 
 
-def _template_notes(posted: Posted, job: Job) -> list[Violation]:
-    """Pods that carry Quotree's notes would pass for plain pods."""
+def _template_notes(posted: Posted, job: Job, before: Mapping[str, str]) -> list[Violation]:
+    """Pods that carry Quotree's notes would pass for plain pods. `before`: those that the template has already."""
     own = own_notes(job.spec.template.metadata.annotations)
     return [
         Violation(each.rule, each.object, f"spec.template.{each.field}", each.message)
-        for each in check_notes_untouched(posted, {}, own)
+        for each in check_notes_untouched(posted, before, own)
     ]
 
 
@@ -169,11 +166,16 @@ def _edited(old: Job, job: Job, scene: Scene) -> Findings:
         _standing(job, scene),
         expected_notes(old.metadata, job.metadata, injected),
     )
-    return check_edit(edit, scene.context)
+    found = check_edit(edit, scene.context)
+    if edit.after is None:
+        return found
+    before = own_notes(old.spec.template.metadata.annotations)
+    return Findings(tuple(_template_notes(edit.after, job, before))) + found
 
 
 def _post(job: Job, group: str, scene: Scene) -> Posted:
-    return post(scene, KIND, job.metadata, group, job.spec.template.spec, pods=job.wanted_pods)
+    posted = post(scene, KIND, job.metadata, group, job.spec.template.spec, pods=job.wanted_pods)
+    return replace(posted, managed_by=job.spec.managed_by, manual_selector=job.spec.manual_selector)
 
 
 def _standing(job: Job, scene: Scene) -> Standing:

@@ -21,6 +21,7 @@ from shared.quota.model.rules.work_change import (
     WorkEdit,
     check_edit,
     check_growth,
+    check_job_kept,
     check_not_started,
     check_notes_untouched,
 )
@@ -30,7 +31,6 @@ from webhook.steering import steer
 from webhook.verdicts import YES, Allow, Deny, Verdict, verdict_of
 from webhook.work import (
     admitted_injection,
-    bad_quantity,
     expected_notes,
     group_label,
     injected_note,
@@ -40,6 +40,7 @@ from webhook.work import (
     note_of,
     own_notes,
     post,
+    unreadable,
 )
 
 KIND: Final = "Pod"
@@ -58,7 +59,7 @@ def mutate_pod(review: Review, scene: Scene) -> Verdict:
         operations = [*_gate(pod), *metadata_operations(pod.metadata, group_label(group), {})]
         return Allow(tuple(operations), audit={"group": group})
     old = read_pod(review.old_object)
-    if is_covered_by_its_job(old):
+    if old.has_ended or is_covered_by_its_job(old):
         return YES
     notes: dict[str, str] = {}
     operations = []
@@ -98,15 +99,15 @@ def _released(pod: Pod, scene: Scene) -> InjectedNote | Deny:
 
 
 def _passes(pod: Pod, review: Review, scene: Scene) -> bool:
-    """Whether the pod is none of our business: ended, a kubelet's own, or answered for by its Job.
+    """Whether the pod is none of our business: a kubelet's own, or answered for by its Job.
 
-    A Job answers for the pods that its controller would count: owned by it, and labelled with its uid. So nobody gains
-    by claiming a Job that is not his: what it has too many of, the Job controller deletes.
+    A Job answers for the pods that Kubernetes' Job controller makes for it: owned by it, and labelled with its uid. The
+    same pod from anybody else could ask for more than the Job was started with, or outlive it.
     """
-    if pod.has_ended or (MIRROR in pod.metadata.annotations and "system:nodes" in review.user_info.groups):
+    if MIRROR in pod.metadata.annotations and "system:nodes" in review.user_info.groups:
         return True
     owner = pod.owner_job
-    if owner is None or pod.is_gated:
+    if owner is None or pod.is_gated or not scene.is_by_job_controller(review):
         return False
     return pod.metadata.labels.get(JOB_OWNER_LABEL) == owner and scene.is_managed_job(owner)
 
@@ -114,15 +115,13 @@ def _passes(pod: Pod, review: Review, scene: Scene) -> bool:
 def judge_pod(review: Review, scene: Scene) -> Verdict:
     """Every broken rule at once; what the reconciler does is its own responsibility."""
     pod = read_pod(review.object)
+    old = read_pod(review.old_object) if review.operation is Doing.UPDATE else None
+    if old is not None and (scene.is_by_reconciler(review) or old.has_ended):
+        return YES
     try:
-        if review.operation is Doing.CREATE:
-            return verdict_of(_new(pod, review, scene))
-        old = read_pod(review.old_object)
-        if scene.is_by_reconciler(review) or old.has_ended or old.metadata.is_deleting:
-            return YES
-        return verdict_of(_edited(old, pod, scene))
+        return verdict_of(_new(pod, review, scene) if old is None else _edited(old, pod, scene))
     except QuantityError as error:
-        return Deny((bad_quantity(KIND, pod.metadata, error),))
+        return unreadable(KIND, pod.metadata, old.metadata if old else None, error)
 
 
 def _new(pod: Pod, review: Review, scene: Scene) -> Findings:
@@ -151,10 +150,10 @@ def _edited(old: Pod, pod: Pod, scene: Scene) -> Findings:
 
 
 def _of_a_job(edit: WorkEdit) -> Findings:
-    """Its Job answers for its group and its start; notes and growth are its own."""
+    """Its Job answers for its group and its start; its notes, its growth and that it stays the Job's are its own."""
     posted = edit.after or edit.before
     notes = check_notes_untouched(posted, edit.expected_notes, edit.now.notes) if posted else ()
-    return Findings((*notes, *check_growth(edit)))
+    return Findings((*notes, *check_growth(edit), *check_job_kept(edit)))
 
 
 def _post(pod: Pod, group: str, scene: Scene) -> Posted:
@@ -165,6 +164,7 @@ def _standing(pod: Pod, posted: Posted | None) -> Standing:
     return Standing(
         held=pod.is_gated,
         has_pods=not pod.is_gated,
+        job=(pod.owner_job, pod.metadata.labels.get(JOB_OWNER_LABEL, "")) if pod.owner_job else (),
         notes=own_notes(pod.metadata.annotations),
         peak={} if posted is None else posted.request,
     )

@@ -50,7 +50,8 @@ class Scenery:
         """Raises ApiError when the API server must be asked and does not answer."""
         metadata = _read_head(review.object).metadata if review.has_object else Metadata()
         around, group = await self._surroundings(review, metadata)
-        managed = await self._is_managed_job(review.namespace, metadata)
+        controllers = self._settings.job_controllers
+        managed = review.user_info.username in controllers and await self._is_managed_job(review.namespace, metadata)
         context = WorkContext(
             await self._tree_with(group),
             self._tree.flavors,
@@ -58,7 +59,8 @@ class Scenery:
             self._quota,
             self._settings.never_fits,
         )
-        return Scene(context, around, self._settings.reconciler, lambda uid: managed and uid == _owner(metadata))
+        reconciler, owner = self._settings.reconciler, _owner(metadata)
+        return Scene(context, around, reconciler, lambda uid: managed and uid == owner, controllers)
 
     async def _surroundings(self, review: Review, metadata: Metadata) -> tuple[Surroundings, str | None]:
         """Of a new object that no watch explains, the API server knows why it asks: its namespace was just labelled."""

@@ -10,6 +10,7 @@ import msgspec
 from shared.process.common_settings import ProcessSettings
 from shared.quota.model.rules.posted import NeverFits
 from webhook.edits import EditsFile
+from webhook.scene import JOB_CONTROLLERS
 
 NAMESPACE: Final = "quotree-system"
 Port = Annotated[int, msgspec.Meta(ge=0, le=65535)]
@@ -64,6 +65,8 @@ class Settings(ProcessSettings, frozen=True):
     """Where Quotree is installed. Absent: the pod's own namespace ($POD_NAMESPACE), else quotree-system."""
     reconciler_user: str = ""
     """Who may start work. Absent: the service account quotree-reconciler of the namespace."""
+    job_controllers: tuple[str, ...] = JOB_CONTROLLERS
+    """The users as which Kubernetes' Job controller makes pods: only from them a pod passes as its Job's."""
     configuration_name: str = "quotree"
     """The name of the mutating and of the validating webhook configuration."""
     edits: EditsFile = EditsFile()

@@ -16,6 +16,7 @@ from shared.quota.model.tree import Amounts
 from shared.resources import QuantityError
 from webhook.scene import Scene
 from webhook.steering import NOTHING, conflicts, injection, known_flavors, only_flavors, own_placement
+from webhook.verdicts import YES, Deny, Verdict
 
 
 def name_of(kind: str, metadata: Metadata) -> str:
@@ -54,9 +55,11 @@ def post(scene: Scene, kind: str, metadata: Metadata, group: str, spec: PodSpec,
     )
 
 
-def bad_quantity(kind: str, metadata: Metadata, error: QuantityError) -> Violation:
-    """A request that cannot be read."""
-    return Violation("BadQuantity", name_of(kind, metadata), "spec", str(error))
+def unreadable(kind: str, metadata: Metadata, before: Metadata | None, error: QuantityError) -> Verdict:
+    """The verdict on work whose request cannot be read: nobody is kept from ending what is being deleted."""
+    if before is not None and before.is_deleting:
+        return YES
+    return Deny((Violation("BadQuantity", name_of(kind, metadata), "spec", str(error)),))
 
 
 def pending_injection(metadata: Metadata, spec: PodSpec, group: str, scene: Scene) -> InjectedNote:

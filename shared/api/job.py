@@ -25,6 +25,8 @@ class JobSpec(View, frozen=True):
     parallelism: Int32 | None = None
     completions: Int32 | None = None
     completion_mode: str = "NonIndexed"
+    managed_by: str = ""
+    manual_selector: bool = False
     template: PodTemplate = PodTemplate()
 
 

@@ -46,6 +46,8 @@ GATE: Final = ADMISSION
 
 JOB_OWNER_LABEL: Final = "batch.kubernetes.io/controller-uid"
 """Set by the Job controller on every pod it makes: the Job's uid."""
+JOB_CONTROLLER: Final = "kubernetes.io/job-controller"
+"""What `managedBy` says of a Job whose pods Kubernetes itself makes; absent, it means the same."""
 
 MAX_POD_GROUP: Final = 1024
 TRUE: Final = "true"

@@ -81,6 +81,7 @@ def job(
     annotations: Mapping[str, str] | None = None,
     status: Mapping[str, Any] | None = None,
     pod: Mapping[str, Any] | None = None,
+    template_notes: Mapping[str, str] | None = None,
     cpu: Any = 2,
     **spec: Any,
 ) -> dict[str, Any]:
@@ -92,11 +93,12 @@ def job(
     if annotations:
         metadata["annotations"] = dict(annotations)
     template = {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}], **(pod or {})}
+    noted = {"metadata": {"annotations": dict(template_notes)}} if template_notes else {}
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
         "metadata": metadata,
-        "spec": {"suspend": False, "parallelism": 1, "completions": 1, **spec, "template": {"spec": template}},
+        "spec": {"suspend": False, "parallelism": 1, "completions": 1, **spec, "template": {**noted, "spec": template}},
         "status": dict(status or {}),
     }
 
@@ -107,12 +109,15 @@ def plain_pod(
     labels: Mapping[str, str] | None = None,
     annotations: Mapping[str, str] | None = None,
     owners: list[dict[str, Any]] | None = None,
+    finalizers: list[str] | None = None,
     cpu: Any = 2,
     **spec: Any,
 ) -> dict[str, Any]:
     """A pod as the API server would send it."""
     made = job(group_name, labels=labels, annotations=annotations, cpu=cpu)
     metadata = {**made["metadata"], **({"ownerReferences": owners} if owners else {})}
+    if finalizers:
+        metadata["finalizers"] = finalizers
     return {
         "apiVersion": "v1",
         "kind": "Pod",

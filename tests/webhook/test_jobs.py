@@ -84,6 +84,16 @@ def test_what_the_owner_wrote_is_not_recorded_as_injected() -> None:
     assert created(job(pod=own), scene()) == job(pod=own, **HELD)
 
 
+def test_job_that_says_at_creation_that_it_is_finished_is_held_all_the_same() -> None:
+    ended = {"conditions": [{"type": "Complete", "status": "True"}]}
+    assert created(job("nlp", status=ended), scene()) == job("nlp", status=ended, **HELD)
+
+
+def test_job_that_is_being_deleted_is_left_as_it_is() -> None:
+    before, after = deleting(job("nlp")), deleting(job("nlp", **HELD))
+    assert mutate_job(review(after, before), scene()) == YES
+
+
 def test_job_created_suspended_is_held_all_the_same() -> None:
     assert created(job("nlp", **HELD), scene()) == job("nlp", **HELD)
 
@@ -207,6 +217,11 @@ def test_job_moved_while_held_is_steered_anew() -> None:
     assert judge_job(review(after, before), scene()) == YES
 
 
+def deleting(body: dict[str, Any]) -> dict[str, Any]:
+    """The same Job once its deletion was asked for."""
+    return {**body, "metadata": {**body["metadata"], "deletionTimestamp": "2026-03-01T12:00:00Z"}}
+
+
 RUNNING = job("nlp", annotations=admitted("t4"), status={"startTime": "2026-03-01T12:00:00Z", "active": 1})
 EDITS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
     "resumed by hand": (
@@ -296,6 +311,26 @@ EDITS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
             )
         ],
     ),
+    "template that gets a note": (
+        job("nlp", template_notes=admitted("t4"), **HELD),
+        job("nlp", **HELD),
+        [
+            (
+                "Job 'train' spec.template.metadata.annotations[quotree.dev/admission]: annotation "
+                "quotree.dev/admission is written by Quotree alone; leave it out (ReservedAnnotation)"
+            )
+        ],
+    ),
+    "resumed while it is being deleted": (
+        deleting(job("nlp")),
+        deleting(job("nlp", **HELD)),
+        [
+            (
+                "Job 'train' spec.suspend: only Quotree's reconciler starts managed work: leave spec.suspend as it is, "
+                "and out of the manifest; it starts when group nlp has room (OnlyReconcilerStarts)"
+            )
+        ],
+    ),
     "moved to an inner group while held": (
         job("research", **HELD),
         job("nlp", **HELD),
@@ -328,6 +363,11 @@ def test_edit_by_a_person_is_refused(after: dict[str, Any], before: dict[str, An
 
 HARMLESS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "a label of their own": (job("old", labels={"a": "b"}, **HELD), job("old", **HELD)),
+    "a note that its template has had": (
+        job("nlp", template_notes=admitted("t4"), backoffLimit=3, **HELD),
+        job("nlp", template_notes=admitted("t4"), **HELD),
+    ),
+    "while it is being deleted": (deleting(job("nlp", cpu="1e999", **HELD)), deleting(job("nlp", cpu="1e999", **HELD))),
     "in a closed group": (job("old", backoffLimit=3, **HELD), job("old", **HELD)),
     "in a group that is gone": (job("gone", ttlSecondsAfterFinished=3, **HELD), job("gone", **HELD)),
     "less parallelism while it runs": (

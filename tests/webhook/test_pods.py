@@ -8,6 +8,7 @@ import pytest
 from shared.api.annotations import AdmissionNote, write_note
 from tests.webhook.scenes import RECONCILER, applied, codes, plain_pod, refusals, review, scene
 from webhook.pods import judge_pod, mutate_pod
+from webhook.scene import JOB_CONTROLLERS
 from webhook.verdicts import YES
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -39,11 +40,24 @@ def test_unmanaged_pod_is_none_of_our_business() -> None:
     assert judge_pod(review(plain_pod(None), plain_pod(None)), scene()) == YES
 
 
-def test_pod_of_a_managed_job_passes_untouched() -> None:
+@pytest.mark.parametrize("user", JOB_CONTROLLERS)
+def test_pod_that_kubernetes_makes_for_a_managed_job_passes_untouched(user: str) -> None:
     body = plain_pod(owners=JOB, labels=JOBS_OWN)
     where = scene(is_managed_job=lambda uid: uid == "j1")
-    assert mutate_pod(review(body), where) == YES
-    assert judge_pod(review(body), where) == YES
+    assert mutate_pod(review(body, user=user), where) == YES
+    assert judge_pod(review(body, user=user), where) == YES
+
+
+def test_the_same_pod_from_anybody_else_is_gated() -> None:
+    body = plain_pod(owners=JOB, labels=JOBS_OWN)
+    where = scene(is_managed_job=lambda _uid: True)
+    assert applied(mutate_pod(review(body), where), body)["spec"]["schedulingGates"] == [GATE]
+    assert codes(judge_pod(review(body), where)) == ["OnlyReconcilerStarts"]
+
+
+def test_new_pod_that_says_it_has_ended_is_gated() -> None:
+    body = {**plain_pod(), "status": {"phase": "Succeeded"}}
+    assert applied(mutate_pod(review(body), scene()), body)["spec"]["schedulingGates"] == [GATE]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +75,8 @@ def test_pod_of_a_managed_job_passes_untouched() -> None:
 def test_whoever_only_claims_a_job_is_gated(owners: list[Any], labels: dict[str, str], managed: bool) -> None:
     body = plain_pod(owners=owners, labels=labels)
     where = scene(is_managed_job=lambda _uid: managed)
-    assert applied(mutate_pod(review(body), where), body)["spec"]["schedulingGates"] == [GATE]
+    made = review(body, user=JOB_CONTROLLERS[0])
+    assert applied(mutate_pod(made, where), body)["spec"]["schedulingGates"] == [GATE]
 
 
 def test_mirror_pods_of_a_kubelet_pass_and_nobody_elses() -> None:
@@ -143,6 +158,11 @@ def test_new_pod_is_refused(body: dict[str, Any], sentences: list[str]) -> None:
     assert refusals(judge_pod(review(body), scene())) == sentences
 
 
+def deleting(body: dict[str, Any]) -> dict[str, Any]:
+    """The same pod once its deletion was asked for."""
+    return {**body, "metadata": {**body["metadata"], "deletionTimestamp": "2026-03-01T12:00:00Z"}}
+
+
 RING = {"quotree.dev/pod-group": "ring", "quotree.dev/pod-group-size": "1"}
 RUNNING = plain_pod("nlp", annotations=ADMITTED)
 EDITS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
@@ -161,6 +181,18 @@ EDITS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
         plain_pod("nlp", annotations=ADMITTED, owners=JOB),
         plain_pod("nlp", owners=JOB),
         ["ReservedAnnotation"],
+    ),
+    "pod of a Job that leaves it": (plain_pod("nlp"), plain_pod("nlp", owners=JOB), ["JobChanged"]),
+    "pod of a Job that its Job will not know": (
+        plain_pod("nlp", owners=JOB),
+        plain_pod("nlp", owners=JOB, labels=JOBS_OWN),
+        ["JobChanged"],
+    ),
+    "running pod that a Job is to answer for": (plain_pod("nlp", owners=JOB), plain_pod("nlp"), ["JobChanged"]),
+    "group left while it is being deleted": (
+        deleting(plain_pod(None, annotations=ADMITTED)),
+        deleting(RUNNING),
+        ["GroupRemoved"],
     ),
 }
 
@@ -187,6 +219,11 @@ def test_pod_may_not_grow_while_it_runs(owners: list[Any] | None) -> None:
 HARMLESS = {
     "label of their own": (plain_pod("nlp", labels={"a": "b"}), plain_pod("nlp")),
     "in a closed group": (plain_pod("old", activeDeadlineSeconds=3), plain_pod("old")),
+    "finalizer removed, request unreadable": (
+        deleting(plain_pod("nlp", cpu="1e999")),
+        deleting(plain_pod("nlp", cpu="1e999", finalizers=["example.com/stay"])),
+    ),
+    "owner removed while gated": (plain_pod("nlp", **GATED), plain_pod("nlp", owners=JOB, **GATED)),
     "moved while gated": (plain_pod("vision", **GATED), plain_pod("nlp", **GATED)),
     "pod of a Job": (plain_pod("nlp", labels={"a": "b"}, owners=JOB), plain_pod("nlp", owners=JOB)),
 }

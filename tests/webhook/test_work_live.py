@@ -26,12 +26,13 @@ def patch(
     door: Door, kind: str, name: str, body: Any, *who: str, form: str = "merge", namespace: str = "default"
 ) -> str:
     """Patch it as a person (admin) or as who is named; what kubectl says."""
-    return words(door.cp.kubectl("patch", kind, name, f"--type={form}", "-p", json.dumps(body), *who, check=False))
+    where = ("-n", namespace, f"--type={form}", "-p", json.dumps(body))
+    return words(door.cp.kubectl("patch", kind, name, *where, *who, check=False))
 
 
-def start(door: Door, name: str, flavor: str) -> str:
+def start(door: Door, name: str, flavor: str, namespace: str = "default") -> str:
     """As the reconciler does it: one guarded JSON Patch."""
-    seen = door.job(name)
+    seen = door.job(name, namespace)
     annotations = seen["metadata"].get("annotations")
     operations = [
         {"op": "test", "path": "/metadata/uid", "value": seen["metadata"]["uid"]},
@@ -41,7 +42,7 @@ def start(door: Door, name: str, flavor: str) -> str:
         if annotations
         else {"op": "add", "path": "/metadata/annotations", "value": {"quotree.dev/admission": admitted(flavor)}},
     ]
-    return patch(door, "job", name, operations, *AS_RECONCILER, form="json")
+    return patch(door, "job", name, operations, *AS_RECONCILER, form="json", namespace=namespace)
 
 
 def test_job_is_held_steered_and_labelled_at_creation(door: Door) -> None:

@@ -257,6 +257,7 @@ log: {level: {{ .logLevel }}}
 namespace: {{ $.Release.Namespace }}
 reconcilerUser: {{ include "quotree.reconcilerUser" $ | quote }}
 neverFits: {{ .neverFits }}
+jobControllers: {{ .jobControllers | toJson }}
 edits: {{- toYaml .edits | nindent 2 }}
 certificates:
   source: {{ .certificates.source }}

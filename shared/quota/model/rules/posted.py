@@ -21,6 +21,7 @@ class Posted:
     """Work as its owner wrote it. `object` is Kind/name; `group` is what it resolves to; `request` is all its pods'.
 
     `namespace_labels` None: not known, as for a file without its Namespace; then the group's selector is not judged.
+    `managed_by` and `manual_selector` are a Job's.
     """
 
     object: str
@@ -30,6 +31,8 @@ class Posted:
     namespace_labels: Mapping[str, str] | None = None
     request: Amounts = field(default_factory=dict)
     placement: Placement = ANYWHERE
+    managed_by: str = ""
+    manual_selector: bool = False
 
     def violation(self, rule: str, where: str, message: str) -> Violation:
         """One broken rule of this work."""

@@ -11,6 +11,7 @@ from shared.api.names import (
     FALSE,
     FLAVOR_LABEL,
     HOLD_LABEL,
+    JOB_CONTROLLER,
     MAX_POD_GROUP,
     POD_GROUP_LABEL,
     POD_GROUP_SIZE_LABEL,
@@ -114,6 +115,17 @@ def check_pod_group(work: Posted, _context: WorkContext) -> Iterator[Violation]:
         yield work.violation("BadPodGroup", f"metadata.labels[{POD_GROUP_SIZE_LABEL}]", message)
 
 
+def check_pods_are_counted(work: Posted, _context: WorkContext) -> Iterator[Violation]:
+    """A Job's pods are made by Kubernetes' own Job controller, by its own selector: what others make nobody counts."""
+    if work.managed_by not in ("", JOB_CONTROLLER):
+        whose = f"its pods are made by {shortened(work.managed_by)}"
+        message = f"{whose}, and only those that Kubernetes' own Job controller makes are counted; leave managedBy out"
+        yield work.violation("ForeignController", "spec.managedBy", message)
+    if work.manual_selector:
+        message = "a selector of its own takes in pods that nobody has counted; leave manualSelector and selector out"
+        yield work.violation("OwnSelector", "spec.manualSelector", message)
+
+
 WORK_RULES: Final = (
     WorkRule(("GroupAbsent",), check_group_exists),
     WorkRule(("GroupNotLeaf",), check_group_is_leaf),
@@ -123,6 +135,7 @@ WORK_RULES: Final = (
     WorkRule(("FlavorNotInGroup",), check_flavor_known),
     WorkRule(("BadLabel",), check_booleans),
     WorkRule(("BadPodGroup",), check_pod_group),
+    WorkRule(("ForeignController", "OwnSelector"), check_pods_are_counted),
 )
 
 

@@ -7,7 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from shared.api.names import FLAVOR_LABEL, HOLD_LABEL, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL, PREEMPTIBLE_LABEL
+from shared.api.names import (
+    FLAVOR_LABEL,
+    HOLD_LABEL,
+    JOB_OWNER_LABEL,
+    POD_GROUP_LABEL,
+    POD_GROUP_SIZE_LABEL,
+    PREEMPTIBLE_LABEL,
+)
 from shared.quota.model.rules.findings import Findings, Violation
 from shared.quota.model.rules.names import shortened
 from shared.quota.model.rules.place import SHOWN
@@ -26,10 +33,12 @@ from shared.resources import write_quantity
 @dataclass(frozen=True, slots=True)
 class Standing:
     """How far work has come. `held`: suspended or gated; `has_pods`: some may still run; `notes`: Quotree's own
-    annotations; `peak`: what it asks for with as many pods as it may run at a time, whatever has succeeded."""
+    annotations; `peak`: what it asks for with as many pods as it may run at a time, whatever has succeeded; `job`: by
+    what a Job knows the pod as its own, nothing for other work."""
 
     held: bool
     has_pods: bool = False
+    job: tuple[str, ...] = ()
     notes: Mapping[str, str] = field(default_factory=dict)
     peak: Amounts = field(default_factory=dict)
 
@@ -63,6 +72,7 @@ def check_edit(edit: WorkEdit, context: WorkContext) -> Findings:
             *check_not_started(edit.after, edit.was, edit.now),
             *check_notes_untouched(edit.after, edit.expected_notes, edit.now.notes),
             *check_frozen(edit),
+            *check_job_kept(edit),
             *check_growth(edit),
         )
     )
@@ -135,6 +145,16 @@ def check_frozen(edit: WorkEdit) -> Iterator[Violation]:
             yield after.violation("FrozenWhileRunning", f"metadata.labels[{label}]", message)
 
 
+def check_job_kept(edit: WorkEdit) -> Iterator[Violation]:
+    """A running pod stays with its Job, which would make another in its place, and one without a Job gets none."""
+    posted = edit.after or edit.before
+    if posted is None or not edit.was.runs or edit.was.job == edit.now.job:
+        return
+    why = "its Job answers for it" if edit.was.job else "no Job answers for it"
+    message = f"{why}; leave its owner and its label {JOB_OWNER_LABEL} as they are"
+    yield posted.violation("JobChanged", "metadata", message)
+
+
 def check_growth(edit: WorkEdit) -> Iterator[Violation]:
     """While it runs, work asks for no more than it was started with: growth is a quota request."""
     if edit.after is None or not edit.was.runs or edit.now.held:
@@ -160,6 +180,7 @@ FORBIDDEN: Final = frozenset(
         "ReservedAnnotation",
         "FrozenWhileRunning",
         "GrowthWhileRunning",
+        "JobChanged",
         "GroupRemoved",
         "GroupClosed",
         "SystemGroup",
@@ -173,4 +194,5 @@ EDIT_RULES: Final[Mapping[str, object]] = {
     "ReservedAnnotation": check_notes_untouched,
     "FrozenWhileRunning": check_frozen,
     "GrowthWhileRunning": check_growth,
+    "JobChanged": check_job_kept,
 }

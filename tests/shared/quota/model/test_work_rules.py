@@ -65,7 +65,7 @@ def check(group_name: str, settings: QuotaSettings | None = None, **fields: Any)
 
 
 def test_legal_work_is_accepted_without_a_word() -> None:
-    assert check("vision", request={GPU: 16}) == Findings()
+    assert check("vision", request={GPU: 16}, managed_by="kubernetes.io/job-controller") == Findings()
 
 
 REFUSED: dict[str, tuple[Mapping[str, Any], str, str, str]] = {
@@ -92,6 +92,21 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str, str, str]] = {
         "GroupNotLeaf",
         GROUP_LABEL,
         "group empty holds groups, not work; it has no leaves yet",
+    ),
+    "pods made by others": (
+        {"group_name": "vision", "managed_by": "example.com/own"},
+        "ForeignController",
+        "spec.managedBy",
+        (
+            "its pods are made by example.com/own, and only those that Kubernetes' own Job controller makes are "
+            "counted; leave managedBy out"
+        ),
+    ),
+    "pods taken in": (
+        {"group_name": "vision", "manual_selector": True},
+        "OwnSelector",
+        "spec.manualSelector",
+        "a selector of its own takes in pods that nobody has counted; leave manualSelector and selector out",
     ),
     "system": (
         {"group_name": "system"},
