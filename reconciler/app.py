@@ -15,6 +15,7 @@ from reconciler.settings import Settings
 from reconciler.status_writer import StatusWriter
 from reconciler.takeover import catch_up
 from reconciler.telling import Telling
+from reconciler.waiting import WaitReports
 from reconciler.watches import watch_everything
 from reconciler.workload_writer import WorkloadWriter
 from shared.kube.client import Client
@@ -91,12 +92,17 @@ class Reconciler:
         status = StatusWriter(self._client, self._state, self._settings.status_interval)
         writer = WorkloadWriter(self._client, self._election.may_write)
         telling = Telling(recorder)
-        reports = Reports(self._state, telling)
+        waits = WaitReports(self._state.work, telling)
+        reports = Reports(self._state, telling, waits)
         async with asyncio.TaskGroup() as group:
             executor = Executor(
                 self._state, writer, telling, self._metrics, spawn=group.create_task, wake=self._wake.set
             )
-            helpers = [group.create_task(recorder.run(), name="events"), group.create_task(status.run(), name="status")]
+            helpers = [
+                group.create_task(recorder.run(), name="events"),
+                group.create_task(status.run(), name="status"),
+                group.create_task(waits.run(), name="waits"),
+            ]
             try:
                 self._wake.set()
                 await Cycle(self._state, status, reports, self._metrics, self._wake).run(executor)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from reconciler.cluster_state import ClusterState
 from reconciler.telling import Telling
+from reconciler.waiting import WaitReports
 from shared.quota.decide.decisions import Plan
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.lifecycle import Inactive
@@ -12,14 +13,16 @@ from shared.quota.model.lifecycle import Inactive
 class Reports:
     """Says each thing once, when it becomes so."""
 
-    def __init__(self, state: ClusterState, telling: Telling) -> None:
+    def __init__(self, state: ClusterState, telling: Telling, waits: WaitReports) -> None:
         self._state = state
         self._telling = telling
+        self._waits = waits
         self._inactive: Mapping[str, Inactive] = {}
         self._homeless: set[str] = set()
 
     def report(self, snapshot: Snapshot, plan: Plan) -> None:
         """Compare with what was said before."""
+        self._waits.plan = plan
         self._report_groups(snapshot.inactive)
         self._report_homeless(snapshot, plan)
         while self._state.work.fresh_problems:

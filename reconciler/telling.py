@@ -1,12 +1,17 @@
 """What people are told of decisions: events on the work, one per start, one each on victim and asker per eviction."""
 
+from typing import Final
+
 from reconciler.reader import WorkObject
 from shared.api.job import Job
 from shared.api.names import API_VERSION
 from shared.kube.events import EventRecorder, EventType, Regarding
-from shared.quota.decide.decisions import Evict, Notice, Start
+from shared.quota.decide.decisions import Evict, Notice, Start, Waiting, WaitReason
 from shared.quota.model.lifecycle import Inactive
 from shared.quota.model.workload import Flavors, Workload
+
+_NEEDS_A_PERSON: Final = frozenset({WaitReason.NEVER_FITS, WaitReason.NO_ELIGIBLE_FLAVOR, WaitReason.DEACTIVATED})
+"""Waiting alone does not end these waits."""
 
 
 class Telling:
@@ -24,6 +29,11 @@ class Telling:
         """The API server or a webhook did not accept the start."""
         note = f"could not be started in {_flavors_text(start.flavors)}; other flavors are tried: {message}"
         self._say(objects, EventType.WARNING, "StartRefused", "Start", note)
+
+    def waits(self, waiting: Waiting, objects: list[WorkObject]) -> None:
+        """Work has waited for a while, for this reason."""
+        kind = EventType.WARNING if waiting.reason in _NEEDS_A_PERSON else EventType.NORMAL
+        self._say(objects, kind, waiting.reason.value, "Wait", waiting.message)
 
     def evicted(self, evict: Evict, objects: list[WorkObject], asker: list[WorkObject]) -> None:
         """Quota was taken; told to the victim, and to the one it was taken for."""

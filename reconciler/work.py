@@ -45,6 +45,8 @@ class Work:
         self.assumptions = Assumptions()
         self.taken_back = TakenBack()
         """Jobs suspended by their owners before the Job controller had noted their start."""
+        self.fresh_waits: dict[str, None] = {}
+        """Work that waits and did not before, in order; whoever looks at it takes it out."""
         self.changed = True
         """Whether `changes` has something to tell, or one of the sets above."""
         self._reader = Reader(settings, neighbourhoods, admits)
@@ -256,6 +258,10 @@ class Work:
         else:
             self._workloads[unit] = workload
             self._unit_of[workload.id] = unit
+        if workload is None or not _waits(workload):
+            self.fresh_waits.pop(unit, None)
+        elif before is None or not _waits(before):
+            self.fresh_waits[unit] = None
         self._touched[unit] = None
         self.changed = True
 
@@ -276,6 +282,10 @@ class Work:
         yield from self._jobs.items()
         for unit, members in self._pods.items():
             yield unit, next(iter(members.values()))
+
+
+def _waits(workload: Workload) -> bool:
+    return workload.is_pending and not workload.hold
 
 
 def unit_of_pod(pod: Pod) -> str:

@@ -106,7 +106,8 @@ def test_each_failed_start_is_waited_for_longer_until_the_limit(q: Quotree) -> N
         waits.append((note["failedStarts"], waited, note.get("deactivated", False)))
     assert waits == [(1, timedelta(seconds=1), False), (2, timedelta(seconds=2), False), (3, None, True)]
     assert q.running() == {"good"}
-    wait_for(lambda: q.events("bad"), "its owner is told", LONG)
+    said = ("Deactivated", "Job 'default/bad' waits: 3 starts failed; it stays stopped until it is resumed")
+    wait_for(lambda: said in q.events("bad"), "its owner is told", LONG)
 
 
 def test_work_that_is_not_ready_again_in_time_is_requeued_and_other_work_stays(q: Quotree) -> None:

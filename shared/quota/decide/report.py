@@ -8,6 +8,7 @@ from shared.quota.decide.decisions import Waiting, WaitReason
 from shared.quota.decide.flavors import Wish, without_flavors
 from shared.quota.decide.room import Ask, ask_in
 from shared.quota.decide.shortage import Shortage, beyond_min, beyond_runtime, on_path, worst
+from shared.quota.measure.buckets import place_in_line
 from shared.quota.measure.numbers import NO_NUMBERS
 from shared.quota.measure.snapshot import LeafState
 from shared.quota.model.eligibility import FlavorSet, codependent_sets, why_not
@@ -22,11 +23,12 @@ Found = tuple[WaitReason, Shortage | None, str]
 class Report:
     """All waiting work of one cycle; implements `Waits`."""
 
-    __slots__ = ("_blockers", "_cycle", "_unblocked")
+    __slots__ = ("_cycle", "_first_waits", "_unblocked")
 
     def __init__(self, cycle: Cycle) -> None:
         self._cycle = cycle
-        self._blockers: dict[str, dict[WorkloadId, Workload]] = {}
+        self._first_waits: dict[str, dict[str, Workload]] = {}
+        """By StrictFIFO leaf and flavor, the first work that waits."""
         self._unblocked: dict[WorkloadId, Wish] = {}
         """What work in a StrictFIFO leaf may take beside what those before it wait for."""
         cycle.guard_kept_room()
@@ -129,29 +131,37 @@ class Report:
 
     def _blocker(self, account: LeafAccount, workload: Workload) -> Workload | None:
         """The work that, in a StrictFIFO leaf, waits before this one for a flavor this one needs."""
-        leaf = account.leaf
-        if leaf.group.queueing is not QueueingStrategy.STRICT_FIFO:
+        wish = self._cycle.wish(account, workload)
+        if account.leaf.group.queueing is not QueueingStrategy.STRICT_FIFO or wish is None:
             return None
-        if leaf.group.name not in self._blockers:
-            self._blockers[leaf.group.name] = self._find_blockers(account)
-        return self._blockers[leaf.group.name].get(workload.id)
+        if account.name not in self._first_waits:
+            self._first_waits[account.name] = self._find_first_waits(account)
+        place = place_in_line(workload)
+        before = {
+            flavor: each for flavor, each in self._first_waits[account.name].items() if place_in_line(each) < place
+        }
+        free = without_flavors(wish, before)
+        if free is None:
+            return next(before[flavor] for flavor in _flavors_in(wish) if flavor in before)
+        self._unblocked[workload.id] = free
+        return None
 
-    def _find_blockers(self, account: LeafAccount) -> dict[WorkloadId, Workload]:
-        found: dict[WorkloadId, Workload] = {}
-        waits_for: dict[str, Workload] = {}
+    def _find_first_waits(self, account: LeafAccount) -> dict[str, Workload]:
+        """flavor -> the first work of the leaf that waits for it. Looks no further than it must: queues are long."""
+        wishes = (kind.wish or () for kind in self._cycle.queue(account.name).startable)
+        flavors = {flavor for wish in wishes for flavor in _flavors_in(wish)}
+        found: dict[str, Workload] = {}
         for workload in account.leaf.pending:
+            if len(found) == len(flavors):
+                break
             wish = None if workload.id in self._cycle.started else self._cycle.wish(account, workload)
-            if wish is None:
-                continue
-            mine = [option.flavor for each in wish for option in each.options]
-            free = without_flavors(wish, waits_for)
-            if free is None:
-                found[workload.id] = next(waits_for[flavor] for flavor in mine if flavor in waits_for)
-            else:
-                self._unblocked[workload.id] = free
-            for flavor in mine:
-                waits_for.setdefault(flavor, workload)
+            for flavor in _flavors_in(wish or ()):
+                found.setdefault(flavor, workload)
         return found
+
+
+def _flavors_in(wish: Wish) -> list[str]:
+    return [option.flavor for each in wish for option in each.options]
 
 
 _NOTED = {
@@ -171,7 +181,8 @@ def _own_reason(workload: Workload, leaf: LeafState, cycle: Cycle) -> tuple[Wait
     if workload.hold:
         return WaitReason.HELD, "its owner holds it with the label quotree.dev/hold"
     if workload.not_before is not None and workload.not_before > cycle.now:
-        return WaitReason.BACKING_OFF, f"{workload.failed_starts} starts failed; tried again at {workload.not_before}"
+        failed = f"{workload.failed_starts} starts failed" if workload.failed_starts else "its start was refused"
+        return WaitReason.BACKING_OFF, f"{failed}; tried again at {workload.not_before.isoformat(timespec='seconds')}"
     return None
 
 

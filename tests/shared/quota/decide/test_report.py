@@ -93,8 +93,13 @@ def test_the_sentence_says_who_lacks_how_much_and_when_it_runs() -> None:
         ),
         pytest.param(
             pending("a", 1, "w", not_before=after(5), failed_starts=2),
-            "2 starts failed; tried again at 2026-01-01 00:00:05+00:00",
+            "2 starts failed; tried again at 2026-01-01T00:00:05+00:00",
             id="backing off",
+        ),
+        pytest.param(
+            pending("a", 1, "w", not_before=after(5)),
+            "its start was refused; tried again at 2026-01-01T00:00:05+00:00",
+            id="left alone after a refusal",
         ),
         pytest.param(pending("x", 1, "w"), "'x' is no group that holds work below root", id="no such leaf"),
         pytest.param(pending("a", {"fpga": 1}, "w"), "no quota entry covers fpga", id="not covered"),
