@@ -1,23 +1,23 @@
 """Carries out decisions: each is assumed at once, written in its own task, and then told, or forgotten.
 
-One unit of work has at most one write under way. A write that met another object than it was decided on is forgotten,
-and the next cycle decides anew.
+A write that met another object than it was decided on is forgotten, and the next cycle decides anew.
 """
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from functools import partial
-from typing import Any, Final
+from datetime import datetime, timedelta
+from typing import Final
 
 from reconciler import notes, patches
 from reconciler.assumptions import Mark
 from reconciler.cluster_state import ClusterState
 from reconciler.metrics import Metrics
+from reconciler.pod_evictions import PodEvictions
 from reconciler.reader import WorkObject
 from reconciler.telling import Telling
+from reconciler.under_way import Spawn, UnderWay
 from reconciler.workload_writer import WRITTEN, Fate, Outcome, WorkloadWriter
 from shared.api.annotations import BadNote
 from shared.api.job import Job
@@ -44,8 +44,6 @@ _WAITS: Final = {
 What is invalid is not tried again as it is: a start gets other flavors or none.
 """
 
-Spawn = Callable[[Coroutine[Any, Any, None]], "asyncio.Task[None]"]
-
 log = get_logger(__name__)
 
 
@@ -66,20 +64,17 @@ class Executor:
         self._writer = writer
         self._telling = telling
         self._metrics = metrics
-        self._spawn = spawn
         self._wake = wake
-        self._writing: dict[str, asyncio.Task[None]] = {}
-        self._evicting: dict[str, asyncio.Task[None]] = {}
-        self._left_alone: dict[str, tuple[datetime, int]] = {}
-        self._now = datetime.min.replace(tzinfo=UTC)
+        self._under_way = UnderWay(state.work, spawn, wake)
+        self._pod_evictions = PodEvictions(writer, spawn)
 
     def carry_out(self, plan: Plan, now: datetime) -> None:
         """Assume and begin everything the plan says, and go on with what an earlier process left half done."""
-        self._now = now
+        self._under_way.now = now
         for unit in list(self._state.work.half_done):
             self._go_on(unit)
         self._wait_for_answers()
-        for evict in plan.evictions:
+        for evict in self._whole_plans(plan.evictions):
             self._evict(evict, now)
         for start in plan.starts:
             self._start(start, now)
@@ -92,15 +87,12 @@ class Executor:
 
     async def finish(self, within: timedelta) -> None:
         """Let the writes under way come to their end; cancel those that have not by then."""
-        under_way = [*self._writing.values()]
-        if under_way:
-            _, late = await asyncio.wait(under_way, timeout=within.total_seconds())
-            for task in [*late, *self._evicting.values()]:
-                task.cancel()
+        await self._under_way.finish(within)
+        self._pod_evictions.cancel()
 
     def adopt(self, unit: str, flavors: Flavors, now: datetime) -> None:
         """Count work that runs without an admission, and write the admission down."""
-        objects = self._free_objects(unit)
+        objects = self._under_way.free_objects(unit)
         workload = self._state.work.foundlings.get(unit)
         if not objects or workload is None:
             return
@@ -113,17 +105,17 @@ class Executor:
     def note_unready(self, unit: str, now: datetime) -> None:
         """Write down since when work that was ready is not."""
         workload = self._state.work.workload(unit)
-        if workload is None or workload.admission is None or not self._free_objects(unit):
+        if workload is None or workload.admission is None or not self._under_way.free_objects(unit):
             return
         admission = replace(workload.admission, unready_since=workload.admission.unready_since or now)
         text = notes.write_unready(admission)
         self._annotate(workload, replace(workload, admission=admission), {ADMISSION: text}, (ADMISSION, text))
 
     def _start(self, start: Start, now: datetime) -> None:
-        unit = self._unit(start.workload)
+        unit = self._under_way.free_unit(start.workload)
         if unit is None:
             return
-        objects = self._free_objects(unit)
+        objects = self._under_way.free_objects(unit)
         text = notes.write_admission(start.flavors, now)
         mark = (ADMISSION, text)
         is_answered = not isinstance(objects[0], Job)
@@ -146,7 +138,7 @@ class Executor:
             if outcome.fate is not Fate.STALE:
                 self._telling.start_refused(start, objects, outcome.message)
 
-        self._begin(unit, write())
+        self._under_way.begin(unit, write())
 
     def _start_patch(self, target: WorkObject, start: Start, text: str) -> list[Operation]:
         group = start.workload.group
@@ -157,10 +149,10 @@ class Executor:
         return patches.start_pod(target, group, {ADMISSION: text}, flavors)
 
     def _evict(self, evict: Evict, now: datetime) -> None:
-        unit = self._unit(evict.workload)
+        unit = self._under_way.free_unit(evict.workload)
         if unit is None:
             return
-        objects = self._free_objects(unit)
+        objects = self._under_way.free_objects(unit)
         text = notes.write_eviction(evict, now)
         written = {EVICTION: text, REQUEUE: notes.write_requeue(evict.requeue)}
         mark = (EVICTION, text)
@@ -173,11 +165,21 @@ class Executor:
             if outcome.fate is Fate.WRITTEN:
                 self._metrics.evicted(evict)
                 self._telling.evicted(evict, objects, self._asker(evict))
-                self._evict_pods(objects)
+                self._pod_evictions.begin(objects)
             elif outcome.fate is not Fate.STALE:
                 self._telling.eviction_refused(evict, objects, outcome.message)
 
-        self._begin(unit, write())
+        self._under_way.begin(unit, write())
+
+    def _whole_plans(self, evictions: Sequence[Evict]) -> list[Evict]:
+        """Those that can be written now. Who goes for one asker goes together: some alone would go in vain."""
+        busy = {each.workload.id for each in evictions if self._under_way.free_unit(each.workload) is None}
+        waiting = {each.claim.asker_id for each in evictions if each.claim is not None and each.workload.id in busy}
+        return [
+            each
+            for each in evictions
+            if each.workload.id not in busy and (each.claim is None or each.claim.asker_id not in waiting)
+        ]
 
     def _wait_for_answers(self) -> None:
         """Let Jobs that were suspended before their start was answered be in use for no longer than is reasonable."""
@@ -192,11 +194,11 @@ class Executor:
 
     def _go_on(self, unit: str) -> None:
         """Finish what was begun: evict the other pods of an eviction, start the other pods of a start."""
-        workload, objects = self._state.work.workload(unit), self._free_objects(unit)
+        workload, objects = self._state.work.workload(unit), self._under_way.free_objects(unit)
         if workload is None or workload.admission is None or not objects:
             return
         if workload.is_evicting:
-            self._evict_pods(objects)
+            self._pod_evictions.begin(objects)
             return
         gated = [each for each in objects if isinstance(each, Pod) and each.is_gated]
         flavors = workload.admission.flavors
@@ -208,23 +210,7 @@ class Executor:
             outcome = await self._patch_all(gated, lambda each: self._start_patch(each, start, text), mark)
             self._conclude(unit, objects, mark, outcome)
 
-        self._begin(unit, write())
-
-    def _evict_pods(self, objects: list[WorkObject]) -> None:
-        """Evict all pods of a unit at once: one that a disruption budget holds must not keep the others."""
-        for pod in objects:
-            uid = pod.metadata.uid
-            if isinstance(pod, Pod) and not pod.is_gated and not pod.metadata.is_deleting and uid not in self._evicting:
-                self._evicting[uid] = task = self._spawn(self._evict_pod(pod))
-                task.add_done_callback(partial(self._pod_done, uid))
-
-    def _pod_done(self, uid: str, _: asyncio.Task[None]) -> None:
-        del self._evicting[uid]
-
-    async def _evict_pod(self, pod: Pod) -> None:
-        outcome = await self._writer.evict_pod(pod)
-        if outcome.fate in (Fate.REFUSED, Fate.INVALID):
-            log.warning("Pod not evicted", pod=pod.metadata.key, why=outcome.message)
+        self._under_way.begin(unit, write())
 
     def _asker(self, evict: Evict) -> list[WorkObject]:
         unit = None if evict.claim is None else self._state.work.unit_named(evict.claim.asker)
@@ -238,8 +224,8 @@ class Executor:
             self._telling.noticed(notice, self._state.work.objects(unit) if unit else [])
 
     def _end_claim(self, ended: ClaimEnd) -> None:
-        unit = self._unit(ended.victim)
-        objects = self._free_objects(unit) if unit else []
+        unit = self._under_way.free_unit(ended.victim)
+        objects = self._under_way.free_objects(unit) if unit else []
         for each in objects[:1]:
             try:
                 text = notes.end_claim(each.metadata.annotations, ended.reason)
@@ -250,8 +236,8 @@ class Executor:
 
     def _annotate(self, before: Workload, after: Workload, written: patches.Notes, mark: Mark) -> bool:
         """Write notes that change nothing but what is known; whether that was begun."""
-        unit = self._unit(before)
-        objects = self._free_objects(unit) if unit else []
+        unit = self._under_way.free_unit(before)
+        objects = self._under_way.free_objects(unit) if unit else []
         if unit is None or not objects:
             return False
         self._state.work.assume(unit, after, mark)
@@ -262,7 +248,7 @@ class Executor:
             # Notes move no generation, and a later note may hide this one: do not wait for its echo for ever.
             asyncio.get_running_loop().call_later(_ECHO.total_seconds(), self._state.work.forget, unit, mark)
 
-        self._begin(unit, write())
+        self._under_way.begin(unit, write())
         return True
 
     async def _patch_all(
@@ -282,33 +268,7 @@ class Executor:
             return
         log.info("Write not carried out", unit=unit, what=mark[0], fate=outcome.fate.value, why=outcome.message)
         self._state.work.forget(unit, mark)
-        wait = _WAITS[outcome.fate]
-        self._left_alone[unit] = (self._now + wait, objects[0].metadata.generation)
-        asyncio.get_running_loop().call_later(wait.total_seconds(), self._wake)
-
-    def _begin(self, unit: str, work: Coroutine[Any, Any, None]) -> None:
-        self._writing[unit] = task = self._spawn(work)
-        task.add_done_callback(lambda _: self._end(unit))
-
-    def _end(self, unit: str) -> None:
-        del self._writing[unit]
-        if unit in self._left_alone or unit in self._state.work.half_done:
-            self._wake()
-
-    def _unit(self, workload: Workload) -> str | None:
-        """The unit of this work, unless a write to it is under way or has just failed."""
-        unit = self._state.work.unit_of(workload)
-        return None if unit is None or not self._free_objects(unit) else unit
-
-    def _free_objects(self, unit: str) -> list[WorkObject]:
-        objects = self._state.work.objects(unit)
-        if unit in self._writing or not objects:
-            return []
-        until, generation = self._left_alone.get(unit, (self._now, 0))
-        if until > self._now and objects[0].metadata.generation == generation:
-            return []
-        self._left_alone.pop(unit, None)
-        return objects
+        self._under_way.leave_alone(unit, objects[0].metadata.generation, _WAITS[outcome.fate])
 
 
 def _evict_patch(target: WorkObject, evict: Evict, written: patches.Notes) -> list[Operation]:

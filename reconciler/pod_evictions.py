@@ -1,0 +1,43 @@
+"""The evictions of pods that were marked for it: each asked for in its own task until the API server agrees."""
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+
+from reconciler.reader import WorkObject
+from reconciler.under_way import Spawn
+from reconciler.workload_writer import Fate, WorkloadWriter
+from shared.api.pod import Pod
+from shared.telemetry import get_logger
+
+log = get_logger(__name__)
+
+
+class PodEvictions:
+    """One for each pod, however often it is asked for; a PodDisruptionBudget may hold it for long."""
+
+    def __init__(self, writer: WorkloadWriter, spawn: Spawn) -> None:
+        self._writer = writer
+        self._spawn = spawn
+        self._asking: dict[str, asyncio.Task[None]] = {}
+
+    def begin(self, objects: Sequence[WorkObject]) -> None:
+        """Evict all pods of a unit at once: one that a disruption budget holds must not keep the others."""
+        for pod in objects:
+            uid = pod.metadata.uid
+            if isinstance(pod, Pod) and not pod.is_gated and not pod.metadata.is_deleting and uid not in self._asking:
+                self._asking[uid] = task = self._spawn(self._evict(pod))
+                task.add_done_callback(partial(self._done, uid))
+
+    def cancel(self) -> None:
+        """Ask no more."""
+        for task in self._asking.values():
+            task.cancel()
+
+    def _done(self, uid: str, _: "asyncio.Task[None]") -> None:
+        del self._asking[uid]
+
+    async def _evict(self, pod: Pod) -> None:
+        outcome = await self._writer.evict_pod(pod)
+        if outcome.fate in (Fate.REFUSED, Fate.INVALID):
+            log.warning("Pod not evicted", pod=pod.metadata.key, why=outcome.message)
