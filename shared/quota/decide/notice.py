@@ -1,19 +1,26 @@
 """Who cannot go at once: with `reclaim.notice` a victim goes only after it has known for so long. DESIGN section 7.
 
-Neither does one whose start has not been answered yet: it shows no pods, but they may be coming. A plan with a victim
-who cannot go yet waits as a whole, and its room is kept; a plan that needs the room of such a one waits too. Those who
-were told and are not needed any more are told that as well.
+Neither does one whose start has not been answered yet, for it shows no pods, but they may be coming; nor one whose leaf
+is over its runtime only with such a start, for that may fail. A plan with a victim who cannot go yet waits as a whole,
+and its room is kept; a plan that needs the room of such a one waits too. Those who were told and are not needed any
+more are told that as well.
 """
 
+from collections.abc import Iterable
 from datetime import datetime
 
+from shared.quota.decide.account import flavors_of
 from shared.quota.decide.cycle import Asker, Cycle, Victim
 from shared.quota.decide.decisions import EvictionRule, Notice
 from shared.quota.decide.eviction import message_for
 from shared.quota.decide.giveback import give_back
 from shared.quota.decide.reclaim import keep
-from shared.quota.model.workload import WorkloadId
+from shared.quota.decide.room import ask_of
+from shared.quota.model.workload import Workload, WorkloadId
+from shared.resources import Amount, FlavorResource
 
+OWED = frozenset({EvictionRule.RECLAIM, EvictionRule.STRICT})
+"""By these rules work goes because its leaf is over its runtime."""
 WITHOUT_NOTICE = frozenset({EvictionRule.STOP_POLICY, EvictionRule.STARTUP_TIMEOUT, EvictionRule.RECOVERY_TIMEOUT})
 
 
@@ -42,7 +49,22 @@ def evict_at(victim: Victim, cycle: Cycle) -> datetime:
 
 def is_early(victim: Victim, cycle: Cycle) -> bool:
     """Whether this victim cannot go in this cycle."""
-    return not victim.workload.is_answered or evict_at(victim, cycle) > cycle.now
+    return not (victim.workload.is_answered and _owes(victim)) or evict_at(victim, cycle) > cycle.now
+
+
+def _owes(victim: Victim) -> bool:
+    """Whether its leaf is over its runtime without the starts in it that have not been answered, if that matters."""
+    leaf, key = victim.account.leaf, victim.key
+    if key is None or victim.rule not in OWED:
+        return True
+    unsure = _use(key, (each for each in leaf.admitted if not each.is_answered))
+    numbers = victim.account.numbers(key)
+    used = numbers.used - _use(key, leaf.evicting) + victim.account.claimed.get(key, 0)
+    return not unsure or used - unsure > numbers.runtime
+
+
+def _use(key: FlavorResource, work: Iterable[Workload]) -> Amount:
+    return sum(amount for each in work for used, amount in ask_of(each, flavors_of(each)) if used == key)
 
 
 def _early(cycle: Cycle) -> list[Victim]:

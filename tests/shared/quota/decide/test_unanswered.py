@@ -35,6 +35,22 @@ def test_nobody_else_goes_in_its_place_nor_for_its_asker() -> None:
     assert evictions(decide(TWO, work)) == []
 
 
+def test_a_leaf_owes_nothing_for_a_start_that_may_yet_fail() -> None:
+    work = [running("a", 4, "old", since=after(-9)), running("a", 4, "new", priority=1), ASKER]
+    assert evictions(decide(TWO, work)) == ["old Reclaim for b1"]
+    assert evictions(decide(TWO, [work[0], unanswered(work[1]), ASKER])) == []
+
+
+def test_a_leaf_that_owes_without_that_start_pays() -> None:
+    work = [
+        running("a", 4, "x", since=after(-9)),
+        running("a", 2, "y", priority=1),
+        unanswered(running("a", 1, "new", priority=1)),
+        ASKER,
+    ]
+    assert evictions(decide(TWO, work)) == ["x Reclaim for b1"]
+
+
 def test_what_has_been_answered_goes() -> None:
     work = [running("a", 4, "a0", since=after(-9)), running("a", 4, "a1"), ASKER]
     assert evictions(decide(TWO, work)) == ["a1 Reclaim for b1"]
