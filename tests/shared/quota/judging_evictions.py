@@ -91,7 +91,10 @@ def _of_victim(judgement: Judgement, evict: Evict, before: Book) -> Iterator[str
 
 
 def _of_debt(judgement: Judgement, evict: Evict, before: Book) -> Iterator[str]:
-    """A victim's leaf owes: on one key it is over at every level below where its path meets the asker's."""
+    """A victim's leaf owes: on one key it is over at every level below where its path meets the asker's.
+
+    What is promised to the work of those groups counts as theirs.
+    """
     victim, asker = evict.workload, judgement.asker_of(evict)
     if asker is None or asker.group == victim.group or victim.admission is None:
         return
@@ -100,7 +103,7 @@ def _of_debt(judgement: Judgement, evict: Evict, before: Book) -> Iterator[str]:
     below = [name for name in tree.path(victim.group) if name not in tree.path(met)]
     book = before.copy()
     for each in (*judgement.promises_made(), *judgement.kept):
-        if each.work.group == victim.group:
+        if any(name in below for name in tree.path(each.work.group)):
             book.add(each.work, each.flavors)
     owed = [
         key
