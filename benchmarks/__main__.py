@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-MEASUREMENTS = ("measuring", "webhook_reviews", "job_create", "edits")
+MEASUREMENTS = ("measuring", "webhook_reviews", "job_create", "edits", "rolling_restart")
 
 
 def main() -> int:

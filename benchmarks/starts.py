@@ -8,9 +8,10 @@ simulated nodes, all on this machine; 20 groups in two levels, quota for all.
 * alone: Jobs one at a time, from the moment the creation is sent to the moment a watch shows the Job resumed;
 * together: so many Jobs created by 20 askers at once; from the first creation to the last resumed Job seen. Pods
   finish at once, so that the Job controller and the scheduler work on all of it too;
+* queue: so many Jobs created while all groups are stopped, then let go at once; from that moment to the last resumed;
 * requests: what the API server answered in all meanwhile, per Job, until all were complete and all was quiet; the
   creation and what the Job controller, the scheduler and the nodes ask are in it, and equal for all contenders;
-* CPU: what each process spent on a Job, in milliseconds, from the first creation until all was quiet.
+* CPU: what each process spent on a Job, in milliseconds, from the first creation of "together" until all was quiet.
 
 Kueue is built from its Go module the first time (about four minutes).
 """
@@ -112,22 +113,42 @@ async def alone(client: Client, seen: Seen, contender: Contender) -> list[float]
     return sorted(found)
 
 
-async def together(client: Client, seen: Seen, contender: Contender, jobs: int) -> tuple[float, float]:
-    """Jobs created, and Jobs resumed, per second, both counted from the first creation."""
-    numbers = iter(range(jobs))
+async def create_all(client: Client, contender: Contender, names: Sequence[str]) -> None:
+    """Create the Jobs of these names as fast as 20 askers can."""
+    numbered = iter(enumerate(names))
 
     async def create_some() -> None:
-        for number in numbers:
-            await client.create(JOBS, job(f"job-{number}", number, contender), "default")
+        for number, name in numbered:
+            await client.create(JOBS, job(name, number, contender), "default")
 
-    began = time.perf_counter()
     await asyncio.gather(*(create_some() for _ in range(ASKERS)))
+
+
+async def together(client: Client, seen: Seen, contender: Contender, jobs: int) -> tuple[float, float]:
+    """Jobs created, and Jobs resumed, per second, both counted from the first creation."""
+    names = [f"job-{number}" for number in range(jobs)]
+    began = time.perf_counter()
+    await create_all(client, contender, names)
     created = time.perf_counter()
-    names = {f"job-{number}" for number in range(jobs)}
-    await seen.until(lambda: names <= seen.resumed.keys())
+    await seen.until(lambda: seen.resumed.keys() >= set(names))
     last = max(seen.resumed[name] for name in names)
-    await seen.until(lambda: names <= seen.complete)
+    await seen.until(lambda: seen.complete >= set(names))
     return jobs / (created - began), jobs / (last - began)
+
+
+async def queue(client: Client, seen: Seen, contender: Contender, jobs: int) -> float:
+    """Jobs resumed per second, counted from the moment the queue is let go."""
+    names = [f"queued-{number}" for number in range(jobs)]
+    await asyncio.to_thread(contender.hold)
+    await asyncio.sleep(1)
+    await create_all(client, contender, names)
+    await asyncio.sleep(3)
+    began = time.perf_counter()
+    await asyncio.to_thread(contender.release)
+    await seen.until(lambda: seen.resumed.keys() >= set(names))
+    if early := [name for name in names if seen.resumed[name] < began]:
+        raise RuntimeError(f"{contender.name} started {len(early)} Jobs while it was told to hold them")
+    return jobs / (max(seen.resumed[name] for name in names) - began)
 
 
 def requests_answered(control_plane: ControlPlane) -> int:
@@ -167,10 +188,12 @@ async def measure(control_plane: ControlPlane, contender: Contender, jobs: int) 
         await asyncio.sleep(2)
         answered = requests_answered(control_plane) - before
         costs = {name: (cpu - spent.get(name, 0)) / jobs for name, cpu in cpu_spent().items()}
+        queued = await queue(client, seen, contender, jobs)
         watching.cancel()
     print(
         f"{contender.name:10} alone: median {statistics.median(single):.1f} ms, worst {single[-1]:.1f} ms\n"
-        f"{'':10} {jobs} together: {started:6.1f} started/s ({created:.1f} created/s), "
+        f"{'':10} queue of {jobs}: {queued:.1f} started/s\n"
+        f"{'':10} {jobs} together: {started:.1f} started/s ({created:.1f} created/s), "
         f"{answered / jobs:.1f} requests per Job\n"
         f"{'':10} CPU per Job: " + ", ".join(f"{name} {cost:.1f}" for name, cost in costs.items() if cost >= 0.05),
         flush=True,

@@ -1,6 +1,6 @@
 """What a contender is asked for: to hold Jobs at creation in 20 groups of two levels, and to start them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,11 +17,13 @@ class Contender:
     """One that runs beside a control plane and starts the Jobs that are made for it.
 
     `label`: the label that says which leaf a Job belongs to; its values are `leaves()`. `suspended`: whether Jobs must
-    be created suspended, because nothing holds them at the door.
+    be created suspended, because nothing holds them at the door. `hold`, `release`: let nothing start; let all start.
     """
 
     name: str
     label: str
+    hold: Callable[[], None]
+    release: Callable[[], None]
     suspended: bool = False
 
     def labels(self, number: int) -> Mapping[str, str]:

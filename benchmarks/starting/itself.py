@@ -17,7 +17,12 @@ def quotree(control_plane: ControlPlane) -> Iterator[Contender]:
     """Quotree with everything on: webhook, events, statuses, metrics."""
     with installed(control_plane):
         control_plane.apply(yaml.safe_dump_all(_groups()))
-        yield Contender("Quotree", GROUP_LABEL)
+
+        def stop(policy: str) -> None:
+            patch = f'{{"spec": {{"stopPolicy": "{policy}"}}}}'
+            control_plane.kubectl("patch", "quotagroup", *parents(), "--type=merge", "--patch", patch)
+
+        yield Contender("Quotree", GROUP_LABEL, lambda: stop("Hold"), lambda: stop("None"))
 
 
 def _groups() -> list[dict[str, object]]:

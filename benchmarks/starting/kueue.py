@@ -11,7 +11,7 @@ from typing import Any, Final
 import yaml
 
 from benchmarks.starting import kueue_program
-from benchmarks.starting.contender import ROOM, Contender, leaves_of, parents
+from benchmarks.starting.contender import ROOM, Contender, leaves, leaves_of, parents
 from controlplane.cluster import ControlPlane
 from controlplane.errors import ControlPlaneError
 from controlplane.pki import Authority
@@ -56,7 +56,12 @@ def kueue(control_plane: ControlPlane) -> Iterator[Contender]:
     process.start()
     try:
         _apply_once_it_listens(control_plane, yaml.safe_dump_all(_queues()))
-        yield Contender("Kueue", "kueue.x-k8s.io/queue-name")
+
+        def stop(policy: str) -> None:
+            patch = f'{{"spec": {{"stopPolicy": "{policy}"}}}}'
+            control_plane.kubectl("patch", "clusterqueue", *leaves(), "--type=merge", "--patch", patch)
+
+        yield Contender("Kueue", "kueue.x-k8s.io/queue-name", lambda: stop("Hold"), lambda: stop("None"))
     finally:
         process.stop()
         ports.close()

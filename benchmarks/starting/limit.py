@@ -34,7 +34,7 @@ def limit(control_plane: ControlPlane) -> Iterator[Contender]:
     )
     process.start()
     try:
-        yield Contender("one patch", LABEL, suspended=True)
+        yield Contender("one patch", LABEL, process.freeze, process.thaw, suspended=True)
     finally:
         process.stop()
 

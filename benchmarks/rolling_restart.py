@@ -1,0 +1,61 @@
+"""Whether a rolling restart of both webhook replicas is noticed by anybody who creates Jobs at full pace.
+
+    python -m benchmarks.rolling_restart [--rate 200] [--connections 32] [--rounds 3]
+
+A real API server, two webhook processes behind a TCP balancer that learns of their readiness late, as a Service does,
+and a client, all on this machine. In each round both replicas get SIGTERM one after the other and are started again.
+Ends with code 1 when a single Job was refused, created unheld, or lost.
+"""
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+from controlplane import binaries, cluster
+from tests.webhook.balancing import Balancer
+from tests.webhook.rolling import restart_both, two_replicas
+from tests.webhook.running import Door
+from tests.webhook.traffic import Traffic
+
+NODE = cluster.NodeSpec("node-0", labels={}, allocatable={"cpu": "1000", "memory": "1Ti", "pods": "1000"})
+
+
+def restart(door: Door, balancer: Balancer, traffic: Traffic) -> bool:
+    """One round; whether it went unnoticed."""
+    with traffic.flowing():
+        restart_both(door, balancer, traffic)
+    lost = traffic.lost()
+    print(
+        f"{traffic.prefix}: {len(traffic.created)} Jobs created, {traffic.achieved:.0f} a second of {traffic.rate:.0f} "
+        f"wished, slowest {traffic.slowest:.2f} s; {len(traffic.refused)} refused, {len(lost)} lost",
+        *traffic.refused[:3],
+        sep="\n  ",
+    )
+    return not traffic.refused and not lost
+
+
+def main() -> int:
+    """Run it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rate", type=float, default=200)
+    parser.add_argument("--connections", type=int, default=32)
+    parser.add_argument("--rounds", type=int, default=3)
+    wishes = parser.parse_args()
+    found = binaries.ensure(progress=print)
+    with tempfile.TemporaryDirectory() as folder, cluster.start(found, nodes=[NODE], controllers=()) as control_plane:
+        door = Door(control_plane, Path(folder))
+        door.install()
+        try:
+            with two_replicas(door) as balancer:
+                rounds = [
+                    restart(door, balancer, Traffic(control_plane, f"round-{turn}", wishes.rate, wishes.connections))
+                    for turn in range(1, wishes.rounds + 1)
+                ]
+        finally:
+            door.close()
+    return 0 if all(rounds) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
