@@ -1,11 +1,10 @@
-"""Why work stops: ceilings lowered, nodes lost, priority, notice, stop policies, unready work."""
+"""Why work stops: ceilings lowered, priority, notice, stop policies, unready work."""
 
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
-from controlplane import cluster
 from shared.api.names import HOLD_LABEL, NOTICE, PREEMPTIBLE_LABEL
 from tests.reconciler.running import Quotree, admission_of, eviction_of, note_of, quota, wait_for
 
@@ -36,21 +35,6 @@ def test_a_lowered_ceiling_recycles_the_latest(q: Quotree) -> None:
     (victim,) = why_stopped(q)
     assert why_stopped(q)[victim] == ("OverCeiling", "Ceiling")
     assert started[victim] == max(started.values())
-
-
-def test_lost_nodes_recycle_what_no_longer_fits(q: Quotree) -> None:
-    labels = {"model": "small"}
-    nodes = [cluster.NodeSpec(f"small-{n}", labels=labels, allocatable={"cpu": "2", "pods": "10"}) for n in range(2)]
-    q.cp.add_nodes(nodes)
-    q.lead()
-    q.flavor("small", nodeLabels=labels)
-    q.group("vision", quotas=[quota("small", min="4")])
-    fill(q, "vision", 4)
-    q.merge("/api/v1/nodes/small-1", {"spec": {"unschedulable": True}})
-    wait_for(lambda: len(q.running()) == 2, "two have gone", LONG)
-    assert list(why_stopped(q).values()) == [("CapacityLost", "Capacity")] * 2
-    q.merge("/api/v1/nodes/small-1", {"spec": {"unschedulable": None}})
-    wait_for(lambda: len(q.running()) == 4, "they are back with the node", LONG)
 
 
 def test_higher_priority_preempts_in_its_own_group_only(q: Quotree) -> None:
