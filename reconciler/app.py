@@ -89,8 +89,10 @@ class Reconciler:
         self._state.remember_over(over_since_of(self._state.groups.values()))
         recorder = EventRecorder(self._client, "quotree.dev/reconciler", instance_name())
         expose_events(self._process.registry, recorder)
-        status = StatusWriter(self._client, self._state, self._settings.status_interval)
-        writer = WorkloadWriter(self._client, self._election.may_write)
+        status = StatusWriter(
+            self._client.guarded(self._election.time_left), self._state, self._settings.status_interval
+        )
+        writer = WorkloadWriter(self._client, self._election.time_left)
         telling = Telling(recorder)
         waits = WaitReports(self._state.work, telling)
         reports = Reports(self._state, telling, waits)
@@ -107,7 +109,8 @@ class Reconciler:
                 self._wake.set()
                 await Cycle(self._state, status, reports, self._metrics, self._wake).run(executor)
             finally:
-                await executor.finish(within=_TO_FINISH)
+                if not await executor.finish(within=min(_TO_FINISH, self._election.time_left())):
+                    self._election.let_expire()
                 for helper in helpers:
                     helper.cancel()
 

@@ -85,10 +85,10 @@ class Executor:
         for ended in plan.claims_ended:
             self._end_claim(ended)
 
-    async def finish(self, within: timedelta) -> None:
-        """Let the writes under way come to their end; cancel those that have not by then."""
-        await self._under_way.finish(within)
+    async def finish(self, within: timedelta) -> bool:
+        """Let the writes under way come to their end; cancel those that have not by then. Whether all had."""
         self._pod_evictions.cancel()
+        return await self._under_way.finish(within)
 
     def adopt(self, unit: str, flavors: Flavors, now: datetime) -> None:
         """Count work that runs without an admission, and write the admission down."""

@@ -62,9 +62,11 @@ class UnderWay:
         self._left_alone[unit] = (self.now + wait, generation)
         asyncio.get_running_loop().call_later(wait.total_seconds(), self._wake)
 
-    async def finish(self, within: timedelta) -> None:
-        """Let the writes come to their end; cancel those that have not by then."""
-        if self._writing:
-            _, late = await asyncio.wait([*self._writing.values()], timeout=within.total_seconds())
-            for task in late:
-                task.cancel()
+    async def finish(self, within: timedelta) -> bool:
+        """Let the writes come to their end; cancel those that have not by then. Whether all had."""
+        if not self._writing:
+            return True
+        _, late = await asyncio.wait([*self._writing.values()], timeout=within.total_seconds())
+        for task in late:
+            task.cancel()
+        return not late

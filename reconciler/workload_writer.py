@@ -18,7 +18,7 @@ from shared.api.metadata import Metadata
 from shared.api.patches import Operation
 from shared.api.pod import Pod
 from shared.kube.client import Client, ObjectMetadata
-from shared.kube.errors import ApiError, Conflict, Invalid, NotFound, TooManyRequests, Unavailable
+from shared.kube.errors import ApiError, Conflict, Fenced, Invalid, NotFound, TooManyRequests, Unavailable
 from shared.kube.resources import JOBS, PODS, Resource
 from shared.telemetry import get_logger
 
@@ -49,14 +49,15 @@ class Outcome:
 
 
 WRITTEN: Final = Outcome(Fate.WRITTEN)
+NOT_LEADING: Final = Outcome(Fate.STALE, "this process does not lead")
 
 
 class WorkloadWriter:
-    """Writes to Jobs and pods, as long as this process leads."""
+    """Writes to Jobs and pods as long as this process leads: `time_left` says how long that is certain."""
 
-    def __init__(self, client: Client, may_write: Callable[[], bool]) -> None:
-        self._client = client
-        self._may_write = may_write
+    def __init__(self, client: Client, time_left: Callable[[], timedelta]) -> None:
+        self._client = client.guarded(time_left)
+        self._time_left = time_left
 
     async def patch(self, target: Job | Pod, operations: list[Operation], mark: Mark) -> Outcome:
         """Patch one Job or pod. `mark` is how the patch is recognised if it was carried out unheard."""
@@ -100,10 +101,12 @@ class WorkloadWriter:
         """Send until there is an answer. Waits between tries, longer each time, never above five seconds."""
         wait = _FIRST_WAIT
         while True:
-            if not self._may_write():
-                return Outcome(Fate.STALE, "this process does not lead")
+            if not self._time_left():
+                return NOT_LEADING
             try:
                 await send()
+            except Fenced:
+                return NOT_LEADING
             except (Conflict, NotFound) as error:
                 return Outcome(Fate.STALE, str(error))
             except Invalid as error:

@@ -69,10 +69,10 @@ class Client:
         other._transport = self._transport.reserved(concurrency)
         return other
 
-    def guarded(self, may_write: Guard) -> "Client":
-        """The same client; a write raises Fenced when `may_write` says no at the moment of sending."""
+    def guarded(self, time_left: Guard) -> "Client":
+        """The same client; a write takes no longer than `time_left` says at its sending, and raises Fenced at zero."""
         other = copy(self)
-        other._guard = may_write
+        other._guard = time_left
         return other
 
     async def get(

@@ -6,12 +6,14 @@ Who wants to talk to the API server begins with `connected`.
 import asyncio
 import logging
 import os
+import socket
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 
@@ -24,6 +26,8 @@ __all__ = ["Connection", "ConnectionProblem", "ConnectionSettings", "connected"]
 
 _log = logging.getLogger("quotree.kube.connection")
 _TOKEN_LIFE = timedelta(minutes=1)
+_UNACKNOWLEDGED = timedelta(seconds=5)
+"""No more than what a Lease lasts beyond its holder's deadline, with the settings' defaults."""
 
 
 @dataclass(slots=True)
@@ -71,7 +75,7 @@ async def connected(settings: ConnectionSettings) -> AsyncIterator[Connection]:
     access = await read_access(settings, chosen, None)
     base_url = chosen.server if chosen else _service_address()
     async with aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0),
+        connector=aiohttp.TCPConnector(limit=0, socket_factory=_socket),
         cookie_jar=aiohttp.DummyCookieJar(),
         # Compressing lists costs both sides more CPU than it saves on a cluster's network.
         headers={"User-Agent": settings.user_agent, "Accept-Encoding": "identity"},
@@ -81,6 +85,16 @@ async def connected(settings: ConnectionSettings) -> AsyncIterator[Connection]:
         connection = Connection(base_url, origin, session, settings, chosen, access)
         await probe(session, base_url, origin, await connection.access())
         yield connection
+
+
+def _socket(address: tuple[Any, ...]) -> socket.socket:
+    """A socket whose unacknowledged bytes are given up after a while: nothing sent arrives when nobody expects it."""
+    family, kind, protocol, *_ = address
+    made = socket.socket(family, kind, protocol)
+    made.setblocking(False)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(_UNACKNOWLEDGED.total_seconds() * 1000))
+    return made
 
 
 def _choose(settings: ConnectionSettings) -> Chosen | None:

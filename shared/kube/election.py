@@ -2,7 +2,8 @@
 
 A leader stops at its deadline, measured on its own monotonic clock from before the last successful renewal, whether or
 not any call ever returns. A follower takes over when it has itself seen the Lease unchanged for the lease's whole
-duration, which is longer. No two clocks are ever compared.
+duration, which is longer. No two clocks are ever compared. What a leader has sent is given up at its deadline as well
+(`Client.guarded`), so that between the last write of one and the first of the next lies the difference of the two.
 """
 
 import asyncio
@@ -71,6 +72,7 @@ class Election:
         self._lease: Lease | None = None
         self._lease_seen = now_seconds()
         self._leads_until = 0.0
+        self._releases = True
 
     @property
     def holder(self) -> str:
@@ -85,6 +87,14 @@ class Election:
     def may_write(self) -> bool:
         """Is it certain that no other process leads? Costs a clock reading; true only while `run` runs its work."""
         return now_seconds() < self._leads_until
+
+    def time_left(self) -> timedelta:
+        """How long that is certain if the Lease is not renewed; zero when it is not certain now."""
+        return timedelta(seconds=max(0.0, self._leads_until - now_seconds()))
+
+    def let_expire(self) -> None:
+        """Do not release the Lease at the end: something was sent that may still be carried out."""
+        self._releases = False
 
     async def run(self, lead: Callable[[], Awaitable[None]]) -> None:
         """Wait for the Lease, then do the work of `lead` while holding it; release it when that has ended.
@@ -105,7 +115,7 @@ class Election:
             renewing.cancel()
             await asyncio.wait({renewing})
             self._leads_until = 0.0
-            if work.done() and not lost:
+            if work.done() and not lost and self._releases:
                 await self._release()
         if lost:
             with suppress(asyncio.CancelledError):

@@ -25,8 +25,8 @@ from shared.kube.resources import Resource
 T = TypeVar("T")
 RequestObserver = Callable[[str, str, int, float], None]
 """Told of each finished request: method, resource, HTTP status (0: no answer), seconds."""
-Guard = Callable[[], bool]
-"""Asked right before a write is sent: may it be?"""
+Guard = Callable[[], timedelta]
+"""Asked right before a write is sent: how long may it take? Zero: it must not be sent."""
 
 JSON = "application/json"
 METADATA_ONLY = f"{JSON};as=PartialObjectMetadata;g=meta.k8s.io;v=v1,{JSON}"
@@ -75,14 +75,18 @@ class Transport:
         return Transport(self._connection, concurrency, self._on_request)
 
     async def send(self, call: Call, into: type[T], limit: timedelta, guard: Guard | None = None) -> T:
-        """The answer's body as `into`. Time spent waiting for room is not counted in `limit`."""
-        timeout = aiohttp.ClientTimeout(total=limit.total_seconds())
+        """The answer's body as `into`. Time spent waiting for room is not counted in `limit`.
+
+        What the guard allows is the time for everything: when it is over, the connection has been closed.
+        """
         async with self._room:
-            if guard is not None and not guard():
+            left = None if guard is None else min(limit, guard()).total_seconds()
+            if left is not None and left <= 0:
                 raise Fenced(0, "Fenced", "this process may not write now", request=call.describe())
+            timeout = aiohttp.ClientTimeout(total=limit.total_seconds())
             started, status = time.monotonic(), 0
             try:
-                async with await self._open(call, timeout) as answer:
+                async with asyncio.timeout(left), await self._open(call, timeout) as answer:
                     body = await answer.read()
                     status = answer.status
             except _NETWORK_ERRORS as error:

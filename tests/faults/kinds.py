@@ -69,7 +69,7 @@ class FallSilent:
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """Wait this long, at random between the two, before passing the request on."""
+    """Wait this long, at random between the two, before passing the request on, if its client still waits then."""
 
     least: float
     most: float

@@ -37,7 +37,10 @@ class Side:
     _transports: set[asyncio.Transport] = field(default_factory=set)
 
     def partition(self) -> None:
-        """From now on no byte passes either way; connections stay open, and what was sent arrives after `heal`."""
+        """From now on no byte passes either way; connections stay open, and what was sent arrives after `heal`.
+
+        What a client has hung up on is dropped: its kernel resends nothing after a few seconds.
+        """
         self._call(self._flowing.clear)
 
     def heal(self) -> None:
@@ -79,6 +82,8 @@ class FaultProxy:
         self.rules: list[Rule] = []
         self.committed: Counter[tuple[str, str]] = Counter()
         self.requests: Counter[tuple[str, str]] = Counter()
+        self.dropped: Counter[str] = Counter()
+        """Requests that were never passed on, for their client had hung up by then; by client."""
         self.random = Random(seed)
         self._upstream = upstream.rstrip("/")
         self._tls = ssl.create_default_context(cafile=str(ca_file)) if ca_file else None
@@ -156,16 +161,24 @@ class FaultProxy:
         try:
             body = await request.read()
             await side._flowing.wait()
+            if _is_gone(request):
+                return self._dropped(side)
             asked = Asked(side.name, request.method, request.path, dict(request.query), body)
             self.requests[side.name, request.method] += 1
             fault = await self._pick(asked)
             if isinstance(fault, Refuse):
                 return _refusal(fault)
+            if _is_gone(request):
+                return self._dropped(side)
             return await self._pass_on(side, request, asked, fault)
         except (aiohttp.ClientError, ConnectionError, OSError):
             return _cut(transport)
         finally:
             side._transports.discard(transport)
+
+    def _dropped(self, side: Side) -> web.Response:
+        self.dropped[side.name] += 1
+        return web.Response(status=500)
 
     async def _pick(self, asked: Asked) -> Fault | None:
         """The first fault that strikes; delays strike as well and go on."""
@@ -232,6 +245,10 @@ def _limit(fault: Fault | None, answer: aiohttp.ClientResponse) -> int | None:
     if isinstance(fault, CutAnswer):
         return fault.after if answer.content_length is None else answer.content_length // 2
     return None
+
+
+def _is_gone(request: web.BaseRequest) -> bool:
+    return request.transport is None or request.transport.is_closing()
 
 
 def _cut(transport: asyncio.BaseTransport | None) -> web.StreamResponse:

@@ -103,7 +103,7 @@ async def test_silence_keeps_the_connection_open(upstream: Upstream, session: ai
                 await asyncio.wait_for(answer.content.readany(), 0.5)
 
 
-async def test_a_partition_holds_one_client_and_lets_the_late_write_through(
+async def test_a_partition_holds_one_client_and_lets_through_what_is_still_waited_for(
     upstream: Upstream, session: aiohttp.ClientSession
 ) -> None:
     with FaultProxy(upstream.url).running() as proxy:
@@ -111,13 +111,16 @@ async def test_a_partition_holds_one_client_and_lets_the_late_write_through(
         async with session.get(f"{a.url}/w?watch=true") as stream:
             await stream.content.readline()
             a.partition()
+            late = asyncio.create_task(session.post(a.url, data="late"))
             with pytest.raises(TimeoutError):
-                await session.post(a.url, data="late", timeout=aiohttp.ClientTimeout(total=0.3))
+                await session.post(a.url, data="given up", timeout=aiohttp.ClientTimeout(total=0.3))
             async with session.get(b.url) as answer:
                 assert answer.status == 200
             assert not any("late" in each for each in upstream.seen)
             a.heal()
-            await until(lambda: any("late" in each for each in upstream.seen))
+            await until(lambda: any("late" in each for each in upstream.seen) and proxy.dropped == {"a": 1})
+            (await late).close()
+            assert not any("given up" in each for each in upstream.seen)
             assert (await stream.content.readline()).startswith(b"line")
             a.cut()
             with pytest.raises(aiohttp.ClientPayloadError):
@@ -132,6 +135,17 @@ async def test_delays_add_to_other_faults(upstream: Upstream, session: aiohttp.C
             assert answer.status == 500
         assert time.monotonic() - started >= 0.2
         assert proxy.committed == {("Delay", "a"): 1, ("Refuse", "a"): 1}
+
+
+async def test_what_was_given_up_during_a_delay_is_not_passed_on(
+    upstream: Upstream, session: aiohttp.ClientSession
+) -> None:
+    with FaultProxy(upstream.url).running() as proxy:
+        proxy.rules.append(Rule(Delay(1.0, 1.0)))
+        with pytest.raises(TimeoutError):
+            await session.post(proxy.side("a").url, timeout=aiohttp.ClientTimeout(total=0.1))
+        await until(lambda: proxy.dropped == {"a": 1})
+        assert upstream.seen == []
 
 
 async def test_the_same_seed_strikes_the_same_requests(upstream: Upstream, session: aiohttp.ClientSession) -> None:

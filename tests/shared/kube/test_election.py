@@ -260,7 +260,7 @@ async def test_one_that_slept_too_long_writes_nothing_until_it_has_renewed(
 
 async def test_a_guarded_client_writes_only_while_leading(client: Client, field_of: Field, namespace: str) -> None:
     a = await field_of.enter("a")
-    guarded = client.guarded(a.election.may_write)
+    guarded = client.guarded(a.election.time_left)
     body = {"metadata": {"name": "x"}}
     with pytest.raises(Fenced):
         await guarded.create(CONFIG_MAPS, body, namespace)
