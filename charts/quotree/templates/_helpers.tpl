@@ -131,6 +131,11 @@ opted in. Disjoint, so that no object is sent twice. Call with root, resource, g
         request.operation == 'CREATE' || !(request.userInfo.username.startsWith('system:serviceaccount:kube-system:')
         || request.userInfo.username.startsWith('system:node:')
         || request.userInfo.username in ['system:kube-controller-manager', 'system:kube-scheduler'])
+    {{- if eq $call.phase "validate" }}
+    # Its starts are shaped by the mutating side, and nothing it writes is judged.
+    - name: not-the-reconciler
+      expression: {{ printf "request.operation == 'CREATE' || request.userInfo.username != %s" (include "quotree.reconcilerUser" $call.root | squote) | quote }}
+    {{- end }}
 {{- end }}
 {{- end -}}
 
