@@ -28,7 +28,8 @@ def restart(door: Door, balancer: Balancer, traffic: Traffic) -> bool:
     lost = traffic.lost()
     print(
         f"{traffic.prefix}: {len(traffic.created)} Jobs created, {traffic.achieved:.0f} a second of {traffic.rate:.0f} "
-        f"wished, slowest {traffic.slowest:.2f} s; {len(traffic.refused)} refused, {len(lost)} lost",
+        f"wished, slowest {traffic.slowest:.2f} s; {len(traffic.refused)} refused, {len(lost)} lost; "
+        f"{balancer.missed} connections to a replica that had ended",
         *traffic.refused[:3],
         sep="\n  ",
     )
@@ -52,6 +53,9 @@ def main() -> int:
                     restart(door, balancer, Traffic(control_plane, f"round-{turn}", wishes.rate, wishes.connections))
                     for turn in range(1, wishes.rounds + 1)
                 ]
+        except AssertionError:
+            print(door.say())
+            raise
         finally:
             door.close()
     return 0 if all(rounds) else 1

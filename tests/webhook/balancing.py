@@ -14,6 +14,8 @@ class Balancer:
     def __init__(self, port: int) -> None:
         self.port = port
         self.replicas: list[Replica] = []
+        self.missed = 0
+        """Connections that nobody took: it went to a replica that had ended, or there was none."""
         self._ready: list[Replica] = []
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._serve, daemon=True)
@@ -64,7 +66,7 @@ class Balancer:
             self._open |= ends
             await asyncio.gather(_pipe(reader, to_writer), _pipe(to_reader, writer))
         except (IndexError, OSError):
-            return
+            self.missed += len(ends) == 1
         finally:
             for end in ends:
                 end.transport.abort()
