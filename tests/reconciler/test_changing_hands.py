@@ -104,7 +104,7 @@ def test_a_namespace_deleted_under_running_and_waiting_work_frees_its_quota(q: Q
     q.group("vision", quotas=[quota(min="2", max="2")])
     q.create("/api/v1/namespaces", {"metadata": {"name": "doomed"}})
     for number in range(3):
-        q.job(f"theirs-{number}", "vision", namespace="doomed", pod={"terminationGracePeriodSeconds": 1})
+        q.job(f"theirs-{number}", "vision", namespace="doomed", pod={"terminationGracePeriodSeconds": 0})
     wait_for(lambda: len(q.running("doomed")) == 2, "two run", LONG)
     wait_for(lambda: sum(len(q.pods_on_nodes(name, "doomed")) for name in q.running("doomed")) == 2, "on nodes", LONG)
     q.job("mine", "vision")

@@ -75,16 +75,34 @@ def test_a_drained_subtree_is_empty_and_opens_again(q: Quotree) -> None:
     q.group("research", isParent=True, quotas=[quota(min="4")])
     q.group("vision", parent="research", quotas=[quota(min="2")], stopPolicy="Hold")
     q.group("nlp", parent="research", quotas=[quota(min="2")])
-    fill(q, "nlp", 2)
+    fill(q, "nlp", 2, annotations={"demo.quotree.dev/stop-takes": "3s"})
+    wait_for(lambda: q.pods_on_nodes("nlp-0") and q.pods_on_nodes("nlp-1"), "they have their pods", LONG)
     q.job("waits", "vision", "1")
     q.group("research", stopPolicy="HoldAndDrain")
+    wait_for(lambda: q.condition("research", "Drained").get("reason") == "Draining", "it is being drained", LONG)
     wait_for(lambda: q.condition("research", "Drained").get("status") == "True", "it is drained", LONG)
+    assert q.get("/api/v1/namespaces/default/pods")["items"] == []
     assert q.running() == set()
     assert set(why_stopped(q).values()) == {("GroupStopped", "StopPolicy")}
     assert q.condition("nlp", "Stopped")["reason"] == "HoldAndDrain"
+    assert q.condition("nlp", "Stopped")["message"] == "by the stop policy of group research"
     q.group("research", stopPolicy=None)
     wait_for(lambda: q.running() == {"nlp-0", "nlp-1"}, "nlp goes on, vision keeps its own hold", LONG)
     wait_for(lambda: q.condition("research", "Drained")["status"] == "False", "the status says so", LONG)
+    assert q.condition("vision", "Stopped")["reason"] == "Hold"
+
+
+def test_a_closed_group_goes_on_with_the_work_it_has(q: Quotree) -> None:
+    q.lead()
+    q.group("research", isParent=True, quotas=[quota(min="1", max="1")])
+    q.group("vision", parent="research", quotas=[quota(min="1")])
+    fill(q, "vision", 1)
+    q.job("waits", "vision", "1")
+    q.group("research", stopPolicy="Close")
+    wait_for(lambda: q.condition("vision", "Stopped").get("reason") == "Close", "it is closed", LONG)
+    assert q.running() == {"vision-0"}
+    q.delete(f"{JOBS}/vision-0")
+    wait_for(lambda: q.running() == {"waits"}, "what waits there has its turn", LONG)
 
 
 def test_unready_work_holds_back_its_group(q: Quotree) -> None:
