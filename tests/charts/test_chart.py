@@ -126,6 +126,55 @@ def test_no_role_has_a_wildcard_or_writes_more_than_its_process(control_plane_bi
     assert writes == {"mutatingwebhookconfigurations", "validatingwebhookconfigurations"}
 
 
+@pytest.mark.parametrize("source", ["CertManager", "Given"])
+def test_the_webhook_may_not_write_a_certificate_that_others_make(
+    control_plane_binaries: Binaries, source: str
+) -> None:
+    objects = _render(control_plane_binaries, "--set", f"webhook.certificates.source={source}")
+    rules = [
+        rule
+        for kind in ("ClusterRole", "Role")
+        for rule in _of(objects, kind, "quotree-webhook")["rules"]
+        if set(rule["verbs"]) - {"get", "list", "watch"}
+    ]
+    assert [(rule["resources"], rule["verbs"]) for rule in rules] == [
+        (["configmaps"], ["get", "list", "watch", "update"]),
+        (["configmaps"], ["create"]),
+    ]
+
+
+def test_cert_manager_gets_an_authority_that_outlives_the_certificates(control_plane_binaries: Binaries) -> None:
+    objects = _render(control_plane_binaries, "--set", "webhook.certificates.source=CertManager")
+    made = {
+        (each["kind"], each["metadata"]["name"]): each["spec"]
+        for each in objects
+        if each["apiVersion"] == "cert-manager.io/v1"
+    }
+    assert sorted(made) == [
+        ("Certificate", "quotree-webhook"),
+        ("Certificate", "quotree-webhook-ca"),
+        ("Issuer", "quotree-webhook"),
+        ("Issuer", "quotree-webhook-self-signed"),
+    ]
+    authority, leaf = made["Certificate", "quotree-webhook-ca"], made["Certificate", "quotree-webhook"]
+    assert (authority["isCA"], authority["issuerRef"]["name"]) == (True, "quotree-webhook-self-signed")
+    assert made["Issuer", "quotree-webhook"] == {"ca": {"secretName": authority["secretName"]}}
+    assert (leaf["secretName"], leaf["issuerRef"]) == (
+        "quotree-webhook-tls",
+        {"name": "quotree-webhook", "kind": "Issuer"},
+    )
+    assert leaf["dnsNames"][0] == "quotree-webhook.quotree-system.svc"
+    injected = [each["metadata"]["annotations"] for each in objects if each["kind"].endswith("WebhookConfiguration")]
+    assert injected == [{"cert-manager.io/inject-ca-from": "quotree-system/quotree-webhook"}] * 2
+
+
+def test_cert_manager_may_use_an_issuer_that_is_there(control_plane_binaries: Binaries) -> None:
+    flags = ("webhook.certificates.source=CertManager", "webhook.certificates.issuerRef.name=corporate")
+    objects = _render(control_plane_binaries, *(word for flag in flags for word in ("--set", flag)))
+    (leaf,) = [each for each in objects if each["apiVersion"] == "cert-manager.io/v1"]
+    assert (leaf["kind"], leaf["spec"]["issuerRef"]) == ("Certificate", {"name": "corporate"})
+
+
 @pytest.mark.parametrize("component", ["webhook", "reconciler"])
 def test_a_container_runs_restricted(control_plane_binaries: Binaries, component: str) -> None:
     pod = _of(_render(control_plane_binaries), "Deployment", f"quotree-{component}")["spec"]["template"]["spec"]
