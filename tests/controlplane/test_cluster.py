@@ -125,7 +125,7 @@ def test_jobs_wait_while_the_controller_manager_is_away(fresh_control_plane: clu
     fresh_control_plane.kubectl("create", "job", "waits", "--image=none")
     assert fresh_control_plane.get("pods")["items"] == []
     manager.restart()
-    assert eventually(lambda: len(fresh_control_plane.get("pods")["items"]) == 1, 30)
+    assert eventually(lambda: len(fresh_control_plane.get("pods")["items"]) == 1)
 
 
 def test_a_refused_command_raises_with_the_servers_words(control_plane: cluster.ControlPlane) -> None:

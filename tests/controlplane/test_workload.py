@@ -43,7 +43,7 @@ def create_pod(server: ControlPlane, name: str, annotations: Mapping[str, str]) 
     metadata = {"name": name, "annotations": dict(annotations), "labels": {"app": name}}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": pod_spec()}
     assert server.rest.request("POST", f"/api/v1/namespaces/{NAMESPACE}/pods", pod)[0] == 201
-    assert eventually(lambda: phase(server, name) == "Running", 20)
+    assert eventually(lambda: phase(server, name) == "Running")
 
 
 def job_conditions(server: ControlPlane, name: str) -> set[str]:
@@ -64,7 +64,7 @@ def ready(server: ControlPlane, path: str) -> str:
 
 def test_a_job_runs_to_completion_on_a_simulated_node(server: ControlPlane) -> None:
     create_job(server, "completes", {"demo.quotree.dev/run-for": "0.5s"})
-    assert eventually(lambda: "Complete" in job_conditions(server, "completes"), 30)
+    assert eventually(lambda: "Complete" in job_conditions(server, "completes"))
     _, pods = server.rest.request(
         "GET", f"/api/v1/namespaces/{NAMESPACE}/pods?labelSelector=batch.kubernetes.io/job-name=completes"
     )
@@ -74,14 +74,14 @@ def test_a_job_runs_to_completion_on_a_simulated_node(server: ControlPlane) -> N
 
 def test_a_job_that_is_to_fail_fails(server: ControlPlane) -> None:
     create_job(server, "fails", {"demo.quotree.dev/fail": "true"})
-    assert eventually(lambda: "Failed" in job_conditions(server, "fails"), 30)
+    assert eventually(lambda: "Failed" in job_conditions(server, "fails"))
 
 
 def test_a_pod_without_a_time_runs_until_it_is_deleted_and_ends_at_once(server: ControlPlane) -> None:
     create_pod(server, "endless", {})
     assert ready(server, f"/api/v1/namespaces/{NAMESPACE}/pods/endless") == "True"
     server.rest.request("DELETE", f"/api/v1/namespaces/{NAMESPACE}/pods/endless")
-    assert eventually(lambda: phase(server, "endless") == "gone", 5)
+    assert eventually(lambda: phase(server, "endless") == "gone")
 
 
 def test_a_pod_that_takes_long_to_stop_is_still_there_meanwhile(server: ControlPlane) -> None:
@@ -89,7 +89,7 @@ def test_a_pod_that_takes_long_to_stop_is_still_there_meanwhile(server: ControlP
     _, deleted = server.rest.request("DELETE", f"/api/v1/namespaces/{NAMESPACE}/pods/slow-to-stop")
     assert deleted["metadata"]["deletionTimestamp"]
     assert phase(server, "slow-to-stop") == "Running"
-    assert eventually(lambda: phase(server, "slow-to-stop") == "gone", 10)
+    assert eventually(lambda: phase(server, "slow-to-stop") == "gone")
 
 
 def test_a_pod_that_is_never_ready_runs_all_the_same(server: ControlPlane) -> None:
@@ -107,14 +107,14 @@ def test_an_eviction_that_a_disruption_budget_forbids_answers_429(server: Contro
     }
     base = f"/apis/policy/v1/namespaces/{NAMESPACE}/poddisruptionbudgets"
     server.rest.request("POST", base, budget)
-    assert eventually(lambda: "observedGeneration" in server.rest.request("GET", f"{base}/protected")[1]["status"], 20)
+    assert eventually(lambda: "observedGeneration" in server.rest.request("GET", f"{base}/protected")[1]["status"])
 
     eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "protected"}}
     path = f"/api/v1/namespaces/{NAMESPACE}/pods/protected/eviction"
     assert server.rest.request("POST", path, eviction)[0] == 429
     server.rest.request("DELETE", f"{base}/protected")
-    assert eventually(lambda: server.rest.request("POST", path, eviction)[0] == 201, 20)
-    assert eventually(lambda: phase(server, "protected") == "gone", 10)
+    assert eventually(lambda: server.rest.request("POST", path, eviction)[0] == 201)
+    assert eventually(lambda: phase(server, "protected") == "gone")
 
 
 def test_a_node_can_be_made_unready_and_ready_again(server: ControlPlane) -> None:
@@ -122,11 +122,11 @@ def test_a_node_can_be_made_unready_and_ready_again(server: ControlPlane) -> Non
     annotation = {"metadata": {"annotations": {"demo.quotree.dev/not-ready": "true"}}}
     merge = "application/merge-patch+json"
     server.rest.request("PATCH", "/api/v1/nodes/sick", annotation, merge)
-    assert eventually(lambda: ready(server, "/api/v1/nodes/sick") == "False", 10)
+    assert eventually(lambda: ready(server, "/api/v1/nodes/sick") == "False")
     server.rest.request(
         "PATCH", "/api/v1/nodes/sick", {"metadata": {"annotations": {"demo.quotree.dev/not-ready": None}}}, merge
     )
-    assert eventually(lambda: ready(server, "/api/v1/nodes/sick") == "True", 10)
+    assert eventually(lambda: ready(server, "/api/v1/nodes/sick") == "True")
     server.rest.request("DELETE", "/api/v1/nodes/sick")
 
 
@@ -142,7 +142,7 @@ def test_the_scheduler_heeds_labels_taints_and_room(server: ControlPlane) -> Non
         _, pods = server.rest.request("GET", f"/api/v1/namespaces/{NAMESPACE}/pods?fieldSelector=spec.nodeName=gpu-1")
         return [pod["metadata"]["labels"]["batch.kubernetes.io/job-name"] for pod in pods["items"]]
 
-    assert eventually(lambda: len(placed()) == 2, 20)
+    assert eventually(lambda: len(placed()) == 2)
     assert all(name.startswith("on-gpu-") for name in placed())
     server.kubectl("delete", "jobs", "--all", "-n", NAMESPACE, "--wait=false")
     server.rest.request("DELETE", "/api/v1/nodes/gpu-1")
@@ -168,5 +168,5 @@ def test_with_the_node_lifecycle_controller_an_unready_node_is_tainted_and_a_hea
         def taints(node: str) -> set[str]:
             return {taint["key"] for taint in cp.get("node", node)["spec"].get("taints", ())}
 
-        assert eventually(lambda: "node.kubernetes.io/not-ready" in taints("one"), 30)
+        assert eventually(lambda: "node.kubernetes.io/not-ready" in taints("one"))
         assert taints("two") == set()
