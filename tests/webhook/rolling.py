@@ -37,5 +37,4 @@ def restart_both(door: Door, balancer: Balancer, traffic: Traffic) -> None:
         new = door.start(**DRAIN)
         balancer.replicas = [each if each is not old else new for each in balancer.replicas]
         wait_for(new.is_ready, "the new replica is ready")
-        enough = len(traffic.created) + int(traffic.rate)
-        wait_for(lambda enough=enough: len(traffic.created) >= enough, "Jobs go on")  # type: ignore[misc]
+        traffic.wait_for_more(int(traffic.rate))

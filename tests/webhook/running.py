@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -43,6 +44,21 @@ class Replica:
                 return bool(answer.status == 200)
         except OSError:
             return False
+
+    def unready(self) -> str:
+        """Why it is not ready, in its own words; empty when it is, or cannot be asked yet."""
+        try:
+            urllib.request.urlopen(f"http://127.0.0.1:{self.health}/readyz", timeout=2).close()
+        except urllib.error.HTTPError as error:
+            with error:
+                return str(error.read().decode())
+        except OSError:
+            return ""
+        return ""
+
+    def said(self) -> str:
+        """Its log."""
+        return self.log.read_text()
 
     def metrics(self) -> str:
         """All it counts."""

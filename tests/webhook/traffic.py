@@ -13,7 +13,7 @@ from shared.kube.client import Client
 from shared.kube.connection import ConnectionSettings, connected
 from shared.kube.errors import ApiError
 from shared.kube.resources import JOBS
-from tests.webhook.running import job_body
+from tests.webhook.running import job_body, wait_for
 
 
 @dataclass(slots=True)
@@ -49,6 +49,11 @@ class Traffic:
     def achieved(self) -> float:
         """Creations a second that were answered."""
         return (len(self.created) + len(self.refused)) / self.seconds
+
+    def wait_for_more(self, many: int) -> None:
+        """Until so many more have been created."""
+        enough = len(self.created) + many
+        wait_for(lambda: len(self.created) >= enough, "Jobs go on")
 
     def lost(self) -> list[str]:
         """The Jobs that were answered as created and are not stored as held."""
