@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from reconciler.capacity_use import CapacityUse
-from reconciler.records import FinishedJob, GroupRecord, PodRecord, UsingPod
+from reconciler.records import FinishedJob, GroupRecord, PodRecord
 from reconciler.surroundings import Neighbourhoods, sides
 from reconciler.work import Work
 from shared.api.job import Job
@@ -34,33 +34,35 @@ class ClusterState:
         """By name."""
         self.flavors: dict[str, Flavor] = {}
         self._neighbourhoods = Neighbourhoods()
-        self._use = CapacityUse()
         self.work = Work(settings, self._neighbourhoods, self._admits)
+        self._use = CapacityUse(self.work.knows, self._neighbourhoods.labels, settings.default_group)
         self._world = World(Tree.of(()), {}, {}, settings=settings)
         self._tree_changed = True
-        self._use_changed = True
         self._over_since: OverSince | None = None
 
     @property
     def changed(self) -> bool:
         """Whether the next `world()` may differ from the last."""
-        return self._tree_changed or self._use_changed or self.work.changed
+        return self._tree_changed or self._use.changed or self.work.changed
 
     def see_jobs(self, changes: Sequence[Change[Job | FinishedJob]]) -> None:
         """Jobs appeared, changed, finished or went."""
         for before, after in sides(changes):
             record = after or before
             uid = record.uid if isinstance(record, FinishedJob) else record.metadata.uid if record else ""
-            runs_pods, knew = self._use.runs_pods_of(uid), self.work.knows(uid)
-            self.work.see_job(before, after, runs_pods=runs_pods)
-            self._use_changed |= runs_pods and knew != self.work.knows(uid)
+            self.work.see_job(before, after, runs_pods=self._use.runs_pods_of(uid))
+        self._see_owners()
 
     def see_pods(self, changes: Sequence[Change[PodRecord]]) -> None:
         """Pods appeared, changed, ended or went."""
         told = [*sides(changes)]
-        self._see_use([(old.using if old else None, new.using if new else None) for old, new in told])
+        touched = self._use.see_pods([(old.using if old else None, new.using if new else None) for old, new in told])
+        for owner in touched:
+            if not self._use.runs_pods_of(owner):
+                self.work.see_last_pod_gone(owner)
         for old, new in told:
             self.work.see_pod(old.work if old else None, new.work if new else None)
+        self._see_owners()
 
     def see_groups(self, changes: Sequence[Change[GroupRecord]]) -> None:
         """QuotaGroups appeared, changed or went; a change of status alone changes no decision."""
@@ -86,31 +88,32 @@ class ClusterState:
                 self.flavors.pop(before.name, None)
             if after is not None:
                 self.flavors[after.name] = after
-        self._tree_changed = self._use_changed = True
+        self._use.see_flavors(self.flavors)
+        self._tree_changed = True
 
     def see_nodes(self, changes: Sequence[Change[Node]]) -> None:
         """Nodes appeared, changed or went."""
         self._use.see_nodes(changes)
-        self._use_changed = True
 
     def see_namespaces(self, changes: Sequence[Change[Namespace]]) -> None:
         """Namespaces appeared, changed or went."""
-        self.work.read_again(self._neighbourhoods.see_namespaces(changes))
-        self._use_changed = True
+        touched = self._neighbourhoods.see_namespaces(changes)
+        self._read_again(touched)
+        self._use.see_namespaces(touched)
 
     def see_limit_ranges(self, changes: Sequence[Change[LimitRange]]) -> None:
         """LimitRanges appeared, changed or went."""
-        self.work.read_again(self._neighbourhoods.see_limit_ranges(changes))
+        self._read_again(self._neighbourhoods.see_limit_ranges(changes))
 
     def see_priority_classes(self, changes: Sequence[Change[PriorityClass]]) -> None:
         """PriorityClasses appeared, changed or went."""
         self._neighbourhoods.see_priority_classes(changes)
-        self.work.read_again()
+        self._read_again()
 
     def see_runtime_classes(self, changes: Sequence[Change[RuntimeClass]]) -> None:
         """RuntimeClasses appeared, changed or went."""
         self._neighbourhoods.see_runtime_classes(changes)
-        self.work.read_again()
+        self._read_again()
 
     def remember_over(self, over_since: OverSince) -> None:
         """Since when leaves have been over their runtime, for the next world."""
@@ -124,36 +127,32 @@ class ClusterState:
             flavors = dict(self.flavors)
             inactive = inactive_groups(tree, flavors, self.settings.max_depth)
             world = replace(world, tree=tree, flavors=flavors, inactive=inactive)
-        if self._use_changed or self._tree_changed:
+        if self._use.changed:
             world = self._with_use(world)
         if self._over_since is not None:
             world = replace(world, over_since=self._over_since)
         changes = self.work.changes()
         if changes:
             world = world.with_changes(changes)
-        self._tree_changed = self._use_changed = False
+        self._tree_changed = False
         self._over_since = None
         self._world = world
         return world
 
-    def _see_use(self, changes: Sequence[tuple[UsingPod | None, UsingPod | None]]) -> None:
-        for owner in self._use.see_pods(changes):
-            if not self.work.knows(owner):
-                self._use_changed = True
-            elif not self._use.runs_pods_of(owner):
-                self.work.see_last_pod_gone(owner)
+    def _read_again(self, namespaces: set[str] | None = None) -> None:
+        self.work.read_again(namespaces)
+        self._see_owners()
+
+    def _see_owners(self) -> None:
+        self._use.see_owners(self.work.came_or_went)
+        self.work.came_or_went.clear()
 
     def _with_use(self, world: World) -> World:
+        self._use.count()
         world = replace(world, nodes=self._use.nodes())
         if self.settings.capacity_source is not CapacitySource.NODES:
             return world
-        system, unmanaged = self._use.tally(
-            world.flavors, self._is_managed, self._neighbourhoods.labels, self.settings.default_group
-        )
-        return replace(world, system=system, unmanaged=unmanaged)
-
-    def _is_managed(self, pod: UsingPod) -> bool:
-        return self.work.knows(pod.job or pod.unit)
+        return replace(world, system=self._use.system, unmanaged=self._use.others)
 
     def _admits(self, group: str, labels: Mapping[str, str]) -> bool:
         record = self.groups.get(group)

@@ -42,6 +42,8 @@ class Work:
         """What is wrong with what work says, or with where it says it."""
         self.fresh_problems: dict[str, tuple[str, ...]] = {}
         """Those of `problems` that nobody has been told of; whoever tells takes them out."""
+        self.came_or_went: set[str] = set()
+        """Jobs and units of pods of which `knows` says something else than it did; whoever minds takes them out."""
         self.assumptions = Assumptions()
         self.taken_back = TakenBack()
         """Jobs suspended by their owners before the Job controller had noted their start."""
@@ -70,9 +72,11 @@ class Work:
             self._refresh(uid)
         elif isinstance(after, FinishedJob):
             self._finished.add(after.uid)
+            self.came_or_went.add(after.uid)
             self._lose_job(after.uid)
         elif isinstance(before, FinishedJob):
             self._finished.discard(before.uid)
+            self.came_or_went.add(before.uid)
         elif before is not None:
             self._delete_job(before, runs_pods=runs_pods)
 
@@ -248,6 +252,8 @@ class Work:
         before = self._workloads.get(unit)
         if before == workload:
             return
+        if before is None or workload is None:
+            self.came_or_went.add(unit)
         if before is not None and self._unit_of.get(before.id) == unit:
             del self._unit_of[before.id]
         if workload is None:
