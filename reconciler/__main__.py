@@ -3,14 +3,15 @@
 import sys
 
 from reconciler.settings import Settings
+from shared.kube.client import Client
 from shared.process.command import run_command
 from shared.process.running import Process
 
 
-async def _run(process: Process, settings: Settings) -> None:
-    from reconciler.app import run_reconciler
+async def _run(process: Process, client: Client, settings: Settings) -> None:
+    from reconciler.app import Reconciler
 
-    await run_reconciler(process, settings)
+    await Reconciler(process, client, settings).run()
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -19,7 +19,6 @@ from reconciler.waiting import WaitReports
 from reconciler.watches import watch_everything
 from reconciler.workload_writer import WorkloadWriter
 from shared.kube.client import Client
-from shared.kube.connection import connected
 from shared.kube.election import Election
 from shared.kube.errors import ApiError
 from shared.kube.events import EventRecorder
@@ -28,25 +27,12 @@ from shared.kube.metrics import expose_election, expose_events, expose_watches
 from shared.kube.watching import Watches
 from shared.process.common_settings import instance_name
 from shared.process.running import Process
-from shared.telemetry import get_logger, request_observer
+from shared.telemetry import get_logger
 
 _TO_FINISH: Final = timedelta(seconds=4)
 """How long writes under way may take when this process stops leading; less than the election waits for it."""
 
 log = get_logger(__name__)
-
-
-async def run_reconciler(process: Process, settings: Settings) -> None:
-    """Run until the process is asked to stop, or stops leading."""
-    async with connected(settings.connection.settings("quotree-reconciler")) as connection:
-        client = Client(
-            connection,
-            concurrency=settings.connection.concurrency,
-            timeout=settings.connection.timeout,
-            field_manager="quotree-reconciler",
-            on_request=request_observer(process.registry),
-        )
-        await Reconciler(process, client, settings).run()
 
 
 class Reconciler:

@@ -3,17 +3,15 @@
 Only what a file cannot know comes from elsewhere: the pod's own name and namespace from the environment.
 """
 
-import os
 import uuid
 from datetime import timedelta
 
 import msgspec
 
 from shared.kube.election import ElectionSettings
-from shared.process.common_settings import ProcessSettings, instance_name
+from shared.process.common_settings import ProcessSettings, home_namespace, instance_name
 
 LEASE = "quotree-reconciler"
-NAMESPACE = "quotree-system"
 
 
 class ElectionFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -29,7 +27,7 @@ class ElectionFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
     def settings(self) -> ElectionSettings:
         """The same for `shared.kube`; the identity is new with every start of the process."""
         return ElectionSettings(
-            namespace=self.namespace or os.environ.get("POD_NAMESPACE", NAMESPACE),
+            namespace=home_namespace(self.namespace),
             name=self.name,
             identity=f"{instance_name()}_{uuid.uuid4().hex[:8]}",
             lease_duration=self.lease_duration,

@@ -2,15 +2,16 @@
 
 import sys
 
+from shared.kube.client import Client
 from shared.process.command import run_command
 from shared.process.running import Process
 from webhook.settings import Settings
 
 
-async def _run(process: Process, settings: Settings) -> None:
-    from webhook.app import run_webhook
+async def _run(process: Process, client: Client, settings: Settings) -> None:
+    from webhook.app import Webhook
 
-    await run_webhook(process, settings)
+    await Webhook(process, client, settings).run()
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -6,12 +6,11 @@ from collections.abc import Callable
 from shared.api import names
 from shared.api.review import Operation, Review
 from shared.kube.client import Client
-from shared.kube.connection import connected
 from shared.kube.memory import settle_memory
 from shared.kube.metrics import expose_watches
 from shared.kube.watching import Watches
 from shared.process.running import Process
-from shared.telemetry import get_logger, request_observer
+from shared.telemetry import get_logger
 from webhook import flavors, quotagroups
 from webhook.certificate_source import first_certificate, keep_certificate
 from webhook.certificates import Showcase
@@ -29,20 +28,6 @@ from webhook.verdicts import YES, Verdict
 from webhook.work_view import WorkView
 
 log = get_logger(__name__)
-
-
-async def run_webhook(process: Process, settings: Settings) -> None:
-    """Run until the process is asked to stop."""
-    process.health.add_check("certificate", lambda: "not connected to the API server yet")
-    async with connected(settings.connection.settings("quotree-webhook")) as connection:
-        client = Client(
-            connection,
-            concurrency=settings.connection.concurrency,
-            timeout=settings.connection.timeout,
-            field_manager="quotree-webhook",
-            on_request=request_observer(process.registry),
-        )
-        await Webhook(process, client, settings).run()
 
 
 class Webhook:

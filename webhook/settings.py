@@ -1,18 +1,16 @@
 """What the webhook's settings file may say. Keys and defaults are those of the chart's values.yaml."""
 
-import os
 from datetime import timedelta
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import Annotated
 
 import msgspec
 
-from shared.process.common_settings import ProcessSettings
+from shared.process.common_settings import ProcessSettings, home_namespace
 from shared.quota.model.rules.posted import NeverFits
 from webhook.edits import EditsFile
 from webhook.scene import JOB_CONTROLLERS
 
-NAMESPACE: Final = "quotree-system"
 Port = Annotated[int, msgspec.Meta(ge=0, le=65535)]
 
 
@@ -77,7 +75,7 @@ class Settings(ProcessSettings, frozen=True):
     @property
     def home(self) -> str:
         """The namespace in force."""
-        return self.namespace or os.environ.get("POD_NAMESPACE") or NAMESPACE
+        return home_namespace(self.namespace)
 
     @property
     def reconciler(self) -> str:

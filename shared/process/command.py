@@ -1,24 +1,30 @@
-"""The command line that both processes have: `--config FILE`, one sentence for what is wrong with it, an exit code."""
+"""What both processes do before they are what they are: read `--config FILE`, serve health, reach the API server.
+
+One sentence for what is wrong with any of it, and an exit code.
+"""
 
 import argparse
 import sys
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Final, TypeVar
 
+from shared.kube.client import Client
+from shared.kube.connection import connected
 from shared.problems import Problem
 from shared.process.common_settings import ProcessSettings
 from shared.process.running import Process, run_process
 from shared.process.settings import load_settings
-from shared.telemetry import configure_logging
+from shared.telemetry import configure_logging, request_observer
 
 S = TypeVar("S", bound=ProcessSettings)
+_CONNECTION: Final = "connection"
 
 
 def run_command(
     program: str,
     description: str | None,
     settings_type: type[S],
-    run: Callable[[Process, S], Awaitable[None]],
+    run: Callable[[Process, Client, S], Awaitable[None]],
     arguments: list[str] | None = None,
 ) -> int:
     """Read the settings and run until asked to stop; the process' exit code."""
@@ -31,4 +37,18 @@ def run_command(
         print(f"{program}: {problem}", file=sys.stderr)
         return problem.exit_code
     configure_logging(settings.log.level, settings.log.form)
-    return run_process(program, lambda process: run(process, settings), health=settings.health, drain=settings.drain)
+
+    async def main(process: Process) -> None:
+        process.health.add_check(_CONNECTION, lambda: "not connected to the API server yet")
+        async with connected(settings.connection.settings(program)) as connection:
+            client = Client(
+                connection,
+                concurrency=settings.connection.concurrency,
+                timeout=settings.connection.timeout,
+                field_manager=program,
+                on_request=request_observer(process.registry),
+            )
+            process.health.add_check(_CONNECTION, lambda: None)
+            await run(process, client, settings)
+
+    return run_process(program, main, health=settings.health, drain=settings.drain)

@@ -3,13 +3,15 @@
 import os
 import socket
 from datetime import timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
 from shared.kube.connection import ConnectionSettings
 from shared.process.health import HealthSettings
 from shared.process.quota_settings import QuotaSettingsFile
+
+NAMESPACE: Final = "quotree-system"
 
 
 class ConnectionFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -44,6 +46,11 @@ class ProcessSettings(msgspec.Struct, frozen=True, rename="camel", forbid_unknow
     log: LogFile = LogFile()
     drain: timedelta = timedelta(0)
     """How long it goes on serving after it was asked to stop: Endpoints are slow to learn of it."""
+
+
+def home_namespace(given: str = "") -> str:
+    """Where Quotree is installed: as given, else the pod's own namespace ($POD_NAMESPACE), else quotree-system."""
+    return given or os.environ.get("POD_NAMESPACE") or NAMESPACE
 
 
 def instance_name() -> str:
