@@ -6,6 +6,7 @@ Pods that were ready and are not any more; a Job that its owner suspended before
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from shared.api.annotations import BadNote, read_admission
 from shared.api.job import Job
 from shared.quota.model.workload import Eviction, EvictionReason, Workload
 
@@ -43,7 +44,7 @@ class TakenBack:
             self.forget(unit)
             return after
         if unit not in self._waiting:
-            if before is None or before.is_evicting or before.is_answered:
+            if before is None or before.is_evicting or before.is_answered or not _bears_start(job, before):
                 return after
             self._waiting[unit] = noted
             self.fresh.add(unit)
@@ -56,6 +57,15 @@ class TakenBack:
         """It is answered, gone, or waited for no longer."""
         self._waiting.pop(unit, None)
         self.fresh.discard(unit)
+
+
+def _bears_start(job: Job, before: Workload) -> bool:
+    """Whether the Job says that it was started as `before` does; a start that failed has left nothing on it."""
+    try:
+        note = read_admission(job.metadata.annotations)
+    except BadNote:
+        return False
+    return note is not None and before.admission is not None and note.time == before.admission.since
 
 
 def _stopping(before: Workload, after: Workload) -> Workload:

@@ -267,6 +267,19 @@ def test_an_assumed_start_taken_back_before_it_was_seen_is_used_as_well(state: C
     assert [each.is_evicting for each in work(state)] == [True]
 
 
+@pytest.mark.parametrize("edited", [False, True], ids=["it failed", "the owner's edit came first"])
+def test_a_start_that_was_not_carried_out_leaves_the_job_pending(state: ClusterState, edited: bool) -> None:
+    former = {ADMISSION: ADMITTED.replace("2026", "2025")}
+    state.see_jobs([Changed(None, a_job(annotations=former))])
+    (pending,) = work(state)
+    started = replace(pending, admission=Admission({"cpu": "default"}, NOW, answered=False))
+    state.work.assume("u1", started, (ADMISSION, ADMITTED))
+    if edited:
+        state.see_jobs([Changed(a_job(annotations=former), a_job(annotations=former, generation=2))])
+    state.work.forget("u1", (ADMISSION, ADMITTED))
+    assert work(state) == [pending]
+
+
 def test_a_job_suspended_by_its_owner_after_the_answer_is_free_when_its_pods_have_ended(state: ClusterState) -> None:
     started, back = answered(running_job(generation=2)), taken_back()
     state.see_jobs([Changed(None, started), Changed(started, answered(back))])

@@ -6,8 +6,17 @@ from contextlib import contextmanager
 import pytest
 
 from controlplane import cluster
-from shared.api.names import FLAVOR_LABEL
-from tests.reconciler.running import Quotree, admission_of, eviction_of, finished, quota, wait_for
+from shared.api.names import ADMISSION, FLAVOR_LABEL
+from tests.reconciler.running import (
+    MERGE,
+    Quotree,
+    admission_of,
+    eviction_of,
+    finished,
+    job_manifest,
+    quota,
+    wait_for,
+)
 
 pytestmark = pytest.mark.timeout(300)
 LONG = 90.0
@@ -143,3 +152,54 @@ def test_a_changed_selector_lets_waiting_work_in_and_leaves_running_work_alone(q
     q.job("late", "vision")
     wait_for(lambda: q.events("late"), "the next one is told", LONG)
     assert q.running() == {"waits"}
+
+
+POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
+BINDINGS = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
+
+
+@contextmanager
+def refusing(q: Quotree, flavor: str) -> Iterator[None]:
+    """A cluster that calls starts in this flavor invalid, as it does pods that contradict themselves."""
+    says = (
+        f"!('{ADMISSION}' in object.metadata.?annotations.orValue({{}})) || !object.metadata.annotations['{ADMISSION}']"
+    )
+    spec = {
+        "matchConstraints": {
+            "resourceRules": [
+                {"apiGroups": ["batch"], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["jobs"]}
+            ]
+        },
+        "validations": [
+            {"expression": f"{says}.contains('{flavor}')", "reason": "Invalid", "message": "these nodes are not for it"}
+        ],
+    }
+    q.create(POLICIES, {"metadata": {"name": "refuse"}, "spec": spec})
+    binding = {"policyName": "refuse", "validationActions": ["Deny"]}
+    q.create(BINDINGS, {"metadata": {"name": "refuse"}, "spec": binding})
+    try:
+        q.create(JOBS, job_manifest("probe", None))
+        probe = {"metadata": {"annotations": {ADMISSION: flavor}}}
+        wait_for(
+            lambda: q.cp.rest.request("PATCH", f"{JOBS}/probe?dryRun=All", probe, MERGE)[0] == 422, "it refuses", LONG
+        )
+        yield
+    finally:
+        q.delete(f"{BINDINGS}/refuse")
+        q.delete(f"{POLICIES}/refuse")
+
+
+def test_a_start_that_is_refused_is_told_and_the_next_flavor_is_tried(q: Quotree) -> None:
+    two_models(q)
+    with refusing(q, "fast"):
+        q.lead()
+        q.group("vision", quotas=[quota("fast", min="2"), quota("slow", min="2")])
+        q.job("picky", "vision", "1")
+        wait_for(lambda: q.running() == {"picky"}, "it starts", LONG)
+        assert (admission_of(q.get_job("picky")) or {})["flavors"] == {"cpu": "slow"}
+        wait_for(lambda: len(q.events("picky")) == 2, "both tries are told", LONG)
+    (refused, why), (done, note) = q.events("picky")
+    assert (refused, done) == ("StartRefused", "Started")
+    assert why.startswith("could not be started in cpu from fast; other flavors are tried: ")
+    assert "these nodes are not for it" in why
+    assert note == "group vision admits it, entitled: cpu from slow"
