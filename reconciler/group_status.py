@@ -58,7 +58,7 @@ def status_of(
 ) -> QuotaGroupStatus:
     """The status of one group; conditions keep the time since when they are what they are."""
     name = record.group.name
-    quotas = _quotas(snapshot, name)
+    quotas = _quotas(snapshot, name, over_since)
     work = counts.below(snapshot, name)
     return QuotaGroupStatus(
         conditions=_conditions(record, snapshot, over_since, work, now),
@@ -69,13 +69,15 @@ def status_of(
     )
 
 
-def _quotas(snapshot: Snapshot, group: str) -> list[QuotaStatus]:
+def _quotas(snapshot: Snapshot, group: str, over_since: OverSince) -> list[QuotaStatus]:
     preference = [entry.flavor for entry in snapshot.world.tree[group].quotas]
     report = report_of(snapshot.numbers.get(group, {}), preference)
-    return [_quota(snapshot, group, flavor, resources) for flavor, resources in report.items()]
+    return [_quota(snapshot, group, flavor, resources, over_since) for flavor, resources in report.items()]
 
 
-def _quota(snapshot: Snapshot, group: str, flavor: str, resources: Mapping[str, Words]) -> QuotaStatus:
+def _quota(
+    snapshot: Snapshot, group: str, flavor: str, resources: Mapping[str, Words], over_since: OverSince
+) -> QuotaStatus:
     def each(word: str) -> dict[str, int | float | str]:
         return write_quotas({resource: words[word] for resource, words in resources.items()})
 
@@ -91,6 +93,11 @@ def _quota(snapshot: Snapshot, group: str, flavor: str, resources: Mapping[str, 
         borrowed=each("borrowed"),
         lendable=each("lendable"),
         capacity=write_quotas(capacity) if group == ROOT else {},
+        over_since={
+            key.resource: since.replace(microsecond=0)
+            for (name, key), since in sorted(over_since.items())
+            if name == group and key.flavor == flavor
+        },
     )
 
 
@@ -128,7 +135,7 @@ def _active(snapshot: Snapshot, group: str) -> Condition:
 
 
 def _over_runtime(snapshot: Snapshot, group: str, over_since: OverSince) -> Condition:
-    """Its time is when the first key went over: the grace period counts from there, also after a restart."""
+    """Its time is when the first key went over; `overSince` says so for each."""
     over = {key: since for (leaf, key), since in over_since.items() if leaf == group}
     if not over:
         return Condition("OverRuntime", "False", "WithinRuntime", "")

@@ -108,7 +108,10 @@ class Condition(View, frozen=True):
 
 
 class QuotaStatus(View, frozen=True):
-    """One flavor's numbers as they are now; `min` as in effect, `capacity` on root only."""
+    """One flavor's numbers as they are now; `min` as in effect, `capacity` on root only.
+
+    `over_since`: by resource, since when the group has been above its runtime there without a break.
+    """
 
     flavor: str = "default"
     min: Quantities = {}
@@ -120,6 +123,7 @@ class QuotaStatus(View, frozen=True):
     borrowed: Quantities = {}
     lendable: Quantities = {}
     capacity: Quantities = {}
+    over_since: dict[str, datetime] = {}
 
 
 class WorkloadCounts(View, frozen=True, omit_defaults=False):

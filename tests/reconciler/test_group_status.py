@@ -15,7 +15,7 @@ from shared.resources import FlavorResource
 from tests.builders import NOW, after, evicting, pending, running, world
 from tests.trees import GPU
 
-KEY = FlavorResource("default", GPU)
+KEY, CPU = FlavorResource("default", GPU), FlavorResource("default", "cpu")
 TREE = "root 8\n  research/ 6\n    vision 4\n    nlp 2\n  ops 2"
 
 
@@ -76,11 +76,15 @@ def test_a_draining_group_says_when_it_is_empty() -> None:
     assert conditions(status_of(record("ops", seen), seen, {}, Counts(), NOW))["Drained"] == ("True", "Empty")
 
 
-def test_the_grace_clock_is_read_back_from_the_condition() -> None:
-    seen = snapshot()
-    status = status_of(record("vision", seen), seen, {("vision", KEY): after(-30)}, Counts(), NOW)
+def test_the_grace_clock_is_read_back_key_by_key() -> None:
+    work = [running("vision", {GPU: 5, "cpu": 5}, "one"), pending("ops", {GPU: 2, "cpu": 2}, "two")]
+    seen = measure(world("root 8 default:cpu 8\n  vision 4 default:cpu 4\n  ops 2 default:cpu 2", work), NOW)
+    over = {("vision", KEY): after(-30), ("vision", CPU): after(-10)}
+    status = status_of(record("vision", seen), seen, over, Counts(), NOW)
     assert conditions(status)["OverRuntime"] == ("True", "Borrowing")
-    assert over_since_of([record("vision", seen, status), record("nlp", seen)]) == {("vision", KEY): after(-30)}
+    assert {each.type: each.last_transition_time for each in status.conditions}["OverRuntime"] == after(-30)
+    stored = msgspec.json.decode(msgspec.json.encode(status), type=QuotaGroupStatus)
+    assert over_since_of([record("vision", seen, stored), record("ops", seen)]) == over
 
 
 def test_a_condition_keeps_its_time_while_its_status_stays() -> None:

@@ -102,6 +102,16 @@ def amounts(description: str, *rules: Schema) -> Schema:
     return _with_rules(schema, rules)
 
 
+def times(description: str) -> Schema:
+    """Moments by resource name."""
+    return {
+        "description": description,
+        "type": "object",
+        "maxProperties": MAX_RESOURCES,
+        "additionalProperties": {"type": "string", "format": "date-time"},
+    }
+
+
 def rule(code: str, holds: str, message: str) -> Schema:
     """One CEL rule with a message that is the same for every offender; the code is added."""
     return {"rule": holds, "message": f"{message} ({code})"}

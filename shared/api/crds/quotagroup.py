@@ -18,6 +18,7 @@ from shared.api.crds.parts import (
     record,
     rule,
     text,
+    times,
     word,
 )
 
@@ -211,6 +212,7 @@ def status_schema() -> Schema:
         {
             "flavor": {**text("The flavor.", maxLength=MAX_NAME), "default": "default"},
             **{name: amounts(f"{name}, as it is now.") for name in numbers},
+            "overSince": times("Since when used has been above runtime, by resource."),
         },
     )
     return record(
