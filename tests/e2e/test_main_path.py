@@ -126,3 +126,29 @@ def test_an_edit_is_tried_on_the_live_cluster_before_it_is_made(ask: Asking, tmp
     evicted = [(each["workload"], each["reason"]) for each in then["cycles"][0]["evicted"]]
     assert evicted == [("default/borrower", "OverCeiling")]
     assert not ask.is_held("borrower")
+
+
+def test_work_that_failed_to_start_too_often_is_resumed_by_its_owner(ask: Asking) -> None:
+    startup = {"waitForPodsReady": True, "timeout": "1s", "limit": 1}
+    fragile = group("fragile", "research", quotas=[{**T4, "max": {"cpu": "1"}}], startup=startup)
+    assert ask.edit_tree(fragile).returncode == 0
+    broken = job("broken", "fragile", 1)
+    broken["spec"]["template"]["metadata"]["annotations"] = {"demo.quotree.dev/never-ready": "true"}
+    assert ask.apply(broken).returncode == 0
+
+    def requeue() -> Object:
+        found: Object = json.loads(
+            ask.job("broken")["metadata"].get("annotations", {}).get("quotree.dev/requeue", "{}")
+        )
+        return found
+
+    ask.until("it is given up", lambda: bool(requeue().get("deactivated")))
+    evicted = ask.job("broken")["metadata"]["annotations"]["quotree.dev/eviction"]
+    for value in ('"true"', "null"):
+        answer = ask.patch("broken", f'{{"metadata":{{"labels":{{"quotree.dev/hold":{value}}}}}}}')
+        assert answer.returncode == 0, answer.stderr
+    ask.until(
+        "it was started and given up once more",
+        lambda: ask.job("broken")["metadata"]["annotations"]["quotree.dev/eviction"] != evicted,
+    )
+    assert (requeue()["failedStarts"], requeue()["deactivated"]) == (1, True)
