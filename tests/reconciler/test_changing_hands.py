@@ -65,6 +65,13 @@ def test_work_that_is_relabelled_moves_to_its_new_group(q: Quotree) -> None:
     wait_for(lambda: len(q.running()) == 2, "it starts in its new group", LONG)
     wait_for(lambda: counts(q, "vision").get("pending") == 0, "vision has only what runs there", LONG)
     wait_for(lambda: used(q, "nlp") == "1", "it counts there", LONG)
+    # The webhook refuses this while it runs; whoever goes round it moves it, and the ordinary rules apply.
+    runs = next(iter(q.running() - {waits}))
+    q.merge(f"{JOBS}/{runs}", {"metadata": {"labels": {GROUP_LABEL: "nlp"}}})
+    wait_for(lambda: len(q.running()) == 1, "nlp has room for one of them", LONG)
+    wait_for(lambda: (used(q, "vision"), used(q, "nlp")) == ("0", "1"), "both numbers say so", LONG)
+    (stopped,) = (job for job in q.jobs().values() if eviction_of(job) is not None)
+    assert (eviction_of(stopped) or {})["reason"] == "OverCeiling"
 
 
 def test_jobs_deleted_at_each_step_leave_nothing_behind(q: Quotree) -> None:
