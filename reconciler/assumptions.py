@@ -44,6 +44,9 @@ class Assumptions:
     def __len__(self) -> int:
         return len(self._assumed)
 
+    def __contains__(self, unit: str) -> bool:
+        return unit in self._assumed
+
     def get(self, unit: str) -> Workload | None:
         """The workload as assumed, or None."""
         assumed = self._assumed.get(unit)

@@ -66,7 +66,7 @@ class Executor:
         self._metrics = metrics
         self._wake = wake
         self._under_way = UnderWay(state.work, spawn, wake)
-        self._pod_evictions = PodEvictions(writer, spawn)
+        self._pod_evictions = PodEvictions(writer, state.work.has_pod, spawn)
 
     def carry_out(self, plan: Plan, now: datetime) -> None:
         """Assume and begin everything the plan says, and go on with what an earlier process left half done."""
@@ -224,6 +224,7 @@ class Executor:
             self._telling.noticed(notice, self._state.work.objects(unit) if unit else [])
 
     def _end_claim(self, ended: ClaimEnd) -> None:
+        self._state.work.end_claim(ended.victim)
         unit = self._under_way.free_unit(ended.victim)
         objects = self._under_way.free_objects(unit) if unit else []
         for each in objects[:1]:

@@ -1,7 +1,7 @@
 """The evictions of pods that were marked for it: each asked for in its own task until the API server agrees."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from reconciler.reader import WorkObject
@@ -14,10 +14,14 @@ log = get_logger(__name__)
 
 
 class PodEvictions:
-    """One for each pod, however often it is asked for; a PodDisruptionBudget may hold it for long."""
+    """One for each pod, however often it is asked for; a PodDisruptionBudget may hold it for long.
 
-    def __init__(self, writer: WorkloadWriter, spawn: Spawn) -> None:
+    `lives`: whether the pod has not ended meanwhile. One that has is its owner's to look at, and is let alone.
+    """
+
+    def __init__(self, writer: WorkloadWriter, lives: Callable[[Pod], bool], spawn: Spawn) -> None:
         self._writer = writer
+        self._lives = lives
         self._spawn = spawn
         self._asking: dict[str, asyncio.Task[None]] = {}
 
@@ -38,6 +42,6 @@ class PodEvictions:
         del self._asking[uid]
 
     async def _evict(self, pod: Pod) -> None:
-        outcome = await self._writer.evict_pod(pod)
+        outcome = await self._writer.evict_pod(pod, lambda: self._lives(pod))
         if outcome.fate in (Fate.REFUSED, Fate.INVALID):
             log.warning("Pod not evicted", pod=pod.metadata.key, why=outcome.message)

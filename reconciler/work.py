@@ -4,11 +4,10 @@ Work is kept by unit: a Job or a lone pod by its uid, a group of pods by its key
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from datetime import datetime
-from typing import Final
 
 from reconciler.assumptions import Assumptions, Mark
+from reconciler.departures import ORPHANED, OrphanedClaims, as_departed
 from reconciler.reader import Reader, WorkObject
 from reconciler.records import FinishedJob
 from reconciler.surroundings import Neighbourhoods
@@ -18,10 +17,7 @@ from shared.api.pod import Pod
 from shared.quota.model.pod_reading import pod_group_of
 from shared.quota.model.reading import WorkState
 from shared.quota.model.settings import QuotaSettings
-from shared.quota.model.workload import Eviction, EvictionReason, Workload, WorkloadId
-
-DEPARTED: Final = "DepartedJob"
-"""The kind of a workload whose Job is deleted while its pods still run: the next Job of its name is another."""
+from shared.quota.model.workload import Workload, WorkloadId
 
 Change = tuple[Workload | None, Workload | None]
 
@@ -56,6 +52,7 @@ class Work:
         self._pods: dict[str, dict[str, Pod]] = {}
         self._finished: set[str] = set()
         self._departed: set[str] = set()
+        self._orphaned = OrphanedClaims()
         self._workloads: dict[str, Workload] = {}
         self._told: dict[str, Workload] = {}
         self._touched: dict[str, None] = {}
@@ -133,6 +130,13 @@ class Work:
             self.assumptions.block(unit, each.metadata.generation, flavors)
             self._refresh(unit)
 
+    def end_claim(self, victim: Workload) -> None:
+        """The claim ends that this victim has left."""
+        unit = self._unit_of.get(victim.id)
+        if victim.kind == ORPHANED and unit is not None:
+            self._orphaned.end(unit, victim)
+            self._set(unit, None)
+
     def await_no_answer(self, unit: str) -> None:
         """The Job controller has had its time to show that it saw this Job's suspension."""
         self.taken_back.forget(unit)
@@ -167,6 +171,10 @@ class Work:
         job = self._jobs.get(unit)
         return [job] if job is not None else list(self._pods.get(unit, {}).values())
 
+    def has_pod(self, pod: Pod) -> bool:
+        """Whether this pod is still there and has not ended."""
+        return pod.metadata.uid in self._pods.get(unit_of_pod(pod), {})
+
     def unit_named(self, key: str) -> str | None:
         """The unit of the work of this name, whatever its kind."""
         found = (self._unit_of.get(WorkloadId(kind, key)) for kind in ("Job", "Pod", "PodGroup"))
@@ -187,11 +195,14 @@ class Work:
         """A deleted Job's pods end after it: until then what it held is still used."""
         uid = job.metadata.uid
         workload = self._workloads.get(uid)
-        self._lose_job(uid)
-        if workload is not None and workload.admission is not None and runs_pods:
-            ending = workload.eviction or Eviction(EvictionReason.SUSPENDED, workload.admission.since)
-            self._departed.add(uid)
-            self._set(uid, replace(workload, kind=DEPARTED, eviction=ending, claim=None))
+        departed = as_departed(workload) if workload is not None and runs_pods else None
+        if departed is None:
+            self._lose_job(uid)
+            return
+        self._jobs.pop(uid, None)
+        self.assumptions.lose(uid, uid)
+        self._departed.add(uid)
+        self._set(uid, departed)
 
     def _lose_pod(self, pod: Pod) -> None:
         uid, unit = pod.metadata.uid, unit_of_pod(pod)
@@ -249,6 +260,8 @@ class Work:
             self.fresh_problems.pop(unit, None)
 
     def _set(self, unit: str, workload: Workload | None) -> None:
+        for served in self._orphaned.served(workload, unit in self.assumptions):
+            self._set(served, None)
         before = self._workloads.get(unit)
         if before == workload:
             return
@@ -270,6 +283,16 @@ class Work:
             self.fresh_waits[unit] = None
         self._touched[unit] = None
         self.changed = True
+        if before is not None and workload is None:
+            self._leave_claim(unit, before)
+
+    def _leave_claim(self, unit: str, gone: Workload) -> None:
+        """A victim is gone: if its asker still waits, it waits with a claim as before."""
+        asker = None if gone.claim is None else self._workloads.get(self.unit_named(gone.claim.asker) or "")
+        if asker is not None and gone.claim is not None and asker.asker_id == gone.claim.asker_id and asker.is_pending:
+            left = self._orphaned.leave(unit, gone)
+            if left is not None:
+                self._set(*left)
 
     def _note_half_done(self, unit: str) -> None:
         workload = self._workloads.get(unit)

@@ -49,7 +49,12 @@ class Outcome:
 
 
 WRITTEN: Final = Outcome(Fate.WRITTEN)
+UNWANTED: Final = Outcome(Fate.STALE, "nothing is left to be written on")
 NOT_LEADING: Final = Outcome(Fate.STALE, "this process does not lead")
+
+
+def _yes() -> bool:
+    return True
 
 
 class WorkloadWriter:
@@ -77,13 +82,13 @@ class WorkloadWriter:
             return WRITTEN
         return outcome
 
-    async def evict_pod(self, pod: Pod) -> Outcome:
-        """Evict one pod; goes on asking while a PodDisruptionBudget holds it."""
+    async def evict_pod(self, pod: Pod, lives: Callable[[], bool]) -> Outcome:
+        """Evict one pod; goes on asking while a PodDisruptionBudget holds it and it `lives`."""
 
         async def ask() -> None:
             await self._client.evict(pod.metadata.name, pod.metadata.namespace, uid=pod.metadata.uid)
 
-        return await self._insist(ask)
+        return await self._insist(ask, lives)
 
     async def _bears(self, resource: Resource, seen: Metadata, mark: Mark) -> bool:
         """Whether the object carries the mark: an earlier sending of the patch was carried out after all."""
@@ -97,12 +102,14 @@ class WorkloadWriter:
         await self._insist(look)
         return now.uid == seen.uid and now.annotations.get(mark[0]) == mark[1]
 
-    async def _insist(self, send: Callable[[], Awaitable[None]]) -> Outcome:
-        """Send until there is an answer. Waits between tries, longer each time, never above five seconds."""
+    async def _insist(self, send: Callable[[], Awaitable[None]], is_wanted: Callable[[], bool] = _yes) -> Outcome:
+        """Send until there is an answer or it is not wanted any more. Waits between tries, longer each time, never above five seconds."""
         wait = _FIRST_WAIT
         while True:
             if not self._time_left():
                 return NOT_LEADING
+            if not is_wanted():
+                return UNWANTED
             try:
                 await send()
             except Fenced:

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from reconciler.cluster_state import ClusterState
+from reconciler.departures import DEPARTED, ORPHANED
 from reconciler.records import (
     FinishedJob,
     GroupRecord,
@@ -15,7 +16,6 @@ from reconciler.records import (
     project_job,
     project_pod,
 )
-from reconciler.work import DEPARTED
 from shared.api.job import Job, read_job
 from shared.api.names import (
     ADMISSION,
@@ -150,6 +150,55 @@ def test_a_deleted_job_holds_its_quota_while_its_pods_run(state: ClusterState) -
     assert state.world().unmanaged == {}
     state.see_pods([Changed(pod_on_node("p1", job="u1"), None)])
     assert work(state) == []
+
+
+CLAIM = '"for":{"workload":"ns/b","uid":"u2","flavors":{"cpu":"default"}}'
+EVICTED = f'{{"reason":"Reclaimed","time":"2026-01-01T00:00:00Z","flavors":{{"cpu":"default"}},{CLAIM}}}'
+
+
+def claims(state: ClusterState) -> dict[str, list[str]]:
+    victims = state.world().victims
+    return {asker.key: sorted(each.kind for each in work) for asker, work in victims.items()}
+
+
+def victim_and_asker(state: ClusterState) -> tuple[Job, Job]:
+    victim = replace_status(a_job(annotations={EVICTION: EVICTED}), terminating=1)
+    asker = a_job("u2", name="b")
+    state.see_jobs([Changed(None, victim), Changed(None, asker)])
+    state.see_pods([Changed(None, pod_on_node("p1", job="u1"))])
+    assert claims(state) == {"ns/b": ["Job"]}
+    return victim, asker
+
+
+def test_a_claim_outlives_its_victim_until_the_asker_has_started(state: ClusterState) -> None:
+    victim, asker = victim_and_asker(state)
+    state.see_jobs([Changed(victim, None)])
+    assert claims(state) == {"ns/b": [DEPARTED]}
+    state.see_pods([Changed(pod_on_node("p1", job="u1"), None)])
+    assert claims(state) == {"ns/b": [ORPHANED]}
+    assert [(each.request, each.admission) for each in work(state) if each.kind == ORPHANED] == [({}, None)]
+    (waiting,) = [each for each in work(state) if each.key == "ns/b"]
+    started = replace(waiting, admission=Admission({"cpu": "default"}, NOW, answered=False))
+    state.work.assume("u2", started, (ADMISSION, ADMITTED))
+    assert claims(state) == {"ns/b": [ORPHANED]}
+    state.see_jobs([Changed(asker, running_job("u2", name="b", generation=2))])
+    assert claims(state) == {}
+    assert [each.key for each in work(state)] == ["ns/b"]
+
+
+def test_a_claim_whose_victim_has_finished_stands_until_it_is_ended(state: ClusterState) -> None:
+    victim, _ = victim_and_asker(state)
+    state.see_jobs([Changed(victim, FinishedJob("u1"))])
+    assert claims(state) == {"ns/b": [ORPHANED]}
+    (orphan,) = [each for each in work(state) if each.kind == ORPHANED]
+    state.work.end_claim(orphan)
+    assert claims(state) == {}
+
+
+def test_a_claim_that_was_served_goes_with_its_victim(state: ClusterState) -> None:
+    victim, asker = victim_and_asker(state)
+    state.see_jobs([Changed(asker, running_job("u2", name="b", generation=2)), Changed(victim, FinishedJob("u1"))])
+    assert claims(state) == {}
 
 
 def test_use_beside_managed_work_is_told_apart(state: ClusterState) -> None:
