@@ -137,7 +137,8 @@ class Causes:
         workloads = [
             each for each in work if each is not None and (only is None or not each.is_pending or each.id == only.id)
         ]
-        world = World.of(instant.tree, (), workloads, self.around.nodes, self.settings)
+        nodes = [replace(each, takes_pods=False) if each.name in instant.closed else each for each in self.around.nodes]
+        world = World.of(instant.tree, (), workloads, nodes, self.settings)
         return measure(world, instant.received)
 
     def _read(self, work: Job | Pod) -> Workload | None:

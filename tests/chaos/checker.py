@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from shared.api.annotations import EvictionNote, Notes, read_notes
 from shared.api.job import Job
-from shared.api.names import FALSE, GROUP_LABEL, PREEMPTIBLE_LABEL
+from shared.api.names import FALSE, GROUP_LABEL, HOLD_LABEL, PREEMPTIBLE_LABEL, TRUE
 from shared.api.pod import Pod
 from shared.quota.model.settings import QuotaSettings
 from tests.chaos.causes import Causes, Surrounding
@@ -124,16 +124,23 @@ class _Checker:
         assert isinstance(version.record, Job | Pod)
         used = self._ledger.used()
         found: list[str] = []
-        for tree in self._ledger.trees(version.record.metadata.labels.get(GROUP_LABEL, "")):
-            found = list(excess(tree, used, self._expected.capacity))
+        for tree, closed in self._ledger.grounds(version.record.metadata.labels.get(GROUP_LABEL, "")):
+            found = list(excess(tree, used, self._capacity_without(closed)))
             if not found:
                 return
         self._flaw("OverAdmitted", version.record, version, f"was started, then {'; '.join(found)}")
+
+    def _capacity_without(self, closed: frozenset[str]) -> Mapping[str, int]:
+        lost = [each.allocatable for each in self._expected.around.nodes if each.name in closed]
+        return {name: most - sum(one.get(name, 0) for one in lost) for name, most in self._expected.capacity.items()}
 
     def _judge_stop(self, version: Version, before: Job | Pod, after: Job | Pod) -> None:
         self.findings.counts["evictions"] += 1
         self.findings.evictions[after.metadata.key] += 1
         if self._is_someone_else(version, after):
+            if _is_owners_wish(before, after):
+                self.findings.counts["stops by owners"] += 1
+                return
             self._flaw("StoppedByOther", after, version, f"was stopped by {version.user}")
             return
         former, notes = read_notes(before.metadata.annotations), read_notes(after.metadata.annotations)
@@ -179,8 +186,14 @@ def _is_stopped(before: Job | Pod, after: Job | Pod) -> bool:
     """Suspended; or, of a pod, given an eviction note."""
     if isinstance(after, Job):
         return _runs(before) and not _runs(after)
-    former = read_notes(before.metadata.annotations).eviction
-    return read_notes(after.metadata.annotations).eviction != former
+    former, now = read_notes(before.metadata.annotations).eviction, read_notes(after.metadata.annotations).eviction
+    return now is not None and (former is None or now.time != former.time)
+
+
+def _is_owners_wish(before: Job | Pod, after: Job | Pod) -> bool:
+    """An owner who suspends a Job holds it; a note of the reconciler's it never writes."""
+    holds = after.metadata.labels.get(HOLD_LABEL) == TRUE
+    return holds and read_notes(after.metadata.annotations).eviction == read_notes(before.metadata.annotations).eviction
 
 
 def _inconsistencies(

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 from controlplane.errors import ControlPlaneError
 from controlplane.processes import Process
-from shared.api.names import API_VERSION
+from shared.api.names import API_VERSION, HOLD_LABEL
 from tests.chaos.stage import Stage
+from tests.chaos.work import NAMESPACE, NODES
 from tests.faults.kinds import Asked, CutAnswer, Delay, FallSilent, Fault, LoseAnswer, Refuse, Rule, always, writes
 from tests.faults.kinds import watches as is_watch
 
@@ -137,6 +138,15 @@ def _restart_api_server(episode: Episode, stage: Stage) -> None:
     server.start()
 
 
+def _kill_api_server(episode: Episode, stage: Stage) -> None:
+    """As a machine dies: whatever it was about to do is half done."""
+    server = stage.cluster.processes["kube-apiserver"]
+    time.sleep(episode.seconds / 3)
+    server.kill()
+    time.sleep(episode.seconds)
+    server.start()
+
+
 def _compact(stage: Stage) -> None:
     """Have etcd forget all revisions but the last; it refuses when nothing was written since it last did."""
     status = _ask_etcd(stage, "maintenance/status", {})
@@ -172,11 +182,76 @@ def _lower_a_ceiling(episode: Episode, stage: Stage) -> None:
         time.sleep(episode.seconds / 2)
 
 
+def _lose_a_node(episode: Episode, stage: Stage) -> None:
+    """It takes no pods for a while: half of the cluster's capacity is gone, and must be made do with."""
+    name = NODES[episode.target % len(NODES)].name
+    for is_lost in (True, False):
+        _insist(stage, f"/api/v1/nodes/{name}", {"spec": {"unschedulable": is_lost}})
+        time.sleep(episode.seconds / 2)
+
+
+def _move_a_team(episode: Episode, stage: Stage) -> None:
+    """The lab joins a department, and leaves it again."""
+    for parent in (("research", "product")[episode.target % 2], "root"):
+        _insist(stage, f"/apis/{API_VERSION}/quotagroups/lab", {"spec": {"parent": parent}})
+        time.sleep(episode.seconds / 2)
+
+
+def _hold_jobs(episode: Episode, stage: Stage) -> None:
+    """Owners suspend what has just been started, and let go of it later."""
+    held = [_path(each) for each in _running_jobs(stage)[: episode.target % 3 + 1]]
+    for path in held:
+        _ask_once(stage, path, {"spec": {"suspend": True}})
+    time.sleep(episode.seconds)
+    for path in held:
+        _insist(stage, path, {"metadata": {"labels": {HOLD_LABEL: None}}})
+
+
+def _delete_jobs(episode: Episode, stage: Stage) -> None:
+    """Owners delete Jobs: some that run, some that wait, perhaps for what was taken from others for them."""
+    found = _jobs(stage)
+    chosen = found[: episode.target % 2 + 1] + _running_jobs(stage)[: episode.target % 3 + 1]
+    time.sleep(episode.seconds)
+    for each in chosen:
+        stage.withdrawn.add(each["metadata"]["name"])
+        for _ in range(40):
+            with suppress(OSError):
+                status, _answer = stage.cluster.rest.request("DELETE", _path(each), {"propagationPolicy": "Background"})
+                if status in (200, 202, 404):
+                    break
+            time.sleep(0.5)
+
+
+def _jobs(stage: Stage) -> list[dict[str, Any]]:
+    """Those that have not finished, the latest first; none when nobody answers."""
+    with suppress(OSError):
+        status, body = stage.cluster.rest.request("GET", f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs")
+        if status == 200:
+            found = [each for each in body["items"] if "completionTime" not in each["status"]]
+            return sorted(found, key=lambda each: each["metadata"]["name"], reverse=True)
+    return []
+
+
+def _running_jobs(stage: Stage) -> list[dict[str, Any]]:
+    """The latest started first: some of them so lately that the Job controller does not know it yet."""
+    found = [each for each in _jobs(stage) if not each["spec"].get("suspend")]
+    return sorted(found, key=lambda each: str(each["status"].get("startTime", "~")), reverse=True)
+
+
+def _path(job: Mapping[str, Any]) -> str:
+    return f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs/{job['metadata']['name']}"
+
+
+def _ask_once(stage: Stage, path: str, body: Mapping[str, object]) -> None:
+    with suppress(OSError):
+        stage.cluster.rest.request("PATCH", path, body, "application/merge-patch+json")
+
+
 def _insist(stage: Stage, path: str, body: Mapping[str, object]) -> None:
     for _ in range(40):
         with suppress(OSError):
             status, _answer = stage.cluster.rest.request("PATCH", path, body, "application/merge-patch+json")
-            if status == 200:
+            if status in (200, 404):
                 return
         time.sleep(0.5)
 
@@ -196,6 +271,12 @@ def _kill_webhook(episode: Episode, stage: Stage) -> None:
     _webhook(stage, episode).kill()
 
 
+def _kill_webhooks(episode: Episode, stage: Stage) -> None:
+    time.sleep(episode.seconds)
+    for process in stage.webhooks:
+        process.kill()
+
+
 Act = Callable[[Episode, Stage], None]
 KINDS: Final[dict[str, tuple[float, float, Act]]] = {
     "a conflict on every write": (2, 4, _storm((Refuse(409), writes, 1.0))),
@@ -207,12 +288,18 @@ KINDS: Final[dict[str, tuple[float, float, Act]]] = {
     "a reconciler cut off": (8, 12, _partition),
     "a reconciler frozen": (8, 12, _frozen(_one)),
     "a reconciler killed": (0, 1, _kill),
-    "the webhook killed": (0, 1, _kill_webhook),
-    "the webhook frozen": (2, 5, _frozen(_webhook)),
+    "a webhook killed": (0, 1, _kill_webhook),
+    "all webhooks killed": (0, 1, _kill_webhooks),
+    "a webhook frozen": (2, 5, _frozen(_webhook)),
     "all processes killed": (0, 1, _kill_all),
     "the API server frozen": (1, 5, _frozen(lambda stage, _: stage.cluster.processes["kube-apiserver"])),
     "etcd frozen": (1, 3, _frozen(lambda stage, _: stage.cluster.processes["etcd"])),
     "the API server restarted": (0, 3, _restart_api_server),
+    "the API server killed": (0, 3, _kill_api_server),
     "etcd compacted under cut watches": (1, 3, _gone),
     "a ceiling lowered": (4, 8, _lower_a_ceiling),
+    "a node lost": (6, 10, _lose_a_node),
+    "a team moved": (4, 8, _move_a_team),
+    "jobs held by their owners": (1, 3, _hold_jobs),
+    "jobs deleted by their owners": (0, 1, _delete_jobs),
 }

@@ -1,7 +1,8 @@
 """What the API server stored, in the order of etcd's revisions: every version of every Job, pod, group and Lease.
 
 It is read from the audit log, which also tells who wrote each version and with which credential. Answers that carry
-metadata alone (the reconciler asks for no more) are completed from the version before and the patch itself.
+metadata alone (the reconciler asks for no more) are completed from the version before and the patch itself. A pod that
+is evicted before it has a node, or after it has ended, is gone at once, and nothing but the eviction tells.
 """
 
 import json
@@ -31,7 +32,7 @@ POLICY: Final = {
             "verbs": WRITES,
             "resources": [
                 {"group": "batch", "resources": ["jobs", "jobs/status"]},
-                {"group": "", "resources": ["pods", "pods/status"]},
+                {"group": "", "resources": ["pods", "pods/status", "pods/eviction", "nodes"]},
                 {"group": API_VERSION.partition("/")[0], "resources": ["quotagroups"]},
             ],
         },
@@ -54,7 +55,15 @@ class Lease:
     holder: str
 
 
-Record = Job | Pod | Group | Lease
+@dataclass(frozen=True, slots=True)
+class Shutter:
+    """Whether a node takes pods no more."""
+
+    node: str
+    is_down: bool
+
+
+Record = Job | Pod | Group | Lease | Shutter
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +87,8 @@ class _User(msgspec.Struct, frozen=True):
 
 
 class _Target(msgspec.Struct, frozen=True):
+    namespace: str = ""
+    name: str = ""
     resource: str = ""
     subresource: str = ""
 
@@ -96,6 +107,7 @@ class _Line(msgspec.Struct, rename="camel"):
     response_object: Any = None
 
 
+_START: Final = b'{"kind":"Event",'
 _read_line = msgspec.json.Decoder(_Line).decode
 
 
@@ -108,8 +120,17 @@ def write_policy(path: Path) -> Path:
 def read_history(log: Path) -> list[Version]:
     """All versions, oldest first; a last line still being written is left out."""
     with log.open("rb") as file:
-        lines = [_read_line(line) for line in file if line.endswith(b"\n")]
-    return list(_versions(line for line in lines if _has_stored(line)))
+        lines = [_read(line) for line in file if line.endswith(b"\n")]
+    return list(_versions([line for line in lines if _has_stored(line) or _has_evicted(line)]))
+
+
+def _read(line: bytes) -> _Line:
+    """A line of the log. An API server that is killed leaves half of one, on which its successor goes on writing."""
+    try:
+        return _read_line(line)
+    except msgspec.DecodeError:
+        _, start, rest = line.rpartition(_START)
+        return _read_line(start + rest)
 
 
 def _has_stored(line: _Line) -> bool:
@@ -121,9 +142,31 @@ def _revision(body: dict[str, Any]) -> int:
     return int(body.get("metadata", {}).get("resourceVersion") or 0)
 
 
+def _has_evicted(line: _Line) -> bool:
+    return line.object_ref.subresource == "eviction" and line.response_status.code == 201
+
+
+def _placed(lines: Iterable[_Line]) -> list[tuple[int, _Line]]:
+    """Each line with its revision, in that order. The answer to an eviction has none: that of the moment it came."""
+    latest = 0
+    placed = []
+    for line in sorted(lines, key=lambda each: each.request_received_timestamp):
+        revision = _revision(line.response_object) if _has_stored(line) else latest
+        latest = max(latest, revision)
+        placed.append((revision, line))
+    return sorted(placed, key=lambda each: each[0])
+
+
 def _versions(lines: Iterable[_Line]) -> Iterator[Version]:
     last: dict[str, dict[str, Any]] = {}
-    for line in sorted(lines, key=lambda each: _revision(each.response_object)):
+    pods: dict[tuple[str, str], str] = {}
+    for revision, line in _placed(lines):
+        target = line.object_ref
+        if _has_evicted(line):
+            evicted = last.get(pods.get((target.namespace, target.name), ""))
+            if evicted is not None and _goes_at_once(evicted):
+                yield _version(line, evicted, revision, gone=True)
+            continue
         body = line.response_object
         uid = body["metadata"]["uid"]
         former = last.get(uid)
@@ -133,18 +176,28 @@ def _versions(lines: Iterable[_Line]) -> Iterator[Version]:
             body = _completed(former, body["metadata"], line.request_object)
         if former is not None and _revision(former) == _revision(body):
             continue
-        gone = _is_gone(line.verb, body["metadata"])
         last[uid] = body
-        yield Version(
-            revision=_revision(body),
-            received=line.request_received_timestamp,
-            uid=uid,
-            record=_record(line.object_ref.resource, body),
-            user=line.user.username,
-            writer=next(iter(line.user.extra.get(CREDENTIAL, ())), line.user.username),
-            gone=gone,
-            by_status=line.object_ref.subresource == "status",
-        )
+        if target.resource == "pods":
+            pods[target.namespace, body["metadata"].get("name", "")] = uid
+        yield _version(line, body, revision, gone=_is_gone(line.verb, body["metadata"]))
+
+
+def _goes_at_once(pod: dict[str, Any]) -> bool:
+    """Whether it has nobody to end it: no node yet, or nothing that runs there."""
+    return not pod.get("spec", {}).get("nodeName") or pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
+
+
+def _version(line: _Line, body: dict[str, Any], revision: int, *, gone: bool) -> Version:
+    return Version(
+        revision=revision,
+        received=line.request_received_timestamp,
+        uid=body["metadata"]["uid"],
+        record=_record(line.object_ref.resource, body),
+        user=line.user.username,
+        writer=next(iter(line.user.extra.get(CREDENTIAL, ())), line.user.username),
+        gone=gone,
+        by_status=line.object_ref.subresource == "status",
+    )
 
 
 def _completed(former: dict[str, Any], metadata: dict[str, Any], operations: Any) -> dict[str, Any]:
@@ -173,4 +226,6 @@ def _record(resource: str, body: dict[str, Any]) -> Record:
         return read_pod(body)
     if resource == "quotagroups":
         return read_group(body)
+    if resource == "nodes":
+        return Shutter(body["metadata"]["name"], bool(body.get("spec", {}).get("unschedulable")))
     return Lease(body.get("spec", {}).get("holderIdentity") or "")

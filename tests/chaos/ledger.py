@@ -12,7 +12,7 @@ from shared.api.pod import Pod, PodSpec
 from shared.api.pod_request import effective_request
 from shared.quota.model.pod_reading import is_covered_by_its_job
 from shared.quota.model.tree import ROOT, Group, Tree
-from tests.chaos.history import Lease, Version
+from tests.chaos.history import Lease, Shutter, Version
 
 Amounts = dict[str, int]
 R = TypeVar("R")
@@ -27,6 +27,8 @@ class Instant:
     pods: Mapping[str, Pod]
     """Plain pods alone."""
     tree: Tree
+    closed: frozenset[str] = frozenset()
+    """Nodes that take no pods."""
 
 
 @dataclass(slots=True)
@@ -41,6 +43,7 @@ class Ledger:
     _groups: dict[str, Group] = field(default_factory=dict)
     _pods_of: dict[str, set[str]] = field(default_factory=dict)
     _instants: deque[Instant] = field(default_factory=deque)
+    _closed: frozenset[str] = frozenset()
     _tree: Tree = field(default_factory=lambda: Tree.of(()))
 
     def tell(self, version: Version) -> None:
@@ -56,6 +59,8 @@ class Ledger:
             return
         elif isinstance(record, Pod):
             _put(self.pods, version.uid, None if version.gone else record)
+        elif isinstance(record, Shutter):
+            self._closed = self._closed | {record.node} if record.is_down else self._closed - {record.node}
         else:
             _put(self._groups, record.name, None if version.gone else record)
             self._tree = Tree.of(self._groups.values())
@@ -73,7 +78,7 @@ class Ledger:
             running.add(version.uid)
 
     def _remember(self, received: datetime) -> None:
-        self._instants.append(Instant(received, dict(self.jobs), dict(self.pods), self._tree))
+        self._instants.append(Instant(received, dict(self.jobs), dict(self.pods), self._tree, self._closed))
         while self._instants and self._instants[0].received < received - self.lag:
             self._instants.popleft()
 
@@ -85,10 +90,10 @@ class Ledger:
         """What a decision written now may have been made on, the latest first."""
         yield from reversed(self._instants)
 
-    def trees(self, leaf: str) -> list[Tree]:
-        """The trees that a decision about work of `leaf` may have been made on."""
-        found = {id(each.tree): each.tree for each in self._instants if leaf in each.tree}
-        return list(found.values()) or [self._tree]
+    def grounds(self, leaf: str) -> list[tuple[Tree, frozenset[str]]]:
+        """The trees, and the closed nodes, that a decision about work of `leaf` may have been made on."""
+        found = {(id(each.tree), each.closed): each for each in self._instants if leaf in each.tree}
+        return [(each.tree, each.closed) for each in found.values()] or [(self._tree, self._closed)]
 
     def used(self) -> dict[str, Amounts]:
         """Leaf -> what its admitted work holds, until its pods have ended."""

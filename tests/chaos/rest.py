@@ -11,7 +11,7 @@ from controlplane.cluster import ControlPlane
 from reconciler.cluster_state import ClusterState
 from reconciler.records import project_group, project_job, project_node, project_pod
 from shared.api.job import Job
-from shared.api.names import API_VERSION, GROUP_LABEL
+from shared.api.names import API_VERSION, EVICTION, GROUP_LABEL
 from shared.api.namespace import read_namespace
 from shared.api.pod import Pod
 from shared.api.priority import Priorities, read_priority_class
@@ -72,12 +72,17 @@ def look(cp: ControlPlane) -> Rest:
 def judge(
     rest: Rest, wanted: Sequence[str], history: Sequence[Version], now: datetime, settings: QuotaSettings
 ) -> Iterator[Flaw]:
-    """What is lost or stuck. `wanted`: the names of all work that was ever taken; the history tells who removed it."""
+    """What is lost or stuck. `wanted`: the names of all work that was ever taken; the history tells who removed it.
+
+    A plain pod that was evicted is gone for good: whoever made it makes another.
+    """
     removed = {each.record.metadata.key: each for each in history if each.gone and isinstance(each.record, Job | Pod)}
     keys = {_key(each) for each in (*rest.lists["jobs"], *rest.lists["pods"])}
     for name in wanted:
         if f"default/{name}" not in keys:
             last = removed.get(f"default/{name}")
+            if last is not None and isinstance(last.record, Pod) and EVICTION in last.record.metadata.annotations:
+                continue
             who = f"removed by {last.user}" if last else "nobody is known to have removed it"
             yield Flaw("Lost", f"default/{name}", last.revision if last else 0, f"was taken and is not there: {who}")
     for job in rest.lists["jobs"]:

@@ -4,7 +4,7 @@ import shutil
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -83,7 +83,7 @@ def run(programs: binaries.Binaries, wish: Wish, say: Say) -> Report:
         episodes=episodes,
         committed=_by_kind(stage),
         restarts=stage.restarts,
-        findings=_judge(rest, history, submitter),
+        findings=_judge(rest, history, submitter, stage.withdrawn),
     )
 
 
@@ -94,10 +94,10 @@ def _by_kind(stage: Stage) -> Counter[str]:
     return committed
 
 
-def _judge(rest: Rest, history: Sequence[Version], submitter: Submitter) -> Findings:
+def _judge(rest: Rest, history: Sequence[Version], submitter: Submitter, withdrawn: Collection[str]) -> Findings:
     expected = Expectations(RECONCILER, rest.surrounding(), {"cpu": CPUS * 1000}, skew=max(SKEWS))
     findings = check(history, expected)
-    names = [each.name for each in submitter.taken]
+    names = [each.name for each in submitter.taken if each.name not in withdrawn]
     findings.flaws.extend(judge(rest, names, history, datetime.now(UTC), QuotaSettings()))
     findings.flaws.extend(Flaw("NotRecorded", key, 0, "its last version is missing") for key in unseen(rest, history))
     findings.flaws.extend(Flaw("Refused", "a submission", 0, text) for text in submitter.refusals)

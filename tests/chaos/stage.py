@@ -18,6 +18,7 @@ from controlplane import quotree as installing
 from controlplane.errors import ControlPlaneError
 from controlplane.ports import Ports
 from controlplane.processes import Process
+from tests.chaos.door import Door
 from tests.chaos.history import write_policy
 from tests.chaos.work import NODES
 from tests.faults.proxy import FaultProxy, Side
@@ -27,6 +28,7 @@ RECONCILER: Final = f"{ACCOUNT}quotree-reconciler"
 WEBHOOK: Final = f"{ACCOUNT}quotree-webhook"
 SKEWS: Final = (timedelta(), timedelta(seconds=40))
 """How far the clock of each reconciler is ahead."""
+WEBHOOKS: Final = 2
 ELECTION: Final = {
     "namespace": installing.NAMESPACE,
     "leaseDuration": "6s",
@@ -45,6 +47,8 @@ class Stage:
     webhooks: list[Process]
     audit_log: Path
     restarts: int = 0
+    withdrawn: set[str] = field(default_factory=set)
+    """Names of the Jobs that their owners have deleted."""
     _closing: threading.Event = field(default_factory=threading.Event)
 
     def sides(self) -> list[Side]:
@@ -82,7 +86,7 @@ def running(programs: binaries.Binaries, seed: int) -> Iterator[Stage]:
         with (
             cluster.start(programs, nodes=NODES, extra_apiserver_args=arguments) as cp,
             FaultProxy(cp.url, cp.ca_file, seed=seed).running() as proxy,
-            _installed(cp, proxy) as (leading, judging),
+            _installed(cp, proxy, seed) as (leading, judging),
         ):
             stage = Stage(cp, proxy, leading, judging, log)
             watchman = threading.Thread(target=stage.supervise, name="supervisor", daemon=True)
@@ -95,17 +99,19 @@ def running(programs: binaries.Binaries, seed: int) -> Iterator[Stage]:
 
 
 @contextmanager
-def _installed(cp: cluster.ControlPlane, proxy: FaultProxy) -> Iterator[tuple[list[Process], list[Process]]]:
+def _installed(cp: cluster.ControlPlane, proxy: FaultProxy, seed: int) -> Iterator[tuple[list[Process], list[Process]]]:
     cp.kubectl("create", "namespace", installing.NAMESPACE)
     for account in ("quotree-reconciler", "quotree-webhook"):
         cp.kubectl("create", "serviceaccount", account, "-n", installing.NAMESPACE)
     with _ports() as ports:
-        port = ports.take()
+        door = Door(ports.take(), seed)
         values = (f"reconciler.user={RECONCILER}", f"webhook.user={WEBHOOK}")
-        url = f"https://127.0.0.1:{port}"
-        with installing.installed(cp, webhooks=0, reconcilers=0, url=url, values=values) as quotree:
-            connection = _connection(cp, proxy, "webhook-0", "quotree-webhook")
-            quotree.add_webhook(listen=port, reconcilerUser=RECONCILER, connection=connection)
+        url = f"https://127.0.0.1:{door.port}"
+        with door.open(), installing.installed(cp, webhooks=0, reconcilers=0, url=url, values=values) as quotree:
+            for number in range(WEBHOOKS):
+                connection = _connection(cp, proxy, f"webhook-{number}", "quotree-webhook")
+                door.behind.append(ports.take())
+                quotree.add_webhook(listen=door.behind[-1], reconcilerUser=RECONCILER, connection=connection)
             for number, ahead in enumerate(SKEWS):
                 connection = _connection(cp, proxy, f"reconciler-{number}", "quotree-reconciler")
                 process = quotree.add_reconciler(leaderElection=ELECTION, connection=connection)

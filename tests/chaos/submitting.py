@@ -33,13 +33,15 @@ class Submitter:
 
     def run(self, random: Random) -> None:
         """The thread's work."""
+        is_alone = True
         for submission in self.work:
             while not self._is_taken(submission):
                 time.sleep(PAUSE)
-                if self.stopping.is_set():
+                if is_alone and self.stopping.is_set():
                     return
             self.taken.append(submission)
-            if self.stopping.wait(random.expovariate(1 / self.pace)):
+            is_alone = not submission.goes_on
+            if is_alone and self.stopping.wait(random.expovariate(1 / self.pace)):
                 return
 
     def _is_taken(self, submission: Submission) -> bool:

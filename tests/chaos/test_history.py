@@ -57,6 +57,32 @@ def test_the_credential_tells_replicas_of_one_account_apart(tmp_path: Path) -> N
     assert [(each.user, each.writer) for each in found] == [("account", "JTI=1"), ("someone", "someone")]
 
 
+def test_a_pod_evicted_before_it_has_a_node_is_gone_at_once(tmp_path: Path) -> None:
+    def pod(name: str, revision: int, **spec: str) -> dict[str, Any]:
+        made = line("create", "pods", {"metadata": {"name": name, "uid": name}, "spec": spec}, revision)
+        return made | {"objectRef": {"resource": "pods", "namespace": "ns", "name": name}}
+
+    def evicted(name: str, code: int = 201) -> dict[str, Any]:
+        target = {"resource": "pods", "subresource": "eviction", "namespace": "ns", "name": name}
+        return {**line("create", "pods", {}, 0), "objectRef": target, "responseStatus": {"code": code}}
+
+    lines = [pod("waits", 1), pod("placed", 2, nodeName="n"), pod("guarded", 3)]
+    found = history(tmp_path, *lines, evicted("waits"), evicted("placed"), evicted("guarded", 429))
+    assert [(each.uid, each.revision, each.gone) for each in found] == [
+        ("waits", 1, False),
+        ("placed", 2, False),
+        ("guarded", 3, False),
+        ("waits", 3, True),
+    ]
+
+
+def test_half_a_line_of_a_killed_api_server_does_not_hide_the_next(tmp_path: Path) -> None:
+    whole = json.dumps({"kind": "Event", **line("create", "leases", {}, 1)}, separators=(",", ":"))
+    log = tmp_path / "audit.log"
+    log.write_text(f'{{"kind":"Event","verb":"upd{whole}\n{{"kind":"Event","ver')
+    assert [each.revision for each in read_history(log)] == [1]
+
+
 def test_gone_when_deleted_at_once_or_when_the_last_finalizer_goes(tmp_path: Path) -> None:
     deleting = {"deletionTimestamp": TIME, "deletionGracePeriodSeconds": 30}
     held = {**deleting, "deletionGracePeriodSeconds": 0, "finalizers": ["job-tracking"]}

@@ -1,12 +1,19 @@
 """The organisation and its work: a three-level tree in which much is borrowed, and Jobs and pods drawn from a seed."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, Final
 
 from controlplane.cluster import NodeSpec
-from shared.api.names import API_VERSION, GATE, GROUP_LABEL, PREEMPTIBLE_LABEL
+from shared.api.names import (
+    API_VERSION,
+    GATE,
+    GROUP_LABEL,
+    POD_GROUP_LABEL,
+    POD_GROUP_SIZE_LABEL,
+    PREEMPTIBLE_LABEL,
+)
 
 NAMESPACE: Final = "default"
 NODES: Final = tuple(
@@ -14,6 +21,7 @@ NODES: Final = tuple(
 )
 CPUS: Final = 32
 PRIORITIES: Final = {"low": 100, "middle": 500, "high": 1000}
+BUDGET_LABEL: Final = "chaos/budget"
 LEAVES: Final = ("vision", "nlp", "ads", "search", "lab")
 
 
@@ -23,6 +31,8 @@ class Submission:
 
     path: str
     body: dict[str, Any]
+    goes_on: bool = False
+    """It is of no use without the next one."""
 
     @property
     def name(self) -> str:
@@ -31,7 +41,10 @@ class Submission:
 
 
 def organisation() -> Iterator[Submission]:
-    """Two departments of two teams each, and a lab that is promised nothing and lives on what others leave idle."""
+    """Two departments of two teams each, and a lab that is promised nothing and lives on what others leave idle.
+
+    Some pods are under a disruption budget: of those that run, one must stay.
+    """
     yield _group("research", is_parent=True, min=16, max=30)
     yield _group("product", is_parent=True, min=14)
     yield _group("vision", "research", min=8, lending=5)
@@ -42,6 +55,9 @@ def organisation() -> Iterator[Submission]:
     for name, value in PRIORITIES.items():
         body = {"metadata": {"name": name}, "value": value}
         yield Submission("/apis/scheduling.k8s.io/v1/priorityclasses", body)
+    budget = {"minAvailable": 1, "selector": {"matchLabels": {BUDGET_LABEL: "true"}}}
+    body = {"metadata": {"name": "budget"}, "spec": budget}
+    yield Submission(f"/apis/policy/v1/namespaces/{NAMESPACE}/poddisruptionbudgets", body)
 
 
 def _group(name: str, parent: str = "root", *, is_parent: bool = False, **limits: int) -> Submission:
@@ -54,7 +70,7 @@ def _group(name: str, parent: str = "root", *, is_parent: bool = False, **limits
 
 
 def submissions(random: Random) -> Iterator[Submission]:
-    """Work without end: mostly Jobs of one to three pods, some plain pods, some of both not preemptible."""
+    """Work without end: mostly Jobs of one to three pods, some plain pods and groups of them, some not preemptible."""
     number = 0
     while True:
         number += 1
@@ -63,8 +79,16 @@ def submissions(random: Random) -> Iterator[Submission]:
         if labels[GROUP_LABEL] != "lab" and random.random() < 0.15:
             labels[PREEMPTIBLE_LABEL] = "false"
         pod = _pod(random, cpu)
-        if random.random() < 0.1:
+        kind = random.random()
+        if kind < 0.08:
             yield _plain_pod(f"pod-{number:04}", {**labels, PREEMPTIBLE_LABEL: "false"}, pod)
+        elif kind < 0.14:
+            yield _plain_pod(f"pod-{number:04}", {**labels, BUDGET_LABEL: "true"}, pod)
+        elif kind < 0.2:
+            members = {**labels, POD_GROUP_LABEL: f"gang-{number:04}", POD_GROUP_SIZE_LABEL: str(pods)}
+            for member in range(pods):
+                one = _plain_pod(f"gang-{number:04}-{member}", members, pod)
+                yield replace(one, goes_on=member + 1 < pods)
         else:
             yield _job(f"job-{number:04}", labels, pod, pods)
 
