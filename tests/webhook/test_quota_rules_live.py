@@ -19,6 +19,7 @@ GROUPS = f"/apis/{API_VERSION}/quotagroups"
 FLAVORS = f"/apis/{API_VERSION}/resourceflavors"
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 MERGE = "application/merge-patch+json"
+APPLY = "application/apply-patch+yaml"
 STORED_ILLEGAL = "not below a circle"
 
 
@@ -56,7 +57,11 @@ def body_of(drawn: Group) -> dict[str, Any]:
     quotas = [
         {
             "flavor": entry.flavor,
-            **{key: written(getattr(entry, field)) for key, field in (*limits.items(), ("weight", "weight"))},
+            **{
+                key: written(getattr(entry, field))
+                for key, field in (*limits.items(), ("weight", "weight"))
+                if getattr(entry, field)
+            },
         }
         for entry in drawn.quotas
     ]
@@ -66,10 +71,16 @@ def body_of(drawn: Group) -> dict[str, Any]:
     return {"apiVersion": API_VERSION, "kind": "QuotaGroup", "metadata": {"name": drawn.name}, "spec": spec}
 
 
+def apply(cp: ControlPlane, body: dict[str, Any]) -> tuple[int, Any]:
+    """Server-side apply, always by the same manager: what it had and has no longer goes."""
+    own = f"{GROUPS}/{body['metadata']['name']}?fieldManager=person&force=true"
+    return cp.rest.request("PATCH", own, body, APPLY)
+
+
 def store(cp: ControlPlane, text: str) -> None:
     for drawn in tree(text).groups.values():
         if drawn.name != ROOT or drawn.quotas:
-            code, said = cp.rest.request("POST", GROUPS, body_of(drawn))
+            code, said = apply(cp, body_of(drawn))
             assert code == 201, said
 
 
@@ -87,6 +98,25 @@ def ask(cp: ControlPlane, line: str, *, dry_run: bool = True) -> tuple[int, str]
     return code, said.get("message", "")
 
 
+def ask_in_every_way(cp: ControlPlane, line: str) -> dict[str, tuple[int, str]]:
+    """Create or change the group for good by each kind of request; code and message of each."""
+    body = body_of(group(line))
+    own = f"{GROUPS}/{body['metadata']['name']}"
+    ways: dict[str, tuple[str, str, Any, str]] = {}
+    if cp.rest.request("GET", own)[0] == 200:
+        spec = {"parent": None, **body["spec"]}
+        replaced = [{"op": "replace", "path": "/spec", "value": body["spec"]}]
+        ways["merge patch"] = ("PATCH", own, {"spec": spec}, MERGE)
+        ways["JSON patch"] = ("PATCH", own, replaced, "application/json-patch+json")
+    answers = {"dry run": ask(cp, line), "create or replace": ask(cp, line, dry_run=False)}
+    for way, request in ways.items():
+        code, said = cp.rest.request(*request)
+        answers[way] = code, said.get("message", "")
+    code, said = apply(cp, body)
+    answers["server-side apply"] = code, said.get("message", "")
+    return answers
+
+
 def denied(text: str) -> tuple[int, str]:
     return 422, f'admission webhook "quotagroups.quotree.dev" denied the request: {text}'
 
@@ -94,17 +124,19 @@ def denied(text: str) -> tuple[int, str]:
 @pytest.mark.parametrize("case", [case for name, case in CASES.items() if name != STORED_ILLEGAL])
 def test_an_edit_is_accepted_just_below_and_refused_just_above(cp: ControlPlane, case: Case) -> None:
     store(cp, case.before)
-    assert ask(cp, case.refused) == denied(case.text)
+    answers = ask_in_every_way(cp, case.refused)
+    assert answers == dict.fromkeys(answers, denied(case.text))
     code, said = ask(cp, case.accepted, dry_run=False)
     assert (code in (200, 201), said) == (True, "")
 
 
 def test_warnings_are_printed_by_kubectl(cp: ControlPlane) -> None:
-    for name in ("an absent parent", "an absent flavor"):
+    for name in ("an absent parent", "an absent flavor", "a weight on some siblings"):
         case = WARNINGS[name]
+        store(cp, case.before)
         done = cp.kubectl("apply", "--server-side", "-f", "-", input=json.dumps(body_of(group(case.edit))))
+        cp.kubectl("delete", "qg", "--all")
         assert done.stderr.strip() == f"Warning: {case.text}"
-        cp.kubectl("delete", "qg", group(case.edit).name)
 
 
 def test_an_update_by_kubectl_apply_edit_patch_and_scale_like_changes_is_judged(cp: ControlPlane) -> None:
@@ -155,6 +187,68 @@ def wait_until_refused(cp: ControlPlane, text: str) -> None:
         if cp.rest.request("DELETE", f"{GROUPS}/a?dryRun=All")[1].get("message") == text:
             return
     raise AssertionError(cp.rest.request("DELETE", f"{GROUPS}/a?dryRun=All"))
+
+
+def test_a_group_with_children_does_not_become_a_leaf(cp: ControlPlane) -> None:
+    store(cp, "p/ 8\n  a 6")
+    said = "QuotaGroup 'p' spec.isParent: still holds 1 group (a); move or delete them first (TurnedWithChildren)"
+    answers = ask_in_every_way(cp, "p 8")
+    assert {way: (code, text.split("\n")[0]) for way, (code, text) in answers.items()} == dict.fromkeys(
+        answers, denied(said)
+    )
+    cp.kubectl("delete", "qg", "a")
+    assert ask(cp, "p 8", dry_run=False) == (200, "")
+
+
+def test_what_the_reconciler_has_told_of_a_group_decides_about_warnings(cp: ControlPlane) -> None:
+    store(cp, "a 4\nb 4")
+    root = {**body_of(group("a")), "metadata": {"name": "root"}, "spec": {"isParent": True}}
+    assert cp.rest.request("POST", GROUPS, root)[0] == 201
+    told = {"root": {"capacity": {"gpu": "8"}}, "a": {"held": {"gpu": "3"}}}
+    for name, amounts in told.items():
+        status = {"status": {"quotas": [{"flavor": "default", **amounts}]}}
+        assert cp.rest.request("PATCH", f"{GROUPS}/{name}/status", status, content_type=MERGE)[0] == 200
+    lowered = (
+        "Warning: QuotaGroup 'a' spec.quotas: min of default/gpu is lowered to 2, work that is not preemptible uses 3: "
+        "it goes on, and no more of it starts until it uses less than min (MinBelowHeld)"
+    )
+    raised = (
+        "Warning: QuotaGroup 'root' spec.quotas: the first level is promised 9 of default/gpu, capacity is 8; "
+        "mins are scaled down while more is wanted than there is (FirstLevelAboveCapacity)"
+    )
+    wait_until_said(cp, "a 2", lowered)
+    wait_until_said(cp, "b 5", raised)
+    assert (warned_of(cp, "a 3"), warned_of(cp, "b 4")) == ("", "")
+
+
+def warned_of(cp: ControlPlane, line: str) -> str:
+    """What kubectl prints beside its answer to a server-side apply that is only tried."""
+    tried = ("apply", "--server-side", "--force-conflicts", "--dry-run=server", "-f", "-")
+    return cp.kubectl(*tried, input=json.dumps(body_of(group(line)))).stderr.strip()
+
+
+def wait_until_said(cp: ControlPlane, line: str, text: str) -> None:
+    """The watch of groups lags a little."""
+    for _ in range(100):
+        if (said := warned_of(cp, line)) == text:
+            return
+    raise AssertionError(said)
+
+
+def test_an_unlabelled_flavor_beside_open_ones_is_warned_of(cp: ControlPlane) -> None:
+    body = {"apiVersion": API_VERSION, "kind": "ResourceFlavor", "metadata": {"name": "h100"}}
+    taint = {"key": "h100", "effect": "NoSchedule"}
+    for taints, warned in (([taint], []), ([], ["a100", "t4"])):
+        labelled = {**body, "spec": {"nodeLabels": {"model": "h100"}, "nodeTaints": taints}}
+        said = cp.kubectl("create", "-f", "-", input=json.dumps(labelled)).stderr.splitlines()
+        cp.kubectl("delete", "rf", "h100")
+        assert said == [
+            (
+                f"Warning: ResourceFlavor '{name}' spec.nodeLabels: has no nodeLabels, and the nodes of h100 have no "
+                f"taint: work of {name} may land on them; taint those nodes, or give {name} a label (UnlabelledFlavor)"
+            )
+            for name in warned
+        ]
 
 
 def test_built_in_groups_stay(cp: ControlPlane) -> None:
