@@ -1,7 +1,7 @@
 """The reconciler put together: watches keep the caches warm in every replica, the leader decides and writes."""
 
 import asyncio
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from reconciler.builtin import create_absent
@@ -57,6 +57,7 @@ class Reconciler:
         async with asyncio.TaskGroup() as group:
             watching = group.create_task(self._watches.run(), name="watches")
             await self._watches.all_synced()
+            self._state.watched_since(datetime.now(UTC))
             settle_memory()
             log.info("Caches synced", groups=len(self._state.groups))
             electing = group.create_task(self._election.run(self._lead), name="election")

@@ -5,6 +5,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from reconciler.capacity_use import CapacityUse
 from reconciler.records import FinishedJob, GroupRecord, PodRecord
@@ -39,6 +40,10 @@ class ClusterState:
         self._world = World(Tree.of(()), {}, {}, settings=settings)
         self._tree_changed = True
         self._over_since: OverSince | None = None
+
+    def watched_since(self, now: datetime) -> None:
+        """From now on every change is seen."""
+        self._world = replace(self._world, watched_since=now)
 
     @property
     def changed(self) -> bool:

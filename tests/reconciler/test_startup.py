@@ -8,7 +8,7 @@ import pytest
 from controlplane import cluster
 from shared.api.names import ADMISSION, REQUEUE
 from tests.reconciler.history import History, recording
-from tests.reconciler.running import Quotree, admission_of, eviction_of, note_of, quota, wait_for
+from tests.reconciler.running import Quotree, admission_of, eviction_of, job_manifest, note_of, quota, wait_for
 
 pytestmark = pytest.mark.timeout(300)
 LONG = 90.0
@@ -152,3 +152,17 @@ def test_a_job_whose_node_is_lost_goes_on_elsewhere(q: Quotree) -> None:
     wait_for(lambda: set(q.pods_on_nodes("train").values()) == {other}, "it runs on the other node", LONG)
     assert (eviction_of(q.get_job("train")) or {})["rule"] == "RecoveryTimeout"
     assert ADMISSION in q.get_job("train")["metadata"]["annotations"]
+
+
+def test_work_that_was_not_watched_is_given_its_time_anew(q: Quotree) -> None:
+    """It may have been ready for years, and have lost a pod a moment ago."""
+    note = '{"flavors":{"cpu":"default"},"time":"2020-01-01T00:00:00Z"}'
+    old = job_manifest("old", "vision", suspend=False, annotations=NEVER)
+    old["metadata"]["annotations"] = {ADMISSION: note}
+    q.create("/apis/batch/v1/namespaces/default/jobs", old)
+    q.group("vision", quotas=[quota(min="4")])
+    q.lead(startup={"waitForPodsReady": True, "timeout": "1h", "blockAdmission": "Group"})
+    counts = {"pending": 0, "admitted": 1, "ready": 0}
+    wait_for(lambda: q.group_status("vision").get("workloads") == counts, "it is seen, and not ready", LONG)
+    assert q.running() == {"old"}
+    assert eviction_of(q.get_job("old")) is None

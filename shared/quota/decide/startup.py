@@ -10,13 +10,20 @@ from shared.quota.model.settings import BlockAdmission, StartupSettings
 from shared.quota.model.workload import Workload
 
 
-def deadline(workload: Workload, startup: StartupSettings) -> tuple[datetime | None, EvictionRule]:
-    """Until when this unready work may stay unready, None for ever; and the rule that says so."""
+def deadline(
+    workload: Workload, startup: StartupSettings, watched_since: datetime | None = None
+) -> tuple[datetime | None, EvictionRule]:
+    """Until when this unready work may stay unready, None for ever; and the rule that says so.
+
+    Work that started before anybody watched may have been ready and have lost that just then: its time-out counts
+    from the moment since which it is watched.
+    """
     admission = workload.admission
     if admission is None or not startup.wait_for_pods_ready:
         return None, EvictionRule.STARTUP_TIMEOUT
     if not admission.was_ready:
-        return admission.since + startup.timeout, EvictionRule.STARTUP_TIMEOUT
+        since = max(admission.since, watched_since or admission.since)
+        return since + startup.timeout, EvictionRule.STARTUP_TIMEOUT
     if startup.recovery_timeout is None:
         return None, EvictionRule.RECOVERY_TIMEOUT
     return (admission.unready_since or admission.since) + startup.recovery_timeout, EvictionRule.RECOVERY_TIMEOUT
@@ -26,7 +33,7 @@ def overdue(leaf: LeafState, cycle: Cycle) -> list[tuple[Workload, EvictionRule]
     """Work of this leaf that was given up: its pods are not ready in time. Tells the cycle the next deadline."""
     found = []
     for workload in leaf.unready:
-        until, rule = deadline(workload, leaf.startup)
+        until, rule = deadline(workload, leaf.startup, cycle.snapshot.world.watched_since)
         if until is None:
             continue
         if until <= cycle.now:

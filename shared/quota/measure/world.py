@@ -41,6 +41,8 @@ class World:
     over_since: OverSince = field(default_factory=dict)
     inactive: Mapping[str, Inactive] = field(default_factory=dict)
     """Groups in which nothing new starts; groups that do not reach root need not be named."""
+    watched_since: datetime | None = None
+    """Nobody can tell whether pods that are not ready now were ready before that; None: it has always been seen."""
 
     victims: Mapping[AskerId, tuple[Workload, ...]] = field(default_factory=dict)
     """Work that carries a claim, by whose claim it is; kept up by `of` and `with_changes`."""

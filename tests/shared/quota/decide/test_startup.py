@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from shared.quota.decide.decisions import EvictionRule, Requeue
+from shared.quota.decide.plan import plan as decide_on
 from shared.quota.decide.requeue import back_off, requeue
+from shared.quota.measure.snapshot import measure
 from shared.quota.model.settings import BlockAdmission, QueueAge, StartupSettings
 from shared.quota.model.workload import Workload
 from tests.builders import NOW, after, claimed, evicting, pending, running
-from tests.shared.quota.decide.telling import decide, evictions, starts, told, waits
+from tests.shared.quota.decide.telling import decide, evictions, given, starts, told, waits
 
 TWO = "root 8\n  a 4\n  b 4"
 
@@ -97,6 +99,22 @@ def test_a_claim_waits_until_the_others_are_ready() -> None:
 )
 def test_work_that_is_not_ready_in_time_is_evicted(work: Workload, now: float, expected: list[str]) -> None:
     plan = decide(TWO, [work], now=after(now), wait_for_pods_ready=True, recovery_timeout=timedelta(seconds=60))
+    assert evictions(plan) == expected
+
+
+@pytest.mark.parametrize(
+    ("work", "now", "expected"),
+    [
+        pytest.param(unready("a", "x"), 301, [], id="it may have been ready when nobody watched"),
+        pytest.param(unready("a", "x"), 600, ["x StartupTimeout"], id="it has not got ready since"),
+        pytest.param(
+            unready("a", "x", was_ready=True, lost=100), 301, ["x RecoveryTimeout"], id="it says since when it is not"
+        ),
+    ],
+)
+def test_a_time_out_counts_from_when_somebody_watches(work: Workload, now: float, expected: list[str]) -> None:
+    world = given(TWO, [work], wait_for_pods_ready=True, recovery_timeout=timedelta(seconds=60))
+    plan = decide_on(measure(replace(world, watched_since=after(300)), after(now)))
     assert evictions(plan) == expected
 
 
