@@ -10,6 +10,7 @@ from reconciler.assumptions import Assumptions, Mark
 from reconciler.departures import ORPHANED, OrphanedClaims, as_departed
 from reconciler.reader import Reader, WorkObject
 from reconciler.records import FinishedJob
+from reconciler.roll import Roll
 from reconciler.surroundings import Neighbourhoods
 from reconciler.transitions import TakenBack, with_readiness
 from shared.api.job import Job
@@ -17,17 +18,19 @@ from shared.api.pod import Pod
 from shared.quota.model.pod_reading import pod_group_of
 from shared.quota.model.reading import WorkState
 from shared.quota.model.settings import QuotaSettings
-from shared.quota.model.workload import Workload, WorkloadId
-
-Change = tuple[Workload | None, Workload | None]
+from shared.quota.model.workload import Workload
 
 
-class Work:
-    """The workloads as they count now. `admits` (group, labels of the namespace) says whose work a group takes."""
+class Work(Roll):
+    """The workloads as they count now, and the objects they were read from.
+
+    `admits` (group, labels of the namespace) says whose work a group takes.
+    """
 
     def __init__(
         self, settings: QuotaSettings, neighbourhoods: Neighbourhoods, admits: Callable[[str, Mapping[str, str]], bool]
     ) -> None:
+        super().__init__()
         self.foundlings: dict[str, Workload] = {}
         """Work that runs without an admission."""
         self.half_done: set[str] = set()
@@ -38,25 +41,15 @@ class Work:
         """What is wrong with what work says, or with where it says it."""
         self.fresh_problems: dict[str, tuple[str, ...]] = {}
         """Those of `problems` that nobody has been told of; whoever tells takes them out."""
-        self.came_or_went: set[str] = set()
-        """Jobs and units of pods of which `knows` says something else than it did; whoever minds takes them out."""
         self.assumptions = Assumptions()
         self.taken_back = TakenBack()
         """Jobs suspended by their owners before the Job controller had noted their start."""
-        self.fresh_waits: dict[str, None] = {}
-        """Work that waits and did not before, in order; whoever looks at it takes it out."""
-        self.changed = True
-        """Whether `changes` has something to tell, or one of the sets above."""
         self._reader = Reader(settings, neighbourhoods, admits)
         self._jobs: dict[str, Job] = {}
         self._pods: dict[str, dict[str, Pod]] = {}
         self._finished: set[str] = set()
         self._departed: set[str] = set()
         self._orphaned = OrphanedClaims()
-        self._workloads: dict[str, Workload] = {}
-        self._told: dict[str, Workload] = {}
-        self._touched: dict[str, None] = {}
-        self._unit_of: dict[WorkloadId, str] = {}
 
     # What is seen.
 
@@ -102,9 +95,8 @@ class Work:
 
     def judge_admittance_again(self, groups: set[str]) -> None:
         """Which namespaces these groups admit has changed."""
-        for unit, found in list(self._workloads.items()):
-            if found.group in groups:
-                self._refresh(unit)
+        for unit in self.units_in(groups):
+            self._refresh(unit)
 
     # What is decided.
 
@@ -132,7 +124,7 @@ class Work:
 
     def end_claim(self, victim: Workload) -> None:
         """The claim ends that this victim has left."""
-        unit = self._unit_of.get(victim.id)
+        unit = self.unit_of(victim)
         if victim.kind == ORPHANED and unit is not None:
             self._orphaned.end(unit, victim)
             self._set(unit, None)
@@ -144,27 +136,9 @@ class Work:
 
     # What is asked.
 
-    def changes(self) -> list[Change]:
-        """(before, after) of all work since the last call. The gone first: a new Job may bear a deleted one's name."""
-        gone: list[Change] = []
-        rest: list[Change] = []
-        for unit in self._touched:
-            before, after = self._told.pop(unit, None), self._workloads.get(unit)
-            if after is not None:
-                self._told[unit] = after
-            if before is not after:
-                (gone if after is None else rest).append((before, after))
-        self._touched.clear()
-        self.changed = False
-        return gone + rest
-
     def knows(self, owner: str) -> bool:
         """Whether what this Job or pod uses is counted as work, or was until a moment ago."""
-        return owner in self._workloads or owner in self._finished
-
-    def unit_of(self, workload: Workload) -> str | None:
-        """The unit that this workload was read from, if it is still there."""
-        return self._unit_of.get(workload.id)
+        return self.workload(owner) is not None or owner in self._finished
 
     def objects(self, unit: str) -> list[WorkObject]:
         """The Job, or the pods, of a unit; nothing when it has gone."""
@@ -175,26 +149,18 @@ class Work:
         """Whether this pod is still there and has not ended."""
         return pod.metadata.uid in self._pods.get(unit_of_pod(pod), {})
 
-    def unit_named(self, key: str) -> str | None:
-        """The unit of the work of this name, whatever its kind."""
-        found = (self._unit_of.get(WorkloadId(kind, key)) for kind in ("Job", "Pod", "PodGroup"))
-        return next((unit for unit in found if unit is not None), None)
-
-    def workload(self, unit: str) -> Workload | None:
-        """The unit's workload as it counts now."""
-        return self._workloads.get(unit)
-
     # Inside.
 
     def _lose_job(self, uid: str) -> None:
         if self._jobs.pop(uid, None) is not None:
             self.assumptions.lose(uid, uid)
+            self._note_problems(uid, ())
         self._set(uid, None)
 
     def _delete_job(self, job: Job, *, runs_pods: bool) -> None:
         """A deleted Job's pods end after it: until then what it held is still used."""
         uid = job.metadata.uid
-        workload = self._workloads.get(uid)
+        workload = self.workload(uid)
         departed = as_departed(workload) if workload is not None and runs_pods else None
         if departed is None:
             self._lose_job(uid)
@@ -213,6 +179,7 @@ class Work:
             self._refresh(unit)
         else:
             self._pods.pop(unit, None)
+            self._note_problems(unit, ())
             self._set(unit, None)
         self._note_half_done(unit)
 
@@ -237,7 +204,7 @@ class Work:
 
     def _as_it_came_to_be(self, unit: str, first: WorkObject, workload: Workload) -> Workload:
         """The workload in the light of what it was until now, and of what refused writes have taught."""
-        before = self._workloads.get(unit)
+        before = self.workload(unit)
         if isinstance(first, Job):
             workload = self.taken_back.judge(unit, before, first, workload)
         self.unready.discard(unit)
@@ -251,9 +218,8 @@ class Work:
     def _note_problems(self, unit: str, problems: tuple[str, ...]) -> None:
         if problems == self.problems.get(unit, ()):
             return
-        self.problems[unit] = problems
         if problems:
-            self.fresh_problems[unit] = problems
+            self.problems[unit] = self.fresh_problems[unit] = problems
             self.changed = True
         else:
             del self.problems[unit]
@@ -262,40 +228,25 @@ class Work:
     def _set(self, unit: str, workload: Workload | None) -> None:
         for served in self._orphaned.served(workload, unit in self.assumptions):
             self._set(served, None)
-        before = self._workloads.get(unit)
-        if before == workload:
+        before = self.workload(unit)
+        if not self.put(unit, workload) or workload is not None:
             return
-        if before is None or workload is None:
-            self.came_or_went.add(unit)
-        if before is not None and self._unit_of.get(before.id) == unit:
-            del self._unit_of[before.id]
-        if workload is None:
-            del self._workloads[unit]
-            self.foundlings.pop(unit, None)
-            self.unready.discard(unit)
-            self.taken_back.forget(unit)
-        else:
-            self._workloads[unit] = workload
-            self._unit_of[workload.id] = unit
-        if workload is None or not _waits(workload):
-            self.fresh_waits.pop(unit, None)
-        elif before is None or not _waits(before):
-            self.fresh_waits[unit] = None
-        self._touched[unit] = None
-        self.changed = True
-        if before is not None and workload is None:
+        self.foundlings.pop(unit, None)
+        self.unready.discard(unit)
+        self.taken_back.forget(unit)
+        if before is not None:
             self._leave_claim(unit, before)
 
     def _leave_claim(self, unit: str, gone: Workload) -> None:
         """A victim is gone: if its asker still waits, it waits with a claim as before."""
-        asker = None if gone.claim is None else self._workloads.get(self.unit_named(gone.claim.asker) or "")
+        asker = None if gone.claim is None else self.workload(self.unit_named(gone.claim.asker) or "")
         if asker is not None and gone.claim is not None and asker.asker_id == gone.claim.asker_id and asker.is_pending:
             left = self._orphaned.leave(unit, gone)
             if left is not None:
                 self._set(*left)
 
     def _note_half_done(self, unit: str) -> None:
-        workload = self._workloads.get(unit)
+        workload = self.workload(unit)
         pods = self._pods.get(unit, {}).values()
         if workload is not None and workload.is_evicting:
             is_half_done = any(not pod.metadata.is_deleting and not pod.is_gated for pod in pods)
@@ -311,10 +262,6 @@ class Work:
         yield from self._jobs.items()
         for unit, members in self._pods.items():
             yield unit, next(iter(members.values()))
-
-
-def _waits(workload: Workload) -> bool:
-    return workload.is_pending and not workload.hold
 
 
 def unit_of_pod(pod: Pod) -> str:

@@ -103,7 +103,7 @@ class WorkloadWriter:
         return now.uid == seen.uid and now.annotations.get(mark[0]) == mark[1]
 
     async def _insist(self, send: Callable[[], Awaitable[None]], is_wanted: Callable[[], bool] = _yes) -> Outcome:
-        """Send until there is an answer or it is not wanted any more. Waits between tries, longer each time, never above five seconds."""
+        """Send until there is an answer, or none is wanted; wait longer after each try, never above five seconds."""
         wait = _FIRST_WAIT
         while True:
             if not self._time_left():
