@@ -228,3 +228,14 @@ def test_container_for_debugging_is_let_in(team: Door) -> None:
 def test_empty_group_label_is_no_way_out(team: Door) -> None:
     made = create(team, "empty", None, TEAM, labels={"quotree.dev/group": ""})
     assert (made["spec"]["suspend"], made["metadata"]["labels"]) == (True, {"quotree.dev/group": "nlp"})
+
+
+def test_manifest_that_says_suspend_when_applied_again_holds_a_running_job(team: Door) -> None:
+    for name, said in (("silent", {}), ("outspoken", {"suspend": True})):
+        body = json.dumps(job_body(name, None, **said))
+        team.cp.kubectl("create", "--save-config", "-n", TEAM, "-f", "-", input=body)
+        assert start(team, name, "t4", TEAM) == f"job.batch/{name} patched"
+        team.cp.kubectl("apply", "-n", TEAM, "-f", "-", input=body)
+    assert team.job("silent", TEAM)["spec"]["suspend"] is False
+    held = team.job("outspoken", TEAM)
+    assert (held["spec"]["suspend"], held["metadata"]["labels"]["quotree.dev/hold"]) == (True, "true")
