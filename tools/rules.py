@@ -67,7 +67,7 @@ SOURCES: Final = {
 OWN_WORDS: Final = frozenset({"BadField", "TooManyEntries", "DuplicateFlavor", "BadTaint", "DuplicateTaint"})
 RULES_TESTS: Final = "tests/shared/quota/model/rules"
 WORK_TESTS: Final = "tests/shared/quota/model/test_work_rules.py"
-EDIT_TESTS: Final = "tests/webhook/test_jobs.py"
+EDIT_TESTS: Final = "tests/webhook/test_job_edits.py"
 POD_TESTS: Final = "tests/webhook/test_pods.py"
 
 

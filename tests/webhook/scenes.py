@@ -2,10 +2,13 @@
 
 import json
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import jsonpatch
 
+from shared.api.annotations import AdmissionNote, write_note
+from shared.api.names import ADMISSION
 from shared.api.review import Review, read_review
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.group_reading import read_flavor_manifest, read_group_manifest
@@ -16,6 +19,8 @@ from shared.quota.model.tree import Group, Tree
 from webhook.scene import Scene
 from webhook.verdicts import Allow, Deny, Verdict
 
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+HELD: Any = {"suspend": True}
 RECONCILER = "system:serviceaccount:quotree-system:quotree-reconciler"
 PERSON = "alice"
 
@@ -125,6 +130,16 @@ def plain_pod(
         "spec": {**made["spec"]["template"]["spec"], **spec},
         "status": {"phase": "Pending"},
     }
+
+
+def deleting(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The same object once its deletion was asked for."""
+    return {**body, "metadata": {**body["metadata"], "deletionTimestamp": "2026-03-01T12:00:00Z"}}
+
+
+def admitted(flavor: str) -> dict[str, str]:
+    """The annotation of work that got its cpu in this flavor."""
+    return {ADMISSION: write_note(AdmissionNote({"cpu": flavor}, NOON))}
 
 
 def review(

@@ -1,17 +1,15 @@
 """Hostile reviews over TLS, judged as in a pod: each is answered or closed, and the next one is served."""
 
-import asyncio
 import io
 import json
 from collections.abc import AsyncIterator
-from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from shared.api.review import Review
 from tests.webhook.scenes import job, scene
-from tests.webhook.test_endpoints import PATH, body
+from tests.webhook.test_endpoints import body
 from tests.webhook.test_serving import JSON, Running, running
 from webhook.jobs import judge_job
 from webhook.serving import MAX_BODY
@@ -146,17 +144,3 @@ async def test_wrong_content_type_is_a_415(it: Running, content_type: str) -> No
     async with it.client() as client, client.post(it.url, data=body(), headers=headers) as answer:
         assert (answer.status, await answer.text()) == (415, "the body must be application/json\n")
     await serves(it)
-
-
-async def test_reviews_are_served_beside_300_connections_that_ask_nothing() -> None:
-    async with running(judged, patience=timedelta(seconds=3)) as it:
-        idle = [await asyncio.open_connection("127.0.0.1", it.port) for _ in range(200)]
-        half = [await it.open() for _ in range(100)]
-        for _, writer in half:
-            writer.write(b"POST " + PATH.encode() + b" HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n")
-        await serves(it)
-        async with asyncio.timeout(60):
-            await asyncio.gather(*(reader.read() for reader, _ in (*idle, *half)), return_exceptions=True)
-        for _, writer in (*idle, *half):
-            writer.transport.abort()
-        await serves(it)

@@ -1,20 +1,17 @@
 """Plain pods are gated when they come and released by the reconciler alone; pods of managed Jobs pass untouched."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from shared.api.annotations import AdmissionNote, write_note
-from tests.webhook.scenes import RECONCILER, applied, codes, plain_pod, refusals, review, scene
+from tests.webhook.scenes import RECONCILER, admitted, applied, codes, deleting, plain_pod, refusals, review, scene
 from webhook.pods import judge_pod, mutate_pod
 from webhook.scene import JOB_CONTROLLERS
 from webhook.verdicts import YES
 
-NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 GATE = {"name": "quotree.dev/admission"}
 GATED: Any = {"schedulingGates": [GATE]}
-ADMITTED = {"quotree.dev/admission": write_note(AdmissionNote({"cpu": "a100"}, NOON))}
+ADMITTED = admitted("a100")
 INJECTED = '{"nodeSelector":{"gpu":"a100"},"tolerations":[{"key":"gpu","operator":"Exists"}]}'
 STEERED: Any = {"nodeSelector": {"gpu": "a100"}, "tolerations": [{"operator": "Exists", "key": "gpu"}]}
 JOB = [{"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "j1", "controller": True}]
@@ -156,11 +153,6 @@ NEW: dict[str, tuple[dict[str, Any], list[str]]] = {
 @pytest.mark.parametrize(("body", "sentences"), NEW.values(), ids=NEW)
 def test_new_pod_is_refused(body: dict[str, Any], sentences: list[str]) -> None:
     assert refusals(judge_pod(review(body), scene())) == sentences
-
-
-def deleting(body: dict[str, Any]) -> dict[str, Any]:
-    """The same pod once its deletion was asked for."""
-    return {**body, "metadata": {**body["metadata"], "deletionTimestamp": "2026-03-01T12:00:00Z"}}
 
 
 RING = {"quotree.dev/pod-group": "ring", "quotree.dev/pod-group-size": "1"}

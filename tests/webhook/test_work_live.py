@@ -1,5 +1,4 @@
-"""Through the real API server: Jobs and pods are held, steered, started by the reconciler alone, refused "
-"in full words."""
+"""Through the real API server: Jobs and pods are held, steered, started by the reconciler alone, refused in words."""
 
 import json
 from typing import Any
@@ -8,7 +7,7 @@ import pytest
 
 from shared.api.annotations import AdmissionNote, write_note
 from tests.webhook.running import JOBS, RECONCILER, Door, job_body, wait_for, words
-from tests.webhook.test_jobs import NOON
+from tests.webhook.scenes import NOON
 
 GATE = {"name": "quotree.dev/admission"}
 AS_RECONCILER = ("--as", RECONCILER, "--as-group", "system:masters")
