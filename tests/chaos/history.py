@@ -2,7 +2,8 @@
 
 It is read from the audit log, which also tells who wrote each version and with which credential. Answers that carry
 metadata alone (the reconciler asks for no more) are completed from the version before and the patch itself. A pod that
-is evicted before it has a node, or after it has ended, is gone at once, and nothing but the eviction tells.
+is evicted before it has a node, or after it has ended, is gone at once, as is a Job that nothing holds: nothing but the
+request tells.
 """
 
 import json
@@ -121,7 +122,7 @@ def read_history(log: Path) -> list[Version]:
     """All versions, oldest first; a last line still being written is left out."""
     with log.open("rb") as file:
         lines = [_read(line) for line in file if line.endswith(b"\n")]
-    return list(_versions([line for line in lines if _has_stored(line) or _has_evicted(line)]))
+    return list(_versions([line for line in lines if _has_stored(line) or _has_evicted(line) or _has_deleted(line)]))
 
 
 def _read(line: bytes) -> _Line:
@@ -146,8 +147,18 @@ def _has_evicted(line: _Line) -> bool:
     return line.object_ref.subresource == "eviction" and line.response_status.code == 201
 
 
+def _has_deleted(line: _Line) -> bool:
+    """Removed at once: what is left to say is that it was done."""
+    body = line.response_object
+    return line.verb == "delete" and line.response_status.code == 200 and _is_status(body)
+
+
+def _is_status(body: Any) -> bool:
+    return isinstance(body, dict) and body.get("kind") == "Status"
+
+
 def _placed(lines: Iterable[_Line]) -> list[tuple[int, _Line]]:
-    """Each line with its revision, in that order. The answer to an eviction has none: that of the moment it came."""
+    """Each line with its revision, in that order. A removal may be answered without one: that of the moment it came."""
     latest = 0
     placed = []
     for line in sorted(lines, key=lambda each: each.request_received_timestamp):
@@ -159,13 +170,13 @@ def _placed(lines: Iterable[_Line]) -> list[tuple[int, _Line]]:
 
 def _versions(lines: Iterable[_Line]) -> Iterator[Version]:
     last: dict[str, dict[str, Any]] = {}
-    pods: dict[tuple[str, str], str] = {}
+    uids: dict[tuple[str, str, str], str] = {}
     for revision, line in _placed(lines):
         target = line.object_ref
-        if _has_evicted(line):
-            evicted = last.get(pods.get((target.namespace, target.name), ""))
-            if evicted is not None and _goes_at_once(evicted):
-                yield _version(line, evicted, revision, gone=True)
+        if _has_evicted(line) or _has_deleted(line):
+            lost = last.get(uids.get((target.resource, target.namespace, target.name), ""))
+            if lost is not None and (_has_deleted(line) or _goes_at_once(lost)):
+                yield _version(line, lost, revision, gone=True)
             continue
         body = line.response_object
         uid = body["metadata"]["uid"]
@@ -177,8 +188,7 @@ def _versions(lines: Iterable[_Line]) -> Iterator[Version]:
         if former is not None and _revision(former) == _revision(body):
             continue
         last[uid] = body
-        if target.resource == "pods":
-            pods[target.namespace, body["metadata"].get("name", "")] = uid
+        uids[target.resource, target.namespace, body["metadata"].get("name", "")] = uid
         yield _version(line, body, revision, gone=_is_gone(line.verb, body["metadata"]))
 
 

@@ -41,7 +41,7 @@ class Ledger:
     lease: Lease = field(default_factory=lambda: Lease(""))
     lease_writer: str = ""
     _groups: dict[str, Group] = field(default_factory=dict)
-    _pods_of: dict[str, set[str]] = field(default_factory=dict)
+    _pods_of: dict[str, dict[str, Pod]] = field(default_factory=dict)
     _instants: deque[Instant] = field(default_factory=deque)
     _closed: frozenset[str] = frozenset()
     _tree: Tree = field(default_factory=lambda: Tree.of(()))
@@ -72,10 +72,10 @@ class Ledger:
             self.lease_writer = version.writer
 
     def _see_pod_of_job(self, pod: Pod, version: Version) -> None:
-        running = self._pods_of.setdefault(pod.owner_job or "", set())
-        running.discard(version.uid)
+        running = self._pods_of.setdefault(pod.owner_job or "", {})
+        running.pop(version.uid, None)
         if not version.gone and not pod.has_ended:
-            running.add(version.uid)
+            running[version.uid] = pod
 
     def _remember(self, received: datetime) -> None:
         self._instants.append(Instant(received, dict(self.jobs), dict(self.pods), self._tree, self._closed))
@@ -84,7 +84,7 @@ class Ledger:
 
     def pods_of(self, job: str) -> set[str]:
         """The Job's pods that exist and have not ended."""
-        return self._pods_of.get(job, set())
+        return set(self._pods_of.get(job, ()))
 
     def instants(self) -> Iterator[Instant]:
         """What a decision written now may have been made on, the latest first."""
@@ -96,7 +96,7 @@ class Ledger:
         return [(each.tree, each.closed) for each in found.values()] or [(self._tree, self._closed)]
 
     def used(self) -> dict[str, Amounts]:
-        """Leaf -> what its admitted work holds, until its pods have ended."""
+        """Leaf -> what its admitted work holds, until its pods have ended; under "" pods of Jobs that are deleted."""
         total: dict[str, Amounts] = {}
         for uid, job in self.jobs.items():
             if self._holds(uid, job):
@@ -104,6 +104,10 @@ class Ledger:
         for pod in self.pods.values():
             if ADMISSION in pod.metadata.annotations and not pod.is_gated and not pod.has_ended:
                 _add(total, pod.metadata.labels.get(GROUP_LABEL, ""), pod.spec, 1)
+        for owner in self._pods_of.keys() - self.jobs.keys():
+            for pod in self._pods_of[owner].values():
+                if pod.spec.node_name:
+                    _add(total, "", pod.spec, 1)
         return total
 
     def _holds(self, uid: str, job: Job) -> bool:

@@ -76,6 +76,14 @@ def test_a_pod_evicted_before_it_has_a_node_is_gone_at_once(tmp_path: Path) -> N
     ]
 
 
+def test_a_job_that_is_removed_at_once_is_gone(tmp_path: Path) -> None:
+    target = {"resource": "jobs", "namespace": "ns", "name": "it"}
+    made = line("create", "jobs", {"spec": JOB}, 1) | {"objectRef": target}
+    removed = line("delete", "jobs", {}, 0) | {"objectRef": target, "responseObject": {"kind": "Status"}}
+    found = history(tmp_path, made, removed)
+    assert [(each.uid, each.revision, each.gone) for each in found] == [("it", 1, False), ("it", 1, True)]
+
+
 def test_half_a_line_of_a_killed_api_server_does_not_hide_the_next(tmp_path: Path) -> None:
     whole = json.dumps({"kind": "Event", **line("create", "leases", {}, 1)}, separators=(",", ":"))
     log = tmp_path / "audit.log"
