@@ -24,7 +24,8 @@ from shared.kube.connection import ConnectionSettings, connected
 from shared.kube.errors import ApiError
 from shared.kube.resources import QUOTA_GROUPS
 from tests.webhook.asking import ASKERS, ROOM, quota_group
-from tests.webhook.replicas import Balancer, Replicas
+from tests.webhook.balancing import PortBalancer
+from tests.webhook.replicas import Replicas
 
 EDITS = 40
 BURSTS = 5
@@ -92,7 +93,7 @@ def main() -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
         start(ensure(progress=print), controllers=(), scheduler=False, kwok=False) as control_plane,
-        Balancer().running() as balancer,
+        PortBalancer().running() as balancer,
     ):
         replicas = Replicas(control_plane, Path(folder), balancer)
         try:

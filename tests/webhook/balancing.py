@@ -1,9 +1,13 @@
-"""What a Service does with the replicas: new connections to those that are ready, open ones left alone."""
+"""Two balancers in front of replicas, each on a thread of its own: by who is ready, and by which port answers.
+
+Both leave open connections alone, as a Service does.
+"""
 
 import asyncio
 import random
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from tests.webhook.running import Replica
 
@@ -71,6 +75,73 @@ class Balancer:
             for end in ends:
                 end.transport.abort()
             self._open -= ends
+
+
+class PortBalancer:
+    """Passes each new connection to the next replica that takes it; on a thread of its own."""
+
+    def __init__(self) -> None:
+        self.ports: list[int] = []
+        self.port = 0
+        self._turn = 0
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._loop = asyncio.new_event_loop()
+
+    @contextmanager
+    def running(self) -> Iterator["PortBalancer"]:
+        thread = threading.Thread(target=self._loop.run_forever, name="balancer", daemon=True)
+        thread.start()
+        server = asyncio.run_coroutine_threadsafe(asyncio.start_server(self._pass, "127.0.0.1", 0), self._loop).result(
+            9
+        )
+        self.port = server.sockets[0].getsockname()[1]
+        try:
+            yield self
+        finally:
+            asyncio.run_coroutine_threadsafe(self._close(server), self._loop).result(9)
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            thread.join(9)
+            self._loop.close()
+
+    def cut(self) -> None:
+        """End all connections."""
+
+        self._loop.call_soon_threadsafe(self._abort)
+
+    def _abort(self) -> None:
+        for writer in self._writers:
+            writer.transport.abort()
+
+    async def _close(self, server: asyncio.Server) -> None:
+        server.close()
+        self._abort()
+        tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        if tasks:
+            await asyncio.wait(tasks, timeout=5)
+        await asyncio.sleep(0.1)
+
+    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        ends = {writer}
+        self._writers.add(writer)
+        try:
+            onward = await self._connect()
+            if onward is not None:
+                ends.add(onward[1])
+                self._writers.add(onward[1])
+                await asyncio.gather(_pipe(reader, onward[1]), _pipe(onward[0], writer))
+        finally:
+            for end in ends:
+                end.transport.abort()
+            self._writers -= ends
+
+    async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
+        for _ in range(len(self.ports)):
+            self._turn += 1
+            try:
+                return await asyncio.open_connection("127.0.0.1", self.ports[self._turn % len(self.ports)])
+            except OSError:
+                continue
+        return None
 
 
 async def _pipe(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

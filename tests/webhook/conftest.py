@@ -8,8 +8,9 @@ from controlplane.binaries import Binaries
 from controlplane.cluster import ControlPlane, start
 from shared.kube.client import Client
 from shared.kube.connection import ConnectionSettings, connected
+from tests.webhook.balancing import PortBalancer
 from tests.webhook.doors import bare_door, door
-from tests.webhook.replicas import Balancer, Replicas
+from tests.webhook.replicas import Replicas
 
 __all__ = ["bare_door", "client", "door", "plain_control_plane", "replicas"]
 
@@ -24,7 +25,7 @@ def plain_control_plane(control_plane_binaries: Binaries) -> Iterator[ControlPla
 @pytest.fixture(scope="module")
 def three_replicas(plain_control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replicas]:
     """Three webhook processes that keep reservations for 12 seconds only."""
-    with Balancer().running() as balancer:
+    with PortBalancer().running() as balancer:
         made = Replicas(plain_control_plane, tmp_path_factory.mktemp("replicas"), balancer)
         try:
             made.install()

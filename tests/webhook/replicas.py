@@ -1,17 +1,15 @@
 """Webhook processes beside a real control plane, behind a balancer, as the API server would reach them by a Service."""
 
-import asyncio
 import base64
 import contextlib
 import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +20,7 @@ import yaml
 from controlplane.cluster import ControlPlane
 from shared.api.crds.definitions import flavor_definition, quotagroup_definition
 from shared.api.names import API_VERSION, GROUP, VERSION
+from tests.webhook.balancing import PortBalancer
 
 NAMESPACE = "quotree-system"
 CONFIGURATION = "quotree-quota-objects"
@@ -38,88 +37,13 @@ NEVER = {
 """A group that only the webhook refuses: the schema does not compare so many entries."""
 
 
-class Balancer:
-    """Passes each new connection to the next replica that takes it; on a thread of its own."""
-
-    def __init__(self) -> None:
-        self.ports: list[int] = []
-        self.port = 0
-        self._turn = 0
-        self._writers: set[asyncio.StreamWriter] = set()
-        self._loop = asyncio.new_event_loop()
-
-    @contextlib.contextmanager
-    def running(self) -> Iterator["Balancer"]:
-        thread = threading.Thread(target=self._loop.run_forever, name="balancer", daemon=True)
-        thread.start()
-        server = asyncio.run_coroutine_threadsafe(asyncio.start_server(self._pass, "127.0.0.1", 0), self._loop).result(
-            9
-        )
-        self.port = server.sockets[0].getsockname()[1]
-        try:
-            yield self
-        finally:
-            asyncio.run_coroutine_threadsafe(self._close(server), self._loop).result(9)
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            thread.join(9)
-            self._loop.close()
-
-    def cut(self) -> None:
-        """End all connections."""
-
-        self._loop.call_soon_threadsafe(self._abort)
-
-    def _abort(self) -> None:
-        for writer in self._writers:
-            writer.transport.abort()
-
-    async def _close(self, server: asyncio.Server) -> None:
-        server.close()
-        self._abort()
-        tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-        if tasks:
-            await asyncio.wait(tasks, timeout=5)
-        await asyncio.sleep(0.1)
-
-    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        ends = {writer}
-        self._writers.add(writer)
-        try:
-            onward = await self._connect()
-            if onward is not None:
-                ends.add(onward[1])
-                self._writers.add(onward[1])
-                await asyncio.gather(_pump(reader, onward[1]), _pump(onward[0], writer))
-        finally:
-            for end in ends:
-                end.transport.abort()
-            self._writers -= ends
-
-    async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
-        for _ in range(len(self.ports)):
-            self._turn += 1
-            try:
-                return await asyncio.open_connection("127.0.0.1", self.ports[self._turn % len(self.ports)])
-            except OSError:
-                continue
-        return None
-
-
-async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    with contextlib.suppress(ConnectionError):
-        while data := await reader.read(65536):
-            writer.write(data)
-            await writer.drain()
-    writer.close()
-
-
 @dataclass
 class Replicas:
     """Some webhook processes, and the configuration that makes the API server ask them."""
 
     cp: ControlPlane
     folder: Path
-    balancer: Balancer
+    balancer: PortBalancer
     edits: Mapping[str, str] = field(default_factory=lambda: {"reservation": "12s", "budget": "4s"})
     quota: Mapping[str, int] = field(default_factory=dict)
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
