@@ -63,11 +63,9 @@ class Quotree:
                 self.delete(f"/api/v1/nodes/{node['metadata']['name']}")
 
     def _is_emptied(self, path: str) -> bool:
-        """Delete all there; whether nothing is left. A loaded API server may not answer in time."""
-        with suppress(ConnectionError):
-            self.delete(path)
-            return not self.get(path)["items"]
-        return False
+        """Delete all there; whether nothing is left."""
+        self.delete(path)
+        return not self.get(path)["items"]
 
     def say(self) -> str:
         """The ends of all logs, for a test that fails."""
@@ -275,10 +273,12 @@ def note_of(job: Mapping[str, Any], name: str) -> dict[str, Any] | None:
 
 
 def wait_for(ask: Callable[[], T], what: str, seconds: float = 60, every: float = 0.05) -> T:
-    """Ask until the answer is true; return it."""
+    """Ask until the answer is true; return it. A loaded API server may not answer in time: then ask again."""
     deadline = time.monotonic() + seconds
-    while not (answer := ask()):
+    while True:
+        with suppress(ConnectionError):
+            if answer := ask():
+                return answer
         if time.monotonic() > deadline:
             raise AssertionError(f"after {seconds:g} s still not: {what}")
         time.sleep(every)
-    return answer
