@@ -95,23 +95,6 @@ def test_refusals_have_the_right_status(door: Door) -> None:
     )
 
 
-def test_closed_group_takes_no_new_work_and_names_who_closed_it(door: Door) -> None:
-    said = words(door.cp.kubectl("create", "-f", "-", input=json.dumps(job_body("late", "old")), check=False))
-    assert said == (
-        "Job 'late' metadata.labels[quotree.dev/group]: group old is below closed, which is closed "
-        "(stopPolicy: Close): "
-        "no new work until that is taken back; name another group (GroupClosed)"
-    )
-
-
-def test_work_that_never_fits_gets_a_warning_that_kubectl_prints(door: Door) -> None:
-    done = door.cp.kubectl("create", "-f", "-", input=json.dumps(job_body("huge", "vision", cpu="11")))
-    assert done.stderr.strip() == (
-        "Warning: Job 'huge' spec: will never start: flavor a100: it requests 11 cpu, group vision may use at most 10; "
-        "ask for less or raise that (NeverFits)"
-    )
-
-
 def test_dry_run_answers_the_same_and_stores_nothing(door: Door) -> None:
     body = json.dumps(job_body("tried", "vision"))
     done = door.cp.kubectl("create", "-f", "-", "--dry-run=server", "-o", "json", input=body)
