@@ -36,12 +36,12 @@ class Telling:
         self._say(objects, kind, waiting.reason.value, "Wait", waiting.message)
 
     def evicted(self, evict: Evict, objects: list[WorkObject], asker: list[WorkObject]) -> None:
-        """Quota was taken; told to the victim, and to the one it was taken for."""
+        """Quota was taken; told to the victim, and to the one it was taken for: once, however many go for it."""
         message = evict.message or f"its quota in group {evict.workload.group} is taken back ({evict.rule.value})"
         self._say(objects, EventType.WARNING, evict.reason.value, "Evict", message)
         if asker:
-            note = f"{evict.workload.kind} {evict.workload.key} of group {evict.workload.group} makes room for it"
-            self._say(asker, EventType.NORMAL, "RoomReclaimed", "Evict", f"{note} ({evict.rule.value})")
+            note = f"work of group {evict.workload.group} makes room for it ({evict.rule.value})"
+            self._say(asker, EventType.NORMAL, "RoomReclaimed", "Evict", note)
 
     def eviction_refused(self, evict: Evict, objects: list[WorkObject], message: str) -> None:
         """The API server or a webhook did not accept the eviction."""

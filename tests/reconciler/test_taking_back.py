@@ -115,23 +115,25 @@ def test_a_claim_outlives_the_reconciler_that_made_it(q: Quotree) -> None:
 
 def test_an_eviction_says_who_took_it_by_which_rule_and_since_when_it_ran(q: Quotree) -> None:
     q.lead()
-    q.group("root", quotas=[quota(max="2")])
-    q.group("vision", quotas=[quota(min="1")])
-    q.group("nlp", quotas=[quota(min="1")])
-    borrow(q, "vision", 2)
+    q.group("root", quotas=[quota(max="4")])
+    q.group("vision", quotas=[quota(min="2")])
+    q.group("nlp", quotas=[quota(min="2")])
+    borrow(q, "vision", 4)
     since = {name: (admission_of(q.get_job(name)) or {})["time"] for name in q.running()}
-    asker = q.job("asker", "nlp")
+    asker = q.job("asker", "nlp", "2")
     wait_for(lambda: "asker" in q.running(), "the asker runs", LONG)
-    (victim,) = stopped(q)
-    note = note_of(q.get_job(victim), EVICTION) or {}
-    assert note["for"] == {
-        "workload": "default/asker",
-        "uid": asker["metadata"]["uid"],
-        "flavors": {"cpu": "default"},
-    }
-    assert (note["reason"], note["rule"], note["since"]) == ("Reclaimed", "Reclaim", since[victim])
-    assert note["flavors"] == {"cpu": "default"}
-    wait_for(lambda: ("Reclaimed", note["message"]) in q.events(victim), "the victim is told", LONG)
-    said = f"Job default/{victim} of group vision makes room for it (Reclaim)"
-    wait_for(lambda: ("RoomReclaimed", said) in q.events("asker"), "the asker is told", LONG)
-    assert "'default/asker'" in note["message"]
+    assert len(stopped(q)) == 2
+    claim = {"workload": "default/asker", "uid": asker["metadata"]["uid"], "flavors": {"cpu": "default"}}
+    for victim in stopped(q):
+        note = note_of(q.get_job(victim), EVICTION) or {}
+        assert note["for"] == claim
+        assert (note["reason"], note["rule"], note["since"]) == ("Reclaimed", "Reclaim", since[victim])
+        assert note["flavors"] == {"cpu": "default"}
+        assert "'default/asker'" in note["message"]
+        said = ("Reclaimed", str(note["message"]))
+        wait_for(lambda said=said, victim=victim: said in q.events(victim), "the victim is told", LONG)  # type: ignore[misc]
+    wait_for(lambda: any(reason == "Started" for reason, _ in q.events("asker")), "the asker is told", LONG)
+    assert [event for event in q.events("asker") if event[0] != "WaitingForEvictions"] == [
+        ("RoomReclaimed", "work of group vision makes room for it (Reclaim)"),
+        ("Started", "group nlp admits it, entitled: cpu from default"),
+    ]
