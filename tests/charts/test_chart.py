@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 
@@ -72,6 +73,18 @@ def test_the_documented_defaults_are_the_engines(control_plane_binaries: Binarie
     file = tmp_path / "reconciler.yaml"
     file.write_text(written)
     assert load_settings(file, ReconcilerSettings).quota.settings() == QuotaSettings()
+
+
+def test_the_documented_defaults_of_the_webhook_are_its_own(control_plane_binaries: Binaries, tmp_path: Path) -> None:
+    written = _of(_render(control_plane_binaries), "ConfigMap", "quotree-webhook")["data"]["webhook.yaml"]
+    file = tmp_path / "webhook.yaml"
+    file.write_text(written)
+    found = load_settings(file, WebhookSettings)
+    assert (found.home, found.reconciler) == (
+        "quotree-system",
+        "system:serviceaccount:quotree-system:quotree-reconciler",
+    )
+    assert msgspec.structs.replace(found, namespace="", reconciler_user="") == WebhookSettings()
 
 
 def test_no_webhook_can_block_the_system_or_quotree_itself(control_plane_binaries: Binaries) -> None:

@@ -267,6 +267,11 @@ edits: {{- toYaml .edits | nindent 2 }}
 certificates:
   source: {{ .certificates.source }}
   secretName: {{ .certificates.secretName }}
+  leafLife: {{ .certificates.leafLife }}
+  authorityLife: {{ .certificates.authorityLife }}
+  overlap: {{ .certificates.overlap }}
+  names: {{ .certificates.names | toJson }}
+drain: {{ .drain }}
 quota: {{- toYaml $.Values.quota | nindent 2 }}
 {{- end -}}
 {{- end -}}
