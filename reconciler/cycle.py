@@ -55,10 +55,10 @@ class Cycle:
         snapshot = measure(self._state.world(), now, self._snapshot)
         for unit, workload in list(self._state.work.foundlings.items()):
             if workload.group in snapshot.leaves:
-                executor.adopt(unit, flavors_for(workload, snapshot), now)
+                executor.annotator.adopt(unit, flavors_for(workload, snapshot), now)
         for unit in list(self._state.work.unready):
             if self._waits_for_pods(unit, snapshot):
-                executor.note_unready(unit, now)
+                executor.annotator.note_unready(unit, now)
         if self._state.changed:
             snapshot = measure(self._state.world(), now, snapshot)
         self._snapshot = snapshot

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from reconciler.reader import WorkObject
-from reconciler.under_way import Spawn
 from reconciler.workload_writer import Fate, WorkloadWriter
+from reconciler.writes import Spawn
 from shared.api.pod import Pod
 from shared.telemetry import get_logger
 
