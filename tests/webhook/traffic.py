@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,6 +24,8 @@ class Traffic:
     prefix: str
     rate: float = 40
     connections: int = 8
+    group: str = "any"
+    labels: Mapping[str, str] = field(default_factory=dict)
     created: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     """What was said instead, or that a Job was created unheld."""
@@ -74,10 +76,9 @@ class Traffic:
             name = f"{self.prefix}-{self._asked}"
             await asyncio.sleep(began + self._asked / self.rate - time.monotonic())
             sent = time.monotonic()
+            body = job_body(name, self.group, labels={"traffic": self.prefix, **self.labels})
             try:
-                made = await client.create(
-                    JOBS, job_body(name, "any", labels={"traffic": self.prefix}), "default", into=dict[str, Any]
-                )
+                made = await client.create(JOBS, body, "default", into=dict[str, Any])
             except ApiError as error:
                 self.refused.append(f"{name}: {error}")
             else:
