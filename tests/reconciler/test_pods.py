@@ -117,3 +117,39 @@ def test_a_half_started_group_is_finished_by_the_next_reconciler(q: Quotree) -> 
     q.create(PODS, pod("gang-1", "vision", labels=gang))
     q.start()
     wait_for(lambda: set(placed(q)) == {"gang-0", "gang-1"}, "both run", LONG)
+
+
+def test_a_group_of_pods_is_recycled_as_a_whole_also_where_a_budget_holds_one_of_them(q: Quotree) -> None:
+    q.lead()
+    q.group("root", quotas=[quota(max="2")])
+    q.group("vision", quotas=[quota(max="2")])
+    q.group("nlp", quotas=[quota(min="2")])
+    gang = {POD_GROUP_LABEL: "gang", POD_GROUP_SIZE_LABEL: "2"}
+    spec = {"minAvailable": 1, "selector": {"matchLabels": {"kept": "yes"}}}
+    budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "keep"}, "spec": spec}
+    budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+    q.create(budgets, budget)
+    q.create(PODS, pod("gang-0", "vision", labels={**gang, "kept": "yes"}))
+    q.create(PODS, pod("gang-1", "vision", labels=gang))
+    wait_for(lambda: set(placed(q)) == {"gang-0", "gang-1"}, "both run on borrowed quota", LONG)
+    wait_for(lambda: q.get(f"{budgets}/keep")["status"].get("currentHealthy") == 1, "the budget sees its pod", LONG)
+    q.create(PODS, pod("lender", "nlp", "2"))
+    wait_for(lambda: set(placed(q)) == {"gang-0"}, "the one that nothing holds goes at once", LONG)
+    assert held(q) == {"lender"}
+    q.delete(f"{budgets}/keep")
+    wait_for(lambda: set(placed(q)) == {"lender"}, "the lender runs when both have gone", LONG)
+
+
+def test_a_pod_that_takes_long_to_end_uses_its_quota_until_it_has(q: Quotree) -> None:
+    q.lead()
+    q.group("vision", quotas=[quota(min="1", max="1")])
+    first = pod("first", "vision")
+    first["metadata"]["annotations"] = {"demo.quotree.dev/stop-takes": "3s"}
+    q.create(PODS, first)
+    wait_for(lambda: "first" in placed(q), "it runs", LONG)
+    q.create(PODS, pod("second", "vision"))
+    q.delete(f"{PODS}/first")
+    wait_for(lambda: q.group_status("vision").get("workloads", {}).get("pending") == 1, "the second waits", LONG)
+    assert held(q) == {"second"}
+    assert pods(q)["first"]["metadata"].get("deletionTimestamp")
+    wait_for(lambda: set(placed(q)) == {"second"}, "it starts when the first has ended", LONG)
