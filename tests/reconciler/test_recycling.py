@@ -75,7 +75,7 @@ def test_a_drained_subtree_is_empty_and_opens_again(q: Quotree) -> None:
     q.group("research", isParent=True, quotas=[quota(min="4")])
     q.group("vision", parent="research", quotas=[quota(min="2")], stopPolicy="Hold")
     q.group("nlp", parent="research", quotas=[quota(min="2")])
-    fill(q, "nlp", 2, annotations={"demo.quotree.dev/stop-takes": "3s"})
+    fill(q, "nlp", 2, annotations={"demo.quotree.dev/stop-takes": "6s"})
     wait_for(lambda: q.pods_on_nodes("nlp-0") and q.pods_on_nodes("nlp-1"), "they have their pods", LONG)
     q.job("waits", "vision", "1")
     q.group("research", stopPolicy="HoldAndDrain")

@@ -111,19 +111,17 @@ def test_each_failed_start_is_waited_for_longer_until_the_limit(q: Quotree) -> N
 
 
 def test_work_that_is_not_ready_again_in_time_is_requeued_and_other_work_stays(q: Quotree) -> None:
-    settings = {"timeout": "1h", "recoveryTimeout": "4s", "backoffBase": "1s"}
-    q.lead(startup={"waitForPodsReady": True, **settings})
-    q.group("vision", quotas=[quota(min="4")])
-    for name in ("back", "gone"):
-        q.job(name, "vision")
+    q.lead(startup={"waitForPodsReady": True, "timeout": "1h", "backoffBase": "1s"})
+    for name, recovery in (("back", "1h"), ("gone", "1s")):
+        q.group(f"with-{name}", quotas=[quota(min="1")], startup={"recoveryTimeout": recovery})
+        q.job(name, f"with-{name}")
     wait_for(lambda: has_ready_pods(q, "back") and has_ready_pods(q, "gone"), "both are ready", LONG)
     since = {name: started_at(q, name) for name in ("back", "gone")}
     for name in ("back", "gone"):
         set_ready(q, name, "False")
-        wait_for(lambda name=name: "unreadySince" in (admission_of(q.get_job(name)) or {}), "it is noted", LONG)  # type: ignore[misc]
-        if name == "back":
-            set_ready(q, name, "True")
-            wait_for(lambda: has_ready_pods(q, "back"), "it has recovered", LONG)
+    wait_for(lambda: "unreadySince" in (admission_of(q.get_job("back")) or {}), "it is noted", LONG)
+    set_ready(q, "back", "True")
+    wait_for(lambda: has_ready_pods(q, "back"), "it has recovered", LONG)
     wait_for(lambda: eviction_of(q.get_job("gone")), "the other one is stopped", LONG)
     note = eviction_of(q.get_job("gone")) or {}
     assert (note["reason"], note["rule"]) == ("PodsReadyTimeout", "RecoveryTimeout")
