@@ -1,155 +1,16 @@
-"""`quotree tree`: what every group was promised, uses and may use, as one tree."""
+"""`quotree tree`: the live tree, as a table for people or as JSON for programs."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import click
 
 from cli.live import Cluster, cluster_options
-from shared.api.quotagroup import QuotaGroup, QuotaStatus, read_quota_group
-from shared.api.reading import Quantities
+from cli.tree_rows import Filter, as_data, rows
+from shared.api.quotagroup import read_quota_group
 from shared.problems import Problem
 from shared.quota.model.tree import ROOT
-from shared.resources import Amount, FlavorResource, read_amount, write_quantity
 
 GROUPS_PATH: Final = "/apis/quotree.dev/v1alpha1/quotagroups"
-_INNER: Final = {"": "", "├─ ": "│  ", "└─ ": "   "}
-"""What stands below a branch, in the lines that follow it."""
-
-
-@dataclass(frozen=True, slots=True)
-class KeyNumbers:
-    """One group's numbers for one key, in base units."""
-
-    key: FlavorResource
-    min: Amount
-    used: Amount
-    runtime: Amount
-    borrowed: Amount
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One line: a group's first one has its name, note and pending count, those below it only a further key."""
-
-    trunk: str
-    name: str
-    note: str
-    pending: int | None
-    numbers: KeyNumbers | None
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """Which lines to show; None and the defaults mean all."""
-
-    flavor: str | None = None
-    resource: str | None = None
-    depth: int | None = None
-    only_busy: bool = False
-    """Only groups with pending or running work, and those above them."""
-
-    def keys(self, group: QuotaGroup) -> list[KeyNumbers]:
-        """The wanted keys of a group, without those that are 0 throughout."""
-        return [
-            numbers
-            for status in group.status.quotas
-            if self.flavor in (None, status.flavor)
-            for numbers in _numbers(status)
-            if self.resource in (None, numbers.key.resource)
-        ]
-
-    def wants(self, group: QuotaGroup) -> bool:
-        """Whether the group itself is shown. A parent's counts cover its subtree, so no busy leaf loses its parents."""
-        return not self.only_busy or bool(group.status.workloads.pending or group.status.workloads.admitted)
-
-
-def rows(groups: Mapping[str, QuotaGroup], top: str, wanted: Filter) -> Iterator[Row]:
-    """The tree from `top` down, siblings by name; after root's tree the groups that do not reach root."""
-    children: dict[str, list[str]] = {}
-    for name in sorted(groups):
-        if name != ROOT and wanted.wants(groups[name]):
-            children.setdefault(groups[name].spec.parent or ROOT, []).append(name)
-    shown: set[str] = set()
-    for head in (top, *(_adrift(groups, children) if top == ROOT else ())):
-        if head not in shown:
-            yield from _subtree(groups, children, head, wanted, shown)
-
-
-def _adrift(groups: Mapping[str, QuotaGroup], children: Mapping[str, list[str]]) -> list[str]:
-    """Shown groups that do not reach root: those whose parent is absent first, then the members of cycles."""
-    reached, waiting = {ROOT}, [ROOT]
-    while waiting:
-        below = children.get(waiting.pop(), ())
-        reached.update(below)
-        waiting.extend(below)
-    lost = [name for siblings in children.values() for name in siblings if name not in reached]
-    return sorted(lost, key=lambda name: (groups[name].spec.parent in groups, name))
-
-
-def _subtree(
-    groups: Mapping[str, QuotaGroup], children: Mapping[str, list[str]], head: str, wanted: Filter, shown: set[str]
-) -> Iterator[Row]:
-    waiting = [(head, "", "", 0)]
-    while waiting:
-        name, trunk, branch, depth = waiting.pop()
-        shown.add(name)
-        below = [child for child in children.get(name, ()) if child not in shown] if depth != wanted.depth else []
-        inner = trunk + _INNER[branch]
-        yield from _group_rows(name, groups[name], trunk + branch, inner + ("│  " if below else ""), wanted)
-        waiting += [(child, inner, "└─ " if child == below[-1] else "├─ ", depth + 1) for child in reversed(below)]
-
-
-def _group_rows(name: str, group: QuotaGroup, trunk: str, later: str, wanted: Filter) -> Iterator[Row]:
-    keys: list[KeyNumbers | None] = [*wanted.keys(group)]
-    if name == ROOT:
-        # Root has nobody to borrow from: without a min of its own, everything would look borrowed.
-        keys = [numbers and replace(numbers, borrowed=0) for numbers in keys]
-    first, *rest = keys or [None]
-    yield Row(trunk, name, _note(group), group.status.workloads.pending, first)
-    yield from (Row(later, "", "", None, numbers) for numbers in rest)
-
-
-def _numbers(status: QuotaStatus) -> Iterator[KeyNumbers]:
-    for resource in sorted({*status.min, *status.used, *status.runtime, *status.request}):
-        columns = (status.min, status.used, status.runtime, status.borrowed)
-        amounts = [_amount(resource, column) for column in columns]
-        if any(amounts) or _amount(resource, status.request):
-            yield KeyNumbers(FlavorResource(status.flavor, resource), *amounts)
-
-
-def _amount(resource: str, quantities: Quantities) -> Amount:
-    return read_amount(resource, str(quantities.get(resource, 0)))
-
-
-def _note(group: QuotaGroup) -> str:
-    """What is not as usual: the reasons of conditions, and a stop policy."""
-    said = {condition.type: condition for condition in group.status.conditions}
-    active = said.get("Active")
-    notes = [active.reason] if active and active.status == "False" else []
-    notes += [kind for kind in ("OverRuntime", "Stopped", "Drained") if kind in said and said[kind].status == "True"]
-    return ", ".join(notes)
-
-
-def as_data(groups: Mapping[str, QuotaGroup], top: str, wanted: Filter) -> list[dict[str, Any]]:
-    """The same for programs: one mapping a group, numbers as exact integers of base units, parents before children."""
-    found: list[dict[str, Any]] = []
-    for row in rows(groups, top, wanted):
-        if row.name:
-            group = groups[row.name]
-            parent = None if row.name == ROOT else group.spec.parent or ROOT
-            found.append({"name": row.name, "parent": parent, "pending": row.pending, "note": row.note, "quotas": []})
-        if row.numbers:
-            key, *amounts = (getattr(row.numbers, each) for each in ("key", "min", "used", "runtime", "borrowed"))
-            named = dict(zip(("min", "used", "runtime", "borrowed"), amounts, strict=True))
-            found[-1]["quotas"].append({"flavor": key.flavor, "resource": key.resource, **named})
-    return found
-
-
-def quantity(numbers: KeyNumbers, amount: Amount) -> str:
-    """An amount of that key as text."""
-    return write_quantity(numbers.key.resource, amount)
 
 
 @cluster_options

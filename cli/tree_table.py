@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cli.tree import KeyNumbers, Row, quantity
+from cli.tree_rows import KeyNumbers, Row, quantity
 
 _BAR: Final = 16
 _WIDE: Final = 200

@@ -4,7 +4,7 @@ from typing import Any
 
 from rich.console import Console
 
-from cli.tree import Filter, as_data, rows
+from cli.tree_rows import Filter, as_data, rows
 from cli.tree_table import _table
 from shared.api.quotagroup import QuotaGroup, read_quota_group
 
