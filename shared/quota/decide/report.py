@@ -75,11 +75,11 @@ class Report:
         cycle = self._cycle
         note = cycle.notes.get(workload.id)
         unready = cycle.blocked_by or cycle.blocked_leaves.get(account.name)
-        if note is None and unready is not None:
-            note = WaitReason.PODS_NOT_READY
-        if note is WaitReason.PODS_NOT_READY and unready is not None:
-            return note, None, f"the pods of {unready.kind} {unready.key!r} are not ready yet"
-        if note is not None:
+        if unready is not None and note in (None, WaitReason.PODS_NOT_READY):
+            text = f"the pods of {unready.kind} {unready.key!r} are not ready yet"
+            return WaitReason.PODS_NOT_READY, None, text
+        # A note may be about work of the same name that has changed since.
+        if note is not None and note in _NOTED:
             return _from(note, on_path(cycle.present, account.path, wish[0].ask), _NOTED[note])
         head = self._blocker(account, workload)
         if head is not None:

@@ -4,6 +4,7 @@ import pytest
 
 from shared.quota.decide.decisions import WaitReason
 from shared.quota.model.flavor import Flavor
+from shared.quota.model.settings import BlockAdmission
 from shared.quota.model.workload import Workload
 from tests.builders import after, pending, running
 from tests.shared.quota.decide.telling import decide
@@ -80,6 +81,19 @@ def test_the_sentence_says_who_lacks_how_much_and_when_it_runs() -> None:
     assert [each.message for each in plan.waiting] == [
         "Job 'ns/train-7' waits: group 'a' lacks 2 of a100/gpu (request 4, free 2); runs when used falls to 4"
     ]
+
+
+def test_work_that_has_moved_since_is_explained_where_it_is_now() -> None:
+    work = [running("a", 1, "x", ready=False), pending("a", 1, "w")]
+    block = BlockAdmission.GROUP
+    plan = decide("root 8\n  a 4\n  b 2..2", work, wait_for_pods_ready=True, block_admission=block)
+    assert [each.reason for each in plan.waiting] == ["PodsNotReady"]
+    moved = plan.waiting.why(pending("b", 3, "w"))
+    assert moved is not None
+    assert moved.reason == "NeverFits"
+    again = plan.waiting.why(pending("b", 1, "w"))
+    assert again is not None
+    assert again.reason == "WaitingForQuota"
 
 
 @pytest.mark.parametrize(
