@@ -224,7 +224,7 @@ def job_body(name: str, group: str | None, **spec: Any) -> dict[str, Any]:
     }
 
 
-def wait_for(is_so: Callable[[], T], what: str, seconds: float = 60) -> T:
+def wait_for(is_so: Callable[[], T], what: str, seconds: float = 120) -> T:
     """The first true answer. Fails with `what` after so many seconds."""
     until = time.monotonic() + seconds
     while True:
