@@ -53,6 +53,8 @@ class WaitReports:
 
     def round(self, now: datetime) -> None:
         """Take note of what waits since the last round, then look at those whose time it is."""
+        if self.plan is None:
+            return
         for unit in self._work.fresh_waits:
             self._said.pop(unit, None)
             self._enter(self._fresh, unit, now + _PATIENCE)
@@ -62,7 +64,7 @@ class WaitReports:
             passed_over = 0
             while looks and passed_over < _PASSED_OVER and line and line[0][0] <= now:
                 due, unit = line.popleft()
-                if self._due.get(unit) == due and self._look(unit, now):
+                if self._due.get(unit) == due and self._look(unit, self.plan, now):
                     looks -= 1
                 else:
                     passed_over += 1
@@ -71,14 +73,14 @@ class WaitReports:
         self._due[unit] = due
         line.append((due, unit))
 
-    def _look(self, unit: str, now: datetime) -> bool:
+    def _look(self, unit: str, plan: Plan, now: datetime) -> bool:
         """Whether the unit still waits; its owner is told if the reason is news."""
         workload = self._work.workload(unit)
-        if workload is None or not workload.is_pending or self.plan is None:
+        if workload is None or not workload.is_pending:
             del self._due[unit]
             self._said.pop(unit, None)
             return False
-        self._tell(unit, workload, self.plan)
+        self._tell(unit, workload, plan)
         self._enter(self._known, unit, now + _AGAIN)
         return True
 

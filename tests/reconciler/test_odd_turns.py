@@ -2,7 +2,8 @@
 
 import pytest
 
-from shared.api.names import API_VERSION, GROUP_LABEL
+from controlplane import cluster
+from shared.api.names import API_VERSION, GROUP_LABEL, MANAGED_LABEL
 from tests.reconciler.running import Quotree, admission_of, job_manifest, quota, wait_for
 
 pytestmark = pytest.mark.timeout(300)
@@ -119,3 +120,42 @@ def test_a_deleted_group_stops_nothing_and_starts_nothing(q: Quotree) -> None:
     q.job("waits", "vision", "1")
     wait_for(lambda: q.events("waits"), "it is told", LONG)
     assert q.running() == {"runs"}
+
+
+def test_work_that_names_no_group_belongs_to_default_where_that_is_switched_on(q: Quotree) -> None:
+    q.lead(defaultGroup=True)
+    q.group("default", quotas=[quota(min="1", max="1")])
+    q.merge("/api/v1/namespaces/default", {"metadata": {"labels": {MANAGED_LABEL: "true"}}})
+    try:
+        q.create(JOBS, job_manifest("nameless", None, "1"))
+        wait_for(lambda: q.running() == {"nameless"}, "it starts", LONG)
+        assert q.get_job("nameless")["metadata"]["labels"][GROUP_LABEL] == "default"
+        wait_for(lambda: used(q, "default") == "1", "it counts there", LONG)
+    finally:
+        q.merge("/api/v1/namespaces/default", {"metadata": {"labels": {MANAGED_LABEL: None}}})
+
+
+def test_what_pods_of_others_occupy_is_not_given_out(q: Quotree) -> None:
+    labels = {"model": "shared"}
+    q.cp.add_nodes([cluster.NodeSpec("shared-0", labels=labels, allocatable={"cpu": "4", "pods": "9"})])
+    q.lead()
+    q.flavor("shared", nodeLabels=labels)
+    q.group("vision", quotas=[quota("shared", min="2", max="4")])
+    container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": "3"}}}
+    stranger = {"metadata": {"name": "stranger"}, "spec": {"containers": [container], "nodeSelector": labels}}
+    q.create("/api/v1/namespaces/default/pods", stranger)
+
+    def runtime() -> list[str]:
+        return [
+            each["runtime"].get("cpu")
+            for each in q.group_status("root").get("quotas", [])
+            if each["flavor"] == "shared"
+        ]
+
+    wait_for(lambda: runtime() == ["1"], "what it occupies is taken off", LONG)
+    for name in ("one", "two"):
+        q.job(name, "vision", "1", pod={"nodeSelector": labels})
+    wait_for(lambda: any(reason == "WaitingForQuota" for reason, _ in q.events("two")), "the second is told", LONG)
+    assert q.running() == {"one"}
+    q.delete("/api/v1/namespaces/default/pods/stranger")
+    wait_for(lambda: q.running() == {"one", "two"}, "its room is given out", LONG)
