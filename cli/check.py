@@ -1,7 +1,7 @@
 """`quotree check`: every rule of the admission webhook, offline, on a whole repository of manifests at once."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from typing import Literal
 
 import click
@@ -46,8 +46,12 @@ def _write_text(objects: Objects, violations: Sequence[Placed], warnings: Sequen
 
 
 def _summary(objects: Objects, violations: Sequence[Placed], warnings: Sequence[Placed]) -> str:
-    checked = f"{len(objects.groups)} groups and {len(objects.flavors)} flavors checked"
-    return f"{checked}: {len(violations)} violations, {len(warnings)} warnings"
+    checked = f"{_count(objects.groups, 'group')} and {_count(objects.flavors, 'flavor')} checked"
+    return f"{checked}: {_count(violations, 'violation')}, {_count(warnings, 'warning')}"
+
+
+def _count(things: Sized, word: str) -> str:
+    return f"{len(things)} {word}{'' if len(things) == 1 else 's'}"
 
 
 def _write_json(objects: Objects, violations: Sequence[Placed], warnings: Sequence[Placed]) -> None:
