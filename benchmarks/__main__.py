@@ -1,18 +1,33 @@
-"""Which measurements there are: `python -m benchmarks` runs them all, one after another."""
+"""Which measurements there are: `python -m benchmarks [NAME…]` runs them, or all of them, one after another."""
 
+import argparse
 import subprocess
 import sys
+from typing import Final
 
-MEASUREMENTS = ("measuring", "webhook_reviews", "job_create", "edits", "rolling_restart")
+MEASUREMENTS: Final = (
+    "measuring",
+    "webhook_reviews",
+    "job_create",
+    "edits",
+    "rolling_restart",
+    "starts",
+    "full_start",
+)
 
 
 def main() -> int:
-    """Run each in a process of its own; the number of those that failed."""
-    failed = 0
-    for name in MEASUREMENTS:
+    """Run each in a process of its own; 1 when one failed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(MEASUREMENTS)}")
+    asked = parser.parse_args().names or MEASUREMENTS
+    if unknown := set(asked) - set(MEASUREMENTS):
+        parser.error(f"unknown measurement {', '.join(sorted(unknown))}: there are {', '.join(MEASUREMENTS)}")
+    failed = False
+    for name in asked:
         print(f"--- {name}", flush=True)
-        failed += subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=False).returncode != 0
-    return failed
+        failed |= subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=False).returncode != 0
+    return int(failed)
 
 
 if __name__ == "__main__":
