@@ -70,6 +70,24 @@ def test_notice_is_given_before_work_is_recycled(q: Quotree) -> None:
     assert datetime.fromisoformat(note["time"]) - datetime.fromisoformat(told[0]["time"]) >= timedelta(seconds=4)
 
 
+def test_a_notice_is_withdrawn_when_nobody_needs_the_room_any_more(q: Quotree) -> None:
+    q.lead(reclaim={"notice": "1h"})
+    q.group("root", quotas=[quota(max="2")])
+    q.group("vision", quotas=[quota(min="1")])
+    q.group("nlp", quotas=[quota(min="1")])
+    fill(q, "vision", 2)
+    q.job("lender", "nlp", "1")
+
+    def told() -> list[str]:
+        return [name for name, job in q.jobs().items() if note_of(job, NOTICE)]
+
+    (victim,) = wait_for(told, "one is told", LONG)
+    wait_for(lambda: any(reason == "EvictionNotice" for reason, _ in q.events(victim)), "by an event too", LONG)
+    q.delete(f"{JOBS}/lender")
+    wait_for(lambda: not told(), "it is told that it may stay", LONG)
+    assert q.running() == {"vision-0", "vision-1"}
+
+
 def test_a_drained_subtree_is_empty_and_opens_again(q: Quotree) -> None:
     q.lead()
     q.group("research", isParent=True, quotas=[quota(min="4")])
