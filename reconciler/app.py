@@ -45,7 +45,7 @@ class Reconciler:
         self._wake = asyncio.Event()
         self._state = ClusterState(settings.quota.settings())
         self._watches = Watches()
-        self._jobs_watch = watch_everything(client, self._state, self._watches, self._wake)
+        self._work_watches = watch_everything(client, self._state, self._watches, self._wake)
         self._election = Election(client, settings.leader_election.settings())
         self._metrics = Metrics(process.registry)
         expose_watches(process.registry, self._watches)
@@ -71,7 +71,7 @@ class Reconciler:
             watching.cancel()
 
     async def _lead(self) -> None:
-        await catch_up(self._client, self._jobs_watch)
+        await catch_up(self._client, self._work_watches)
         await self._create_built_in()
         self._state.remember_over(over_since_of(self._state.groups.values()))
         recorder = EventRecorder(self._client, "quotree.dev/reconciler", instance_name())

@@ -84,13 +84,19 @@ class CapacityUse:
                     touched.add(_owner(pod))
                     if pod.uid in self._counted or not self.is_managed(_owner(pod)):
                         self._dirty.add(pod.uid)
-            if before is not None:
-                self._pods.pop(before.uid, None)
-                self._index(before, set.discard)
+            if before is not None and self._pods.get(before.uid) == before:
+                self._forget(before.uid)
             if after is not None:
+                self._forget(after.uid)
                 self._pods[after.uid] = after
                 self._index(after, set.add)
         return touched
+
+    def _forget(self, uid: str) -> None:
+        """A pod may come by one watch before it goes by another, which knows it as it was."""
+        known = self._pods.pop(uid, None)
+        if known is not None:
+            self._index(known, set.discard)
 
     def _index(self, pod: UsingPod, change: Callable[[set[str], str], None]) -> None:
         for index, name in (

@@ -6,14 +6,14 @@ from typing import Final, TypeVar
 
 from reconciler.cluster_state import ClusterState
 from reconciler.records import (
-    FinishedJob,
     project_group,
     project_job,
     project_node,
     project_pod,
 )
-from shared.api.job import Job
+from reconciler.takeover import LIVE, WorkWatches
 from shared.api.limitrange import read_limit_range
+from shared.api.names import POD_GROUP_LABEL
 from shared.api.namespace import read_namespace
 from shared.api.priority import read_priority_class
 from shared.api.runtimeclass import read_runtime_class
@@ -37,21 +37,22 @@ from shared.quota.model.settings import CapacitySource
 from shared.telemetry import get_logger
 
 R = TypeVar("R")
-_LIVE: Final = "status.phase!=Succeeded,status.phase!=Failed"
+_ALONE: Final = f"!{POD_GROUP_LABEL}"
 
 log = get_logger(__name__)
 
 
-def watch_everything(
-    client: Client, state: ClusterState, watches: Watches, wake: asyncio.Event
-) -> Watch[Job | FinishedJob]:
+def watch_everything(client: Client, state: ClusterState, watches: Watches, wake: asyncio.Event) -> WorkWatches:
     """Add every watch to `watches`; each wakes the cycle when it changed what decisions are made on."""
 
-    def add(
+    def add(  # noqa: PLR0913
         resource: Resource,
         project: Project[R],
         sink: Callable[[Sequence[Change[R]]], None],
+        *,
+        labels: str = "",
         fields: str = "",
+        name: str = "",
     ) -> Watch[R]:
         def tell(changes: Sequence[Change[R]]) -> None:
             for change in changes:
@@ -61,7 +62,7 @@ def watch_everything(
             if state.changed:
                 wake.set()
 
-        return watches.add(Watch(client, resource, project, tell, fields=fields))
+        return watches.add(Watch(client, resource, project, tell, labels=labels, fields=fields, name=name))
 
     add(NAMESPACES, read_namespace, state.see_namespaces)
     add(LIMIT_RANGES, read_limit_range, state.see_limit_ranges)
@@ -71,5 +72,7 @@ def watch_everything(
     add(QUOTA_GROUPS, project_group, state.see_groups)
     if state.settings.capacity_source is CapacitySource.NODES:
         add(NODES, project_node, state.see_nodes)
-    add(PODS, project_pod, state.see_pods, fields=_LIVE)
-    return add(JOBS, project_job, state.see_jobs)
+    alone = add(PODS, project_pod, state.see_pods, labels=_ALONE, fields=LIVE)
+    # Of a group, also those that have ended: without them the others would wait for them.
+    grouped = add(PODS, project_pod, state.see_pods, labels=POD_GROUP_LABEL, name="pods of groups")
+    return WorkWatches(add(JOBS, project_job, state.see_jobs), (alone, grouped))

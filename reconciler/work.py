@@ -141,13 +141,18 @@ class Work(Roll):
         return self.workload(owner) is not None or owner in self._finished
 
     def objects(self, unit: str) -> list[WorkObject]:
-        """The Job, or the pods, of a unit; nothing when it has gone."""
+        """The Job, or the pods, of a unit that may be written on; nothing when it has gone or ended."""
+        return [each for each in self._objects(unit) if isinstance(each, Job) or not each.has_ended]
+
+    def _objects(self, unit: str) -> list[WorkObject]:
+        """The same with pods that have ended while others of their group have not."""
         job = self._jobs.get(unit)
         return [job] if job is not None else list(self._pods.get(unit, {}).values())
 
     def has_pod(self, pod: Pod) -> bool:
         """Whether this pod is still there and has not ended."""
-        return pod.metadata.uid in self._pods.get(unit_of_pod(pod), {})
+        found = self._pods.get(unit_of_pod(pod), {}).get(pod.metadata.uid)
+        return found is not None and not found.has_ended
 
     # Inside.
 
@@ -190,7 +195,7 @@ class Work(Roll):
         if assumed is not None:
             self._set(unit, assumed)
             return
-        objects = self.objects(unit)
+        objects = self._objects(unit)
         if not objects:
             return
         reading = self._reader.read(objects)
@@ -247,7 +252,7 @@ class Work(Roll):
 
     def _note_half_done(self, unit: str) -> None:
         workload = self.workload(unit)
-        pods = self._pods.get(unit, {}).values()
+        pods = [each for each in self._pods.get(unit, {}).values() if not each.has_ended]
         if workload is not None and workload.is_evicting:
             is_half_done = any(not pod.metadata.is_deleting and not pod.is_gated for pod in pods)
         else:

@@ -40,7 +40,7 @@ class _WatchCollector(Collector):
         lists = CounterMetricFamily("quotree_watch_lists", "Times everything was listed.", labels=label)
         streams = CounterMetricFamily("quotree_watch_streams", "Streams opened.", labels=label)
         for watch in self._watches.members:
-            name = [watch.resource.plural]
+            name = [watch.name]
             objects.add_metric(name, len(watch.records))
             strange.add_metric(name, len(watch.undecodable))
             quiet.add_metric(name, watch.quiet_seconds())

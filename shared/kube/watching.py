@@ -59,9 +59,12 @@ class Watch(Generic[R]):
         namespace: str | None = None,
         labels: str = "",
         fields: str = "",
+        name: str = "",
         settings: WatchSettings = WatchSettings(),  # noqa: B008 - frozen
     ) -> None:
         self.resource = resource
+        self.name = name or resource.plural
+        """What it is called in metrics: one of several of a kind needs a name of its own."""
         self.synced = asyncio.Event()
         self.trouble: str | None = None
         self.lists = 0

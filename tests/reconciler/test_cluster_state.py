@@ -243,6 +243,29 @@ def test_pods_of_a_group_are_one_workload_when_all_are_there(state: ClusterState
     assert {each.metadata.uid for each in state.work.objects("ns/gang")} == {"p1", "p2"}
 
 
+def test_of_a_group_whose_first_pod_has_ended_the_others_are_work(state: ClusterState) -> None:
+    labels = {POD_GROUP_LABEL: "gang", POD_GROUP_SIZE_LABEL: "2"}
+    ended = PodRecord(read_pod(ended_pod("p1", **labels)), None)
+    state.see_pods([Changed(None, ended), Changed(None, a_pod("p2", **labels))])
+    (rest,) = work(state)
+    assert (rest.is_pending, rest.hold, rest.request) == (True, False, {"cpu": 1000})
+    assert [each.metadata.uid for each in state.work.objects("ns/gang")] == ["p2"]
+
+
+def ended_pod(uid: str, **labels: str) -> dict[str, Any]:
+    return {
+        "metadata": {
+            "uid": uid,
+            "name": uid,
+            "namespace": "ns",
+            "labels": {GROUP_LABEL: "vision", **labels},
+            "annotations": {ADMISSION: ADMITTED},
+        },
+        "spec": {"containers": [{"resources": {"requests": {"cpu": "1"}}}]},
+        "status": {"phase": "Succeeded"},
+    }
+
+
 def test_a_group_that_does_not_admit_the_namespace_holds_its_work(state: ClusterState) -> None:
     picky = Group("vision", namespace_selector=LabelSelector({"team": "vision"}))
     state.see_jobs([Changed(None, a_job())])

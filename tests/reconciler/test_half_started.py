@@ -1,0 +1,50 @@
+"""A group of pods of which one has run and ended before another could be started: the other has its turn as well."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shared.api.names import POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL
+from tests.faults.kinds import Asked, Refuse, Rule
+from tests.faults.proxy import FaultProxy
+from tests.reconciler.running import Quotree, quota, wait_for
+from tests.reconciler.test_pods import PODS, pod, pods
+
+pytestmark = pytest.mark.timeout(300)
+LONG = 90.0
+
+
+def member(name: str) -> dict[str, Any]:
+    made = pod(name, "vision", labels={POD_GROUP_LABEL: "gang", POD_GROUP_SIZE_LABEL: "2"})
+    made["metadata"]["annotations"] = {"demo.quotree.dev/run-for": "500ms"}
+    made["spec"]["restartPolicy"] = "Never"
+    return made
+
+
+def phases(q: Quotree) -> dict[str, str]:
+    return {name: each["status"]["phase"] for name, each in pods(q).items()}
+
+
+def starts_late(asked: Asked) -> bool:
+    return asked.method == "PATCH" and asked.path.endswith("/pods/late")
+
+
+@pytest.mark.parametrize("killed", [False, True], ids=["the same reconciler", "the next reconciler"])
+def test_the_rest_of_a_group_is_started_when_the_first_has_ended(q: Quotree, tmp_path: Path, killed: bool) -> None:
+    with FaultProxy(q.cp.url, q.cp.ca_file).running() as proxy:
+        plain, q.lease_seconds = q.cp.kubeconfig, 6
+        q.kubeconfig = proxy.side("only").kubeconfig(plain, tmp_path / "through.yaml")
+        q.lead()
+        q.group("vision", quotas=[quota(min="2")])
+        refusing = Rule(Refuse(503), starts_late)
+        proxy.rules.append(refusing)
+        for name in ("early", "late"):
+            q.create(PODS, member(name))
+        wait_for(lambda: phases(q) == {"early": "Succeeded", "late": "Pending"}, "one has ended", LONG)
+        if killed:
+            q.kill()
+        proxy.rules.clear()
+        if killed:
+            q.start()
+        wait_for(lambda: phases(q) == {"early": "Succeeded", "late": "Succeeded"}, "the other has as well", LONG)
