@@ -6,7 +6,7 @@ import pytest
 
 from controlplane import cluster
 from shared.api.names import ADMISSION, EVICTION, GATE, GROUP_LABEL, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL
-from tests.reconciler.running import Quotree, quota, wait_for
+from tests.reconciler.running import Quotree, note_of, quota, wait_for
 
 pytestmark = pytest.mark.timeout(300)
 PODS = "/api/v1/namespaces/default/pods"
@@ -153,3 +153,28 @@ def test_a_pod_that_takes_long_to_end_uses_its_quota_until_it_has(q: Quotree) ->
     assert held(q) == {"second"}
     assert pods(q)["first"]["metadata"].get("deletionTimestamp")
     wait_for(lambda: set(placed(q)) == {"second"}, "it starts when the first has ended", LONG)
+
+
+def test_a_claim_ends_in_time_and_its_asker_still_gets_the_room(q: Quotree) -> None:
+    q.lead(reclaim={"claimTimeout": "2s"})
+    q.group("root", quotas=[quota(max="2")])
+    q.group("vision", quotas=[quota(min="1")])
+    q.group("nlp", quotas=[quota(min="1")])
+    spec = {"minAvailable": 2, "selector": {"matchLabels": {GROUP_LABEL: "vision"}}}
+    budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+    budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "keep"}, "spec": spec}
+    q.create(budgets, budget)
+    for name in ("one", "two"):
+        q.create(PODS, pod(name, "vision"))
+    wait_for(lambda: q.get(f"{budgets}/keep")["status"].get("currentHealthy") == 2, "the budget sees both", LONG)
+    q.create(PODS, pod("lender", "nlp"))
+
+    def ends() -> list[str]:
+        notes = [note_of(each, EVICTION) for each in pods(q).values()]
+        return [note["claimEnded"] for note in notes if note is not None and note.get("claimEnded")]
+
+    assert wait_for(ends, "the claim has ended", LONG) == ["TimedOut"]
+    assert held(q) == {"lender"}
+    q.delete(f"{budgets}/keep")
+    wait_for(lambda: "lender" in placed(q), "it runs when the victim has gone", LONG)
+    assert len(placed(q)) == 2
