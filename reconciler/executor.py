@@ -94,10 +94,13 @@ class Executor:
                 return
             if outcome.fate is Fate.INVALID:
                 self._state.work.block(unit, set(start.flavors.values()))
-            else:
-                self._state.work.park(unit, now + WAITS[outcome.fate])
+                self._telling.start_refused(start, objects, f"other flavors are tried: {outcome.message}")
+                return
+            wait = WAITS[outcome.fate]
+            self._state.work.park(unit, now + wait)
             if outcome.fate is not Fate.STALE:
-                self._telling.start_refused(start, objects, outcome.message)
+                again = f"tried again in {wait.total_seconds():.0f} s"
+                self._telling.start_refused(start, objects, f"{again}: {outcome.message}")
 
         self._writes.begin(unit, write())
 

@@ -25,9 +25,9 @@ class Telling:
         note = f"group {start.workload.group} admits it, {start.tier.value}: {_flavors_text(start.flavors)}"
         self._say(objects, EventType.NORMAL, "Started", "Start", note)
 
-    def start_refused(self, start: Start, objects: list[WorkObject], message: str) -> None:
+    def start_refused(self, start: Start, objects: list[WorkObject], what_then: str) -> None:
         """The API server or a webhook did not accept the start."""
-        note = f"could not be started in {_flavors_text(start.flavors)}; other flavors are tried: {message}"
+        note = f"could not be started in {_flavors_text(start.flavors)}; {what_then}"
         self._say(objects, EventType.WARNING, "StartRefused", "Start", note)
 
     def waits(self, waiting: Waiting, objects: list[WorkObject]) -> None:
