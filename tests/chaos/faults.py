@@ -7,6 +7,7 @@ import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from random import Random
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from controlplane.errors import ControlPlaneError
 from controlplane.processes import Process
 from shared.api.names import API_VERSION, HOLD_LABEL
 from tests.chaos.stage import Stage
+from tests.chaos.witness import bear_witness
 from tests.chaos.work import NAMESPACE, NODES
 from tests.faults.kinds import Asked, CutAnswer, Delay, FallSilent, Fault, LoseAnswer, Refuse, Rule, always, writes
 from tests.faults.kinds import watches as is_watch
@@ -142,9 +144,11 @@ def _kill_api_server(episode: Episode, stage: Stage) -> None:
     """As a machine dies: whatever it was about to do is half done."""
     server = stage.cluster.processes["kube-apiserver"]
     time.sleep(episode.seconds / 3)
+    killed = datetime.now(UTC)
     server.kill()
     time.sleep(episode.seconds)
     server.start()
+    bear_witness(stage.cluster, stage.audit_log, killed)
 
 
 def _compact(stage: Stage) -> None:

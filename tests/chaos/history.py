@@ -20,6 +20,7 @@ from shared.api.names import API_VERSION
 from shared.api.pod import Pod, read_pod
 from shared.quota.model.group_reading import read_group
 from shared.quota.model.tree import Group
+from tests.chaos.witness import OBSERVE
 
 WRITES: Final = ["create", "update", "patch", "delete"]
 POLICY: Final = {
@@ -122,7 +123,7 @@ def read_history(log: Path) -> list[Version]:
     """All versions, oldest first; a last line still being written is left out."""
     with log.open("rb") as file:
         lines = [_read(line) for line in file if line.endswith(b"\n")]
-    return list(_versions([line for line in lines if _has_stored(line) or _has_evicted(line) or _has_deleted(line)]))
+    return list(_versions(line for line in lines if any(says(line) for says in _SAYINGS)))
 
 
 def _read(line: bytes) -> _Line:
@@ -153,6 +154,14 @@ def _has_deleted(line: _Line) -> bool:
     return line.verb == "delete" and line.response_status.code == 200 and _is_status(body)
 
 
+def _tells_who_is_there(line: _Line) -> bool:
+    return line.verb == OBSERVE and not _has_stored(line)
+
+
+_SAYINGS: Final = (_has_stored, _has_evicted, _has_deleted, _tells_who_is_there)
+"""What a line must say one of to be of interest."""
+
+
 def _is_status(body: Any) -> bool:
     return isinstance(body, dict) and body.get("kind") == "Status"
 
@@ -163,9 +172,9 @@ def _placed(lines: Iterable[_Line]) -> list[tuple[int, _Line]]:
     placed = []
     for line in sorted(lines, key=lambda each: each.request_received_timestamp):
         revision = _revision(line.response_object) if _has_stored(line) else latest
-        latest = max(latest, revision)
+        latest = latest if line.verb == OBSERVE else max(latest, revision)
         placed.append((revision, line))
-    return sorted(placed, key=lambda each: each[0])
+    return sorted(placed, key=lambda each: (each[0], each[1].verb == OBSERVE))
 
 
 def _versions(lines: Iterable[_Line]) -> Iterator[Version]:
@@ -173,6 +182,11 @@ def _versions(lines: Iterable[_Line]) -> Iterator[Version]:
     uids: dict[tuple[str, str, str], str] = {}
     for revision, line in _placed(lines):
         target = line.object_ref
+        if _tells_who_is_there(line):
+            missing = {uid for (kind, *_), uid in uids.items() if kind == target.resource}
+            for uid in sorted(missing - set(line.response_object["uids"])):
+                yield _version(line, last[uid], revision, gone=True)
+            continue
         if _has_evicted(line) or _has_deleted(line):
             lost = last.get(uids.get((target.resource, target.namespace, target.name), ""))
             if lost is not None and (_has_deleted(line) or _goes_at_once(lost)):

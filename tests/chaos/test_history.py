@@ -84,6 +84,31 @@ def test_a_job_that_is_removed_at_once_is_gone(tmp_path: Path) -> None:
     assert [(each.uid, each.revision, each.gone) for each in found] == [("it", 1, False), ("it", 1, True)]
 
 
+def test_what_a_witness_found_completes_the_log_of_a_killed_api_server(tmp_path: Path) -> None:
+    def pod(name: str, revision: int, **more: Any) -> dict[str, Any]:
+        target = {"resource": "pods", "namespace": "ns", "name": name}
+        made = line("patch", "pods", {"metadata": {"name": name, "uid": name}}, revision)
+        return made | {"objectRef": target, "user": {"username": "kwok"}, **more}
+
+    there = {"kind": "Present", "uids": ["stays", "late", "unlogged"]}
+    late = "2026-01-01T00:00:09.000000Z"
+    found = history(
+        tmp_path,
+        pod("stays", 1),
+        pod("goes", 2),
+        {**line("observe", "pods", {}, 0), "responseObject": there},
+        *(pod(name, at, verb="observe") for name, at in (("stays", 1), ("unlogged", 3), ("late", 5))),
+        pod("late", 5, requestReceivedTimestamp=late),
+    )
+    assert [(each.uid, each.revision, each.gone, each.user) for each in found] == [
+        ("stays", 1, False, "kwok"),
+        ("goes", 2, False, "kwok"),
+        ("goes", 2, True, "someone"),
+        ("unlogged", 3, False, "kwok"),
+        ("late", 5, False, "kwok"),
+    ]
+
+
 def test_half_a_line_of_a_killed_api_server_does_not_hide_the_next(tmp_path: Path) -> None:
     whole = json.dumps({"kind": "Event", **line("create", "leases", {}, 1)}, separators=(",", ":"))
     log = tmp_path / "audit.log"

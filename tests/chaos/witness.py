@@ -1,0 +1,61 @@
+"""What is there after an API server was killed: with it went the last lines of its log, though not what they told of.
+
+The witness lists everything and writes it into the log in the log's own form, as of the moment of the kill.
+"""
+
+import json
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from controlplane.cluster import ControlPlane
+
+OBSERVE: Final = "observe"
+"""The verb of the witness's lines."""
+PATIENCE: Final = 30.0
+_PATHS: Final = {"jobs": "/apis/batch/v1/jobs", "pods": "/api/v1/pods"}
+
+
+def bear_witness(cp: ControlPlane, log: Path, killed: datetime) -> None:
+    """Append one line for each object that is there, and one for each kind that says which are."""
+    for resource, path in _PATHS.items():
+        found = _list(cp, path)
+        present = {"kind": "Present", "uids": [each["metadata"]["uid"] for each in found]}
+        lines = [_line(resource, killed, present), *(_line(resource, killed, each) for each in found)]
+        with log.open("ab", buffering=0) as file:
+            for line in lines:
+                file.write(line)
+
+
+def _list(cp: ControlPlane, path: str) -> list[dict[str, Any]]:
+    ends = time.monotonic() + PATIENCE
+    while True:
+        try:
+            status, body = cp.rest.request("GET", path)
+            if status == 200:
+                return list(body["items"])
+        except OSError:
+            pass
+        if time.monotonic() > ends:
+            raise ConnectionError(f"GET {path} was not answered after the API server was started again")
+        time.sleep(0.1)
+
+
+def _line(resource: str, killed: datetime, body: dict[str, Any]) -> bytes:
+    metadata = body.get("metadata", {})
+    said = {
+        "kind": "Event",
+        "verb": OBSERVE,
+        "requestReceivedTimestamp": killed.isoformat(),
+        "user": {"username": "witness"},
+        "objectRef": {
+            "resource": resource,
+            "subresource": "status",
+            "namespace": metadata.get("namespace", ""),
+            "name": metadata.get("name", ""),
+        },
+        "responseStatus": {"code": 200},
+        "responseObject": {"kind": "Whole", **body},
+    }
+    return json.dumps(said, separators=(",", ":")).encode() + b"\n"
