@@ -53,7 +53,8 @@ def organisation() -> Iterator[Submission]:
     yield _group("search", "product", min=6, borrowing=8)
     yield _group("lab", weight=2)
     for name, value in PRIORITIES.items():
-        body = {"metadata": {"name": name}, "value": value}
+        # What the scheduler itself takes from pods for others is no business of Quotree's.
+        body = {"metadata": {"name": name}, "value": value, "preemptionPolicy": "Never"}
         yield Submission("/apis/scheduling.k8s.io/v1/priorityclasses", body)
     budget = {"minAvailable": 1, "selector": {"matchLabels": {BUDGET_LABEL: "true"}}}
     body = {"metadata": {"name": "budget"}, "spec": budget}
