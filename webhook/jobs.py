@@ -40,6 +40,7 @@ from webhook.work import (
     pending_injection,
     post,
     request_of,
+    unmanaged,
     unreadable,
 )
 
@@ -52,7 +53,9 @@ def mutate_job(review: Review, scene: Scene) -> Verdict:
     job = read_job(review.object)
     group = scene.group_of(job.metadata.labels)
     old = read_job(review.old_object) if review.operation is Doing.UPDATE else None
-    if group is None or (old is not None and (old.has_finished or old.metadata.is_deleting)):
+    if group is None:
+        return YES if old is not None else verdict_of(unmanaged(KIND, job.metadata))
+    if old is not None and (old.has_finished or old.metadata.is_deleting):
         return YES
     injected = _injection(job, old, group, scene, by_reconciler=scene.is_by_reconciler(review))
     if isinstance(injected, Deny):
@@ -124,7 +127,7 @@ def judge_job(review: Review, scene: Scene) -> Verdict:
 def _new(job: Job, scene: Scene) -> Findings:
     group = scene.group_of(job.metadata.labels)
     if group is None:
-        return NO_FINDINGS
+        return unmanaged(KIND, job.metadata)
     posted = _post(job, group, scene)
     injected = pending_injection(job.metadata, job.spec.template.spec, group, scene)
     own = Findings(

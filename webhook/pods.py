@@ -40,6 +40,7 @@ from webhook.work import (
     note_of,
     own_notes,
     post,
+    unmanaged,
     unreadable,
 )
 
@@ -127,7 +128,7 @@ def judge_pod(review: Review, scene: Scene) -> Verdict:
 def _new(pod: Pod, review: Review, scene: Scene) -> Findings:
     group = scene.group_of(pod.metadata.labels)
     if group is None:
-        return NO_FINDINGS
+        return unmanaged(KIND, pod.metadata)
     posted = _post(pod, group, scene)
     forged = Findings(tuple(check_notes_untouched(posted, {}, own_notes(pod.metadata.annotations))))
     if _passes(pod, review, scene):

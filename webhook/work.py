@@ -10,8 +10,8 @@ from shared.api.names import GROUP_LABEL, HOLD_LABEL, INJECTED, REQUEUE, TRUE, i
 from shared.api.patches import Operation, drop_members, set_members
 from shared.api.pod import PodSpec
 from shared.quota.model.reading import pod_request_of, times
-from shared.quota.model.rules.findings import Violation
-from shared.quota.model.rules.posted import Posted
+from shared.quota.model.rules.findings import NO_FINDINGS, Findings, Violation
+from shared.quota.model.rules.posted import GROUP_FIELD, Posted
 from shared.quota.model.tree import Amounts
 from shared.resources import QuantityError
 from webhook.scene import Scene
@@ -53,6 +53,17 @@ def post(scene: Scene, kind: str, metadata: Metadata, group: str, spec: PodSpec,
         request=request_of(spec, pods, scene),
         placement=own_placement(spec, injected_note(metadata.annotations)),
     )
+
+
+def unmanaged(kind: str, metadata: Metadata) -> Findings:
+    """What is wrong with new work that resolves to no group: nothing, but for a label that names none.
+
+    The policy holds whatever has the label, so such work would wait for ever.
+    """
+    if metadata.labels.get(GROUP_LABEL) != "":
+        return NO_FINDINGS
+    message = "is empty; name a group, or leave the label out"
+    return Findings((Violation("GroupAbsent", name_of(kind, metadata), GROUP_FIELD, message),))
 
 
 def unreadable(kind: str, metadata: Metadata, before: Metadata | None, error: QuantityError) -> Verdict:

@@ -243,6 +243,16 @@ def test_list_of_500_resources_is_answered_in_a_bounded_message() -> None:
     assert len(verdict.message) < 700
 
 
+def test_label_that_names_no_group_is_refused_at_once_and_again() -> None:
+    said = [
+        "Job 'train' metadata.labels[quotree.dev/group]: is empty; name a group, or leave the label out (GroupAbsent)"
+    ]
+    empty = job(None, labels={"quotree.dev/group": ""}, **HELD)
+    assert refusals(mutate_job(review(empty), scene())) == said
+    assert refusals(judge_job(review(empty), scene())) == said
+    assert judge_job(review(job(None), empty), scene()) == YES
+
+
 def test_absurd_names_are_cut_short() -> None:
     body = job("x" * 100_000, labels={"quotree.dev/hold": "y" * 100_000}, **HELD)
     verdict = judge_job(review(body), scene())

@@ -118,6 +118,15 @@ NEW: dict[str, tuple[dict[str, Any], list[str]]] = {
             )
         ],
     ),
+    "group label without a group": (
+        plain_pod(None, labels={"quotree.dev/group": ""}),
+        [
+            (
+                "Pod 'train' metadata.labels[quotree.dev/group]: is empty; name a group, or leave the label out "
+                "(GroupAbsent)"
+            )
+        ],
+    ),
     "inner group": (
         plain_pod("research", **GATED),
         [

@@ -228,6 +228,10 @@ def test_container_for_debugging_is_let_in(team: Door) -> None:
 def test_empty_group_label_is_no_way_out(team: Door) -> None:
     made = create(team, "empty", None, TEAM, labels={"quotree.dev/group": ""})
     assert (made["spec"]["suspend"], made["metadata"]["labels"]) == (True, {"quotree.dev/group": "nlp"})
+    said = team.try_job(job_body("empty", None, labels={"quotree.dev/group": ""}))[1]
+    assert said.partition("denied the request: ")[2] == (
+        "Job 'empty' metadata.labels[quotree.dev/group]: is empty; name a group, or leave the label out (GroupAbsent)"
+    )
 
 
 def test_manifest_that_says_suspend_when_applied_again_holds_a_running_job(team: Door) -> None:
