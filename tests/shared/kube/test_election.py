@@ -238,6 +238,18 @@ async def test_the_works_own_end_releases_and_its_error_comes_out(
     assert not a.leads
 
 
+async def test_it_is_left_to_run_out_when_something_may_still_be_carried_out(
+    client: Client, field_of: Field, namespace: str
+) -> None:
+    a = await field_of.enter("a")
+    task = running(a)
+    await until(lambda: a.leads)
+    a.election.let_expire()
+    await ended(task)
+    assert (await spec_of(client, namespace))["holderIdentity"] == a.election.identity
+    assert a.election.time_left() == timedelta()
+
+
 @pytest.mark.parametrize("taken", ["by nobody", "by another"])
 async def test_one_that_slept_too_long_writes_nothing_until_it_has_renewed(
     client: Client, field_of: Field, namespace: str, monkeypatch: pytest.MonkeyPatch, taken: str
