@@ -8,6 +8,7 @@ from reconciler.waiting import WaitReports
 from shared.quota.decide.decisions import Plan
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.lifecycle import Inactive
+from shared.quota.model.workload import Workload
 
 
 class Reports:
@@ -19,6 +20,7 @@ class Reports:
         self._waits = waits
         self._inactive: Mapping[str, Inactive] = {}
         self._homeless: set[str] = set()
+        self._seen: tuple[Workload, ...] = ()
 
     def report(self, snapshot: Snapshot, plan: Plan) -> None:
         """Compare with what was said before."""
@@ -41,8 +43,9 @@ class Reports:
                 self._telling.active_again(name, self._state.groups[name].uid)
 
     def _report_homeless(self, snapshot: Snapshot, plan: Plan) -> None:
-        if not snapshot.homeless and not self._homeless:
+        if snapshot.homeless == self._seen:
             return
+        self._seen = snapshot.homeless
         now: set[str] = set()
         for workload in snapshot.homeless:
             unit = self._state.work.unit_of(workload)
