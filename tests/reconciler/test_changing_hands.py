@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from controlplane import cluster
 from shared.api.names import GROUP_LABEL, HOLD_LABEL
 from tests.reconciler.history import recording
-from tests.reconciler.running import Quotree, admission_of, eviction_of, finished, job_manifest, quota, wait_for
+from tests.reconciler.running import JSON, Quotree, admission_of, eviction_of, finished, job_manifest, quota, wait_for
 
 pytestmark = pytest.mark.timeout(300)
 LONG = 90.0
@@ -151,3 +152,25 @@ def test_a_person_who_holds_a_waiting_job_gives_its_place_to_others(q: Quotree) 
     q.job("third", "vision", run_for="500ms")
     wait_for(lambda: finished(q.get_job("third")), "the third has passed the second", LONG)
     assert admission_of(q.get_job("second")) is None
+
+
+@pytest.mark.parametrize("policy", ["Foreground", "Orphan"])
+def test_a_deleted_jobs_pods_use_what_they_occupy_whoever_they_belong_to(q: Quotree, policy: str) -> None:
+    labels = {"model": "small"}
+    q.cp.add_nodes([cluster.NodeSpec("small-0", labels=labels, allocatable={"cpu": "3", "pods": "9"})])
+    q.lead()
+    q.flavor("small", nodeLabels=labels)
+    q.group("vision", quotas=[quota("small", min="3")])
+    for name in ("gone", "next"):
+        q.job(name, "vision", "2", pod={"nodeSelector": labels}, annotations=SLOW)
+        wait_for(lambda: q.pods_on_nodes("gone"), "the first has its pod", LONG)
+    (pod,) = q.pods_on_nodes("gone")
+    body = {"propagationPolicy": policy}
+    assert q.cp.rest.request("DELETE", f"{JOBS}/gone", body=body, content_type=JSON)[0] == 200
+    if policy == "Orphan":
+        q.job("small", "vision", "1", pod={"nodeSelector": labels})
+        wait_for(lambda: q.running() == {"small"}, "what the pod left behind does not occupy is given out", LONG)
+        q.delete(f"{JOBS}/small")
+        q.delete(f"/api/v1/namespaces/default/pods/{pod}")
+    wait_for(lambda: q.running() == {"next"}, "the next one has the room when the pod has gone", LONG)
+    assert pod not in {each["metadata"]["name"] for each in q.get("/api/v1/namespaces/default/pods")["items"]}
