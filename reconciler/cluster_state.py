@@ -69,6 +69,11 @@ class ClusterState:
             self.work.see_pod(old.work if old else None, new.work if new else None)
         self._see_owners()
 
+    def await_no_pods(self, job: str) -> None:
+        """The watch of pods has had its time to show those of this deleted Job."""
+        if not self._use.runs_pods_of(job):
+            self.work.see_last_pod_gone(job)
+
     def see_groups(self, changes: Sequence[Change[GroupRecord]]) -> None:
         """QuotaGroups appeared, changed or went; a change of status alone changes no decision."""
         picky = set()

@@ -27,7 +27,7 @@ from shared.quota.decide.decisions import Evict, Plan, Start, Tier
 from shared.quota.model.workload import Admission, Eviction
 
 _ANSWER: Final = timedelta(seconds=30)
-"""By then the Job controller has seen a suspension, and has ended what pods it had made."""
+"""By then the Job controller has seen a suspension, or the watch a Job's pods, and they have ended or are known."""
 
 
 class Executor:
@@ -145,14 +145,20 @@ class Executor:
         ]
 
     def _wait_for_answers(self) -> None:
-        """Let Jobs that were suspended before their start was answered be in use for no longer than is reasonable."""
-        waiting = self._state.work.taken_back.fresh
-        for unit in waiting:
-            asyncio.get_running_loop().call_later(_ANSWER.total_seconds(), self._await_no_answer, unit)
-        waiting.clear()
+        """Let Jobs whose pods nobody has seen yet be in use for no longer than is reasonable.
 
-    def _await_no_answer(self, unit: str) -> None:
-        self._state.work.await_no_answer(unit)
+        They were suspended before their start was answered, or deleted before the watch of pods showed any.
+        """
+        for units, give_up in (
+            (self._state.work.taken_back.fresh, self._state.work.await_no_answer),
+            (self._state.work.unseen_pods, self._state.await_no_pods),
+        ):
+            for unit in units:
+                asyncio.get_running_loop().call_later(_ANSWER.total_seconds(), self._give_up, give_up, unit)
+            units.clear()
+
+    def _give_up(self, waiting_for: Callable[[str], None], unit: str) -> None:
+        waiting_for(unit)
         self._wake()
 
     def _go_on(self, unit: str) -> None:

@@ -44,6 +44,8 @@ class Work(Roll):
         self.assumptions = Assumptions()
         self.taken_back = TakenBack()
         """Jobs suspended by their owners before the Job controller had noted their start."""
+        self.unseen_pods: set[str] = set()
+        """Deleted Jobs whose pods have not been seen yet; whoever begins to wait for that takes them out."""
         self._reader = Reader(settings, neighbourhoods, admits)
         self._jobs: dict[str, Job] = {}
         self._pods: dict[str, dict[str, Pod]] = {}
@@ -163,13 +165,19 @@ class Work(Roll):
         self._set(uid, None)
 
     def _delete_job(self, job: Job, *, runs_pods: bool) -> None:
-        """A deleted Job's pods end after it: until then what it held is still used."""
+        """A deleted Job's pods end after it: until then what it held is still used.
+
+        The watch of pods may lag behind: pods that the Job itself said were ready are there as well.
+        """
         uid = job.metadata.uid
         workload = self.workload(uid)
-        departed = as_departed(workload) if workload is not None and runs_pods else None
+        is_told = job.status.ready > 0 or job.status.terminating > 0
+        departed = as_departed(workload) if workload is not None and (runs_pods or is_told) else None
         if departed is None:
             self._lose_job(uid)
             return
+        if not runs_pods:
+            self.unseen_pods.add(uid)
         self._jobs.pop(uid, None)
         self.assumptions.lose(uid, uid)
         self._departed.add(uid)

@@ -152,6 +152,25 @@ def test_a_deleted_job_holds_its_quota_while_its_pods_run(state: ClusterState) -
     assert work(state) == []
 
 
+def test_a_deleted_job_whose_ready_pods_were_not_seen_yet_holds_its_quota(state: ClusterState) -> None:
+    job = replace_status(running_job(), ready=1)
+    state.see_jobs([Changed(None, job), Changed(job, None)])
+    assert [(each.kind, each.is_evicting) for each in work(state)] == [(DEPARTED, True)]
+    assert state.work.unseen_pods == {"u1"}
+    state.see_pods([Changed(None, pod_on_node("p1", job="u1"))])
+    state.await_no_pods("u1")
+    assert [each.kind for each in work(state)] == [DEPARTED]
+    state.see_pods([Changed(pod_on_node("p1", job="u1"), None)])
+    assert work(state) == []
+
+
+def test_a_deleted_job_whose_pods_are_never_seen_is_waited_for_for_a_while(state: ClusterState) -> None:
+    job = replace_status(running_job(), ready=1)
+    state.see_jobs([Changed(None, job), Changed(job, None)])
+    state.await_no_pods("u1")
+    assert work(state) == []
+
+
 CLAIM = '"for":{"workload":"ns/b","uid":"u2","flavors":{"cpu":"default"}}'
 EVICTED = f'{{"reason":"Reclaimed","time":"2026-01-01T00:00:00Z","flavors":{{"cpu":"default"}},{CLAIM}}}'
 
