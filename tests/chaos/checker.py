@@ -103,7 +103,7 @@ class _Checker:
             return
         if _runs(after) and not _runs(before):
             self._judge_start(version, before, after)
-        elif _is_stopped(before, after):
+        elif _is_stopped(before, after) and not (isinstance(before, Job) and before.has_finished):
             self._judge_stop(version, before, after)
 
     def _judge_start(self, version: Version, before: Job | Pod, after: Job | Pod) -> None:

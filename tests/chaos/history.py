@@ -180,6 +180,7 @@ def _placed(lines: Iterable[_Line]) -> list[tuple[int, _Line]]:
 def _versions(lines: Iterable[_Line]) -> Iterator[Version]:
     last: dict[str, dict[str, Any]] = {}
     uids: dict[tuple[str, str, str], str] = {}
+    leaving: set[str] = set()
     for revision, line in _placed(lines):
         target = line.object_ref
         if _tells_who_is_there(line):
@@ -191,6 +192,8 @@ def _versions(lines: Iterable[_Line]) -> Iterator[Version]:
             lost = last.get(uids.get((target.resource, target.namespace, target.name), ""))
             if lost is not None and (_has_deleted(line) or _goes_at_once(lost)):
                 yield _version(line, lost, revision, gone=True)
+            elif lost is not None:
+                leaving.add(lost["metadata"]["uid"])
             continue
         body = line.response_object
         uid = body["metadata"]["uid"]
@@ -204,6 +207,9 @@ def _versions(lines: Iterable[_Line]) -> Iterator[Version]:
         last[uid] = body
         uids[target.resource, target.namespace, body["metadata"].get("name", "")] = uid
         yield _version(line, body, revision, gone=_is_gone(line.verb, body["metadata"]))
+        if uid in leaving and "deletionTimestamp" not in body["metadata"] and _goes_at_once(body):
+            # It had ended before it was evicted, though the log says it in the other order.
+            yield _version(line, body, revision, gone=True)
 
 
 def _goes_at_once(pod: dict[str, Any]) -> bool:

@@ -208,6 +208,25 @@ def test_started_by_somebody_else() -> None:
     assert rules(tale) == [("ResumedByOther", "ns/job")]
 
 
+def test_stopped_by_its_owner_when_it_had_finished() -> None:
+    tale = Tale()
+    tale.submit("job", "left", 1)
+    tale.start("job")
+    done = {"conditions": [{"type": "Complete", "status": "True"}]}
+    tale.tell("job", tale.job("job", suspend=False, status=done), "controller", by_status=True)
+    tale.tell("job", tale.job("job", suspend=True, status=done), "user")
+    assert rules(tale) == []
+
+
+def test_suspended_by_its_owner(tale: Tale) -> None:
+    tale.tell("borrower", tale.job("borrower", suspend=True), "user")
+    assert rules(tale) == [("StoppedByOther", "ns/borrower")]
+    tale.versions.pop()
+    tale.specs["borrower"][2]["quotree.dev/hold"] = "true"
+    tale.tell("borrower", tale.job("borrower", suspend=True), "user")
+    assert rules(tale) == []
+
+
 def test_written_without_the_lease() -> None:
     tale = Tale()
     tale.submit("job", "left", 1)

@@ -67,12 +67,16 @@ def test_a_pod_evicted_before_it_has_a_node_is_gone_at_once(tmp_path: Path) -> N
         return {**line("create", "pods", {}, 0), "objectRef": target, "responseStatus": {"code": code}}
 
     lines = [pod("waits", 1), pod("placed", 2, nodeName="n"), pod("guarded", 3)]
-    found = history(tmp_path, *lines, evicted("waits"), evicted("placed"), evicted("guarded", 429))
+    ended = {**pod("placed", 4, nodeName="n"), "verb": "patch"}
+    ended["responseObject"]["status"] = {"phase": "Succeeded"}
+    found = history(tmp_path, *lines, evicted("waits"), evicted("placed"), evicted("guarded", 429), ended)
     assert [(each.uid, each.revision, each.gone) for each in found] == [
         ("waits", 1, False),
         ("placed", 2, False),
         ("guarded", 3, False),
         ("waits", 3, True),
+        ("placed", 4, False),
+        ("placed", 4, True),
     ]
 
 
