@@ -36,9 +36,10 @@ class Door:
 
     async def _close(self, server: asyncio.Server) -> None:
         server.close()
-        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        open_ones = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in open_ones:
             task.cancel()
-        await asyncio.sleep(0.1)
+        await asyncio.gather(*open_ones, return_exceptions=True)
 
     async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         ends = [writer]
