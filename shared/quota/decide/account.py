@@ -38,6 +38,7 @@ class LeafAccount:
         "_lower",
         "_numbers",
         "_standing",
+        "_unanswered",
         "claimed",
         "firm",
         "fresh",
@@ -67,6 +68,7 @@ class LeafAccount:
         """Whether this cycle has changed anything here."""
         self._numbers = numbers
         self._standing: tuple[Standing, ...] | None = None
+        self._unanswered: tuple[Workload, ...] | None = None
         self._lower: dict[int, Sums] = {}
 
     def numbers(self, key: FlavorResource) -> Numbers:
@@ -83,6 +85,13 @@ class LeafAccount:
             last_in_line_first = (stand(each) for each in reversed(self.leaf.admitted) if each.preemptible)
             self._standing = tuple(sorted(last_in_line_first, key=lambda each: each.rank))
         return self._standing
+
+    @property
+    def unanswered(self) -> tuple[Workload, ...]:
+        """Running work whose start the Job controller has not noted."""
+        if self._unanswered is None:
+            self._unanswered = tuple(each for each in self.leaf.admitted if not each.is_answered)
+        return self._unanswered
 
     def start(self, ask: Ask, workload: Workload, now: datetime) -> None:
         """Count work as present from now on."""

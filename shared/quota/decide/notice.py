@@ -54,12 +54,11 @@ def is_early(victim: Victim, cycle: Cycle) -> bool:
 
 def _owes(victim: Victim) -> bool:
     """Whether its leaf is over its runtime without the starts in it that have not been answered, if that matters."""
-    leaf, key = victim.account.leaf, victim.key
-    if key is None or victim.rule not in OWED:
+    account, key = victim.account, victim.key
+    if key is None or victim.rule not in OWED or not account.unanswered:
         return True
-    unsure = _use(key, (each for each in leaf.admitted if not each.is_answered))
-    numbers = victim.account.numbers(key)
-    used = numbers.used - _use(key, leaf.evicting) + victim.account.claimed.get(key, 0)
+    unsure, numbers = _use(key, account.unanswered), account.numbers(key)
+    used = numbers.used - _use(key, account.leaf.evicting) + account.claimed.get(key, 0)
     return not unsure or used - unsure > numbers.runtime
 
 
