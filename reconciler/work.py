@@ -3,11 +3,12 @@
 Work is kept by unit: a Job or a lone pod by its uid, a group of pods by its key.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 
 from reconciler.assumptions import Assumptions, Mark
 from reconciler.departures import ORPHANED, OrphanedClaims, as_departed
+from reconciler.objects import Objects, unit_of_pod
 from reconciler.reader import Reader, WorkObject
 from reconciler.records import FinishedJob
 from reconciler.roll import Roll
@@ -15,7 +16,6 @@ from reconciler.surroundings import Neighbourhoods
 from reconciler.transitions import TakenBack, with_readiness
 from shared.api.job import Job
 from shared.api.pod import Pod
-from shared.quota.model.pod_reading import pod_group_of
 from shared.quota.model.reading import WorkState
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.workload import Workload
@@ -47,8 +47,7 @@ class Work(Roll):
         self.unseen_pods: set[str] = set()
         """Deleted Jobs whose pods have not been seen yet; whoever begins to wait for that takes them out."""
         self._reader = Reader(settings, neighbourhoods, admits)
-        self._jobs: dict[str, Job] = {}
-        self._pods: dict[str, dict[str, Pod]] = {}
+        self._objects = Objects()
         self._finished: set[str] = set()
         self._departed: set[str] = set()
         self._orphaned = OrphanedClaims()
@@ -59,7 +58,7 @@ class Work(Roll):
         """A Job appeared, changed, finished or went; `runs_pods`: pods of it occupy nodes."""
         if isinstance(after, Job):
             uid = after.metadata.uid
-            self._jobs[uid] = after
+            self._objects.put_job(after)
             self.assumptions.see(uid, after.metadata)
             self._refresh(uid)
         elif isinstance(after, FinishedJob):
@@ -78,7 +77,7 @@ class Work(Roll):
             self._lose_pod(before)
         if after is not None:
             unit = unit_of_pod(after)
-            self._pods.setdefault(unit, {})[after.metadata.uid] = after
+            self._objects.put_pod(after)
             self.assumptions.see(unit, after.metadata)
             self._refresh(unit)
             self._note_half_done(unit)
@@ -91,7 +90,7 @@ class Work(Roll):
 
     def read_again(self, namespaces: set[str] | None = None) -> None:
         """What surrounds work has changed: that of these namespaces, or all."""
-        for unit, each in list(self._firsts()):
+        for unit, each in list(self._objects.firsts()):
             if namespaces is None or each.metadata.namespace in namespaces:
                 self._refresh(unit)
 
@@ -144,22 +143,16 @@ class Work(Roll):
 
     def objects(self, unit: str) -> list[WorkObject]:
         """The Job, or the pods, of a unit that may be written on; nothing when it has gone or ended."""
-        return [each for each in self._objects(unit) if isinstance(each, Job) or not each.has_ended]
-
-    def _objects(self, unit: str) -> list[WorkObject]:
-        """The same with pods that have ended while others of their group have not."""
-        job = self._jobs.get(unit)
-        return [job] if job is not None else list(self._pods.get(unit, {}).values())
+        return self._objects.live_of(unit)
 
     def has_pod(self, pod: Pod) -> bool:
         """Whether this pod is still there and has not ended."""
-        found = self._pods.get(unit_of_pod(pod), {}).get(pod.metadata.uid)
-        return found is not None and not found.has_ended
+        return self._objects.has_pod(pod)
 
     # Inside.
 
     def _lose_job(self, uid: str) -> None:
-        if self._jobs.pop(uid, None) is not None:
+        if self._objects.lose_job(uid):
             self.assumptions.lose(uid, uid)
             self._note_problems(uid, ())
         self._set(uid, None)
@@ -178,20 +171,18 @@ class Work(Roll):
             return
         if not runs_pods:
             self.unseen_pods.add(uid)
-        self._jobs.pop(uid, None)
+        self._objects.lose_job(uid)
         self.assumptions.lose(uid, uid)
         self._departed.add(uid)
         self._set(uid, departed)
 
     def _lose_pod(self, pod: Pod) -> None:
-        uid, unit = pod.metadata.uid, unit_of_pod(pod)
-        members = self._pods.get(unit, {})
-        members.pop(uid, None)
-        self.assumptions.lose(unit, uid)
-        if members:
+        unit = unit_of_pod(pod)
+        self._objects.lose_pod(pod)
+        self.assumptions.lose(unit, pod.metadata.uid)
+        if self._objects.all_of(unit):
             self._refresh(unit)
         else:
-            self._pods.pop(unit, None)
             self._note_problems(unit, ())
             self._set(unit, None)
         self._note_half_done(unit)
@@ -203,7 +194,7 @@ class Work(Roll):
         if assumed is not None:
             self._set(unit, assumed)
             return
-        objects = self._objects(unit)
+        objects = self._objects.all_of(unit)
         if not objects:
             return
         reading = self._reader.read(objects)
@@ -260,7 +251,7 @@ class Work(Roll):
 
     def _note_half_done(self, unit: str) -> None:
         workload = self.workload(unit)
-        pods = [each for each in self._pods.get(unit, {}).values() if not each.has_ended]
+        pods = [each for each in self._objects.live_of(unit) if isinstance(each, Pod)]
         if workload is not None and workload.is_evicting:
             is_half_done = any(not pod.metadata.is_deleting and not pod.is_gated for pod in pods)
         else:
@@ -270,13 +261,3 @@ class Work(Roll):
             self.changed = True
         else:
             self.half_done.discard(unit)
-
-    def _firsts(self) -> Iterator[tuple[str, WorkObject]]:
-        yield from self._jobs.items()
-        for unit, members in self._pods.items():
-            yield unit, next(iter(members.values()))
-
-
-def unit_of_pod(pod: Pod) -> str:
-    """The unit of a pod: its group's key, or its own uid."""
-    return pod_group_of(pod) or pod.metadata.uid
