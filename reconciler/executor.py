@@ -27,7 +27,10 @@ from shared.quota.decide.decisions import Evict, Plan, Start, Tier
 from shared.quota.model.workload import Admission, Eviction
 
 _ANSWER: Final = timedelta(seconds=30)
-"""By then the Job controller has seen a suspension, or the watch a Job's pods, and they have ended or are known."""
+"""By then the Job controller has seen a suspension, and has ended what pods it had made."""
+
+_SIGHT: Final = timedelta(seconds=10)
+"""By then the watch of pods has shown those of a Job that was deleted."""
 
 
 class Executor:
@@ -149,12 +152,12 @@ class Executor:
 
         They were suspended before their start was answered, or deleted before the watch of pods showed any.
         """
-        for units, give_up in (
-            (self._state.work.taken_back.fresh, self._state.work.await_no_answer),
-            (self._state.work.unseen_pods, self._state.await_no_pods),
+        for units, patience, give_up in (
+            (self._state.work.taken_back.fresh, _ANSWER, self._state.work.await_no_answer),
+            (self._state.work.unseen_pods, _SIGHT, self._state.await_no_pods),
         ):
             for unit in units:
-                asyncio.get_running_loop().call_later(_ANSWER.total_seconds(), self._give_up, give_up, unit)
+                asyncio.get_running_loop().call_later(patience.total_seconds(), self._give_up, give_up, unit)
             units.clear()
 
     def _give_up(self, waiting_for: Callable[[str], None], unit: str) -> None:

@@ -160,12 +160,12 @@ class Work(Roll):
     def _delete_job(self, job: Job, *, runs_pods: bool) -> None:
         """A deleted Job's pods end after it: until then what it held is still used.
 
-        The watch of pods may lag behind: pods that the Job itself said were ready are there as well.
+        The watch of pods may lag behind: pods that the Job itself told of, or that it was to get, are waited for.
         """
         uid = job.metadata.uid
         workload = self.workload(uid)
-        is_told = job.status.ready > 0 or job.status.terminating > 0
-        departed = as_departed(workload) if workload is not None and (runs_pods or is_told) else None
+        may_run = runs_pods or job.has_pods or (workload is not None and not workload.is_answered)
+        departed = as_departed(workload) if workload is not None and may_run else None
         if departed is None:
             self._lose_job(uid)
             return

@@ -152,8 +152,9 @@ def test_a_deleted_job_holds_its_quota_while_its_pods_run(state: ClusterState) -
     assert work(state) == []
 
 
-def test_a_deleted_job_whose_ready_pods_were_not_seen_yet_holds_its_quota(state: ClusterState) -> None:
-    job = replace_status(running_job(), ready=1)
+@pytest.mark.parametrize("told", [{"active": 1}, {"terminating": 1}, {}], ids=["they run", "they end", "none yet"])
+def test_a_deleted_job_whose_pods_were_not_seen_yet_holds_its_quota(state: ClusterState, told: dict[str, int]) -> None:
+    job = replace_status(running_job(), **told)
     state.see_jobs([Changed(None, job), Changed(job, None)])
     assert [(each.kind, each.is_evicting) for each in work(state)] == [(DEPARTED, True)]
     assert state.work.unseen_pods == {"u1"}
@@ -165,7 +166,7 @@ def test_a_deleted_job_whose_ready_pods_were_not_seen_yet_holds_its_quota(state:
 
 
 def test_a_deleted_job_whose_pods_are_never_seen_is_waited_for_for_a_while(state: ClusterState) -> None:
-    job = replace_status(running_job(), ready=1)
+    job = replace_status(running_job(), active=1)
     state.see_jobs([Changed(None, job), Changed(job, None)])
     state.await_no_pods("u1")
     assert work(state) == []
