@@ -55,6 +55,11 @@ def record(description: str, properties: dict[str, Schema], *rules: Schema, requ
     return _with_rules(schema, rules)
 
 
+def atomic(schema: Schema) -> Schema:
+    """The same object, owned as a whole by whoever wrote it last."""
+    return {**schema, "x-kubernetes-map-type": "atomic"}
+
+
 def listing(description: str, item: Schema, most: int, *rules: Schema, key: tuple[str, ...] = ()) -> Schema:
     """A list of at most `most` items; with `key` a list that is unique by these fields."""
     schema: Schema = {"description": description, "type": "array", "maxItems": most, "items": item}
@@ -100,6 +105,16 @@ def amounts(description: str, *rules: Schema) -> Schema:
         },
     }
     return _with_rules(schema, rules)
+
+
+def shown_amounts(description: str) -> Schema:
+    """Quantities by resource name, as the reconciler writes them: nothing to check, and cheap to store."""
+    return {
+        "description": description,
+        "type": "object",
+        "maxProperties": MAX_RESOURCES,
+        "additionalProperties": {"type": "string", "maxLength": 64},
+    }
 
 
 def times(description: str) -> Schema:

@@ -8,7 +8,7 @@ from shared.api.crds.parts import (
     MAX_ENTRIES,
     MAX_NAME,
     Schema,
-    amounts,
+    atomic,
     duration,
     flag,
     label_key_rule,
@@ -17,6 +17,7 @@ from shared.api.crds.parts import (
     number,
     record,
     rule,
+    shown_amounts,
     text,
     times,
     word,
@@ -193,7 +194,7 @@ def _startup_schema() -> Schema:
 
 
 def status_schema() -> Schema:
-    """Everything the reconciler writes."""
+    """Everything the reconciler writes. What it alone writes as a whole is atomic: who owns which field is not kept."""
     numbers = ("min", "request", "used", "held", "charge", "runtime", "borrowed", "lendable", "capacity")
     condition = record(
         "One condition.",
@@ -211,7 +212,7 @@ def status_schema() -> Schema:
         "One flavor's numbers.",
         {
             "flavor": {**text("The flavor.", maxLength=MAX_NAME), "default": "default"},
-            **{name: amounts(f"{name}, as it is now.") for name in numbers},
+            **{name: shown_amounts(f"{name}, as it is now.") for name in numbers},
             "overSince": times("Since when used has been above runtime, by resource."),
         },
     )
@@ -219,12 +220,16 @@ def status_schema() -> Schema:
         "What is true now; written by the reconciler alone.",
         {
             "conditions": listing("Active, OverRuntime, Stopped, Drained.", condition, 16, key=("type",)),
-            "quotas": listing("Numbers per flavor.", quota, MAX_ENTRIES, key=("flavor",)),
-            "workloads": record(
-                "How much work there is here and below.",
-                {name: number(name) for name in ("pending", "admitted", "ready")},
+            "quotas": listing("Numbers per flavor.", quota, MAX_ENTRIES),
+            "workloads": atomic(
+                record(
+                    "How much work there is here and below.",
+                    {name: number(name) for name in ("pending", "admitted", "ready")},
+                )
             ),
-            "columns": record("What kubectl prints.", {name: text(name) for name in ("min", "used", "runtime")}),
+            "columns": atomic(
+                record("What kubectl prints.", {name: text(name) for name in ("min", "used", "runtime")})
+            ),
             "observedGeneration": {**number("The spec these are about."), "format": "int64"},
         },
     )
