@@ -6,16 +6,16 @@ MAKEFLAGS += --no-print-directory
 .PHONY: help venv binaries test lint types demo prove chaos bench clean
 
 PYTHON ?= python3
-WORKERS ?= 2
+WORKERS ?= 4
 BIN := .venv/bin
 
 help:
-	@echo 'make test      lint, types and all tests on a real control plane (WORKERS=2)'
+	@echo 'make test      lint, types and all tests on a real control plane (WORKERS=4)'
 	@echo 'make demo      the whole path on a simulated cluster; KEEP=1 leaves it running'
 	@echo 'make lint      ruff, import contracts        make types   mypy --strict'
 	@echo 'make prove     random worlds against the reference engine'
 	@echo 'make chaos     processes killed and frozen while work goes on'
-	@echo 'make bench     the numbers of docs/benchmarks'
+	@echo 'make bench     the numbers of docs/benchmarks.md'
 	@echo 'make venv      .venv from requirements.lock  make binaries   the control plane, built once'
 	@echo 'make clean     removes .venv and tool caches; not the control plane in ~/.cache/quotree'
 
@@ -34,7 +34,7 @@ types: venv
 	$(BIN)/mypy --strict
 
 test: binaries lint types
-	$(BIN)/pytest -n $(WORKERS)
+	$(BIN)/pytest -n $(WORKERS) --dist=worksteal
 
 demo: venv
 	@$(BIN)/python -m demo $(if $(KEEP),--keep)
