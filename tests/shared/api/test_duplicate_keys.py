@@ -60,7 +60,7 @@ def test_text_too_deep_to_read_is_an_error(text: bytes) -> None:
 @given(st.binary(max_size=100))
 def test_bytes_that_are_no_json_are_an_error(text: bytes) -> None:
     with pytest.raises((RecursionError, ValueError)):
-        find_duplicate_key(b"{" + text)
+        find_duplicate_key(b"{[" + text)
 
 
 KEYS = st.text(max_size=3)
