@@ -13,11 +13,12 @@ import argparse
 import asyncio
 import statistics
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks.jobs import create_all, job
 from controlplane import binaries, cluster
 from controlplane.cluster import ControlPlane
 from controlplane.processes import Process
@@ -27,7 +28,7 @@ from shared.api.names import API_VERSION, GROUP_LABEL
 from shared.kube.cache import Change, Changed
 from shared.kube.client import Client
 from shared.kube.connection import ConnectionSettings, connected
-from shared.kube.resources import JOBS, MUTATING_WEBHOOKS, QUOTA_GROUPS, VALIDATING_WEBHOOKS, Resource
+from shared.kube.resources import JOBS, MUTATING_WEBHOOKS, QUOTA_GROUPS, VALIDATING_WEBHOOKS
 from shared.kube.watching import Watch
 
 BELOW: Final = 49
@@ -55,28 +56,9 @@ def group(name: str, spec: dict[str, Any]) -> dict[str, Any]:
     return {"apiVersion": API_VERSION, "kind": "QuotaGroup", "metadata": {"name": name}, "spec": spec}
 
 
-def job(name: str, leaf: str) -> dict[str, Any]:
-    """A Job of usual size, held."""
-    container = {"name": "main", "image": "work", "resources": {"requests": {"cpu": "1"}}}
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {"name": name, "labels": {GROUP_LABEL: leaf}},
-        "spec": {"suspend": True, "template": {"spec": {"restartPolicy": "Never", "containers": [container]}}},
-    }
-
-
-async def create_all(
-    client: Client, resource: Resource, bodies: Iterable[dict[str, Any]], namespace: str | None
-) -> None:
-    """As fast as so many askers can."""
-    left = iter(bodies)
-
-    async def create_some() -> None:
-        for body in left:
-            await client.create(resource, body, namespace)
-
-    await asyncio.gather(*(create_some() for _ in range(ASKERS)))
+def waiting_job(name: str, leaf: str) -> dict[str, Any]:
+    """A Job that is held."""
+    return job(name, {GROUP_LABEL: leaf}, {"cpu": "1"}, suspended=True)
 
 
 class Resumed:
@@ -111,12 +93,12 @@ async def fill(client: Client, groups: int, jobs: int) -> None:
     for configurations in (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS):
         await client.delete(configurations, "quotree")
     bodies = groups_of(groups)
-    await create_all(client, QUOTA_GROUPS, bodies, None)
+    await create_all(client, QUOTA_GROUPS, bodies, None, ASKERS)
     leaves = [each["metadata"]["name"] for each in bodies if "parent" in each["spec"]]
     print(f"{len(bodies)} groups are there; creating {jobs} Jobs", flush=True)
-    waiting = (job(f"waits-{number}", leaves[number % len(leaves)]) for number in range(jobs - 1))
-    await create_all(client, JOBS, waiting, "default")
-    await client.create(JOBS, job("first", FREE), "default")
+    waiting = (waiting_job(f"waits-{number}", leaves[number % len(leaves)]) for number in range(jobs - 1))
+    await create_all(client, JOBS, waiting, "default", ASKERS)
+    await client.create(JOBS, waiting_job("first", FREE), "default")
 
 
 async def measure(control_plane: ControlPlane, quotree: Quotree, groups: int, jobs: int) -> None:
@@ -136,7 +118,7 @@ async def measure(control_plane: ControlPlane, quotree: Quotree, groups: int, jo
         took = []
         for number in range(CHANGES):
             began = time.perf_counter()
-            await client.create(JOBS, job(f"change-{number}", FREE), "default")
+            await client.create(JOBS, waiting_job(f"change-{number}", FREE), "default")
             await resumed.until(f"change-{number}")
             took.append((time.perf_counter() - began) * 1000)
             await asyncio.sleep(1)

@@ -12,26 +12,14 @@ import asyncio
 import statistics
 import time
 from collections.abc import Awaitable
-from typing import Any
 
+from benchmarks.jobs import job
 from controlplane import binaries, cluster
 from controlplane.quotree import installed
 from shared.api.names import API_VERSION, GROUP_LABEL
 from shared.kube.client import Client, DryRun
 from shared.kube.connection import ConnectionSettings, connected
 from shared.kube.resources import JOBS, QUOTA_GROUPS
-
-
-def job(name: str, *, managed: bool) -> dict[str, Any]:
-    """A Job of usual size."""
-    container = {"name": "main", "image": "work", "resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}
-    labels = {GROUP_LABEL: "team"} if managed else {}
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {"name": name, "labels": labels},
-        "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [container]}}},
-    }
 
 
 async def timed(call: Awaitable[object]) -> float:
@@ -43,12 +31,12 @@ async def timed(call: Awaitable[object]) -> float:
 
 async def measure(client: Client, jobs: int, at_once: int, *, managed: bool) -> list[float]:
     """The latency of each creation, `at_once` of them under way at a time."""
-    numbers = iter(range(jobs))
+    numbers, labels = iter(range(jobs)), {GROUP_LABEL: "team"} if managed else {}
 
     async def create_some() -> list[float]:
         found = []
         for number in numbers:
-            body = job(f"job-{number}", managed=managed)
+            body = job(f"job-{number}", labels, {"cpu": "1", "memory": "1Gi"})
             found.append(await timed(client.create(JOBS, body, "default", dry_run=DryRun.ALL)))
         return found
 

@@ -29,6 +29,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks.jobs import create_all, job
 from benchmarks.starting.contender import Contender
 from benchmarks.starting.itself import quotree
 from benchmarks.starting.kueue import kueue
@@ -83,21 +84,15 @@ class Seen:
                 await self.changed.wait()
 
 
-def job(name: str, number: int, contender: Contender) -> dict[str, Any]:
+def short_job(name: str, number: int, contender: Contender) -> dict[str, Any]:
     """A Job of usual size whose pod is done as soon as it runs."""
-    container = {"name": "main", "image": "work", "resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {"name": name, "labels": dict(contender.labels(number))},
-        "spec": {
-            **({"suspend": True} if contender.suspended else {}),
-            "template": {
-                "metadata": {"annotations": {"demo.quotree.dev/run-for": "0s"}},
-                "spec": {"restartPolicy": "Never", "containers": [container]},
-            },
-        },
-    }
+    return job(
+        name,
+        contender.labels(number),
+        {"cpu": "1", "memory": "1Gi"},
+        suspended=contender.suspended,
+        metadata={"annotations": {"demo.quotree.dev/run-for": "0s"}},
+    )
 
 
 async def alone(client: Client, seen: Seen, contender: Contender) -> list[float]:
@@ -106,29 +101,24 @@ async def alone(client: Client, seen: Seen, contender: Contender) -> list[float]
     for number in range(ALONE):
         name = f"alone-{number}"
         began = time.perf_counter()
-        await client.create(JOBS, job(name, number, contender), "default")
+        await client.create(JOBS, short_job(name, number, contender), "default")
         await seen.until(lambda name=name: name in seen.resumed)  # type: ignore[misc]
         found.append((seen.resumed[name] - began) * 1000)
         await seen.until(lambda name=name: name in seen.complete)  # type: ignore[misc]
     return sorted(found)
 
 
-async def create_all(client: Client, contender: Contender, names: Sequence[str]) -> None:
+async def create_named(client: Client, contender: Contender, names: Sequence[str]) -> None:
     """Create the Jobs of these names as fast as 20 askers can."""
-    numbered = iter(enumerate(names))
-
-    async def create_some() -> None:
-        for number, name in numbered:
-            await client.create(JOBS, job(name, number, contender), "default")
-
-    await asyncio.gather(*(create_some() for _ in range(ASKERS)))
+    bodies = (short_job(name, number, contender) for number, name in enumerate(names))
+    await create_all(client, JOBS, bodies, "default", ASKERS)
 
 
 async def together(client: Client, seen: Seen, contender: Contender, jobs: int) -> tuple[float, float]:
     """Jobs created, and Jobs resumed, per second, both counted from the first creation."""
     names = [f"job-{number}" for number in range(jobs)]
     began = time.perf_counter()
-    await create_all(client, contender, names)
+    await create_named(client, contender, names)
     created = time.perf_counter()
     await seen.until(lambda: seen.resumed.keys() >= set(names))
     last = max(seen.resumed[name] for name in names)
@@ -141,7 +131,7 @@ async def queue(client: Client, seen: Seen, contender: Contender, jobs: int) -> 
     names = [f"queued-{number}" for number in range(jobs)]
     await asyncio.to_thread(contender.hold)
     await asyncio.sleep(1)
-    await create_all(client, contender, names)
+    await create_named(client, contender, names)
     await asyncio.sleep(3)
     began = time.perf_counter()
     await asyncio.to_thread(contender.release)
