@@ -60,7 +60,7 @@ def now_seconds() -> float:
 
 
 class Election:
-    """One candidate for one Lease. Ask `may_write` before every write that only the leader may do."""
+    """One candidate for one Lease. What only the leader may write is sent by a client guarded by `time_left`."""
 
     def __init__(self, client: Client, settings: ElectionSettings) -> None:
         self._random = Random()  # noqa: S311 - tells apart and spreads load, guards nothing
@@ -78,11 +78,6 @@ class Election:
     def holder(self) -> str:
         """Who holds the Lease as far as this process knows; empty: nobody."""
         return self._lease.holder if self._lease else ""
-
-    @property
-    def is_leader(self) -> bool:
-        """The same as `may_write`."""
-        return self.may_write()
 
     def may_write(self) -> bool:
         """Is it certain that no other process leads? Costs a clock reading; true only while `run` runs its work."""
