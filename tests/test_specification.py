@@ -3,22 +3,32 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from shared.api.annotations import MAX_NOTE
+from shared.api.crds.parts import MAX_ENTRIES, MAX_NAME, MAX_RESOURCES
+from shared.api.names import MAX_POD_GROUP
+from shared.api.review import MAX_SIGNS
 from shared.process.quota_settings import QuotaSettingsFile
-from shared.quota.decide.decisions import Plan
+from shared.quota.decide.decisions import EvictionRule, Plan, Tier, WaitReason
+from shared.quota.decide.flavors import MOST_ASSIGNMENTS
 from shared.quota.decide.plan import plan
-from shared.quota.measure.report import words_of
+from shared.quota.decide.simulate import MOST_CYCLES
+from shared.quota.measure.report import WORDS, words_of
 from shared.quota.measure.snapshot import Snapshot, measure
+from shared.quota.model.rules.findings import MAX_TEXT
 from shared.quota.model.settings import QuotaSettings
-from shared.quota.model.tree import DEFAULT_FLAVOR, ROOT, Entry, Group, Tree
-from shared.quota.model.workload import Workload
+from shared.quota.model.tree import DEFAULT_FLAVOR, ROOT, Entry, Group, StopPolicy, Tree, WhenCanBorrow
+from shared.quota.model.workload import EvictionReason, Workload
+from shared.resources import MAX_QUANTITY_LENGTH
 from tests.builders import NOW, after, pending, running, world
 from tests.trees import GPU, KEY
+from webhook.serving import MAX_BODY
 
 PAGE = (Path(__file__).parents[1] / "docs" / "specification.md").read_text(encoding="utf-8")
 LIMITS = {
@@ -172,3 +182,24 @@ def test_every_setting_of_the_quota_engine_is_listed() -> None:
     being_renamed = {"reclaim.minimumRuntime"}  # to reclaim.exemptAfterStart
     missing = {name for name in settings_of(QuotaSettingsFile) if name not in listed}
     assert sorted(missing - being_renamed) == []
+
+
+@pytest.mark.parametrize("words", [WaitReason, EvictionReason, EvictionRule, Tier, StopPolicy, WhenCanBorrow])
+def test_every_word_of_the_output_is_on_the_page(words: type[StrEnum]) -> None:
+    assert [word.value for word in words if f"`{word.value}`" not in PAGE and f": {word.value}`" not in PAGE] == []
+
+
+def test_every_number_of_simulate_is_listed() -> None:
+    section = PAGE[PAGE.index("### 9.5 ") : PAGE.index("### 9.6 ")]
+    being_renamed = {"held"}  # to nonPreemptible
+    assert [word for word in WORDS if f"`{word}`" not in section and word not in being_renamed] == []
+
+
+def test_the_fixed_limits_are_those_of_the_code() -> None:
+    section = PAGE[PAGE.index("## 10 ") : PAGE.index("## 11 ")]
+    written = {int(each.replace(",", "")) for each in re.findall(r"(?<=[| ])[\d,]*\d\b", section)}
+    limits = {
+        *(MAX_ENTRIES, MAX_NAME, MAX_QUANTITY_LENGTH, MAX_POD_GROUP, MOST_ASSIGNMENTS),
+        *(MAX_NOTE, MAX_TEXT, MAX_SIGNS, MOST_CYCLES, MAX_BODY >> 20),
+    }
+    assert (limits - written, MAX_RESOURCES) == (set(), MAX_ENTRIES)
