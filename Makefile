@@ -20,10 +20,10 @@ help:
 	@echo 'make clean     removes .venv and tool caches; not the control plane in ~/.cache/quotree'
 
 venv:
-	@bash controlplane/venv.sh '$(PYTHON)'
+	@bash dev/controlplane/venv.sh '$(PYTHON)'
 
 binaries: venv
-	@$(BIN)/python -m controlplane build
+	@$(BIN)/python -m dev.controlplane build
 
 lint: venv
 	$(BIN)/ruff check

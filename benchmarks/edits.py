@@ -17,14 +17,14 @@ from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any
 
-from controlplane.binaries import ensure
-from controlplane.cluster import ControlPlane, start
+from dev.controlplane.binaries import ensure
+from dev.controlplane.cluster import ControlPlane, start
 from shared.kube.client import Client
-from shared.kube.connection import ConnectionSettings, connected
+from shared.kube.connect.connection import ConnectionSettings, connected
 from shared.kube.errors import ApiError
 from shared.kube.resources import QUOTA_GROUPS
-from tests.webhook.asking import ASKERS, ROOM, quota_group
-from tests.webhook.balancing import PortBalancer
+from tests.webhook.balancer import PortBalancer
+from tests.webhook.edit_requests import PREEMPTORS, ROOM, quota_group
 from tests.webhook.replicas import Replicas
 
 EDITS = 40
@@ -54,7 +54,7 @@ async def burst(client: Client, prefix: str) -> str:
     for turn in range(BURSTS):
         parent = f"{prefix}-{turn}"
         await client.create(QUOTA_GROUPS, quota_group(parent, gpu=ROOM, isParent=True))
-        asked = (client.create(QUOTA_GROUPS, quota_group(f"{parent}-{at}", parent, 1)) for at in range(ASKERS))
+        asked = (client.create(QUOTA_GROUPS, quota_group(f"{parent}-{at}", parent, 1)) for at in range(PREEMPTORS))
         answers = await asyncio.gather(*(timed(each) for each in asked))
         took = sorted(each for each, _ in answers)
         halves.append(took[len(took) // 2])

@@ -19,21 +19,21 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.jobs import create_all, job
-from controlplane import binaries, cluster
-from controlplane.cluster import ControlPlane
-from controlplane.processes import Process
-from controlplane.quotree import Quotree, installed
-from shared.api.job import Job, read_job
+from dev.controlplane import binaries, cluster
+from dev.controlplane.cluster import ControlPlane
+from dev.controlplane.processes import Process
+from dev.controlplane.quotree import Quotree, installed
+from shared.api.core.job import Job, read_job
 from shared.api.names import API_VERSION, GROUP_LABEL
-from shared.kube.cache import Change, Changed
 from shared.kube.client import Client
-from shared.kube.connection import ConnectionSettings, connected
+from shared.kube.connect.connection import ConnectionSettings, connected
 from shared.kube.resources import JOBS, MUTATING_WEBHOOKS, QUOTA_GROUPS, VALIDATING_WEBHOOKS
-from shared.kube.watching import Watch
+from shared.kube.watch.cache import Change, Changed
+from shared.kube.watch.watching import Watch
 
 BELOW: Final = 49
 """Leaves of each group of the first level."""
-ASKERS: Final = 32
+PREEMPTORS: Final = 32
 CHANGES: Final = 10
 FREE: Final = "free"
 """The leaf that has room, and lends none of it; all others wait."""
@@ -93,11 +93,11 @@ async def fill(client: Client, groups: int, jobs: int) -> None:
     for configurations in (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS):
         await client.delete(configurations, "quotree")
     bodies = groups_of(groups)
-    await create_all(client, QUOTA_GROUPS, bodies, None, ASKERS)
+    await create_all(client, QUOTA_GROUPS, bodies, None, PREEMPTORS)
     leaves = [each["metadata"]["name"] for each in bodies if "parent" in each["spec"]]
     print(f"{len(bodies)} groups are there; creating {jobs} Jobs", flush=True)
     waiting = (waiting_job(f"waits-{number}", leaves[number % len(leaves)]) for number in range(jobs - 1))
-    await create_all(client, JOBS, waiting, "default", ASKERS)
+    await create_all(client, JOBS, waiting, "default", PREEMPTORS)
     await client.create(JOBS, waiting_job("first", FREE), "default")
 
 

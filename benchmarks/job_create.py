@@ -14,11 +14,11 @@ import time
 from collections.abc import Awaitable
 
 from benchmarks.jobs import job
-from controlplane import binaries, cluster
-from controlplane.quotree import installed
+from dev.controlplane import binaries, cluster
+from dev.controlplane.quotree import installed
 from shared.api.names import API_VERSION, GROUP_LABEL
 from shared.kube.client import Client, DryRun
-from shared.kube.connection import ConnectionSettings, connected
+from shared.kube.connect.connection import ConnectionSettings, connected
 from shared.kube.resources import JOBS, QUOTA_GROUPS
 
 

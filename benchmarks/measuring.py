@@ -7,8 +7,8 @@ from dataclasses import replace
 from random import Random
 from statistics import median
 
+from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot, measure
-from shared.quota.measure.world import World
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Entry, Group, Tree

@@ -12,11 +12,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from controlplane import binaries, cluster
-from tests.webhook.balancing import Balancer
-from tests.webhook.rolling import restart_both, two_replicas
-from tests.webhook.running import Door
-from tests.webhook.traffic import Traffic
+from dev.controlplane import binaries, cluster
+from tests.webhook.balancer import Balancer
+from tests.webhook.job_stream import Traffic
+from tests.webhook.rolling_restart import restart_both, two_replicas
+from tests.webhook.webhook_process import Door
 
 NODE = cluster.NodeSpec("node-0", labels={}, allocatable={"cpu": "1000", "memory": "1Ti", "pods": "1000"})
 

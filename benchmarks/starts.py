@@ -6,7 +6,7 @@ Each contender gets a control plane of its own, one after another: etcd, API ser
 simulated nodes, all on this machine; 20 groups in two levels, quota for all.
 
 * alone: Jobs one at a time, from the moment the creation is sent to the moment a watch shows the Job resumed;
-* together: so many Jobs created by 20 askers at once; from the first creation to the last resumed Job seen. Pods
+* together: so many Jobs created by 20 preemptors at once; from the first creation to the last resumed Job seen. Pods
   finish at once, so that the Job controller and the scheduler work on all of it too;
 * queue: so many Jobs created while all groups are stopped, then let go at once; from that moment to the last resumed;
 * requests: what the API server answered in all meanwhile, per Job, until all were complete and all was quiet; the
@@ -34,14 +34,14 @@ from benchmarks.starting.contender import Contender
 from benchmarks.starting.itself import quotree
 from benchmarks.starting.kueue import kueue
 from benchmarks.starting.limit import limit
-from controlplane import binaries, cluster
-from controlplane.cluster import ControlPlane
-from shared.api.job import Job, read_job
-from shared.kube.cache import Change, Changed
+from dev.controlplane import binaries, cluster
+from dev.controlplane.cluster import ControlPlane
+from shared.api.core.job import Job, read_job
 from shared.kube.client import Client
-from shared.kube.connection import ConnectionSettings, connected
+from shared.kube.connect.connection import ConnectionSettings, connected
 from shared.kube.resources import JOBS
-from shared.kube.watching import Watch
+from shared.kube.watch.cache import Change, Changed
+from shared.kube.watch.watching import Watch
 
 CONTENDERS: Final[dict[str, Callable[[ControlPlane], AbstractContextManager[Contender]]]] = {
     "quotree": quotree,
@@ -49,7 +49,7 @@ CONTENDERS: Final[dict[str, Callable[[ControlPlane], AbstractContextManager[Cont
     "limit": limit,
 }
 ALONE: Final = 30
-ASKERS: Final = 20
+PREEMPTORS: Final = 20
 PATIENCE: Final = 600.0
 NODES: Final = [
     cluster.NodeSpec(f"node-{number}", allocatable={"cpu": "10000", "memory": "40000Gi", "pods": "5000"})
@@ -109,9 +109,9 @@ async def alone(client: Client, seen: Seen, contender: Contender) -> list[float]
 
 
 async def create_named(client: Client, contender: Contender, names: Sequence[str]) -> None:
-    """Create the Jobs of these names as fast as 20 askers can."""
+    """Create the Jobs of these names as fast as 20 preemptors can."""
     bodies = (short_job(name, number, contender) for number, name in enumerate(names))
-    await create_all(client, JOBS, bodies, "default", ASKERS)
+    await create_all(client, JOBS, bodies, "default", PREEMPTORS)
 
 
 async def together(client: Client, seen: Seen, contender: Contender, jobs: int) -> tuple[float, float]:

@@ -23,19 +23,19 @@ import uvloop
 from prometheus_client import CollectorRegistry
 
 from shared.api.review import Review
-from shared.kube.memory import settle_memory
+from shared.kube.watch.memory import settle_memory
 from shared.quota.model.flavor import Flavor
-from shared.quota.model.reading import Surroundings
-from shared.quota.model.rules.posted import WorkContext
+from shared.quota.model.job_reading import NamespaceContext
+from shared.quota.model.rules.workloads.submitted_workload import WorkloadContext
 from shared.quota.model.tree import Entry, Group, Tree
-from webhook.authority import issue, make_authority
-from webhook.certificates import Showcase
-from webhook.endpoints import Endpoints, Route
-from webhook.jobs import judge_job, mutate_job
-from webhook.metrics import Metrics
-from webhook.scene import Scene
-from webhook.serving import Server
+from webhook.http.handler import Endpoints, Route
+from webhook.http.server import Server
+from webhook.metrics import WebhookMetrics
+from webhook.tls.ca import issue, make_ca
+from webhook.tls.serving_cert import CertificateHolder
 from webhook.verdicts import Verdict
+from webhook.workloads.jobs import judge_job, mutate_job
+from webhook.workloads.review_context import ReviewContext
 
 
 def review_body(*, held: bool) -> bytes:
@@ -71,14 +71,14 @@ def review_body(*, held: bool) -> bytes:
     return text.encode() + b"\n"
 
 
-def scene(groups: int) -> Scene:
+def scene(groups: int) -> ReviewContext:
     """A tree of that many groups below one, with two flavors."""
     amounts = {"cpu": 10**6, "memory": 2**50, "nvidia.com/gpu": 1000}
     entries = (Entry("a100", min=amounts), Entry("t4", min=amounts))
     leaves = (Group(f"leaf-{number}", "all", quotas=entries) for number in range(groups))
     tree = Tree.of((Group("all", is_parent=True, quotas=entries), *leaves))
     flavors = {name: Flavor(name, {"gpu": name}) for name in ("a100", "t4")}
-    return Scene(WorkContext(tree, flavors), Surroundings({"team": "x"}), "reconciler")
+    return ReviewContext(WorkloadContext(tree, flavors), NamespaceContext({"team": "x"}), "reconciler")
 
 
 def serve(groups: int, told: Connection) -> None:
@@ -88,13 +88,13 @@ def serve(groups: int, told: Connection) -> None:
 
 async def _serve(groups: int, told: Connection) -> None:
     now = datetime.now(UTC)
-    authority = make_authority(timedelta(days=1), now)
-    metrics = Metrics(CollectorRegistry())
-    showcase = Showcase(metrics)
+    authority = make_ca(timedelta(days=1), now)
+    metrics = WebhookMetrics(CollectorRegistry())
+    showcase = CertificateHolder(metrics)
     showcase.show(issue(authority, ("127.0.0.1",), timedelta(days=1), now))
     where = scene(groups)
 
-    def over(judge: Callable[[Review, Scene], Verdict]) -> Callable[[Review], Awaitable[Verdict]]:
+    def over(judge: Callable[[Review, ReviewContext], Verdict]) -> Callable[[Review], Awaitable[Verdict]]:
         async def judged(review: Review) -> Verdict:
             return judge(review, where)
 

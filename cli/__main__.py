@@ -7,9 +7,9 @@ from typing import Final, cast
 import click
 
 COMMANDS: Final = {
-    "check": ("cli.check", "Check manifests against every rule of the admission webhook, offline."),
-    "simulate": ("cli.simulate", "Decide in memory what would start and stop, without a cluster."),
-    "tree": ("cli.tree", "Show the live tree: min, used, runtime, borrowed, pending."),
+    "check": ("cli.commands.check", "Check manifests against every rule of the admission webhook, offline."),
+    "simulate": ("cli.commands.simulate", "Decide in memory what would start and stop, without a cluster."),
+    "tree": ("cli.commands.tree", "Show the live tree: min, used, runtime, borrowed, pending."),
 }
 
 

@@ -4,15 +4,15 @@ import argparse
 import signal
 import sys
 
-from controlplane import binaries, cluster
-from controlplane.errors import ControlPlaneError
-from controlplane.nodes import NodeSpec
-from controlplane.quotree import Quotree, installed
 from demo import slice as trace_slice
 from demo.story import Story
 from demo.terminal import Failed, Terminal
-from openb.manifests import GPU, MODEL_LABEL
-from openb.records import NodeRecord
+from dev.controlplane import binaries, cluster
+from dev.controlplane.errors import ControlPlaneError
+from dev.controlplane.nodes import NodeSpec
+from dev.controlplane.quotree import Quotree, installed
+from dev.openb.manifests import GPU, MODEL_LABEL
+from dev.openb.records import NodeRecord
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,12 +1,12 @@
-"""What the API says of the demo's Jobs: read anew for every question, never remembered from what was asked for."""
+"""What the API says of the demo's Jobs: read again for every question, never remembered from what was asked for."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from controlplane.cluster import ControlPlane
-from openb.manifests import GPU, MODEL_LABEL
+from dev.controlplane.cluster import ControlPlane
+from dev.openb.manifests import GPU, MODEL_LABEL
 from shared.api import annotations, names
 from shared.resources import read_amount
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from openb.manifests import GPU, by_model, flavor, flavor_name
-from openb.records import NodeRecord
+from dev.openb.manifests import GPU, by_model, flavor, flavor_name
+from dev.openb.records import NodeRecord
 from shared.api.names import API_VERSION
 
 Object = dict[str, Any]

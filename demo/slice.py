@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Final
 
-from openb.manifests import by_model
-from openb.records import NodeRecord, PodRecord, read_nodes, read_pods
+from dev.openb.manifests import by_model
+from dev.openb.records import NodeRecord, PodRecord, read_nodes, read_pods
 
 _NODES: Final = {"P100": 18, "T4": 18, "V100M16": 8, "V100M32": 6, "G2": 7, "G3": 2, "A10": 2}
 _SMALLEST: Final = 32_000

@@ -8,15 +8,15 @@ from typing import Any, Final
 
 import yaml
 
-from controlplane.cluster import ControlPlane
-from controlplane.quotree import Quotree
 from demo import observe, organisation
 from demo import slice as trace_slice
 from demo.observe import Seen
 from demo.terminal import Failed, Terminal
-from openb import manifests
-from openb.manifests import GPU, PRIORITIES
-from openb.records import PodRecord
+from dev.controlplane.cluster import ControlPlane
+from dev.controlplane.quotree import Quotree
+from dev.openb import manifests
+from dev.openb.manifests import GPU, PRIORITIES
+from dev.openb.records import PodRecord
 
 _JOBS: Final = 340
 _BORROWERS: Final = 200

@@ -2,13 +2,13 @@
 
 import sys
 
-from reconciler.settings import Settings
+from reconciler.settings import ReconcilerSettings
 from shared.kube.client import Client
 from shared.process.command import run_command
 from shared.process.running import Process
 
 
-async def _run(process: Process, client: Client, settings: Settings) -> None:
+async def _run(process: Process, client: Client, settings: ReconcilerSettings) -> None:
     from reconciler.app import Reconciler
 
     await Reconciler(process, client, settings).run()
@@ -16,7 +16,7 @@ async def _run(process: Process, client: Client, settings: Settings) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run until asked to stop; the process' exit code."""
-    return run_command("quotree-reconciler", __doc__, Settings, _run, arguments)
+    return run_command("quotree-reconciler", __doc__, ReconcilerSettings, _run, arguments)
 
 
 if __name__ == "__main__":

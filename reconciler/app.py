@@ -4,27 +4,27 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from reconciler.builtin import create_absent
-from reconciler.cluster_state import ClusterState
-from reconciler.cycle import Cycle
-from reconciler.executor import Executor
-from reconciler.metrics import Metrics
-from reconciler.over_clock import over_since_of
-from reconciler.reports import Reports
-from reconciler.settings import Settings
-from reconciler.status_writer import StatusWriter
-from reconciler.takeover import catch_up
-from reconciler.telling import Telling
-from reconciler.waiting import WaitReports
+from reconciler.cycle import CycleRunner
+from reconciler.leader_sync import catch_up
+from reconciler.report.events import WorkloadEvents
+from reconciler.report.group_events import GroupEvents
+from reconciler.report.metrics import ReconcilerMetrics
+from reconciler.report.pending_events import PendingEvents
+from reconciler.report.status_writer import StatusWriter
+from reconciler.settings import ReconcilerSettings
+from reconciler.state.cluster_state import ClusterState
+from reconciler.state.over_runtime_since import over_since_of
 from reconciler.watches import watch_everything
-from reconciler.workload_writer import WorkloadWriter
+from reconciler.write.builtin_objects import create_absent
+from reconciler.write.executor import Executor
+from reconciler.write.workload_writer import WorkloadWriter
 from shared.kube.client import Client
-from shared.kube.election import Election
 from shared.kube.errors import ApiError
 from shared.kube.events import EventRecorder
-from shared.kube.memory import settle_memory
+from shared.kube.lead.election import Election
 from shared.kube.metrics import expose_election, expose_events, expose_watches
-from shared.kube.watching import Watches
+from shared.kube.watch.memory import settle_memory
+from shared.kube.watch.watching import Watches
 from shared.process.common_settings import instance_name
 from shared.process.running import Process
 from shared.telemetry import get_logger
@@ -38,7 +38,7 @@ log = get_logger(__name__)
 class Reconciler:
     """All parts of one process."""
 
-    def __init__(self, process: Process, client: Client, settings: Settings) -> None:
+    def __init__(self, process: Process, client: Client, settings: ReconcilerSettings) -> None:
         self._process = process
         self._client = client
         self._settings = settings
@@ -47,7 +47,7 @@ class Reconciler:
         self._watches = Watches()
         self._work_watches = watch_everything(client, self._state, self._watches, self._wake)
         self._election = Election(client, settings.leader_election.settings())
-        self._metrics = Metrics(process.registry)
+        self._metrics = ReconcilerMetrics(process.registry)
         expose_watches(process.registry, self._watches)
         expose_election(process.registry, self._election)
 
@@ -80,9 +80,9 @@ class Reconciler:
             self._client.guarded(self._election.time_left), self._state, self._settings.status_interval
         )
         writer = WorkloadWriter(self._client, self._election.time_left)
-        telling = Telling(recorder)
-        waits = WaitReports(self._state.work, telling)
-        reports = Reports(self._state, telling, waits)
+        telling = WorkloadEvents(recorder)
+        waits = PendingEvents(self._state.work, telling)
+        reports = GroupEvents(self._state, telling, waits)
         async with asyncio.TaskGroup() as group:
             executor = Executor(
                 self._state, writer, telling, self._metrics, spawn=group.create_task, wake=self._wake.set
@@ -94,7 +94,7 @@ class Reconciler:
             ]
             try:
                 self._wake.set()
-                await Cycle(self._state, status, reports, self._metrics, self._wake).run(executor)
+                await CycleRunner(self._state, status, reports, self._metrics, self._wake).run(executor)
             finally:
                 if not await executor.finish(within=min(_TO_FINISH, self._election.time_left())):
                     self._election.let_expire()

@@ -5,15 +5,15 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import Final, NoReturn
 
-from reconciler.adoption import flavors_for
-from reconciler.cluster_state import ClusterState
-from reconciler.executor import Executor
-from reconciler.metrics import Metrics
-from reconciler.reports import Reports
-from reconciler.status_writer import StatusWriter
+from reconciler.report.group_events import GroupEvents
+from reconciler.report.metrics import ReconcilerMetrics
+from reconciler.report.status_writer import StatusWriter
+from reconciler.state.adoption import flavors_for
+from reconciler.state.cluster_state import ClusterState
+from reconciler.write.executor import Executor
 from shared.quota.decide.decisions import Plan
-from shared.quota.decide.memory import Memory
 from shared.quota.decide.plan import plan
+from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.measure.snapshot import Snapshot, measure
 from shared.telemetry import get_logger
 
@@ -22,11 +22,16 @@ _LONGEST_PAUSE: Final = timedelta(milliseconds=250)
 log = get_logger(__name__)
 
 
-class Cycle:
+class CycleRunner:
     """Runs while this process leads. An idle cluster's change is decided at once; a busy one's are gathered."""
 
     def __init__(
-        self, state: ClusterState, status: StatusWriter, reports: Reports, metrics: Metrics, wake: asyncio.Event
+        self,
+        state: ClusterState,
+        status: StatusWriter,
+        reports: GroupEvents,
+        metrics: ReconcilerMetrics,
+        wake: asyncio.Event,
     ) -> None:
         self._state = state
         self._status = status
@@ -34,11 +39,11 @@ class Cycle:
         self._metrics = metrics
         self._wake = wake
         self._snapshot: Snapshot | None = None
-        self._memory = Memory()
+        self._memory = CycleCache()
         self._timer: asyncio.TimerHandle | None = None
 
     async def run(self, executor: Executor) -> NoReturn:
-        """Decide for ever."""
+        """Decide indefinitely."""
         while True:
             await self._wake.wait()
             self._wake.clear()
@@ -53,7 +58,7 @@ class Cycle:
 
     def _decide_once(self, executor: Executor, now: datetime) -> Plan:
         snapshot = measure(self._state.world(), now, self._snapshot)
-        for unit, workload in list(self._state.work.foundlings.items()):
+        for unit, workload in list(self._state.work.unadmitted_running.items()):
             if workload.group in snapshot.leaves:
                 executor.annotator.adopt(unit, flavors_for(workload, snapshot), now)
         for unit in list(self._state.work.unready):

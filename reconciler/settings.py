@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import msgspec
 
-from shared.kube.election import ElectionSettings
+from shared.kube.lead.election import ElectionSettings
 from shared.process.common_settings import ProcessSettings, home_namespace, instance_name
 
 LEASE = "quotree-reconciler"
@@ -36,7 +36,7 @@ class ElectionFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
         )
 
 
-class Settings(ProcessSettings, frozen=True):
+class ReconcilerSettings(ProcessSettings, frozen=True):
     """The whole file."""
 
     leader_election: ElectionFile = ElectionFile()

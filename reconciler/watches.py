@@ -4,20 +4,19 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
-from reconciler.cluster_state import ClusterState
-from reconciler.records import (
+from reconciler.leader_sync import LIVE, WorkloadWatches
+from reconciler.state.cluster_state import ClusterState
+from reconciler.state.projections import (
     project_group,
     project_job,
     project_node,
     project_pod,
 )
-from reconciler.takeover import LIVE, WorkWatches
-from shared.api.limitrange import read_limit_range
+from shared.api.core.limitrange import read_limit_range
+from shared.api.core.namespace import read_namespace
+from shared.api.core.priority import read_priority_class
+from shared.api.core.runtimeclass import read_runtime_class
 from shared.api.names import POD_GROUP_LABEL
-from shared.api.namespace import read_namespace
-from shared.api.priority import read_priority_class
-from shared.api.runtimeclass import read_runtime_class
-from shared.kube.cache import Change, Project, Undecodable
 from shared.kube.client import Client
 from shared.kube.resources import (
     JOBS,
@@ -31,7 +30,8 @@ from shared.kube.resources import (
     RUNTIME_CLASSES,
     Resource,
 )
-from shared.kube.watching import Watch, Watches
+from shared.kube.watch.cache import Change, Project, Undecodable
+from shared.kube.watch.watching import Watch, Watches
 from shared.quota.model.group_reading import read_flavor
 from shared.quota.model.settings import CapacitySource
 from shared.telemetry import get_logger
@@ -42,7 +42,7 @@ _ALONE: Final = f"!{POD_GROUP_LABEL}"
 log = get_logger(__name__)
 
 
-def watch_everything(client: Client, state: ClusterState, watches: Watches, wake: asyncio.Event) -> WorkWatches:
+def watch_everything(client: Client, state: ClusterState, watches: Watches, wake: asyncio.Event) -> WorkloadWatches:
     """Add every watch to `watches`; each wakes the cycle when it changed what decisions are made on."""
 
     def add(  # noqa: PLR0913
@@ -75,4 +75,4 @@ def watch_everything(client: Client, state: ClusterState, watches: Watches, wake
     alone = add(PODS, project_pod, state.see_pods, labels=_ALONE, fields=LIVE)
     # Of a group, also those that have ended: without them the others would wait for them.
     grouped = add(PODS, project_pod, state.see_pods, labels=POD_GROUP_LABEL, name="pods of groups")
-    return WorkWatches(add(JOBS, project_job, state.see_jobs), (alone, grouped))
+    return WorkloadWatches(add(JOBS, project_job, state.see_jobs), (alone, grouped))

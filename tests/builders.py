@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from shared.quota.measure.world import World
+from shared.quota.measure.inputs.world import World
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Tree
@@ -51,17 +51,17 @@ def running(
 
 
 def evicting(
-    workload: Workload, asker: Workload | None = None, at: datetime = NOW, flavor: str = "default"
+    workload: Workload, preemptor: Workload | None = None, at: datetime = NOW, flavor: str = "default"
 ) -> Workload:
-    """`workload`, running, on its way out; for `asker`, which claims its room in one flavor, if one is given."""
-    return claimed(replace(workload, eviction=Eviction(EvictionReason.RECLAIMED, at)), asker, at, flavor)
+    """`workload`, running, on its way out; for `preemptor`, which claims its room in one flavor, if one is given."""
+    return claimed(replace(workload, eviction=Eviction(EvictionReason.RECLAIMED, at)), preemptor, at, flavor)
 
 
-def claimed(victim: Workload, asker: Workload | None, at: datetime = NOW, flavor: str = "default") -> Workload:
-    """`victim` with a claim of `asker` written on it."""
-    if asker is None:
+def claimed(victim: Workload, preemptor: Workload | None, at: datetime = NOW, flavor: str = "default") -> Workload:
+    """`victim` with a claim of `preemptor` written on it."""
+    if preemptor is None:
         return victim
-    return replace(victim, claim=Claim(asker.key, asker.uid, dict.fromkeys(asker.request, flavor), at))
+    return replace(victim, claim=Claim(preemptor.key, preemptor.uid, dict.fromkeys(preemptor.request, flavor), at))
 
 
 def world(

@@ -4,9 +4,14 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
-from controlplane import binaries, cluster
-from controlplane.errors import ControlPlaneError
+from dev.controlplane import binaries, cluster
+from dev.controlplane.errors import ControlPlaneError
+
+# A machine that is busy draws examples slowly; that is no failure.
+settings.register_profile("quotree", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("quotree")
 
 # Shared nodes are large and few: a test that fills nodes starts a control plane of its own.
 SHARED_NODES = tuple(

@@ -5,10 +5,10 @@ import sys
 from shared.kube.client import Client
 from shared.process.command import run_command
 from shared.process.running import Process
-from webhook.settings import Settings
+from webhook.settings import WebhookSettings
 
 
-async def _run(process: Process, client: Client, settings: Settings) -> None:
+async def _run(process: Process, client: Client, settings: WebhookSettings) -> None:
     from webhook.app import Webhook
 
     await Webhook(process, client, settings).run()
@@ -16,7 +16,7 @@ async def _run(process: Process, client: Client, settings: Settings) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run until asked to stop; the process' exit code."""
-    return run_command("quotree-webhook", __doc__, Settings, _run, arguments)
+    return run_command("quotree-webhook", __doc__, WebhookSettings, _run, arguments)
 
 
 if __name__ == "__main__":

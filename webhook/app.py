@@ -6,26 +6,26 @@ from collections.abc import Callable
 from shared.api import names
 from shared.api.review import Operation, Review
 from shared.kube.client import Client
-from shared.kube.memory import settle_memory
 from shared.kube.metrics import expose_watches
-from shared.kube.watching import Watches
+from shared.kube.watch.memory import settle_memory
+from shared.kube.watch.watching import Watches
 from shared.process.running import Process
 from shared.telemetry import get_logger
-from webhook import flavors, quotagroups
-from webhook.certificate_source import first_certificate, keep_certificate
-from webhook.certificates import Showcase
-from webhook.endpoints import Endpoints, Judge, Route
-from webhook.jobs import judge_job, mutate_job
-from webhook.metrics import Metrics
-from webhook.pods import judge_pod, mutate_pod
-from webhook.quota_objects import QuotaObjects
-from webhook.scene import Scene
-from webhook.scenery import Scenery
-from webhook.serving import Server
-from webhook.settings import Settings
-from webhook.tree_view import TreeView
+from webhook.http.handler import Endpoints, Judge, Route
+from webhook.http.server import Server
+from webhook.metrics import WebhookMetrics
+from webhook.quota import flavors, quotagroups
+from webhook.quota.handlers import QuotaHandlers
+from webhook.quota.quota_cache import QuotaCache
+from webhook.settings import WebhookSettings
+from webhook.tls.serving_cert import CertificateHolder
+from webhook.tls.source import first_certificate, keep_certificate
 from webhook.verdicts import YES, Verdict
-from webhook.work_view import WorkView
+from webhook.workloads.context_builder import ContextBuilder
+from webhook.workloads.jobs import judge_job, mutate_job
+from webhook.workloads.pods import judge_pod, mutate_pod
+from webhook.workloads.review_context import ReviewContext
+from webhook.workloads.workload_cache import WatchedWorkloads
 
 log = get_logger(__name__)
 
@@ -33,17 +33,17 @@ log = get_logger(__name__)
 class Webhook:
     """All parts of one process."""
 
-    def __init__(self, process: Process, client: Client, settings: Settings) -> None:
+    def __init__(self, process: Process, client: Client, settings: WebhookSettings) -> None:
         self._process = process
         self._client = client
         self._settings = settings
         self._quota = settings.quota.settings()
-        self._metrics = Metrics(process.registry)
-        self._showcase = Showcase(self._metrics)
+        self._metrics = WebhookMetrics(process.registry)
+        self._showcase = CertificateHolder(self._metrics)
         self._watches = Watches()
-        self._tree = TreeView(client, self._watches)
-        self._work = WorkView(client, self._watches, default_group=self._quota.default_group)
-        self._quota_objects = QuotaObjects(
+        self._tree = QuotaCache(client, self._watches)
+        self._work = WatchedWorkloads(client, self._watches, default_group=self._quota.default_group)
+        self._quota_objects = QuotaHandlers(
             client,
             self._watches,
             self._tree,
@@ -52,7 +52,7 @@ class Webhook:
             max_depth=self._quota.max_depth,
             edits=settings.edits,
         )
-        self._scenery = Scenery(client, self._tree, self._work, settings)
+        self._scenery = ContextBuilder(client, self._tree, self._work, settings)
         self._endpoints = Endpoints(self._routes(), self._metrics, self._unready)
 
     def _routes(self) -> dict[str, Route]:
@@ -72,7 +72,7 @@ class Webhook:
                 return f"the webhook has not read all {watch.resource.plural} yet"
         return None
 
-    def _over_work(self, judge: Callable[[Review, Scene], Verdict]) -> Judge:
+    def _over_work(self, judge: Callable[[Review, ReviewContext], Verdict]) -> Judge:
         async def judged(review: Review) -> Verdict:
             if review.operation not in (Operation.CREATE, Operation.UPDATE):
                 return YES

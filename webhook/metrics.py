@@ -7,7 +7,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 _BUCKETS: Final = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)
 
 
-class Metrics:
+class WebhookMetrics:
     """All of them, in one registry."""
 
     def __init__(self, registry: CollectorRegistry) -> None:

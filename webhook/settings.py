@@ -6,10 +6,9 @@ from typing import Annotated
 
 import msgspec
 
+from shared.api.names import JOB_CONTROLLERS
 from shared.process.common_settings import ProcessSettings, home_namespace
-from shared.quota.model.rules.posted import NeverFits
-from webhook.edits import EditsFile
-from webhook.scene import JOB_CONTROLLERS
+from shared.quota.model.rules.workloads.submitted_workload import NeverFits
 
 Port = Annotated[int, msgspec.Meta(ge=0, le=65535)]
 
@@ -54,7 +53,17 @@ class CertificatesFile(msgspec.Struct, frozen=True, rename="camel", forbid_unkno
             raise ValueError("authorityLife must be at least twice leafLife")
 
 
-class Settings(ProcessSettings, frozen=True):
+class EditsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """`edits:` how edits of quota objects are serialised."""
+
+    reservation: timedelta = timedelta(seconds=65)
+    """How long after it was accepted an edit may still come to be stored: the API server's --request-timeout (1m by
+    default) and a little more. Shorter would allow what should wait; longer only makes it wait longer."""
+    budget: timedelta = timedelta(seconds=7)
+    """How long an edit may wait for another; less than the timeoutSeconds of the webhook."""
+
+
+class WebhookSettings(ProcessSettings, frozen=True):
     """The whole file."""
 
     listen: ListenFile = ListenFile()

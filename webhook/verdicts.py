@@ -8,7 +8,7 @@ from shared.api.patches import Operation
 from shared.api.review import write_allowed, write_denied
 from shared.quota.model import rules
 from shared.quota.model.rules import Findings, Violation
-from shared.quota.model.rules.work_change import FORBIDDEN
+from shared.quota.model.rules.workloads.changed_workload import FORBIDDEN
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 import yaml
 
 from benchmarks.starting.contender import LEAVES, ROOM, Contender, leaves_of, parents
-from controlplane.cluster import ControlPlane
-from controlplane.quotree import installed
+from dev.controlplane.cluster import ControlPlane
+from dev.controlplane.quotree import installed
 from shared.api.names import API_VERSION, GROUP_LABEL
 from shared.resources import read_amount, write_quantity
 

@@ -12,12 +12,12 @@ import yaml
 
 from benchmarks.starting import kueue_program
 from benchmarks.starting.contender import ROOM, Contender, leaves, leaves_of, parents
-from controlplane.cluster import ControlPlane
-from controlplane.errors import ControlPlaneError
-from controlplane.pki import Authority
-from controlplane.ports import Ports
-from controlplane.processes import Process
-from controlplane.rest import serves
+from dev.controlplane.cluster import ControlPlane
+from dev.controlplane.errors import ControlPlaneError
+from dev.controlplane.pki import Authority
+from dev.controlplane.ports import Ports
+from dev.controlplane.processes import Process
+from dev.controlplane.rest import serves
 
 NAMESPACE: Final = "kueue-system"
 API: Final = "kueue.x-k8s.io/v1beta2"

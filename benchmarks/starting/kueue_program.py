@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from controlplane import toolchain
-from controlplane.binaries import cache_root
-from controlplane.errors import ControlPlaneError
-from controlplane.processes import tied
+from dev.controlplane import toolchain
+from dev.controlplane.binaries import cache_root
+from dev.controlplane.errors import ControlPlaneError
+from dev.controlplane.processes import tied
 
 MODULE: Final = "sigs.k8s.io/kueue"
 VERSION: Final = "v0.19.1"

@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.starting.contender import Contender
-from controlplane.cluster import ControlPlane
-from controlplane.processes import Process
-from shared.api.job import Job, read_job
-from shared.kube.cache import Change, Changed
+from dev.controlplane.cluster import ControlPlane
+from dev.controlplane.processes import Process
+from shared.api.core.job import Job, read_job
 from shared.kube.client import Client
-from shared.kube.connection import ConnectionSettings, connected
+from shared.kube.connect.connection import ConnectionSettings, connected
 from shared.kube.resources import JOBS
-from shared.kube.watching import Watch
+from shared.kube.watch.cache import Change, Changed
+from shared.kube.watch.watching import Watch
 
 LABEL = "benchmarks.quotree.dev/leaf"
 ROOT = Path(__file__).parents[2]
@@ -40,7 +40,7 @@ def limit(control_plane: ControlPlane) -> Iterator[Contender]:
 
 
 async def resume_all(kubeconfig: str, ready: Path) -> None:
-    """Watch and patch for ever."""
+    """Watch and patch indefinitely."""
     async with connected(ConnectionSettings(kubeconfig=kubeconfig)) as connection, asyncio.TaskGroup() as tasks:
         client = Client(connection)
 

@@ -1,6 +1,6 @@
 """What Quotree's own annotations say, in both directions: JSON, times in RFC 3339, UTC, microseconds.
 
-Absent members mean "none". What a later version adds is skipped; what cannot be read is a `BadNote`.
+Absent members mean "none". What a later version adds is skipped; what cannot be read is a `BadAnnotation`.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ MAX_NOTE: Final = 64 * 1024
 """Longer annotations are not even looked at: Quotree never writes one."""
 
 
-class AdmissionNote(View, frozen=True):
+class AdmissionAnnotation(View, frozen=True):
     """Quota held: resource -> flavor, and since when; and, once ready pods are ready no more, since when that."""
 
     flavors: dict[Name, Name]
@@ -28,7 +28,7 @@ class AdmissionNote(View, frozen=True):
     unready_since: Time | None = None
 
 
-class ClaimNote(View, frozen=True):
+class ClaimAnnotation(View, frozen=True):
     """For whom room was freed, and in which flavors."""
 
     workload: Name
@@ -37,7 +37,7 @@ class ClaimNote(View, frozen=True):
     flavors: dict[Name, Name] = {}
 
 
-class EvictionNote(View, frozen=True):
+class EvictionAnnotation(View, frozen=True):
     """Why quota was taken, what it was and since when it was held; `ended` once the pods are known to be gone."""
 
     reason: Name
@@ -46,12 +46,12 @@ class EvictionNote(View, frozen=True):
     since: Time | None = None
     rule: str = ""
     message: str = ""
-    claim: ClaimNote | None = msgspec.field(default=None, name="for")
+    claim: ClaimAnnotation | None = msgspec.field(default=None, name="for")
     claim_ended: str = ""
     ended: Time | None = None
 
 
-class RequeueNote(View, frozen=True):
+class RequeueAnnotation(View, frozen=True):
     """The place in the queue after an eviction, and the back-off."""
 
     queued: Time | None = None
@@ -60,16 +60,16 @@ class RequeueNote(View, frozen=True):
     deactivated: bool = False
 
 
-class NoticeNote(View, frozen=True):
+class NoticeAnnotation(View, frozen=True):
     """That an eviction was announced at `time` for `evict_at`."""
 
     time: Time
     evict_at: Time | None = None
-    asker: str = msgspec.field(default="", name="for")
+    preemptor: str = msgspec.field(default="", name="for")
     reason: str = ""
 
 
-class InjectedNote(View, frozen=True):
+class InjectedAnnotation(View, frozen=True):
     """What the webhook put into the pod template for a flavor."""
 
     node_selector: dict[str, str] = {}
@@ -77,22 +77,22 @@ class InjectedNote(View, frozen=True):
 
 
 NOTES: Final = {
-    ADMISSION: AdmissionNote,
-    EVICTION: EvictionNote,
-    REQUEUE: RequeueNote,
-    NOTICE: NoticeNote,
-    INJECTED: InjectedNote,
+    ADMISSION: AdmissionAnnotation,
+    EVICTION: EvictionAnnotation,
+    REQUEUE: RequeueAnnotation,
+    NOTICE: NoticeAnnotation,
+    INJECTED: InjectedAnnotation,
 }
 
 
-class BadNote(ValueError):
+class BadAnnotation(ValueError):
     """An annotation of ours that cannot be read; the message says where and why."""
 
 
 T = TypeVar("T", bound=View)
 
 
-def note_reader(annotation: str, kind: type[T]) -> Callable[[dict[str, str]], T | None]:
+def annotation_reader(annotation: str, kind: type[T]) -> Callable[[dict[str, str]], T | None]:
     """A function from an object's annotations to the note, None when it is absent. It raises BadNote."""
     decode = msgspec.json.Decoder(kind).decode
 
@@ -101,53 +101,53 @@ def note_reader(annotation: str, kind: type[T]) -> Callable[[dict[str, str]], T 
         if text is None:
             return None
         if len(text) > MAX_NOTE:
-            raise BadNote(f"annotation {annotation} has {len(text)} characters; at most {MAX_NOTE} are read")
+            raise BadAnnotation(f"annotation {annotation} has {len(text)} characters; at most {MAX_NOTE} are read")
         try:
             note = decode(text)
-            twice = None if write_note(note) == text else find_duplicate_key(text.encode())
+            twice = None if write_annotation(note) == text else find_duplicate_key(text.encode())
         except (ValueError, RecursionError, OverflowError) as error:
-            raise BadNote(f"annotation {annotation} is unreadable and counts as absent: {error}") from error
+            raise BadAnnotation(f"annotation {annotation} is unreadable and counts as absent: {error}") from error
         if twice is not None:
-            raise BadNote(f"annotation {annotation} writes {twice} twice and counts as absent")
+            raise BadAnnotation(f"annotation {annotation} writes {twice} twice and counts as absent")
         return note
 
     return read
 
 
-read_admission = note_reader(ADMISSION, AdmissionNote)
-read_eviction = note_reader(EVICTION, EvictionNote)
-read_requeue = note_reader(REQUEUE, RequeueNote)
-read_notice = note_reader(NOTICE, NoticeNote)
-read_injected = note_reader(INJECTED, InjectedNote)
+read_admission = annotation_reader(ADMISSION, AdmissionAnnotation)
+read_eviction = annotation_reader(EVICTION, EvictionAnnotation)
+read_requeue = annotation_reader(REQUEUE, RequeueAnnotation)
+read_notice = annotation_reader(NOTICE, NoticeAnnotation)
+read_injected = annotation_reader(INJECTED, InjectedAnnotation)
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
-def write_note(note: View) -> str:
+def write_annotation(note: View) -> str:
     """The annotation's text; members sorted, so that equal notes have equal text."""
     return _encode(note).decode()
 
 
-class Notes(View, frozen=True):
+class Annotations(View, frozen=True):
     """All of Quotree's annotations on one object; None where absent or unreadable, which `problems` then names."""
 
-    admission: AdmissionNote | None = None
-    eviction: EvictionNote | None = None
-    requeue: RequeueNote | None = None
-    notice: NoticeNote | None = None
-    injected: InjectedNote | None = None
+    admission: AdmissionAnnotation | None = None
+    eviction: EvictionAnnotation | None = None
+    requeue: RequeueAnnotation | None = None
+    notice: NoticeAnnotation | None = None
+    injected: InjectedAnnotation | None = None
     problems: tuple[str, ...] = ()
 
 
-NO_NOTES: Final = Notes()
+NO_NOTES: Final = Annotations()
 
 
-def read_notes(annotations: dict[str, str]) -> Notes:
+def read_annotations(annotations: dict[str, str]) -> Annotations:
     """Read them all; never raises."""
     if not any(name in annotations for name in NOTES):
         return NO_NOTES
     problems: list[str] = []
-    return Notes(
+    return Annotations(
         _attempt(read_admission, annotations, problems),
         _attempt(read_eviction, annotations, problems),
         _attempt(read_requeue, annotations, problems),
@@ -160,6 +160,6 @@ def read_notes(annotations: dict[str, str]) -> Notes:
 def _attempt(read: Callable[[dict[str, str]], T | None], annotations: dict[str, str], problems: list[str]) -> T | None:
     try:
         return read(annotations)
-    except BadNote as error:
+    except BadAnnotation as error:
         problems.append(str(error))
         return None

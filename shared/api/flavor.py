@@ -1,6 +1,6 @@
 """What a ResourceFlavor object says."""
 
-from shared.api.metadata import Metadata
+from shared.api.core.metadata import Metadata
 from shared.api.reading import View, reader
 
 

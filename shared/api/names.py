@@ -53,6 +53,9 @@ MAX_POD_GROUP: Final = 1024
 TRUE: Final = "true"
 FALSE: Final = "false"
 
+JOB_CONTROLLERS: Final = ("system:serviceaccount:kube-system:job-controller", "system:kube-controller-manager")
+"""The users as which Kubernetes' Job controller makes pods, with an account of its own or without."""
+
 
 def is_own(annotation: str) -> bool:
     """Whether this annotation is Quotree's: no user may write it."""

@@ -8,7 +8,7 @@ from datetime import datetime
 
 import msgspec
 
-from shared.api.metadata import Metadata
+from shared.api.core.metadata import Metadata
 from shared.api.reading import Quantities, View, reader
 from shared.resources import read_amount, write_quantity
 
@@ -64,7 +64,7 @@ class ReclaimSpec(View, frozen=True):
     mode: str | None = None
     grace_period: str | None = None
     notice: str | None = None
-    minimum_runtime: str | None = None
+    exempt_after_start: str | None = None
     claim_timeout: str | None = None
 
 
@@ -96,7 +96,7 @@ class QuotaGroupSpec(View, frozen=True):
     stop_policy: str | None = None
 
 
-class Condition(View, frozen=True):
+class GroupCondition(View, frozen=True):
     """One condition, as every Kubernetes object has them."""
 
     type: str
@@ -117,7 +117,7 @@ class QuotaStatus(View, frozen=True):
     min: Quantities = {}
     request: Quantities = {}
     used: Quantities = {}
-    held: Quantities = {}
+    non_preemptible: Quantities = {}
     charge: Quantities = {}
     runtime: Quantities = {}
     borrowed: Quantities = {}
@@ -145,7 +145,7 @@ class Columns(View, frozen=True):
 class QuotaGroupStatus(View, frozen=True):
     """Everything the reconciler writes."""
 
-    conditions: list[Condition] = []
+    conditions: list[GroupCondition] = []
     quotas: list[QuotaStatus] = []
     workloads: WorkloadCounts = WorkloadCounts()
     columns: Columns = Columns()

@@ -33,7 +33,7 @@ class Operation(StrEnum):
     CONNECT = "CONNECT"
 
 
-class Kind(View, frozen=True):
+class ReviewedKind(View, frozen=True):
     """Group, version and kind."""
 
     group: str = ""
@@ -55,7 +55,7 @@ class Review(View, frozen=True):
     """One question of the API server."""
 
     uid: str
-    kind: Kind
+    kind: ReviewedKind
     operation: Operation
     name: str = ""
     namespace: str = ""
@@ -76,7 +76,7 @@ class Review(View, frozen=True):
         return bytes(self.old_object) != NULL
 
 
-class _Envelope(View, frozen=True):
+class _ReviewEnvelope(View, frozen=True):
     api_version: str = ""
     kind: str = ""
     request: Review | None = None
@@ -86,7 +86,7 @@ class BadReview(ValueError):
     """This is no AdmissionReview that can be answered; the message says why."""
 
 
-_decode = msgspec.json.Decoder(_Envelope).decode
+_decode = msgspec.json.Decoder(_ReviewEnvelope).decode
 
 
 def read_review(body: bytes) -> Review:

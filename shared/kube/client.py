@@ -15,19 +15,19 @@ from typing import Any
 import aiohttp
 import msgspec
 
-from shared.kube.connection import Connection
+from shared.kube.connect.connection import Connection
+from shared.kube.connect.transport import METADATA_ONLY, Call, Guard, RequestObserver, Transport
 from shared.kube.errors import Gone, Invalid, PatchTestFailed
 from shared.kube.patch_tests import first_failed_test
 from shared.kube.resources import PODS, Resource
-from shared.kube.shapes import DryRun, ListBody, Metadata, ObjectMetadata, Page
-from shared.kube.transport import METADATA_ONLY, Call, Guard, RequestObserver, Transport
+from shared.kube.shapes import DryRun, ListBody, ObjectMetadata, Page, WrittenMetadata
 
 if sys.version_info >= (3, 13):
     from typing import TypeVar
 else:
     from typing_extensions import TypeVar
 
-__all__ = ["Body", "Client", "DryRun", "Metadata", "ObjectMetadata", "Page"]
+__all__ = ["Body", "Client", "DryRun", "ObjectMetadata", "Page", "WrittenMetadata"]
 
 T = TypeVar("T")
 R = TypeVar("R", default=msgspec.Raw)
@@ -155,7 +155,7 @@ class Client:
         subresource: str | None = None,
         into: type[W] = _METADATA,
     ) -> W:
-        """The whole object anew. With a resourceVersion in the body: Conflict unless it is still the stored one."""
+        """The whole object again. With a resourceVersion in the body: Conflict unless it is still the stored one."""
         query = {"fieldManager": self.field_manager}
         call = Call("PUT", resource, namespace, name, subresource, query, _encode(body))
         return await self._send(call, into)

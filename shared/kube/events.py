@@ -1,7 +1,7 @@
 """What people see in `kubectl get events`: told once, repeats counted, never in anybody's way.
 
 Callers only put a note down; one task sends. The same note about the same object is one Event whose series counts on,
-patched at most every half minute, and anew after six quiet minutes. What cannot be sent in time is dropped: the API
+patched at most every half minute, and again after six quiet minutes. What cannot be sent in time is dropped: the API
 server's own limits and a bounded memory come before completeness.
 """
 
@@ -150,7 +150,7 @@ class EventRecorder:
         self._woken.set()
 
     async def run(self) -> NoReturn:
-        """Send for ever; when cancelled, send what is new for at most two seconds more."""
+        """Send indefinitely; when cancelled, send what is new for at most two seconds more."""
         try:
             while True:
                 await self._send_next()

@@ -6,9 +6,9 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from shared.kube.election import Election
 from shared.kube.events import EventRecorder
-from shared.kube.watching import Watches
+from shared.kube.lead.election import Election
+from shared.kube.watch.watching import Watches
 
 
 def expose_watches(registry: CollectorRegistry, watches: Watches) -> None:

@@ -15,7 +15,7 @@ class DryRun(enum.Enum):
     ALL = "All"
 
 
-class Metadata(msgspec.Struct, frozen=True, rename="camel"):
+class WrittenMetadata(msgspec.Struct, frozen=True, rename="camel"):
     """An object's metadata, the fields that writers need back."""
 
     name: str = ""
@@ -30,7 +30,7 @@ class Metadata(msgspec.Struct, frozen=True, rename="camel"):
 class ObjectMetadata(msgspec.Struct, frozen=True):
     """An answer of metadata alone: asked for with this type, the server sends no spec and status."""
 
-    metadata: Metadata = Metadata()
+    metadata: WrittenMetadata = WrittenMetadata()
 
 
 class _ListMetadata(msgspec.Struct, frozen=True, rename="camel"):

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
 from shared.kube.client import Client
-from shared.kube.connection import connected
+from shared.kube.connect.connection import connected
 from shared.problems import Problem
 from shared.process.common_settings import ProcessSettings
 from shared.process.running import Process, run_process

@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from shared.kube.connection import ConnectionSettings
+from shared.kube.connect.connection import ConnectionSettings
 from shared.process.health import HealthSettings
 from shared.process.quota_settings import QuotaSettingsFile
 

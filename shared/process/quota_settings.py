@@ -33,7 +33,7 @@ class ReclaimFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fi
     mode: ReclaimMode = _RECLAIM.mode
     grace_period: timedelta = _RECLAIM.grace_period
     notice: timedelta = _RECLAIM.notice
-    minimum_runtime: timedelta = _RECLAIM.minimum_runtime
+    exempt_after_start: timedelta = _RECLAIM.exempt_after_start
     claim_timeout: timedelta = _RECLAIM.claim_timeout
 
 

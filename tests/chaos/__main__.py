@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-from controlplane import binaries
+from dev.controlplane import binaries
 from tests.chaos.run import Report, Wish, run
 
 

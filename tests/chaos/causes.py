@@ -1,19 +1,19 @@
-"""Whether a stop had a cause at some instant: a limit exceeded, or an asker entitled to what was borrowed. Pure."""
+"""Whether a stop had a cause at some instant: a limit exceeded, or a preemptor entitled to what was borrowed. Pure."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
-from shared.api.annotations import EvictionNote, read_notes
-from shared.api.job import Job
-from shared.api.pod import Pod
-from shared.api.priority import Priorities
+from shared.api.annotations import EvictionAnnotation, read_annotations
+from shared.api.core.job import Job
+from shared.api.core.pod import Pod
+from shared.api.core.priority import Priorities
+from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot, measure
-from shared.quota.measure.world import World
-from shared.quota.model.node import Node
+from shared.quota.model.job_reading import NamespaceContext, workload_of_job
+from shared.quota.model.node import ClusterNode
 from shared.quota.model.pod_reading import workload_of_pod
-from shared.quota.model.reading import Surroundings, workload_of_job
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import StopPolicy
 from shared.quota.model.workload import Admission, Workload
@@ -28,7 +28,7 @@ GONE: Final = "it was not there"
 class Surrounding:
     """What does not change while the history goes on."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[ClusterNode, ...]
     priorities: Priorities = field(default_factory=Priorities)
 
 
@@ -41,7 +41,7 @@ class Causes:
     _known: dict[int, tuple[Instant, Snapshot]] = field(default_factory=dict)
     _stops: dict[int, tuple[Job | Pod, datetime | None]] = field(default_factory=dict)
 
-    def why_not(self, victim: Job | Pod, note: EvictionNote, instants: Iterable[Instant]) -> str:
+    def why_not(self, victim: Job | Pod, note: EvictionAnnotation, instants: Iterable[Instant]) -> str:
         """Which part of a cause no instant gives, in the words that say most; empty: there was a cause.
 
         The parts may come from different instants. A decision is made on what watches told, each as late as it was, and
@@ -59,42 +59,42 @@ class Causes:
                 return ""
         return "; ".join(missing.values()) or f"{note.reason} was not to happen here"
 
-    def excess(self, victim: str, note: EvictionNote, instant: Instant) -> str:
+    def excess(self, victim: str, note: EvictionAnnotation, instant: Instant) -> str:
         """A group above it must be over its ceiling, or root over what there is."""
         read = self._work(victim, instant)
         return _why_within(self._snapshot(instant), instant, read.group) if read else GONE
 
-    def drain(self, victim: str, note: EvictionNote, instant: Instant) -> str:
+    def drain(self, victim: str, note: EvictionAnnotation, instant: Instant) -> str:
         """Its group must be drained."""
         read = self._work(victim, instant)
         leaf = self._snapshot(instant).leaves.get(read.group) if read else None
         return "" if leaf and leaf.stop is StopPolicy.HOLD_AND_DRAIN else "its group was not being drained"
 
-    def debt(self, victim: str, note: EvictionNote, instant: Instant) -> str:
-        """It must be less important than an asker of its own group, or hold what its group has above its runtime."""
-        read, asker = self._work(victim, instant), self._asker(note, instant)
+    def debt(self, victim: str, note: EvictionAnnotation, instant: Instant) -> str:
+        """It must be less important than a preemptor of its own group, or hold what its group has above its runtime."""
+        read, preemptor = self._work(victim, instant), self._preemptor(note, instant)
         if read is None:
             return GONE
-        if asker is not None and asker.group == read.group:
-            return "" if asker.priority > read.priority else "its asker is no more important"
+        if preemptor is not None and preemptor.group == read.group:
+            return "" if preemptor.priority > read.priority else "its preemptor is no more important"
         return _why_not_over(self._snapshot(instant), read.group, self._stopped_with(note, read.group, instant))
 
-    def entitlement(self, victim: str, note: EvictionNote, instant: Instant) -> str:
-        """Its asker must be waiting, and, if of another group, be entitled to room: at least if nobody else waited.
+    def entitlement(self, victim: str, note: EvictionAnnotation, instant: Instant) -> str:
+        """Its preemptor must be waiting, and, if of another group, be entitled to room: at least if nobody else waited.
 
         For work of which a write has failed is left alone for a while and then asks for nothing.
         """
         if note.claim is None:
             return "nobody asked for its room"
-        read, asker = self._work(victim, instant), self._asker(note, instant)
-        if asker is None or not asker.is_pending or asker.hold:
-            return f"its asker {note.claim.workload} was not waiting"
-        if read is not None and read.group == asker.group:
+        read, preemptor = self._work(victim, instant), self._preemptor(note, instant)
+        if preemptor is None or not preemptor.is_pending or preemptor.hold:
+            return f"its preemptor {note.claim.workload} was not waiting"
+        if read is not None and read.group == preemptor.group:
             return ""
-        why = _why_not_entitled(self._snapshot(instant), asker)
-        return why and _why_not_entitled(self._measure(instant, only=asker), asker)
+        why = _why_not_entitled(self._snapshot(instant), preemptor)
+        return why and _why_not_entitled(self._measure(instant, only=preemptor), preemptor)
 
-    def _stopped_with(self, note: EvictionNote, group: str, instant: Instant) -> list[Workload]:
+    def _stopped_with(self, note: EvictionAnnotation, group: str, instant: Instant) -> list[Workload]:
         """All work of the group that one decision stopped: it was there when that was taken, whatever was written when.
 
         The decisions of one cycle bear one time.
@@ -112,11 +112,11 @@ class Causes:
         """When its last eviction was decided."""
         known = self._stops.get(id(work))
         if known is None:
-            note = read_notes(work.metadata.annotations).eviction
+            note = read_annotations(work.metadata.annotations).eviction
             known = self._stops[id(work)] = (work, note.time if note else None)
         return known[1]
 
-    def _asker(self, note: EvictionNote, instant: Instant) -> Workload | None:
+    def _preemptor(self, note: EvictionAnnotation, instant: Instant) -> Workload | None:
         return None if note.claim is None else self._work(note.claim.uid, instant)
 
     def _work(self, uid: str, instant: Instant) -> Workload | None:
@@ -142,7 +142,7 @@ class Causes:
         return measure(world, instant.received)
 
     def _read(self, work: Job | Pod) -> Workload | None:
-        around = Surroundings(priorities=self.around.priorities)
+        around = NamespaceContext(priorities=self.around.priorities)
         if isinstance(work, Job):
             return workload_of_job(work, around, self.settings).workload
         return workload_of_pod(work, around, self.settings).workload
@@ -163,9 +163,9 @@ def _why_not_over(snapshot: Snapshot, group: str, stopped: Sequence[Workload]) -
         return GONE
     for key, numbers in snapshot.numbers[group].items():
         claimed = sum(
-            each.asker.request.get(key.resource, 0)
+            each.preemptor.request.get(key.resource, 0)
             for each in leaf.claims.values()
-            if each.asker is not None and each.flavors.get(key.resource) == key.flavor
+            if each.preemptor is not None and each.flavors.get(key.resource) == key.flavor
         )
         others = [each for each in leaf.admitted if all(each.id != one.id for one in stopped)]
         if _sum(others, key) + _sum(stopped, key) + claimed > numbers.runtime:
@@ -173,16 +173,20 @@ def _why_not_over(snapshot: Snapshot, group: str, stopped: Sequence[Workload]) -
     return f"its group {group!r} was within its runtime"
 
 
-def _why_not_entitled(snapshot: Snapshot, asker: Workload) -> str:
-    leaf = snapshot.leaves.get(asker.group)
+def _why_not_entitled(snapshot: Snapshot, preemptor: Workload) -> str:
+    leaf = snapshot.leaves.get(preemptor.group)
     if leaf is None:
         return GONE
-    for resource, amount in asker.request.items():
+    for resource, amount in preemptor.request.items():
         key = FlavorResource("default", resource)
-        runtime = snapshot.numbers[asker.group][key].runtime
-        kept = _sum((each for each in leaf.admitted if not each.preemptible or each.priority >= asker.priority), key)
+        runtime = snapshot.numbers[preemptor.group][key].runtime
+        kept = _sum(
+            (each for each in leaf.admitted if not each.preemptible or each.priority >= preemptor.priority), key
+        )
         if kept + amount > runtime:
-            text = f"its asker {asker.key} of {amount} was not entitled: group {asker.group!r} has a runtime of "
+            text = (
+                f"preemptor {preemptor.key} of {amount} was not entitled: group {preemptor.group!r} has a runtime of "
+            )
             return f"{text}{runtime} {resource}, {kept} of it in use"
     return ""
 
@@ -195,7 +199,7 @@ def _sum(work: Iterable[Workload], key: FlavorResource) -> int:
     )
 
 
-Part = Callable[[Causes, str, EvictionNote, Instant], str]
+Part = Callable[[Causes, str, EvictionAnnotation, Instant], str]
 """One part of a cause: empty, or why this instant does not give it."""
 
 

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from shared.api.annotations import EvictionNote, Notes, read_notes
-from shared.api.job import Job
+from shared.api.annotations import Annotations, EvictionAnnotation, read_annotations
+from shared.api.core.job import Job
+from shared.api.core.pod import Pod
 from shared.api.names import FALSE, GROUP_LABEL, HOLD_LABEL, PREEMPTIBLE_LABEL, TRUE
-from shared.api.pod import Pod
 from shared.quota.model.settings import QuotaSettings
 from tests.chaos.causes import Causes, Surrounding
 from tests.chaos.history import Version
@@ -53,7 +53,7 @@ class Expectations:
     """resource -> base units, of all nodes together."""
     lag: timedelta = timedelta(seconds=20)
     most_evictions: int = 25
-    """Work that was stopped more often than this is being stopped for ever."""
+    """Work that was stopped more often than this is being stopped indefinitely."""
     skew: timedelta = timedelta()
     """How far the reconcilers' clocks are apart."""
     settings: QuotaSettings = field(default_factory=QuotaSettings)
@@ -79,7 +79,7 @@ class _Checker:
         self._ledger = Ledger(expected.lag * 1.5)
         self._causes = Causes(expected.around, expected.settings)
         self._starts = False
-        self._stops: deque[tuple[Version, Job | Pod, EvictionNote]] = deque()
+        self._stops: deque[tuple[Version, Job | Pod, EvictionAnnotation]] = deque()
 
     def judge(self, version: Version) -> None:
         self.findings.counts["versions"] += 1
@@ -111,12 +111,12 @@ class _Checker:
         self._starts = True
         if self._is_someone_else(version, after):
             self._flaw("ResumedByOther", after, version, f"was started by {version.user}")
-        if read_notes(after.metadata.annotations).admission is None:
+        if read_annotations(after.metadata.annotations).admission is None:
             self._flaw("BadAdmission", after, version, "was started without an admission that can be read")
         if isinstance(before, Job):
             left = self._ledger.pods_of(version.uid)
             if before.has_pods or left:
-                text = f"was started with {len(left)} pods of its former run (status: {before.status.active} active, "
+                text = f"was started with {len(left)} pods of its previous run (status: {before.status.active} active, "
                 text += f"{before.status.terminating} terminating, start time {before.status.start_time})"
                 self._flaw("StartedTwice", after, version, text)
 
@@ -143,12 +143,12 @@ class _Checker:
                 return
             self._flaw("StoppedByOther", after, version, f"was stopped by {version.user}")
             return
-        former, notes = read_notes(before.metadata.annotations), read_notes(after.metadata.annotations)
+        previous, notes = read_annotations(before.metadata.annotations), read_annotations(after.metadata.annotations)
         note = notes.eviction
-        if note is None or note == former.eviction:
+        if note is None or note == previous.eviction:
             self._flaw("BadEviction", after, version, "was stopped without an eviction note of its own")
             return
-        for text in _inconsistencies(former, notes, note, self._expected.skew, is_job=isinstance(after, Job)):
+        for text in _inconsistencies(previous, notes, note, self._expected.skew, is_job=isinstance(after, Job)):
             self._flaw("BadEviction", after, version, text)
         if after.metadata.labels.get(PREEMPTIBLE_LABEL) == FALSE and note.reason in ("Reclaimed", "Preempted"):
             self._flaw("EvictedWithoutCause", after, version, f"is not preemptible, yet {note.reason}")
@@ -186,26 +186,33 @@ def _is_stopped(before: Job | Pod, after: Job | Pod) -> bool:
     """Suspended; or, of a pod, given an eviction note."""
     if isinstance(after, Job):
         return _runs(before) and not _runs(after)
-    former, now = read_notes(before.metadata.annotations).eviction, read_notes(after.metadata.annotations).eviction
-    return now is not None and (former is None or now.time != former.time)
+    previous, now = (
+        read_annotations(before.metadata.annotations).eviction,
+        read_annotations(after.metadata.annotations).eviction,
+    )
+    return now is not None and (previous is None or now.time != previous.time)
 
 
 def _is_owners_wish(before: Job | Pod, after: Job | Pod) -> bool:
     """An owner who suspends a Job holds it; a note of the reconciler's it never writes."""
     holds = after.metadata.labels.get(HOLD_LABEL) == TRUE
-    return holds and read_notes(after.metadata.annotations).eviction == read_notes(before.metadata.annotations).eviction
+    return (
+        holds
+        and read_annotations(after.metadata.annotations).eviction
+        == read_annotations(before.metadata.annotations).eviction
+    )
 
 
 def _inconsistencies(
-    former: Notes, notes: Notes, note: EvictionNote, skew: timedelta, *, is_job: bool
+    previous: Annotations, notes: Annotations, note: EvictionAnnotation, skew: timedelta, *, is_job: bool
 ) -> Iterator[str]:
     """What the note says that the versions around it contradict."""
-    if former.admission is None:
+    if previous.admission is None:
         yield "was stopped without having been admitted"
-    elif note.flavors != former.admission.flavors:
-        yield f"its eviction names {note.flavors}, it was admitted in {former.admission.flavors}"
-    elif note.since != former.admission.time:
-        yield f"its eviction says it ran since {note.since}, it was admitted at {former.admission.time}"
+    elif note.flavors != previous.admission.flavors:
+        yield f"its eviction names {note.flavors}, it was admitted in {previous.admission.flavors}"
+    elif note.since != previous.admission.time:
+        yield f"its eviction says it ran since {note.since}, it was admitted at {previous.admission.time}"
     if is_job and notes.admission is not None:
         yield "was stopped and kept its admission"
     if note.since is not None and note.time + skew < note.since:

@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from random import Random
 from typing import Any, Final
 
-from controlplane.errors import ControlPlaneError
-from controlplane.processes import Process
+from dev.controlplane.errors import ControlPlaneError
+from dev.controlplane.processes import Process
 from shared.api.names import API_VERSION, HOLD_LABEL
-from tests.chaos.stage import Stage
+from tests.chaos.cluster_setup import Stage
 from tests.chaos.witness import bear_witness
 from tests.chaos.work import NAMESPACE, NODES
 from tests.faults.kinds import Asked, CutAnswer, Delay, FallSilent, Fault, LoseAnswer, Refuse, Rule, always, writes
@@ -91,7 +91,7 @@ def _storm(*faults: tuple[Fault, Callable[[Asked], bool], float]) -> "Act":
 
 
 def _silent_watches(episode: Episode, stage: Stage) -> None:
-    """One process' watches are opened anew, say nothing for the whole time, and are cut."""
+    """One process' watches are opened again, say nothing for the whole time, and are cut."""
     name = _one(stage, episode).name
     with _rules(stage, Rule(FallSilent(), lambda asked: is_watch(asked) and asked.client == name)):
         stage.proxy.side(name).cut()

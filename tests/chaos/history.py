@@ -15,9 +15,9 @@ from typing import Any, Final
 
 import msgspec
 
-from shared.api.job import Job, read_job
+from shared.api.core.job import Job, read_job
+from shared.api.core.pod import Pod, read_pod
 from shared.api.names import API_VERSION
-from shared.api.pod import Pod, read_pod
 from shared.quota.model.group_reading import read_group
 from shared.quota.model.tree import Group
 from tests.chaos.witness import OBSERVE
@@ -197,12 +197,12 @@ def _versions(lines: Iterable[_Line]) -> Iterator[Version]:
             continue
         body = line.response_object
         uid = body["metadata"]["uid"]
-        former = last.get(uid)
+        previous = last.get(uid)
         if body["kind"] == "PartialObjectMetadata":
-            if former is None:
+            if previous is None:
                 continue
-            body = _completed(former, body["metadata"], line.request_object)
-        if former is not None and _revision(former) == _revision(body):
+            body = _completed(previous, body["metadata"], line.request_object)
+        if previous is not None and _revision(previous) == _revision(body):
             continue
         last[uid] = body
         uids[target.resource, target.namespace, body["metadata"].get("name", "")] = uid
@@ -230,16 +230,16 @@ def _version(line: _Line, body: dict[str, Any], revision: int, *, gone: bool) ->
     )
 
 
-def _completed(former: dict[str, Any], metadata: dict[str, Any], operations: Any) -> dict[str, Any]:
+def _completed(previous: dict[str, Any], metadata: dict[str, Any], operations: Any) -> dict[str, Any]:
     """The object after a JSON Patch of which the answer showed the metadata alone: only what the checker reads."""
-    spec = dict(former.get("spec", {}))
+    spec = dict(previous.get("spec", {}))
     for operation in operations if isinstance(operations, list) else ():
         path = operation.get("path", "")
         if path == "/spec/suspend" and operation["op"] == "add":
             spec["suspend"] = operation["value"]
         if path.startswith("/spec/schedulingGates/") and operation["op"] == "remove":
             spec["schedulingGates"] = []
-    return {**former, "metadata": metadata, "spec": spec}
+    return {**previous, "metadata": metadata, "spec": spec}
 
 
 def _is_gone(verb: str, metadata: dict[str, Any]) -> bool:

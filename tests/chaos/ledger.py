@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from shared.api.job import Job
+from shared.api.core.job import Job
+from shared.api.core.pod import Pod, PodSpec
+from shared.api.core.pod_request import effective_request
 from shared.api.names import ADMISSION, GROUP_LABEL
-from shared.api.pod import Pod, PodSpec
-from shared.api.pod_request import effective_request
 from shared.quota.model.pod_reading import is_covered_by_its_job
 from shared.quota.model.tree import ROOT, Group, Tree
 from tests.chaos.history import Lease, Shutter, Version
@@ -135,7 +135,7 @@ def excess(tree: Tree, used: Mapping[str, Amounts], capacity: Mapping[str, int])
     Charge as DESIGN defines it where nothing is short: a child counts with its guarantee even while it uses less.
     """
     names = list(tree.subtree(ROOT))
-    homeless = [amounts for name, amounts in used.items() if name not in names]
+    orphaned = [amounts for name, amounts in used.items() if name not in names]
     for resource, most in capacity.items():
         charges: dict[str, int] = {}
         for name in reversed(names):
@@ -143,7 +143,7 @@ def excess(tree: Tree, used: Mapping[str, Amounts], capacity: Mapping[str, int])
             below = sum(max(_guarantee(tree[each], resource), charges[each]) for each in tree.children(name))
             charges[name] = below + used.get(name, {}).get(resource, 0)
             if name == ROOT:
-                charges[name] += sum(amounts.get(resource, 0) for amounts in homeless)
+                charges[name] += sum(amounts.get(resource, 0) for amounts in orphaned)
             ceiling = most if name == ROOT else _ceiling(group, resource)
             if ceiling is not None and charges[name] > ceiling:
                 yield f"group {name!r} has {charges[name]} of {resource}, at most {ceiling} may be"

@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 
-from controlplane import binaries
+from dev.controlplane import binaries
 from shared.quota.model.settings import QuotaSettings
 from tests.chaos import faults
+from tests.chaos.at_rest import Rest, judge, look, unseen
 from tests.chaos.checker import Expectations, Findings, Flaw, check
+from tests.chaos.cluster_setup import RECONCILER, SKEWS, Stage, running
 from tests.chaos.history import Version, read_history
-from tests.chaos.rest import Rest, judge, look, unseen
-from tests.chaos.stage import RECONCILER, SKEWS, Stage, running
 from tests.chaos.submitting import Submitter
 from tests.chaos.work import CPUS, organisation, submissions
 

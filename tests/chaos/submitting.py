@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from random import Random
 
-from tests.chaos.stage import Stage
+from tests.chaos.cluster_setup import Stage
 from tests.chaos.work import Submission
 
 PAUSE = 0.3

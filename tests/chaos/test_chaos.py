@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from controlplane import binaries
+from dev.controlplane import binaries
 from tests.chaos.run import Wish, run
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.builders import after
-from tests.chaos.told import EXPECTED, Tale
+from tests.chaos.history_words import EXPECTED, Tale
 
 
 def rules(tale: Tale) -> list[tuple[str, str]]:
@@ -81,7 +81,7 @@ def test_a_ceiling_lowered_a_moment_ago_may_not_have_been_seen() -> None:
 
 DOCTORED: dict[str, tuple[Callable[[Tale], None], str]] = {
     "nobody asked": (lambda tale: tale.evict("borrower"), "EvictedWithoutCause"),
-    "its asker does not exist": (lambda tale: tale.evict("borrower", by="ghost"), "EvictedWithoutCause"),
+    "its preemptor does not exist": (lambda tale: tale.evict("borrower", by="ghost"), "EvictedWithoutCause"),
     "for a ceiling that it is below": (
         lambda tale: tale.evict("borrower", reason="OverCeiling"),
         "EvictedWithoutCause",
@@ -161,7 +161,7 @@ def test_evicted_from_a_group_that_is_over_with_what_it_has_claimed() -> None:
     assert rules(tale) == []
 
 
-def test_evicted_for_an_asker_that_is_not_entitled() -> None:
+def test_evicted_for_an_preemptor_that_is_not_entitled() -> None:
     tale = Tale()
     tale.submit("borrower", "left", 6)
     tale.start("borrower")

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from shared.api.job import Job
+from shared.api.core.job import Job
 from tests.chaos.history import Lease, Version, read_history
 
 TIME = "2026-01-01T00:00:00.000000Z"

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from controlplane.cluster import ControlPlane
+from dev.controlplane.cluster import ControlPlane
 
 OBSERVE: Final = "observe"
 """The verb of the witness's lines."""

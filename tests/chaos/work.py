@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, Final
 
-from controlplane.cluster import NodeSpec
+from dev.controlplane.cluster import NodeSpec
 from shared.api.names import (
     API_VERSION,
     GATE,

@@ -9,12 +9,12 @@ import msgspec
 import pytest
 import yaml
 
-from controlplane.binaries import Binaries
-from controlplane.cluster import ControlPlane
-from reconciler.settings import Settings as ReconcilerSettings
+from dev.controlplane.binaries import Binaries
+from dev.controlplane.cluster import ControlPlane
+from reconciler.settings import ReconcilerSettings
 from shared.process.settings import load_settings
 from shared.quota.model.settings import QuotaSettings
-from webhook.settings import Settings as WebhookSettings
+from webhook.settings import WebhookSettings
 
 CHART = Path(__file__).parent.parent.parent / "charts" / "quotree"
 SYSTEM = ["kube-system", "kube-node-lease", "kube-public", "quotree-system"]

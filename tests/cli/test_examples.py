@@ -4,7 +4,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from cli import check, simulate
+from cli.commands import check, simulate
 
 EXAMPLES = str(Path(__file__).parent.parent.parent / "examples")
 

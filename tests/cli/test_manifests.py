@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.manifests import Manifest, UnreadableFile, read_manifests
+from cli.read.manifests import Manifest, UnreadableFile, read_manifests
 
 GROUP = "apiVersion: quotree.dev/v1alpha1\nkind: QuotaGroup\nmetadata: {name: %s}\n"
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from cli.simulate import command
+from cli.commands.simulate import command
 
 SEEDS = Path(__file__).parent.parent / "scenarios" / "seeds"
 

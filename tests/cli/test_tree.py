@@ -4,8 +4,8 @@ from typing import Any
 
 from rich.console import Console
 
-from cli.tree_rows import Filter, as_data, rows
-from cli.tree_table import _table
+from cli.render.tree_rows import Filter, as_data, rows
+from cli.render.tree_table import _table
 from shared.api.quotagroup import QuotaGroup, read_quota_group
 
 GPU = "nvidia.com/gpu"

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from controlplane import cluster
-from controlplane.binaries import Binaries
-from controlplane.cluster import ControlPlane
-from controlplane.nodes import NodeSpec
-from controlplane.quotree import Quotree, installed
-from tests.e2e.asking import Asking
+from dev.controlplane import cluster
+from dev.controlplane.binaries import Binaries
+from dev.controlplane.cluster import ControlPlane
+from dev.controlplane.nodes import NodeSpec
+from dev.controlplane.quotree import Quotree, installed
+from tests.e2e.kubectl_steps import Asking
 
 _MODELS = ("a100", "t4")
 _TREE = """

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.e2e.asking import Asking, Object, group, job
+from tests.e2e.kubectl_steps import Asking, Object, group, job
 
 T4 = {"flavor": "t4"}
 

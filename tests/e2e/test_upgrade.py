@@ -4,8 +4,8 @@ from typing import Any
 
 import yaml
 
-from controlplane.quotree import CHART, NAMESPACE, Quotree
-from tests.webhook.traffic import Traffic
+from dev.controlplane.quotree import CHART, NAMESPACE, Quotree
+from tests.webhook.job_stream import Traffic
 
 KINDS = ("mutatingwebhookconfiguration", "validatingwebhookconfiguration")
 

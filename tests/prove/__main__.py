@@ -14,8 +14,8 @@ from pathlib import Path
 
 from tests.prove.changing import all_stale_numbers
 from tests.prove.comparing import all_differences
-from tests.prove.dice import Seeded
 from tests.prove.manifests import write_world
+from tests.prove.random_draw import Seeded
 from tests.prove.searching import flaws
 from tests.prove.shrinking import kind_of, shrunk
 from tests.prove.worlds import ClosedWorld, random_world

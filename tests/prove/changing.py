@@ -1,19 +1,19 @@
-"""Whether measuring a changed world from the former snapshot gives what measuring it from nothing gives."""
+"""Whether measuring a changed world from the previous snapshot gives what measuring it from nothing gives."""
 
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from datetime import datetime, timedelta
 
-from shared.quota.measure.buckets import Change
-from shared.quota.measure.snapshot import LeafState, Snapshot
+from shared.quota.measure.inputs.workload_set import Change
+from shared.quota.measure.inputs.world import World
+from shared.quota.measure.snapshot import LeafSnapshot, Snapshot
 from shared.quota.measure.snapshot import measure as measured
-from shared.quota.measure.world import World
 from shared.quota.model.tree import ROOT, Group, StopPolicy
 from shared.quota.model.workload import Admission, Eviction, EvictionReason, Workload
 from tests.prove.comparing import world_of
-from tests.prove.dice import Dice, Seeded
-from tests.prove.scenes import random_scene
-from tests.shared.quota.scene import Scene
+from tests.prove.random_draw import Dice, Seeded
+from tests.prove.random_scenes import random_scene
+from tests.shared.quota.reference_inputs import Scene
 
 
 def stale_numbers(scene: Scene, dice: Dice) -> Iterator[str]:
@@ -90,7 +90,7 @@ def _edited(group: Group, dice: Dice) -> Group:
 
 
 def _rebuilt(world: World) -> World:
-    """The same world sharing no part with the former one."""
+    """The same world sharing no part with the previous one."""
     work = [each for bucket in world.buckets.values() for each in bucket.by_id.values()]
     fresh = World.of(replace(world.tree), list(world.flavors.values()), work, world.nodes, replace(world.settings))
     return replace(fresh, unmanaged=dict(world.unmanaged), system=dict(world.system))
@@ -98,7 +98,7 @@ def _rebuilt(world: World) -> World:
 
 def unequal(one: Snapshot, other: Snapshot) -> Iterator[str]:
     """What two snapshots of equal worlds do not agree on."""
-    for name in ("now", "capacity", "claims", "inactive", "homeless"):
+    for name in ("now", "capacity", "claims", "inactive", "orphaned"):
         if getattr(one, name) != getattr(other, name):
             yield f"{name} {getattr(one, name)}, afresh {getattr(other, name)}"
     for group in sorted(one.numbers.keys() | other.numbers.keys()):
@@ -112,8 +112,8 @@ def unequal(one: Snapshot, other: Snapshot) -> Iterator[str]:
         yield from _unequal_leaves(name, one.leaves[name], other.leaves[name])
 
 
-def _unequal_leaves(name: str, one: LeafState, other: LeafState) -> Iterator[str]:
-    for field in fields(LeafState):
+def _unequal_leaves(name: str, one: LeafSnapshot, other: LeafSnapshot) -> Iterator[str]:
+    for field in fields(LeafSnapshot):
         mine, theirs = getattr(one, field.name), getattr(other, field.name)
         if field.repr and not field.name.startswith("_") and mine != theirs:
             yield f"leaf {name} {field.name} {mine}, afresh {theirs}"

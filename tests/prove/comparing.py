@@ -4,15 +4,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from shared.quota.measure.numbers import NO_NUMBERS, Numbers
+from shared.quota.measure.group_usage import NO_NUMBERS, Numbers
+from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.measure.snapshot import measure as measured
-from shared.quota.measure.world import World
 from shared.quota.model.tree import ROOT, SYSTEM, Tree
-from tests.prove.dice import Dice, Seeded
-from tests.prove.scenes import random_scene
+from tests.prove.random_draw import Dice, Seeded
+from tests.prove.random_scenes import random_scene
 from tests.shared.quota.reference import Reference
-from tests.shared.quota.scene import Scene
+from tests.shared.quota.reference_inputs import Scene
 
 T = TypeVar("T")
 WORDS = (
@@ -22,13 +22,13 @@ WORDS = (
     "ceiling",
     "weight",
     "used",
-    "held",
+    "non_preemptible",
     "request",
     "demand",
     "charge",
     "runtime",
 )
-BELOW_ROOT_ONLY = frozenset({"min", "guarantee", "weight", "request", "demand", "ceiling", "held"})
+BELOW_ROOT_ONLY = frozenset({"min", "guarantee", "weight", "request", "demand", "ceiling", "non_preemptible"})
 
 
 def world_of(scene: Scene) -> World:
@@ -85,16 +85,16 @@ def broken_invariants(scene: Scene) -> Iterator[str]:
 
 
 def _of_group(name: str, own: Numbers) -> Iterator[str]:
-    highest = max(own.ceiling, own.guarantee, own.held)
+    highest = max(own.ceiling, own.guarantee, own.non_preemptible)
     if name != ROOT and own.runtime > highest:
-        yield f"runtime {own.runtime} is above ceiling {own.ceiling}, guarantee {own.guarantee} and held {own.held}"
-    if name != ROOT and own.runtime > max(own.demand, own.held):
-        yield f"runtime {own.runtime} is above demand {own.demand} and held {own.held}"
+        yield f"runtime {own.runtime} is above {own.ceiling}, guarantee {own.guarantee}, kept {own.non_preemptible}"
+    if name != ROOT and own.runtime > max(own.demand, own.non_preemptible):
+        yield f"runtime {own.runtime} is above demand {own.demand} and held {own.non_preemptible}"
 
 
 def _of_division(own: Numbers, below: Mapping[str, Numbers]) -> Iterator[str]:
     total = sum(child.runtime for child in below.values())
-    held = sum(child.held for child in below.values())
+    held = sum(child.non_preemptible for child in below.values())
     if total > max(own.runtime, held):
         yield f"children's runtimes sum to {total}, above {own.runtime}, and only {held} is held"
     hungry = sorted(name for name, child in below.items() if child.runtime < child.demand and child.weight > 0)
@@ -106,7 +106,7 @@ def _of_min(scene: Scene, snapshot: Snapshot) -> Iterator[str]:
     """A group within its min gets what it demands: a rounding may cost it one, only what is held more."""
     for key in snapshot.numbers[ROOT]:
         own = {name: numbers[key] for name, numbers in snapshot.numbers.items() if key in numbers and name != SYSTEM}
-        if any(each.held > each.effective_min for name, each in own.items() if name != ROOT):
+        if any(each.non_preemptible > each.effective_min for name, each in own.items() if name != ROOT):
             continue
         for name, each in own.items():
             slack = 0 if all(other.effective_min == other.min for at, other in own.items() if at != ROOT) else len(own)
@@ -140,7 +140,10 @@ def losses_when_capacity_grows(scene: Scene, dice: Dice) -> Iterator[str]:
     own = {
         name: (numbers[key], after[name][key]) for name, numbers in before.items() if key in numbers and name != ROOT
     }
-    if any((old.demand, old.weight, old.held) != (new.demand, new.weight, new.held) for old, new in own.values()):
+    if any(
+        (old.demand, old.weight, old.non_preemptible) != (new.demand, new.weight, new.non_preemptible)
+        for old, new in own.values()
+    ):
         return
     for name, (old, new) in own.items():
         if new.runtime < old.runtime - len(own):

@@ -47,7 +47,7 @@ LIMITS = {
 DURATIONS = {
     "grace_period": "gracePeriod",
     "notice": "notice",
-    "minimum_runtime": "minimumRuntime",
+    "exempt_after_start": "exemptAfterStart",
     "claim_timeout": "claimTimeout",
 }
 

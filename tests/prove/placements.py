@@ -1,9 +1,9 @@
 """Random flavors, nodes and wishes of pods about them: labels, taints, selectors, affinity, tolerations."""
 
-from shared.api.placement import Placement, Requirement, Taint, Toleration
+from shared.api.core.placement import Placement, Requirement, Taint, Toleration
 from shared.quota.model.flavor import Flavor
-from shared.quota.model.node import Node
-from tests.prove.dice import Dice
+from shared.quota.model.node import ClusterNode
+from tests.prove.random_draw import Dice
 
 LABELS = ("kind", "zone", "other")
 VALUES = ("a", "b", "7", "12")
@@ -25,10 +25,10 @@ def _labels(dice: Dice) -> dict[str, str]:
     return {label: dice.one_of(VALUES) for label in LABELS[:2] if dice.chance(40)}
 
 
-def random_nodes(dice: Dice, scale: int) -> tuple[Node, ...]:
+def random_nodes(dice: Dice, scale: int) -> tuple[ClusterNode, ...]:
     """A few nodes, some of them not ready, with labels that one, many or no flavor asks for."""
     return tuple(
-        Node(
+        ClusterNode(
             f"node-{number}",
             labels=_labels(dice) | {"other": "a"},
             allocatable={name: dice.between(0, scale) for name in ("cpu", "memory", "gpu", "pods") if dice.chance(80)},

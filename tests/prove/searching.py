@@ -7,15 +7,15 @@ from datetime import timedelta
 
 from shared.quota.decide.decisions import Tier, WaitReason
 from shared.quota.decide.plan import plan as planned
-from shared.quota.decide.simulate import advance
+from shared.quota.decide.simulate.run import advance
+from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.measure.snapshot import measure as measured
-from shared.quota.measure.world import World
-from tests.prove.resting import STATED, unrest
+from tests.prove.at_rest import STATED, unrest
 from tests.prove.stepping import PATIENCE, Cycle, engine_world, live, new_life, rests
 from tests.prove.worlds import ClosedWorld
 from tests.shared.quota.oracle import transgressions
-from tests.shared.quota.scene import EPOCH
+from tests.shared.quota.reference_inputs import EPOCH
 
 COMING = frozenset({WaitReason.WAITING_FOR_EVICTIONS, WaitReason.ROOM_DELAYED})
 MANY_EVICTIONS = 8
@@ -57,11 +57,11 @@ def _overtaken(cycle: Cycle) -> Iterator[tuple[str, str]]:
     """Work whose room comes later, without a claim, and work behind it that borrows and that it cannot preempt."""
     for start in (each for each in cycle.plan.starts if each.tier is Tier.OPPORTUNISTIC and not each.on_claim):
         leaf = cycle.snapshot.leaves[start.workload.group]
-        claims = {evict.claim.asker_id for evict in cycle.plan.evictions if evict.claim} | leaf.claims.keys()
+        claims = {evict.claim.preemptor_id for evict in cycle.plan.evictions if evict.claim} | leaf.claims.keys()
         for work in leaf.pending[: leaf.pending.index(start.workload)]:
             waiting = cycle.plan.waiting.why(work)
             is_safe = start.workload.preemptible and start.workload.priority < work.priority
-            if waiting is not None and waiting.reason in COMING and work.asker_id not in claims and not is_safe:
+            if waiting is not None and waiting.reason in COMING and work.preemptor_id not in claims and not is_safe:
                 yield work.key, start.workload.key
 
 
@@ -81,7 +81,7 @@ def simulated(world: ClosedWorld) -> ClosedWorld:
 
 
 def simulate(world: ClosedWorld) -> Iterator[Cycle]:
-    """The cycles of the engine's own simulation: each snapshot made from the former, and no time between cycles."""
+    """The cycles of the engine's own simulation: each snapshot made from the previous, and no time between cycles."""
     still = simulated(world)
     engine: World = engine_world(still, new_life(still))
     snapshot: Snapshot | None = None

@@ -65,7 +65,7 @@ def simpler(world: ClosedWorld) -> Iterator[ClosedWorld]:
 
 def _simpler_settings(world: ClosedWorld) -> Iterator[ClosedWorld]:
     reclaim, plain = world.settings.reclaim, ReclaimSettings()
-    for name in ("mode", "grace_period", "notice", "minimum_runtime", "claim_timeout"):
+    for name in ("mode", "grace_period", "notice", "exempt_after_start", "claim_timeout"):
         if getattr(reclaim, name) != getattr(plain, name):
             simple = replace(reclaim, **{name: getattr(plain, name)})
             yield replace(world, settings=replace(world.settings, reclaim=simple))

@@ -10,15 +10,15 @@ from datetime import datetime
 
 from shared.quota.decide.decisions import Evict, OverSince, Plan
 from shared.quota.decide.plan import plan as planned
+from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.measure.snapshot import measure as measured
-from shared.quota.measure.world import World
 from shared.quota.model.tree import Tree
 from shared.quota.model.workload import Admission, Eviction, Workload
 from shared.resources import FlavorResource
 from tests.prove.worlds import STEP, ClosedWorld
 from tests.prove.worlds import Life as Fate
-from tests.shared.quota.scene import EPOCH
+from tests.shared.quota.reference_inputs import EPOCH
 
 PATIENCE = 150
 """Cycles after the last event in which a world must come to rest; time-outs and notices included."""

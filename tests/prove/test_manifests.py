@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.prove.dice import Seeded
 from tests.prove.manifests import read_world, write_world
+from tests.prove.random_draw import Seeded
 from tests.prove.worlds import random_world
 
 

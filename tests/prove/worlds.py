@@ -27,8 +27,8 @@ from shared.quota.model.tree import (
 )
 from shared.quota.model.workload import Admission, Workload
 from shared.resources import FlavorResource
-from tests.prove.dice import Dice
-from tests.shared.quota.scene import EPOCH
+from tests.prove.random_draw import Dice
+from tests.shared.quota.reference_inputs import EPOCH
 
 STEP = timedelta(seconds=10)
 """The time between two cycles."""
@@ -123,7 +123,7 @@ def _settings(dice: Dice) -> QuotaSettings:
             mode=ReclaimMode.STRICT if dice.chance(25) else ReclaimMode.ON_DEMAND,
             grace_period=_delay(dice),
             notice=_delay(dice),
-            minimum_runtime=_delay(dice),
+            exempt_after_start=_delay(dice),
             claim_timeout=timedelta(seconds=30) if dice.chance(10) else timedelta(minutes=5),
         ),
         queue_age=QueueAge.CREATION if dice.chance(25) else QueueAge.EVICTION,
@@ -199,7 +199,7 @@ def _overrides(dice: Dice) -> ReclaimOverrides:
     return ReclaimOverrides(
         mode=dice.one_of((None, *ReclaimMode)),
         grace_period=dice.one_of((None, timedelta(), STEP * 2)),
-        minimum_runtime=dice.one_of((None, timedelta(), STEP * 3)),
+        exempt_after_start=dice.one_of((None, timedelta(), STEP * 3)),
     )
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from controlplane import binaries, cluster
-from tests.reconciler.running import Quotree
+from dev.controlplane import binaries, cluster
+from tests.reconciler.reconciler_process import Quotree
 
 CPUS = 1000
 NODES = (cluster.NodeSpec("node-0", allocatable={"cpu": str(CPUS), "memory": "1Ti", "pods": "1000"}),)

@@ -4,12 +4,12 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from controlplane.binaries import Binaries
-from controlplane.cluster import ControlPlane, start
+from dev.controlplane.binaries import Binaries
+from dev.controlplane.cluster import ControlPlane, start
 from shared.kube.client import Client
-from shared.kube.connection import ConnectionSettings, connected
-from tests.webhook.balancing import PortBalancer
-from tests.webhook.doors import bare_door, door
+from shared.kube.connect.connection import ConnectionSettings, connected
+from tests.webhook.balancer import PortBalancer
+from tests.webhook.control_planes import bare_door, door
 from tests.webhook.replicas import Replicas
 
 __all__ = ["bare_door", "client", "door", "plain_control_plane", "replicas"]

@@ -17,10 +17,10 @@ from typing import Any
 import trustme
 import yaml
 
-from controlplane.cluster import ControlPlane
+from dev.controlplane.cluster import ControlPlane
 from shared.api.crds.definitions import flavor_definition, quotagroup_definition
 from shared.api.names import API_VERSION, GROUP, VERSION
-from tests.webhook.balancing import PortBalancer
+from tests.webhook.balancer import PortBalancer
 
 NAMESPACE = "quotree-system"
 CONFIGURATION = "quotree-quota-objects"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from webhook.settings import CertificateSource, Settings
+from webhook.settings import CertificateSource, WebhookSettings
 
 
 def run(folder: Path, settings: str) -> tuple[int, str]:
@@ -52,7 +52,7 @@ def test_taken_health_port_is_one_sentence(tmp_path: Path) -> None:
 
 def test_defaults_are_those_of_the_chart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POD_NAMESPACE", "quota")
-    settings = Settings()
+    settings = WebhookSettings()
     assert (settings.home, settings.reconciler) == ("quota", "system:serviceaccount:quota:quotree-reconciler")
     assert (settings.listen.port, settings.health.port) == (9443, 8081)
     assert settings.certificates.source is CertificateSource.SELF_MANAGED

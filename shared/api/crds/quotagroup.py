@@ -169,10 +169,10 @@ def _reclaim_schema() -> Schema:
     return record(
         "How borrowed quota comes back; overrides of the cluster's settings.",
         {
-            "mode": word("Only for an asker, or whenever over runtime.", "OnDemand", "Strict"),
+            "mode": word("Only for a preemptor, or whenever over runtime.", "OnDemand", "Strict"),
             "gracePeriod": duration("How long a leaf may be over its runtime before work is recycled."),
             "notice": duration("How long before its end a victim is told."),
-            "minimumRuntime": duration("How long after its start work is not recycled."),
+            "exemptAfterStart": duration("How long after its start work is not recycled."),
             "claimTimeout": duration("How long freed room is kept for the one it was freed for."),
         },
     )
@@ -195,7 +195,7 @@ def _startup_schema() -> Schema:
 
 def status_schema() -> Schema:
     """Everything the reconciler writes. What it alone writes as a whole is atomic: who owns which field is not kept."""
-    numbers = ("min", "request", "used", "held", "charge", "runtime", "borrowed", "lendable", "capacity")
+    numbers = ("min", "request", "used", "nonPreemptible", "charge", "runtime", "borrowed", "lendable", "capacity")
     condition = record(
         "One condition.",
         {

@@ -79,7 +79,7 @@ class Requeue:
 
 @dataclass(frozen=True, slots=True)
 class Evict:
-    """Stop this work. `claim` names the asker its room is for; None: for nobody in particular."""
+    """Stop this work. `claim` names the preemptor its room is for; None: for nobody in particular."""
 
     workload: Workload
     reason: EvictionReason
@@ -96,20 +96,20 @@ class Notice:
     workload: Workload
     reason: EvictionReason
     evict_at: datetime
-    asker: str | None = None
+    preemptor: str | None = None
     message: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimEnd:
-    """The claim written on this victim ends although its asker has not started."""
+    """The claim written on this victim ends although its preemptor has not started."""
 
     victim: Workload
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitExplanation:
     """Why one pending workload waits: the node, flavor and resource that bind, and how much is missing there.
 
     The last four are empty or 0 where no amount is missing (a hold, a stopped group, a back-off).
@@ -127,10 +127,10 @@ class Waiting:
 class Waits(Protocol):
     """All waiting work of one cycle. Nothing is worked out before somebody asks."""
 
-    def why(self, workload: Workload) -> Waiting | None:
+    def why(self, workload: Workload) -> WaitExplanation | None:
         """Why this workload waits; None when it does not (it starts now, runs, or is unknown)."""
 
-    def __iter__(self) -> Iterator[Waiting]:
+    def __iter__(self) -> Iterator[WaitExplanation]:
         """Every pending workload that this cycle does not start, by leaf, then in the leaf's order."""
 
 

@@ -1,51 +1,51 @@
 """One decision cycle: a frozen snapshot in, a plan out. DESIGN sections 5 to 8, in this order of steps.
 
-Who must go whatever else is decided; claims; excess over ceilings; entitled work and the room made for it; give-back;
-work that borrows; Strict mode; swaps; give-back over all; notices.
+Who must go whatever else is decided; claims; excess over ceilings; entitled work and the room made for it; fill-back;
+work that borrows; Strict mode; swaps; fill-back over all; notices.
 """
 
-from shared.quota.decide.admission import Admission
-from shared.quota.decide.ceilings import cure, excesses
-from shared.quota.decide.claims import serve_claims, settle_claims
-from shared.quota.decide.cycle import Cycle
+from shared.quota.decide.admission import AdmissionPasses
 from shared.quota.decide.decisions import Plan
-from shared.quota.decide.eviction import decide_evictions
-from shared.quota.decide.giveback import give_back
-from shared.quota.decide.memory import Memory
-from shared.quota.decide.notice import give_notice
-from shared.quota.decide.over import judge_over
-from shared.quota.decide.report import Report
-from shared.quota.decide.stopping import stop_and_give_up
-from shared.quota.decide.strict import recycle_strictly
-from shared.quota.decide.swap import swap_in_leaves
+from shared.quota.decide.explain.pending_reasons import PendingReasons
+from shared.quota.decide.reclaim.claims import resolve_claims, serve_claims
+from shared.quota.decide.reclaim.drain import stop_and_give_up
+from shared.quota.decide.reclaim.evictions import decide_evictions
+from shared.quota.decide.reclaim.fill_back import fill_back
+from shared.quota.decide.reclaim.notice import give_notice
+from shared.quota.decide.reclaim.over_limit import cure, excesses
+from shared.quota.decide.reclaim.over_runtime import judge_over
+from shared.quota.decide.reclaim.strict import recycle_strictly
+from shared.quota.decide.reclaim.swap import swap_in_leaves
+from shared.quota.decide.state.cycle_cache import CycleCache
+from shared.quota.decide.state.cycle_state import CycleState
 from shared.quota.measure.snapshot import Snapshot
 
 
-def plan(snapshot: Snapshot, memory: Memory | None = None) -> Plan:
+def plan(snapshot: Snapshot, memory: CycleCache | None = None) -> Plan:
     """Decide what this cycle starts and stops. Pure: the same snapshot gives the same plan.
 
     `memory`: one object for all cycles of one process; the plan is the same, and what has not changed costs nothing.
     """
-    cycle = Cycle(snapshot, Memory() if memory is None else memory)
+    cycle = CycleState(snapshot, CycleCache() if memory is None else memory)
     stop_and_give_up(cycle)
-    settle_claims(cycle)
+    resolve_claims(cycle)
     serve_claims(cycle)
     over = list(excesses(cycle))
     judge_over(cycle, over)
     for excess in over:
         cure(cycle, excess)
-    admission = Admission(cycle)
+    admission = AdmissionPasses(cycle)
     admission.start_entitled()
-    give_back(cycle)
+    fill_back(cycle)
     admission.start_borrowing()
     recycle_strictly(cycle)
     swap_in_leaves(cycle)
-    give_back(cycle)
+    fill_back(cycle)
     give_notice(cycle)
     return _plan(cycle)
 
 
-def _plan(cycle: Cycle) -> Plan:
+def _plan(cycle: CycleState) -> Plan:
     for name in cycle.memory.changing:
         moment = cycle.snapshot.leaves[name].next_change
         if moment is not None:
@@ -58,7 +58,7 @@ def _plan(cycle: Cycle) -> Plan:
         notices=tuple(cycle.notices),
         notices_withdrawn=tuple(cycle.notices_withdrawn),
         claims_ended=tuple(cycle.claims_ended),
-        waiting=Report(cycle),
+        waiting=PendingReasons(cycle),
         over_since=cycle.over_since,
         wake_at=cycle.wake_at,
     )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from shared.quota.measure.numbers import GroupNumbers, Numbers
+from shared.quota.measure.group_usage import GroupNumbers, Numbers
 from shared.resources import Amount
 
 Words = dict[str, Amount]
@@ -17,7 +17,7 @@ WORDS: Final = {
     "weight": "weight",
     "request": "request",
     "used": "used",
-    "held": "held",
+    "nonPreemptible": "non_preemptible",
     "charge": "charge",
     "demand": "demand",
     "runtime": "runtime",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
-from shared.api.placement import ANYWHERE, Placement, Requirement, Taint, Toleration
+from shared.api.core.placement import ANYWHERE, Placement, Requirement, Taint, Toleration
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.tree import DEFAULT_FLAVOR, Entry
 from shared.quota.model.workload import Workload

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from shared.api.placement import Taint, Toleration
+from shared.api.core.placement import Taint, Toleration
 from shared.quota.model.unread import Unread
 
 

@@ -10,14 +10,15 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from shared.api.core.metadata import Metadata
+from shared.api.core.placement import Requirement, Taint, Toleration
+from shared.api.core.selectors import LabelSelector
 from shared.api.crds.flavor import flavor_schema
 from shared.api.crds.parts import Schema
 from shared.api.crds.quotagroup import quotagroup_schema
 from shared.api.crds.shape import LEFT_OUT, Misshapen, fit
 from shared.api.durations import read_duration
 from shared.api.flavor import ResourceFlavor, read_resource_flavor
-from shared.api.metadata import Metadata
-from shared.api.placement import Requirement, Taint, Toleration
 from shared.api.quotagroup import (
     EntrySpec,
     QuotaGroup,
@@ -28,7 +29,6 @@ from shared.api.quotagroup import (
     read_quota_group,
 )
 from shared.api.reading import Quantities, Unreadable
-from shared.api.selectors import LabelSelector
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import BlockAdmission, ReclaimMode
 from shared.quota.model.tree import (
@@ -223,7 +223,7 @@ def _reclaim(spec: ReclaimSpec, found: list[Unread]) -> ReclaimOverrides:
         mode=_word(spec.mode, ReclaimMode, "spec.reclaim.mode", found),
         grace_period=_duration(spec.grace_period, "spec.reclaim.gracePeriod", found),
         notice=_duration(spec.notice, "spec.reclaim.notice", found),
-        minimum_runtime=_duration(spec.minimum_runtime, "spec.reclaim.minimumRuntime", found),
+        exempt_after_start=_duration(spec.exempt_after_start, "spec.reclaim.exemptAfterStart", found),
         claim_timeout=_duration(spec.claim_timeout, "spec.reclaim.claimTimeout", found),
     )
 

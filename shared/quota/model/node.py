@@ -8,7 +8,7 @@ from shared.quota.model.tree import NOTHING, Amounts
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class ClusterNode:
     """A node as far as capacity goes. `allocatable` is in base units, rounded down."""
 
     name: str

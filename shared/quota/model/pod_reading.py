@@ -7,7 +7,9 @@ the label `quotree.dev/pod-group-size` says, the group waits and is not counted.
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from shared.api.annotations import EvictionNote, Notes, read_notes
+from shared.api.annotations import Annotations, EvictionAnnotation, read_annotations
+from shared.api.core.placement import read_placement
+from shared.api.core.pod import Pod
 from shared.api.names import (
     ADMISSION,
     GROUP_LABEL,
@@ -17,20 +19,18 @@ from shared.api.names import (
     PREFIX,
     read_pod_group_size,
 )
-from shared.api.placement import read_placement
-from shared.api.pod import Pod
-from shared.quota.model.membership import resolve_group
-from shared.quota.model.reading import (
+from shared.quota.model.job_reading import (
     FINISHED,
     UNMANAGED,
-    Draft,
+    NamespaceContext,
+    ObjectState,
     Reading,
-    Surroundings,
-    WorkState,
+    WorkloadDraft,
     held_quota,
     pod_request_of,
     reason_of,
 )
+from shared.quota.model.membership import resolve_group
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Amounts
 from shared.quota.model.workload import Admission, Eviction
@@ -48,21 +48,21 @@ def is_covered_by_its_job(pod: Pod) -> bool:
     return pod.owner_job is not None and not pod.is_gated and ADMISSION not in pod.metadata.annotations
 
 
-def workload_of_pod(pod: Pod, around: Surroundings, settings: QuotaSettings) -> Reading:
+def workload_of_pod(pod: Pod, around: NamespaceContext, settings: QuotaSettings) -> Reading:
     """Read a pod that stands alone; members of a pod group: `workload_of_pod_group`."""
     group = resolve_group(pod.metadata.labels, around.namespace_labels, default_group=settings.default_group)
     if group is None or is_covered_by_its_job(pod):
         return UNMANAGED
     if _is_over(pod):
         return FINISHED
-    notes = read_notes(pod.metadata.annotations)
+    notes = read_annotations(pod.metadata.annotations)
     state = _state(pod, notes)
-    draft = Draft(pod.metadata, pod.spec, 1, group, notes, kind="Pod")
+    draft = WorkloadDraft(pod.metadata, pod.spec, 1, group, notes, kind="Pod")
     admission = _admission(state, notes, ready=pod.is_ready)
     return draft.reading(state, admission, _eviction(pod, state, notes), around, settings)
 
 
-def workload_of_pod_group(members: Iterable[Pod], around: Surroundings, settings: QuotaSettings) -> Reading:
+def workload_of_pod_group(members: Iterable[Pod], around: NamespaceContext, settings: QuotaSettings) -> Reading:
     """Read all pods of one pod group as one workload of kind PodGroup, named and dated by its first member."""
     pods = sorted(members, key=lambda pod: (pod.metadata.created, pod.metadata.name))
     live = [pod for pod in pods if not _is_over(pod)]
@@ -72,8 +72,8 @@ def workload_of_pod_group(members: Iterable[Pod], around: Surroundings, settings
     if not live:
         return FINISHED
     started = [pod for pod in live if not pod.is_gated]
-    notes = read_notes(_speaker(started or live).metadata.annotations)
-    states = {_state(pod, read_notes(pod.metadata.annotations)) for pod in live}
+    notes = read_annotations(_speaker(started or live).metadata.annotations)
+    states = {_state(pod, read_annotations(pod.metadata.annotations)) for pod in live}
     state = next(each for each in _STRONGEST if each in states)
     problems = _group_problems(pods, started)
     first = pods[0]
@@ -81,7 +81,7 @@ def workload_of_pod_group(members: Iterable[Pod], around: Surroundings, settings
         request = _sum(pod_request_of(pod.spec, around, settings) for pod in live)
     except QuantityError as error:
         return Reading(state, None, (*problems, str(error)))
-    draft = Draft(
+    draft = WorkloadDraft(
         first.metadata,
         first.spec,
         len(live),
@@ -99,13 +99,13 @@ def workload_of_pod_group(members: Iterable[Pod], around: Surroundings, settings
     )
 
 
-def _resolve(pods: Sequence[Pod], around: Surroundings, settings: QuotaSettings) -> str | None:
+def _resolve(pods: Sequence[Pod], around: NamespaceContext, settings: QuotaSettings) -> str | None:
     if not pods:
         return None
     return resolve_group(pods[0].metadata.labels, around.namespace_labels, default_group=settings.default_group)
 
 
-_STRONGEST = (WorkState.RUNNING, WorkState.ADOPTED, WorkState.EVICTING, WorkState.PENDING)
+_STRONGEST = (ObjectState.RUNNING, ObjectState.ADOPTED, ObjectState.EVICTING, ObjectState.PENDING)
 """A group that still has a running member runs; only when all that started are being stopped is it evicting."""
 
 
@@ -118,18 +118,18 @@ def _speaker(pods: Sequence[Pod]) -> Pod:
     return max(pods, key=lambda pod: sum(name.startswith(PREFIX) for name in pod.metadata.annotations))
 
 
-def _state(pod: Pod, notes: Notes) -> WorkState:
+def _state(pod: Pod, notes: Annotations) -> ObjectState:
     if pod.is_gated:
-        return WorkState.PENDING
+        return ObjectState.PENDING
     if notes.admission is None and notes.eviction is None:
-        return WorkState.ADOPTED
+        return ObjectState.ADOPTED
     if pod.metadata.is_deleting or notes.eviction is not None:
-        return WorkState.EVICTING
-    return WorkState.RUNNING
+        return ObjectState.EVICTING
+    return ObjectState.RUNNING
 
 
-def _admission(state: WorkState, notes: Notes, *, ready: bool) -> Admission | None:
-    if state is WorkState.PENDING or state is WorkState.ADOPTED:
+def _admission(state: ObjectState, notes: Annotations, *, ready: bool) -> Admission | None:
+    if state is ObjectState.PENDING or state is ObjectState.ADOPTED:
         return None
     if notes.admission is not None:
         return held_quota(notes.admission, ready=ready)
@@ -138,14 +138,14 @@ def _admission(state: WorkState, notes: Notes, *, ready: bool) -> Admission | No
     return None
 
 
-def _eviction(pod: Pod, state: WorkState, notes: Notes) -> Eviction | None:
+def _eviction(pod: Pod, state: ObjectState, notes: Annotations) -> Eviction | None:
     """A pod that is deleted by others goes as evicted work does: at the time its deletion was asked for."""
-    if state is not WorkState.EVICTING:
+    if state is not ObjectState.EVICTING:
         return None
-    note: EvictionNote | None = notes.eviction
+    note: EvictionAnnotation | None = notes.eviction
     if note is not None:
         return Eviction(reason_of(note), note.time)
-    return Eviction(reason_of(EvictionNote("Suspended", _gone(pod))), _gone(pod))
+    return Eviction(reason_of(EvictionAnnotation("Suspended", _gone(pod))), _gone(pod))
 
 
 def _gone(pod: Pod) -> datetime:

@@ -15,7 +15,7 @@ class CapacitySource(StrEnum):
 
 
 class ReclaimMode(StrEnum):
-    """Whether borrowed work is recycled only for an asker, or whenever a leaf is over its runtime."""
+    """Whether borrowed work is recycled only for a preemptor, or whenever a leaf is over its runtime."""
 
     ON_DEMAND = "OnDemand"
     STRICT = "Strict"
@@ -50,7 +50,7 @@ class ReclaimSettings:
     mode: ReclaimMode = ReclaimMode.ON_DEMAND
     grace_period: timedelta = timedelta()
     notice: timedelta = timedelta()
-    minimum_runtime: timedelta = timedelta()
+    exempt_after_start: timedelta = timedelta()
     claim_timeout: timedelta = timedelta(minutes=5)
 
 

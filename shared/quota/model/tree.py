@@ -13,7 +13,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Final
 
-from shared.api.selectors import LabelSelector
+from shared.api.core.selectors import LabelSelector
 from shared.quota.model.settings import BlockAdmission, ReclaimMode
 from shared.quota.model.unread import Unread
 from shared.resources import Amount
@@ -89,7 +89,7 @@ class ReclaimOverrides:
     mode: ReclaimMode | None = None
     grace_period: timedelta | None = None
     notice: timedelta | None = None
-    minimum_runtime: timedelta | None = None
+    exempt_after_start: timedelta | None = None
     claim_timeout: timedelta | None = None
 
 

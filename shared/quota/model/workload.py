@@ -1,7 +1,7 @@
 """What work there is: one Job, one pod or one group of pods, as the API server tells it.
 
 A workload is pending (no admission), running (an admission), or being evicted (an admission and an eviction: its pods
-have not all ended). A claim stays on the victim until the asker has started or the claim ends (DESIGN section 7).
+have not all ended). A claim stays on the victim until the preemptor has started or the claim ends (DESIGN section 7).
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
-from shared.api.placement import ANYWHERE, Placement
+from shared.api.core.placement import ANYWHERE, Placement
 from shared.quota.model.tree import Amounts
 
 Flavors = Mapping[str, str]
@@ -24,8 +24,8 @@ class WorkloadId(NamedTuple):
     key: str
 
 
-class AskerId(NamedTuple):
-    """What a claim knows about its asker: namespace/name and uid, so that a namesake created later is another."""
+class PreemptorId(NamedTuple):
+    """What a claim knows about its preemptor: namespace/name and uid, so that a namesake created later is another."""
 
     key: str
     uid: str
@@ -46,19 +46,19 @@ class EvictionReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Room that was freed for an asker: who, in which flavors, since when."""
+    """Room that was freed for a preemptor: who, in which flavors, since when."""
 
-    asker: str
-    asker_uid: str
+    preemptor: str
+    preemptor_uid: str
     flavors: Flavors
     made: datetime
     swap: bool = False
-    """Made by a swap inside one leaf; such a claim may be withdrawn for an entitled asker of another group."""
+    """Made by a swap inside one leaf; such a claim may be withdrawn for an entitled preemptor of another group."""
 
     @property
-    def asker_id(self) -> AskerId:
+    def preemptor_id(self) -> PreemptorId:
         """Whose claim it is."""
-        return AskerId(self.asker, self.asker_uid)
+        return PreemptorId(self.preemptor, self.preemptor_uid)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Admission:
 
 @dataclass(frozen=True, slots=True)
 class Eviction:
-    """Quota being given back: why and since when. Kept while pending again, as the last eviction."""
+    """Quota being filled back: why and since when. Kept while pending again, as the last eviction."""
 
     reason: EvictionReason
     at: datetime
@@ -118,9 +118,9 @@ class Workload:
         return WorkloadId(self.kind, self.key)
 
     @property
-    def asker_id(self) -> AskerId:
+    def preemptor_id(self) -> PreemptorId:
         """How a claim for this workload names it."""
-        return AskerId(self.key, self.uid)
+        return PreemptorId(self.key, self.uid)
 
     @property
     def is_pending(self) -> bool:

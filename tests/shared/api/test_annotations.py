@@ -4,21 +4,28 @@ from datetime import UTC, datetime
 
 import pytest
 
-from shared.api.annotations import AdmissionNote, BadNote, Notes, read_admission, read_notes, write_note
+from shared.api.annotations import (
+    AdmissionAnnotation,
+    Annotations,
+    BadAnnotation,
+    read_admission,
+    read_annotations,
+    write_annotation,
+)
 from shared.api.names import ADMISSION
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
-NOTE = AdmissionNote({"cpu": "a100", "memory": "a100"}, NOON)
+NOTE = AdmissionAnnotation({"cpu": "a100", "memory": "a100"}, NOON)
 
 
 def test_note_is_read_back_as_written() -> None:
-    assert read_admission({ADMISSION: write_note(NOTE)}) == NOTE
+    assert read_admission({ADMISSION: write_annotation(NOTE)}) == NOTE
     assert read_admission({}) is None
 
 
 def test_note_of_a_later_version_is_read_without_what_is_new_in_it() -> None:
-    text = write_note(NOTE).replace("{", '{"new": [1], ', 1)
-    assert read_notes({ADMISSION: text}) == Notes(admission=NOTE)
+    text = write_annotation(NOTE).replace("{", '{"new": [1], ', 1)
+    assert read_annotations({ADMISSION: text}) == Annotations(admission=NOTE)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +49,7 @@ def test_note_of_a_later_version_is_read_without_what_is_new_in_it() -> None:
     ids=["key twice", "key twice in what is new", "member missing", "deep", "long"],
 )
 def test_note_that_cannot_be_trusted_counts_as_absent_and_is_named(text: str, why: str) -> None:
-    with pytest.raises(BadNote) as refused:
+    with pytest.raises(BadAnnotation) as refused:
         read_admission({ADMISSION: text})
     assert str(refused.value).startswith(why)
-    assert read_notes({ADMISSION: text}) == Notes(problems=(str(refused.value),))
+    assert read_annotations({ADMISSION: text}) == Annotations(problems=(str(refused.value),))

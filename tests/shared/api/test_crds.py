@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from dev.generate import crds
 from shared.api import flavor, quotagroup
 from shared.api.crds import quotagroup as crd
 from shared.api.crds.definitions import flavor_definition, quotagroup_definition
@@ -13,7 +14,6 @@ from shared.api.crds.parts import QUANTITY
 from shared.quota.model.settings import BlockAdmission, ReclaimMode
 from shared.quota.model.tree import Preemption, QueueingStrategy, StopPolicy, WhenCanBorrow, WhenCanReclaim
 from shared.resources import MAX_QUANTITY_LENGTH
-from tools import crds
 
 Schema = dict[str, Any]
 
@@ -108,4 +108,4 @@ def test_a_quantity_is_as_long_as_the_reader_reads() -> None:
 
 def test_the_charts_files_are_what_the_schemas_make() -> None:
     for path, text in crds.chart_files().items():
-        assert path.read_text() == text, "run python -m tools.crds"
+        assert path.read_text() == text, "run python -m dev.generate.crds"

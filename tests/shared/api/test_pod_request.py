@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.api.limitrange import container_defaults, read_limit_range
-from shared.api.pod import PodSpec
-from shared.api.pod_request import effective_request
+from shared.api.core.limitrange import container_defaults, read_limit_range
+from shared.api.core.pod import PodSpec
+from shared.api.core.pod_request import effective_request
 from shared.api.reading import reader
 from shared.resources import QuantityError
 

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from shared.api.conditions import Condition, updated
-from shared.api.job import count_indexes, pods_at_once, read_job
-from shared.api.node import allocatable, read_node
-from shared.api.placement import ANYWHERE, Placement, Requirement, Toleration, read_placement, write_toleration
-from shared.api.pod import PodSpec, read_pod
-from shared.api.priority import Priorities, read_priority_class
+from shared.api.core.job import count_indexes, pods_at_once, read_job
+from shared.api.core.node import allocatable, read_node
+from shared.api.core.placement import ANYWHERE, Placement, Requirement, Toleration, read_placement, write_toleration
+from shared.api.core.pod import PodSpec, read_pod
+from shared.api.core.priority import Priorities, read_priority_class
 from shared.api.reading import Unreadable, read_time, reader, write_time
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from controlplane.cluster import ControlPlane
+from dev.controlplane.cluster import ControlPlane
 from shared.kube.client import Client
-from shared.kube.connection import Connection, ConnectionSettings, connected
+from shared.kube.connect.connection import Connection, ConnectionSettings, connected
 from shared.kube.resources import NAMESPACES
 from tests.faults.proxy import FaultProxy
 

@@ -9,8 +9,8 @@ from typing import TypeVar
 import msgspec
 from aiohttp import web
 
-from shared.kube.client import Client, Metadata, ObjectMetadata
-from shared.kube.connection import ConnectionSettings, connected
+from shared.kube.client import Client, ObjectMetadata, WrittenMetadata
+from shared.kube.connect.connection import ConnectionSettings, connected
 
 T = TypeVar("T")
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -72,6 +72,6 @@ async def eventually(ask: Callable[[], Awaitable[T]], good: Callable[[T], object
     return answer
 
 
-def project_metadata(raw: bytes) -> Metadata:
+def project_metadata(raw: bytes) -> WrittenMetadata:
     """Keeps an object's metadata."""
     return _read(raw).metadata

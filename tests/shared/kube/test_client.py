@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from shared.kube.client import Client, DryRun, ObjectMetadata
-from shared.kube.connection import Connection
+from shared.kube.connect.connection import Connection
 from shared.kube.errors import (
     AlreadyExists,
     ApiError,

@@ -6,11 +6,11 @@ from datetime import timedelta
 from prometheus_client import CollectorRegistry
 
 from shared.kube.client import Client
-from shared.kube.election import Election, ElectionSettings
 from shared.kube.events import EventRecorder, EventSettings, Regarding
+from shared.kube.lead.election import Election, ElectionSettings
 from shared.kube.metrics import expose_election, expose_events, expose_watches
 from shared.kube.resources import CONFIG_MAPS
-from shared.kube.watching import Watch, Watches
+from shared.kube.watch.watching import Watch, Watches
 from tests.shared.kube.servers import project_metadata
 
 

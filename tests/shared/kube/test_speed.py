@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from shared.kube.cache import Cache, State
-from shared.kube.memory import settle_memory
-from shared.kube.stream import Lines, split_event
+from shared.kube.watch.cache import Cache, State
+from shared.kube.watch.memory import settle_memory
+from shared.kube.watch.stream import Lines, split_event
 
 OBJECTS = 20_000
 BAR = 1.5

@@ -24,7 +24,7 @@ def test_an_empty_file_means_the_engines_defaults() -> None:
 
 def test_every_key_reaches_the_engine() -> None:
     text = b"""{
-      "reclaim": {"mode": "Strict", "gracePeriod": "PT5S", "notice": "PT6S", "minimumRuntime": "PT7S",
+      "reclaim": {"mode": "Strict", "gracePeriod": "PT5S", "notice": "PT6S", "exemptAfterStart": "PT7S",
                   "claimTimeout": "PT8S"},
       "startup": {"waitForPodsReady": true, "blockAdmission": "Group", "timeout": "PT1S", "recoveryTimeout": "PT2S",
                   "backoffBase": "PT3S", "backoffMax": "PT4S", "limit": 9},

@@ -7,10 +7,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from shared.quota.decide.decisions import Evict, EvictionRule, Plan, WaitReason
-from shared.quota.measure.snapshot import LeafState, Snapshot
+from shared.quota.measure.snapshot import LeafSnapshot, Snapshot
 from shared.quota.model.workload import Flavors, Workload
 from shared.resources import FlavorResource
-from tests.shared.quota.book import Book, after_evictions, asked, present, ways_to_run, what_it_cannot_preempt
+from tests.shared.quota.usage_by_definition import (
+    Book,
+    after_evictions,
+    asked,
+    present,
+    ways_to_run,
+    what_it_cannot_preempt,
+)
 
 KEPT = frozenset({WaitReason.WAITING_FOR_EVICTIONS, WaitReason.ROOM_DELAYED, WaitReason.PODS_NOT_READY})
 ENTITLED = frozenset({EvictionRule.RECLAIM, EvictionRule.PREEMPTION})
@@ -40,16 +47,16 @@ class Judgement:
     def __post_init__(self) -> None:
         self.now_used = present(self.snapshot)
         self.later_used = after_evictions(self.snapshot)
-        ended = {end.victim.claim.asker_id for end in self.plan.claims_ended if end.victim.claim}
+        ended = {end.victim.claim.preemptor_id for end in self.plan.claims_ended if end.victim.claim}
         self.claims = {
-            claim.asker.key: Promise(claim.asker, claim.flavors)
+            claim.preemptor.key: Promise(claim.preemptor, claim.flavors)
             for leaf in self.snapshot.leaves.values()
             for claim in leaf.claims.values()
-            if claim.asker is not None and claim.asker_id not in ended
+            if claim.preemptor is not None and claim.preemptor_id not in ended
         }
 
     def with_claims(self, book: Book, *, but: Workload | None = None) -> Book:
-        """A copy of the book in which all claims but that asker's are used."""
+        """A copy of the book in which all claims but that preemptor's are used."""
         other = book.copy()
         for claim in self.claims.values():
             if but is None or claim.work.id != but.id:
@@ -68,7 +75,9 @@ class Judgement:
         pending = self.snapshot.leaves[work.group].pending
         return other in pending and pending.index(other) < pending.index(work)
 
-    def is_entitled(self, leaf: LeafState, work: Workload, flavors: Flavors, promised: Iterable[Promise] = ()) -> bool:
+    def is_entitled(
+        self, leaf: LeafSnapshot, work: Workload, flavors: Flavors, promised: Iterable[Promise] = ()
+    ) -> bool:
         """Whether its leaf's runtime covers it beside what it cannot preempt: claims, and what came before it."""
         others = [(each.work, each.flavors) for each in (*self.started, *self.claims.values(), *promised)]
         mine = [(other, chosen) for other, chosen in others if other.group == work.group and other.id != work.id]
@@ -77,16 +86,16 @@ class Judgement:
         return all(total[key] <= self.now_used.numbers(work.group, key).runtime for key in asked(work, flavors))
 
     def was_entitled(
-        self, leaf: LeafState, asker: Workload, flavors: Flavors, promised: Iterable[Promise] = ()
+        self, leaf: LeafSnapshot, preemptor: Workload, flavors: Flavors, promised: Iterable[Promise] = ()
     ) -> bool:
-        """Whether the asker was entitled when it was tried: of the starts, those entitled and before it count."""
+        """Whether the preemptor was entitled when it was tried: of the starts, those entitled and before it count."""
         every = self.started
-        self.started = [each for each in every if not each.borrows and self.is_tried_before(each.work, asker)]
-        answer = self.is_entitled(leaf, asker, flavors, promised)
+        self.started = [each for each in every if not each.borrows and self.is_tried_before(each.work, preemptor)]
+        answer = self.is_entitled(leaf, preemptor, flavors, promised)
         self.started = every
         return answer
 
-    def held(self, leaf: LeafState, key: FlavorResource, *, but: Workload) -> int:
+    def non_preemptible(self, leaf: LeafSnapshot, key: FlavorResource, *, but: Workload) -> int:
         """What work that is not preemptible holds of the leaf, claims and this cycle's starts included."""
         running = [(each, each.admission.flavors) for each in (*leaf.admitted, *leaf.evicting) if each.admission]
         promised = [
@@ -98,28 +107,33 @@ class Judgement:
             if other.group == leaf.path[0] and not other.preemptible
         )
 
-    def beyond_min(self, leaf: LeafState, work: Workload, flavors: Flavors) -> Iterator[str]:
+    def beyond_min(self, leaf: LeafSnapshot, work: Workload, flavors: Flavors) -> Iterator[str]:
         if work.preemptible:
             return
         for key, amount in asked(work, flavors).items():
-            held = amount + self.held(leaf, key, but=work)
+            held = amount + self.non_preemptible(leaf, key, but=work)
             promised = self.now_used.numbers(work.group, key).effective_min
             if held > promised:
                 yield f"not preemptible, {held} of {key} with what is held, beyond {promised} in effect"
 
-    def asker_of(self, evict: Evict) -> Workload | None:
-        asking = None if evict.claim is None else evict.claim.asker_id
+    def preemptor_of(self, evict: Evict) -> Workload | None:
+        asking = None if evict.claim is None else evict.claim.preemptor_id
         every = (work for leaf in self.snapshot.leaves.values() for work in leaf.pending)
-        return next((work for work in every if work.asker_id == asking), None)
+        return next((work for work in every if work.preemptor_id == asking), None)
 
     def promises_made(self) -> Iterator[Promise]:
-        """What entitled askers are promised in this cycle, each once."""
+        """What entitled preemptors are promised in this cycle, each once."""
         seen: set[str] = set()
         for evict in self.plan.evictions:
-            asker = self.asker_of(evict)
-            if evict.claim is not None and asker is not None and evict.rule in ENTITLED and asker.key not in seen:
-                seen.add(asker.key)
-                yield Promise(asker, evict.claim.flavors)
+            preemptor = self.preemptor_of(evict)
+            if (
+                evict.claim is not None
+                and preemptor is not None
+                and evict.rule in ENTITLED
+                and preemptor.key not in seen
+            ):
+                seen.add(preemptor.key)
+                yield Promise(preemptor, evict.claim.flavors)
 
     def room_kept(self) -> Iterator[Promise]:
         """Entitled work that waits only for evictions or for a delay to end: its room is as good as claimed."""

@@ -7,8 +7,8 @@ exactly if some single victim can be put back.
 from collections.abc import Iterable, Iterator, Mapping
 
 from shared.quota.decide.decisions import Evict, EvictionRule
-from tests.shared.quota.book import Book, asked, ways_to_run
 from tests.shared.quota.judgement import ENTITLED, Judgement, Promise
+from tests.shared.quota.usage_by_definition import Book, asked, ways_to_run
 
 FOR_AN_ASKER = frozenset({EvictionRule.RECLAIM, EvictionRule.PREEMPTION, EvictionRule.SWAP})
 OF_BORROWED_WORK = FOR_AN_ASKER | {EvictionRule.STRICT}
@@ -20,9 +20,9 @@ def judge_evictions(judgement: Judgement) -> Iterator[str]:
     gone = judgement.later_used.without(*(evict.workload for evict in judgement.plan.evictions))
     asking: dict[str, EvictionRule] = {}
     for evict in judgement.plan.evictions:
-        if evict.claim is not None and evict.claim.asker not in asking:
-            asking[evict.claim.asker] = evict.rule
-            yield from (f"claim of {evict.claim.asker}: {found}" for found in _of_asker(judgement, evict))
+        if evict.claim is not None and evict.claim.preemptor not in asking:
+            asking[evict.claim.preemptor] = evict.rule
+            yield from (f"claim of {evict.claim.preemptor}: {found}" for found in _of_preemptor(judgement, evict))
     yield from _of_incomplete_plans(judgement, gone, asking)
     judgement.kept = list(judgement.room_kept())
     for evict in judgement.plan.evictions:
@@ -40,28 +40,30 @@ def _of_incomplete_plans(judgement: Judgement, gone: Book, asking: Iterable[str]
         yield from (f"claim of {claim.work.key}: its plan is not complete: {lack}" for lack in lacks)
 
 
-def _of_asker(judgement: Judgement, evict: Evict) -> Iterator[str]:
+def _of_preemptor(judgement: Judgement, evict: Evict) -> Iterator[str]:
     assert evict.claim is not None
-    asker = judgement.asker_of(evict)
-    if asker is None or not judgement.snapshot.leaves[asker.group].may_start:
+    preemptor = judgement.preemptor_of(evict)
+    if preemptor is None or not judgement.snapshot.leaves[preemptor.group].may_start:
         yield "nobody asks"
         return
-    leaf = judgement.snapshot.leaves[asker.group]
-    if any(each.work.id == asker.id for each in judgement.started):
+    leaf = judgement.snapshot.leaves[preemptor.group]
+    if any(each.work.id == preemptor.id for each in judgement.started):
         yield "it starts in this cycle"
-    if asker.key in judgement.claims:
+    if preemptor.key in judgement.claims:
         yield "it has a claim already"
-    if dict(evict.claim.flavors) not in ways_to_run(judgement.snapshot, asker):
+    if dict(evict.claim.flavors) not in ways_to_run(judgement.snapshot, preemptor):
         yield "it cannot take these flavors"
-    if evict.rule in ENTITLED and not judgement.was_entitled(leaf, asker, evict.claim.flavors):
+    if evict.rule in ENTITLED and not judgement.was_entitled(leaf, preemptor, evict.claim.flavors):
         yield "it is not entitled"
-    yield from judgement.beyond_min(leaf, asker, evict.claim.flavors)
-    judgement.claims[asker.key] = Promise(asker, evict.claim.flavors)
-    victims = [each for each in judgement.plan.evictions if each.claim and each.claim.asker_id == asker.asker_id]
+    yield from judgement.beyond_min(leaf, preemptor, evict.claim.flavors)
+    judgement.claims[preemptor.key] = Promise(preemptor, evict.claim.flavors)
+    victims = [
+        each for each in judgement.plan.evictions if each.claim and each.claim.preemptor_id == preemptor.preemptor_id
+    ]
     for each in victims:
-        own = each.workload.group == asker.group
+        own = each.workload.group == preemptor.group
         if own and each.rule in FOR_AN_ASKER:
-            lower = each.workload.priority < asker.priority and leaf.group.preemption.value == "LowerPriority"
+            lower = each.workload.priority < preemptor.priority and leaf.group.preemption.value == "LowerPriority"
             if not lower and each.rule is not EvictionRule.RECLAIM:
                 yield f"{each.workload.key} of its own group is not of lower priority"
         elif each.rule in (EvictionRule.SWAP, EvictionRule.PREEMPTION):
@@ -80,8 +82,8 @@ def _of_victim(judgement: Judgement, evict: Evict, before: Book) -> Iterator[str
     now = judgement.plan.now
     if not victim.preemptible:
         yield "it is not preemptible"
-    if evict.rule in OF_BORROWED_WORK and victim.admission.since + leaf.reclaim.minimum_runtime > now:
-        yield "it has not run for minimumRuntime"
+    if evict.rule in OF_BORROWED_WORK and victim.admission.since + leaf.reclaim.exempt_after_start > now:
+        yield "it has not run for exemptAfterStart"
     if leaf.reclaim.notice and (victim.notice is None or victim.notice + leaf.reclaim.notice > now):
         yield f"told at {victim.notice}, not {leaf.reclaim.notice} before"
     if evict.rule in FOR_AN_ASKER and evict.claim is None:
@@ -91,15 +93,15 @@ def _of_victim(judgement: Judgement, evict: Evict, before: Book) -> Iterator[str
 
 
 def _of_debt(judgement: Judgement, evict: Evict, before: Book) -> Iterator[str]:
-    """A victim's leaf owes: on one key it is over at every level below where its path meets the asker's.
+    """A victim's leaf owes: on one key it is over at every level below where its path meets the preemptor's.
 
     What is promised to the work of those groups counts as theirs.
     """
-    victim, asker = evict.workload, judgement.asker_of(evict)
-    if asker is None or asker.group == victim.group or victim.admission is None:
+    victim, preemptor = evict.workload, judgement.preemptor_of(evict)
+    if preemptor is None or preemptor.group == victim.group or victim.admission is None:
         return
     tree = judgement.snapshot.world.tree
-    met = next(name for name in tree.path(victim.group) if name in tree.path(asker.group))
+    met = next(name for name in tree.path(victim.group) if name in tree.path(preemptor.group))
     below = [name for name in tree.path(victim.group) if name not in tree.path(met)]
     book = before.copy()
     for each in (*judgement.promises_made(), *judgement.kept):
@@ -119,7 +121,7 @@ def _of_debt(judgement: Judgement, evict: Evict, before: Book) -> Iterator[str]:
 
 
 def _of_spare_victims(judgement: Judgement, gone: Book, asking: Mapping[str, EvictionRule]) -> Iterator[str]:
-    """Victims that could have gone on running: with them put back, every asker of this cycle still has its room."""
+    """Victims that could have gone on running: with them put back, every preemptor of this cycle still has its room."""
     for evict in judgement.plan.evictions:
         victim = evict.workload
         if evict.rule not in FOR_AN_ASKER or victim.admission is None:
@@ -132,7 +134,7 @@ def _of_spare_victims(judgement: Judgement, gone: Book, asking: Mapping[str, Evi
         ]
         lacks += back.lack(victim.group, asked(victim, victim.admission.flavors))
         if not lacks and not _swap_needs(judgement, evict, back):
-            yield f"eviction of {victim.key} ({evict.rule}): all askers {list(asking)} have their room without it"
+            yield f"eviction of {victim.key} ({evict.rule}): all preemptors {list(asking)} have their room without it"
 
 
 def _swap_needs(judgement: Judgement, evict: Evict, back: Book) -> bool:
@@ -144,12 +146,12 @@ def _swap_needs(judgement: Judgement, evict: Evict, back: Book) -> bool:
     leaf = evict.workload.group
     swaps = [each.claim for each in judgement.plan.evictions if each.rule is EvictionRule.SWAP and each.claim]
     for claim in swaps:
-        asker = judgement.claims.get(claim.asker)
-        if asker is None or asker.work.group != leaf:
+        preemptor = judgement.claims.get(claim.preemptor)
+        if preemptor is None or preemptor.work.group != leaf:
             continue
         others = [each.workload for each in judgement.plan.evictions if each.claim != claim]
         rest = judgement.with_promises(judgement.later_used.without(*others))
-        keys = asked(asker.work, asker.flavors)
+        keys = asked(preemptor.work, preemptor.flavors)
         if any(back.used(leaf, key) > rest.used(leaf, key) - amount for key, amount in keys.items()):
             return True
     return False
@@ -170,7 +172,7 @@ def _of_limits(judgement: Judgement, gone: Book) -> Iterator[str]:
 def _of_strict(judgement: Judgement, gone: Book) -> Iterator[str]:
     """Strict recycling takes from leaves over their runtime only, and leaves none below one that it was over.
 
-    Not told where the leaf's own askers had victims too: which of them were given back afterwards is not in the plan.
+    Not told where the leaf's own preemptors had victims too: the plan does not say which were filled back.
     """
     others = [evict.workload for evict in judgement.plan.evictions if evict.rule is not EvictionRule.STRICT]
     before, after = judgement.with_promises(judgement.later_used.without(*others)), judgement.with_promises(gone)

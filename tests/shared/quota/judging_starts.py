@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from shared.quota.decide.decisions import Start, Tier
-from shared.quota.measure.snapshot import LeafState
+from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.workload import Flavors, Workload
-from tests.shared.quota.book import asked, ways_to_run
 from tests.shared.quota.judgement import Judgement, Promise
+from tests.shared.quota.usage_by_definition import asked, ways_to_run
 
 
 def judge_starts(judgement: Judgement) -> Iterator[str]:
@@ -42,7 +42,7 @@ def _of_start(judgement: Judgement, start: Start) -> Iterator[str]:
     judgement.started.append(Promise(work, flavors, borrows=start.tier is Tier.OPPORTUNISTIC))
 
 
-def _of_tier(judgement: Judgement, leaf: LeafState, start: Start) -> Iterator[str]:
+def _of_tier(judgement: Judgement, leaf: LeafSnapshot, start: Start) -> Iterator[str]:
     """Whether the tier is right; where flavors may be chosen, room kept in one may hide an entitlement."""
     has_choice = any(len(ways_to_run(judgement.snapshot, each)) > 1 for each in leaf.pending)
     tried = [

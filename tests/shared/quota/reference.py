@@ -13,8 +13,8 @@ from shared.quota.model.workload import Workload
 from shared.resources import FlavorResource
 from tests.shared.quota.reference_choice import choices, codependent_sets, is_uncovered
 from tests.shared.quota.reference_division import Sibling, divide, divide_exactly
+from tests.shared.quota.reference_inputs import Scene
 from tests.shared.quota.reference_limits import Limits
-from tests.shared.quota.scene import Scene
 
 Spent = Mapping[tuple[str, FlavorResource], int]
 
@@ -37,15 +37,15 @@ class Reference(Limits):
             return sum(_admitted(work, key) for work in self.work(name))
         return sum(self.used(child, key) for child in self.tree.children(name))
 
-    def held(self, name: str, key: FlavorResource) -> int:
+    def non_preemptible(self, name: str, key: FlavorResource) -> int:
         if self.is_leaf(name):
             return sum(_admitted(work, key) for work in self.work(name) if not work.preemptible)
-        return sum(self.held(child, key) for child in self.children(name))
+        return sum(self.non_preemptible(child, key) for child in self.children(name))
 
     def claims_of(self, leaf: str) -> dict[str, Mapping[str, str]]:
         """Pending work of the leaf for which others were evicted: its key, and the flavors it was promised."""
         claims = [victim.claim for victim in self.scene.workloads if victim.claim is not None]
-        promised = {(claim.asker, claim.asker_uid): claim.flavors for claim in claims}
+        promised = {(claim.preemptor, claim.preemptor_uid): claim.flavors for claim in claims}
         asking = [work for work in self.work(leaf) if work.is_pending and (work.key, work.uid) in promised]
         return {work.key: promised[work.key, work.uid] for work in asking}
 
@@ -82,7 +82,9 @@ class Reference(Limits):
             if work.key in claims:
                 result[work.key] = _keys_of(work, claims[work.key])
         left = {
-            key: self.effective_min(leaf, key) - self.held(leaf, key) - self.claimed(leaf, key, preemptible=False)
+            key: self.effective_min(leaf, key)
+            - self.non_preemptible(leaf, key)
+            - self.claimed(leaf, key, preemptible=False)
             for key in self.keys
         }
         for work in self.queue(leaf):
@@ -186,7 +188,7 @@ class Reference(Limits):
                 self.min(child, key),
                 self.guarantee(child, key),
                 self.demand(child, key),
-                self.held(child, key),
+                self.non_preemptible(child, key),
                 self.weight(child, key),
             )
             for child in self.children(parent)

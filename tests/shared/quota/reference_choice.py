@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from shared.api.placement import Placement, Requirement, Taint, Toleration
+from shared.api.core.placement import Placement, Requirement, Taint, Toleration
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import QuotaSettings, Uncovered
 from shared.quota.model.tree import Entry

@@ -16,13 +16,13 @@ class Sibling:
     min: int
     guarantee: int
     demand: int
-    held: int
+    non_preemptible: int
     weight: int
 
     @property
     def floor(self) -> int:
         """What the child gets when nothing is short."""
-        return max(min(self.min, self.demand), self.held, self.guarantee)
+        return max(min(self.min, self.demand), self.non_preemptible, self.guarantee)
 
 
 def deal(pool: int, weights: Mapping[str, int]) -> dict[str, int]:
@@ -72,21 +72,21 @@ def _share_what_is_short(pool: int, every: Mapping[str, Sibling]) -> dict[str, i
     while True:
         sharers = {name: sibling for name, sibling in every.items() if name not in keepers}
         shares = fill(
-            max(0, pool - sum(every[name].held for name in keepers)),
+            max(0, pool - sum(every[name].non_preemptible for name in keepers)),
             dict.fromkeys(sharers, 0),
             {name: sibling.floor for name, sibling in sharers.items()},
             {name: sibling.min for name, sibling in sharers.items()},
         )
-        more = {name for name, share in shares.items() if sharers[name].held > share}
+        more = {name for name, share in shares.items() if sharers[name].non_preemptible > share}
         if not more:
-            return shares | {name: every[name].held for name in keepers}
+            return shares | {name: every[name].non_preemptible for name in keepers}
         keepers |= more
 
 
 def divide_exactly(pool: int, siblings: Iterable[Sibling]) -> dict[str, Fraction]:
-    """The same in fractions: one water level over the mins, clamped between held and floor; then one over weights."""
+    """In fractions: one water level over the mins, clamped between non_preemptible and floor; then over weights."""
     every = {sibling.name: sibling for sibling in siblings}
-    low = {name: Fraction(min(sibling.held, sibling.floor)) for name, sibling in every.items()}
+    low = {name: Fraction(min(sibling.non_preemptible, sibling.floor)) for name, sibling in every.items()}
     high = {name: Fraction(sibling.floor) for name, sibling in every.items()}
     if sum(high.values()) <= pool:
         have = dict(high)

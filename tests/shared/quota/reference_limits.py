@@ -1,9 +1,9 @@
 """The limits of a scene's groups, as written, as inherited, and root's capacity; half of the reference engine."""
 
-from shared.quota.model.node import Node
+from shared.quota.model.node import ClusterNode
 from shared.quota.model.tree import ROOT, SYSTEM, Entry
 from shared.resources import FlavorResource
-from tests.shared.quota.scene import Scene
+from tests.shared.quota.reference_inputs import Scene
 
 
 class Limits:
@@ -86,7 +86,7 @@ class Limits:
             )
         return whole if most is None else min(whole, most)
 
-    def flavor_of(self, node: Node) -> str | None:
+    def flavor_of(self, node: ClusterNode) -> str | None:
         """The one flavor the node counts for: most labels first, then the first name."""
         matching = [
             flavor

@@ -4,16 +4,16 @@ from datetime import timedelta
 
 from shared.quota.decide.decisions import WaitReason
 from shared.quota.decide.plan import plan
+from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure
-from shared.quota.measure.world import World
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Entry, Group, QueueingStrategy, Tree
 from shared.quota.model.workload import Workload
 from shared.resources import FlavorResource
 from tests.builders import after, evicting, pending, running
-from tests.shared.quota.decide.telling import decide, told, waits
-from tests.shared.quota.scene import EPOCH
+from tests.shared.quota.decide.plan_words import decide, told, waits
+from tests.shared.quota.reference_inputs import EPOCH
 
 
 def test_work_that_takes_only_a_flavor_its_group_lacks_counts_nowhere_and_never_starts_elsewhere() -> None:
@@ -37,10 +37,10 @@ def test_work_that_takes_only_a_flavor_its_group_lacks_counts_nowhere_and_never_
 def test_nobody_is_swapped_out_for_room_that_an_eviction_of_the_same_cycle_frees() -> None:
     early = running("a", 3, "early", since=after(-20))
     late = running("a", 4, "late", since=after(-10))
-    asker = pending("a", 2, "asker", priority=1)
-    decided = decide("root 6\n  a 1 w0", [early, late, asker])
+    preemptor = pending("a", 2, "preemptor", priority=1)
+    decided = decide("root 6\n  a 1 w0", [early, late, preemptor])
 
-    assert (told(decided), waits(decided)) == (([], ["late Capacity"]), {"asker": "WaitingForEvictions"})
+    assert (told(decided), waits(decided)) == (([], ["late Capacity"]), {"preemptor": "WaitingForEvictions"})
 
 
 def test_nobody_borrows_away_the_entitlement_of_work_of_its_leaf_whose_room_is_only_delayed() -> None:
@@ -71,7 +71,7 @@ def test_notices_of_one_plan_stand_until_all_its_victims_have_been_told_long_eno
         running("a", 1, "first", notice=after(-40)),
         running("a", 1, "second", notice=after(-10)),
         running("a", 2, "third", since=after(-99)),
-        pending("b", 2, "asker"),
+        pending("b", 2, "preemptor"),
     ]
     decided = decide("root 4\n  a 0\n  b 2", work, notice=timedelta(seconds=30))
 

@@ -9,9 +9,9 @@ from tests.prove.comparing import (
     differences,
     losses_when_capacity_grows,
 )
-from tests.prove.dice import Drawn
-from tests.prove.scenes import random_scene
-from tests.shared.quota.scene import Scene
+from tests.prove.random_draw import Drawn
+from tests.prove.random_scenes import random_scene
+from tests.shared.quota.reference_inputs import Scene
 
 few = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 

@@ -5,11 +5,11 @@ import pytest
 from shared.quota.model.tree import ROOT, Entry, Group, Tree
 from shared.quota.model.workload import Admission, Workload
 from shared.resources import FlavorResource
-from tests.prove.dice import Seeded
-from tests.prove.scenes import random_scene
+from tests.prove.random_draw import Seeded
+from tests.prove.random_scenes import random_scene
 from tests.shared.quota.reference import Reference
 from tests.shared.quota.reference_division import Sibling, divide
-from tests.shared.quota.scene import EPOCH, Scene
+from tests.shared.quota.reference_inputs import EPOCH, Scene
 
 CPU = FlavorResource("default", "cpu")
 

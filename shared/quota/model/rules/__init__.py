@@ -4,23 +4,23 @@
 """
 
 from shared.quota.model.rules.checking import check_change, check_flavor, check_flavor_change, check_tree
-from shared.quota.model.rules.context import NO_WORK, Change, Context, Work, no_work
+from shared.quota.model.rules.context import NO_WORKLOADS, Change, Context, GroupWorkloads, no_workloads
 from shared.quota.model.rules.findings import NO_FINDINGS, Findings, Violation, write_violations
-from shared.quota.model.rules.inactive import inactive_groups
+from shared.quota.model.rules.groups.inactive import inactive_groups
 
 __all__ = [
     "NO_FINDINGS",
-    "NO_WORK",
+    "NO_WORKLOADS",
     "Change",
     "Context",
     "Findings",
+    "GroupWorkloads",
     "Violation",
-    "Work",
     "check_change",
     "check_flavor",
     "check_flavor_change",
     "check_tree",
     "inactive_groups",
-    "no_work",
+    "no_workloads",
     "write_violations",
 ]

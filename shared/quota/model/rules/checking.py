@@ -1,7 +1,7 @@
 """What is wrong with an edit, and what with a whole tree: the rules run for whom they concern.
 
 An edit answers for what it breaks or makes worse, never for what was broken before: so a tree that is already illegal
-can be mended step by step, and a broken subtree never blocks another.
+can be fixed step by step, and a broken subtree never blocks another.
 """
 
 from collections.abc import Iterable, Iterator

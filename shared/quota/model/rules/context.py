@@ -10,12 +10,12 @@ from shared.resources import Amount, FlavorResource
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
-    """The unfinished Jobs and pods that resolve to one group; `held` is what its non-preemptible work uses."""
+class GroupWorkloads:
+    """The unfinished Jobs and pods that resolve to one group; `non_preemptible`: the use that cannot be recycled."""
 
     pending: int = 0
     running: int = 0
-    held: Mapping[FlavorResource, Amount] = field(default_factory=dict)
+    non_preemptible: Mapping[FlavorResource, Amount] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return self.pending + self.running > 0
@@ -24,12 +24,12 @@ class Work:
         return f"{self.pending} pending, {self.running} running"
 
 
-NO_WORK: Final = Work()
+NO_WORKLOADS: Final = GroupWorkloads()
 
 
-def no_work(_group: str) -> Work:
+def no_workloads(_group: str) -> GroupWorkloads:
     """For whoever knows of no work."""
-    return NO_WORK
+    return NO_WORKLOADS
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Context:
     """The rest of the world. `capacity` None: not known, so nothing is compared with it."""
 
     flavors: Mapping[str, Flavor] = field(default_factory=dict)
-    work: Callable[[str], Work] = no_work
+    work: Callable[[str], GroupWorkloads] = no_workloads
     max_depth: int = 16
     capacity: Mapping[FlavorResource, Amount] | None = None
 

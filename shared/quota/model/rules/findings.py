@@ -1,4 +1,4 @@
-"""What the rules answer: broken rules and warnings, each with its place, its numbers and its mend; and their text."""
+"""What the rules answer: broken rules and warnings, each with its place, its numbers and its fix; and their text."""
 
 import dataclasses
 from collections.abc import Iterable

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from shared.api.core.placement import Toleration
 from shared.api.crds.parts import MAX_ENTRIES
-from shared.api.placement import Toleration
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.rules.findings import Violation
-from shared.quota.model.rules.names import is_label_value, is_resource_name, shortened
-from shared.quota.model.rules.place import SHOWN
+from shared.quota.model.rules.groups.hierarchy import SHOWN
+from shared.quota.model.rules.groups.names import is_label_value, is_resource_name, shortened
 from shared.quota.model.tree import Tree
 
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")

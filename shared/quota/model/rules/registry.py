@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from shared.quota.model.flavor import Flavor
-from shared.quota.model.rules import flavors, life, names, place, quantities, selectors, sums
+from shared.quota.model.rules import flavors
 from shared.quota.model.rules.context import Change, Context
 from shared.quota.model.rules.findings import Violation
+from shared.quota.model.rules.groups import hierarchy, lifecycle, names, quantities, selectors, sums
 from shared.quota.model.tree import ROOT, Group, Tree
 
 Reads = frozenset[str]
@@ -116,27 +117,27 @@ OWN_RULES: Final = (
     OwnRule(("UncoveredResource",), quantities.check_covered, QUOTAS),
     OwnRule(("DuplicateFlavor",), quantities.check_flavors_differ, QUOTAS),
     OwnRule(("OverlappingEntries",), quantities.check_codependent, QUOTAS),
-    OwnRule(("OwnParent",), place.check_not_own_parent, PARENT),
+    OwnRule(("OwnParent",), hierarchy.check_not_own_parent, PARENT),
     OwnRule(("BadNamespaceSelector",), selectors.check_selector, frozenset({"namespace_selector"})),
     OwnRule(
         ("NamespaceSelectorOnParent",), selectors.check_selector_on_leaf, frozenset({"namespace_selector", "is_parent"})
     ),
-    OwnRule(("BuiltInLocked",), life.check_built_in_locked, PARENT | KIND | QUOTAS),
+    OwnRule(("BuiltInLocked",), lifecycle.check_built_in_locked, PARENT | KIND | QUOTAS),
 )
 TREE_RULES: Final = (
-    TreeRule(("Cycle",), place.check_no_cycle, PARENT, itself, lambda tree, _: place.cycle_heads(tree)),
-    TreeRule(("ParentIsLeaf",), place.check_parent_holds_groups, PARENT | KIND, itself_and_children, everyone),
-    TreeRule(("TooDeep",), place.check_depth, PARENT, itself, place.first_too_deep),
+    TreeRule(("Cycle",), hierarchy.check_no_cycle, PARENT, itself, lambda tree, _: hierarchy.cycle_heads(tree)),
+    TreeRule(("ParentIsLeaf",), hierarchy.check_parent_holds_groups, PARENT | KIND, itself_and_children, everyone),
+    TreeRule(("TooDeep",), hierarchy.check_depth, PARENT, itself, hierarchy.first_too_deep),
     TreeRule(
         ("FlavorNotInParent", "ResourceNotInParent"),
-        place.check_covered_by_parent,
+        hierarchy.check_covered_by_parent,
         PARENT | QUOTAS,
         itself_and_poorer_children,
         everyone,
     ),
     TreeRule(("SumOfMinExceedsParent",), sums.check_sum_of_min, PARENT | QUOTAS, parents, every_parent),
-    TreeRule(("ParentAbsent",), place.warn_parent_absent, PARENT, itself, everyone, only_warns=True),
-    TreeRule(("FlavorAbsent",), place.warn_flavor_absent, QUOTAS, itself, everyone, only_warns=True),
+    TreeRule(("ParentAbsent",), hierarchy.warn_parent_absent, PARENT, itself, everyone, only_warns=True),
+    TreeRule(("FlavorAbsent",), hierarchy.warn_flavor_absent, QUOTAS, itself, everyone, only_warns=True),
     TreeRule(
         ("FirstLevelAboveCapacity",),
         sums.warn_first_level_above_capacity,
@@ -148,13 +149,13 @@ TREE_RULES: Final = (
     TreeRule(("WeightOnSome",), sums.warn_weight_on_some, PARENT | QUOTAS, its_parent, every_parent, only_warns=True),
 )
 CHANGE_RULES: Final = (
-    ChangeRule(("BuiltInDeleted",), life.check_built_in_kept),
-    ChangeRule(("DeletedWithChildren",), life.check_no_children_on_delete),
-    ChangeRule(("DeletedWithWork",), life.check_no_work_on_delete),
-    ChangeRule(("TurnedWithChildren",), life.check_no_children_on_turning),
-    ChangeRule(("TurnedWithWork",), life.check_no_work_on_turning),
-    ChangeRule(("SystemLocked",), life.check_system_untouched),
-    ChangeRule(("MinBelowHeld",), life.warn_min_below_held, only_warns=True),
+    ChangeRule(("BuiltInDeleted",), lifecycle.check_built_in_kept),
+    ChangeRule(("DeletedWithChildren",), lifecycle.check_no_children_on_delete),
+    ChangeRule(("DeletedWithWork",), lifecycle.check_no_work_on_delete),
+    ChangeRule(("TurnedWithChildren",), lifecycle.check_no_children_on_turning),
+    ChangeRule(("TurnedWithWork",), lifecycle.check_no_work_on_turning),
+    ChangeRule(("SystemLocked",), lifecycle.check_system_untouched),
+    ChangeRule(("MinBelowNonPreemptible",), lifecycle.warn_min_below_non_preemptible, only_warns=True),
 )
 FLAVOR_RULES: Final = (
     FlavorRule(("BadField",), flavors.check_flavor_shape),

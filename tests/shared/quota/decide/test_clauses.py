@@ -9,7 +9,7 @@ PAGE = (Path(__file__).parents[4] / "docs" / "deciding.md").read_text(encoding="
 
 
 def test_every_function_on_the_page_exists() -> None:
-    named = sorted(set(re.findall(r"`(\w+)\.(\w+)`", PAGE)))
+    named = sorted(set(re.findall(r"`((?:\w+\.)*\w+)\.(\w+)`", PAGE)))
     missing = [
         f"{module}.{name}"
         for module, name in named
@@ -19,6 +19,6 @@ def test_every_function_on_the_page_exists() -> None:
 
 
 def test_every_test_on_the_page_exists() -> None:
-    written = "".join(path.read_text(encoding="utf-8") for path in TESTS.glob("test_*.py"))
+    written = "".join(path.read_text(encoding="utf-8") for path in TESTS.rglob("test_*.py"))
     named = set(re.findall(r"`(test_[a-z_0-9]+)`", PAGE))
     assert (len(named) > 40, sorted(name for name in named if f"def {name}(" not in written)) == (True, [])

@@ -8,7 +8,7 @@ import pytest
 from shared.quota.model.tree import Preemption
 from shared.quota.model.workload import Workload
 from tests.builders import claimed, evicting, pending, running
-from tests.shared.quota.decide.telling import decide, starts, told, waits
+from tests.shared.quota.decide.plan_words import decide, starts, told, waits
 from tests.trees import tree
 
 TWO = "root 8\n  a 4\n  b 4"
@@ -62,9 +62,14 @@ def test_where_preemption_is_never_lower_priority_counts_too() -> None:
     assert starts(decide(never, [running("a", 4, "x"), *OTHERS, NEW])) == ["new opportunistic"]
 
 
-def test_a_claim_counts_as_use_of_its_askers_leaf() -> None:
-    asker = pending("a", 4, "asker")
-    work = [asker, claimed(evicting(running("b", 4, "victim")), asker), pending("a", 4, "later"), running("b", 4, "b0")]
+def test_a_claim_counts_as_use_of_its_preemptors_leaf() -> None:
+    preemptor = pending("a", 4, "preemptor")
+    work = [
+        preemptor,
+        claimed(evicting(running("b", 4, "victim")), preemptor),
+        pending("a", 4, "later"),
+        running("b", 4, "b0"),
+    ]
     assert told(decide(TWO, work)) == ([], [])
 
 
@@ -91,6 +96,6 @@ def test_room_that_is_only_delayed_is_kept_from_borrowers() -> None:
     assert (told(plan), waits(plan)) == (([], []), {"a1": "RoomKeptForOthers", "b1": "RoomDelayed"})
 
 
-def test_an_asker_whose_room_no_plan_can_free_keeps_nothing() -> None:
+def test_an_preemptor_whose_room_no_plan_can_free_keeps_nothing() -> None:
     work = [running("a", 6, "a0", preemptible=False), pending("b", 4, "b1"), pending("a", 2, "a1")]
     assert starts(decide(TWO, work)) == ["a1 opportunistic"]

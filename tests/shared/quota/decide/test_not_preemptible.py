@@ -6,7 +6,7 @@ import pytest
 
 from shared.quota.model.workload import Workload
 from tests.builders import claimed, evicting, pending, running
-from tests.shared.quota.decide.telling import decide, starts, told, waits
+from tests.shared.quota.decide.plan_words import decide, starts, told, waits
 
 TWO = "root 8\n  a 4\n  b 4"
 
@@ -37,10 +37,10 @@ def test_it_never_borrows_even_if_all_is_idle() -> None:
 
 
 def test_a_claim_of_not_preemptible_work_counts() -> None:
-    asker = firm("a", 2, "asker")
-    victim = claimed(evicting(running("b", 4, "victim")), asker)
-    plan = decide(TWO, [asker, victim, running("b", 3, "b0"), firm("a", 3, "n2")])
-    assert (told(plan), waits(plan)) == (([], []), {"asker": "WaitingForEvictions", "n2": "BeyondMin"})
+    preemptor = firm("a", 2, "preemptor")
+    victim = claimed(evicting(running("b", 4, "victim")), preemptor)
+    plan = decide(TWO, [preemptor, victim, running("b", 3, "b0"), firm("a", 3, "n2")])
+    assert (told(plan), waits(plan)) == (([], []), {"preemptor": "WaitingForEvictions", "n2": "BeyondMin"})
 
 
 def test_above_its_effective_min_it_never_fits() -> None:

@@ -9,10 +9,10 @@ import pytest
 from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.workload import Workload
 from tests.builders import after, pending, running
-from tests.shared.quota.decide.telling import decide, evictions, told, waits
+from tests.shared.quota.decide.plan_words import decide, evictions, told, waits
 
 TWO = "root 8\n  a 4\n  b 4"
-ASKER = pending("b", 4, "b1")
+PREEMPTOR = pending("b", 4, "b1")
 
 
 def unanswered(work: Workload) -> Workload:
@@ -20,25 +20,25 @@ def unanswered(work: Workload) -> Workload:
     return replace(work, admission=replace(work.admission, answered=False))
 
 
-def test_the_asker_waits_for_the_answer_and_its_room_is_kept() -> None:
-    plan = decide(TWO, [running("a", 4, "a0", since=after(-9)), unanswered(running("a", 4, "a1")), ASKER])
+def test_the_preemptor_waits_for_the_answer_and_its_room_is_kept() -> None:
+    plan = decide(TWO, [running("a", 4, "a0", since=after(-9)), unanswered(running("a", 4, "a1")), PREEMPTOR])
     assert (told(plan), plan.notices, waits(plan), plan.wake_at) == (([], []), (), {"b1": "RoomDelayed"}, None)
 
 
-def test_nobody_else_goes_in_its_place_nor_for_its_asker() -> None:
+def test_nobody_else_goes_in_its_place_nor_for_its_preemptor() -> None:
     work = [
         running("a", 2, "a0", since=after(-9)),
         running("a", 3, "a1", since=after(-1)),
         unanswered(running("a", 3, "a2")),
-        ASKER,
+        PREEMPTOR,
     ]
     assert evictions(decide(TWO, work)) == []
 
 
 def test_a_leaf_owes_nothing_for_a_start_that_may_yet_fail() -> None:
-    work = [running("a", 4, "old", since=after(-9)), running("a", 4, "new", priority=1), ASKER]
+    work = [running("a", 4, "old", since=after(-9)), running("a", 4, "new", priority=1), PREEMPTOR]
     assert evictions(decide(TWO, work)) == ["old Reclaim for b1"]
-    assert evictions(decide(TWO, [work[0], unanswered(work[1]), ASKER])) == []
+    assert evictions(decide(TWO, [work[0], unanswered(work[1]), PREEMPTOR])) == []
 
 
 def test_a_leaf_that_owes_without_that_start_pays() -> None:
@@ -46,13 +46,13 @@ def test_a_leaf_that_owes_without_that_start_pays() -> None:
         running("a", 4, "x", since=after(-9)),
         running("a", 2, "y", priority=1),
         unanswered(running("a", 1, "new", priority=1)),
-        ASKER,
+        PREEMPTOR,
     ]
     assert evictions(decide(TWO, work)) == ["x Reclaim for b1"]
 
 
 def test_what_has_been_answered_goes() -> None:
-    work = [running("a", 4, "a0", since=after(-9)), running("a", 4, "a1"), ASKER]
+    work = [running("a", 4, "a0", since=after(-9)), running("a", 4, "a1"), PREEMPTOR]
     assert evictions(decide(TWO, work)) == ["a1 Reclaim for b1"]
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from random import Random
 
-from shared.quota.measure.world import World
+from shared.quota.measure.inputs.world import World
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import CapacitySource, QuotaSettings
 from shared.quota.model.tree import ROOT, Entry, Group, StopPolicy, Tree
@@ -101,8 +101,10 @@ def _job_claims(dice: Random, world: World) -> World:
     jobs = _jobs(world)
     if len(jobs) < 2:
         return world
-    victim, asker = dice.sample(jobs, 2)
-    marked = claimed(replace(victim, claim=None), asker if dice.random() < 0.8 else None, after(1), dice.choice("ab"))
+    victim, preemptor = dice.sample(jobs, 2)
+    marked = claimed(
+        replace(victim, claim=None), preemptor if dice.random() < 0.8 else None, after(1), dice.choice("ab")
+    )
     return world.with_changes([(victim, marked)])
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from shared.quota.measure.capacity import FlavorMatcher, compute_capacity
+from shared.quota.measure.static.capacity import FlavorMatcher, compute_capacity
 from shared.quota.model.flavor import Flavor
-from shared.quota.model.node import Node
+from shared.quota.model.node import ClusterNode
 from shared.quota.model.settings import CapacitySource, QuotaSettings
 from shared.resources import FlavorResource
 from tests.trees import tree
@@ -17,7 +17,7 @@ BIG_EAST = Flavor("big-east", node_labels={"zone": "east", "size": "big"})
 
 
 def capacity(
-    text: str, nodes: list[Node], *flavors: Flavor, settings: QuotaSettings | None = None
+    text: str, nodes: list[ClusterNode], *flavors: Flavor, settings: QuotaSettings | None = None
 ) -> dict[FlavorResource, int]:
     by_name = {flavor.name: flavor for flavor in flavors}
     return compute_capacity(tree(text), by_name, nodes, settings or QuotaSettings())
@@ -50,10 +50,10 @@ def test_a_node_of_no_flavor_counts_for_none() -> None:
 
 def test_nodes_that_take_pods_add_up_by_flavor() -> None:
     nodes = [
-        Node("one", {"gpu": "a100"}, {"cpu": 8000, "gpu": 8, "pods": 110}),
-        Node("two", {"gpu": "a100"}, {"cpu": 4000, "gpu": 4}),
-        Node("cordoned", {"gpu": "a100"}, {"cpu": 4000, "gpu": 4}, takes_pods=False),
-        Node("plain", {}, {"cpu": 2000, "ephemeral-storage": 10**9}),
+        ClusterNode("one", {"gpu": "a100"}, {"cpu": 8000, "gpu": 8, "pods": 110}),
+        ClusterNode("two", {"gpu": "a100"}, {"cpu": 4000, "gpu": 4}),
+        ClusterNode("cordoned", {"gpu": "a100"}, {"cpu": 4000, "gpu": 4}, takes_pods=False),
+        ClusterNode("plain", {}, {"cpu": 2000, "ephemeral-storage": 10**9}),
     ]
     assert capacity("root", nodes, A100, PLAIN) == {
         FlavorResource("a100", "cpu"): 12000,
@@ -63,13 +63,13 @@ def test_nodes_that_take_pods_add_up_by_flavor() -> None:
 
 
 def test_the_default_flavor_is_there_before_its_object() -> None:
-    assert capacity("root", [Node("one", {}, {"cpu": 5})]) == {FlavorResource("default", "cpu"): 5}
+    assert capacity("root", [ClusterNode("one", {}, {"cpu": 5})]) == {FlavorResource("default", "cpu"): 5}
 
 
 def test_groups_promise_what_their_first_level_sums_to() -> None:
     promised = QuotaSettings(capacity_source=CapacitySource.GROUPS)
     text = "root\n a 10 | t4:gpu 3\n  a-1 9\n b ..7\n c 5\n system 4"
-    nodes = [Node("one", {}, {"gpu": 99})]
+    nodes = [ClusterNode("one", {}, {"gpu": 99})]
     assert capacity(text, nodes, PLAIN, settings=promised) == {
         FlavorResource("default", "gpu"): 15,
         FlavorResource("t4", "gpu"): 3,
@@ -78,7 +78,7 @@ def test_groups_promise_what_their_first_level_sums_to() -> None:
 
 def test_roots_own_max_caps_either_source() -> None:
     promised = QuotaSettings(capacity_source=CapacitySource.GROUPS)
-    nodes = [Node("one", {}, {"gpu": 99, "cpu": 7})]
+    nodes = [ClusterNode("one", {}, {"gpu": 99, "cpu": 7})]
     gpu, cpu = FlavorResource("default", "gpu"), FlavorResource("default", "cpu")
     assert capacity("root 12\n a 30", nodes, settings=promised) == {gpu: 12}
     assert capacity("root 12\n a 30", nodes) == {gpu: 12, cpu: 7}
@@ -87,7 +87,7 @@ def test_roots_own_max_caps_either_source() -> None:
 
 def test_amounts_given_by_hand_take_the_place_of_those_keys() -> None:
     given = QuotaSettings(capacity=(("default", "gpu", 3), ("t4", "gpu", 50)))
-    nodes = [Node("one", {}, {"gpu": 99, "cpu": 7})]
+    nodes = [ClusterNode("one", {}, {"gpu": 99, "cpu": 7})]
     assert capacity("root t4:gpu 40", nodes, settings=given) == {
         FlavorResource("default", "gpu"): 3,
         FlavorResource("default", "cpu"): 7,

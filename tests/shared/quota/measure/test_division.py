@@ -5,11 +5,13 @@ from random import Random
 
 import pytest
 
-from shared.quota.measure.division import Sibling, deal, divide
+from shared.quota.measure.fair_share import Sibling, deal_round, divide
 
 
-def child(name: str, least: int, demand: int, weight: int = 1, *, held: int = 0, guarantee: int = 0) -> Sibling:
-    return Sibling(name, least, weight, guarantee, held, max(guarantee, demand))
+def child(
+    name: str, least: int, demand: int, weight: int = 1, *, non_preemptible: int = 0, guarantee: int = 0
+) -> Sibling:
+    return Sibling(name, least, weight, guarantee, non_preemptible, max(guarantee, demand))
 
 
 CASES = {
@@ -43,22 +45,30 @@ CASES = {
     ),
     "short: who holds more than its share keeps it": (
         30,
-        [child("a", 20, 20, held=18), child("b", 20, 20), child("c", 20, 20)],
+        [child("a", 20, 20, non_preemptible=18), child("b", 20, 20), child("c", 20, 20)],
         {"a": 18, "b": 6, "c": 6},
     ),
     "short: a share above what is held is not cut to it": (
         18,
-        [child("b", 10, 10, held=8), child("c", 10, 10)],
+        [child("b", 10, 10, non_preemptible=8), child("c", 10, 10)],
         {"b": 9, "c": 9},
     ),
     "short: keepers make the others' shares smaller, which makes new keepers": (
         30,
-        [child("a", 10, 30, held=22), child("b", 10, 10, held=5), child("c", 10, 10)],
+        [child("a", 10, 30, non_preemptible=22), child("b", 10, 10, non_preemptible=5), child("c", 10, 10)],
         {"a": 22, "b": 5, "c": 3},
     ),
-    "short: held without min is kept": (5, [child("a", 0, 9, held=3), child("b", 9, 9)], {"a": 3, "b": 2}),
-    "more held than there is": (5, [child("a", 4, 4, held=4), child("b", 4, 4, held=3)], {"a": 4, "b": 3}),
-    "what is held above demand is a floor": (10, [child("a", 2, 4, held=6), child("b", 2, 9)], {"a": 6, "b": 4}),
+    "short: held without min is kept": (5, [child("a", 0, 9, non_preemptible=3), child("b", 9, 9)], {"a": 3, "b": 2}),
+    "more held than there is": (
+        5,
+        [child("a", 4, 4, non_preemptible=4), child("b", 4, 4, non_preemptible=3)],
+        {"a": 4, "b": 3},
+    ),
+    "what is held above demand is a floor": (
+        10,
+        [child("a", 2, 4, non_preemptible=6), child("b", 2, 9)],
+        {"a": 6, "b": 4},
+    ),
     "nothing to divide": (0, [child("a", 4, 4), child("b", 4, 4)], {"a": 0, "b": 0}),
     "nobody to divide among": (7, [], {}),
     "amounts beyond 64 bits": (
@@ -86,7 +96,7 @@ def test_dealing_hands_out_all_of_it_within_one_of_the_exact_share() -> None:
         weights = [dice.randint(0, 9) for _ in range(dice.randint(1, 6))]
         weights[0] += 1
         pool = dice.randint(0, 50)
-        dealt = deal(pool, weights)
+        dealt = deal_round(pool, weights)
         assert sum(dealt) == pool
         assert all(
             abs(share * sum(weights) - pool * weight) < sum(weights)
@@ -101,7 +111,7 @@ def random_siblings(dice: Random) -> list[Sibling]:
             least := dice.choice((0, 3, 10, 25)),
             dice.randint(0, 40),
             weight=dice.choice((0, 1, 2, 5)),
-            held=dice.choice((0, 0, 0, 4, 12)),
+            non_preemptible=dice.choice((0, 0, 0, 4, 12)),
             guarantee=dice.choice((0, least // 2, least)),
         )
         for index in range(dice.randint(1, 6))
@@ -114,8 +124,8 @@ def test_nobody_gets_less_than_held_or_more_than_wanted_and_nothing_is_left_whil
         siblings, runtime = random_siblings(dice), dice.randint(0, 120)
         shares = divide(runtime, siblings)
         for each in siblings:
-            assert each.held <= shares[each.name] <= max(each.floor, each.demand)
-        assert sum(shares.values()) <= max(runtime, sum(each.held for each in siblings))
+            assert each.non_preemptible <= shares[each.name] <= max(each.floor, each.demand)
+        assert sum(shares.values()) <= max(runtime, sum(each.non_preemptible for each in siblings))
         hungry = [each for each in siblings if shares[each.name] < each.demand and each.weight]
         short = [each for each in siblings if shares[each.name] < each.floor and each.min]
         if hungry or short:
@@ -128,10 +138,10 @@ def test_shortage_is_shared_as_the_exact_proportion_says_within_rounding() -> No
     for _ in range(1000):
         siblings = random_siblings(dice)
         runtime = dice.randint(0, 60)
-        if not sum(each.held for each in siblings) <= runtime < sum(each.floor for each in siblings):
+        if not sum(each.non_preemptible for each in siblings) <= runtime < sum(each.floor for each in siblings):
             continue
         shares = divide(runtime, siblings)
-        free = [each for each in siblings if each.held < shares[each.name] < each.floor]
+        free = [each for each in siblings if each.non_preemptible < shares[each.name] < each.floor]
         for one in free:
             for other in free:
                 gap = shares[one.name] * other.min - shares[other.name] * one.min

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from shared.quota.measure.buckets import Bucket
+from shared.quota.measure.inputs.workload_set import WorkloadSet
+from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot, measure
-from shared.quota.measure.world import World
 from shared.quota.model.workload import Workload
 from tests.builders import NOW, after, pending, running, world
 from tests.shared.quota.measure.random_worlds import changed_world, random_job, random_world
@@ -40,7 +40,7 @@ def facts(snapshot: Snapshot) -> dict[str, Any]:
         "capacity": snapshot.capacity,
         "claims": snapshot.claims,
         "inactive": snapshot.inactive,
-        "homeless": sorted(work.key for work in snapshot.homeless),
+        "orphaned": sorted(work.key for work in snapshot.orphaned),
     }
 
 
@@ -120,7 +120,7 @@ def test_an_edited_group_touches_only_what_follows_from_it() -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_a_bucket_changed_step_by_step_is_the_bucket_of_what_is_left(seed: int) -> None:
     dice = Random(seed)
-    bucket = Bucket()
+    bucket = WorkloadSet()
     jobs: dict[str, Workload] = {}
     for _ in range(60):
         name = f"job-{dice.randint(0, 50)}"
@@ -129,8 +129,8 @@ def test_a_bucket_changed_step_by_step_is_the_bucket_of_what_is_left(seed: int) 
         if job is not None:
             jobs[job.key] = job
         bucket = bucket.with_changes([(before, job)])
-    whole = Bucket.of(jobs.values())
-    for field in fields(Bucket):
+    whole = WorkloadSet.of(jobs.values())
+    for field in fields(WorkloadSet):
         if field.name not in ("shapes", "firm_shapes"):
             assert getattr(bucket, field.name) == getattr(whole, field.name)
     for name in ("shapes", "firm_shapes"):
@@ -140,8 +140,8 @@ def test_a_bucket_changed_step_by_step_is_the_bucket_of_what_is_left(seed: int) 
 
 def test_the_last_of_two_workloads_with_one_id_stays() -> None:
     old, new = pending("a", 1, "job"), pending("a", 2, "job")
-    assert Bucket.of([old, new]).queue == (new,)
-    assert Bucket.of([old]).with_changes([(None, new)]).queue == (new,)
+    assert WorkloadSet.of([old, new]).queue == (new,)
+    assert WorkloadSet.of([old]).with_changes([(None, new)]).queue == (new,)
 
 
 def test_work_that_changes_its_group_leaves_the_old_one() -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from shared.quota.measure.numbers import Numbers
+from shared.quota.measure.group_usage import Numbers
 from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.model.settings import CapacitySource, QuotaSettings
 from shared.quota.model.workload import Workload
@@ -111,7 +111,7 @@ def test_every_word_of_one_group() -> None:
         weight=3,
         request=10,
         used=6,
-        held=3,
+        non_preemptible=3,
         charge=6,
         demand=10,
         runtime=10,
@@ -170,8 +170,10 @@ def test_system_is_taken_off_roots_runtime_and_out_of_its_charge_but_shown_in_it
         running("a", 3, "job"),
     )
     root = snapshot.numbers["root"][KEY]
-    assert (root.runtime, root.used, root.held, root.charge, root.request) == (16, 7, 4, 3, 7)
-    assert snapshot.numbers["system"] == {KEY: Numbers(request=4, used=4, held=4, charge=4, demand=4, runtime=4)}
+    assert (root.runtime, root.used, root.non_preemptible, root.charge, root.request) == (16, 7, 4, 3, 7)
+    assert snapshot.numbers["system"] == {
+        KEY: Numbers(request=4, used=4, non_preemptible=4, charge=4, demand=4, runtime=4)
+    }
     assert "system" not in snapshot.leaves
 
 
@@ -186,7 +188,7 @@ def test_unmanaged_and_system_pods_and_homeless_work_are_taken_off_but_never_bel
     )
     some = measure(replace(start, unmanaged={KEY: 6}, system={KEY: 1}), NOW)
     assert some.numbers["root"][KEY].runtime == 20 - 6 - 1 - 2 - 3
-    assert sorted(work.key for work in some.homeless) == ["ns/one", "ns/three", "ns/two"]
+    assert sorted(work.key for work in some.orphaned) == ["ns/one", "ns/three", "ns/two"]
     assert some.inactive["lost"].detached
     assert some.numbers["lost"] == {KEY: Numbers(min=5, request=2, used=2, charge=2, demand=2)}
     much = measure(replace(start, unmanaged={KEY: 60}), NOW)

@@ -97,9 +97,9 @@ def test_waiting_work_counts_in_every_flavor_it_may_take_and_running_work_in_its
 
 def test_work_that_holds_a_claim_counts_in_the_claims_flavor_alone() -> None:
     text = "root a100:gpu 9 | t4:gpu 9\n a a100:gpu 4 | t4:gpu 4\n b a100:gpu 4"
-    asker = pending("a", 3, "asker")
-    victim = evicting(running("b", 4, "victim", flavors="a100"), asker, flavor="a100")
-    assert two_flavors(text, asker, pending("a", 2, "other"), victim) == (5, 2)
+    preemptor = pending("a", 3, "preemptor")
+    victim = evicting(running("b", 4, "victim", flavors="a100"), preemptor, flavor="a100")
+    assert two_flavors(text, preemptor, pending("a", 2, "other"), victim) == (5, 2)
 
 
 def test_work_that_could_never_fit_a_flavor_does_not_count_there() -> None:
@@ -195,7 +195,7 @@ def test_not_preemptible_work_must_fit_on_all_its_keys_and_counts_in_each_flavor
 
 
 def test_claims_of_not_preemptible_work_are_taken_off_first() -> None:
-    asker = firm(6, "asker", queued=after(9))
-    victim = claimed(running("b", 6, "victim"), asker)
-    snapshot = measure(world("root 100\n a 10\n b 10", [firm(5, "older"), asker, firm(4, "fits"), victim]), NOW)
+    preemptor = firm(6, "preemptor", queued=after(9))
+    victim = claimed(running("b", 6, "victim"), preemptor)
+    snapshot = measure(world("root 100\n a 10\n b 10", [firm(5, "older"), preemptor, firm(4, "fits"), victim]), NOW)
     assert request_of(snapshot, "a") == 6 + 4

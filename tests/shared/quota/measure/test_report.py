@@ -1,6 +1,6 @@
 """The numbers as people see them: every word, by flavor and resource."""
 
-from shared.quota.measure.numbers import Numbers
+from shared.quota.measure.group_usage import Numbers
 from shared.quota.measure.report import WORDS, report_of, words_of
 from shared.resources import FlavorResource
 
@@ -12,7 +12,7 @@ NUMBERS = Numbers(
     weight=3,
     request=10,
     used=9,
-    held=1,
+    non_preemptible=1,
     charge=9,
     demand=10,
     runtime=9,
@@ -28,7 +28,7 @@ def test_every_word_has_its_amount() -> None:
         "weight": 3,
         "request": 10,
         "used": 9,
-        "held": 1,
+        "nonPreemptible": 1,
         "charge": 9,
         "demand": 10,
         "runtime": 9,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from shared.api.placement import Placement, Requirement, Taint, Toleration
+from shared.api.core.placement import Placement, Requirement, Taint, Toleration
 from shared.quota.model.eligibility import (
     Codependent,
     affinity_agrees,

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.api.placement import Requirement, Taint, Toleration
+from shared.api.core.placement import Requirement, Taint, Toleration
+from shared.api.core.selectors import LabelSelector
 from shared.api.reading import Unreadable
-from shared.api.selectors import LabelSelector
 from shared.quota.model import rules
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.group_reading import read_flavor, read_flavor_manifest, read_group, read_group_manifest

@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 
-from shared.api.annotations import AdmissionNote, EvictionNote, write_note
-from shared.api.pod import Pod, read_pod
+from shared.api.annotations import AdmissionAnnotation, EvictionAnnotation, write_annotation
+from shared.api.core.pod import Pod, read_pod
+from shared.quota.model.job_reading import UNMANAGED, NamespaceContext, ObjectState, Reading
 from shared.quota.model.pod_reading import pod_group_of, workload_of_pod, workload_of_pod_group
-from shared.quota.model.reading import UNMANAGED, Reading, Surroundings, WorkState
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.workload import Admission, Eviction, EvictionReason
 
 STARTED = datetime(2026, 3, 1, 13, tzinfo=UTC)
 EVICTED = datetime(2026, 3, 1, 14, tzinfo=UTC)
 SETTINGS = QuotaSettings()
-ADMITTED = {"quotree.dev/admission": write_note(AdmissionNote({"cpu": "t4"}, STARTED))}
+ADMITTED = {"quotree.dev/admission": write_annotation(AdmissionAnnotation({"cpu": "t4"}, STARTED))}
 GATED: Any = {"schedulingGates": [{"name": "quotree.dev/admission"}]}
 OWNED = [{"kind": "Job", "apiVersion": "batch/v1", "uid": "j1", "controller": True}]
 
@@ -38,31 +38,31 @@ def pod(name: str = "p", *, labels: dict[str, str] | None = None, status: Any = 
 
 
 STATES = {
-    "gated": (pod(**GATED), WorkState.PENDING),
-    "gated by another only": (pod(schedulingGates=[{"name": "other"}], annotations=ADMITTED), WorkState.RUNNING),
-    "admitted": (pod(annotations=ADMITTED), WorkState.RUNNING),
-    "found running": (pod(), WorkState.ADOPTED),
-    "being deleted": (pod(annotations=ADMITTED, deletionTimestamp="2026-03-01T14:00:00Z"), WorkState.EVICTING),
-    "found running, being deleted": (pod(deletionTimestamp="2026-03-01T14:00:00Z"), WorkState.ADOPTED),
-    "deleted before it started": (pod(deletionTimestamp="2026-03-01T14:00:00Z", **GATED), WorkState.FINISHED),
-    "succeeded": (pod(annotations=ADMITTED, status={"phase": "Succeeded"}), WorkState.FINISHED),
-    "failed": (pod(annotations=ADMITTED, status={"phase": "Failed"}), WorkState.FINISHED),
-    "its Job answers for it": (pod(ownerReferences=OWNED), WorkState.UNMANAGED),
-    "of a Job, but held by itself": (pod(ownerReferences=OWNED, **GATED), WorkState.PENDING),
+    "gated": (pod(**GATED), ObjectState.PENDING),
+    "gated by another only": (pod(schedulingGates=[{"name": "other"}], annotations=ADMITTED), ObjectState.RUNNING),
+    "admitted": (pod(annotations=ADMITTED), ObjectState.RUNNING),
+    "found running": (pod(), ObjectState.ADOPTED),
+    "being deleted": (pod(annotations=ADMITTED, deletionTimestamp="2026-03-01T14:00:00Z"), ObjectState.EVICTING),
+    "found running, being deleted": (pod(deletionTimestamp="2026-03-01T14:00:00Z"), ObjectState.ADOPTED),
+    "deleted before it started": (pod(deletionTimestamp="2026-03-01T14:00:00Z", **GATED), ObjectState.FINISHED),
+    "succeeded": (pod(annotations=ADMITTED, status={"phase": "Succeeded"}), ObjectState.FINISHED),
+    "failed": (pod(annotations=ADMITTED, status={"phase": "Failed"}), ObjectState.FINISHED),
+    "its Job answers for it": (pod(ownerReferences=OWNED), ObjectState.UNMANAGED),
+    "of a Job, but held by itself": (pod(ownerReferences=OWNED, **GATED), ObjectState.PENDING),
 }
 
 
 @pytest.mark.parametrize(("seen", "state"), STATES.values(), ids=STATES)
-def test_state_of_a_pod_is_told_by_the_pod(seen: Pod, state: WorkState) -> None:
-    assert workload_of_pod(seen, Surroundings(), SETTINGS).state is state
+def test_state_of_a_pod_is_told_by_the_pod(seen: Pod, state: ObjectState) -> None:
+    assert workload_of_pod(seen, NamespaceContext(), SETTINGS).state is state
 
 
 def test_evicted_pod_uses_its_quota_until_it_is_gone() -> None:
-    note = write_note(EvictionNote("Reclaimed", EVICTED))
-    found = workload_of_pod(pod(annotations={**ADMITTED, "quotree.dev/eviction": note}), Surroundings(), SETTINGS)
+    note = write_annotation(EvictionAnnotation("Reclaimed", EVICTED))
+    found = workload_of_pod(pod(annotations={**ADMITTED, "quotree.dev/eviction": note}), NamespaceContext(), SETTINGS)
     assert found.workload is not None
     assert (found.state, found.workload.admission, found.workload.eviction) == (
-        WorkState.EVICTING,
+        ObjectState.EVICTING,
         Admission({"cpu": "t4"}, STARTED),
         Eviction(EvictionReason.RECLAIMED, EVICTED),
     )
@@ -73,7 +73,7 @@ def member(name: str, size: str = "3", **rest: Any) -> Pod:
 
 
 def read(*members: Pod) -> Reading:
-    return workload_of_pod_group(members, Surroundings(), SETTINGS)
+    return workload_of_pod_group(members, NamespaceContext(), SETTINGS)
 
 
 def test_pod_group_is_named_by_namespace_and_label() -> None:
@@ -84,7 +84,7 @@ def test_complete_group_asks_for_all_its_pods_at_once() -> None:
     found = read(*(member(name, **GATED) for name in "cab"))
     assert found.workload is not None
     assert (found.state, found.workload.key, found.workload.kind, found.workload.uid) == (
-        WorkState.PENDING,
+        ObjectState.PENDING,
         "team-a/ring",
         "PodGroup",
         "uid-a",
@@ -103,7 +103,7 @@ def test_group_that_started_half_runs_as_a_whole() -> None:
     found = read(member("a", annotations=ADMITTED), member("b", **GATED), member("c", **GATED))
     assert found.workload is not None
     assert (found.state, found.workload.request, found.workload.admission, found.workload.hold) == (
-        WorkState.RUNNING,
+        ObjectState.RUNNING,
         {"cpu": 3000},
         Admission({"cpu": "t4"}, STARTED),
         False,
@@ -125,7 +125,7 @@ def test_group_is_ready_when_every_pod_is() -> None:
 
 
 def test_group_whose_pods_have_all_ended_is_finished() -> None:
-    assert read(*(member(name, status={"phase": "Succeeded"}) for name in "abc")).state is WorkState.FINISHED
+    assert read(*(member(name, status={"phase": "Succeeded"}) for name in "abc")).state is ObjectState.FINISHED
 
 
 @pytest.mark.parametrize(
@@ -160,5 +160,5 @@ def test_group_that_contradicts_itself_waits_and_says_why(members: list[Pod], pr
 
 def test_unmanaged_pods_are_none_of_quotrees_business() -> None:
     stranger = read_pod({"metadata": {"name": "x", "namespace": "elsewhere"}})
-    assert workload_of_pod(stranger, Surroundings(), SETTINGS) == UNMANAGED
-    assert workload_of_pod_group([stranger], Surroundings(), SETTINGS) == UNMANAGED
+    assert workload_of_pod(stranger, NamespaceContext(), SETTINGS) == UNMANAGED
+    assert workload_of_pod_group([stranger], NamespaceContext(), SETTINGS) == UNMANAGED

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.api.annotations import AdmissionNote, EvictionNote, RequeueNote, write_note
-from shared.api.job import read_job
-from shared.api.limitrange import container_defaults, read_limit_range
-from shared.api.placement import Placement, Toleration
-from shared.api.priority import Priorities, read_priority_class
-from shared.quota.model.reading import Reading, Surroundings, WorkState, workload_of_job
+from shared.api.annotations import AdmissionAnnotation, EvictionAnnotation, RequeueAnnotation, write_annotation
+from shared.api.core.job import read_job
+from shared.api.core.limitrange import container_defaults, read_limit_range
+from shared.api.core.placement import Placement, Toleration
+from shared.api.core.priority import Priorities, read_priority_class
+from shared.quota.model.job_reading import NamespaceContext, ObjectState, Reading, workload_of_job
 from shared.quota.model.settings import QueueAge, QuotaSettings
 from shared.quota.model.workload import Admission, Claim, Eviction, EvictionReason, Workload
 
@@ -20,7 +20,7 @@ CREATED = datetime(2026, 3, 1, 12, tzinfo=UTC)
 STARTED = datetime(2026, 3, 1, 13, tzinfo=UTC)
 EVICTED = datetime(2026, 3, 1, 14, tzinfo=UTC)
 SETTINGS = QuotaSettings()
-ADMITTED = write_note(AdmissionNote({"cpu": "a100"}, STARTED))
+ADMITTED = write_annotation(AdmissionAnnotation({"cpu": "a100"}, STARTED))
 
 
 def job(
@@ -52,7 +52,7 @@ def job(
 
 
 def read(**wishes: Any) -> Reading:
-    return workload_of_job(job(**wishes), Surroundings(), SETTINGS)
+    return workload_of_job(job(**wishes), NamespaceContext(), SETTINGS)
 
 
 def work(**wishes: Any) -> Workload:
@@ -70,7 +70,7 @@ def test_held_job_is_pending_with_everything_its_owner_said() -> None:
         template={"nodeSelector": {"disk": "ssd"}, "priority": 7},
     )
     assert found == Reading(
-        WorkState.PENDING,
+        ObjectState.PENDING,
         Workload(
             key="team-a/train",
             group="vision",
@@ -113,72 +113,75 @@ def test_request_is_for_the_pods_it_may_still_run_at_a_time(
 
 
 ENDED = {"conditions": [{"type": "Complete", "status": "True"}]}
-STATES: dict[str, tuple[dict[str, Any], WorkState]] = {
-    "held": ({"suspend": True}, WorkState.PENDING),
-    "started": ({"annotations": {"quotree.dev/admission": ADMITTED}}, WorkState.RUNNING),
-    "running as found": ({"status": {"active": 1}}, WorkState.ADOPTED),
+STATES: dict[str, tuple[dict[str, Any], ObjectState]] = {
+    "held": ({"suspend": True}, ObjectState.PENDING),
+    "started": ({"annotations": {"quotree.dev/admission": ADMITTED}}, ObjectState.RUNNING),
+    "running as found": ({"status": {"active": 1}}, ObjectState.ADOPTED),
     "evicted, pods active": (
         {
             "suspend": True,
-            "annotations": {"quotree.dev/eviction": write_note(EvictionNote("Reclaimed", EVICTED))},
+            "annotations": {"quotree.dev/eviction": write_annotation(EvictionAnnotation("Reclaimed", EVICTED))},
             "status": {"active": 1},
         },
-        WorkState.EVICTING,
+        ObjectState.EVICTING,
     ),
     "evicted, pods terminating": (
         {
             "suspend": True,
-            "annotations": {"quotree.dev/eviction": write_note(EvictionNote("Reclaimed", EVICTED))},
+            "annotations": {"quotree.dev/eviction": write_annotation(EvictionAnnotation("Reclaimed", EVICTED))},
             "status": {"terminating": 1},
         },
-        WorkState.EVICTING,
+        ObjectState.EVICTING,
     ),
     "evicted, the controller has not yet looked": (
         {
             "suspend": True,
-            "annotations": {"quotree.dev/eviction": write_note(EvictionNote("Reclaimed", EVICTED))},
+            "annotations": {"quotree.dev/eviction": write_annotation(EvictionAnnotation("Reclaimed", EVICTED))},
             "status": {"startTime": "2026-03-01T13:00:00Z"},
         },
-        WorkState.EVICTING,
+        ObjectState.EVICTING,
     ),
     "evicted, pods gone": (
-        {"suspend": True, "annotations": {"quotree.dev/eviction": write_note(EvictionNote("Reclaimed", EVICTED))}},
-        WorkState.PENDING,
+        {
+            "suspend": True,
+            "annotations": {"quotree.dev/eviction": write_annotation(EvictionAnnotation("Reclaimed", EVICTED))},
+        },
+        ObjectState.PENDING,
     ),
     "evicted and started again": (
         {
             "annotations": {
-                "quotree.dev/eviction": write_note(EvictionNote("Reclaimed", EVICTED)),
+                "quotree.dev/eviction": write_annotation(EvictionAnnotation("Reclaimed", EVICTED)),
                 "quotree.dev/admission": ADMITTED,
             }
         },
-        WorkState.RUNNING,
+        ObjectState.RUNNING,
     ),
     "suspended by its owner, pods active": (
         {"suspend": True, "annotations": {"quotree.dev/admission": ADMITTED}, "status": {"active": 1}},
-        WorkState.EVICTING,
+        ObjectState.EVICTING,
     ),
     "suspended by its owner, pods gone": (
         {"suspend": True, "annotations": {"quotree.dev/admission": ADMITTED}},
-        WorkState.PENDING,
+        ObjectState.PENDING,
     ),
-    "complete": ({"status": ENDED}, WorkState.FINISHED),
-    "failed": ({"status": {"conditions": [{"type": "Failed", "status": "True"}]}}, WorkState.FINISHED),
+    "complete": ({"status": ENDED}, ObjectState.FINISHED),
+    "failed": ({"status": {"conditions": [{"type": "Failed", "status": "True"}]}}, ObjectState.FINISHED),
     "complete, a pod still ends": (
         {"annotations": {"quotree.dev/admission": ADMITTED}, "status": {**ENDED, "terminating": 1}},
-        WorkState.RUNNING,
+        ObjectState.RUNNING,
     ),
-    "deleted while held": ({"suspend": True, "deleting": True}, WorkState.FINISHED),
+    "deleted while held": ({"suspend": True, "deleting": True}, ObjectState.FINISHED),
     "deleted while running": (
         {"deleting": True, "annotations": {"quotree.dev/admission": ADMITTED}, "status": {"active": 1}},
-        WorkState.RUNNING,
+        ObjectState.RUNNING,
     ),
-    "admission unreadable": ({"annotations": {"quotree.dev/admission": "{"}}, WorkState.ADOPTED),
+    "admission unreadable": ({"annotations": {"quotree.dev/admission": "{"}}, ObjectState.ADOPTED),
 }
 
 
 @pytest.mark.parametrize(("wishes", "state"), STATES.values(), ids=STATES)
-def test_state_is_told_by_the_object_alone(wishes: dict[str, Any], state: WorkState) -> None:
+def test_state_is_told_by_the_object_alone(wishes: dict[str, Any], state: ObjectState) -> None:
     assert read(**wishes).state is state
 
 
@@ -224,15 +227,15 @@ def test_owners_suspension_counts_until_the_pods_are_gone() -> None:
 
 
 def test_place_in_the_queue_is_kept_in_the_requeue_note() -> None:
-    note = write_note(RequeueNote(EVICTED, STARTED, 2, deactivated=True))
+    note = write_annotation(RequeueAnnotation(EVICTED, STARTED, 2, deactivated=True))
     found = work(suspend=True, annotations={"quotree.dev/requeue": note})
     assert (found.queued, found.not_before, found.failed_starts, found.deactivated) == (EVICTED, STARTED, 2, True)
 
 
 def test_queue_may_be_ordered_by_creation() -> None:
-    note = write_note(RequeueNote(EVICTED))
+    note = write_annotation(RequeueAnnotation(EVICTED))
     settings = QuotaSettings(queue_age=QueueAge.CREATION)
-    found = workload_of_job(job(annotations={"quotree.dev/requeue": note}), Surroundings(), settings)
+    found = workload_of_job(job(annotations={"quotree.dev/requeue": note}), NamespaceContext(), settings)
     assert found.workload is not None
     assert found.workload.queued == CREATED
 
@@ -250,7 +253,7 @@ def test_what_the_webhook_injected_is_not_the_owners_placement() -> None:
 
 
 def test_surroundings_fill_in_request_and_priority() -> None:
-    around = Surroundings(
+    around = NamespaceContext(
         priorities=Priorities.of([read_priority_class({"metadata": {"name": "high"}, "value": 100})]),
         limits=container_defaults(
             [read_limit_range({"spec": {"limits": [{"type": "Container", "defaultRequest": {"memory": "1Gi"}}]}})]
@@ -290,7 +293,7 @@ def test_everything_wrong_is_named_and_counts_as_absent() -> None:
 def test_unreadable_request_makes_no_workload() -> None:
     found = read(suspend=True, template={"containers": [{"resources": {"requests": {"cpu": "lots"}}}]})
     assert found == Reading(
-        WorkState.PENDING,
+        ObjectState.PENDING,
         None,
         ("containers[0].resources.requests[cpu]: 'lots' is not a quantity; write for example 4, 500m, 1.5 or 16Gi",),
     )

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from shared.api.placement import Placement
+from shared.api.core.placement import Placement
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.group_reading import read_group_manifest
 from shared.quota.model.rules.findings import Findings
-from shared.quota.model.rules.posted import NeverFits, Posted, WorkContext
-from shared.quota.model.rules.work import check_new_work
+from shared.quota.model.rules.workloads.new_workload import check_new_workload
+from shared.quota.model.rules.workloads.submitted_workload import NeverFits, SubmittedWorkload, WorkloadContext
 from shared.quota.model.settings import QuotaSettings, Uncovered
 from shared.quota.model.tree import Group, Tree
 from shared.resources import FlavorResource
@@ -59,9 +59,9 @@ FLAVORS = {"a100": Flavor("a100", {"gpu": "a100"}), "t4": Flavor("t4", {"gpu": "
 
 
 def check(group_name: str, settings: QuotaSettings | None = None, **fields: Any) -> Findings:
-    context = WorkContext(TREE, FLAVORS, fields.pop("capacity", None), settings or QuotaSettings())
+    context = WorkloadContext(TREE, FLAVORS, fields.pop("capacity", None), settings or QuotaSettings())
     labels = {"quotree.dev/group": group_name, **fields.pop("labels", {})}
-    return check_new_work(Posted("Job/x", group_name, labels=labels, **fields), context)
+    return check_new_workload(SubmittedWorkload("Job/x", group_name, labels=labels, **fields), context)
 
 
 def test_legal_work_is_accepted_without_a_word() -> None:
@@ -178,7 +178,7 @@ def test_namespace_is_admitted_by_all_the_selector_asks_for_and_not_judged_when_
 
 
 def test_group_that_came_from_the_namespace_is_said_to_come_from_there() -> None:
-    found = check_new_work(Posted("Job/x", "nope"), WorkContext(TREE))
+    found = check_new_workload(SubmittedWorkload("Job/x", "nope"), WorkloadContext(TREE))
     assert [each.field for each in found.violations] == ["metadata.namespace"]
 
 
@@ -302,6 +302,6 @@ def test_work_on_the_line_gets_no_warning(work: Mapping[str, Any]) -> None:
 
 
 def test_work_that_never_fits_is_refused_where_the_settings_say_so() -> None:
-    context = WorkContext(TREE, FLAVORS, never_fits=NeverFits.DENY)
-    found = check_new_work(Posted("Job/x", "nlp", request={GPU: 7, "cpu": 1}), context)
+    context = WorkloadContext(TREE, FLAVORS, never_fits=NeverFits.DENY)
+    found = check_new_workload(SubmittedWorkload("Job/x", "nlp", request={GPU: 7, "cpu": 1}), context)
     assert [each.rule for each in found.violations] == ["ResourceNotCovered", "NeverFits"]

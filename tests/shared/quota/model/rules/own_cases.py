@@ -307,7 +307,7 @@ GROUP_CASES = {
     ),
     "a duration": Case(
         "BadField",
-        {"reclaim": {"gracePeriod": "1h30m", "notice": "250ms", "minimumRuntime": "0"}},
+        {"reclaim": {"gracePeriod": "1h30m", "notice": "250ms", "exemptAfterStart": "0"}},
         {"reclaim": {"gracePeriod": "1 hour"}},
         "is '1 hour'; write a duration such as 30s, 5m or 1h30m",
         "spec.reclaim.gracePeriod",

@@ -6,7 +6,7 @@ import pytest
 
 from shared.quota.model import rules
 from shared.quota.model.flavor import Flavor
-from shared.quota.model.rules import Context, Work
+from shared.quota.model.rules import Context, GroupWorkloads
 from shared.quota.model.tree import DEFAULT, ROOT, SYSTEM, Group, StopPolicy, Tree
 from shared.resources import FlavorResource
 from tests.trees import group, tree
@@ -15,8 +15,8 @@ NOTHING = Context()
 DRAWN = tree("p/ 8\n  a 4\n  b 2\nq/\nc").with_group(Group(SYSTEM)).with_group(Group(DEFAULT))
 
 
-def with_work(name: str, work: Work) -> Context:
-    return Context(work=lambda group: work if group == name else Work())
+def with_work(name: str, work: GroupWorkloads) -> Context:
+    return Context(work=lambda group: work if group == name else GroupWorkloads())
 
 
 def texts(found: rules.Findings) -> list[str]:
@@ -36,8 +36,8 @@ def test_a_group_with_children_does_not_become_a_leaf() -> None:
     assert {each.rule for each in found.violations} == {"TurnedWithChildren", "ParentIsLeaf"}
 
 
-@pytest.mark.parametrize("work", [Work(pending=1), Work(running=1)], ids=["pending", "running"])
-def test_a_leaf_with_work_takes_no_children(work: Work) -> None:
+@pytest.mark.parametrize("work", [GroupWorkloads(pending=1), GroupWorkloads(running=1)], ids=["pending", "running"])
+def test_a_leaf_with_work_takes_no_children(work: GroupWorkloads) -> None:
     found = rules.check_change(DRAWN, DRAWN.with_group(group("c/")), "c", with_work("c", work))
     assert texts(found) == [
         (
@@ -61,7 +61,7 @@ def test_a_group_with_children_is_not_deleted() -> None:
 
 
 def test_a_group_with_work_is_not_deleted() -> None:
-    context = with_work("c", Work(pending=3, running=2))
+    context = with_work("c", GroupWorkloads(pending=3, running=2))
     assert texts(rules.check_change(DRAWN, DRAWN.without("c"), "c", context)) == [
         (
             "QuotaGroup 'c': cannot be deleted while it holds work (3 pending, 2 running); "
@@ -106,14 +106,14 @@ def test_the_built_in_groups_may_be_created() -> None:
 
 def test_a_min_lowered_below_what_is_held_is_warned_of() -> None:
     key = FlavorResource("default", "gpu")
-    context = with_work("a", Work(running=1, held={key: 3}))
+    context = with_work("a", GroupWorkloads(running=1, non_preemptible={key: 3}))
     warned = rules.check_change(DRAWN, DRAWN.with_group(group("a 2 ^p")), "a", context)
     assert (warned.violations, [each.text for each in warned.warnings]) == (
         (),
         [
             (
                 "QuotaGroup 'a' spec.quotas: min of default/gpu is lowered to 2, work that is not preemptible uses 3: "
-                "it goes on, and no more of it starts until it uses less than min (MinBelowHeld)"
+                "it goes on, and no more of it starts until it uses less than min (MinBelowNonPreemptible)"
             )
         ],
     )

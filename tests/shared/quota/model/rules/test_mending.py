@@ -1,4 +1,4 @@
-"""What was broken before is not held against an edit, so that an illegal tree can be mended step by step."""
+"""What was broken before is not held against an edit, so that an illegal tree can be fixed step by step."""
 
 from dataclasses import replace
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from controlplane.cluster import ControlPlane
+from dev.controlplane.cluster import ControlPlane
 from shared.api.crds.definitions import flavor_definition, quotagroup_definition
 from shared.quota.model import rules
 from shared.quota.model.group_reading import read_flavor_manifest, read_group_manifest

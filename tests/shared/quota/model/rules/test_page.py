@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tools import rules
+from dev.generate import rules
 
 ROOT = Path(rules.PAGE).parent.parent
 ROWS = [*rules.group_rows(), *rules.group_warnings(), *rules.flavor_rows(), *rules.work_rows(), *rules.work_warnings()]

@@ -1,0 +1,83 @@
+"""`quotree check`: every rule of the admission webhook, offline, on a whole repository of manifests at once."""
+
+import sys
+from collections.abc import Sequence, Sized
+from typing import Literal
+
+import click
+import msgspec
+
+from cli.read.findings import Placed, find, place
+from cli.read.manifests import read_manifests
+from cli.read.objects import ManifestObjects, sort_objects
+from cli.read.settings import quota_settings
+from cli.read.workloads import read_work
+
+LEGAL, ILLEGAL = 0, 1
+
+
+@click.command("check")
+@click.argument("files", nargs=-1, required=True)
+@click.option("--settings", "settings_file", help="A settings file of Quotree; its `quota:` part is used.")
+@click.option("-o", "--output", type=click.Choice(["text", "json", "github"]), default="text", show_default=True)
+def command(files: tuple[str, ...], settings_file: str | None, output: Literal["text", "json", "github"]) -> None:
+    """Check FILES (files, folders, or - for standard input) against every rule, in any order.
+
+    The same functions as in the webhook, with the same codes and sentences. Exit code 0 when all is legal, 1 when
+    something is not, 2 when a file cannot be read.
+    """
+    settings = quota_settings(settings_file)
+    objects = sort_objects(read_manifests(files))
+    found = find(objects, read_work(objects, settings), settings, capacity=None)
+    violations = [place(each, objects) for each in found.violations]
+    warnings = [place(each, objects) for each in found.warnings]
+    {"text": _write_text, "json": _write_json, "github": _write_github}[output](objects, violations, warnings)
+    sys.exit(ILLEGAL if violations else LEGAL)
+
+
+def _write_text(objects: ManifestObjects, violations: Sequence[Placed], warnings: Sequence[Placed]) -> None:
+    for placed in violations:
+        click.echo(f"{placed.where}{placed.violation.text}")
+    for placed in warnings:
+        click.echo(f"{placed.where}warning: {placed.violation.text}")
+    for note in objects.skipped:
+        click.echo(note, err=True)
+    click.echo(_summary(objects, violations, warnings), err=True)
+
+
+def _summary(objects: ManifestObjects, violations: Sequence[Placed], warnings: Sequence[Placed]) -> str:
+    checked = f"{_count(objects.groups, 'group')} and {_count(objects.flavors, 'flavor')} checked"
+    return f"{checked}: {_count(violations, 'violation')}, {_count(warnings, 'warning')}"
+
+
+def _count(things: Sized, word: str) -> str:
+    return f"{len(things)} {word}{'' if len(things) == 1 else 's'}"
+
+
+def _write_json(objects: ManifestObjects, violations: Sequence[Placed], warnings: Sequence[Placed]) -> None:
+    data = {
+        "groups": len(objects.groups),
+        "flavors": len(objects.flavors),
+        "violations": [placed.as_data() for placed in violations],
+        "warnings": [placed.as_data() for placed in warnings],
+        "skipped": objects.skipped,
+    }
+    click.echo(msgspec.json.format(msgspec.json.encode(data)).decode())
+
+
+def _write_github(objects: ManifestObjects, violations: Sequence[Placed], warnings: Sequence[Placed]) -> None:
+    """Workflow commands that a CI run shows as annotations on the lines."""
+    for level, found in (("error", violations), ("warning", warnings)):
+        for placed in found:
+            place_ = f" file={_property(placed.file)},line={placed.line}," if placed.file else " "
+            title = _property(placed.violation.rule)
+            click.echo(f"::{level}{place_}title={title}::{_data(placed.violation.text)}")
+    click.echo(_summary(objects, violations, warnings), err=True)
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str | None) -> str:
+    return _data(text or "").replace(":", "%3A").replace(",", "%2C")

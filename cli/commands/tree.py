@@ -1,0 +1,41 @@
+"""`quotree tree`: the live tree, as a table for people or as JSON for programs."""
+
+from typing import Final, Literal
+
+import click
+
+from cli.read.live import LiveCluster, cluster_options
+from cli.render.tree_rows import Filter, as_data, rows
+from shared.api.quotagroup import read_quota_group
+from shared.problems import Problem
+from shared.quota.model.tree import ROOT
+
+GROUPS_PATH: Final = "/apis/quotree.dev/v1alpha1/quotagroups"
+
+
+@cluster_options
+@click.command("tree")
+@click.argument("group", default=ROOT)
+@click.option("--flavor", help="Only this flavor.")
+@click.option("--resource", help="Only this resource.")
+@click.option("--depth", type=click.IntRange(min=0), help="Only so many levels below the top.")
+@click.option("--busy", is_flag=True, help="Only groups with pending or running work.")
+@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
+def command(
+    group: str, flavor: str | None, resource: str | None, depth: int | None, busy: bool,
+    output: Literal["table", "json"], context: str | None, kubeconfig: str | None,
+) -> None:  # fmt: skip
+    """Show the live tree from GROUP (default root) down: min, used, runtime, borrowed, pending."""
+    objects = (read_quota_group(raw) for raw in LiveCluster(context, kubeconfig).items(GROUPS_PATH))
+    groups = {each.metadata.name: each for each in objects}
+    if group not in groups:
+        raise Problem(f"there is no QuotaGroup {group!r}; `kubectl get quotagroups` lists those that exist")
+    wanted = Filter(flavor, resource, depth, busy)
+    if output == "json":
+        import msgspec
+
+        click.echo(msgspec.json.format(msgspec.json.encode(as_data(groups, group, wanted))).decode())
+        return
+    from cli.render.tree_table import draw
+
+    draw(rows(groups, group, wanted))

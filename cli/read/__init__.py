@@ -1,0 +1,1 @@
+"""What the commands work on: manifests and live objects, read into the engine's types. Nothing is printed here."""

@@ -1,0 +1,103 @@
+"""What the rules say of a set of manifests, each finding with the file and line where it is fixed."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cli.read.objects import ManifestObjects
+from cli.read.workloads import SubmittedWorkloads
+from shared.quota.model import rules
+from shared.quota.model.rules import Context, Findings, Violation
+from shared.quota.model.rules.workloads.new_workload import check_new_workload
+from shared.quota.model.rules.workloads.submitted_workload import WorkloadContext
+from shared.quota.model.settings import QuotaSettings
+from shared.quota.model.tree import Tree
+from shared.quota.model.workload import Workload
+from shared.resources import Amount, FlavorResource
+
+UNREADABLE_WORK = "UnreadableWork"
+"""Work of which something is not as Quotree understands it; it would be read as the message says."""
+
+Capacity = Mapping[FlavorResource, Amount]
+
+
+def find(
+    objects: ManifestObjects, work: SubmittedWorkloads, settings: QuotaSettings, capacity: Capacity | None
+) -> Findings:
+    """Every rule of the admission webhook on all objects together, independent of their order.
+
+    `capacity` None: not known, so that nothing is compared with it.
+    """
+    context = Context(
+        flavors={flavor.name: flavor for flavor in objects.flavors},
+        work=_work_by_group(work.workloads).__getitem__,
+        max_depth=settings.max_depth,
+        capacity=capacity,
+    )
+    tree = Tree.of(objects.groups)
+    found = rules.check_tree(tree, context)
+    at_the_door = WorkloadContext(tree, context.flavors, capacity, settings)
+    for posted in work.posted:
+        found += check_new_workload(posted, at_the_door)
+    doubts = tuple(Violation(UNREADABLE_WORK, name, "", problem) for name, problem in work.problems)
+    return Findings(tuple(objects.problems)) + found + Findings((), doubts)
+
+
+class _ByGroup(dict[str, rules.GroupWorkloads]):
+    def __missing__(self, group: str) -> rules.GroupWorkloads:
+        return rules.NO_WORKLOADS
+
+
+def _work_by_group(workloads: Iterable[Workload]) -> Mapping[str, rules.GroupWorkloads]:
+    by_group: dict[str, list[Workload]] = {}
+    for workload in workloads:
+        by_group.setdefault(workload.group, []).append(workload)
+    return _ByGroup({group: _tally(found) for group, found in by_group.items()})
+
+
+def _tally(workloads: list[Workload]) -> rules.GroupWorkloads:
+    running = [workload for workload in workloads if workload.admission is not None]
+    held: dict[FlavorResource, Amount] = {}
+    for workload in running:
+        if not workload.preemptible and workload.admission is not None:
+            for resource, flavor in workload.admission.flavors.items():
+                key = FlavorResource(flavor, resource)
+                held[key] = held.get(key, 0) + workload.request.get(resource, 0)
+    return rules.GroupWorkloads(pending=len(workloads) - len(running), running=len(running), non_preemptible=held)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A finding and where in the files it stands; no file for an object that is not in them."""
+
+    violation: Violation
+    file: str | None
+    line: int | None
+
+    @property
+    def where(self) -> str:
+        """file:line: in front of the sentence; empty where there is none."""
+        return f"{self.file}:{self.line}: " if self.file else ""
+
+    def as_data(self) -> dict[str, Any]:
+        """The members of DESIGN section 9, and the place."""
+        data = as_data(self.violation)
+        return data | ({"file": self.file, "line": self.line} if self.file else {})
+
+
+def place(violation: Violation, objects: ManifestObjects) -> Placed:
+    """Find the line of the violation's field."""
+    source = objects.sources.get(violation.object)
+    if source is None:
+        return Placed(violation, None, None)
+    return Placed(violation, source.file, source.line_of(violation.field))
+
+
+def as_data(violation: Violation) -> dict[str, Any]:
+    """A violation or warning as `simulate` and `check` print it."""
+    return {
+        "rule": violation.rule,
+        "object": violation.object,
+        "field": violation.field,
+        "message": violation.message,
+    }

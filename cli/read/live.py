@@ -1,0 +1,69 @@
+"""What the live cluster holds, fetched through kubectl: every context, proxy and login that works there works here."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import click
+import msgspec
+
+from shared.problems import Problem
+
+_PATIENCE: Final = 30
+"""Seconds for one request, kubectl's start included."""
+
+
+class ClusterProblem(Problem):
+    """The cluster cannot be asked; the text says what kubectl said."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveCluster:
+    """Which cluster to ask: the same flags as kubectl's; None keeps its own choice."""
+
+    context: str | None = None
+    kubeconfig: str | None = None
+
+    def get(self, path: str) -> bytes:
+        """The body of GET `path`. Raises ClusterProblem."""
+        import shutil
+        import subprocess
+
+        program = shutil.which("kubectl")
+        if program is None:
+            raise ClusterProblem("kubectl is not on PATH; install it, the live cluster is asked through it")
+        flags = [f"--context={self.context}"] if self.context else []
+        flags += [f"--kubeconfig={self.kubeconfig}"] if self.kubeconfig else []
+        command = [program, "get", "--raw", path, f"--request-timeout={_PATIENCE}s", *flags]
+        try:
+            answer = subprocess.run(command, capture_output=True, timeout=_PATIENCE + 5, check=False)  # noqa: S603 - no shell
+        except subprocess.TimeoutExpired as error:
+            raise ClusterProblem(f"the API server did not answer GET {path} within {_PATIENCE} s") from error
+        if answer.returncode:
+            raise ClusterProblem(_said(path, answer.stderr.decode(errors="replace")))
+        return answer.stdout
+
+    def items(self, path: str) -> Sequence[msgspec.Raw]:
+        """The items of a list, each as raw JSON. Raises ClusterProblem."""
+        try:
+            return msgspec.json.decode(self.get(path), type=_List).items
+        except msgspec.MsgspecError as error:
+            raise ClusterProblem(f"GET {path} did not answer with a list: {error}") from error
+
+
+class _List(msgspec.Struct):
+    items: list[msgspec.Raw] = []
+
+
+def _said(path: str, words: str) -> str:
+    lines = [line for line in words.splitlines() if line.strip()] or ["kubectl failed without a word"]
+    if "could not find the requested resource" in words:
+        return f"the cluster does not know {path}; is Quotree's chart installed there?"
+    return f"GET {path}: {lines[-1].removeprefix('Error from server ').removeprefix('error: ')}"
+
+
+def cluster_options(command: click.Command) -> click.Command:
+    """Give a command kubectl's --context and --kubeconfig; it receives them as parameters of those names."""
+    command.params.append(click.Option(["--context"], help="The kubeconfig context to use."))
+    command.params.append(click.Option(["--kubeconfig"], help="Path to the kubeconfig file."))
+    return command

@@ -1,0 +1,36 @@
+"""The live cluster's objects as manifests, so that whatever reads files reads the cluster too."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from cli.read.live import ClusterProblem, LiveCluster
+from cli.read.manifests import Manifest
+
+_PATHS: Final = (
+    ("quotree.dev/v1alpha1", "QuotaGroup", "/apis/quotree.dev/v1alpha1/quotagroups"),
+    ("quotree.dev/v1alpha1", "ResourceFlavor", "/apis/quotree.dev/v1alpha1/resourceflavors"),
+    ("v1", "Node", "/api/v1/nodes"),
+    ("v1", "Namespace", "/api/v1/namespaces"),
+    ("v1", "LimitRange", "/api/v1/limitranges"),
+    ("scheduling.k8s.io/v1", "PriorityClass", "/apis/scheduling.k8s.io/v1/priorityclasses"),
+    ("node.k8s.io/v1", "RuntimeClass", "/apis/node.k8s.io/v1/runtimeclasses"),
+    ("batch/v1", "Job", "/apis/batch/v1/jobs"),
+    ("v1", "Pod", "/api/v1/pods?fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"),
+)
+
+
+def live_manifests(cluster: LiveCluster) -> Iterator[Manifest]:
+    """Every object that a decision may depend on. Raises ClusterProblem."""
+    for api_version, kind, path in _PATHS:
+        for raw in cluster.items(path):
+            yield _manifest(api_version, kind, raw)
+
+
+def _manifest(api_version: str, kind: str, raw: msgspec.Raw) -> Manifest:
+    body = msgspec.json.decode(raw)
+    if not isinstance(body, dict):
+        raise ClusterProblem(f"the API server listed a {kind} that is no object")
+    metadata = body.get("metadata", {})
+    return Manifest(kind, api_version, metadata["name"], metadata.get("namespace"), body, "cluster", 1, "")

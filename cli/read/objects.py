@@ -1,0 +1,96 @@
+"""What the manifests mean, kind by kind: typed objects with the file and line they came from."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+from cli.read.manifests import Manifest
+from shared.api.core.job import Job, read_job
+from shared.api.core.limitrange import LimitRange, read_limit_range
+from shared.api.core.namespace import Namespace, read_namespace
+from shared.api.core.node import NodeObject, read_node
+from shared.api.core.pod import Pod, read_pod
+from shared.api.core.priority import PriorityClass, read_priority_class
+from shared.api.core.runtimeclass import RuntimeClass, read_runtime_class
+from shared.api.reading import Unreadable
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.group_reading import read_flavor_manifest, read_group_manifest
+from shared.quota.model.rules import Violation
+from shared.quota.model.tree import Group
+from shared.quota.model.unread import BAD_FIELD
+
+T = TypeVar("T")
+DUPLICATE: Final = "DuplicateObject"
+"""Two manifests of one name: kubectl would let the later one win, silently."""
+
+
+@dataclass
+class ManifestObjects:
+    """Everything that was read, in the order of the files. `problems` are what could not be read as what it says."""
+
+    groups: list[Group] = field(default_factory=list)
+    flavors: list[Flavor] = field(default_factory=list)
+    nodes: list[NodeObject] = field(default_factory=list)
+    namespaces: list[Namespace] = field(default_factory=list)
+    priority_classes: list[PriorityClass] = field(default_factory=list)
+    runtime_classes: list[RuntimeClass] = field(default_factory=list)
+    limit_ranges: list[LimitRange] = field(default_factory=list)
+    jobs: list[Job] = field(default_factory=list)
+    pods: list[Pod] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    problems: list[Violation] = field(default_factory=list)
+    sources: dict[str, Manifest] = field(default_factory=dict)
+    """By the name that violations use: Kind/name, or Kind/namespace/name."""
+
+
+_KINDS: Final[Mapping[tuple[str, str], tuple[str, Callable[[Any], Any]]]] = {
+    ("quotree.dev/v1alpha1", "QuotaGroup"): ("groups", read_group_manifest),
+    ("quotree.dev/v1alpha1", "ResourceFlavor"): ("flavors", read_flavor_manifest),
+    ("v1", "Node"): ("nodes", read_node),
+    ("v1", "Namespace"): ("namespaces", read_namespace),
+    ("v1", "LimitRange"): ("limit_ranges", read_limit_range),
+    ("v1", "Pod"): ("pods", read_pod),
+    ("batch/v1", "Job"): ("jobs", read_job),
+    ("scheduling.k8s.io/v1", "PriorityClass"): ("priority_classes", read_priority_class),
+    ("node.k8s.io/v1", "RuntimeClass"): ("runtime_classes", read_runtime_class),
+}
+_NAMESPACED: Final = frozenset({"LimitRange", "Pod", "Job"})
+
+
+def sort_objects(manifests: Iterable[Manifest], *, later_wins: bool = False) -> ManifestObjects:
+    """Read each manifest by its kind; kinds that say nothing about quota are skipped with a note.
+
+    `later_wins`: of two objects of one name the later one counts, as when files are laid over a live cluster; else that
+    is a violation.
+    """
+    found = ManifestObjects()
+    chosen: dict[str, tuple[str, Any]] = {}
+    for manifest in manifests:
+        kind = _KINDS.get((manifest.api_version, manifest.kind))
+        if kind is None:
+            found.skipped.append(f"{manifest.file}:{manifest.line}: skipped {manifest.api_version} {manifest.label}")
+            continue
+        name = object_name(manifest)
+        if name in chosen and not later_wins:
+            found.problems.append(_duplicate(name, found.sources[name], manifest))
+            continue
+        try:
+            chosen[name] = kind[0], kind[1](manifest.body)
+        except Unreadable as error:
+            found.problems.append(Violation(BAD_FIELD, name, "", f"cannot be read: {error}"))
+        found.sources[name] = manifest
+    for place, item in chosen.values():
+        getattr(found, place).append(item)
+    return found
+
+
+def object_name(manifest: Manifest) -> str:
+    """The name that violations use for this object."""
+    if manifest.kind in _NAMESPACED:
+        return f"{manifest.kind}/{manifest.namespace or 'default'}/{manifest.name}"
+    return f"{manifest.kind}/{manifest.name}"
+
+
+def _duplicate(name: str, first: Manifest, second: Manifest) -> Violation:
+    message = f"is in {first.file}:{first.line} and again in {second.file}:{second.line}; keep one of them"
+    return Violation(DUPLICATE, name, "metadata.name", message)

@@ -1,0 +1,129 @@
+"""Which work the objects hold: who is managed, what each piece of it asks for, and what runs outside of quota."""
+
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass, replace
+
+from cli.read.objects import ManifestObjects
+from shared.api.core.job import Job, JobSpec
+from shared.api.core.limitrange import NO_DEFAULTS, ContainerDefaults, LimitRange, container_defaults
+from shared.api.core.metadata import Metadata
+from shared.api.core.pod import Pod
+from shared.api.core.priority import Priorities
+from shared.quota.model.job_reading import NamespaceContext, ObjectState, Reading, workload_of_job
+from shared.quota.model.pod_reading import pod_group_of, workload_of_pod, workload_of_pod_group
+from shared.quota.model.rules.workloads.submitted_workload import SubmittedWorkload
+from shared.quota.model.settings import QuotaSettings
+from shared.quota.model.workload import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestContexts:
+    """What lies around all work: namespaces' labels and limits, and the cluster's classes."""
+
+    labels: Mapping[str, Mapping[str, str]]
+    limits: Mapping[str, ContainerDefaults]
+    classes: NamespaceContext
+
+    @staticmethod
+    def of(objects: ManifestObjects) -> "ManifestContexts":
+        """From what the manifests say; a namespace that is not among them has no labels."""
+        by_namespace: dict[str, list[LimitRange]] = {}
+        for each in objects.limit_ranges:
+            by_namespace.setdefault(each.metadata.namespace or "default", []).append(each)
+        return ManifestContexts(
+            labels={each.metadata.name: each.metadata.labels for each in objects.namespaces},
+            limits={name: container_defaults(found) for name, found in by_namespace.items()},
+            classes=NamespaceContext(
+                priorities=Priorities.of(objects.priority_classes),
+                overheads={each.metadata.name: each.overhead.pod_fixed for each in objects.runtime_classes},
+            ),
+        )
+
+    def around(self, namespace: str) -> NamespaceContext:
+        """What lies around work of that namespace."""
+        name = namespace or "default"
+        labels, limits = self.labels.get(name, {}), self.limits.get(name, NO_DEFAULTS)
+        return replace(self.classes, namespace_labels=labels, limits=limits)
+
+
+@dataclass(frozen=True, slots=True)
+class SubmittedWorkloads:
+    """All work, as the engine counts it and as its owners wrote it, and what of it could not be read."""
+
+    workloads: tuple[Workload, ...]
+    posted: tuple[SubmittedWorkload, ...]
+    """What would be judged at the door: everything that is not running already."""
+    unmanaged: tuple[Pod, ...]
+    problems: tuple[tuple[str, str], ...]
+    """(object name, what is wrong)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """One piece of work: the name that violations use, who it is, and what was read of it."""
+
+    name: str
+    metadata: Metadata
+    reading: Reading
+    job: JobSpec | None = None
+
+
+def read_work(objects: ManifestObjects, settings: QuotaSettings) -> SubmittedWorkloads:
+    """Every Job, pod and pod group that is managed, and the pods that are not and use nodes."""
+    cluster = ManifestContexts.of(objects)
+    found = [_read_job(job, cluster, settings) for job in objects.jobs]
+    alone = [pod for pod in objects.pods if pod_group_of(pod) is None]
+    found += [_read_pod(pod, cluster, settings) for pod in alone]
+    managed = {read.metadata.uid for read in found if read.reading.state is not ObjectState.UNMANAGED}
+    unmanaged = [pod for pod in objects.pods if _is_outside(pod, managed, cluster, settings)]
+    members: dict[str, list[Pod]] = {}
+    for pod in objects.pods:
+        key = pod_group_of(pod)
+        if key is not None:
+            members.setdefault(key, []).append(pod)
+    found += [_read_group(key, pods, cluster, settings) for key, pods in members.items()]
+    return SubmittedWorkloads(
+        workloads=tuple(read.reading.workload for read in found if read.reading.workload is not None),
+        posted=tuple(posted for read in found for posted in _posted(read, cluster)),
+        unmanaged=tuple(unmanaged),
+        problems=tuple((read.name, problem) for read in found for problem in read.reading.problems),
+    )
+
+
+def _read_job(job: Job, cluster: ManifestContexts, settings: QuotaSettings) -> _Read:
+    reading = workload_of_job(job, cluster.around(job.metadata.namespace), settings)
+    return _Read(f"Job/{job.metadata.key}", job.metadata, reading, job.spec)
+
+
+def _read_pod(pod: Pod, cluster: ManifestContexts, settings: QuotaSettings) -> _Read:
+    reading = workload_of_pod(pod, cluster.around(pod.metadata.namespace), settings)
+    return _Read(f"Pod/{pod.metadata.key}", pod.metadata, reading)
+
+
+def _read_group(key: str, members: list[Pod], cluster: ManifestContexts, settings: QuotaSettings) -> _Read:
+    reading = workload_of_pod_group(members, cluster.around(members[0].metadata.namespace), settings)
+    return _Read(f"PodGroup/{key}", members[0].metadata, reading)
+
+
+def _is_outside(pod: Pod, managed: Set[str], cluster: ManifestContexts, settings: QuotaSettings) -> bool:
+    """Whether the pod uses a node without quota: neither it nor its Job is managed."""
+    if not pod.spec.node_name or pod.has_ended or pod.owner_job in managed or pod_group_of(pod) is not None:
+        return False
+    return _read_pod(pod, cluster, settings).reading.state is ObjectState.UNMANAGED
+
+
+def _posted(read: _Read, cluster: ManifestContexts) -> Iterator[SubmittedWorkload]:
+    workload = read.reading.workload
+    if workload is not None and workload.admission is None:
+        namespace = read.metadata.namespace or "default"
+        yield SubmittedWorkload(
+            object=read.name,
+            group=workload.group,
+            namespace=namespace,
+            labels=read.metadata.labels,
+            namespace_labels=cluster.labels.get(namespace),
+            request=workload.request,
+            placement=workload.placement,
+            managed_by=read.job.managed_by if read.job else "",
+            manual_selector=read.job is not None and read.job.manual_selector,
+        )

@@ -1,0 +1,1 @@
+"""What only developers of Quotree need; nothing here is shipped."""

@@ -1,0 +1,66 @@
+"""Gets the control plane's programs: the user's own where they fit, else from the cache, else built from Go modules."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from dev.controlplane import building, found
+from dev.controlplane.recipe import FOR_A_NODE, NEEDED, Recipe, cache_key
+
+
+@dataclass(frozen=True, slots=True)
+class Binaries:
+    """Where each program is; kubelet and kube-proxy only when they were asked for."""
+
+    etcd: Path
+    kube_apiserver: Path
+    kube_controller_manager: Path
+    kube_scheduler: Path
+    kubectl: Path
+    kwok: Path
+    helm: Path
+    kubelet: Path | None = None
+    kube_proxy: Path | None = None
+
+
+def ensure(progress: Callable[[str], None] = print, *, node: bool = False) -> Binaries:
+    """All programs, built first if need be (about five minutes, once); `progress` gets a line per step.
+
+    `node` adds kubelet and kube-proxy. Raises ControlPlaneError with one sentence when they cannot be had.
+    """
+    recipes = [*NEEDED, *(FOR_A_NODE if node else ())]
+    folder = cache_folder()
+    own = found.in_assets()
+    _tell(progress, own, found.ASSETS)
+    paths = {**_cached(folder, recipes), **own}
+    absent = [recipe for recipe in recipes if recipe.name not in paths]
+    if absent:
+        on_path = found.on_path(absent)
+        _tell(progress, on_path, "PATH")
+        paths |= on_path
+    absent = [recipe for recipe in recipes if recipe.name not in paths]
+    if absent:
+        building.build(absent, folder, progress)
+        paths |= _cached(folder, absent)
+    return Binaries(**{recipe.name.replace("-", "_"): paths[recipe.name] for recipe in recipes})
+
+
+def cache_root(environment: Mapping[str, str] = os.environ) -> Path:
+    """The user's cache folder for the control plane; XDG_CACHE_HOME counts only when absolute, as its standard says."""
+    named = Path(environment.get("XDG_CACHE_HOME", ""))
+    base = named if named.is_absolute() else Path.home() / ".cache"
+    return base / "quotree" / "controlplane"
+
+
+def cache_folder() -> Path:
+    return cache_root() / cache_key()
+
+
+def _cached(folder: Path, recipes: list[Recipe]) -> dict[str, Path]:
+    return {recipe.name: folder / recipe.name for recipe in recipes if (folder / recipe.name).is_file()}
+
+
+def _tell(progress: Callable[[str], None], programs: Mapping[str, Path], where: str) -> None:
+    for name, path in programs.items():
+        progress(f"control plane: using {name} from {where}: {path}")

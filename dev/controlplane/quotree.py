@@ -1,0 +1,178 @@
+"""Quotree beside a control plane: its chart installed by helm, its processes on this host with only the chart's rights.
+
+The demo, the end-to-end tests and the benchmarks start it here, so that all of them use what a cluster would use: the
+same chart, the same roles, the same settings files. Only the way the API server reaches the webhook is another: by URL.
+"""
+
+import base64
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from dev.controlplane.cluster import ControlPlane
+from dev.controlplane.errors import ControlPlaneError
+from dev.controlplane.ports import Ports
+from dev.controlplane.processes import Process
+from dev.controlplane.rest import serves
+
+NAMESPACE: Final = "quotree-system"
+CHART: Final = Path(__file__).parents[2] / "charts" / "quotree"
+WEBHOOK_USER: Final = "quotree-webhook"
+RECONCILER_USER: Final = "quotree-reconciler"
+_READY: Final = 60.0
+
+
+@dataclass(slots=True)
+class Quotree:
+    """What runs: webhook replicas (the first one is called), reconciler replicas, and the command line."""
+
+    cluster: ControlPlane
+    ports: Ports
+    quota: Mapping[str, Any]
+    webhooks: list[Process] = field(default_factory=list)
+    webhook_ports: list[int] = field(default_factory=list)
+    reconcilers: list[Process] = field(default_factory=list)
+    health: dict[str, str] = field(default_factory=dict)
+    """Process name -> the URL of its health and metrics port."""
+
+    @property
+    def commands(self) -> Path:
+        """The folder of `quotree` and `kubectl-quotree`."""
+        return Path(sys.executable).parent
+
+    def command(self, *words: str, check: bool = True) -> str:
+        """What `quotree WORDS` prints. Raises ControlPlaneError with its words when `check` and it fails."""
+        path = f"{self.cluster.binaries.kubectl.parent}:{os.environ.get('PATH', '')}"
+        done = subprocess.run(
+            [str(self.commands / "quotree"), *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "PATH": path, "KUBECONFIG": str(self.cluster.kubeconfig)},
+        )
+        if check and done.returncode:
+            raise ControlPlaneError(
+                f"quotree {' '.join(words)} ended with code {done.returncode}: {done.stderr.strip()}"
+            )
+        return done.stdout
+
+    def add_webhook(self, *, listen: int | None = None, **settings: Any) -> Process:
+        """Start one more webhook replica and wait until it is ready."""
+        port, health = listen or self.ports.take(), self.ports.take()
+        name = f"webhook-{len(self.webhooks)}"
+        content = {
+            "listen": {"host": "127.0.0.1", "port": port},
+            "namespace": NAMESPACE,
+            "reconcilerUser": RECONCILER_USER,
+            "certificates": {"names": ["127.0.0.1"], "overlap": "0s"},
+            "drain": "1s",
+            **settings,
+        }
+        process = self._start(name, "webhook", WEBHOOK_USER, health, content)
+        self.webhooks.append(process)
+        self.webhook_ports.append(port)
+        return process
+
+    def add_reconciler(self, **settings: Any) -> Process:
+        """Start one more reconciler replica and wait until it is ready."""
+        name = f"reconciler-{len(self.reconcilers)}"
+        content = {"leaderElection": {"namespace": NAMESPACE}, **settings}
+        process = self._start(name, "reconciler", RECONCILER_USER, self.ports.take(), content)
+        self.reconcilers.append(process)
+        return process
+
+    def close(self) -> None:
+        """End every process."""
+        for process in (*self.reconcilers, *self.webhooks):
+            process.stop()
+
+    def _start(self, name: str, module: str, user: str, health: int, content: Mapping[str, Any]) -> Process:
+        folder = self.cluster.workdir
+        settings = {
+            "connection": {"kubeconfig": str(self.cluster.kubeconfig_for(user))},
+            "health": {"host": "127.0.0.1", "port": health},
+            "log": {"form": "text"},
+            "quota": dict(self.quota),
+            **content,
+        }
+        config = folder / f"{name}.yaml"
+        config.write_text(yaml.safe_dump(settings))
+        self.health[name] = f"http://127.0.0.1:{health}"
+        process = Process(
+            name,
+            [sys.executable, "-m", module, "--config", str(config)],
+            log=folder / f"{name}.log",
+            environment={**os.environ, "PYTHONPATH": str(CHART.parent.parent), "PYTHONUNBUFFERED": "1"},
+            probe=lambda: serves(f"http://127.0.0.1:{health}/readyz"),
+        )
+        process.start()
+        return process
+
+
+@contextmanager
+def installed(  # noqa: PLR0913  each is a wish of its own, by name only
+    cluster: ControlPlane,
+    *,
+    webhooks: int = 1,
+    reconcilers: int = 1,
+    quota: Mapping[str, Any] | None = None,
+    url: str | None = None,
+    values: Sequence[str] = (),
+) -> Iterator[Quotree]:
+    """Install the chart and run Quotree until the end of the block.
+
+    `quota`: the settings' quota part. `url`: where the API server calls the webhook instead of its first replica (a
+    balancer of the caller's). `values`: further `--set` arguments for the chart.
+    """
+    ports = Ports()
+    quotree = Quotree(cluster, ports, quota or {})
+    try:
+        port = ports.take()
+        _install_chart(cluster, url or f"https://127.0.0.1:{port}", values)
+        for index in range(webhooks):
+            quotree.add_webhook(listen=port if index == 0 else None)
+        if webhooks:
+            _wait_for_authority(cluster)
+        for _ in range(reconcilers):
+            quotree.add_reconciler()
+        yield quotree
+    finally:
+        quotree.close()
+        ports.close()
+
+
+def _install_chart(cluster: ControlPlane, url: str, values: Sequence[str]) -> None:
+    settings = [
+        "webhook.deploy=false",
+        f"webhook.url={url}",
+        f"webhook.user={WEBHOOK_USER}",
+        "reconciler.deploy=false",
+        f"reconciler.user={RECONCILER_USER}",
+        *values,
+    ]
+    flags = [word for setting in settings for word in ("--set", setting)]
+    cluster.helm("install", "quotree", str(CHART), "--namespace", NAMESPACE, "--create-namespace", "--wait", *flags)
+
+
+def _wait_for_authority(cluster: ControlPlane) -> None:
+    """Until the webhook has written its CA into both configurations, every review would fail."""
+    deadline = time.monotonic() + _READY
+    while not all(_has_authority(cluster, kind) for kind in ("mutating", "validating")):
+        if time.monotonic() > deadline:
+            raise ControlPlaneError(f"the webhook did not write its CA into its configurations within {_READY:.0f} s")
+        time.sleep(0.05)
+
+
+def _has_authority(cluster: ControlPlane, kind: str) -> bool:
+    path = f"/apis/admissionregistration.k8s.io/v1/{kind}webhookconfigurations/quotree"
+    _, body = cluster.rest.request("GET", path)
+    bundles = [each["clientConfig"].get("caBundle", "") for each in body.get("webhooks", [])]
+    return bool(bundles) and all(b"BEGIN CERTIFICATE" in base64.b64decode(bundle) for bundle in bundles)

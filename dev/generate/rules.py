@@ -1,0 +1,167 @@
+"""Writes docs/rules.md from the registries of the rules: `python -m dev.generate.rules`."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from shared.api.crds.definitions import flavor_definition, quotagroup_definition
+from shared.quota.model.rules import flavors, registry
+from shared.quota.model.rules.workloads import changed_workload, fit, new_workload
+
+PAGE: Final = Path(__file__).parents[2] / "docs/rules.md"
+_HEAD: Final = """\
+# Rules
+
+What Quotree refuses, and what it warns of. One rule is one function with one code; the webhook, `quotree check`, the
+reconciler's re-check and the tests call the same function. A refusal ends with its code in brackets, as does a warning.
+
+Rules marked *schema* also stand in the CRDs as CEL, with the same code, and hold while the webhook is away: the API
+server then answers before the webhook is asked. *schema, own words* means that the API server refuses it by the schema
+itself (a wrong type, a list that is too long). The schema compares entries in lists of up to 16 only, and it compares
+quantities exactly where the rule compares them rounded up to whole base units.
+
+An edit answers for what it breaks or makes worse, never for what was broken before: an illegal tree that was stored
+while the webhook was away can be fixed step by step. What such an edit leaves broken is told as a warning.
+
+This page is written by `python -m dev.generate.rules`; a test compares it with the code.
+"""
+_KOORDINATOR: Final = "Koordinator, elastic quota: configuration limits"
+_VOLCANO: Final = "Volcano, hierarchical queues: webhook"
+_KEP_79: Final = "Kueue, KEP-79"
+_CLUSTER_QUEUE: Final = "Kueue, ClusterQueue"
+_KUBERNETES: Final = "Kubernetes' own grammar"
+SOURCES: Final = {
+    "BadField": "the CRD schema",
+    "BadName": f"{_KUBERNETES}: a group's name is a label value",
+    "TooManyEntries": "bounds of the CRD schema",
+    "BadQuantity": f"{_KUBERNETES} of quantities",
+    "MinAboveMax": _KOORDINATOR,
+    "LendingLimitAboveMin": _KEP_79,
+    "DuplicateFlavor": _CLUSTER_QUEUE,
+    "OverlappingEntries": f"{_CLUSTER_QUEUE}: codependent resources",
+    "BadNamespaceSelector": f"{_CLUSTER_QUEUE}: namespace selector",
+    "NamespaceSelectorOnParent": f"{_CLUSTER_QUEUE}: namespace selector",
+    "BuiltInLocked": "Koordinator, elastic quota: system and default group",
+    "SystemLocked": "Koordinator, elastic quota: system and default group",
+    "BuiltInDeleted": "Koordinator, elastic quota: system and default group",
+    "OwnParent": _KEP_79,
+    "Cycle": f"{_KEP_79}: cycles stop a tree",
+    "ParentIsLeaf": _KOORDINATOR,
+    "FlavorNotInParent": _KOORDINATOR,
+    "ResourceNotInParent": _KOORDINATOR,
+    "SumOfMinExceedsParent": f"{_KOORDINATOR}; {_VOLCANO}",
+    "FirstLevelAboveCapacity": f"{_KOORDINATOR} (the first level is exempt)",
+    "DeletedWithChildren": _VOLCANO,
+    "DeletedWithWork": _VOLCANO,
+    "TurnedWithChildren": _KOORDINATOR,
+    "TurnedWithWork": f"{_VOLCANO}; {_KOORDINATOR}",
+    "MinBelowNonPreemptible": f"{_KOORDINATOR}: work that is not preemptible stays within min",
+    "BadNodeLabel": _KUBERNETES,
+    "BadTaint": _KUBERNETES,
+    "DuplicateTaint": _KUBERNETES,
+    "BadToleration": _KUBERNETES,
+    "GroupNotLeaf": f"{_KOORDINATOR}; {_VOLCANO}",
+    "GroupClosed": "Volcano, hierarchical queues: open and closed",
+    "NamespaceNotAdmitted": f"{_CLUSTER_QUEUE}: namespace selector",
+    "FlavorNotInGroup": _CLUSTER_QUEUE,
+}
+OWN_WORDS: Final = frozenset({"BadField", "TooManyEntries", "DuplicateFlavor", "BadTaint", "DuplicateTaint"})
+RULES_TESTS: Final = "tests/shared/quota/model/rules"
+WORK_TESTS: Final = "tests/shared/quota/model/test_work_rules.py"
+EDIT_TESTS: Final = "tests/webhook/workloads/test_job_edits.py"
+POD_TESTS: Final = "tests/webhook/workloads/test_pods.py"
+
+
+class Row(NamedTuple):
+    """One rule as the page shows it."""
+
+    code: str
+    check: Callable[..., Any]
+    test: str
+    says: str = ""
+
+    @property
+    def holds(self) -> str:
+        """What the rule says: the first sentence of its function."""
+        return self.says or " ".join((self.check.__doc__ or "").strip().split("\n\n")[0].split())
+
+    @property
+    def function(self) -> str:
+        """Where it stands."""
+        return f"{self.check.__module__.removeprefix('shared.quota.model.')}.{self.check.__name__}"
+
+
+def group_rows() -> Iterator[Row]:
+    """Rules about QuotaGroups."""
+    for own in registry.OWN_RULES:
+        yield from (Row(code, own.check, f"{RULES_TESTS}/own_cases.py") for code in own.codes)
+    for among in registry.TREE_RULES:
+        if not among.only_warns:
+            yield from (Row(code, among.check, f"{RULES_TESTS}/test_tree_rules.py") for code in among.codes)
+    for change in registry.CHANGE_RULES:
+        if not change.only_warns:
+            yield from (Row(code, change.check, f"{RULES_TESTS}/test_life_rules.py") for code in change.codes)
+
+
+def group_warnings() -> Iterator[Row]:
+    """Warnings about QuotaGroups and ResourceFlavors."""
+    for among in registry.TREE_RULES:
+        if among.only_warns:
+            yield from (Row(code, among.check, f"{RULES_TESTS}/test_tree_rules.py") for code in among.codes)
+    for change in registry.CHANGE_RULES:
+        if change.only_warns:
+            yield from (Row(code, change.check, f"{RULES_TESTS}/test_life_rules.py") for code in change.codes)
+    yield Row("UnlabelledFlavor", flavors.warn_unlabelled_beside_labelled, f"{RULES_TESTS}/test_life_rules.py")
+
+
+def flavor_rows() -> Iterator[Row]:
+    """Rules about ResourceFlavors."""
+    for own in registry.FLAVOR_RULES:
+        yield from (Row(code, own.check, f"{RULES_TESTS}/own_cases.py") for code in own.codes)
+    yield Row("FlavorInUse", flavors.check_flavor_unused, f"{RULES_TESTS}/test_life_rules.py")
+
+
+def work_rows() -> Iterator[Row]:
+    """Rules about Jobs and pods."""
+    for rule in new_workload.WORKLOAD_RULES:
+        yield from (Row(code, rule.check, WORK_TESTS) for code in rule.codes)
+    for code, check in changed_workload.EDIT_RULES.items():
+        assert callable(check)  # noqa: S101
+        yield Row(code, check, POD_TESTS if code == "JobChanged" else EDIT_TESTS)
+
+
+def work_warnings() -> Iterator[Row]:
+    """Warnings about Jobs and pods."""
+    for rule in new_workload.WARNINGS:
+        yield from (Row(code, rule.check, WORK_TESTS) for code in rule.codes)
+    covered = "A requested resource is one that the group's entries cover; refused where the settings say so."
+    fits = "The request could fit an empty tree; refused where the settings say so."
+    yield Row("ResourceNotCovered", fit.find_misfits, WORK_TESTS, covered)
+    yield Row("NeverFits", fit.find_misfits, WORK_TESTS, fits)
+
+
+def page() -> str:
+    """The whole page."""
+    parts = (
+        ("QuotaGroup: refused", group_rows()),
+        ("QuotaGroup and ResourceFlavor: accepted with a warning", group_warnings()),
+        ("ResourceFlavor: refused", flavor_rows()),
+        ("Jobs and pods: refused", work_rows()),
+        ("Jobs and pods: accepted with a warning", work_warnings()),
+    )
+    return _HEAD + "".join(f"\n## {title}\n\n{_table(rows)}" for title, rows in parts)
+
+
+def _table(rows: Iterator[Row]) -> str:
+    schema = f"{quotagroup_definition()} {flavor_definition()}"
+    lines = ["| code | what holds | function | also in | test | source |", "|---|---|---|---|---|---|"]
+    for row in rows:
+        twin = "schema" if f"({row.code})" in schema else ""
+        twin = "schema, own words" if row.code in OWN_WORDS else twin
+        source = SOURCES.get(row.code, "Quotree")
+        lines.append(f"| `{row.code}` | {row.holds} | `{row.function}` | {twin} | `{row.test}` | {source} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())

@@ -1,0 +1,95 @@
+"""Whether a new leader knows all that the previous one wrote: its watches may lag behind the last starts."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from reconciler.state.projections import FinishedJob, PodRecord
+from shared.api.core.job import Job
+from shared.api.names import ADMISSION, EVICTION, GROUP_LABEL
+from shared.kube.client import Client, ObjectMetadata, WrittenMetadata
+from shared.kube.errors import ApiError
+from shared.kube.resources import JOBS, PODS
+from shared.kube.watch.watching import Watch
+from shared.telemetry import get_logger
+
+LIVE: Final = "status.phase!=Succeeded,status.phase!=Failed"
+"""The pods that have not ended."""
+_POLL: Final = timedelta(milliseconds=20)
+_RETRY: Final = timedelta(seconds=1)
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadWatches:
+    """Those that tell of work."""
+
+    jobs: Watch[Job | FinishedJob]
+    pods: Sequence[Watch[PodRecord]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    jobs: list[WrittenMetadata]
+    pods: list[WrittenMetadata]
+
+    def __len__(self) -> int:
+        return len(self.jobs) + len(self.pods)
+
+
+async def catch_up(client: Client, watches: WorkloadWatches) -> None:
+    """Return when the watches have told of every Job and every managed pod at least what a consistent list says now."""
+    waited = 0
+    behind = _behind(watches, await _list(client))
+    while behind:
+        await asyncio.sleep(_POLL.total_seconds())
+        waited += 1
+        if waited % 500 == 50:
+            # What has ended or was deleted meanwhile is never told of again.
+            log.warning("Watches lag behind", jobs=len(behind.jobs), pods=len(behind.pods))
+            behind = await _list(client)
+        behind = _behind(watches, behind)
+
+
+async def _list(client: Client) -> _Listed:
+    while True:
+        try:
+            jobs = await client.list_all(JOBS, into=ObjectMetadata)
+            pods = await client.list_all(PODS, into=ObjectMetadata, labels=GROUP_LABEL, fields=LIVE)
+        except ApiError as error:
+            log.warning("Work not listed before leading", error=str(error))
+            await asyncio.sleep(_RETRY.total_seconds())
+        else:
+            return _Listed([each.metadata for each in jobs], [each.metadata for each in pods])
+
+
+def _behind(watches: WorkloadWatches, listed: _Listed) -> _Listed:
+    """Those of the listed that the watches have not told of as they are."""
+    return _Listed(
+        [each for each in listed.jobs if _is_job_behind(watches.jobs, each)],
+        [each for each in listed.pods if _is_pod_behind(watches.pods, each)],
+    )
+
+
+def _is_job_behind(watch: Watch[Job | FinishedJob], listed: WrittenMetadata) -> bool:
+    """A start or an eviction moves a Job's generation."""
+    if listed.uid in watch.undecodable:
+        return False
+    known = watch.records.get(listed.uid)
+    if isinstance(known, FinishedJob):
+        return False
+    return known is None or known.metadata.generation < listed.generation
+
+
+def _is_pod_behind(watches: Sequence[Watch[PodRecord]], listed: WrittenMetadata) -> bool:
+    """A start or an eviction writes a note on a pod."""
+    if any(listed.uid in watch.undecodable for watch in watches):
+        return False
+    known = next((watch.records[listed.uid] for watch in watches if listed.uid in watch.records), None)
+    if known is None:
+        return True
+    seen = known.work.metadata.annotations if known.work is not None else listed.annotations
+    return any(listed.annotations.get(note) not in (None, seen.get(note)) for note in (ADMISSION, EVICTION))

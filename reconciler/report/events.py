@@ -1,0 +1,98 @@
+"""Events about decisions: one per start, and one each on victim and preemptor per eviction."""
+
+from typing import Final
+
+from reconciler.state.workload_reader import WorkloadObject
+from shared.api.core.job import Job
+from shared.api.names import API_VERSION
+from shared.kube.events import EventRecorder, EventType, Regarding
+from shared.quota.decide.decisions import Evict, Notice, Start, WaitExplanation, WaitReason
+from shared.quota.model.lifecycle import Inactive
+from shared.quota.model.workload import Flavors, Workload
+
+_NEEDS_A_PERSON: Final = frozenset({WaitReason.NEVER_FITS, WaitReason.NO_ELIGIBLE_FLAVOR, WaitReason.DEACTIVATED})
+"""Waiting alone does not end these waits."""
+
+
+class WorkloadEvents:
+    """Puts events down; nothing here waits or fails."""
+
+    def __init__(self, recorder: EventRecorder) -> None:
+        self._recorder = recorder
+
+    def started(self, start: Start, objects: list[WorkloadObject]) -> None:
+        """Quota was given."""
+        note = f"group {start.workload.group} admits it, {start.tier.value}: {_flavors_text(start.flavors)}"
+        self._say(objects, EventType.NORMAL, "Started", "Start", note)
+
+    def start_refused(self, start: Start, objects: list[WorkloadObject], what_then: str) -> None:
+        """The API server or a webhook did not accept the start."""
+        note = f"could not be started in {_flavors_text(start.flavors)}; {what_then}"
+        self._say(objects, EventType.WARNING, "StartRefused", "Start", note)
+
+    def waits(self, waiting: WaitExplanation, objects: list[WorkloadObject]) -> None:
+        """Work has waited for a while, for this reason."""
+        kind = EventType.WARNING if waiting.reason in _NEEDS_A_PERSON else EventType.NORMAL
+        self._say(objects, kind, waiting.reason.value, "Wait", waiting.message)
+
+    def evicted(self, evict: Evict, objects: list[WorkloadObject], preemptor: list[WorkloadObject]) -> None:
+        """Quota was taken; told to the victim, and to the one it was taken for: once, however many go for it."""
+        message = evict.message or f"its quota in group {evict.workload.group} is taken back ({evict.rule.value})"
+        self._say(objects, EventType.WARNING, evict.reason.value, "Evict", message)
+        if preemptor:
+            note = f"work of group {evict.workload.group} makes room for it ({evict.rule.value})"
+            self._say(preemptor, EventType.NORMAL, "RoomReclaimed", "Evict", note)
+
+    def eviction_refused(self, evict: Evict, objects: list[WorkloadObject], message: str) -> None:
+        """The API server or a webhook did not accept the eviction."""
+        self._say(objects, EventType.WARNING, "EvictionRefused", "Evict", f"{evict.reason.value}: {message}")
+
+    def noticed(self, notice: Notice, objects: list[WorkloadObject]) -> None:
+        """An eviction is coming."""
+        when = notice.evict_at.isoformat(timespec="seconds")
+        note = f"will be evicted at {when} unless the need passes: {notice.message or notice.reason.value}"
+        self._say(objects, EventType.WARNING, "EvictionNotice", "Notice", note)
+
+    def wrong(self, problems: tuple[str, ...], objects: list[WorkloadObject]) -> None:
+        """What the work says cannot be taken as it is."""
+        self._say(objects, EventType.WARNING, "NotAsWritten", "Read", "; ".join(problems))
+
+    def orphaned(self, workload: Workload, why: str, objects: list[WorkloadObject]) -> None:
+        """The work names a group that can have no work."""
+        self._say(objects, EventType.WARNING, "NoLeaf", "Read", why or f"group {workload.group} can hold no work")
+
+    def inactive(self, name: str, uid: str, why: Inactive) -> None:
+        """Nothing new starts in the group."""
+        group = Regarding(api_version=API_VERSION, kind="QuotaGroup", name=name, uid=uid)
+        self._recorder.record(group, EventType.WARNING, reason=why.reason, action="Check", note=why.message)
+
+    def active_again(self, name: str, uid: str) -> None:
+        """The group was fixed."""
+        group = Regarding(api_version=API_VERSION, kind="QuotaGroup", name=name, uid=uid)
+        self._recorder.record(group, EventType.NORMAL, reason="Active", action="Check", note="work is started again")
+
+    def adopted(self, group: str, objects: list[WorkloadObject], flavors: Flavors) -> None:
+        """Work that ran without an admission is counted from now on."""
+        note = f"runs without an admission; group {group} counts it from now on: {_flavors_text(flavors)}"
+        self._say(objects, EventType.NORMAL, "Adopted", "Adopt", note)
+
+    def _say(self, objects: list[WorkloadObject], kind: EventType, reason: str, action: str, note: str) -> None:
+        for each in objects[:1]:
+            self._recorder.record(regarding(each), kind, reason=reason, action=action, note=note)
+
+
+def regarding(target: WorkloadObject) -> Regarding:
+    """How an event names the object."""
+    is_job = isinstance(target, Job)
+    seen = target.metadata
+    return Regarding(
+        api_version="batch/v1" if is_job else "v1",
+        kind="Job" if is_job else "Pod",
+        name=seen.name,
+        namespace=seen.namespace,
+        uid=seen.uid,
+    )
+
+
+def _flavors_text(flavors: Flavors) -> str:
+    return ", ".join(f"{resource} from {flavors[resource]}" for resource in sorted(flavors)) or "no counted resource"

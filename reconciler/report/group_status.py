@@ -1,0 +1,160 @@
+"""What a QuotaGroup's status says at one snapshot. Pure; the numbers are those of `quotree tree` and `simulate`."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import msgspec
+
+from reconciler.state.projections import GroupStatusRecord
+from shared.api.quotagroup import (
+    GroupCondition,
+    QuotaGroupStatus,
+    QuotaStatus,
+    WorkloadCounts,
+    write_columns,
+    write_quotas,
+)
+from shared.quota.measure.inputs.world import OverSince
+from shared.quota.measure.report import Words, report_of
+from shared.quota.measure.snapshot import LeafSnapshot, Snapshot
+from shared.quota.model.membership import stop_of
+from shared.quota.model.tree import ROOT, StopPolicy
+
+_NO_COUNTS = WorkloadCounts()
+
+
+@dataclass(slots=True)
+class Counts:
+    """How much work each leaf has; counted once per state of a leaf."""
+
+    _known: dict[str, tuple[LeafSnapshot, WorkloadCounts]] = field(default_factory=dict)
+
+    def below(self, snapshot: Snapshot, group: str) -> WorkloadCounts:
+        """The work of the group's whole subtree."""
+        tree = snapshot.world.tree
+        leaves = tree.leaves_below(group) if tree[group].is_parent else (group,)
+        each = [self._of_leaf(snapshot, leaf) for leaf in leaves]
+        return WorkloadCounts(
+            pending=sum(one.pending for one in each),
+            admitted=sum(one.admitted for one in each),
+            ready=sum(one.ready for one in each),
+        )
+
+    def _of_leaf(self, snapshot: Snapshot, name: str) -> WorkloadCounts:
+        leaf = snapshot.leaves.get(name)
+        if leaf is None:
+            return _NO_COUNTS
+        known = self._known.get(name)
+        if known is None or known[0] is not leaf:
+            ready = sum(1 for each in leaf.admitted if each.admission is not None and each.admission.ready)
+            admitted = len(leaf.admitted) + len(leaf.evicting)
+            known = self._known[name] = (leaf, WorkloadCounts(len(leaf.pending) + len(leaf.aside), admitted, ready))
+        return known[1]
+
+
+def status_of(
+    record: GroupStatusRecord, snapshot: Snapshot, over_since: OverSince, counts: Counts, now: datetime
+) -> QuotaGroupStatus:
+    """The status of one group; conditions keep the time since when they are what they are."""
+    name = record.group.name
+    quotas = _quotas(snapshot, name, over_since)
+    work = counts.below(snapshot, name)
+    return QuotaGroupStatus(
+        conditions=_conditions(record, snapshot, over_since, work, now),
+        quotas=quotas,
+        workloads=work,
+        columns=write_columns(quotas),
+        observed_generation=record.generation,
+    )
+
+
+def _quotas(snapshot: Snapshot, group: str, over_since: OverSince) -> list[QuotaStatus]:
+    preference = [entry.flavor for entry in snapshot.world.tree[group].quotas]
+    report = report_of(snapshot.numbers.get(group, {}), preference)
+    return [_quota(snapshot, group, flavor, resources, over_since) for flavor, resources in report.items()]
+
+
+def _quota(
+    snapshot: Snapshot, group: str, flavor: str, resources: Mapping[str, Words], over_since: OverSince
+) -> QuotaStatus:
+    def each(word: str) -> dict[str, int | float | str]:
+        return write_quotas({resource: words[word] for resource, words in resources.items()})
+
+    capacity = {key.resource: amount for key, amount in snapshot.capacity.items() if key.flavor == flavor}
+    return QuotaStatus(
+        flavor=flavor,
+        min=each("effectiveMin"),
+        request=each("request"),
+        used=each("used"),
+        non_preemptible=each("nonPreemptible"),
+        charge=each("charge"),
+        runtime=each("runtime"),
+        borrowed=each("borrowed"),
+        lendable=each("lendable"),
+        capacity=write_quotas(capacity) if group == ROOT else {},
+        over_since={
+            key.resource: since.replace(microsecond=0)
+            for (name, key), since in sorted(over_since.items())
+            if name == group and key.flavor == flavor
+        },
+    )
+
+
+def _conditions(
+    record: GroupStatusRecord, snapshot: Snapshot, over_since: OverSince, work: WorkloadCounts, now: datetime
+) -> list[GroupCondition]:
+    before = {condition.type: condition for condition in record.status.conditions}
+    wanted = [
+        _active(snapshot, record.group.name),
+        _drained(snapshot, record.group.name, work),
+        _over_runtime(snapshot, record.group.name, over_since),
+        _stopped(snapshot, record.group.name),
+    ]
+    return list(_dated(before, wanted, record.generation, now))
+
+
+def _dated(
+    before: Mapping[str, GroupCondition], wanted: Sequence[GroupCondition], generation: int, now: datetime
+) -> Iterator[GroupCondition]:
+    for condition in wanted:
+        old = before.get(condition.type)
+        since = condition.last_transition_time
+        if since is None:
+            is_same = old is not None and old.status == condition.status
+            since = old.last_transition_time if old is not None and is_same else None
+        since = (since or now).replace(microsecond=0)
+        yield msgspec.structs.replace(condition, last_transition_time=since, observed_generation=generation)
+
+
+def _active(snapshot: Snapshot, group: str) -> GroupCondition:
+    inactive = snapshot.inactive.get(group)
+    if inactive is None:
+        return GroupCondition("Active", "True", "Active", "work is started within its quota")
+    return GroupCondition("Active", "False", inactive.reason, inactive.message)
+
+
+def _over_runtime(snapshot: Snapshot, group: str, over_since: OverSince) -> GroupCondition:
+    """Its time is when the first key went over; `overSince` says so for each."""
+    over = {key: since for (leaf, key), since in over_since.items() if leaf == group}
+    if not over:
+        return GroupCondition("OverRuntime", "False", "WithinRuntime", "")
+    numbers = snapshot.numbers.get(group, {})
+    keys = sorted(key for key in over if key in numbers)
+    said = ", ".join(f"{key} used {numbers[key].used}, runtime {numbers[key].runtime}" for key in keys)
+    return GroupCondition("OverRuntime", "True", "Borrowing", said, last_transition_time=min(over.values()))
+
+
+def _stopped(snapshot: Snapshot, group: str) -> GroupCondition:
+    stop = stop_of(snapshot.world.tree, group)
+    if stop.policy is StopPolicy.NONE:
+        return GroupCondition("Stopped", "False", "Open", "")
+    return GroupCondition("Stopped", "True", stop.policy.value, f"by the stop policy of group {stop.group}")
+
+
+def _drained(snapshot: Snapshot, group: str, work: WorkloadCounts) -> GroupCondition:
+    if stop_of(snapshot.world.tree, group).policy is not StopPolicy.HOLD_AND_DRAIN:
+        return GroupCondition("Drained", "False", "NotDraining", "")
+    if work.admitted:
+        return GroupCondition("Drained", "False", "Draining", f"{work.admitted} workloads have not ended yet")
+    return GroupCondition("Drained", "True", "Empty", "no admitted work is left in the group and below")

@@ -1,0 +1,109 @@
+"""The only code that writes status: each group at most once an interval, and only when it says something new."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import Final, NoReturn
+
+from reconciler.report.group_status import Counts, status_of
+from reconciler.state.cluster_state import ClusterState
+from reconciler.state.projections import GroupStatusRecord
+from shared.api.patches import add, test
+from shared.api.quotagroup import QuotaGroupStatus
+from shared.kube.client import Client
+from shared.kube.errors import ApiError, Conflict, NotFound
+from shared.kube.resources import QUOTA_GROUPS
+from shared.quota.measure.inputs.world import OverSince
+from shared.quota.measure.snapshot import Snapshot
+from shared.quota.model.membership import stop_of
+from shared.quota.model.tree import ROOT
+from shared.resources import FlavorResource
+from shared.telemetry import get_logger
+
+_AT_ONCE: Final = 16
+_BREATH: Final = 50
+"""After so many groups the loop is let go: a decision must not wait for statuses."""
+
+log = get_logger(__name__)
+
+
+class StatusWriter:
+    """Shows the latest snapshot; those in between are passed over."""
+
+    def __init__(self, client: Client, state: ClusterState, interval: timedelta) -> None:
+        self._client = client
+        self._state = state
+        self._interval = interval
+        self._latest: tuple[Snapshot, OverSince] | None = None
+        self._news = asyncio.Event()
+        self._counts = Counts()
+        self._written: dict[str, QuotaGroupStatus] = {}
+        """By the group's uid: what was written last, which the watch may not have told yet."""
+        self._made_of: dict[str, tuple[object, ...]] = {}
+        self._slots = asyncio.Semaphore(_AT_ONCE)
+
+    def show(self, snapshot: Snapshot, over_since: OverSince) -> None:
+        """This is how things stand now."""
+        self._latest = (snapshot, over_since)
+        self._news.set()
+
+    async def run(self) -> NoReturn:
+        """Write what is new, indefinitely."""
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            if self._latest is not None:
+                await self._write_all(*self._latest)
+            await asyncio.sleep(self._interval.total_seconds())
+
+    async def _write_all(self, snapshot: Snapshot, over_since: OverSince) -> None:
+        now = datetime.now(UTC)
+        over = _by_group(over_since)
+        writes = []
+        for place, record in enumerate(list(self._state.groups.values())):
+            if place % _BREATH == 0:
+                await asyncio.sleep(0)
+            name = record.group.name
+            if name not in snapshot.world.tree or not self._is_news(record, snapshot, over.get(name, {})):
+                continue
+            status = status_of(record, snapshot, over.get(name, {}), self._counts, now)
+            if status != self._written.get(record.uid, record.status):
+                writes.append(self._write(name, record.uid, status))
+        await asyncio.gather(*writes)
+
+    def _is_news(self, record: GroupStatusRecord, snapshot: Snapshot, over: OverSince) -> bool:
+        """Whether anything that the status is made of has changed since it was last worked out."""
+        name, tree = record.group.name, snapshot.world.tree
+        made_of = (
+            snapshot.numbers.get(name),
+            self._counts.below(snapshot, name),
+            snapshot.inactive.get(name),
+            stop_of(tree, name),
+            snapshot.capacity if name == ROOT else None,
+            record.generation,
+            over,
+        )
+        if self._made_of.get(record.uid) == made_of:
+            return False
+        self._made_of[record.uid] = made_of
+        return True
+
+    async def _write(self, name: str, uid: str, status: QuotaGroupStatus) -> None:
+        operations = [test(("metadata", "uid"), uid), add(("status",), status)]
+        async with self._slots:
+            try:
+                await self._client.patch_json(QUOTA_GROUPS, name, operations, subresource="status")
+            except ApiError as error:
+                self._made_of.pop(uid, None)
+                if isinstance(error, (NotFound, Conflict)):
+                    return
+                self._news.set()
+                log.warning("Status not written", group=name, error=str(error))
+            else:
+                self._written[uid] = status
+
+
+def _by_group(over_since: OverSince) -> dict[str, dict[tuple[str, FlavorResource], datetime]]:
+    found: dict[str, dict[tuple[str, FlavorResource], datetime]] = {}
+    for where, since in over_since.items():
+        found.setdefault(where[0], {})[where] = since
+    return found

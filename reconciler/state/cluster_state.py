@@ -1,0 +1,169 @@
+"""What the cluster is like: what the watches said, and over it what was decided but is not yet seen. Pure.
+
+`world()` costs what changed since it was called last.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from reconciler.state.namespace_cache import NamespaceCache, sides
+from reconciler.state.node_usage import NodeUsage
+from reconciler.state.projections import FinishedJob, GroupStatusRecord, PodRecord
+from reconciler.state.workload_cache import WorkloadCache
+from shared.api.core.job import Job
+from shared.api.core.limitrange import LimitRange
+from shared.api.core.namespace import Namespace
+from shared.api.core.priority import PriorityClass
+from shared.api.core.runtimeclass import RuntimeClass
+from shared.kube.watch.cache import Change
+from shared.quota.measure.inputs.world import OverSince, World
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.membership import admits
+from shared.quota.model.node import ClusterNode
+from shared.quota.model.rules import inactive_groups
+from shared.quota.model.settings import CapacitySource, QuotaSettings
+from shared.quota.model.tree import Tree
+
+
+class ClusterState:
+    """Everything a decision cycle starts from. Lives on one event loop; nothing here waits."""
+
+    def __init__(self, settings: QuotaSettings) -> None:
+        self.settings = settings
+        self.groups: dict[str, GroupStatusRecord] = {}
+        """By name."""
+        self.flavors: dict[str, Flavor] = {}
+        self._neighbourhoods = NamespaceCache()
+        self.work = WorkloadCache(settings, self._neighbourhoods, self._admits)
+        self._use = NodeUsage(self.work.knows, self._neighbourhoods.labels, settings.default_group)
+        self._world = World(Tree.of(()), {}, {}, settings=settings)
+        self._tree_changed = True
+        self._over_since: OverSince | None = None
+
+    def watched_since(self, now: datetime) -> None:
+        """From now on every change is seen."""
+        self._world = replace(self._world, watched_since=now)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the next `world()` may differ from the last."""
+        return self._tree_changed or self._use.changed or self.work.changed
+
+    def see_jobs(self, changes: Sequence[Change[Job | FinishedJob]]) -> None:
+        """Jobs appeared, changed, finished or went."""
+        for before, after in sides(changes):
+            record = after or before
+            uid = record.uid if isinstance(record, FinishedJob) else record.metadata.uid if record else ""
+            self.work.see_job(before, after, runs_pods=self._use.runs_pods_of(uid))
+        self._see_owners()
+
+    def see_pods(self, changes: Sequence[Change[PodRecord]]) -> None:
+        """Pods appeared, changed, ended or went."""
+        told = [*sides(changes)]
+        touched = self._use.see_pods([(old.using if old else None, new.using if new else None) for old, new in told])
+        for owner in touched:
+            if not self._use.runs_pods_of(owner):
+                self.work.see_last_pod_gone(owner)
+        for old, new in told:
+            self.work.see_pod(old.work if old else None, new.work if new else None)
+        self._see_owners()
+
+    def await_no_pods(self, job: str) -> None:
+        """The watch of pods has had its time to show those of this deleted Job."""
+        if not self._use.runs_pods_of(job):
+            self.work.see_last_pod_gone(job)
+
+    def see_groups(self, changes: Sequence[Change[GroupStatusRecord]]) -> None:
+        """QuotaGroups appeared, changed or went; a change of status alone changes no decision."""
+        picky = set()
+        for before, after in sides(changes):
+            old = None if before is None else before.group
+            new = None if after is None else after.group
+            if old is not None:
+                self.groups.pop(old.name, None)
+            if after is not None:
+                self.groups[after.group.name] = after
+            if old == new:
+                continue
+            self._tree_changed = True
+            picky |= {each.name for each in (old, new) if each is not None and each.namespace_selector is not None}
+        if picky:
+            self.work.judge_admittance_again(picky)
+
+    def see_flavors(self, changes: Sequence[Change[Flavor]]) -> None:
+        """ResourceFlavors appeared, changed or went."""
+        for before, after in sides(changes):
+            if before is not None:
+                self.flavors.pop(before.name, None)
+            if after is not None:
+                self.flavors[after.name] = after
+        self._use.see_flavors(self.flavors)
+        self._tree_changed = True
+
+    def see_nodes(self, changes: Sequence[Change[ClusterNode]]) -> None:
+        """Nodes appeared, changed or went."""
+        self._use.see_nodes(changes)
+
+    def see_namespaces(self, changes: Sequence[Change[Namespace]]) -> None:
+        """Namespaces appeared, changed or went."""
+        touched = self._neighbourhoods.see_namespaces(changes)
+        self._read_again(touched)
+        self._use.see_namespaces(touched)
+
+    def see_limit_ranges(self, changes: Sequence[Change[LimitRange]]) -> None:
+        """LimitRanges appeared, changed or went."""
+        self._read_again(self._neighbourhoods.see_limit_ranges(changes))
+
+    def see_priority_classes(self, changes: Sequence[Change[PriorityClass]]) -> None:
+        """PriorityClasses appeared, changed or went."""
+        self._neighbourhoods.see_priority_classes(changes)
+        self._read_again()
+
+    def see_runtime_classes(self, changes: Sequence[Change[RuntimeClass]]) -> None:
+        """RuntimeClasses appeared, changed or went."""
+        self._neighbourhoods.see_runtime_classes(changes)
+        self._read_again()
+
+    def remember_over(self, over_since: OverSince) -> None:
+        """Since when leaves have been over their runtime, for the next world."""
+        self._over_since = over_since
+
+    def world(self) -> World:
+        """All of it, frozen. Parts that have not changed are the same objects as in the previous world."""
+        world = self._world
+        if self._tree_changed:
+            tree = Tree.of(record.group for record in self.groups.values())
+            flavors = dict(self.flavors)
+            inactive = inactive_groups(tree, flavors, self.settings.max_depth)
+            world = replace(world, tree=tree, flavors=flavors, inactive=inactive)
+        if self._use.changed:
+            world = self._with_use(world)
+        if self._over_since is not None:
+            world = replace(world, over_since=self._over_since)
+        changes = self.work.changes()
+        if changes:
+            world = world.with_changes(changes)
+        self._tree_changed = False
+        self._over_since = None
+        self._world = world
+        return world
+
+    def _read_again(self, namespaces: set[str] | None = None) -> None:
+        self.work.read_again(namespaces)
+        self._see_owners()
+
+    def _see_owners(self) -> None:
+        self._use.see_owners(self.work.came_or_went)
+        self.work.came_or_went.clear()
+
+    def _with_use(self, world: World) -> World:
+        self._use.count()
+        world = replace(world, nodes=self._use.nodes())
+        if self.settings.capacity_source is not CapacitySource.NODES:
+            return world
+        return replace(world, system=self._use.system, unmanaged=self._use.others)
+
+    def _admits(self, group: str, labels: Mapping[str, str]) -> bool:
+        record = self.groups.get(group)
+        return record is None or admits(record.group, labels)

@@ -1,0 +1,174 @@
+"""What nodes there are, and what pods occupy on them beside managed work; which Jobs' pods still run. Pure.
+
+A pod is counted again only when it, its node, its namespace, or whether it is managed has changed.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from reconciler.state.namespace_cache import sides
+from reconciler.state.projections import UsingPod
+from shared.kube.watch.cache import Change
+from shared.quota.measure.static.capacity import FlavorMatcher, known_flavors
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.membership import resolve_group
+from shared.quota.model.node import ClusterNode
+from shared.quota.model.tree import SYSTEM
+from shared.resources import Amount, FlavorResource
+
+Use = dict[FlavorResource, Amount]
+
+SYSTEM_NAMESPACE: Final = "kube-system"
+"""Its pods are of the group `system`, whatever they say."""
+
+
+class _Counted(NamedTuple):
+    """A pod as it was counted."""
+
+    is_system: bool
+    flavor: str
+    pod: UsingPod
+
+
+@dataclass(slots=True)
+class NodeUsage:
+    """All nodes by name, and all pods that have a node and have not ended.
+
+    `is_managed` (a Job's uid, or a pod's unit): whether it is counted as work. `labels_of`: a namespace's.
+    """
+
+    is_managed: Callable[[str], bool]
+    labels_of: Callable[[str], Mapping[str, str]]
+    default_group: bool = False
+    system: Use = field(default_factory=dict)
+    """What pods of the group `system` occupy beside managed work, as counted last; another object when it changed."""
+    others: Use = field(default_factory=dict)
+    """What all other pods beside managed work occupy."""
+    _nodes: dict[str, ClusterNode] = field(default_factory=dict)
+    _frozen: tuple[ClusterNode, ...] | None = None
+    _matcher: FlavorMatcher = field(default_factory=lambda: FlavorMatcher(known_flavors({})))
+    _pods: dict[str, UsingPod] = field(default_factory=dict)
+    _on_node: dict[str, set[str]] = field(default_factory=dict)
+    _in_namespace: dict[str, set[str]] = field(default_factory=dict)
+    _of_owner: dict[str, set[str]] = field(default_factory=dict)
+    _counted: dict[str, _Counted] = field(default_factory=dict)
+    _dirty: set[str] = field(default_factory=set)
+    """Uids of pods to be counted again."""
+
+    def see_nodes(self, changes: Sequence[Change[ClusterNode]]) -> None:
+        """Nodes appeared, changed or went."""
+        for before, after in sides(changes):
+            if before is not None:
+                self._nodes.pop(before.name, None)
+                self._dirty |= self._on_node.get(before.name, set())
+            if after is not None:
+                self._nodes[after.name] = after
+                self._dirty |= self._on_node.get(after.name, set())
+        self._frozen = None
+
+    def nodes(self) -> tuple[ClusterNode, ...]:
+        """All nodes by name; the same object until one changes."""
+        if self._frozen is None:
+            self._frozen = tuple(self._nodes[name] for name in sorted(self._nodes))
+        return self._frozen
+
+    def see_pods(self, changes: Sequence[tuple[UsingPod | None, UsingPod | None]]) -> set[str]:
+        """Pods got a node, ended or went. Returns whose: uids of Jobs, units of other pods."""
+        touched = set()
+        for before, after in changes:
+            if before == after:
+                continue
+            for pod in (before, after):
+                if pod is not None:
+                    touched.add(_owner(pod))
+                    if pod.uid in self._counted or not self.is_managed(_owner(pod)):
+                        self._dirty.add(pod.uid)
+            if before is not None and self._pods.get(before.uid) == before:
+                self._forget(before.uid)
+            if after is not None:
+                self._forget(after.uid)
+                self._pods[after.uid] = after
+                self._index(after, set.add)
+        return touched
+
+    def _forget(self, uid: str) -> None:
+        """A pod may come by one watch before it goes by another, which knows it as it was."""
+        known = self._pods.pop(uid, None)
+        if known is not None:
+            self._index(known, set.discard)
+
+    def _index(self, pod: UsingPod, change: Callable[[set[str], str], None]) -> None:
+        for index, name in (
+            (self._on_node, pod.node),
+            (self._in_namespace, pod.namespace),
+            (self._of_owner, _owner(pod)),
+        ):
+            members = index.setdefault(name, set())
+            change(members, pod.uid)
+            if not members:
+                del index[name]
+
+    def see_flavors(self, flavors: Mapping[str, Flavor]) -> None:
+        """Which nodes are of which flavor may have changed."""
+        self._matcher = FlavorMatcher(known_flavors(flavors))
+        self._dirty |= self._pods.keys()
+
+    def see_namespaces(self, names: Iterable[str]) -> None:
+        """The labels of these namespaces have changed."""
+        for name in names:
+            self._dirty |= self._in_namespace.get(name, set())
+
+    def see_owners(self, owners: Iterable[str]) -> None:
+        """Jobs and units of pods have become managed, or are no longer."""
+        for owner in owners:
+            self._dirty |= self._of_owner.get(owner, set())
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything is to be counted again."""
+        return bool(self._dirty) or self._frozen is None
+
+    def runs_pods_of(self, job: str) -> bool:
+        """Whether a pod of the Job with this uid still occupies a node."""
+        return job in self._of_owner
+
+    def count(self) -> None:
+        """Bring `system` and `others` up to date."""
+        if not self._dirty:
+            return
+        system, others = dict(self.system), dict(self.others)
+        for uid in self._dirty:
+            before, after = self._counted.pop(uid, None), self._judge(uid)
+            if before is not None:
+                _add(system if before.is_system else others, before, -1)
+            if after is not None:
+                self._counted[uid] = after
+                _add(system if after.is_system else others, after, 1)
+        self._dirty.clear()
+        self.system = self.system if system == self.system else system
+        self.others = self.others if others == self.others else others
+
+    def _judge(self, uid: str) -> _Counted | None:
+        """The pod as it counts now; None: it does not, for it is gone, managed, or on no node that gives capacity."""
+        pod = self._pods.get(uid)
+        node = None if pod is None else self._nodes.get(pod.node)
+        flavor = self._matcher.flavor_of(node.labels) if node is not None and node.takes_pods else None
+        if pod is None or flavor is None or self.is_managed(_owner(pod)):
+            return None
+        group = resolve_group({}, self.labels_of(pod.namespace), default_group=self.default_group)
+        return _Counted(SYSTEM in (pod.group, group) or pod.namespace == SYSTEM_NAMESPACE, flavor, pod)
+
+
+def _owner(pod: UsingPod) -> str:
+    return pod.job or pod.unit
+
+
+def _add(total: Use, counted: _Counted, sign: int) -> None:
+    for resource, amount in counted.pod.request.items():
+        key = FlavorResource(counted.flavor, resource)
+        left = total.get(key, 0) + sign * amount
+        if left:
+            total[key] = left
+        else:
+            total.pop(key, None)

@@ -1,0 +1,98 @@
+"""What is kept of each watched object: only what decisions are made on, compared by value.
+
+An event that leaves a record as it was is never told, so a record holds nothing that changes without meaning.
+"""
+
+import msgspec
+
+from shared.api.core.job import Job, read_job
+from shared.api.core.limitrange import NO_DEFAULTS
+from shared.api.core.node import allocatable, read_node
+from shared.api.core.pod import Pod, read_pod
+from shared.api.core.pod_request import effective_request
+from shared.api.names import GROUP_LABEL
+from shared.api.quotagroup import QuotaGroupStatus, read_quota_group
+from shared.quota.model.group_reading import group_of
+from shared.quota.model.node import ClusterNode
+from shared.quota.model.pod_reading import is_covered_by_its_job, pod_group_of
+from shared.quota.model.tree import Group
+from shared.resources import Amount
+
+
+class GroupStatusRecord(msgspec.Struct, frozen=True):
+    """A QuotaGroup, and the status last written to it."""
+
+    uid: str
+    generation: int
+    group: Group
+    status: QuotaGroupStatus
+
+
+class FinishedJob(msgspec.Struct, frozen=True, gc=False):
+    """A Job that is done: it uses nothing, and the last of its pods are no longer anybody's."""
+
+    uid: str
+
+
+class UsingPod(msgspec.Struct, frozen=True):
+    """A pod that occupies a node. `group` is its own label, `job` the uid of the Job that controls it, if any.
+
+    `unit` is what it would be managed as: its pod group's key, else its uid.
+    """
+
+    uid: str
+    unit: str
+    namespace: str
+    node: str
+    group: str
+    job: str
+    request: dict[str, Amount]
+
+
+class PodRecord(msgspec.Struct, frozen=True):
+    """A pod: as work of its own, unless its Job answers for it, and as what it occupies, once it has a node."""
+
+    work: Pod | None
+    using: UsingPod | None
+
+
+def project_job(raw: bytes) -> Job | FinishedJob:
+    """A Job as a record."""
+    job = read_job(raw)
+    return FinishedJob(job.metadata.uid) if job.has_finished else job
+
+
+def project_pod(raw: bytes) -> PodRecord | None:
+    """A pod as work of its own, as use of its node, as both, or as neither: then it is of no interest."""
+    pod = read_pod(raw)
+    work = None if is_covered_by_its_job(pod) else pod
+    using = _using(pod)
+    return None if work is None and using is None else PodRecord(work, using)
+
+
+def _using(pod: Pod) -> UsingPod | None:
+    if not pod.spec.node_name or pod.has_ended:
+        return None
+    request = dict(effective_request(pod.spec, NO_DEFAULTS))
+    metadata = pod.metadata
+    return UsingPod(
+        uid=metadata.uid,
+        unit=pod_group_of(pod) or metadata.uid,
+        namespace=metadata.namespace,
+        node=pod.spec.node_name,
+        group=metadata.labels.get(GROUP_LABEL, ""),
+        job=pod.owner_job or "",
+        request=request,
+    )
+
+
+def project_node(raw: bytes) -> ClusterNode:
+    """A node as far as capacity goes."""
+    node = read_node(raw)
+    return ClusterNode(node.metadata.name, node.metadata.labels, allocatable(node), node.takes_pods)
+
+
+def project_group(raw: bytes) -> GroupStatusRecord:
+    """A QuotaGroup and the status it shows."""
+    view = read_quota_group(raw)
+    return GroupStatusRecord(view.metadata.uid, view.metadata.generation, group_of(view), view.status)

@@ -1,0 +1,82 @@
+"""What only the way from one state of work to the next tells, and no object alone. Pure.
+
+Pods that were ready and are not any more; a Job that its owner suspended before the Job controller had noted its start.
+"""
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from shared.api.annotations import BadAnnotation, read_admission
+from shared.api.core.job import Job
+from shared.quota.model.workload import Eviction, EvictionReason, Workload
+
+
+def with_readiness(before: Workload | None, after: Workload) -> tuple[Workload, bool]:
+    """Running work, as work that was ready once if it was so since its start; whether that is yet to be written down.
+
+    `before`: what it was until now.
+    """
+    then, now = before.admission if before else None, after.admission
+    if then is None or now is None or then.since != now.since or now.ready or not then.was_ready:
+        return after, False
+    if now.unready_since is not None and not then.ready:
+        return after, False
+    since = None if then.ready else then.unready_since
+    return replace(after, admission=replace(now, was_ready=True, unready_since=since)), True
+
+
+@dataclass(slots=True)
+class RevokedStarts:
+    """Jobs suspended by their owners so soon that they show no pods, while the Job controller may be making them.
+
+    Each is in use until the Job controller shows that it has seen the suspension, or is given up waiting for.
+    """
+
+    _waiting: dict[str, datetime | None] = field(default_factory=dict)
+    """What the Job controller had noted by then."""
+    fresh: set[str] = field(default_factory=set)
+    """Those for which nobody has begun to wait; whoever does takes them out."""
+
+    def judge(self, unit: str, before: Workload | None, job: Job, after: Workload) -> Workload:
+        """The Job as it counts, when it reads as `after` and counted as `before` until now."""
+        noted = _suspended_since(job)
+        if not (after.is_pending and job.spec.suspend) or job.metadata.is_deleting:
+            self.forget(unit)
+            return after
+        if unit not in self._waiting:
+            if before is None or before.is_evicting or before.is_answered or not _bears_start(job, before):
+                return after
+            self._waiting[unit] = noted
+            self.fresh.add(unit)
+        elif noted is not None and noted != self._waiting[unit]:
+            self.forget(unit)
+            return after
+        return after if before is None else _stopping(before, after)
+
+    def forget(self, unit: str) -> None:
+        """It is answered, gone, or waited for no longer."""
+        self._waiting.pop(unit, None)
+        self.fresh.discard(unit)
+
+
+def _bears_start(job: Job, before: Workload) -> bool:
+    """Whether the Job says that it was started as `before` does; a start that failed has left nothing on it."""
+    try:
+        note = read_admission(job.metadata.annotations)
+    except BadAnnotation:
+        return False
+    return note is not None and before.admission is not None and note.time == before.admission.since
+
+
+def _stopping(before: Workload, after: Workload) -> Workload:
+    """The suspended Job as work that still uses what it was started with."""
+    if before.admission is None:
+        return after
+    eviction = Eviction(EvictionReason.SUSPENDED, before.admission.since)
+    return replace(after, admission=before.admission, eviction=eviction)
+
+
+def _suspended_since(job: Job) -> datetime | None:
+    """When the Job controller last noted that the Job is suspended; None: it has not, or knows it as running."""
+    found = [each for each in job.status.conditions if each.type == "Suspended" and each.status == "True"]
+    return found[0].last_transition_time if found else None

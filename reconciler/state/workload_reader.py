@@ -1,0 +1,56 @@
+"""What the objects of one unit of work say that it is, as this cluster surrounds them. Pure."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from reconciler.state.namespace_cache import NamespaceCache
+from shared.api.core.job import Job
+from shared.api.core.pod import Pod
+from shared.quota.model.job_reading import ObjectState, Reading, workload_of_job
+from shared.quota.model.pod_reading import pod_group_of, workload_of_pod, workload_of_pod_group
+from shared.quota.model.settings import QuotaSettings
+from shared.quota.model.workload import Workload
+
+WorkloadObject = Job | Pod
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadReader:
+    """`admits` (group, labels of the namespace): whose work a group takes."""
+
+    settings: QuotaSettings
+    neighbourhoods: NamespaceCache
+    admits: Callable[[str, Mapping[str, str]], bool]
+
+    def read(self, objects: Sequence[WorkloadObject]) -> Reading:
+        """A Job, a pod, or all pods of a group. What waits for its adoption or for another namespace is on hold."""
+        reading = self._as_written(objects)
+        workload = reading.workload
+        if workload is None:
+            return reading
+        if reading.state is ObjectState.ADOPTED:
+            return replace(reading, workload=replace(workload, hold=True))
+        if not workload.is_pending:
+            return replace(reading, workload=_with_answer(objects[0], workload))
+        namespace = objects[0].metadata.namespace
+        if self.admits(workload.group, self.neighbourhoods.labels(namespace)):
+            return reading
+        problem = f"group {workload.group} does not admit namespace {namespace}; it waits"
+        return Reading(reading.state, replace(workload, hold=True), (*reading.problems, problem))
+
+    def _as_written(self, objects: Sequence[WorkloadObject]) -> Reading:
+        first = objects[0]
+        around = self.neighbourhoods.of(first.metadata.namespace)
+        if isinstance(first, Job):
+            return workload_of_job(first, around, self.settings)
+        pods = [each for each in objects if isinstance(each, Pod)]
+        if pod_group_of(first):
+            return workload_of_pod_group(pods, around, self.settings)
+        return workload_of_pod(first, around, self.settings)
+
+
+def _with_answer(work: WorkloadObject, workload: Workload) -> Workload:
+    """Admitted work as not to be stopped yet while the Job controller has not noted its start."""
+    if not isinstance(work, Job) or work.status.start_time is not None or workload.admission is None:
+        return workload
+    return replace(workload, admission=replace(workload.admission, answered=False))

@@ -1,0 +1,74 @@
+"""What Quotree's own annotations say about a decision, as text; `shared.quota.model.job_reading` reads them back."""
+
+from datetime import datetime
+
+import msgspec
+
+from shared.api.annotations import (
+    AdmissionAnnotation,
+    ClaimAnnotation,
+    EvictionAnnotation,
+    NoticeAnnotation,
+    RequeueAnnotation,
+    read_eviction,
+    write_annotation,
+)
+from shared.quota.decide.decisions import Evict, Notice, Requeue
+from shared.quota.model.workload import Admission, Claim, Flavors
+
+_LONGEST_MESSAGE = 1024
+
+
+def write_admission(flavors: Flavors, since: datetime) -> str:
+    """The quota held: resource -> flavor, and since when."""
+    return write_annotation(AdmissionAnnotation(dict(flavors), since))
+
+
+def write_unready(admission: Admission) -> str:
+    """The same quota, of work whose pods were ready and are not any more."""
+    return write_annotation(
+        AdmissionAnnotation(
+            dict(admission.flavors),
+            admission.since,
+            was_ready=admission.was_ready,
+            unready_since=admission.unready_since,
+        )
+    )
+
+
+def write_eviction(evict: Evict, at: datetime) -> str:
+    """Why the quota was taken, what it was, and for whom: the preemptor's claim lives here."""
+    admission = evict.workload.admission
+    return write_annotation(
+        EvictionAnnotation(
+            reason=evict.reason.value,
+            time=at,
+            flavors=dict(admission.flavors) if admission else {},
+            since=admission.since if admission else None,
+            rule=evict.rule.value,
+            message=evict.message[:_LONGEST_MESSAGE],
+            claim=_claim_note(evict.claim) if evict.claim else None,
+        )
+    )
+
+
+def _claim_note(claim: Claim) -> ClaimAnnotation:
+    return ClaimAnnotation(workload=claim.preemptor, uid=claim.preemptor_uid, flavors=dict(claim.flavors))
+
+
+def end_claim(annotations: dict[str, str], reason: str) -> str | None:
+    """The eviction note with its claim ended; None when there is no note. Raises BadNote."""
+    note = read_eviction(annotations)
+    return None if note is None else write_annotation(msgspec.structs.replace(note, claim_ended=reason))
+
+
+def write_requeue(requeue: Requeue) -> str:
+    """The place in the queue and the back-off after an eviction."""
+    return write_annotation(
+        RequeueAnnotation(requeue.queued, requeue.not_before, requeue.failed_starts, deactivated=requeue.deactivated)
+    )
+
+
+def write_notice(notice: Notice, at: datetime) -> str:
+    """That an eviction is coming, when, and for whom."""
+    return write_annotation(NoticeAnnotation(at, notice.evict_at, notice.preemptor or "", notice.reason.value))

@@ -1,0 +1,113 @@
+"""What one decision changes on a Job or pod: one JSON Patch that first tests what it was decided on. Pure.
+
+Guards are uid, `metadata.generation` and the group label, never resourceVersion: the Job controller writes status
+within milliseconds of a creation, and generation moves with the spec alone, which is what was decided on.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from shared.api.core.metadata import Metadata
+from shared.api.core.placement import read_placement, write_toleration
+from shared.api.core.pod import Pod
+from shared.api.names import ADMISSION, GATE, GROUP_LABEL, NOTICE
+from shared.api.patches import Operation, add, remove, test
+from shared.quota.model.flavor import Flavor
+
+ANNOTATIONS: Final = ("metadata", "annotations")
+LABELS: Final = ("metadata", "labels")
+NODE_SELECTOR: Final = ("spec", "nodeSelector")
+TOLERATIONS: Final = ("spec", "tolerations")
+
+Notes = Mapping[str, str | None]
+"""annotation -> text; None: take it away."""
+
+
+def start_job(seen: Metadata, group: str, notes: Notes) -> list[Operation]:
+    """Let the Job controller run the Job's pods."""
+    return [*_guard(seen, group), _suspend(value=False), *_set_notes(seen, notes), *_set_group(seen, group)]
+
+
+def evict_job(seen: Metadata, group: str, notes: Notes) -> list[Operation]:
+    """Have the Job controller end the Job's pods."""
+    return [*_guard(seen, group), _suspend(value=True), *_set_notes(seen, {**notes, ADMISSION: None, NOTICE: None})]
+
+
+def annotate(seen: Metadata, notes: Notes) -> list[Operation]:
+    """Say something on the object that changes nothing else; those notes must still be as they were seen."""
+    unchanged = [test((*ANNOTATIONS, name), seen.annotations.get(name)) for name in notes] if seen.annotations else []
+    return [test(("metadata", "uid"), seen.uid), *unchanged, *_set_notes(seen, notes)]
+
+
+def start_pod(pod: Pod, group: str, notes: Notes, flavors: Iterable[Flavor]) -> list[Operation]:
+    """Let the scheduler see the pod, and only the flavors' nodes."""
+    seen = pod.metadata
+    operations = [*_guard(seen, group), *_set_notes(seen, notes), *_set_group(seen, group), *_remove_gate(pod)]
+    labels: dict[str, str] = {}
+    tolerations: list[Any] = []
+    present = [write_toleration(each) for each in read_placement(pod.spec).tolerations]
+    for flavor in flavors:
+        labels.update(flavor.node_labels)
+        tolerations += [
+            written
+            for written in map(write_toleration, flavor.tolerations)
+            if written not in present and written not in tolerations
+        ]
+    operations += _merge_selector(pod, labels)
+    if tolerations:
+        operations += (
+            [add((*TOLERATIONS, "-"), each) for each in tolerations] if present else [add(TOLERATIONS, tolerations)]
+        )
+    return operations
+
+
+def _merge_selector(pod: Pod, labels: Mapping[str, str]) -> list[Operation]:
+    missing = {key: value for key, value in labels.items() if pod.spec.node_selector.get(key) != value}
+    if not missing:
+        return []
+    if not pod.spec.node_selector:
+        return [add(NODE_SELECTOR, missing)]
+    return [add((*NODE_SELECTOR, key), value) for key, value in missing.items()]
+
+
+def _remove_gate(pod: Pod) -> list[Operation]:
+    for index, gate in enumerate(pod.spec.scheduling_gates):
+        if gate.name == GATE:
+            at = ("spec", "schedulingGates", index)
+            return [test(at, {"name": GATE}), remove(at)]
+    return []
+
+
+def _guard(seen: Metadata, group: str) -> list[Operation]:
+    """The object is still the one, with the spec and the group, that was decided on. Old pods have no generation."""
+    guards = [test(("metadata", "uid"), seen.uid)]
+    if seen.generation:
+        guards.append(test(("metadata", "generation"), seen.generation))
+    if GROUP_LABEL in seen.labels:
+        guards.append(test((*LABELS, GROUP_LABEL), group))
+    return guards
+
+
+def _suspend(*, value: bool) -> Operation:
+    return add(("spec", "suspend"), value)
+
+
+def _set_notes(seen: Metadata, notes: Notes) -> list[Operation]:
+    """Write annotations. The first ones of an object are tested to be the first: adding the map replaces it."""
+    written = {name: text for name, text in notes.items() if text is not None}
+    if not seen.annotations:
+        return [test(ANNOTATIONS, None), add(ANNOTATIONS, written)] if written else []
+    gone = [name for name, text in notes.items() if text is None and name in seen.annotations]
+    return [
+        *(add((*ANNOTATIONS, name), text) for name, text in written.items()),
+        *(remove((*ANNOTATIONS, name)) for name in gone),
+    ]
+
+
+def _set_group(seen: Metadata, group: str) -> list[Operation]:
+    """Write the resolved group where the webhook has not: work that was created while it was away."""
+    if GROUP_LABEL in seen.labels:
+        return []
+    if not seen.labels:
+        return [test(LABELS, None), add(LABELS, {GROUP_LABEL: group})]
+    return [add((*LABELS, GROUP_LABEL), group)]

@@ -1,0 +1,129 @@
+"""The only code that writes Jobs and pods: each decision is one guarded patch, repeated until its fate is known.
+
+A request without an answer may or may not have been carried out. Its patch tests the generation it was decided on and
+moves it, so sending it again is safe, and the object then tells which of the two happened.
+"""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from typing import Final
+
+from reconciler.state.assumptions import Mark
+from shared.api.core.job import Job
+from shared.api.core.metadata import Metadata
+from shared.api.core.pod import Pod
+from shared.api.patches import Operation
+from shared.kube.client import Client, ObjectMetadata
+from shared.kube.errors import ApiError, Conflict, Fenced, Invalid, NotFound, TooManyRequests, Unavailable
+from shared.kube.resources import JOBS, PODS, Resource
+from shared.telemetry import get_logger
+
+_FIRST_WAIT: Final = timedelta(milliseconds=100)
+_LONGEST_WAIT: Final = timedelta(seconds=5)
+
+log = get_logger(__name__)
+
+
+class WriteOutcome(StrEnum):
+    """What became of a write."""
+
+    WRITTEN = "written"
+    STALE = "stale"
+    """The object is gone, or no longer what was decided on."""
+    REFUSED = "refused"
+    """Not allowed, now: by RBAC, a webhook or a policy."""
+    INVALID = "invalid"
+    """It would make an object that is not valid, such as pods of contradictory placement."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteResult:
+    """A write's fate; `message` is the server's own words where it refused."""
+
+    fate: WriteOutcome
+    message: str = ""
+
+
+WRITTEN: Final = WriteResult(WriteOutcome.WRITTEN)
+UNWANTED: Final = WriteResult(WriteOutcome.STALE, "nothing is left to be written on")
+NOT_LEADING: Final = WriteResult(WriteOutcome.STALE, "this process does not lead")
+
+
+def _yes() -> bool:
+    return True
+
+
+class WorkloadWriter:
+    """Writes to Jobs and pods as long as this process leads: `time_left` says how long that is certain."""
+
+    def __init__(self, client: Client, time_left: Callable[[], timedelta]) -> None:
+        self._client = client.guarded(time_left)
+        self._time_left = time_left
+
+    async def patch(self, target: Job | Pod, operations: list[Operation], mark: Mark) -> WriteResult:
+        """Patch one Job or pod. `mark` is how the patch is recognised if it was carried out unheard."""
+        resource, seen = JOBS if isinstance(target, Job) else PODS, target.metadata
+        unheard = False
+
+        async def send() -> None:
+            nonlocal unheard
+            try:
+                await self._client.patch_json(resource, seen.name, operations, seen.namespace)
+            except Unavailable:
+                unheard = True
+                raise
+
+        outcome = await self._insist(send)
+        if outcome.fate is WriteOutcome.STALE and unheard and await self._bears(resource, seen, mark):
+            return WRITTEN
+        return outcome
+
+    async def evict_pod(self, pod: Pod, lives: Callable[[], bool]) -> WriteResult:
+        """Evict one pod; goes on asking while a PodDisruptionBudget holds it and it `lives`."""
+
+        async def ask() -> None:
+            await self._client.evict(pod.metadata.name, pod.metadata.namespace, uid=pod.metadata.uid)
+
+        return await self._insist(ask, lives)
+
+    async def _bears(self, resource: Resource, seen: Metadata, mark: Mark) -> bool:
+        """Whether the object carries the mark: an earlier sending of the patch was carried out after all."""
+        now = Metadata()
+
+        async def look() -> None:
+            nonlocal now
+            found = await self._client.get(resource, seen.name, seen.namespace, into=ObjectMetadata)
+            now = Metadata(uid=found.metadata.uid, annotations=found.metadata.annotations)
+
+        await self._insist(look)
+        return now.uid == seen.uid and now.annotations.get(mark[0]) == mark[1]
+
+    async def _insist(self, send: Callable[[], Awaitable[None]], is_wanted: Callable[[], bool] = _yes) -> WriteResult:
+        """Send until there is an answer, or none is wanted; wait longer after each try, never above five seconds."""
+        wait = _FIRST_WAIT
+        while True:
+            if not self._time_left():
+                return NOT_LEADING
+            if not is_wanted():
+                return UNWANTED
+            try:
+                await send()
+            except Fenced:
+                return NOT_LEADING
+            except (Conflict, NotFound) as error:
+                return WriteResult(WriteOutcome.STALE, str(error))
+            except Invalid as error:
+                return WriteResult(WriteOutcome.INVALID, error.message)
+            except (Unavailable, TooManyRequests) as error:
+                asked = error.retry_after or wait
+                log.warning("Write must be repeated", error=str(error), seconds=asked.total_seconds())
+                await asyncio.sleep(asked.total_seconds() * random.uniform(0.5, 1.0))  # noqa: S311
+                wait = min(wait * 2, _LONGEST_WAIT)
+            except ApiError as error:
+                return WriteResult(WriteOutcome.REFUSED, error.message)
+            else:
+                return WRITTEN

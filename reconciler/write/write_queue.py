@@ -1,0 +1,116 @@
+"""Writes on units of work: one at a time on each unit, on all its objects, and a pause after one that failed."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any, Final
+
+from reconciler.report.metrics import ReconcilerMetrics
+from reconciler.state.assumptions import Mark
+from reconciler.state.workload_cache import WorkloadCache
+from reconciler.state.workload_reader import WorkloadObject
+from reconciler.write.workload_writer import WRITTEN, WorkloadWriter, WriteOutcome, WriteResult
+from shared.api.patches import Operation
+from shared.quota.model.workload import Workload
+from shared.telemetry import get_logger
+
+WAITS: Final = {
+    WriteOutcome.STALE: timedelta(seconds=1),
+    WriteOutcome.REFUSED: timedelta(seconds=15),
+    WriteOutcome.INVALID: timedelta(milliseconds=10),
+}
+"""How long an object is left alone after a write failed; a change of its spec ends it before that.
+
+What is invalid is not tried again as it is: a start gets other flavors or none.
+"""
+
+_WORST_LAST: Final = (WriteOutcome.WRITTEN, WriteOutcome.STALE, WriteOutcome.REFUSED, WriteOutcome.INVALID)
+
+Spawn = Callable[[Coroutine[Any, Any, None]], "asyncio.Task[None]"]
+
+log = get_logger(__name__)
+
+
+class WriteQueue:
+    """The only caller of the writer's patches. `spawn` runs a write beside the cycle; `wake` asks for another cycle."""
+
+    def __init__(
+        self,
+        work: WorkloadCache,
+        writer: WorkloadWriter,
+        metrics: ReconcilerMetrics,
+        spawn: Spawn,
+        wake: Callable[[], None],
+    ) -> None:
+        self.now = datetime.min.replace(tzinfo=UTC)
+        """The time of the cycle."""
+        self._work = work
+        self._writer = writer
+        self._metrics = metrics
+        self._spawn = spawn
+        self._wake = wake
+        self._under_way: dict[str, asyncio.Task[None]] = {}
+        self._wanted: set[str] = set()
+        """Units that were not free when something was to be written on them."""
+        self._left_alone: dict[str, tuple[datetime, int]] = {}
+
+    def free_unit(self, workload: Workload) -> str | None:
+        """The unit of this work, unless it has gone, or a write on it is under way or has just failed."""
+        unit = self._work.unit_of(workload)
+        return None if unit is None or not self.free_objects(unit) else unit
+
+    def free_objects(self, unit: str) -> list[WorkloadObject]:
+        """The objects of a unit that may be written on now; else nothing, and the cycle is woken when they may."""
+        objects = self._work.objects(unit)
+        if unit in self._under_way:
+            self._wanted.add(unit)
+            return []
+        if not objects:
+            return []
+        until, generation = self._left_alone.get(unit, (self.now, 0))
+        if until > self.now and objects[0].metadata.generation == generation:
+            return []
+        self._left_alone.pop(unit, None)
+        return objects
+
+    def begin(self, unit: str, write: Coroutine[Any, Any, None]) -> None:
+        """Let it run; it calls `patch`."""
+        self._under_way[unit] = task = self._spawn(write)
+        task.add_done_callback(partial(self._end, unit))
+
+    def _end(self, unit: str, _: "asyncio.Task[None]") -> None:
+        del self._under_way[unit]
+        if unit in self._wanted or unit in self._left_alone or unit in self._work.half_done:
+            self._wanted.discard(unit)
+            self._wake()
+
+    async def patch(
+        self,
+        unit: str,
+        objects: Sequence[WorkloadObject],
+        patch: Callable[[WorkloadObject], list[Operation]],
+        mark: Mark,
+    ) -> WriteResult:
+        """Patch these objects of a unit; the worst outcome counts. What was assumed is forgotten if any failed."""
+        outcomes = await asyncio.gather(*(self._writer.patch(each, patch(each), mark) for each in objects))
+        outcome = max(outcomes, key=lambda each: _WORST_LAST.index(each.fate), default=WRITTEN)
+        self._metrics.wrote(mark[0], outcome.fate.value)
+        if outcome.fate is not WriteOutcome.WRITTEN:
+            log.info("Write not carried out", unit=unit, what=mark[0], fate=outcome.fate.value, why=outcome.message)
+            self._work.forget(unit, mark)
+            self._leave_alone(unit, objects[0].metadata.generation, WAITS[outcome.fate])
+        return outcome
+
+    def _leave_alone(self, unit: str, generation: int, wait: timedelta) -> None:
+        self._left_alone[unit] = (self.now + wait, generation)
+        asyncio.get_running_loop().call_later(wait.total_seconds(), self._wake)
+
+    async def finish(self, within: timedelta) -> bool:
+        """Let the writes come to their end; cancel those that have not by then. Whether all had."""
+        if not self._under_way:
+            return True
+        _, late = await asyncio.wait([*self._under_way.values()], timeout=within.total_seconds())
+        for task in late:
+            task.cancel()
+        return not late

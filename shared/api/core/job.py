@@ -1,0 +1,121 @@
+"""What a batch Job says: how many pods, of what template, and how far they have come."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Final
+
+from shared.api.core.metadata import Metadata
+from shared.api.core.pod import PodCondition, PodSpec, is_true
+from shared.api.reading import Int32, View, reader
+
+_MAX_INDEXES_TEXT: Final = 1 << 20
+
+
+class PodTemplate(View, frozen=True):
+    """The pods a Job makes."""
+
+    metadata: Metadata = Metadata()
+    spec: PodSpec = PodSpec()
+
+
+class JobSpec(View, frozen=True):
+    """Absent `parallelism` means 1; absent `completions` a work queue: done when one has succeeded and all ended."""
+
+    suspend: bool = False
+    parallelism: Int32 | None = None
+    completions: Int32 | None = None
+    completion_mode: str = "NonIndexed"
+    managed_by: str = ""
+    manual_selector: bool = False
+    template: PodTemplate = PodTemplate()
+
+
+class JobStatus(View, frozen=True):
+    """Counts of pods as the Job controller last saw them; `active` leaves terminating pods out."""
+
+    start_time: datetime | None = None
+    completion_time: datetime | None = None
+    active: Int32 = 0
+    ready: Int32 = 0
+    terminating: Int32 = 0
+    succeeded: Int32 = 0
+    failed: Int32 = 0
+    failed_indexes: str = ""
+    conditions: list[PodCondition] = []
+
+
+class Job(View, frozen=True):
+    """A Job."""
+
+    metadata: Metadata = Metadata()
+    spec: JobSpec = JobSpec()
+    status: JobStatus = JobStatus()
+
+    @property
+    def has_finished(self) -> bool:
+        """Complete or Failed, with every pod ended."""
+        return self._is_over and self.status.active <= 0 and self.status.terminating <= 0
+
+    @property
+    def _is_over(self) -> bool:
+        return is_true(self.status.conditions, "Complete") or is_true(self.status.conditions, "Failed")
+
+    @property
+    def has_pods(self) -> bool:
+        """Whether pods of it may still run: known by counts, or by a start time that was not yet taken back."""
+        return self.status.active > 0 or self.status.terminating > 0 or self.status.start_time is not None
+
+    @property
+    def wanted_pods(self) -> int:
+        """How many pods it wants at most at a time: min(parallelism, completions); never below 0."""
+        return pods_at_once(self.spec.parallelism, self.spec.completions)
+
+    @property
+    def pods_left(self) -> int:
+        """How many pods it may still run at a time: min(parallelism, completions left).
+
+        More when more are active, as after parallelism was lowered. A work queue starts none after its first success.
+        """
+        if self._is_over:
+            return max(0, self.status.active) + max(0, self.status.terminating)
+        if self.spec.completions is None:
+            left = self.wanted_pods if self.status.succeeded <= 0 else 0
+        else:
+            left = min(self.wanted_pods, self.spec.completions - self.status.succeeded - self._failed_indexes)
+        return max(0, left, self.status.active)
+
+    @property
+    def _failed_indexes(self) -> int:
+        return count_indexes(self.status.failed_indexes) if self.status.failed_indexes else 0
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether as many pods as it wants are ready or have succeeded."""
+        return self.status.ready + self.status.succeeded >= self.wanted_pods
+
+
+def pods_at_once(parallelism: int | None, completions: int | None) -> int:
+    """min(parallelism, completions), where absent parallelism is 1 and absent completions is no bound."""
+    parallel = 1 if parallelism is None else parallelism
+    return max(0, parallel if completions is None else min(parallel, completions))
+
+
+def count_indexes(text: str) -> int:
+    """How many indexes `text` lists, as Kubernetes writes them: "1,3-5,7" is 5. Text that is no such list counts 0."""
+    if len(text) > _MAX_INDEXES_TEXT:
+        return 0
+    return sum(_sizes(text.split(",")))
+
+
+def _sizes(parts: Iterable[str]) -> Iterable[int]:
+    for part in parts:
+        first, dash, last = part.partition("-")
+        if not (first.isascii() and first.isdigit() and len(first) < 11):
+            continue
+        if not dash:
+            yield 1
+        elif last.isascii() and last.isdigit() and len(last) < 11:
+            yield max(0, int(last) - int(first) + 1)
+
+
+read_job = reader(Job)

@@ -1,0 +1,70 @@
+"""What a namespace's LimitRanges give to containers that do not say what they need.
+
+Source: Kubernetes' defaulting of LimitRange (max -> default -> defaultRequest, min -> defaultRequest) and its
+LimitRanger admission, which merges the Container items into every container and init container: of several objects
+the first one wins, within one object the last item.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+from shared.api.core.metadata import Metadata
+from shared.api.reading import Quantities, View, reader
+
+
+class LimitRangeItem(View, frozen=True):
+    """One item; only those of type Container have defaults."""
+
+    type: str = ""
+    default: Quantities = {}
+    default_request: Quantities = {}
+    max: Quantities = {}
+    min: Quantities = {}
+
+
+class LimitRangeSpec(View, frozen=True):
+    """The items."""
+
+    limits: list[LimitRangeItem] = []
+
+
+class LimitRange(View, frozen=True):
+    """A LimitRange."""
+
+    metadata: Metadata = Metadata()
+    spec: LimitRangeSpec = LimitRangeSpec()
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerDefaults:
+    """What a container of the namespace gets where it says nothing."""
+
+    requests: Mapping[str, int | float | str] = field(default_factory=dict)
+    limits: Mapping[str, int | float | str] = field(default_factory=dict)
+
+
+NO_DEFAULTS: Final = ContainerDefaults()
+
+
+def container_defaults(limit_ranges: Iterable[LimitRange]) -> ContainerDefaults:
+    """All LimitRanges of one namespace as one; by name, so that the result does not depend on the order given."""
+    requests: Quantities = {}
+    limits: Quantities = {}
+    for each in sorted(limit_ranges, key=lambda found: found.metadata.name):
+        own_requests: Quantities = {}
+        own_limits: Quantities = {}
+        for item in each.spec.limits:
+            if item.type == "Container":
+                default = {**item.max, **item.default}
+                own_limits.update(default)
+                own_requests.update({**item.min, **default, **item.default_request})
+        requests = {**own_requests, **requests}
+        limits = {**own_limits, **limits}
+    if not requests and not limits:
+        return NO_DEFAULTS
+    return ContainerDefaults(MappingProxyType(requests), MappingProxyType(limits))
+
+
+read_limit_range = reader(LimitRange)

@@ -1,0 +1,64 @@
+"""What a node says: its labels, its taints, whether it takes pods, and what it offers them."""
+
+from collections.abc import Mapping
+
+from shared.api.core.metadata import Metadata
+from shared.api.core.placement import Taint
+from shared.api.core.pod import PodCondition, is_true
+from shared.api.reading import Quantities, View, reader
+from shared.resources import Amount, read_amount
+
+
+class TaintView(View, frozen=True):
+    """A taint as written."""
+
+    key: str = ""
+    value: str = ""
+    effect: str = ""
+
+
+class NodeSpec(View, frozen=True):
+    """`unschedulable` is a cordon."""
+
+    unschedulable: bool = False
+    taints: list[TaintView] = []
+
+
+class NodeStatus(View, frozen=True):
+    """`allocatable` is what pods may use; a manifest may give `capacity` alone."""
+
+    allocatable: Quantities = {}
+    capacity: Quantities = {}
+    conditions: list[PodCondition] = []
+
+
+class NodeObject(View, frozen=True):
+    """A node."""
+
+    metadata: Metadata = Metadata()
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()
+
+    @property
+    def is_ready(self) -> bool:
+        """Ready is True; a node that has no conditions at all, as in a file, counts as ready."""
+        return not self.status.conditions or is_true(self.status.conditions, "Ready")
+
+    @property
+    def takes_pods(self) -> bool:
+        """Ready, not cordoned, not being deleted: its allocatable counts as capacity."""
+        return self.is_ready and not self.spec.unschedulable and not self.metadata.is_deleting
+
+    @property
+    def taints(self) -> tuple[Taint, ...]:
+        """Its taints."""
+        return tuple(Taint(taint.key, taint.effect, taint.value) for taint in self.spec.taints)
+
+
+def allocatable(node: NodeObject) -> Mapping[str, Amount]:
+    """What it offers, in base units, rounded down. Raises QuantityError on text that is no quantity."""
+    offered = node.status.allocatable or node.status.capacity
+    return {resource: read_amount(resource, amount, up=False) for resource, amount in offered.items()}
+
+
+read_node = reader(NodeObject)

@@ -1,0 +1,145 @@
+"""What a pod says: its own spec and status, and the same spec inside a Job's template."""
+
+from datetime import datetime
+
+import msgspec
+
+from shared.api.core.metadata import Metadata
+from shared.api.names import GATE
+from shared.api.reading import Int32, Quantities, View, reader
+
+
+class ResourceNeeds(View, frozen=True):
+    """`resources` of a container or a whole pod."""
+
+    requests: Quantities = {}
+    limits: Quantities = {}
+
+
+class Container(View, frozen=True):
+    """A container or init container; `restart_policy` Always makes the latter a sidecar."""
+
+    name: str = ""
+    resources: ResourceNeeds = ResourceNeeds()
+    restart_policy: str = ""
+
+
+class TolerationView(View, frozen=True):
+    """A toleration as written."""
+
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+    toleration_seconds: int | None = None
+
+
+class RequirementView(View, frozen=True):
+    """One match expression as written."""
+
+    key: str = ""
+    operator: str = ""
+    values: list[str] = []
+
+
+class NodeSelectorTerm(View, frozen=True):
+    """A conjunction over node labels and node fields; wholly empty it matches no node."""
+
+    match_expressions: list[RequirementView] = []
+    match_fields: list[RequirementView] = []
+
+
+class NodeSelector(View, frozen=True):
+    """A disjunction of terms."""
+
+    node_selector_terms: list[NodeSelectorTerm] = []
+
+
+class NodeAffinity(View, frozen=True):
+    """Only what is required; preferences do not bind."""
+
+    required: NodeSelector | None = msgspec.field(default=None, name="requiredDuringSchedulingIgnoredDuringExecution")
+
+
+class Affinity(View, frozen=True):
+    """Only node affinity: pod affinity says nothing about kinds of nodes."""
+
+    node_affinity: NodeAffinity | None = None
+
+
+class SchedulingGate(View, frozen=True):
+    """One reason why the scheduler must not look at the pod yet."""
+
+    name: str = ""
+
+
+class PodSpec(View, frozen=True):
+    """The parts of a pod spec that decide its request, its place and its priority."""
+
+    containers: list[Container] = []
+    init_containers: list[Container] = []
+    resources: ResourceNeeds | None = None
+    overhead: Quantities = {}
+    node_selector: dict[str, str] = {}
+    affinity: Affinity | None = None
+    tolerations: list[TolerationView] = []
+    priority: Int32 | None = None
+    priority_class_name: str = ""
+    runtime_class_name: str = ""
+    scheduling_gates: list[SchedulingGate] = []
+    node_name: str = ""
+
+
+class PodCondition(View, frozen=True):
+    """A condition of a pod or Job; `status` is True, False or Unknown."""
+
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+    last_transition_time: datetime | None = None
+
+
+class PodStatus(View, frozen=True):
+    """How far the pod has come."""
+
+    phase: str = "Pending"
+    conditions: list[PodCondition] = []
+    start_time: datetime | None = None
+
+
+class Pod(View, frozen=True):
+    """A pod."""
+
+    metadata: Metadata = Metadata()
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether Quotree still holds it."""
+        return any(gate.name == GATE for gate in self.spec.scheduling_gates)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its containers have stopped for good, so that it uses nothing more."""
+        return self.status.phase in ("Succeeded", "Failed")
+
+    @property
+    def is_ready(self) -> bool:
+        """Ready, or done."""
+        return self.status.phase == "Succeeded" or is_true(self.status.conditions, "Ready")
+
+    @property
+    def owner_job(self) -> str | None:
+        """The uid of the Job that controls it, or None."""
+        owner = self.metadata.controller
+        is_job = owner is not None and owner.kind == "Job" and owner.api_version.startswith("batch/")
+        return owner.uid if owner is not None and is_job else None
+
+
+def is_true(conditions: list[PodCondition], kind: str) -> bool:
+    """Whether the condition of that type is there with status True."""
+    return any(condition.type == kind and condition.status == "True" for condition in conditions)
+
+
+read_pod = reader(Pod)

@@ -1,0 +1,122 @@
+"""How much one pod asks for, exactly as the scheduler counts it.
+
+Source: Kubernetes' `component-helpers/resource` (PodRequests), its defaulting of pods (limits stand in for absent
+requests; pod-level resources; every quantity rounded up to a thousandth) and LimitRanger. A pod's init containers run
+one after the other beside the sidecars started before them, so the pod needs the larger of the hungriest init step and
+of all containers and sidecars together. Sums are exact; base units are rounded up once per pod.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from shared.api.core.limitrange import NO_DEFAULTS, ContainerDefaults
+from shared.api.core.pod import Container, PodSpec, ResourceNeeds
+from shared.resources import MAX_AMOUNT, Amount, QuantityError, parse_number
+
+_NANO_PER_MILLI: Final = 10**6
+_MILLI: Final = 1000
+
+Milli = dict[str, int]
+"""Resource -> thousandths of its plain unit."""
+
+
+def effective_request(
+    spec: PodSpec,
+    defaults: ContainerDefaults = NO_DEFAULTS,
+    runtime_overhead: Mapping[str, int | float | str] | None = None,
+) -> Mapping[str, Amount]:
+    """What one pod of `spec` asks for, in base units; resources of which it asks nothing are left out.
+
+    `runtime_overhead` is its RuntimeClass's, used where the spec does not carry its overhead yet.
+    Raises QuantityError with the field's path for text that is no quantity, and for negative ones.
+    """
+    asked = _containers(spec, defaults)
+    if spec.resources is not None:
+        asked.update(_pod_level(spec, spec.resources))
+    overhead = spec.overhead or runtime_overhead
+    if overhead:
+        _add(asked, _read(overhead, "overhead"))
+    return {resource: _base_units(resource, milli) for resource, milli in asked.items() if milli > 0}
+
+
+def _containers(spec: PodSpec, defaults: ContainerDefaults) -> Milli:
+    together: Milli = {}
+    for index, container in enumerate(spec.containers):
+        _add(together, _container(container, f"containers[{index}]", defaults))
+    if not spec.init_containers:
+        return together
+    sidecars: Milli = {}
+    highest: Milli = {}
+    for index, container in enumerate(spec.init_containers):
+        needs = _container(container, f"initContainers[{index}]", defaults)
+        if container.restart_policy == "Always":
+            _add(together, needs)
+            _add(sidecars, needs)
+            needs = sidecars
+        else:
+            _add(needs, sidecars)
+        _raise_to(highest, needs)
+    _raise_to(together, highest)
+    return together
+
+
+def _container(container: Container, path: str, defaults: ContainerDefaults) -> Milli:
+    """Requests, else limits, else the namespace's defaults, resource by resource."""
+    needs = container.resources
+    asked: dict[str, int | float | str] = {**needs.limits, **needs.requests}
+    if defaults.requests:
+        asked = {**defaults.requests, **asked}
+    return _read(asked, f"{path}.resources.requests")
+
+
+def _pod_level(spec: PodSpec, needs: ResourceNeeds) -> Milli:
+    """What `spec.resources` puts in the place of the containers' sums.
+
+    Where it has limits, what it does not request is what the containers themselves request of it, else its limit.
+    """
+    asked = _read(_supported(needs.requests), "resources.requests")
+    limits = _read(_supported(needs.limits), "resources.limits")
+    if needs.limits:
+        for resource, milli in _containers(spec, NO_DEFAULTS).items():
+            if resource in ("cpu", "memory"):
+                asked.setdefault(resource, milli)
+    for resource, milli in limits.items():
+        asked.setdefault(resource, milli)
+    return asked
+
+
+def _supported(written: Mapping[str, int | float | str]) -> Mapping[str, int | float | str]:
+    """A pod as a whole may name cpu, memory and huge pages only; anything else there is refused by Kubernetes."""
+    return {
+        resource: amount
+        for resource, amount in written.items()
+        if resource in ("cpu", "memory") or resource.startswith("hugepages-")
+    }
+
+
+def _read(written: Mapping[str, int | float | str], path: str) -> Milli:
+    found: Milli = {}
+    for resource, quantity in written.items():
+        try:
+            nano = parse_number(quantity)
+        except QuantityError as error:
+            raise QuantityError(f"{path}[{resource[:63]}]: {error}") from None
+        if nano < 0:
+            raise QuantityError(f"{path}[{resource[:63]}]: {str(quantity)[:64]!r} is negative; ask for 0 or more")
+        found[resource] = -(-nano // _NANO_PER_MILLI)
+    return found
+
+
+def _add(total: Milli, more: Mapping[str, int]) -> None:
+    for resource, milli in more.items():
+        total[resource] = total.get(resource, 0) + milli
+
+
+def _raise_to(total: Milli, floor: Mapping[str, int]) -> None:
+    for resource, milli in floor.items():
+        if milli > total.get(resource, 0):
+            total[resource] = milli
+
+
+def _base_units(resource: str, milli: int) -> Amount:
+    return min(milli if resource == "cpu" else -(-milli // _MILLI), MAX_AMOUNT)

@@ -1,0 +1,54 @@
+"""How important a pod is: its own number, else its PriorityClass, else the cluster's default class, else 0."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+from shared.api.core.metadata import Metadata
+from shared.api.core.pod import PodSpec
+from shared.api.reading import Int32, View, reader
+
+BUILT_IN: Final[Mapping[str, int]] = MappingProxyType(
+    {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+)
+
+
+class PriorityClass(View, frozen=True):
+    """A PriorityClass."""
+
+    metadata: Metadata = Metadata()
+    value: Int32 = 0
+    global_default: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Priorities:
+    """All PriorityClasses: value by name, and the value of work that names none."""
+
+    by_name: Mapping[str, int] = field(default_factory=lambda: BUILT_IN)
+    default: int = 0
+
+    @staticmethod
+    def of(classes: Iterable[PriorityClass]) -> "Priorities":
+        """From the objects. Of several global defaults the lowest counts, as in Kubernetes."""
+        found = {**BUILT_IN}
+        defaults = []
+        for each in classes:
+            found[each.metadata.name] = each.value
+            if each.global_default:
+                defaults.append(each.value)
+        return Priorities(MappingProxyType(found), min(defaults, default=0))
+
+    def knows(self, name: str) -> bool:
+        """Whether there is a class of that name."""
+        return name in self.by_name
+
+    def of_pod(self, spec: PodSpec) -> int:
+        """The priority pods of this spec get; an unknown class counts as none."""
+        if spec.priority is not None:
+            return spec.priority
+        return self.by_name.get(spec.priority_class_name, self.default)
+
+
+read_priority_class = reader(PriorityClass)

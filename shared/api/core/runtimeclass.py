@@ -1,0 +1,20 @@
+"""What running a pod costs beside its containers: the overhead of its RuntimeClass."""
+
+from shared.api.core.metadata import Metadata
+from shared.api.reading import Quantities, View, reader
+
+
+class Overhead(View, frozen=True):
+    """What each pod of the class needs in addition."""
+
+    pod_fixed: Quantities = {}
+
+
+class RuntimeClass(View, frozen=True):
+    """A RuntimeClass."""
+
+    metadata: Metadata = Metadata()
+    overhead: Overhead = Overhead()
+
+
+read_runtime_class = reader(RuntimeClass)

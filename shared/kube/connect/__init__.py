@@ -1,0 +1,1 @@
+"""Reaching the API server: which one, with which credentials, over which connections."""

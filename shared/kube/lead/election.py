@@ -1,0 +1,267 @@
+"""Who leads: at most one process at a time, by a Lease, also when the network is cut between them.
+
+A leader stops at its deadline, measured on its own monotonic clock from before the last successful renewal, whether or
+not any call ever returns. A follower takes over when it has itself seen the Lease unchanged for the lease's whole
+duration, which is longer. No two clocks are ever compared. What a leader has sent is given up at its deadline as well
+(`Client.guarded`), so that between the last write of one and the first of the next lies the difference of the two.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Any
+
+import msgspec
+
+from shared.api.reading import write_time
+from shared.kube.client import Client
+from shared.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
+from shared.kube.lead.lease import Lease, LeaseSpec
+from shared.kube.resources import LEASES
+from shared.problems import Problem
+
+_log = logging.getLogger("quotree.kube.election")
+_SETTLE = timedelta(seconds=5)
+
+
+class LeadershipLost(Problem):
+    """The Lease could not be renewed in time, or another took it. The process must end: it no longer decides."""
+
+
+class ElectionSettings(msgspec.Struct, frozen=True, rename="camel"):
+    """`renew_deadline` must leave time below `lease_duration` for the leader's work to stop."""
+
+    namespace: str
+    name: str
+    identity: str
+    lease_duration: timedelta = timedelta(seconds=15)
+    renew_deadline: timedelta = timedelta(seconds=10)
+    retry_period: timedelta = timedelta(seconds=2)
+
+    def __post_init__(self) -> None:
+        if not self.lease_duration > self.renew_deadline > self.retry_period > timedelta():
+            raise ValueError(
+                f"leaseDuration {self.lease_duration.total_seconds():g}s must exceed "
+                f"renewDeadline {self.renew_deadline.total_seconds():g}s, and that "
+                f"retryPeriod {self.retry_period.total_seconds():g}s"
+            )
+        if self.lease_duration < timedelta(seconds=1):
+            raise ValueError("leaseDuration must be at least 1s: a Lease counts whole seconds")
+
+
+def now_seconds() -> float:
+    """A clock that never jumps, and that goes on while the machine is suspended, as the others' clocks do."""
+    boottime = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if boottime is None else time.clock_gettime(boottime)
+
+
+class Election:
+    """One candidate for one Lease. What only the leader may write is sent by a client guarded by `time_left`."""
+
+    def __init__(self, client: Client, settings: ElectionSettings) -> None:
+        self._random = Random()  # noqa: S311 - tells apart and spreads load, guards nothing
+        # Room of its own: a hundred slow writes must not keep the Lease from being renewed.
+        self._client = client.reserved(2).within(settings.renew_deadline / 3)
+        self._settings = settings
+        # Unique even where two processes are given one name, so that our own late write is known as ours.
+        self.identity = f"{settings.identity}_{self._random.getrandbits(40):010x}"
+        self._lease: Lease | None = None
+        self._lease_seen = now_seconds()
+        self._leads_until = 0.0
+        self._releases = True
+
+    @property
+    def holder(self) -> str:
+        """Who holds the Lease as far as this process knows; empty: nobody."""
+        return self._lease.holder if self._lease else ""
+
+    def may_write(self) -> bool:
+        """Is it certain that no other process leads? Costs a clock reading; true only while `run` runs its work."""
+        return now_seconds() < self._leads_until
+
+    def time_left(self) -> timedelta:
+        """How long that is certain if the Lease is not renewed; zero when it is not certain now."""
+        return timedelta(seconds=max(0.0, self._leads_until - now_seconds()))
+
+    def let_expire(self) -> None:
+        """Do not release the Lease at the end: something was sent that may still be carried out."""
+        self._releases = False
+
+    async def run(self, lead: Callable[[], Awaitable[None]]) -> None:
+        """Wait for the Lease, then do the work of `lead` while holding it; release it when that has ended.
+
+        Raises LeadershipLost when it could not be renewed, after the work was cancelled; else what `lead` raised.
+        """
+        renewed_at = await self._acquire()
+        _log.info("leading", extra=self._facts())
+        work = asyncio.ensure_future(lead())
+        renewing = asyncio.create_task(self._renew_until_lost(renewed_at), name="lease renewal")
+        try:
+            await asyncio.wait({work, renewing}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            lost = renewing.done() and not work.done()
+            if lost:
+                self._leads_until = 0.0
+            await self._stop(work)
+            renewing.cancel()
+            await asyncio.wait({renewing})
+            self._leads_until = 0.0
+            if work.done() and not lost and self._releases:
+                await self._release()
+        if lost:
+            with suppress(asyncio.CancelledError):
+                renewing.result()
+        if work.done() and not work.cancelled():
+            work.result()
+
+    async def _stop(self, work: "asyncio.Future[None]") -> None:
+        work.cancel()
+        _, pending = await asyncio.wait({work}, timeout=_SETTLE.total_seconds())
+        if pending:
+            _log.error("work goes on after the lease is lost", extra=self._facts())
+
+    async def _acquire(self) -> float:
+        """Poll until the Lease is ours. Returns the reading of our clock before the write that made it so."""
+        while True:
+            started = now_seconds()
+            try:
+                if await self._try_to_take():
+                    self._leads_until = started + self._settings.renew_deadline.total_seconds()
+                    return started
+            except ApiError as error:
+                _log.warning("lease not reached", extra=self._facts(error=str(error)))
+            await asyncio.sleep(self._settings.retry_period.total_seconds() * self._random.uniform(0.8, 1.2))
+
+    async def _try_to_take(self) -> bool:
+        try:
+            self._observe(await self._read())
+        except NotFound:
+            if self._lease is not None and not self._has_expired():
+                return False  # Deleted under a leader that may not have noticed: its time must run out as well.
+            return await self._write_new()
+        free = self._has_expired() or self.holder == self.identity
+        return free and await self._write(self._taken(self._lease))
+
+    async def _renew_until_lost(self, renewed_at: float) -> None:
+        """Renew until that fails for too long. Raises LeadershipLost; no call can hold it beyond the deadline."""
+        deadline = self._settings.renew_deadline.total_seconds()
+        trouble = "no answer in time"
+        while (left := renewed_at + deadline - now_seconds()) > 0:
+            pause = self._settings.retry_period.total_seconds() * self._random.uniform(0.8, 1.0)
+            try:
+                async with asyncio.timeout(left):
+                    await asyncio.sleep(pause)
+                    started = now_seconds()
+                    await self._renew()
+            except TimeoutError:
+                break
+            except ApiError as error:
+                trouble = str(error)
+                _log.warning("lease not renewed", extra=self._facts(error=trouble))
+            else:
+                renewed_at = started
+                self._leads_until = started + deadline
+        raise LeadershipLost(f"lost the lease {self._where()}: not renewed for {deadline:g} s ({trouble})")
+
+    async def _renew(self) -> None:
+        """Write the Lease again. An edit by somebody else, or an answer that was lost, costs another try."""
+        for _ in range(3):
+            try:
+                if await self._write(self._renewed(self._lease)):
+                    return
+                self._observe(await self._read())
+            except NotFound:
+                if await self._write_new():
+                    return
+                self._observe(await self._read())
+            if self.holder != self.identity:
+                raise LeadershipLost(f"lost the lease {self._where()} to {self.holder or 'nobody'}")
+        raise Conflict(409, "Conflict", "written by others three times in a row", request=f"lease {self._where()}")
+
+    async def _release(self) -> None:
+        """Let the next one start at once. A renewal cut short may have been written: then read and try once more."""
+        with suppress(ApiError):
+            for _ in range(2):
+                lease = self._lease
+                if lease is None or lease.holder != self.identity:
+                    return
+                spec = msgspec.structs.replace(
+                    lease.spec,
+                    holder_identity="",
+                    lease_duration_seconds=1,
+                    renew_time=write_time(datetime.now(UTC)),
+                    acquire_time=None,
+                )
+                if await self._write(msgspec.structs.replace(lease, spec=spec)):
+                    _log.info("lease released", extra=self._facts())
+                    return
+                self._observe(await self._read())
+
+    def _observe(self, lease: Lease) -> None:
+        if self._lease is None or self._lease.mark != lease.mark:
+            if lease.holder not in (self.holder, self.identity, ""):
+                _log.info("lease holder seen", extra=self._facts(holder=lease.holder))
+            self._lease_seen = now_seconds()
+        self._lease = lease
+
+    def _has_expired(self) -> bool:
+        lease = self._lease
+        if lease is None or not lease.holder:
+            return True
+        promised = timedelta(seconds=lease.spec.lease_duration_seconds or 0)
+        duration = max(promised, self._settings.lease_duration)
+        return now_seconds() - self._lease_seen > duration.total_seconds()
+
+    def _taken(self, lease: Lease | None) -> Lease:
+        now = write_time(datetime.now(UTC))
+        previous = lease.spec if lease else LeaseSpec()
+        spec = LeaseSpec(
+            holder_identity=self.identity,
+            lease_duration_seconds=_whole_seconds(self._settings.lease_duration),
+            acquire_time=now,
+            renew_time=now,
+            lease_transitions=(previous.lease_transitions or 0) + 1 if lease else 0,
+        )
+        metadata = lease.metadata if lease else {"namespace": self._settings.namespace, "name": self._settings.name}
+        return Lease(metadata, spec)
+
+    def _renewed(self, lease: Lease | None) -> Lease:
+        if lease is None or lease.holder != self.identity:
+            raise AssertionError("renewed without holding")
+        return msgspec.structs.replace(
+            lease, spec=msgspec.structs.replace(lease.spec, renew_time=write_time(datetime.now(UTC)))
+        )
+
+    async def _read(self) -> Lease:
+        return await self._client.get(LEASES, self._settings.name, self._settings.namespace, into=Lease)
+
+    async def _write(self, lease: Lease) -> bool:
+        """Replace the Lease if nobody wrote it since we read it."""
+        name, namespace = self._settings.name, self._settings.namespace
+        try:
+            self._observe(await self._client.replace(LEASES, name, lease, namespace, into=Lease))
+        except Conflict:
+            return False
+        return True
+
+    async def _write_new(self) -> bool:
+        try:
+            lease = await self._client.create(LEASES, self._taken(None), self._settings.namespace, into=Lease)
+        except AlreadyExists:
+            return False
+        self._observe(lease)
+        return True
+
+    def _where(self) -> str:
+        return f"{self._settings.namespace}/{self._settings.name}"
+
+    def _facts(self, **more: Any) -> dict[str, Any]:
+        return {"lease": self._where(), "identity": self.identity, **more}
+
+
+def _whole_seconds(duration: timedelta) -> int:
+    return max(1, -int(-duration.total_seconds() // 1))

@@ -1,0 +1,1 @@
+"""Watches: streams of changes, decoded into compact records and kept up to date."""

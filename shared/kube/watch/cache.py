@@ -1,0 +1,125 @@
+"""What a watch knows of its objects, and what each event changes in that.
+
+Objects are projected to records at once, so that only the fields used stay in memory. Keyed by uid: an object deleted
+and created again under its name is another one. Knows nothing of the network.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+import msgspec
+
+R = TypeVar("R")
+
+
+class Changed(msgspec.Struct, Generic[R], frozen=True, gc=False):
+    """A record before and after: (None, x) appeared, (x, y) changed, (x, None) is gone."""
+
+    before: R | None
+    after: R | None
+
+
+class Undecodable(msgspec.Struct, frozen=True, gc=False):
+    """An object that could not be projected. Its previous record, if there was one, stays."""
+
+    namespace: str
+    name: str
+    uid: str
+    reason: str
+
+
+Change = Changed[R] | Undecodable
+Project = Callable[[bytes], R | None]
+"""An object's JSON -> the record kept of it; None: of no interest."""
+Sink = Callable[[Sequence[Change[R]]], None]
+
+
+class _CachedMetadata(msgspec.Struct, rename="camel", gc=False):
+    uid: str = ""
+    name: str = ""
+    namespace: str = ""
+    resource_version: str = ""
+
+
+class _Identified(msgspec.Struct, gc=False):
+    metadata: _CachedMetadata
+
+
+_identify = msgspec.json.Decoder(_Identified).decode
+
+
+class State(Generic[R]):
+    """A set of records by uid, and of objects that have none because they could not be projected."""
+
+    __slots__ = ("records", "undecodable")
+
+    def __init__(self) -> None:
+        self.records: dict[str, R] = {}
+        self.undecodable: dict[str, Undecodable] = {}
+
+
+class Cache(State[R]):
+    """The state a watch has told its sink, and the changes that lead to the next."""
+
+    __slots__ = ("_project",)
+
+    def __init__(self, project: Project[R]) -> None:
+        super().__init__()
+        self._project = project
+
+    def gather(self, state: State[R], raw: bytes) -> None:
+        """Add an object to a state that will replace this one."""
+        meta = _identify(raw).metadata
+        record = self._record(meta, raw)
+        if isinstance(record, Undecodable):
+            state.undecodable[meta.uid] = record
+            if meta.uid in self.records:
+                state.records[meta.uid] = self.records[meta.uid]
+        elif record is not None:
+            state.records[meta.uid] = record
+
+    def replace(self, state: State[R]) -> list[Change[R]]:
+        """Make `state` this one's. Returns the difference, the gone first, so that what they held is free."""
+        changes: list[Change[R]] = [
+            Changed(record, None) for uid, record in self.records.items() if uid not in state.records
+        ]
+        for uid, record in state.records.items():
+            before = self.records.get(uid)
+            if before is None or before != record:
+                changes.append(Changed(before, record))
+        changes += [problem for uid, problem in state.undecodable.items() if self.undecodable.get(uid) != problem]
+        self.records, self.undecodable = state.records, state.undecodable
+        return changes
+
+    def put(self, raw: bytes) -> tuple[str, Change[R] | None]:
+        """An object as it is now. Returns its resourceVersion and the change; None when nothing kept has changed."""
+        meta = _identify(raw).metadata
+        record = self._record(meta, raw)
+        if isinstance(record, Undecodable):
+            known = self.undecodable.get(meta.uid)
+            self.undecodable[meta.uid] = record
+            return meta.resource_version, record if record != known else None
+        if self.undecodable:
+            self.undecodable.pop(meta.uid, None)
+        return meta.resource_version, self._set(meta.uid, record)
+
+    def drop(self, raw: bytes) -> tuple[str, Change[R] | None]:
+        """An object that is gone. Returns as `put`."""
+        meta = _identify(raw).metadata
+        self.undecodable.pop(meta.uid, None)
+        return meta.resource_version, self._set(meta.uid, None)
+
+    def _set(self, uid: str, record: R | None) -> Changed[R] | None:
+        before = self.records.get(uid)
+        if record is None:
+            self.records.pop(uid, None)
+        else:
+            self.records[uid] = record
+        return Changed(before, record) if before != record else None
+
+    def _record(self, meta: _CachedMetadata, raw: bytes) -> R | Undecodable | None:
+        try:
+            return self._project(raw)
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"[:500]
+            return Undecodable(meta.namespace, meta.name, meta.uid, reason)

@@ -1,0 +1,287 @@
+"""What objects there are, kept up to date: an informer that survives every way a watch can fail.
+
+It starts with a streaming list (pages where the server has none), follows from the last resourceVersion of any event
+or bookmark, and lists again only when that is too old. Silence is a failure: the API server sends a bookmark a minute.
+The sink is told of differences only, in batches, and never of half a list.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from random import Random
+from typing import Any, Generic, NoReturn, TypeVar
+
+import msgspec
+
+from shared.kube.client import Client
+from shared.kube.errors import ApiError, Gone, Invalid, Status, Unavailable, error_from_status
+from shared.kube.resources import Resource
+from shared.kube.watch.backoff import Backoff
+from shared.kube.watch.cache import Cache, Change, Changed, Project, Sink, State, Undecodable
+from shared.kube.watch.stream import EndlessLine, Lines, read_bookmark, split_event
+
+__all__ = ["Change", "Changed", "Project", "Sink", "Undecodable", "Watch", "WatchSettings", "Watches"]
+
+R = TypeVar("R")
+_log = logging.getLogger("quotree.kube.watching")
+
+
+class WatchSettings(msgspec.Struct, frozen=True):
+    """`silence`: without a byte for so long, the connection counts as dead. `life`: ask for a new stream after
+    one to two of these, so that load spreads over API servers again. `page`: objects per page of a list."""
+
+    silence: timedelta = timedelta(seconds=90)
+    life: timedelta = timedelta(minutes=5)
+    page: int = 500
+
+
+_decode_status = msgspec.json.Decoder(Status).decode
+
+
+class _NoStreamingList(Exception):
+    """The server takes the watch but does not send the objects there are."""
+
+
+class Watch(Generic[R]):
+    """One kind of object, watched. `run` never returns; all else may be read at any time from the same loop."""
+
+    def __init__(  # noqa: PLR0913
+        self,
+        client: Client,
+        resource: Resource,
+        project: Project[R],
+        sink: Sink[R],
+        *,
+        namespace: str | None = None,
+        labels: str = "",
+        fields: str = "",
+        name: str = "",
+        settings: WatchSettings = WatchSettings(),  # noqa: B008 - frozen
+    ) -> None:
+        self.resource = resource
+        self.name = name or resource.plural
+        """What it is called in metrics: one of several of a kind needs a name of its own."""
+        self.synced = asyncio.Event()
+        self.trouble: str | None = None
+        self.lists = 0
+        self.streams = 0
+        self.events = 0
+        self._client = client
+        self._sink = sink
+        self._cache = Cache(project)
+        self._namespace = namespace
+        self._selectors = {"labelSelector": labels, "fieldSelector": fields}
+        self._settings = settings
+        self._random = Random()  # noqa: S311 - spreads load, guards nothing
+        self._streaming_lists = True
+        self._version: str | None = None
+        self._fresh: State[R] | None = None
+        self._heard = time.monotonic()
+        self._healthy_since: float | None = None
+
+    @property
+    def records(self) -> Mapping[str, R]:
+        """The records by uid, as last told to the sink."""
+        return self._cache.records
+
+    @property
+    def undecodable(self) -> Mapping[str, Undecodable]:
+        """The objects that exist but could not be projected, by uid."""
+        return self._cache.undecodable
+
+    @property
+    def version(self) -> str:
+        """The resourceVersion up to which the records are true, as last told to the sink; empty while there is none."""
+        return self._version or ""
+
+    def quiet_seconds(self) -> float:
+        """How long nothing was heard from the server; grows to about a minute on a healthy quiet watch."""
+        return time.monotonic() - self._heard
+
+    async def run(self) -> NoReturn:
+        """Watch indefinitely. Only the sink's own exceptions come out."""
+        backoff = Backoff(self._random)
+        while True:
+            self._healthy_since = None
+            wait = timedelta()
+            try:
+                await self._watch_once()
+            except ApiError as error:
+                wait = error.retry_after or wait
+                if isinstance(error, Gone):
+                    self._version = None
+                self._report(error)
+            lived = time.monotonic() - self._healthy_since if self._healthy_since else 0.0
+            await asyncio.sleep(max(wait.total_seconds(), backoff.delay_after(lived)))
+
+    async def _watch_once(self) -> None:
+        if self._version is None and self._streaming_lists:
+            try:
+                return await self._follow(State())
+            except (_NoStreamingList, Invalid) as error:
+                self._streaming_lists = False
+                _log.info("streaming list not offered, listing in pages", extra=self._facts(reason=str(error)))
+            except ApiError as error:
+                if error.status < 500 and error.status != 400:
+                    raise
+        if self._version is None:
+            await self._list()
+        return await self._follow(None)
+
+    async def _list(self) -> None:
+        fresh: State[R] = State()
+        version = ""
+        pages = self._client.within(self._settings.silence).list_pages(
+            self.resource,
+            self._namespace,
+            labels=self._selectors["labelSelector"],
+            fields=self._selectors["fieldSelector"],
+            limit=self._settings.page,
+        )
+        async for page in pages:
+            self._hear()
+            self._gather(fresh, page.items)
+            version = page.resource_version
+        self._fresh = None
+        self._tell(self._adopt(fresh, version))
+
+    def _gather(self, fresh: State[R], items: list[msgspec.Raw]) -> None:
+        with _broken_stream():
+            for raw in items:
+                self._cache.gather(fresh, bytes(raw))
+
+    async def _follow(self, fresh: State[R] | None) -> None:
+        """Read one stream to its end; with `fresh`, one that begins with all objects there are."""
+        self._fresh = fresh
+        self.streams += 1
+        lines = Lines()
+        async with self._client.stream(
+            self.resource, self._namespace, self._query(), silence=self._settings.silence
+        ) as content:
+            while chunk := await content.readany():
+                self._hear()
+                self._take(lines, chunk)
+
+    def _query(self) -> dict[str, str]:
+        life = self._settings.life.total_seconds() * self._random.uniform(1, 2)
+        query = {**self._selectors, "allowWatchBookmarks": "true", "timeoutSeconds": str(int(life) + 1)}
+        if self._fresh is not None:
+            return {**query, "sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
+        return {**query, "resourceVersion": self._version or ""}
+
+    def _take(self, lines: Lines, chunk: bytes) -> None:
+        """Apply the events of one read and tell the sink once. Raises what an ERROR event says, after the rest."""
+        changes: list[Change[R]] = []
+        try:
+            with _broken_stream():
+                for line in lines.feed(chunk):
+                    self._take_event(line, changes)
+        finally:
+            self._tell(changes)
+
+    def _take_event(self, line: bytes, changes: list[Change[R]]) -> None:
+        kind, raw = split_event(line)
+        if kind == "BOOKMARK":
+            self._take_bookmark(raw, changes)
+        elif kind == "ERROR":
+            raise error_from_status(_decode_status(raw), request=f"WATCH {self._describe()}")
+        elif self._fresh is not None:
+            self.events += 1
+            self._cache.gather(self._fresh, raw)
+        else:
+            self.events += 1
+            version, change = self._cache.drop(raw) if kind == "DELETED" else self._cache.put(raw)
+            self._version = version
+            if change is not None:
+                changes.append(change)
+
+    def _take_bookmark(self, raw: bytes, changes: list[Change[R]]) -> None:
+        version, ends_list = read_bookmark(raw)
+        if self._fresh is not None:
+            if not ends_list:
+                raise _NoStreamingList("a bookmark came before the end of the initial events")
+            fresh, self._fresh = self._fresh, None
+            changes += self._adopt(fresh, version)
+        elif _is_older(version, self._version):
+            raise Gone(410, "Expired", f"the server is at {version}, before {self._version}: restored from a backup?")
+        else:
+            self._version = version
+
+    def _adopt(self, fresh: State[R], version: str) -> list[Change[R]]:
+        self._version = version
+        self.lists += 1
+        return self._cache.replace(fresh)
+
+    def _tell(self, changes: list[Change[R]]) -> None:
+        if changes:
+            self._sink(changes)
+        if self._fresh is None:
+            self.synced.set()
+
+    def _hear(self) -> None:
+        self._heard = time.monotonic()
+        if self._healthy_since is None:
+            self._healthy_since = self._heard
+        if self.trouble is not None:
+            _log.info("watch goes on", extra=self._facts())
+            self.trouble = None
+
+    def _report(self, error: ApiError) -> None:
+        trouble = str(error)
+        if trouble != self.trouble:
+            _log.warning("watch interrupted", extra=self._facts(error=trouble))
+        self.trouble = trouble
+
+    def _facts(self, **more: Any) -> dict[str, Any]:
+        return {"resource": self._describe(), **more}
+
+    def _describe(self) -> str:
+        return self.resource.describe(self._namespace, None)
+
+
+@contextmanager
+def _broken_stream() -> Iterator[None]:
+    try:
+        yield
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, EndlessLine) as error:
+        raise Unavailable(0, "BrokenStream", f"an answer is not what the API promises: {error}") from error
+
+
+def _is_older(version: str, than: str | None) -> bool:
+    return than is not None and version.isdigit() and than.isdigit() and int(version) < int(than)
+
+
+@dataclass(slots=True)
+class Watches:
+    """All watches of a process."""
+
+    members: list[Watch[Any]] = field(default_factory=list)
+
+    def add(self, watch: Watch[R]) -> Watch[R]:
+        """Take a watch in, before `run`; returns it."""
+        self.members.append(watch)
+        return watch
+
+    async def run(self) -> None:
+        """Run all indefinitely."""
+        async with asyncio.TaskGroup() as group:
+            for watch in self.members:
+                group.create_task(watch.run(), name=f"watch {watch.resource.plural}")
+
+    async def all_synced(self) -> None:
+        """Return when every sink knows everything there is."""
+        for watch in self.members:
+            await watch.synced.wait()
+
+    def problem(self, silence: timedelta = timedelta(minutes=3)) -> str | None:
+        """For readiness: the first watch that has not synced, or heard nothing for `silence`; None when all is well."""
+        for watch in self.members:
+            if not watch.synced.is_set():
+                return f"watch of {watch.resource.plural} has not synced: {watch.trouble or 'listing'}"
+            if (quiet := watch.quiet_seconds()) > silence.total_seconds():
+                return f"watch of {watch.resource.plural} heard nothing for {quiet:.0f} s: {watch.trouble or 'silent'}"
+        return None

@@ -1,0 +1,79 @@
+"""Which group, flavor and resource stand in the way of work, and how much is missing there."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from shared.quota.decide.state.leaf_usage import LeafUsage
+from shared.quota.decide.state.usage import Quantities, Usage
+from shared.resources import Amount, FlavorResource, write_quantity
+
+
+class Shortage(NamedTuple):
+    """What binds: `missing` of `key` in `group`, of which `limit` may be used and `free` still is."""
+
+    missing: Amount
+    group: str
+    key: FlavorResource
+    asked: Amount
+    free: Amount
+    limit: Amount
+
+    @property
+    def sentence(self) -> str:
+        """`group 'vision' lacks 2 of a100/nvidia.com/gpu (request 4, free 2); runs when used falls to 6`."""
+
+        def text(amount: Amount) -> str:
+            return write_quantity(self.key.resource, amount)
+
+        ends = (
+            f"runs when used falls to {text(self.limit - self.asked)}"
+            if self.asked <= self.limit
+            else f"at most {text(self.limit)} may be used there"
+        )
+        return (
+            f"group {self.group!r} lacks {text(self.missing)} of {self.key} "
+            f"(request {text(self.asked)}, free {text(max(0, self.free))}); {ends}"
+        )
+
+
+def worst(found: Iterable[Shortage]) -> Shortage | None:
+    """The shortage that misses most; of equals the first."""
+    return max((each for each in found if each.missing > 0), key=lambda each: each.missing, default=None)
+
+
+def on_path(ledger: Usage, path: tuple[str, ...], ask: Quantities) -> Shortage | None:
+    """What would bind if `ask` were added here: the group on the path, from the leaf up, that misses most.
+
+    A group whose limit is no tighter than one above it does not bind: the one above does.
+    """
+    ledger.add(path, ask)
+    found = []
+    for key, amount in ask:
+        limits = [ledger.limit(group, key) for group in path]
+        for level, group in enumerate(path):
+            limit, charge = limits[level], ledger.charge(group, key)
+            if all(limit < above for above in limits[level + 1 :]):
+                found.append(Shortage(charge - limit, group, key, amount, limit - charge + amount, limit))
+    ledger.take(path, ask)
+    return worst(found)
+
+
+def beyond_min(account: LeafUsage, ask: Quantities) -> Shortage | None:
+    """What work that is not preemptible lacks of its leaf's effectiveMin."""
+    found = []
+    for key, amount in ask:
+        limit, non_preemptible = account.numbers(key).effective_min, account.firm.get(key, 0)
+        found.append(
+            Shortage(non_preemptible + amount - limit, account.name, key, amount, limit - non_preemptible, limit)
+        )
+    return worst(found)
+
+
+def beyond_runtime(account: LeafUsage, ask: Quantities) -> Shortage | None:
+    """What the leaf lacks of its runtime."""
+    found = []
+    for key, amount in ask:
+        limit = account.numbers(key).runtime
+        used = account.used.get(key, 0) + account.claimed.get(key, 0)
+        found.append(Shortage(used + amount - limit, account.name, key, amount, limit - used, limit))
+    return worst(found)

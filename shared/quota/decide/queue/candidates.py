@@ -1,0 +1,77 @@
+"""Which leaves a pass may leave out, because nothing there can have changed for the better since the previous cycle.
+
+Entitlement depends on the leaf alone. Borrowing depends on the room of the groups above it: a leaf where nobody could
+borrow is looked at again only when one of them has more left than when the previous passes ended.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from shared.quota.decide.queue.leaf_queue import LeafQueue
+from shared.quota.decide.state.cycle_cache import LeafCache
+from shared.quota.decide.state.cycle_state import CycleState
+from shared.quota.decide.state.usage import Quantities
+from shared.quota.model.tree import ROOT
+from shared.resources import Amount, FlavorResource
+
+
+def leaves_with_entitled(cycle: CycleState) -> Iterator[str]:
+    """Leaves in which some pending work may be entitled."""
+    facts = cycle.memory.facts
+    return (name for name in cycle.memory.waiting if not facts[name].none_entitled or cycle.is_touched(name))
+
+
+class BorrowingLeaves:
+    """What the groups above the leaves have left at the start of the borrowing pass, against the previous cycle."""
+
+    __slots__ = ("_cycle", "_grown", "_root")
+
+    def __init__(self, cycle: CycleState) -> None:
+        self._cycle = cycle
+        self._grown = {
+            group for group, key, left in self._look() if left > cycle.memory.margins.get((group, key), left - 1)
+        }
+        self._root: dict[FlavorResource, Amount] = {key: cycle.left(ROOT, key) for key in cycle.snapshot.numbers[ROOT]}
+
+    def _look(self) -> Iterator[tuple[str, FlavorResource, Amount]]:
+        """What is left in each group that may have changed."""
+        cycle, memory = self._cycle, self._cycle.memory
+        for group in memory.changed | memory.moved | cycle.moved:
+            if group not in memory.facts:
+                for key in cycle.snapshot.numbers[group]:
+                    yield group, key, cycle.left(group, key)
+
+    def candidates(self) -> Iterator[str]:
+        """Leaves in which somebody may borrow."""
+        cycle, memory = self._cycle, self._cycle.memory
+        for name in memory.waiting:
+            facts = memory.facts[name]
+            known = facts.none_borrows == memory.era and not cycle.is_touched(name) and not self._has_grown(facts)
+            if not known and not self._is_out_of_the_question(name, facts):
+                yield name
+
+    def _has_grown(self, facts: LeafCache) -> bool:
+        return bool(self._grown) and not self._grown.isdisjoint(facts.leaf.path)
+
+    def _is_out_of_the_question(self, name: str, facts: LeafCache) -> bool:
+        """Whether not even the smallest work of the leaf fits what root has left, and nothing is kept for the leaf."""
+        cycle = self._cycle
+        if cycle.is_touched(name) or cycle.is_held_back(cycle.account(name)) or facts.is_kept_for(cycle.snapshot):
+            return False
+        if any(self._is_within_root(ask) for ask in cycle.queue(name).asks):
+            return False
+        facts.none_borrows = cycle.memory.era
+        return True
+
+    def _is_within_root(self, ask: Quantities) -> bool:
+        return all(amount <= self._root.get(key, 0) for key, amount in ask)
+
+    def remember(self, lines: Iterable[LeafQueue], *, is_reliable: bool) -> None:
+        """Keep what this pass has found, where the room at its end is the least there was in it."""
+        cycle, memory = self._cycle, self._cycle.memory
+        if not is_reliable or cycle.blocked_by is not None:
+            memory.era += 1
+            memory.margins.clear()
+        for line in lines if is_reliable else ():
+            if not (line.had_heads or line.account.touched or cycle.is_held_back(line.account)):
+                memory.facts[line.account.name].none_borrows = memory.era
+        memory.margins.update(((group, key), left) for group, key, left in self._look())

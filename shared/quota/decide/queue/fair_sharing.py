@@ -1,0 +1,116 @@
+"""Who comes first: a tournament between leaves, from the top of the tree. DESIGN section 6, "Between leaves".
+
+Each node sends up the best head of its subtree; a node's children are compared by the class of those heads (leaf stays
+within effectiveMin first), then by share, then by age, then by name.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Final
+
+from shared.quota.decide.state.leaf_usage import LeafUsage
+from shared.quota.decide.state.usage import Quantities, UsedSums
+from shared.quota.measure.group_usage import NO_NUMBERS
+from shared.quota.measure.snapshot import Snapshot
+from shared.quota.model.tree import ROOT, SYSTEM
+from shared.quota.model.workload import Workload
+from shared.resources import Amount, FlavorResource
+
+Rank = tuple[bool, bool, int, datetime, str]
+"""(beyond effectiveMin, weight 0, share, age of the head, name); the lowest comes first."""
+
+SHARP: Final = 320
+"""Two shares that differ do so by more than 2^-SHARP, as amounts have 63 bits: whole numbers order them exactly."""
+UNRANKED: Rank = (True, True, 0, datetime.max.replace(tzinfo=UTC), "")
+
+
+@dataclass(frozen=True, slots=True)
+class QueueHead:
+    """The work that a leaf would start next, and what it would most likely take."""
+
+    workload: Workload
+    ask: Quantities
+    account: LeafUsage
+
+
+class Tournament:
+    """The heads of all leaves; `best` is the one to try, `enter` replaces a leaf's head after it was tried."""
+
+    __slots__ = ("_ranks", "_snapshot", "_used", "_weights", "_winners")
+
+    def __init__(self, snapshot: Snapshot, used: UsedSums, heads: Iterable[QueueHead]) -> None:
+        self._snapshot = snapshot
+        self._used = used
+        self._ranks: dict[str, dict[str, Rank]] = {}
+        self._winners: dict[str, QueueHead] = {}
+        self._weights: dict[tuple[str, FlavorResource], Amount] = {}
+        parents: dict[str, int] = {}
+        for head in heads:
+            path = head.account.path
+            self._winners[path[0]] = head
+            parents.update((group, len(path) - level) for level, group in enumerate(path) if level)
+            for child, parent in pairwise(path):
+                self._ranks.setdefault(parent, {})[child] = UNRANKED
+        for parent in sorted(parents, key=lambda group: -parents[group]):
+            ranks = self._ranks[parent]
+            for child in ranks:
+                ranks[child] = self._rank(parent, child, self._winners[child])
+            self._winners[parent] = self._winners[min(ranks, key=ranks.__getitem__)]
+
+    @property
+    def best(self) -> QueueHead | None:
+        """The head that comes first in the whole tree; None when no leaf has one."""
+        return self._winners.get(ROOT)
+
+    def enter(self, account: LeafUsage, head: QueueHead | None) -> None:
+        """Let `head` stand for its leaf from now on, None: nobody. Its path is ranked again, the rest stays."""
+        path = account.path
+        self._set_winner(path[0], head)
+        for child, parent in pairwise(path):
+            ranks = self._ranks.setdefault(parent, {})
+            winner = self._winners.get(child)
+            if winner is None:
+                ranks.pop(child, None)
+            else:
+                ranks[child] = self._rank(parent, child, winner)
+            first = min(ranks, key=ranks.__getitem__, default=None)
+            self._set_winner(parent, None if first is None else self._winners[first])
+
+    def _set_winner(self, group: str, head: QueueHead | None) -> None:
+        if head is None:
+            self._winners.pop(group, None)
+        else:
+            self._winners[group] = head
+
+    def _rank(self, parent: str, child: str, head: QueueHead) -> Rank:
+        beyond_min = not head.account.stays_within_min(head.ask)
+        weightless, share = False, 0
+        for key, _ in head.ask:
+            weight = self._numbers_weight(child, key)
+            if weight == 0:
+                weightless = True
+            else:
+                share = max(share, self._share(parent, child, key, weight))
+        return (beyond_min, weightless, share, head.workload.queued, child)
+
+    def _share(self, parent: str, child: str, key: FlavorResource, weight: Amount) -> int:
+        """(borrowed / root's capacity) / (weight / all siblings' weights), before the start, in units of 2^-SHARP."""
+        numbers = self._snapshot.numbers[child].get(key, NO_NUMBERS)
+        borrowed = self._used.used(child, key) - numbers.min
+        capacity = self._snapshot.capacity.get(key, 0)
+        if borrowed <= 0 or capacity <= 0:
+            return 0
+        return (borrowed * self._all_weights(parent, key) << SHARP) // (capacity * weight)
+
+    def _numbers_weight(self, group: str, key: FlavorResource) -> Amount:
+        return self._snapshot.numbers[group].get(key, NO_NUMBERS).weight
+
+    def _all_weights(self, parent: str, key: FlavorResource) -> Amount:
+        found = self._weights.get((parent, key))
+        if found is None:
+            children = (each for each in self._snapshot.world.tree.children(parent) if each != SYSTEM)
+            found = sum(self._numbers_weight(each, key) for each in children if each in self._snapshot.numbers)
+            self._weights[parent, key] = found
+        return found

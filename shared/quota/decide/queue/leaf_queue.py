@@ -1,0 +1,111 @@
+"""One leaf's queue as a pass walks through it: who is next, and whom a waiting head blocks. DESIGN section 6.
+
+BestEffortFIFO: later ones may pass. StrictFIFO: work that waits blocks those behind it on the flavors it waits for;
+work that could never fit is set aside and blocks nobody.
+"""
+
+from collections.abc import Callable, Iterable
+
+from shared.quota.decide.queue.fair_sharing import QueueHead
+from shared.quota.decide.state.cycle_state import CycleState
+from shared.quota.decide.state.equivalence import EquivalenceClass
+from shared.quota.decide.state.flavor_assignment import (
+    Assignments,
+    Candidate,
+    Evaluation,
+    Fit,
+    FlavorChoice,
+    without_flavors,
+)
+from shared.quota.decide.state.leaf_usage import LeafUsage
+from shared.quota.model.settings import ReclaimMode
+from shared.quota.model.tree import QueueingStrategy
+from shared.quota.model.workload import Workload
+
+
+class LeafQueue:
+    """A leaf's pending work in order, each looked at once; `choose` says whether somebody may be a head."""
+
+    __slots__ = ("_blocked", "_choose", "_cycle", "_hopeless", "_next", "_queue", "account", "had_heads")
+
+    def __init__(
+        self,
+        cycle: CycleState,
+        account: LeafUsage,
+        choose: Callable[[LeafUsage, Workload, Assignments], QueueHead | None],
+    ) -> None:
+        self.account = account
+        self.had_heads = False
+        """Whether anybody here was ever a head in this pass."""
+        self._cycle = cycle
+        self._choose = choose
+        self._queue = cycle.queue(account.name)
+        self._next = 0
+        self._blocked: set[str] = set()
+        self._hopeless: set[EquivalenceClass] = set()
+
+    def next_head(self) -> QueueHead | None:
+        """The next work that may be tried; None when the queue is through."""
+        pending, kinds = self.account.leaf.pending, self._queue.kinds
+        while self._next < len(pending) and len(self._hopeless) < len(self._queue.startable):
+            workload, kind = pending[self._next], kinds[self._next]
+            self._next += 1
+            head = self._judge(workload, kind) if kind.wish is not None else None
+            if head is not None:
+                self.had_heads = True
+                return head
+        return None
+
+    def _judge(self, workload: Workload, kind: EquivalenceClass) -> QueueHead | None:
+        cycle, ident = self._cycle, (workload.kind, workload.key)
+        if ident in cycle.started or kind.wish is None:
+            return None
+        if ident in cycle.notes:
+            self.wait(workload)
+            return None
+        head = None
+        if kind not in self._hopeless:
+            wish = without_flavors(kind.wish, self._blocked)
+            head = None if wish is None else self._choose(self.account, workload, wish)
+            if head is None and not self._blocked:
+                self._hopeless.add(kind)
+        if head is None:
+            self.wait(workload)
+        return head
+
+    def give_up(self, workload: Workload) -> None:
+        """Nobody of this kind need be tried again in this pass; the work waits."""
+        if not self._blocked:
+            self._hopeless.add(self._queue.kind_of(workload))
+
+    def open_wish(self, workload: Workload) -> Assignments | None:
+        """What this work may take of what nobody before it blocks."""
+        wish = self._queue.kind_of(workload).wish
+        return None if wish is None else without_flavors(wish, self._blocked)
+
+    def wait(self, workload: Workload) -> None:
+        """Let work that waits block those behind it, where the leaf is strict about its order."""
+        if self.account.leaf.group.queueing is QueueingStrategy.STRICT_FIFO:
+            waits_for = self._queue.kind_of(workload).wish
+            claim = self._cycle.claims.get(workload.preemptor_id)
+            if claim is not None:
+                self._blocked.update(claim.flavors.values())
+            elif waits_for is not None:
+                self._blocked.update(option.flavor for each in waits_for for option in each.options)
+
+
+def evaluate(cycle: CycleState, account: LeafUsage, workload: Workload, wish: Assignments) -> Iterable[Candidate]:
+    """How this work stands now in each assignment. In a Strict leaf borrowed room needs a leaf below its runtime."""
+    strict = account.leaf.reclaim.mode is ReclaimMode.STRICT
+
+    def mark(option: FlavorChoice) -> Fit:
+        if not account.may_hold(option.ask, workload):
+            return Fit(entitled=False, fits=False)
+        entitled = account.is_entitled(option.ask, workload)
+        fits = cycle.fits(account, option.ask)
+        return Fit(entitled, fits and (entitled or not strict or account.is_below_runtime(option.ask)))
+
+    stood = Evaluation(wish, mark)
+    if not strict:
+        return stood
+    return [each for each in stood if each.entitled or account.is_below_runtime(each.ask)]

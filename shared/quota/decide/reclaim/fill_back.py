@@ -1,0 +1,89 @@
+"""Nobody goes without effect: of all victims of a cycle, those whose work still fits stay. DESIGN section 7.
+
+What must hold is collected first (each preemptor's room on its path, each excess cured); a victim is filled back when,
+with it present again, all of that still holds. So the set that is left is minimal.
+"""
+
+import heapq
+from collections.abc import Callable
+from datetime import datetime
+
+from shared.quota.decide.state.cycle_state import CycleState, Preemptor, Victim
+from shared.quota.decide.state.usage import GroupKey, Path, Quantities
+from shared.quota.measure.inputs.workload_set import Place, queue_order
+from shared.quota.model.workload import WorkloadId
+from shared.resources import Amount, FlavorResource
+
+Limits = dict[GroupKey, Amount]
+Importance = tuple[bool, int, datetime, Place]
+
+
+class Needs:
+    """What the victims of a cycle are for: charges and uses that must not be passed."""
+
+    __slots__ = ("_charges", "_cycle", "_uses")
+
+    def __init__(self, cycle: CycleState) -> None:
+        self._cycle = cycle
+        self._charges: Limits = {}
+        self._uses: Limits = {}
+        for preemptor in cycle.preemptors:
+            self._room_of(preemptor)
+        for (group, key), most in cycle.cured.items():
+            self._uses[group, key] = max(most, cycle.used_after.used(group, key))
+
+    def _room_of(self, preemptor: Preemptor) -> None:
+        for key, _ in preemptor.ask:
+            for group in preemptor.account.path:
+                self._charges[group, key] = self._cycle.after.limit(group, key)
+        for key, most in preemptor.bounds:
+            self._charges[preemptor.account.name, key] = min(most, self._cycle.after.limit(preemptor.account.name, key))
+
+    def hold(self, path: Path, ask: Quantities) -> bool:
+        """Whether all needs on this path and these keys are met as the books stand."""
+        return all(self._holds(group, key) for key, _ in ask for group in path)
+
+    def _holds(self, group: str, key: FlavorResource) -> bool:
+        charge, use = self._charges.get((group, key)), self._uses.get((group, key))
+        return (charge is None or self._cycle.after.charge(group, key) <= charge) and (
+            use is None or self._cycle.used_after.used(group, key) <= use
+        )
+
+
+def fill_back(cycle: CycleState) -> None:
+    """Restore every victim that need not go: first who leaves its group within runtime, then the most important."""
+    needs = Needs(cycle)
+    offered = [(_importance(cycle, each), each) for each in cycle.victims]
+    restored: set[WorkloadId] = set()
+    queue = [(rank, number) for number, (rank, _) in enumerate(offered)]
+    heapq.heapify(queue)
+    while queue:
+        rank, number = heapq.heappop(queue)
+        victim = offered[number][1]
+        current = _importance(cycle, victim)
+        if current != rank:
+            heapq.heappush(queue, (current, number))
+        elif _restore_if(cycle, victim, needs):
+            restored.add(victim.workload.id)
+    _strike(cycle, lambda victim: victim.workload.id in restored)
+
+
+def _restore_if(cycle: CycleState, victim: Victim, needs: Needs) -> bool:
+    cycle.restore(victim)
+    if needs.hold(victim.account.path, victim.standing.ask):
+        return True
+    cycle.vacate(victim)
+    return False
+
+
+def _importance(cycle: CycleState, victim: Victim) -> Importance:
+    """Lowest first. Within runtime: the leaf's charge with it and with its preemptors is not above runtime."""
+    account, standing = victim.account, victim.standing
+    beyond = any(cycle.after.over_runtime(account.name, key) + amount > 0 for key, amount in standing.ask)
+    return (beyond, -standing.workload.priority, standing.since, queue_order(standing.workload))
+
+
+def _strike(cycle: CycleState, is_restored: Callable[[Victim], bool]) -> None:
+    cycle.victims = [each for each in cycle.victims if not is_restored(each)]
+    for preemptor in cycle.preemptors:
+        preemptor.victims = [each for each in preemptor.victims if not is_restored(each)]

@@ -1,0 +1,104 @@
+"""Who would have to go so that a group is back within its runtime. DESIGN section 7, "Whose work" and "Which work".
+
+A search asks for one victim at a time, because each that goes changes who is over.
+"""
+
+from datetime import datetime
+from fractions import Fraction
+
+from shared.quota.decide.decisions import EvictionRule
+from shared.quota.decide.state.cycle_state import CycleState, Victim
+from shared.quota.decide.state.leaf_usage import LeafUsage, RunningWorkload
+from shared.quota.model.tree import SYSTEM
+from shared.quota.model.workload import EvictionReason
+from shared.resources import FlavorResource
+
+
+class VictimSearch:
+    """How victims are sought: only those who may go now, or also those whose going is merely delayed."""
+
+    __slots__ = ("cycle", "delayed", "spared_until")
+
+    def __init__(self, cycle: CycleState, *, delayed: bool) -> None:
+        self.cycle = cycle
+        self.delayed = delayed
+        self.spared_until: list[datetime] = []
+        """When those who were passed over for a delay alone could go."""
+
+    def in_branches(self, group: str, spared: str, key: FlavorResource) -> Victim | None:
+        """A victim below `group`, outside the branch `spared`, in a leaf over runtime on `key` at every level."""
+        for child in self._over(group, key):
+            if child == spared:
+                continue
+            if child in self.cycle.snapshot.leaves:
+                found = self._in_leaf_over(child, key)
+            else:
+                found = self.in_branches(child, spared, key)
+            if found is not None:
+                return found
+        return None
+
+    def _over(self, group: str, key: FlavorResource) -> list[str]:
+        """Children over their runtime, furthest in proportion to weight first, weight 0 before all, then by name."""
+        after, found = self.cycle.after, []
+        for child in self.cycle.snapshot.world.tree.children(group):
+            excess = after.over_runtime(child, key)
+            if excess > 0 and child != SYSTEM:
+                weight = after.numbers(child, key).weight
+                found.append((weight > 0, -Fraction(excess, weight) if weight else Fraction(0), child))
+        return [child for _, _, child in sorted(found)]
+
+    def _in_leaf_over(self, leaf: str, key: FlavorResource) -> Victim | None:
+        account = self.cycle.account(leaf)
+        if account.leaf.inactive is not None or not self._grace_is_over(account, leaf, key):
+            return None
+        standing = self.least_important(account, key)
+        if standing is None:
+            return None
+        return Victim(standing, account, EvictionReason.RECLAIMED, EvictionRule.RECLAIM, leaf, key)
+
+    def below_priority(self, account: LeafUsage, priority: int, key: FlavorResource) -> Victim | None:
+        """A victim of lower priority in the preemptor's own leaf."""
+        if not account.preemptible_below(priority):
+            return None
+        standing = self.least_important(account, key)
+        if standing is None or standing.workload.priority >= priority:
+            return None
+        return Victim(standing, account, EvictionReason.PREEMPTED, EvictionRule.PREEMPTION, account.name, key)
+
+    def over_limit(self, account: LeafUsage, group: str, key: FlavorResource) -> RunningWorkload | None:
+        """Work of this leaf that may go because `group`, somewhere on its path, uses more than its limit."""
+        if not self._grace_is_over(account, group, key):
+            return None
+        return self.least_important(account, key)
+
+    def may_go(self, account: LeafUsage, standing: RunningWorkload, key: FlavorResource) -> bool:
+        """Whether grace and exemption after start let this very work go; never what this cycle has started."""
+        if standing in account.fresh:
+            return False
+        grace = self._grace_is_over(account, account.name, key)
+        return self.has_run_long_enough(account, standing) and grace
+
+    def least_important(self, account: LeafUsage, key: FlavorResource) -> RunningWorkload | None:
+        """Of the leaf's preemptible work that uses `key` and may go, the one to go first."""
+        for standing in account.standing:
+            uses_it = standing.workload.id not in account.gone and any(each == key for each, _ in standing.ask)
+            if uses_it and self.has_run_long_enough(account, standing):
+                return standing
+        return None
+
+    def has_run_long_enough(self, account: LeafUsage, standing: RunningWorkload) -> bool:
+        """Whether the exemption after start since its start is over, or delays do not matter here."""
+        since = min(standing.since, self.cycle.now)
+        return self._is_past(since + account.leaf.reclaim.exempt_after_start)
+
+    def _grace_is_over(self, account: LeafUsage, group: str, key: FlavorResource) -> bool:
+        """Whether `group` has been over for the leaf's grace period without a break; first seen now is since now."""
+        since = self.cycle.over_since.get((group, key), self.cycle.now)
+        return self._is_past(since + account.leaf.reclaim.grace_period)
+
+    def _is_past(self, until: datetime) -> bool:
+        if until <= self.cycle.now:
+            return True
+        self.spared_until.append(until)
+        return self.delayed

@@ -1,0 +1,1 @@
+"""The engine run against itself in memory: cycle after cycle, and what is printed of it."""

@@ -1,0 +1,57 @@
+"""What `quotree simulate` prints, as plain data: exactly the fields of DESIGN section 9, amounts in base units."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from shared.quota.decide.decisions import Evict, Plan, Start, WaitExplanation
+from shared.quota.measure.group_usage import GroupNumbers
+from shared.quota.measure.report import report_of
+from shared.quota.model.tree import ROOT
+
+Json = dict[str, Any]
+
+
+def groups_as_data(numbers: Mapping[str, GroupNumbers]) -> Json:
+    """group -> flavor -> resource -> numbers; root is always there, a group without any key is empty."""
+    return {ROOT: {}, **{group: report_of(by_key) for group, by_key in sorted(numbers.items())}}
+
+
+def cycle_as_data(decided: Plan) -> Json:
+    """What one cycle started and stopped, in the order of the decisions."""
+    return {
+        "admitted": [start_as_data(each) for each in decided.starts],
+        "evicted": [evict_as_data(each) for each in decided.evictions],
+    }
+
+
+def start_as_data(start: Start) -> Json:
+    """One start."""
+    work = start.workload
+    return {"workload": work.key, "group": work.group, "flavors": dict(start.flavors), "tier": start.tier.value}
+
+
+def evict_as_data(evict: Evict) -> Json:
+    """One eviction; `for` is null when nobody in particular asked."""
+    work = evict.workload
+    return {
+        "workload": work.key,
+        "group": work.group,
+        "reason": evict.reason.value,
+        "for": evict.claim.preemptor if evict.claim is not None else None,
+        "rule": evict.rule.value,
+        "message": evict.message,
+    }
+
+
+def waiting_as_data(waiting: WaitExplanation) -> Json:
+    """One pending workload and what it waits for."""
+    return {
+        "workload": waiting.workload.key,
+        "group": waiting.workload.group,
+        "reason": waiting.reason.value,
+        "binding": waiting.binding,
+        "flavor": waiting.flavor,
+        "resource": waiting.resource,
+        "missing": waiting.missing,
+        "message": waiting.message,
+    }

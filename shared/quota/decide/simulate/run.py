@@ -1,0 +1,73 @@
+"""What the engine would do next, and next, in a world where nothing happens but its own decisions.
+
+Starts are ready at once, evicted work ends before the next cycle, nothing finishes. Pure: worlds in, worlds out. Used
+by `quotree simulate`, by what-if questions and by tests.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from shared.quota.decide.decisions import Plan
+from shared.quota.decide.plan import plan
+from shared.quota.decide.simulate.json_output import Json, cycle_as_data, groups_as_data, waiting_as_data
+from shared.quota.decide.simulate.step import advance, carry_out, end_evictions
+from shared.quota.decide.state.cycle_cache import CycleCache
+from shared.quota.measure.inputs.world import World
+from shared.quota.measure.snapshot import Snapshot, measure
+
+__all__ = ["MOST_CYCLES", "SimulationRun", "advance", "as_json", "carry_out", "end_evictions", "run"]
+
+MOST_CYCLES = 1000
+"""After so many cycles a world that still changes is given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationRun:
+    """Cycles lived through; of a run until stable, `plans` leaves out those that changed nothing."""
+
+    plans: tuple[Plan, ...]
+    last: Plan
+    snapshot: Snapshot
+    """The numbers as they stand after the last cycle; work it evicts still counts."""
+    world: World
+    settled: bool
+    """Whether the last cycle changed nothing and time alone will change nothing either."""
+
+
+def run(
+    world: World,
+    now: datetime,
+    cycles: int | None = None,
+    step: timedelta = timedelta(),
+    limit: int = MOST_CYCLES,
+) -> SimulationRun:
+    """Live through so many cycles; None: until nothing changes any more, or `limit` cycles.
+
+    Between cycles `step` passes; a world at rest that waits for a moment (grace, notice, back-off) is taken there.
+    """
+    plans: list[Plan] = []
+    snapshot: Snapshot | None = None
+    memory = CycleCache()
+    left = limit if cycles is None else max(1, cycles)
+    while True:
+        snapshot = measure(world, now, snapshot)
+        latest = plan(snapshot, memory)
+        settled = latest.is_idle and latest.wake_at is None
+        left -= 1
+        if cycles is not None or not latest.is_idle:
+            plans.append(latest)
+        world = carry_out(world, latest)
+        if left <= 0 or (settled and cycles is None):
+            break
+        world = end_evictions(world)
+        now = latest.wake_at if latest.is_idle and cycles is None and latest.wake_at else now + step
+    return SimulationRun(tuple(plans), latest, measure(world, now, snapshot), world, settled)
+
+
+def as_json(run: SimulationRun) -> Json:
+    """`groups`, `cycles` and `pending` exactly as DESIGN section 9 has them; the caller adds what rules found."""
+    return {
+        "groups": groups_as_data(run.snapshot.numbers),
+        "cycles": [cycle_as_data(each) for each in run.plans],
+        "pending": [waiting_as_data(each) for each in run.last.waiting],
+    }

@@ -1,0 +1,1 @@
+"""What one cycle has decided so far, and the usage that further decisions are judged on. Mutable, for one cycle."""

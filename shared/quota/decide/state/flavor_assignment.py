@@ -1,0 +1,164 @@
+"""Which flavors pending work takes: one per codependent set, in the order that the group's two settings give.
+
+All sets are taken together: an assignment whose flavors no node could have at once is never tried. DESIGN section 6,
+"Flavor".
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice, product
+from typing import Final, NamedTuple
+
+from shared.quota.decide.state.usage import Quantities, quantities_in
+from shared.quota.model.eligibility import Options, agree
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.tree import Group, WhenCanBorrow, WhenCanReclaim
+from shared.quota.model.workload import Flavors, Workload
+
+MOST_ASSIGNMENTS: Final = 256
+"""How many combinations of several sets are looked at; a bound for absurd trees only."""
+
+
+class FlavorChoice(NamedTuple):
+    """One flavor for one set of resources, and what the work would take of it."""
+
+    flavor: str
+    resources: tuple[str, ...]
+    ask: Quantities
+
+
+class FlavorAssignment(NamedTuple):
+    """One option of each set."""
+
+    options: tuple[FlavorChoice, ...]
+    ask: Quantities
+
+    @property
+    def flavors(self) -> Flavors:
+        """resource -> flavor."""
+        return {resource: option.flavor for option in self.options for resource in option.resources}
+
+
+Assignments = tuple[FlavorAssignment, ...]
+"""Everything that work may take, in order of preference; never empty."""
+
+
+class Fit(NamedTuple):
+    """How work stands in one option now."""
+
+    entitled: bool
+    fits: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """How work stands in one assignment: it may start, or be entitled to room that is not free, or neither."""
+
+    assignment: FlavorAssignment
+    entitled: bool
+    starts: bool
+    rank: tuple[tuple[bool, int], ...]
+    """Per set: whether it borrows there, and the place of the flavor in the group's order."""
+
+    @property
+    def ask(self) -> Quantities:
+        """What the work takes in all."""
+        return self.assignment.ask
+
+    @property
+    def flavors(self) -> Flavors:
+        """resource -> flavor."""
+        return self.assignment.flavors
+
+
+def assignments_of(workload: Workload, options: Options, flavors: Mapping[str, Flavor]) -> Assignments | None:
+    """What this work may take; None when it could never start."""
+    if not options.could_fit:
+        return None
+    sets = [
+        [
+            FlavorChoice(name, each.resources, quantities_in(workload.request, each.resources, name))
+            for name in each.flavors
+        ]
+        for each in options.sets
+    ]
+    found = [
+        FlavorAssignment(chosen, tuple(pair for option in chosen for pair in option.ask))
+        for chosen in islice(product(*sets), MOST_ASSIGNMENTS)
+        if len(chosen) < 2 or agree(flavors[option.flavor] for option in chosen if option.flavor in flavors)
+    ]
+    return tuple(found) or None
+
+
+def without_flavors(wish: Assignments, blocked: Collection[str]) -> Assignments | None:
+    """The wish less those flavors; None when nothing is left."""
+    if not blocked:
+        return wish
+    left = (each for each in wish if not any(option.flavor in blocked for option in each.options))
+    return tuple(left) or None
+
+
+class Evaluation:
+    """How work stands in each assignment, in order; worked out one by one, each option once, only as far as asked."""
+
+    __slots__ = ("_found", "_mark", "_marks", "_rest")
+
+    def __init__(self, wish: Assignments, mark: Callable[[FlavorChoice], Fit]) -> None:
+        self._mark = mark
+        self._rest = iter(wish)
+        self._marks: dict[FlavorChoice, tuple[Fit, int]] = {}
+        self._found: list[Candidate] = []
+
+    def __iter__(self) -> Iterator[Candidate]:
+        """Every attempt, in the order of the wish."""
+        yield from self._found
+        for assignment in self._rest:
+            attempt = self._judge(assignment)
+            self._found.append(attempt)
+            yield attempt
+
+    def _judge(self, assignment: FlavorAssignment) -> Candidate:
+        if len(assignment.options) == 1:
+            mark = self._mark(assignment.options[0])
+            return Candidate(assignment, mark.entitled, mark.fits, ((not mark.entitled, len(self._found)),))
+        own = []
+        for option in assignment.options:
+            if option not in self._marks:
+                self._marks[option] = (self._mark(option), len(self._marks))
+            own.append(self._marks[option])
+        return Candidate(
+            assignment,
+            entitled=all(each.entitled for each, _ in own),
+            starts=all(each.fits for each, _ in own),
+            rank=tuple((not each.entitled, place) for each, place in own),
+        )
+
+
+def entitled_candidate(stood: Iterable[Candidate]) -> Candidate | None:
+    """The first assignment the work is entitled to, one with room before one without; None: entitled nowhere."""
+    first = None
+    for each in stood:
+        if each.entitled and each.starts:
+            return each
+        if each.entitled and first is None:
+            first = each
+    return first
+
+
+def candidates(stood: Iterable[Candidate], group: Group) -> Iterator[Candidate]:
+    """Every assignment worth trying, best first. A plan is only ever tried where the work is entitled in all sets."""
+    borrow = group.when_can_borrow is WhenCanBorrow.BORROW
+    if group.when_can_reclaim is WhenCanReclaim.RECLAIM:
+        yield from (each for each in stood if each.entitled or (each.starts and borrow))
+    best = _best_start(stood, group.when_can_borrow)
+    if best is not None:
+        yield best
+    if group.when_can_reclaim is not WhenCanReclaim.RECLAIM:
+        yield from (each for each in stood if each.entitled and not each.starts)
+
+
+def _best_start(stood: Iterable[Candidate], borrow: WhenCanBorrow) -> Candidate | None:
+    starting = (each for each in stood if each.starts)
+    if borrow is WhenCanBorrow.TRY_NEXT_FLAVOR:
+        return min(starting, key=lambda each: each.rank, default=None)
+    return next(starting, None)

@@ -1,0 +1,197 @@
+"""What work one group has, sorted by what state it is in; immutable, and cheap to change by one workload.
+
+A bucket does not know the time: work with a `not_before` stays in `backing_off` also when that moment is past.
+"""
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from shared.quota.model.eligibility import Shape, shape_of
+from shared.quota.model.workload import PreemptorId, Workload, WorkloadId
+from shared.resources import Amount, FlavorResource
+
+Change = tuple[Workload | None, Workload | None]
+"""(before, after) of one workload: None before it appeared, None after it has gone."""
+
+Place = tuple[int, datetime, datetime, str, str]
+KINDS: Final = ("Job", "Pod", "PodGroup")
+
+
+class ShapeCount(NamedTuple):
+    """How many workloads of one shape wait, and one of them."""
+
+    number: int
+    example: Workload
+
+
+class KeyUse(NamedTuple):
+    """What admitted work uses of one key, and the part of it that may not be taken back."""
+
+    used: Amount = 0
+    non_preemptible: Amount = 0
+
+
+def queue_order(workload: Workload) -> Place:
+    """The sort key of a leaf's queue: priority from high to low, then queued, created, key, uid."""
+    return (-workload.priority, workload.queued, workload.created, workload.key, workload.uid)
+
+
+def amounts_in(workload: Workload, flavors: Mapping[str, str]) -> Iterator[tuple[FlavorResource, Amount]]:
+    """What `workload` asks for, by key, in these flavors; resources that got no flavor are not counted."""
+    for resource, amount in workload.request.items():
+        flavor = flavors.get(resource)
+        if flavor is not None and amount > 0:
+            yield FlavorResource(flavor, resource), amount
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WorkloadSet:
+    """One group's work. Every tuple is in the order of `queue_order`."""
+
+    queue: tuple[Workload, ...] = ()
+    """Pending, not non_preemptible, not deactivated, never told to wait."""
+    firm: tuple[Workload, ...] = ()
+    """Those of `queue` that are not preemptible."""
+    backing_off: tuple[Workload, ...] = ()
+    """Pending with a `not_before`, past or not."""
+    set_aside: tuple[Workload, ...] = ()
+    """Held by its owner, or deactivated."""
+    admitted: tuple[Workload, ...] = ()
+    """Admitted and not being evicted."""
+    unready: tuple[Workload, ...] = ()
+    """Those of `admitted` whose pods are not all ready."""
+    evicting: tuple[Workload, ...] = ()
+    """Admitted, being evicted; its pods have not all ended."""
+    by_id: Mapping[WorkloadId, Workload] = field(default_factory=lambda: MappingProxyType({}))
+    shapes: Mapping[Shape, ShapeCount] = field(default_factory=lambda: MappingProxyType({}))
+    """The preemptible workloads of `queue`, by shape."""
+    firm_shapes: Mapping[Shape, ShapeCount] = field(default_factory=lambda: MappingProxyType({}))
+    """The workloads of `firm`, by shape."""
+    use: Mapping[FlavorResource, KeyUse] = field(default_factory=lambda: MappingProxyType({}))
+    """What admitted and evicting work uses; only keys of which something is used."""
+
+    @staticmethod
+    def of(workloads: Iterable[Workload]) -> "WorkloadSet":
+        """Sort `workloads` into a bucket; the last of two with one id wins."""
+        return EMPTY.with_changes((None, workload) for workload in workloads)
+
+    def with_changes(self, changes: Iterable[Change]) -> "WorkloadSet":
+        """This bucket after `changes`: what was there under the same id goes, what comes after comes in."""
+        draft = _Draft(self)
+        for before, after in changes:
+            if before is not None:
+                draft.remove(before.id)
+            if after is not None:
+                draft.remove(after.id)
+                draft.add(after)
+        return draft.done()
+
+    def find(self, preemptor: PreemptorId) -> Workload | None:
+        """The workload of that name and uid, of whatever kind."""
+        for kind in KINDS:
+            found = self.by_id.get(WorkloadId(kind, preemptor.key))
+            if found is not None and found.uid == preemptor.uid:
+                return found
+        return None
+
+
+EMPTY: Final = WorkloadSet()
+_LISTS: Final = ("queue", "firm", "backing_off", "set_aside", "admitted", "unready", "evicting")
+_MANY: Final = 32
+"""Above so many additions to one list, sorting it is cheaper than inserting one by one."""
+
+
+def lists_of(workload: Workload) -> tuple[str, ...]:
+    """The names of the bucket's tuples that `workload` belongs in."""
+    if workload.admission is not None:
+        if workload.eviction is not None:
+            return ("evicting",)
+        return ("admitted",) if workload.admission.ready else ("admitted", "unready")
+    if workload.hold or workload.deactivated:
+        return ("set_aside",)
+    if workload.not_before is not None:
+        return ("backing_off",)
+    return ("queue",) if workload.preemptible else ("queue", "firm")
+
+
+class _Draft:
+    """A bucket on its way to the next one; copies a list only when it is touched."""
+
+    def __init__(self, bucket: WorkloadSet) -> None:
+        self._bucket = bucket
+        self._lists: dict[str, list[Workload]] = {}
+        self._added: dict[str, list[Workload]] = {}
+        self._by_id = dict(bucket.by_id)
+        self._shapes = dict(bucket.shapes)
+        self._firm_shapes = dict(bucket.firm_shapes)
+        self._use = dict(bucket.use)
+
+    def add(self, workload: Workload) -> None:
+        """Put `workload`, whose id is free, into its lists."""
+        self._by_id[workload.id] = workload
+        for name in lists_of(workload):
+            self._added.setdefault(name, []).append(workload)
+        self._count(workload, 1)
+
+    def remove(self, workload_id: WorkloadId) -> None:
+        """Take out what is there under this id, if anything is."""
+        workload = self._by_id.pop(workload_id, None)
+        if workload is None:
+            return
+        for name in lists_of(workload):
+            fresh = self._added.get(name, [])
+            place = next((index for index, each in enumerate(fresh) if each is workload), None)
+            if place is not None:
+                del fresh[place]
+                continue
+            found = self._list(name)
+            place = bisect_left(found, queue_order(workload), key=queue_order)
+            while found[place] is not workload:
+                place += 1
+            del found[place]
+        self._count(workload, -1)
+
+    def done(self) -> WorkloadSet:
+        """The finished bucket."""
+        for name, fresh in self._added.items():
+            found = self._list(name)
+            if len(fresh) < _MANY:
+                for workload in fresh:
+                    insort(found, workload, key=queue_order)
+            else:
+                found.extend(fresh)
+                found.sort(key=queue_order)
+        lists = {
+            name: tuple(self._lists[name]) if name in self._lists else getattr(self._bucket, name) for name in _LISTS
+        }
+        return WorkloadSet(
+            **lists, by_id=self._by_id, shapes=self._shapes, firm_shapes=self._firm_shapes, use=self._use
+        )
+
+    def _list(self, name: str) -> list[Workload]:
+        if name not in self._lists:
+            self._lists[name] = list(getattr(self._bucket, name))
+        return self._lists[name]
+
+    def _count(self, workload: Workload, times: int) -> None:
+        if workload.admission is not None:
+            for key, amount in amounts_in(workload, workload.admission.flavors):
+                used, non_preemptible = self._use.get(key, KeyUse())
+                use = KeyUse(
+                    used + times * amount, non_preemptible if workload.preemptible else non_preemptible + times * amount
+                )
+                if use.used:
+                    self._use[key] = use
+                else:
+                    del self._use[key]
+        elif "queue" in lists_of(workload):
+            shapes = self._shapes if workload.preemptible else self._firm_shapes
+            shape = shape_of(workload)
+            number, example = shapes.get(shape, ShapeCount(0, workload))
+            shapes[shape] = ShapeCount(number + times, example)
+            if not number + times:
+                del shapes[shape]

@@ -1,0 +1,1 @@
+"""Each leaf with its workloads in order, and the sums over them."""

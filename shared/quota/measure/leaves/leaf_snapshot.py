@@ -1,0 +1,190 @@
+"""One leaf as a decision sees it: its work in order, its claims, and what is in force there."""
+
+from bisect import insort
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from shared.quota.measure.inputs.workload_set import ShapeCount, WorkloadSet, queue_order
+from shared.quota.measure.inputs.world import World
+from shared.quota.measure.leaves.leaf_totals import (
+    NOTHING_COUNTED,
+    ClaimedWorkload,
+    CountedPending,
+    TotalsByKey,
+    sum_leaf,
+    without_preemptors,
+)
+from shared.quota.measure.static.flavor_eligibility import FlavorEligibility
+from shared.quota.measure.static.leaf_settings import LeafSettings
+from shared.quota.measure.static.tree_index import TreeIndex
+from shared.quota.model.eligibility import Options, Shape, shape_of
+from shared.quota.model.lifecycle import STARTS_NOTHING, Inactive
+from shared.quota.model.settings import ReclaimSettings, StartupSettings
+from shared.quota.model.tree import Group, StopPolicy
+from shared.quota.model.workload import Flavors, PreemptorId, Workload
+
+
+@dataclass(frozen=True, slots=True)
+class OpenClaim:
+    """Room that is being freed for `preemptor`; None: no workload of that name and uid is pending and considered."""
+
+    preemptor_id: PreemptorId
+    preemptor: Workload | None
+    flavors: Flavors
+    made: datetime
+    """When the first of the evictions for it was decided."""
+    victims: tuple[Workload, ...]
+    swap: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeafSnapshot:
+    """One leaf as it stands. The same object in two snapshots means: nothing in it has changed."""
+
+    group: Group
+    path: tuple[str, ...]
+    """Names from the leaf up to root."""
+    stop: StopPolicy
+    """In force here: the strictest on the path."""
+    stopped_by: str
+    """The nearest group that says so; the leaf itself when nothing is stopped."""
+    inactive: Inactive | None
+    reclaim: ReclaimSettings
+    startup: StartupSettings
+    pending: tuple[Workload, ...]
+    """Work that may be started now as far as it alone is concerned, in the leaf's order; also in a stopped leaf."""
+    aside: tuple[Workload, ...]
+    """Held, backing off, deactivated: not considered, not counted."""
+    admitted: tuple[Workload, ...]
+    """Holding quota and not being evicted, in the leaf's order."""
+    evicting: tuple[Workload, ...]
+    unready: tuple[Workload, ...]
+    """Those of `admitted` whose pods are not all ready; empty where the leaf does not wait for pods."""
+    claims: Mapping[PreemptorId, OpenClaim]
+    """By preemptor: claims of this leaf's pending work."""
+    next_change: datetime | None
+    """When the passing of time alone changes this leaf: the end of a back-off."""
+    accounts: TotalsByKey
+    """What the leaf uses, holds and requests, by key; its Numbers are made from it."""
+    chooser: FlavorEligibility = field(repr=False)
+
+    @property
+    def may_start(self) -> bool:
+        """Whether anything new starts here: the leaf is active and neither on Hold nor draining."""
+        return self.inactive is None and self.stop not in STARTS_NOTHING
+
+    def options(self, workload: Workload) -> Options:
+        """Which flavors `workload` may take here; remembered per shape of work."""
+        return self.chooser.options(workload)
+
+
+def build_leaf(
+    head: LeafSettings,
+    bucket: WorkloadSet,
+    claims: Mapping[PreemptorId, OpenClaim],
+    chooser: FlavorEligibility,
+    now: datetime,
+) -> LeafSnapshot:
+    """The leaf at `now`; of `claims`, those whose preemptor is in the bucket."""
+    due = [workload for workload in bucket.backing_off if _is_due(workload, now)]
+    waits = [workload for workload in bucket.backing_off if not _is_due(workload, now)]
+    starts = head.inactive is None and head.stop not in STARTS_NOTHING
+    waiting = _waiting(bucket, due, claims) if starts else NOTHING_COUNTED
+    return LeafSnapshot(
+        group=head.group,
+        path=head.path,
+        stop=head.stop,
+        stopped_by=head.stopped_by,
+        inactive=head.inactive,
+        reclaim=head.reclaim,
+        startup=head.startup,
+        pending=_merged(bucket.queue, due),
+        aside=_merged(bucket.set_aside, waits),
+        admitted=bucket.admitted,
+        evicting=bucket.evicting,
+        unready=bucket.unready if head.startup.wait_for_pods_ready else (),
+        claims=claims,
+        next_change=min((each.not_before for each in waits if each.not_before is not None), default=None),
+        accounts=sum_leaf(bucket, waiting, chooser),
+        chooser=chooser,
+    )
+
+
+def _waiting(bucket: WorkloadSet, due: Sequence[Workload], claims: Mapping[PreemptorId, OpenClaim]) -> CountedPending:
+    """The pending work that counts in a leaf's request, when `due` of that which was backing off may be considered."""
+    preemptors = {claim.preemptor_id: claim.preemptor for claim in claims.values() if claim.preemptor is not None}
+    shapes = _with(bucket.shapes, (workload for workload in due if workload.preemptible))
+    firm = _merged(bucket.firm, (workload for workload in due if not workload.preemptible))
+    firm_shapes = _with(bucket.firm_shapes, (workload for workload in due if not workload.preemptible))
+    if preemptors:
+        shapes = without_preemptors(shapes, {key: each for key, each in preemptors.items() if each.preemptible})
+        firm = tuple(workload for workload in firm if workload.preemptor_id not in preemptors)
+        firm_shapes = without_preemptors(
+            firm_shapes, {key: each for key, each in preemptors.items() if not each.preemptible}
+        )
+    return CountedPending(
+        shapes=shapes,
+        firm=firm,
+        firm_shapes=firm_shapes,
+        claims=[
+            ClaimedWorkload(claim.preemptor, claim.flavors) for claim in claims.values() if claim.preemptor is not None
+        ],
+    )
+
+
+def _is_due(workload: Workload, now: datetime) -> bool:
+    return workload.not_before is None or workload.not_before <= now
+
+
+def _merged(line: tuple[Workload, ...], more: Iterable[Workload]) -> tuple[Workload, ...]:
+    added = list(more)
+    if not added:
+        return line
+    found = list(line)
+    for workload in added:
+        insort(found, workload, key=queue_order)
+    return tuple(found)
+
+
+def _with(shapes: Mapping[Shape, ShapeCount], more: Iterable[Workload]) -> Mapping[Shape, ShapeCount]:
+    found: dict[Shape, ShapeCount] | None = None
+    for workload in more:
+        found = dict(shapes) if found is None else found
+        shape = shape_of(workload)
+        known = found.get(shape, ShapeCount(0, workload))
+        found[shape] = ShapeCount(known.number + 1, known.example)
+    return shapes if found is None else found
+
+
+def claims_in(world: World, frame: TreeIndex, now: datetime) -> dict[PreemptorId, OpenClaim]:
+    """All claims that are not fulfilled, in the order of their preemptors' names.
+
+    A claim is fulfilled once its preemptor has started, also when that has been evicted since.
+    """
+    found: dict[PreemptorId, OpenClaim] = {}
+    for preemptor_id in sorted(world.victims):
+        preemptor = world.preemptors.get(preemptor_id)
+        if preemptor is not None and preemptor.admission is not None:
+            continue
+        claims = [(victim, victim.claim) for victim in world.victims[preemptor_id] if victim.claim is not None]
+        if preemptor is not None and preemptor.eviction is not None:
+            evicted = preemptor.eviction.at
+            claims = [(victim, claim) for victim, claim in claims if claim.made >= evicted]
+        if claims:
+            oldest = min((claim for _, claim in claims), key=lambda claim: claim.made)
+            found[preemptor_id] = OpenClaim(
+                preemptor_id=preemptor_id,
+                preemptor=preemptor if preemptor is not None and _is_considered(preemptor, frame, now) else None,
+                flavors=oldest.flavors,
+                made=oldest.made,
+                victims=tuple(victim for victim, _ in claims),
+                swap=oldest.swap,
+            )
+    return found
+
+
+def _is_considered(preemptor: Workload, frame: TreeIndex, now: datetime) -> bool:
+    return (
+        not preemptor.hold and not preemptor.deactivated and _is_due(preemptor, now) and frame.is_leaf(preemptor.group)
+    )

@@ -1,0 +1,104 @@
+"""How much root has to share out: nodes or first-level promises, capped by root's own max, less what is used outside.
+
+A node counts for one flavor: of those whose labels it carries the one with the most labels, ties by name.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.node import ClusterNode
+from shared.quota.model.settings import CapacitySource, QuotaSettings
+from shared.quota.model.tree import DEFAULT_FLAVOR, ROOT, SYSTEM, Amounts, Tree
+from shared.resources import Amount, FlavorResource
+
+UNCOUNTED: Final = frozenset({"pods"})
+"""What nodes offer and nobody gets quota for."""
+
+Capacity = Mapping[FlavorResource, Amount]
+
+
+class FlavorMatcher:
+    """Tells a node's flavor by its labels, and remembers the answer for nodes that look alike."""
+
+    def __init__(self, flavors: Iterable[Flavor]) -> None:
+        self._ranked = sorted(flavors, key=lambda flavor: (-len(flavor.node_labels), flavor.name))
+        self._labels = sorted({label for flavor in self._ranked for label in flavor.node_labels})
+        self._known: dict[tuple[str | None, ...], str | None] = {}
+
+    def flavor_of(self, labels: Mapping[str, str]) -> str | None:
+        """The name of the flavor that a node with these labels counts for; None when it is of no flavor."""
+        look = tuple(labels.get(label) for label in self._labels)
+        if look not in self._known:
+            fitting = (flavor for flavor in self._ranked if flavor.node_labels.items() <= labels.items())
+            self._known[look] = next((flavor.name for flavor in fitting), None)
+        return self._known[look]
+
+
+def known_flavors(flavors: Mapping[str, Flavor]) -> list[Flavor]:
+    """All flavors; `default` exists also before its object does."""
+    return list(flavors.values()) if DEFAULT_FLAVOR in flavors else [*flavors.values(), Flavor(DEFAULT_FLAVOR)]
+
+
+def capacity_of_nodes(nodes: Iterable[ClusterNode], flavors: Mapping[str, Flavor]) -> dict[FlavorResource, Amount]:
+    """What the ready, schedulable nodes offer, by the flavor that each counts for."""
+    matcher = FlavorMatcher(known_flavors(flavors))
+    by_flavor: dict[str, list[Amounts]] = {}
+    for node in nodes:
+        flavor = matcher.flavor_of(node.labels) if node.takes_pods else None
+        if flavor is not None:
+            by_flavor.setdefault(flavor, []).append(node.allocatable)
+    return {
+        FlavorResource(flavor, resource): amount
+        for flavor, offers in by_flavor.items()
+        for resource, amount in _total(offers).items()
+        if resource not in UNCOUNTED
+    }
+
+
+def _total(offers: Sequence[Amounts]) -> dict[str, Amount]:
+    total: dict[str, Amount] = {}
+    for offer in offers:
+        for resource, amount in offer.items():
+            total[resource] = total.get(resource, 0) + amount
+    return total
+
+
+def capacity_of_groups(tree: Tree) -> dict[FlavorResource, Amount]:
+    """What the first level is promised together; `system` is promised nothing."""
+    total: dict[FlavorResource, Amount] = {}
+    for name in tree.children(ROOT):
+        if name != SYSTEM:
+            for entry in tree[name].quotas:
+                for resource, amount in entry.min.items():
+                    key = FlavorResource(entry.flavor, resource)
+                    total[key] = total.get(key, 0) + amount
+    return total
+
+
+def compute_capacity(
+    tree: Tree, flavors: Mapping[str, Flavor], nodes: Iterable[ClusterNode], settings: QuotaSettings
+) -> dict[FlavorResource, Amount]:
+    """Root's capacity: from its source, keys given by hand in their place, root's own max above both."""
+    if settings.capacity_source is CapacitySource.GROUPS:
+        found = capacity_of_groups(tree)
+    else:
+        found = capacity_of_nodes(nodes, flavors)
+    found.update((FlavorResource(flavor, resource), amount) for flavor, resource, amount in settings.capacity)
+    for entry in tree[ROOT].quotas:
+        for resource, most in entry.max.items():
+            key = FlavorResource(entry.flavor, resource)
+            if key in found:
+                found[key] = min(found[key], most)
+    return {key: amount for key, amount in found.items() if key.resource not in settings.ignored_resources}
+
+
+def runtime_of_root(capacity: Amount, outside: Amount, key: FlavorResource, settings: QuotaSettings) -> Amount:
+    """What of `capacity` the groups may use, when `system`, unmanaged pods and orphaned work use `outside` of it."""
+    if settings.capacity_source is CapacitySource.GROUPS and not _is_given(key, settings):
+        return capacity
+    return max(0, capacity - outside)
+
+
+def _is_given(key: FlavorResource, settings: QuotaSettings) -> bool:
+    return any((flavor, resource) == key for flavor, resource, _ in settings.capacity)

@@ -1,0 +1,185 @@
+"""The tree as the arithmetic walks it: who hangs on root, in which order, and every group's limits for every key.
+
+It depends on the tree and on root's capacity only, so it is kept until one of them changes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from shared.quota.model.limits import NO_CAPS, UNCOVERED, Caps, Limits, caps_below, limits_of, root_limits
+from shared.quota.model.tree import ROOT, SYSTEM, Group, Tree
+from shared.resources import Amount, FlavorResource
+
+GroupLimits = Mapping[FlavorResource, Limits]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeIndex:
+    """One tree under one capacity. `system` and groups that do not reach root are not in it."""
+
+    tree: Tree
+    capacity: Mapping[FlavorResource, Amount]
+    outside: tuple[str, ...]
+    """Groups that do not reach root."""
+    order: tuple[str, ...]
+    """Root first, parents before children."""
+    parents: Mapping[str, str]
+    children: Mapping[str, tuple[str, ...]]
+    """By name; only of groups that have some."""
+    depths: Mapping[str, int]
+    height: int
+    """The depth of the deepest group; root's is 0."""
+    caps: Mapping[str, Caps]
+    caps_below: Mapping[str, Caps]
+    own: Mapping[str, GroupLimits]
+    """For the keys that a group itself covers."""
+    limits: Mapping[str, GroupLimits]
+    """`own`, and UNCOVERED for keys that only groups below cover. Root has all keys of the tree and the capacity."""
+
+    def limit(self, group: str, key: FlavorResource) -> Limits:
+        """That group's limits for `key`, also where nothing covers it."""
+        found = self.limits[group].get(key)
+        if found is not None:
+            return found
+        return root_limits(self.tree[ROOT], key, self.capacity.get(key, 0)) if group == ROOT else UNCOVERED
+
+    def having(self, key: FlavorResource) -> list[str]:
+        """The groups that have limits for `key`, parents before children."""
+        return [name for name in self.order if key in self.limits[name]]
+
+    def is_leaf(self, name: str) -> bool:
+        """Whether the group holds work: neither meant as a parent, nor made one."""
+        return name in self.depths and name != ROOT and name not in self.children and not self.tree[name].is_parent
+
+    def path(self, name: str) -> tuple[str, ...]:
+        """Names from `name` up to root."""
+        walked = [name]
+        while walked[-1] != ROOT:
+            walked.append(self.parents[walked[-1]])
+        return tuple(walked)
+
+    def path_groups(self, name: str) -> tuple[Group, ...]:
+        """The groups from `name` up to root."""
+        return tuple(self.tree[each] for each in self.path(name))
+
+    def has_same_shape(self, other: "TreeIndex") -> bool:
+        """Whether both hold the same groups in the same places."""
+        return self.parents == other.parents and all(
+            self.tree[name].is_parent == other.tree[name].is_parent for name in self.parents
+        )
+
+    def changed_limits(self, previous: "TreeIndex") -> dict[FlavorResource, list[str]]:
+        """key -> the groups whose limits for it differ; both frames have the same shape."""
+        changed: dict[FlavorResource, list[str]] = {}
+        for name in self.order:
+            now, before = self.limits[name], previous.limits[name]
+            if now is not before:
+                for key in now.keys() | before.keys():
+                    if now.get(key) != before.get(key):
+                        changed.setdefault(key, []).append(name)
+        return changed
+
+
+def build_tree_index(
+    tree: Tree, capacity: Mapping[FlavorResource, Amount], previous: TreeIndex | None = None
+) -> TreeIndex:
+    """Walk `tree` once. `previous`: limits that are known to be the same are taken over."""
+    parents: dict[str, str] = {}
+    children: dict[str, tuple[str, ...]] = {}
+    depths = {ROOT: 0}
+    order = [ROOT]
+    for name in order:
+        below = tuple(child for child in tree.children(name) if child not in (SYSTEM, ROOT))
+        if below:
+            children[name] = below
+        for child in below:
+            parents[child] = name
+            depths[child] = depths[name] + 1
+        order.extend(below)
+    caps, below_caps = _inherit(tree, order, parents, previous)
+    if previous is not None and previous.capacity != capacity:
+        previous = None
+    own = _own_limits(tree, caps, capacity, previous)
+    limits = _with_keys_below(order, children, own, previous)
+    limits[ROOT] = _of_root(tree, children, limits, capacity)
+    return TreeIndex(
+        tree=tree,
+        capacity=capacity,
+        outside=tuple(name for name in tree.groups if name not in depths and name != SYSTEM),
+        order=tuple(order),
+        parents=parents,
+        children=children,
+        depths=depths,
+        height=max(depths.values()),
+        caps=caps,
+        caps_below=below_caps,
+        own=own,
+        limits=limits,
+    )
+
+
+def _inherit(
+    tree: Tree, order: list[str], parents: Mapping[str, str], previous: TreeIndex | None
+) -> tuple[dict[str, Caps], dict[str, Caps]]:
+    """What every group inherits for an absent max, and what it hands on; the same objects where nothing changed."""
+    caps: dict[str, Caps] = {}
+    below: dict[str, Caps] = {}
+    for name in order:
+        caps[name] = NO_CAPS if name == ROOT else below[parents[name]]
+        known = previous.caps.get(name) if previous is not None else None
+        if previous is None or known is None or known != caps[name]:
+            below[name] = caps_below(tree[name], caps[name])
+            continue
+        caps[name] = known
+        same = previous.tree[name] is tree[name]
+        below[name] = previous.caps_below[name] if same else caps_below(tree[name], known)
+    return caps, below
+
+
+def _own_limits(
+    tree: Tree, caps: Mapping[str, Caps], capacity: Mapping[FlavorResource, Amount], previous: TreeIndex | None
+) -> dict[str, GroupLimits]:
+    own: dict[str, GroupLimits] = {}
+    for name, inherited in caps.items():
+        if previous is not None and previous.tree.get(name) is tree[name] and previous.caps.get(name) is inherited:
+            own[name] = previous.own[name]
+        else:
+            own[name] = limits_of(tree[name], inherited, capacity)
+    return own
+
+
+def _with_keys_below(
+    order: list[str],
+    children: Mapping[str, tuple[str, ...]],
+    own: Mapping[str, GroupLimits],
+    previous: TreeIndex | None,
+) -> dict[str, GroupLimits]:
+    """Every group's limits, root's left as they are; the same objects as in `previous` where nothing changed."""
+    limits: dict[str, GroupLimits] = dict(own)
+    for name in reversed(order):
+        below = children.get(name)
+        if not below or name == ROOT:
+            continue
+        if (
+            previous is not None
+            and previous.own.get(name) is own[name]
+            and previous.children.get(name) == below
+            and all(limits[child] is previous.limits[child] for child in below)
+        ):
+            limits[name] = previous.limits[name]
+            continue
+        missing = {key for child in below for key in limits[child]} - own[name].keys()
+        if missing:
+            limits[name] = {**own[name], **dict.fromkeys(missing, UNCOVERED)}
+    return limits
+
+
+def _of_root(
+    tree: Tree,
+    children: Mapping[str, tuple[str, ...]],
+    limits: Mapping[str, GroupLimits],
+    capacity: Mapping[FlavorResource, Amount],
+) -> dict[FlavorResource, Limits]:
+    keys = {key for child in children.get(ROOT, ()) for key in limits[child]}
+    keys.update(limits[ROOT], (key for key, amount in capacity.items() if amount))
+    return {key: root_limits(tree[ROOT], key, capacity.get(key, 0)) for key in keys}

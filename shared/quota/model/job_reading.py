@@ -1,0 +1,250 @@
+"""How a Job becomes a workload: whose quota, how much, and in which state. Pods: `pod_reading`.
+
+A workload's state is read from its object alone, so a restarted process knows what the previous one knew. Annotations
+that cannot be read count as absent and are reported; nothing here raises for what an object says.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, Final
+
+from shared.api.annotations import (
+    AdmissionAnnotation,
+    Annotations,
+    EvictionAnnotation,
+    InjectedAnnotation,
+    read_annotations,
+)
+from shared.api.core.job import Job
+from shared.api.core.limitrange import NO_DEFAULTS, ContainerDefaults
+from shared.api.core.metadata import Metadata
+from shared.api.core.placement import Placement, read_placement, write_toleration
+from shared.api.core.pod import PodSpec
+from shared.api.core.pod_request import effective_request
+from shared.api.core.priority import Priorities
+from shared.api.names import FALSE, FLAVOR_LABEL, HOLD_LABEL, PREEMPTIBLE_LABEL, TRUE
+from shared.api.reading import aware
+from shared.quota.model.membership import resolve_group
+from shared.quota.model.settings import QueueAge, QuotaSettings
+from shared.quota.model.tree import Amounts
+from shared.quota.model.workload import Admission, Claim, Eviction, EvictionReason, Workload
+from shared.resources import MAX_AMOUNT, QuantityError
+
+
+class ObjectState(StrEnum):
+    """Where a Job, pod or group of pods stands."""
+
+    UNMANAGED = "unmanaged"
+    """Not Quotree's: names no group, nor does its namespace; or a pod that its Job answers for."""
+    PENDING = "pending"
+    RUNNING = "running"
+    """Admitted, and not being stopped."""
+    ADOPTED = "adopted"
+    """Running without an admission, as found at the first start or when its namespace was brought in."""
+    EVICTING = "evicting"
+    """Being stopped; its pods have not all ended."""
+    FINISHED = "finished"
+    """Ended, or deleted before it started: uses nothing and wants nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceContext:
+    """What around a pod decides its group, priority and request: its namespace, and the cluster's classes."""
+
+    namespace_labels: Mapping[str, str] = field(default_factory=dict)
+    priorities: Priorities = field(default_factory=Priorities)
+    limits: ContainerDefaults = NO_DEFAULTS
+    overheads: Mapping[str, Mapping[str, int | float | str]] = field(default_factory=dict)
+    """RuntimeClass name -> its pods' overhead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read. There is no workload when unmanaged, finished, or when the request is unreadable."""
+
+    state: ObjectState
+    workload: Workload | None = None
+    problems: tuple[str, ...] = ()
+
+
+SWAP: Final = "Swap"
+"""The rule of an eviction whose claim is a swap inside one leaf."""
+UNMANAGED: Final = Reading(ObjectState.UNMANAGED)
+FINISHED: Final = Reading(ObjectState.FINISHED)
+
+
+def workload_of_job(job: Job, around: NamespaceContext, settings: QuotaSettings) -> Reading:
+    """Read a Job. Its request is one pod's, times how many it may still run at a time."""
+    group = resolve_group(job.metadata.labels, around.namespace_labels, default_group=settings.default_group)
+    if group is None:
+        return UNMANAGED
+    if job.has_finished or (job.metadata.is_deleting and not job.has_pods):
+        return FINISHED
+    notes = read_annotations(job.metadata.annotations)
+    state = _state(job, notes)
+    draft = WorkloadDraft(job.metadata, job.spec.template.spec, job.pods_left, group, notes)
+    admission = _admission(job, state, notes)
+    return draft.reading(state, admission, _eviction(job, state, notes), around, settings)
+
+
+def _state(job: Job, notes: Annotations) -> ObjectState:
+    if not job.spec.suspend:
+        return ObjectState.ADOPTED if notes.admission is None else ObjectState.RUNNING
+    stopping = notes.admission is not None or (notes.eviction is not None and notes.eviction.ended is None)
+    return ObjectState.EVICTING if stopping and job.has_pods else ObjectState.PENDING
+
+
+def _admission(job: Job, state: ObjectState, notes: Annotations) -> Admission | None:
+    if notes.admission is not None and state in (ObjectState.RUNNING, ObjectState.EVICTING):
+        ready = job.is_ready and state is ObjectState.RUNNING
+        return held_quota(notes.admission, ready=ready)
+    if state is ObjectState.EVICTING and notes.eviction is not None:
+        return Admission(notes.eviction.flavors, notes.eviction.since or notes.eviction.time)
+    return None
+
+
+def held_quota(note: AdmissionAnnotation, *, ready: bool) -> Admission:
+    """What an admission note says of work whose pods are all ready now, or not."""
+    return Admission(
+        note.flavors,
+        note.time,
+        ready=ready,
+        was_ready=ready or note.was_ready,
+        unready_since=None if ready else note.unready_since,
+    )
+
+
+def _eviction(job: Job, state: ObjectState, notes: Annotations) -> Eviction | None:
+    if state is ObjectState.RUNNING:
+        return None
+    if state is ObjectState.EVICTING and notes.admission is not None:
+        return Eviction(EvictionReason.SUSPENDED, _suspended_at(job))
+    return None if notes.eviction is None else Eviction(reason_of(notes.eviction), notes.eviction.time)
+
+
+def _suspended_at(job: Job) -> datetime:
+    times = [each.last_transition_time for each in job.status.conditions if each.type == "Suspended"]
+    return aware(times[0]) if times and times[0] is not None else job.metadata.created
+
+
+def reason_of(note: EvictionAnnotation) -> EvictionReason:
+    """The reason it gives; one that this version does not know counts as Reclaimed."""
+    try:
+        return EvictionReason(note.reason)
+    except ValueError:
+        return EvictionReason.RECLAIMED
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadDraft:
+    """What Jobs and pods have in common, on the way to a workload."""
+
+    metadata: Metadata
+    spec: PodSpec
+    pods: int
+    group: str
+    notes: Annotations
+    kind: str = "Job"
+    key: str = ""
+    request: Amounts | None = None
+    """Given: the whole request. Else `pods` times that of `spec`."""
+    waits: bool = False
+    problems: tuple[str, ...] = ()
+
+    def reading(
+        self,
+        state: ObjectState,
+        admission: Admission | None,
+        eviction: Eviction | None,
+        around: NamespaceContext,
+        settings: QuotaSettings,
+    ) -> Reading:
+        """The finished reading."""
+        labels = self.metadata.labels
+        problems = [*self.problems, *self.notes.problems, *label_problems(labels)]
+        try:
+            request = self._request(around, settings)
+        except QuantityError as error:
+            return Reading(state, None, (*problems, str(error)))
+        class_name = self.spec.priority_class_name
+        if class_name and self.spec.priority is None and not around.priorities.knows(class_name):
+            problems.append(f"there is no PriorityClass {class_name[:63]!r}; the priority counts as none")
+        requeue = self.notes.requeue
+        workload = Workload(
+            key=self.key or self.metadata.key,
+            group=self.group,
+            request=request,
+            created=self.metadata.created,
+            queued=_queued(self.metadata, self.notes, settings),
+            uid=self.metadata.uid,
+            kind=self.kind,
+            priority=around.priorities.of_pod(self.spec),
+            preemptible=labels.get(PREEMPTIBLE_LABEL) != FALSE,
+            only_flavor=labels.get(FLAVOR_LABEL) or None,
+            placement=without_injected(read_placement(self.spec), self.notes.injected),
+            admission=admission,
+            eviction=eviction,
+            claim=claim_of(self.notes.eviction),
+            hold=self.waits or labels.get(HOLD_LABEL) == TRUE,
+            deactivated=requeue is not None and requeue.deactivated,
+            not_before=None if requeue is None else requeue.not_before,
+            notice=None if self.notes.notice is None else self.notes.notice.time,
+            failed_starts=0 if requeue is None else requeue.failed_starts,
+        )
+        return Reading(state, workload, tuple(problems))
+
+    def _request(self, around: NamespaceContext, settings: QuotaSettings) -> Amounts:
+        if self.request is not None:
+            return self.request
+        return times(pod_request_of(self.spec, around, settings), self.pods)
+
+
+def pod_request_of(spec: PodSpec, around: NamespaceContext, settings: QuotaSettings) -> Amounts:
+    """What one pod asks for, ignored resources left out. Raises QuantityError as `effective_request` does."""
+    one = effective_request(spec, around.limits, around.overheads.get(spec.runtime_class_name))
+    return {resource: amount for resource, amount in one.items() if resource not in settings.ignored_resources}
+
+
+def times(one: Amounts, pods: int) -> Amounts:
+    """The request of `pods` like this one; of none, nothing."""
+    return {resource: min(amount * pods, MAX_AMOUNT) for resource, amount in one.items()} if pods else {}
+
+
+def label_problems(labels: Mapping[str, str]) -> list[str]:
+    """What is wrong with the labels that say yes or no."""
+    return [
+        f'label {name} is {labels[name][:63]!r}; it counts as absent, write "true" or "false"'
+        for name in (PREEMPTIBLE_LABEL, HOLD_LABEL)
+        if labels.get(name, TRUE) not in (TRUE, FALSE)
+    ]
+
+
+def _queued(metadata: Metadata, notes: Annotations, settings: QuotaSettings) -> datetime:
+    """Since when it waits. Evicted work counts from its eviction, or from its creation if that is set."""
+    if settings.queue_age is QueueAge.CREATION:
+        return metadata.created
+    if notes.requeue is not None and notes.requeue.queued is not None:
+        return notes.requeue.queued
+    return metadata.created if notes.eviction is None else notes.eviction.time
+
+
+def claim_of(note: EvictionAnnotation | None) -> Claim | None:
+    """The claim that an eviction made for its preemptor, unless it ended."""
+    if note is None or note.claim is None or note.claim_ended:
+        return None
+    return Claim(note.claim.workload, note.claim.uid, note.claim.flavors, note.time, swap=note.rule == SWAP)
+
+
+def without_injected(placement: Placement, injected: InjectedAnnotation | None) -> Placement:
+    """The placement as the owner wrote it."""
+    if injected is None or not (injected.node_selector or injected.tolerations):
+        return placement
+    selector = {
+        key: value for key, value in placement.node_selector.items() if injected.node_selector.get(key) != value
+    }
+    ours: list[dict[str, Any]] = [{"operator": "Equal", **each} for each in injected.tolerations]
+    tolerations = tuple(each for each in placement.tolerations if write_toleration(each) not in ours)
+    return Placement(MappingProxyType(selector), placement.affinity, tolerations)

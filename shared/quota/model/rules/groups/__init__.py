@@ -1,0 +1,1 @@
+"""Rules about QuotaGroups and the tree; one rule, one function."""

@@ -1,0 +1,128 @@
+"""When a group may change its kind or go away, and what nobody may do to the three built-in groups."""
+
+from collections.abc import Iterator
+
+from shared.quota.model.rules.context import Change, Context
+from shared.quota.model.rules.findings import Violation
+from shared.quota.model.rules.groups.hierarchy import SHOWN
+from shared.quota.model.rules.groups.names import of_group
+from shared.quota.model.tree import BUILT_IN, ROOT, SYSTEM, Group
+from shared.resources import FlavorResource, write_quantity
+
+
+def check_no_children_on_turning(change: Change, _context: Context) -> Iterator[Violation]:
+    """A group with children does not become a leaf. (A leaf with children was stored without us: it may be fixed.)"""
+    old, new = change.old, change.new
+    if old and new and old.is_parent and not new.is_parent:
+        children = change.after.children(change.name)
+        if children:
+            message = f"still holds {_named(children)}; move or delete them first"
+            yield Violation("TurnedWithChildren", of_group(change.name), "spec.isParent", message)
+
+
+def check_no_work_on_turning(change: Change, context: Context) -> Iterator[Violation]:
+    """isParent changes only while the group has no work, pending or running."""
+    old, new = change.old, change.new
+    if old and new and old.is_parent != new.is_parent:
+        work = context.work(change.name)
+        if work:
+            message = f"still holds work ({work}); wait for it, or move it to another group, first"
+            yield Violation("TurnedWithWork", of_group(change.name), "spec.isParent", message)
+
+
+def check_no_children_on_delete(change: Change, _context: Context) -> Iterator[Violation]:
+    """A group with children is not deleted."""
+    if change.new is None:
+        children = change.before.children(change.name)
+        if children:
+            message = f"cannot be deleted while it holds {_named(children)}; move or delete them first"
+            yield Violation("DeletedWithChildren", of_group(change.name), "", message)
+
+
+def check_no_work_on_delete(change: Change, context: Context) -> Iterator[Violation]:
+    """A group with work, pending or running, is not deleted."""
+    if change.new is None:
+        work = context.work(change.name)
+        if work:
+            message = f"cannot be deleted while it holds work ({work}); wait for it, or move it to another group, first"
+            yield Violation("DeletedWithWork", of_group(change.name), "", message)
+
+
+def check_built_in_kept(change: Change, _context: Context) -> Iterator[Violation]:
+    """root, system and default are not deleted."""
+    if change.new is None and change.name in BUILT_IN:
+        message = "is one of the three groups every cluster has; it cannot be deleted"
+        yield Violation("BuiltInDeleted", of_group(change.name), "", message)
+
+
+def check_built_in_locked(group: Group) -> Iterator[Violation]:
+    """root, system and default keep parent and isParent; of root's quotas only max may be set, of system none."""
+    if group.name not in BUILT_IN:
+        return
+
+    def locked(field: str, message: str) -> Violation:
+        return Violation("BuiltInLocked", of_group(group.name), field, message)
+
+    if group.name != ROOT:
+        if group.parent != ROOT or group.is_parent:
+            field = "spec.isParent" if group.is_parent else "spec.parent"
+            yield locked(field, f"{group.name} is a leaf below root; keep it so")
+        if group.name == SYSTEM and group.quotas:
+            yield locked("spec.quotas", "system is never limited; take quotas out")
+        return
+    if group.parent is not None:
+        yield locked("spec.parent", "root is the cluster itself and has no parent; take parent out")
+    if not group.is_parent:
+        yield locked("spec.isParent", "root holds groups; keep isParent: true")
+    if any(entry.min or entry.borrowing_limit or entry.lending_limit or entry.weight for entry in group.quotas):
+        yield locked("spec.quotas", "of root only max may be set; its capacity is what the nodes have")
+
+
+def check_system_untouched(change: Change, _context: Context) -> Iterator[Violation]:
+    """Of system nothing may be edited."""
+    old, new = change.old, change.new
+    if change.name == SYSTEM and old and new and _settings(old) != _settings(new):
+        message = "system is never limited and never recycled; none of its fields may be edited"
+        yield Violation("SystemLocked", of_group(SYSTEM), "spec", message)
+
+
+def warn_min_below_non_preemptible(change: Change, context: Context) -> Iterator[Violation]:
+    """min is lowered below what work that is not preemptible uses: it goes on, and nothing more of it starts."""
+    old, new = change.old, change.new
+    if new is None or old is None or old.quotas == new.quotas:
+        return
+    non_preemptible = context.work(change.name).non_preemptible
+    for key, used in sorted(non_preemptible.items()):
+        if used > _min_of(new, key) and _min_of(new, key) < _min_of(old, key):
+            message = (
+                f"min of {key} is lowered to {write_quantity(key.resource, _min_of(new, key))}, work that is not "
+                f"preemptible uses {write_quantity(key.resource, used)}: it goes on, and no more of it starts until "
+                "it uses less than min"
+            )
+            yield Violation("MinBelowNonPreemptible", of_group(change.name), "spec.quotas", message)
+
+
+def _min_of(group: Group, key: FlavorResource) -> int:
+    entry = group.entry(key.flavor)
+    return 0 if entry is None else entry.min.get(key.resource, 0)
+
+
+def _settings(group: Group) -> tuple[object, ...]:
+    """Everything that is not identity and is not judged by a rule of its own."""
+    return (
+        group.allow_lending,
+        group.namespace_selector,
+        group.queueing,
+        group.when_can_borrow,
+        group.when_can_reclaim,
+        group.preemption,
+        group.reclaim,
+        group.startup,
+        group.stop_policy,
+    )
+
+
+def _named(children: tuple[str, ...]) -> str:
+    count = "1 group" if len(children) == 1 else f"{len(children)} groups"
+    shown = ", ".join(children[:SHOWN])
+    return f"{count} ({shown})" if len(children) <= SHOWN else f"{count} ({shown}, …)"

@@ -1,0 +1,93 @@
+"""How groups, flavors and resources may be called, and how many a group may list."""
+
+import re
+from collections.abc import Iterator
+
+from shared.api.crds.parts import LABEL_VALUE, MAX_ENTRIES, MAX_NAME, MAX_RESOURCES, NAME, RESOURCE_NAME
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.rules.findings import Violation
+from shared.quota.model.tree import Entry, Group
+
+LIMITS = ("min", "max", "borrowing_limit", "lending_limit", "weight")
+WRITTEN = dict(zip(LIMITS, ("min", "max", "borrowingLimit", "lendingLimit", "weight"), strict=True))
+
+_NAME = re.compile(NAME, re.ASCII)
+_RESOURCE = re.compile(RESOURCE_NAME, re.ASCII)
+_VALUE = re.compile(LABEL_VALUE, re.ASCII)
+_A_NAME = "a name is at most 63 lower-case letters, digits, - and ., and begins and ends with a letter or digit"
+
+
+def of_group(name: str) -> str:
+    """How a violation calls the group."""
+    return f"QuotaGroup/{name}"
+
+
+def limits(entry: Entry) -> Iterator[tuple[str, str]]:
+    """Every (written field, resource) of an entry."""
+    for limit in LIMITS:
+        for resource in getattr(entry, limit):
+            yield WRITTEN[limit], resource
+
+
+def is_name(text: str) -> bool:
+    """Whether `text` may name a group or flavor: a DNS subdomain that is also a label value."""
+    return len(text) <= MAX_NAME and _NAME.fullmatch(text) is not None
+
+
+def is_resource_name(text: str) -> bool:
+    """Whether `text` may name a resource, or be a label's key: a qualified name."""
+    return len(text) <= 317 and _RESOURCE.fullmatch(text) is not None
+
+
+def is_label_value(text: str) -> bool:
+    """Whether `text` may be a label's value; it may be empty."""
+    return _VALUE.fullmatch(text) is not None
+
+
+def check_names(group: Group) -> Iterator[Violation]:
+    """The group's own name, its parent's, its flavors' and its resources' are well-formed."""
+
+    def bad(field: str, what: str, fix: str) -> Violation:
+        return Violation("BadName", of_group(group.name), field, f"{what}; {fix}")
+
+    if len(group.name) > MAX_NAME:
+        what = f"name has {len(group.name)} characters"
+        yield bad("metadata.name", what, f"a group's name is a label value: at most {MAX_NAME}")
+    elif not is_name(group.name):
+        yield bad("metadata.name", f'name "{group.name}" is not a name', _A_NAME)
+    if group.parent is not None and not is_name(group.parent):
+        yield bad("spec.parent", f'parent "{shortened(group.parent)}" is not a name', _A_NAME)
+    for at, entry in enumerate(group.quotas):
+        if not is_name(entry.flavor):
+            field = f"spec.quotas[{at}].flavor"
+            yield bad(field, f'flavor "{shortened(entry.flavor)}" is not a name', _A_NAME)
+        for limit, resource in limits(entry):
+            if not is_resource_name(resource):
+                what = f'{limit} names a resource "{shortened(resource)}"'
+                yield bad(f"spec.quotas[{at}].{limit}", what, "write one such as cpu, memory or nvidia.com/gpu")
+
+
+def check_flavor_name(flavor: Flavor) -> Iterator[Violation]:
+    """A flavor's name is a label value, for work may ask for the flavor by label."""
+    if len(flavor.name) > MAX_NAME:
+        what = f"name has {len(flavor.name)} characters; a flavor's name is a label value: at most {MAX_NAME}"
+        yield Violation("BadName", f"ResourceFlavor/{flavor.name}", "metadata.name", what)
+    elif not is_name(flavor.name):
+        message = f'name "{flavor.name}" is not a name; {_A_NAME}'
+        yield Violation("BadName", f"ResourceFlavor/{flavor.name}", "metadata.name", message)
+
+
+def check_counts(group: Group) -> Iterator[Violation]:
+    """At most 64 entries of at most 64 resources."""
+    if len(group.quotas) > MAX_ENTRIES:
+        message = f"has {len(group.quotas)} entries, at most {MAX_ENTRIES} are allowed; take some out"
+        yield Violation("TooManyEntries", of_group(group.name), "spec.quotas", message)
+    for at, entry in enumerate(group.quotas):
+        if len(entry.covered) > MAX_RESOURCES:
+            message = f"covers {len(entry.covered)} resources, at most {MAX_RESOURCES} are allowed; take some out"
+            yield Violation("TooManyEntries", of_group(group.name), f"spec.quotas[{at}]", message)
+
+
+def shortened(text: str) -> str:
+    """`text`, cut to what a message can bear."""
+    return text if len(text) <= MAX_NAME else f"{text[: MAX_NAME - 1]}…"

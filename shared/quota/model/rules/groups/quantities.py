@@ -1,0 +1,101 @@
+"""What one group's own numbers must obey, each entry for itself and all entries together."""
+
+from collections.abc import Iterator
+
+from shared.quota.model.rules.findings import Violation
+from shared.quota.model.rules.groups.names import LIMITS, WRITTEN, limits, of_group
+from shared.quota.model.tree import Group
+from shared.quota.model.unread import BAD_FIELD, BAD_QUANTITY
+from shared.resources import MAX_AMOUNT, Amount, FlavorResource, write_quantity
+
+
+def check_shape(group: Group) -> Iterator[Violation]:
+    """Every field was understood: no unknown field, no wrong type, no word outside its list."""
+    for unread in group.unread:
+        if unread.rule == BAD_FIELD:
+            yield Violation(BAD_FIELD, of_group(group.name), unread.field, unread.message)
+
+
+def check_quantities(group: Group) -> Iterator[Violation]:
+    """Every quantity is one, and 0 ≤ q < 2^63 base units."""
+    for unread in group.unread:
+        if unread.rule == BAD_QUANTITY:
+            yield Violation(BAD_QUANTITY, of_group(group.name), unread.field, unread.message)
+    for at, entry in enumerate(group.quotas):
+        for limit in LIMITS:
+            for resource, amount in getattr(entry, limit).items():
+                if not 0 <= amount <= MAX_AMOUNT:
+                    message = (
+                        f"{WRITTEN[limit]} of {resource} is {write_quantity(resource, amount)}; "
+                        "a quantity is at least 0 and below 2^63 base units"
+                    )
+                    yield Violation(BAD_QUANTITY, of_group(group.name), f"spec.quotas[{at}].{WRITTEN[limit]}", message)
+
+
+def check_min_within_max(group: Group) -> Iterator[Violation]:
+    """min ≤ max, where both are given."""
+    for at, entry in enumerate(group.quotas):
+        for resource, low in entry.min.items():
+            high = entry.max.get(resource)
+            if high is not None and low > high:
+                message = _above("min", "max", FlavorResource(entry.flavor, resource), low, high)
+                yield Violation("MinAboveMax", of_group(group.name), f"spec.quotas[{at}].min", message)
+
+
+def check_lending_within_min(group: Group) -> Iterator[Violation]:
+    """lendingLimit ≤ min; an absent min counts 0."""
+    for at, entry in enumerate(group.quotas):
+        for resource, lent in entry.lending_limit.items():
+            low = entry.min.get(resource, 0)
+            if lent > low:
+                message = _above("lendingLimit", "min", FlavorResource(entry.flavor, resource), lent, low)
+                field = f"spec.quotas[{at}].lendingLimit"
+                yield Violation("LendingLimitAboveMin", of_group(group.name), field, message)
+
+
+def _above(small: str, large: str, key: FlavorResource, is_: Amount, bound: Amount) -> str:
+    now, most = write_quantity(key.resource, is_), write_quantity(key.resource, bound)
+    return f"{small} of {key} is {now}, {large} is {most}; lower {small} to {most} or raise {large} to {now}"
+
+
+def check_covered(group: Group) -> Iterator[Violation]:
+    """Each resource in a limit or weight is one that the entry's min or max names."""
+    for at, entry in enumerate(group.quotas):
+        covered = entry.covered
+        for limit, resource in limits(entry):
+            if resource not in covered:
+                message = (
+                    f"{limit} names {resource}, which the entry of {entry.flavor} does not cover; "
+                    f"name it in min or max, or take it out of {limit}"
+                )
+                yield Violation("UncoveredResource", of_group(group.name), f"spec.quotas[{at}].{limit}", message)
+
+
+def check_flavors_differ(group: Group) -> Iterator[Violation]:
+    """No flavor has two entries."""
+    first: dict[str, int] = {}
+    for at, entry in enumerate(group.quotas):
+        if entry.flavor in first:
+            message = f"flavor {entry.flavor} has entry {first[entry.flavor]} already; join both into one"
+            yield Violation("DuplicateFlavor", of_group(group.name), f"spec.quotas[{at}].flavor", message)
+        first.setdefault(entry.flavor, at)
+
+
+def check_codependent(group: Group) -> Iterator[Violation]:
+    """Two entries cover the same resources, or none in common: resources that share a flavor come from one machine."""
+    for at, entry in enumerate(group.quotas):
+        for earlier in group.quotas[:at]:
+            both = entry.covered & earlier.covered
+            if both and entry.covered != earlier.covered:
+                message = (
+                    f"{entry.flavor} covers {_listed(entry.covered)}, {earlier.flavor} covers "
+                    f"{_listed(earlier.covered)}; two entries cover the same resources or none in common: "
+                    f"give both the same, or take {_listed(both)} out of one"
+                )
+                yield Violation("OverlappingEntries", of_group(group.name), f"spec.quotas[{at}]", message)
+                break
+
+
+def _listed(resources: frozenset[str]) -> str:
+    names = sorted(resources)
+    return ", ".join(names) if len(names) <= 8 else f"{', '.join(names[:8])} and {len(names) - 8} more"

@@ -1,0 +1,51 @@
+"""Which namespaces a leaf admits: whether the selector is one."""
+
+from collections.abc import Iterator
+
+from shared.api.core.placement import Requirement
+from shared.api.core.selectors import LabelSelector
+from shared.quota.model.rules.findings import Violation
+from shared.quota.model.rules.groups.names import is_label_value, is_resource_name, of_group, shortened
+from shared.quota.model.tree import Group
+
+_FIELD = "spec.namespaceSelector"
+
+
+def check_selector(group: Group) -> Iterator[Violation]:
+    """A namespaceSelector is a label selector that the API server would take."""
+    if group.namespace_selector is not None:
+        for field, message in _problems(group.namespace_selector):
+            yield Violation("BadNamespaceSelector", of_group(group.name), field, message)
+
+
+def _problems(selector: LabelSelector) -> Iterator[tuple[str, str]]:
+    for key, value in selector.match_labels.items():
+        if not is_resource_name(key):
+            yield f"{_FIELD}.matchLabels", f'"{shortened(key)}" is not a label key; write one such as team'
+        if not is_label_value(value):
+            yield f"{_FIELD}.matchLabels[{key}]", f'"{shortened(value)}" is not a label value'
+    for at, requirement in enumerate(selector.match_expressions):
+        for message in _requirement_problems(requirement):
+            yield f"{_FIELD}.matchExpressions[{at}]", message
+
+
+def _requirement_problems(requirement: Requirement) -> Iterator[str]:
+    listed = requirement.operator in ("In", "NotIn")
+    if not is_resource_name(requirement.key):
+        yield f'"{shortened(requirement.key)}" is not a label key; write one such as team'
+    if not listed and requirement.operator not in ("Exists", "DoesNotExist"):
+        yield f'operator is "{shortened(requirement.operator)}"; write In, NotIn, Exists or DoesNotExist'
+    elif listed and not requirement.values:
+        yield f"the requirement on {requirement.key} is {requirement.operator} without values; give at least one"
+    elif not listed and requirement.values:
+        yield f"the requirement on {requirement.key} is {requirement.operator} with values; take them out"
+    for value in requirement.values:
+        if not is_label_value(value):
+            yield f'"{shortened(value)}" is not a label value'
+
+
+def check_selector_on_leaf(group: Group) -> Iterator[Violation]:
+    """Only a leaf has a namespaceSelector, for only a leaf holds work."""
+    if group.is_parent and group.namespace_selector is not None:
+        message = "a parent holds no work: put namespaceSelector on its leaves, or set isParent: false"
+        yield Violation("NamespaceSelectorOnParent", of_group(group.name), _FIELD, message)

@@ -1,0 +1,118 @@
+"""What children may be promised together: never more than their parent was. One walk over the children of a parent."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from shared.quota.model.rules.context import Context
+from shared.quota.model.rules.findings import Violation
+from shared.quota.model.rules.groups.names import of_group
+from shared.quota.model.tree import ROOT, Group, Tree
+from shared.resources import Amount, FlavorResource, write_quantity
+
+_SHOWN = 6
+
+
+def sum_of_min(groups: Iterable[Group]) -> dict[FlavorResource, Amount]:
+    """What the groups are promised together, of everything that one of them names."""
+    total: dict[tuple[str, str], Amount] = {}
+    for group in groups:
+        for entry in group.quotas:
+            flavor = entry.flavor
+            for resource, amount in entry.min.items():
+                key = (flavor, resource)
+                total[key] = total.get(key, 0) + amount
+    return {FlavorResource(*key): amount for key, amount in total.items()}
+
+
+def check_sum_of_min(tree: Tree, parent: str, _context: Context) -> Iterator[Violation]:
+    """Σ children's min ≤ the parent's min, a resource absent from it counting 0. Root is exempt: nodes come and go."""
+    above = tree.get(parent)
+    if above is None or parent == ROOT:
+        return
+    children = [tree[child] for child in tree.children(parent) if child != parent]
+    for key, promised in sorted(sum_of_min(children).items()):
+        entry = above.entry(key.flavor)
+        has = 0 if entry is None else entry.min.get(key.resource, 0)
+        if promised > has:
+            at = next((at for at, each in enumerate(above.quotas) if each.flavor == key.flavor), None)
+            yield Violation(
+                "SumOfMinExceedsParent",
+                of_group(parent),
+                "spec.quotas" if at is None else f"spec.quotas[{at}].min",
+                _too_much(key, promised, has, children),
+                subject=(parent, *key),
+                excess=promised - has,
+            )
+
+
+def _too_much(key: FlavorResource, promised: Amount, has: Amount, children: Iterable[Group]) -> str:
+    def written(amount: Amount) -> str:
+        return write_quantity(key.resource, amount)
+
+    parts = sorted(((_min_of(child, key), child.name) for child in children), key=lambda part: (-part[0], part[1]))
+    named = [f"{name} {written(amount)}" for amount, name in parts if amount > 0]
+    if len(named) > _SHOWN:
+        rest = sum(amount for amount, _ in parts[_SHOWN:])
+        named = [*named[:_SHOWN], f"{len(named) - _SHOWN} more {written(rest)}"]
+    return (
+        f"children promise {written(promised)} of {key} ({' + '.join(named)}), parent has {written(has)}; "
+        f"raise min to {written(promised)} or free {written(promised - has)} from a child"
+    )
+
+
+def _min_of(group: Group, key: FlavorResource) -> Amount:
+    entry = group.entry(key.flavor)
+    return 0 if entry is None else entry.min.get(key.resource, 0)
+
+
+def warn_first_level_above_capacity(tree: Tree, parent: str, context: Context) -> Iterator[Violation]:
+    """The first level is promised more than the cluster has: accepted, and scaled down while it is short."""
+    if parent != ROOT or context.capacity is None:
+        return
+    capacity = _capped(context.capacity, tree)
+    for key, promised in sorted(sum_of_min(tree[child] for child in tree.children(ROOT)).items()):
+        has = capacity.get(key, 0)
+        if promised > has and context.has_flavor(key.flavor):
+            message = (
+                f"the first level is promised {write_quantity(key.resource, promised)} of {key}, capacity is "
+                f"{write_quantity(key.resource, has)}; mins are scaled down while more is wanted than there is"
+            )
+            yield Violation("FirstLevelAboveCapacity", of_group(ROOT), "spec.quotas", message)
+
+
+def _capped(capacity: Mapping[FlavorResource, Amount], tree: Tree) -> dict[FlavorResource, Amount]:
+    capped = dict(capacity)
+    for entry in tree[ROOT].quotas:
+        for resource, most in entry.max.items():
+            key = FlavorResource(entry.flavor, resource)
+            capped[key] = min(most, capped.get(key, most))
+    return capped
+
+
+def warn_weight_on_some(tree: Tree, parent: str, _context: Context) -> Iterator[Violation]:
+    """Of siblings with a quota for the same resource only some set a weight: the others' share follows their max."""
+    with_weight: dict[tuple[str, str], list[str]] = {}
+    for child in tree.children(parent):
+        for entry in tree[child].quotas:
+            for resource in entry.weight:
+                with_weight.setdefault((entry.flavor, resource), []).append(child)
+    for key in sorted(with_weight):
+        others = _without_weight(tree, parent, FlavorResource(*key), with_weight[key])
+        if others:
+            message = (
+                f"of the children {_some(with_weight[key])} set a weight for {FlavorResource(*key)}, {_some(others)} "
+                "do not: their share follows their max; set it on all or on none"
+            )
+            yield Violation("WeightOnSome", of_group(parent), "spec.quotas", message)
+
+
+def _without_weight(tree: Tree, parent: str, key: FlavorResource, weighted: list[str]) -> list[str]:
+    having = set(weighted)
+    return [
+        child
+        for child in tree.children(parent)
+        if child not in having and (entry := tree[child].entry(key.flavor)) and key.resource in entry.covered
+    ]
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names) if len(names) <= _SHOWN else f"{', '.join(names[:_SHOWN])} and {len(names) - _SHOWN} more"

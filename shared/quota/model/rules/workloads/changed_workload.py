@@ -1,0 +1,202 @@
+"""What may not be done to work once it is there, and by whom: only the reconciler starts it and writes Quotree's notes.
+
+An edit that touches none of this is accepted, also in a closed group.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from shared.api.names import (
+    FLAVOR_LABEL,
+    HOLD_LABEL,
+    JOB_OWNER_LABEL,
+    POD_GROUP_LABEL,
+    POD_GROUP_SIZE_LABEL,
+    PREEMPTIBLE_LABEL,
+)
+from shared.quota.model.rules.findings import Findings, Violation
+from shared.quota.model.rules.groups.hierarchy import SHOWN
+from shared.quota.model.rules.groups.names import shortened
+from shared.quota.model.rules.workloads.new_workload import (
+    check_booleans,
+    check_could_fit,
+    check_flavor_known,
+    check_new_workload,
+    check_pod_group,
+)
+from shared.quota.model.rules.workloads.submitted_workload import GROUP_FIELD, SubmittedWorkload, WorkloadContext
+from shared.quota.model.tree import Amounts
+from shared.resources import write_quantity
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadProgress:
+    """How far work has come. `held`: suspended or gated; `has_pods`: some may still run; `notes`: Quotree's own
+    annotations; `peak`: what it asks for with as many pods as it may run at a time, whatever has succeeded; `job`: by
+    what a Job knows the pod as its own, nothing for other work."""
+
+    held: bool
+    has_pods: bool = False
+    job: tuple[str, ...] = ()
+    notes: Mapping[str, str] = field(default_factory=dict)
+    peak: Amounts = field(default_factory=dict)
+
+    @property
+    def runs(self) -> bool:
+        """Whether it uses quota, or will in a moment."""
+        return not self.held or self.has_pods
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadEdit:
+    """An edit of existing work by anybody but the reconciler. A `SubmittedWorkload` of None: not managed.
+
+    `expected_notes` is what Quotree's annotations must be afterwards: as they were, but for what Quotree's own
+    mutation adds to the edit.
+    """
+
+    before: SubmittedWorkload | None
+    after: SubmittedWorkload | None
+    was: WorkloadProgress
+    now: WorkloadProgress
+    expected_notes: Mapping[str, str]
+
+
+def check_edit(edit: WorkloadEdit, context: WorkloadContext) -> Findings:
+    """Everything that is wrong with the edit. Labels are judged only where it changes them."""
+    if edit.after is None:
+        return Findings(tuple(check_group_kept(edit)))
+    found = Findings(
+        (
+            *check_not_started(edit.after, edit.was, edit.now),
+            *check_notes_untouched(edit.after, edit.expected_notes, edit.now.notes),
+            *check_frozen(edit),
+            *check_job_kept(edit),
+            *check_growth(edit),
+        )
+    )
+    return found + _label_findings(edit.before, edit.after, context)
+
+
+def _label_findings(before: SubmittedWorkload | None, after: SubmittedWorkload, context: WorkloadContext) -> Findings:
+    if before is None or before.group != after.group:
+        return check_new_workload(after, context)
+    changed = {label for label in _LABELS if before.labels.get(label) != after.labels.get(label)}
+    found: list[Violation] = []
+    if FLAVOR_LABEL in changed:
+        found.extend(check_flavor_known(after, context))
+    if changed:
+        checked = (*check_booleans(after, context), *check_pod_group(after, context))
+        found.extend(each for each in checked if any(label in each.field for label in changed))
+    if found or (not changed and before.request == after.request):
+        return Findings(tuple(found))
+    return check_could_fit(after, context)
+
+
+_LABELS: Final = (PREEMPTIBLE_LABEL, HOLD_LABEL, FLAVOR_LABEL, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL)
+
+
+def check_group_kept(edit: WorkloadEdit) -> Iterator[Violation]:
+    """Managed work does not leave its quota."""
+    if edit.before is not None:
+        message = f"work of group {edit.before.group} may not leave its quota; name another group instead"
+        yield edit.before.violation("GroupRemoved", GROUP_FIELD, message)
+
+
+def check_not_started(
+    work: SubmittedWorkload, was: WorkloadProgress | None, now: WorkloadProgress
+) -> Iterator[Violation]:
+    """Nobody but the reconciler starts managed work; `was` None: it is being created."""
+    if now.held or (was is not None and not was.held):
+        return
+    if work.object.startswith("Job/"):
+        fix = "leave spec.suspend as it is, and out of the manifest"
+        where = "spec.suspend"
+    else:
+        fix = "leave the scheduling gate quotree.dev/admission in place"
+        where = "spec.schedulingGates"
+    message = f"only Quotree's reconciler starts managed work: {fix}; it starts when group {work.group} has room"
+    yield work.violation("OnlyReconcilerStarts", where, message)
+
+
+def check_notes_untouched(
+    work: SubmittedWorkload, expected: Mapping[str, str], present: Mapping[str, str]
+) -> Iterator[Violation]:
+    """Annotations under quotree.dev/ are Quotree's own. A violation for each that is not as expected."""
+    wrong = sorted(name for name in {*expected, *present} if expected.get(name) != present.get(name))
+    for name in wrong[:SHOWN]:
+        fix = "leave it as it is" if name in expected else "leave it out"
+        message = f"annotation {shortened(name)} is written by Quotree alone; {fix}"
+        yield work.violation("ReservedAnnotation", f"metadata.annotations[{shortened(name)}]", message)
+
+
+def check_frozen(edit: WorkloadEdit) -> Iterator[Violation]:
+    """Group, preemptible and pod group stay while the work runs."""
+    before, after = edit.before, edit.after
+    if after is None or not edit.was.runs:
+        return
+    if before is None:
+        message = f"work that runs already cannot join group {after.group}; suspend it and wait for its pods to end"
+        yield after.violation("FrozenWhileRunning", after.group_field, message)
+        return
+    if before.group != after.group:
+        message = f"is {before.group} and cannot become {after.group} while the work runs; suspend it first"
+        yield after.violation("FrozenWhileRunning", after.group_field, message)
+    for label in (PREEMPTIBLE_LABEL, POD_GROUP_LABEL):
+        if before.labels.get(label) != after.labels.get(label):
+            message = "cannot change while the work runs; suspend it first"
+            yield after.violation("FrozenWhileRunning", f"metadata.labels[{label}]", message)
+
+
+def check_job_kept(edit: WorkloadEdit) -> Iterator[Violation]:
+    """A running pod stays with its Job, which would make another in its place, and one without a Job gets none."""
+    posted = edit.after or edit.before
+    if posted is None or not edit.was.runs or edit.was.job == edit.now.job:
+        return
+    why = "its Job answers for it" if edit.was.job else "no Job answers for it"
+    message = f"{why}; leave its owner and its label {JOB_OWNER_LABEL} as they are"
+    yield posted.violation("JobChanged", "metadata", message)
+
+
+def check_growth(edit: WorkloadEdit) -> Iterator[Violation]:
+    """While it runs, work asks for no more than it was started with: growth is a quota request."""
+    if edit.after is None or not edit.was.runs or edit.now.held:
+        return
+    grown = [name for name in sorted(edit.now.peak) if edit.now.peak[name] > edit.was.peak.get(name, 0)]
+    if grown:
+        numbers = ", ".join(_growth(name, edit) for name in grown[:SHOWN])
+        is_job = edit.after.object.startswith("Job/")
+        where = "spec.parallelism" if is_job else "spec.containers"
+        fix = "suspend it first, or start another Job beside it" if is_job else "start another pod beside it"
+        message = f"raises its request while it runs ({numbers}); {fix}"
+        yield edit.after.violation("GrowthWhileRunning", where, message)
+
+
+def _growth(name: str, edit: WorkloadEdit) -> str:
+    was, now = edit.was.peak.get(name, 0), edit.now.peak[name]
+    return f"{name} from {write_quantity(name, was)} to {write_quantity(name, now)}"
+
+
+FORBIDDEN: Final = frozenset(
+    {
+        "OnlyReconcilerStarts",
+        "ReservedAnnotation",
+        "FrozenWhileRunning",
+        "GrowthWhileRunning",
+        "JobChanged",
+        "GroupRemoved",
+        "GroupClosed",
+        "SystemGroup",
+        "NamespaceNotAdmitted",
+    }
+)
+"""Codes that mean "not allowed" rather than "not valid": HTTP 403 rather than 422."""
+EDIT_RULES: Final[Mapping[str, object]] = {
+    "GroupRemoved": check_group_kept,
+    "OnlyReconcilerStarts": check_not_started,
+    "ReservedAnnotation": check_notes_untouched,
+    "FrozenWhileRunning": check_frozen,
+    "GrowthWhileRunning": check_growth,
+    "JobChanged": check_job_kept,
+}

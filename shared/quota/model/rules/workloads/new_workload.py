@@ -1,0 +1,184 @@
+"""What a Job or pod must obey when it names a group: one rule, one function, one code, as for the tree itself.
+
+`check_new_workload` judges work when it is created, or moves to another group while it is held. Work that is legal may
+still never start; then it gets a warning that names the group, flavor and resource that bind.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from shared.api.names import (
+    FALSE,
+    FLAVOR_LABEL,
+    HOLD_LABEL,
+    JOB_CONTROLLER,
+    MAX_POD_GROUP,
+    POD_GROUP_LABEL,
+    POD_GROUP_SIZE_LABEL,
+    PREEMPTIBLE_LABEL,
+    TRUE,
+    read_pod_group_size,
+)
+from shared.quota.model.membership import admits
+from shared.quota.model.rules.findings import NO_FINDINGS, Findings, Violation
+from shared.quota.model.rules.groups.hierarchy import SHOWN
+from shared.quota.model.rules.groups.names import shortened
+from shared.quota.model.rules.workloads.fit import find_misfits
+from shared.quota.model.rules.workloads.submitted_workload import (
+    NeverFits,
+    SubmittedWorkload,
+    WorkloadContext,
+    WorkloadRule,
+)
+from shared.quota.model.tree import SYSTEM, Group, StopPolicy
+
+
+def check_group_exists(work: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
+    """The group is there."""
+    if work.group not in context.tree:
+        message = f"there is no group {shortened(work.group)}; name one that exists, `quotree tree` lists them"
+        yield work.violation("GroupAbsent", work.group_field, message)
+
+
+def check_group_is_leaf(work: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
+    """Work goes to leaves; the message lists those below the group named."""
+    group = context.tree.get(work.group)
+    if group is not None and group.is_parent:
+        leaves = [each for each in context.tree.leaves_below(work.group) if each != SYSTEM]
+        more = f" and {len(leaves) - SHOWN} more" if len(leaves) > SHOWN else ""
+        fix = f"name one of its leaves: {', '.join(leaves[:SHOWN])}{more}" if leaves else "it has no leaves yet"
+        message = f"group {work.group} holds groups, not work; {fix}"
+        yield work.violation("GroupNotLeaf", work.group_field, message)
+
+
+def check_group_is_not_system(work: SubmittedWorkload, _context: WorkloadContext) -> Iterator[Violation]:
+    """Nobody may ask for the group that is never limited."""
+    if work.group == SYSTEM:
+        message = "group system is the cluster's own and never limited; name another group"
+        yield work.violation("SystemGroup", work.group_field, message)
+
+
+def check_group_is_open(work: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
+    """No group on the path refuses new work; the message names the one that does."""
+    for name in context.tree.path(work.group):
+        if context.tree[name].stop_policy is StopPolicy.CLOSE:
+            where = f"group {work.group}" if name == work.group else f"group {work.group} is below {name}, which"
+            message = f"{where} is closed (stopPolicy: Close): no new work until that is taken back; name another group"
+            yield work.violation("GroupClosed", work.group_field, message)
+            return
+
+
+def check_namespace(work: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
+    """The group takes work of this namespace."""
+    group = context.tree.get(work.group)
+    if group is None or work.namespace_labels is None or admits(group, work.namespace_labels):
+        return
+    message = (
+        f"group {work.group} does not take work of namespace {work.namespace}: its namespaceSelector asks for "
+        f"{_selector(group)}; label the namespace so, or name another group"
+    )
+    yield work.violation("NamespaceNotAdmitted", work.group_field, message)
+
+
+def _selector(group: Group) -> str:
+    selector = group.namespace_selector
+    if selector is None:
+        return "nothing"
+    exact = [f"{key}={value}" for key, value in sorted(selector.match_labels.items())]
+    others = [f"{each.key} {each.operator} {','.join(each.values)}".strip() for each in selector.match_expressions]
+    return " and ".join([*exact, *others][:SHOWN])
+
+
+def check_flavor_known(work: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
+    """The flavor asked for is one of the group's."""
+    wanted, group = work.labels.get(FLAVOR_LABEL), context.tree.get(work.group)
+    if not wanted or group is None or group.is_parent or group.entry(wanted) is not None:
+        return
+    has = ", ".join(entry.flavor for entry in group.quotas[:SHOWN]) or "none"
+    message = f"group {work.group} has no quota of flavor {shortened(wanted)}; it has {has}"
+    yield work.violation("FlavorNotInGroup", f"metadata.labels[{FLAVOR_LABEL}]", message)
+
+
+def check_booleans(work: SubmittedWorkload, _context: WorkloadContext) -> Iterator[Violation]:
+    """Labels that say yes or no say so."""
+    for label in (PREEMPTIBLE_LABEL, HOLD_LABEL):
+        value = work.labels.get(label)
+        if value not in (None, TRUE, FALSE):
+            message = f'is "{shortened(value)}"; write "true" or "false"'
+            yield work.violation("BadLabel", f"metadata.labels[{label}]", message)
+
+
+def check_pod_group(work: SubmittedWorkload, _context: WorkloadContext) -> Iterator[Violation]:
+    """A pod group has a name and a size, or neither."""
+    named, size = work.labels.get(POD_GROUP_LABEL), work.labels.get(POD_GROUP_SIZE_LABEL)
+    if named and (size is None or read_pod_group_size(size) is None):
+        said = "is absent" if size is None else f'is "{shortened(size)}"'
+        message = f"{said}; write how many pods start together, a whole number from 1 to {MAX_POD_GROUP}"
+        yield work.violation("BadPodGroup", f"metadata.labels[{POD_GROUP_SIZE_LABEL}]", message)
+    if size is not None and not named:
+        message = f"says a size without a name; add the label {POD_GROUP_LABEL} or take this one out"
+        yield work.violation("BadPodGroup", f"metadata.labels[{POD_GROUP_SIZE_LABEL}]", message)
+
+
+def check_pods_are_counted(work: SubmittedWorkload, _context: WorkloadContext) -> Iterator[Violation]:
+    """A Job's pods are made by Kubernetes' own Job controller, by its own selector: what others make nobody counts."""
+    if work.managed_by not in ("", JOB_CONTROLLER):
+        whose = f"its pods are made by {shortened(work.managed_by)}"
+        message = f"{whose}, and only those that Kubernetes' own Job controller makes are counted; leave managedBy out"
+        yield work.violation("ForeignController", "spec.managedBy", message)
+    if work.manual_selector:
+        message = "a selector of its own takes in pods that nobody has counted; leave manualSelector and selector out"
+        yield work.violation("OwnSelector", "spec.manualSelector", message)
+
+
+WORKLOAD_RULES: Final = (
+    WorkloadRule(("GroupAbsent",), check_group_exists),
+    WorkloadRule(("GroupNotLeaf",), check_group_is_leaf),
+    WorkloadRule(("SystemGroup",), check_group_is_not_system),
+    WorkloadRule(("GroupClosed",), check_group_is_open),
+    WorkloadRule(("NamespaceNotAdmitted",), check_namespace),
+    WorkloadRule(("FlavorNotInGroup",), check_flavor_known),
+    WorkloadRule(("BadLabel",), check_booleans),
+    WorkloadRule(("BadPodGroup",), check_pod_group),
+    WorkloadRule(("ForeignController", "OwnSelector"), check_pods_are_counted),
+)
+
+
+def warn_group_stopped(work: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
+    """The work is accepted and waits, because a group on its path holds everything."""
+    for name in context.tree.path(work.group):
+        policy = context.tree[name].stop_policy
+        if policy in (StopPolicy.HOLD, StopPolicy.HOLD_AND_DRAIN):
+            message = f"group {name} has stopPolicy {policy}: nothing starts until that is taken back"
+            yield work.violation("GroupStopped", work.group_field, message)
+            return
+
+
+def warn_group_detached(work: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
+    """The work is accepted and waits, because its group does not hang on root."""
+    if work.group in context.tree and not context.tree.reaches_root(work.group):
+        message = f"group {work.group} is inactive: its path does not lead to root; nothing starts until it does"
+        yield work.violation("GroupInactive", work.group_field, message)
+
+
+WARNINGS: Final = (
+    WorkloadRule(("GroupStopped",), warn_group_stopped),
+    WorkloadRule(("GroupInactive",), warn_group_detached),
+)
+
+
+def check_new_workload(work: SubmittedWorkload, context: WorkloadContext) -> Findings:
+    """Everything that is wrong with this work in its group, and what it should be warned of."""
+    violations = tuple(found for rule in WORKLOAD_RULES for found in rule.check(work, context))
+    if violations:
+        return Findings(violations)
+    warnings = tuple(found for rule in WARNINGS for found in rule.check(work, context))
+    return Findings(warnings=warnings) + check_could_fit(work, context)
+
+
+def check_could_fit(work: SubmittedWorkload, context: WorkloadContext) -> Findings:
+    """Whether it could ever start: warnings, or violations where the settings refuse such work."""
+    found = tuple(find_misfits(work, context))
+    if not found:
+        return NO_FINDINGS
+    return Findings(found) if context.never_fits is NeverFits.DENY else Findings(warnings=found)

@@ -1,0 +1,137 @@
+"""The cluster when everything has come to rest: is all work done? If not, would the engine act?"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+
+import msgspec
+
+from dev.controlplane.cluster import ControlPlane
+from reconciler.state.cluster_state import ClusterState
+from reconciler.state.projections import project_group, project_job, project_node, project_pod
+from shared.api.core.job import Job
+from shared.api.core.namespace import read_namespace
+from shared.api.core.pod import Pod
+from shared.api.core.priority import Priorities, read_priority_class
+from shared.api.names import API_VERSION, EVICTION, GROUP_LABEL
+from shared.kube.watch.cache import Changed, Project
+from shared.quota.decide.plan import plan
+from shared.quota.measure.snapshot import measure
+from shared.quota.model.settings import QuotaSettings
+from tests.chaos.causes import Surrounding
+from tests.chaos.checker import Flaw
+from tests.chaos.history import Version
+
+R = TypeVar("R")
+PATHS = {
+    "jobs": "/apis/batch/v1/jobs",
+    "pods": "/api/v1/pods",
+    "groups": f"/apis/{API_VERSION}/quotagroups",
+    "nodes": "/api/v1/nodes",
+    "namespaces": "/api/v1/namespaces",
+    "priorities": "/apis/scheduling.k8s.io/v1/priorityclasses",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What lists say now; each a list of objects."""
+
+    lists: dict[str, list[dict[str, Any]]]
+
+    def left(self) -> list[str]:
+        """Managed work that has not finished."""
+        jobs = [_key(job) for job in self.lists["jobs"] if not _has_condition(job)]
+        pods = [
+            _key(pod)
+            for pod in self.lists["pods"]
+            if GROUP_LABEL in pod["metadata"].get("labels", {})
+            and not pod["metadata"].get("ownerReferences")
+            and pod["status"].get("phase") not in ("Succeeded", "Failed")
+        ]
+        return jobs + pods
+
+    def surrounding(self) -> Surrounding:
+        """Nodes and priorities, for the checker."""
+        nodes = tuple(project_node(_raw(each)) for each in self.lists["nodes"])
+        return Surrounding(nodes, Priorities.of(read_priority_class(each) for each in self.lists["priorities"]))
+
+
+def look(cp: ControlPlane) -> Rest:
+    """List everything, past all proxies. Raises OSError when the API server does not answer."""
+    found = {}
+    for name, path in PATHS.items():
+        status, body = cp.rest.request("GET", path)
+        if status != 200:
+            raise ConnectionError(f"GET {path} was answered with {status}")
+        found[name] = body["items"]
+    return Rest(found)
+
+
+def judge(
+    rest: Rest, wanted: Sequence[str], history: Sequence[Version], now: datetime, settings: QuotaSettings
+) -> Iterator[Flaw]:
+    """What is lost or stuck. `wanted`: the names of all work that was ever taken; the history tells who removed it.
+
+    A plain pod that was evicted is gone for good: whoever made it makes another.
+    """
+    removed = {each.record.metadata.key: each for each in history if each.gone and isinstance(each.record, Job | Pod)}
+    keys = {_key(each) for each in (*rest.lists["jobs"], *rest.lists["pods"])}
+    for name in wanted:
+        if f"default/{name}" not in keys:
+            last = removed.get(f"default/{name}")
+            if last is not None and isinstance(last.record, Pod) and EVICTION in last.record.metadata.annotations:
+                continue
+            who = f"removed by {last.user}" if last else "nobody is known to have removed it"
+            yield Flaw("Lost", f"default/{name}", last.revision if last else 0, f"was taken and is not there: {who}")
+    for job in rest.lists["jobs"]:
+        if _has_condition(job, "Failed"):
+            yield Flaw("Lost", _key(job), 0, "has failed, though none of its pods was to fail")
+    left = rest.left()
+    if left:
+        decided = plan(measure(_state(rest, settings).world(), now))
+        would = {each.workload.key: "would be started" for each in decided.starts}
+        would.update({each.workload.key: "would be evicted" for each in decided.evictions})
+        for key in left:
+            waiting = next((each.message for each in decided.waiting if each.workload.key == key), "it runs")
+            yield Flaw("Stuck" if key in would else "Lost", key, 0, would.get(key, f"has not finished: {waiting}"))
+
+
+def unseen(rest: Rest, history: Sequence[Version]) -> list[str]:
+    """Jobs whose last stored version is not in the history: then the history is not whole."""
+    last = {version.uid: version.revision for version in history}
+    return [
+        _key(job)
+        for job in rest.lists["jobs"]
+        if last.get(job["metadata"]["uid"]) != int(job["metadata"]["resourceVersion"])
+    ]
+
+
+def _state(rest: Rest, settings: QuotaSettings) -> ClusterState:
+    state = ClusterState(settings)
+    state.see_namespaces(_all(rest.lists["namespaces"], read_namespace))
+    state.see_priority_classes(_all(rest.lists["priorities"], read_priority_class))
+    state.see_groups(_all(rest.lists["groups"], project_group))
+    state.see_nodes(_all(rest.lists["nodes"], project_node))
+    state.see_pods(_all(rest.lists["pods"], project_pod))
+    state.see_jobs(_all(rest.lists["jobs"], project_job))
+    return state
+
+
+def _all(objects: Sequence[dict[str, Any]], project: Project[R]) -> list[Changed[R]]:
+    records = [project(_raw(each)) for each in objects]
+    return [Changed(None, record) for record in records if record is not None]
+
+
+def _raw(found: dict[str, Any]) -> bytes:
+    return msgspec.json.encode(found)
+
+
+def _key(found: dict[str, Any]) -> str:
+    return f"{found['metadata']['namespace']}/{found['metadata']['name']}"
+
+
+def _has_condition(job: dict[str, Any], *kinds: str) -> bool:
+    conditions = job.get("status", {}).get("conditions", ())
+    return any(each["type"] in (kinds or ("Complete", "Failed")) and each["status"] == "True" for each in conditions)

@@ -1,0 +1,123 @@
+"""Histories told in words, for tests of the checker: who did what, one second after the other."""
+
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+
+from shared.api.core.job import Job, read_job
+from shared.api.core.pod import Pod, read_pod
+from shared.api.names import ADMISSION, EVICTION, GROUP_LABEL
+from shared.quota.model.group_reading import read_group
+from shared.quota.model.node import ClusterNode
+from tests.builders import after
+from tests.chaos.causes import Surrounding
+from tests.chaos.checker import Expectations, Findings, check
+from tests.chaos.history import Lease, Record, Version
+
+EXPECTED = Expectations(
+    reconciler="reconciler",
+    around=Surrounding((ClusterNode("node", {}, {"cpu": 8000}),)),
+    capacity={"cpu": 8000},
+    lag=timedelta(seconds=20),
+)
+
+
+class Tale:
+    """A history told in words; a second passes with each version."""
+
+    def __init__(self) -> None:
+        self.versions: list[Version] = []
+        self.specs: dict[str, tuple[str, int, dict[str, str]]] = {}
+        self.priorities: dict[str, int] = {}
+        self.started: dict[str, str] = {}
+        self.last_notes: dict[str, str] = {}
+        self.tell("lease", Lease("a"), "reconciler")
+        self.group("root")
+        self.group("left", min="4")
+        self.group("right", min="4", max="6")
+
+    @property
+    def now(self) -> str:
+        return after(len(self.versions)).isoformat()
+
+    def tell(self, uid: str, record: Record, user: str, **more: Any) -> None:
+        revision = len(self.versions) + 1
+        version = Version(revision, after(len(self.versions)), uid, record, user, more.pop("writer", user), **more)
+        self.versions.append(version)
+
+    def group(self, name: str, **limits: str) -> None:
+        quotas = [{word: {"cpu": cpu} for word, cpu in limits.items()}] if limits else []
+        spec = {"parent": None if name == "root" else "root", "isParent": name == "root", "quotas": quotas}
+        body = {"metadata": {"name": name}, "spec": {key: value for key, value in spec.items() if value is not None}}
+        self.tell(f"group-{name}", read_group(body), "admin")
+
+    def submit(self, name: str, group: str, cpu: int, *, priority: int = 0, **labels: str) -> None:
+        self.specs[name] = (group, cpu, {"quotree.dev/" + label: value for label, value in labels.items()})
+        self.priorities[name] = priority
+        self.tell(name, self.job(name, suspend=True), "user")
+
+    def start(self, name: str, user: str = "reconciler", **more: Any) -> None:
+        self.started[name] = self.now
+        self.tell(name, self.job(name, suspend=False, notes=self._admission(name)), user, **more)
+
+    def run(self, name: str) -> None:
+        """The Job controller answers: one pod."""
+        self.tell(f"{name}-pod", self.pod(name, "Running"), "controller")
+        status = {"startTime": self.started[name], "active": 1}
+        job = self.job(name, suspend=False, notes=self._admission(name), status=status)
+        self.tell(name, job, "controller", by_status=True)
+
+    def evict(
+        self, name: str, *, by: str = "", reason: str = "Reclaimed", user: str = "reconciler", **said: Any
+    ) -> None:
+        note: dict[str, Any] = {
+            "reason": reason,
+            "time": self.now,
+            "since": self.started[name],
+            "flavors": {"cpu": "default"},
+            "rule": "Reclaim",
+            **said,
+        }
+        if by:
+            note["for"] = {"workload": f"ns/{by}", "uid": by, "flavors": {"cpu": "default"}}
+        notes = {EVICTION: msgspec.json.encode(note).decode()}
+        status = {"startTime": self.started[name], "active": 1}
+        self.tell(name, self.job(name, suspend=True, notes=notes, status=status), user)
+        self.last_notes = notes
+
+    def end(self, name: str) -> None:
+        """The evicted Job's pod goes, and its Job says so."""
+        self.tell(f"{name}-pod", self.pod(name, "Failed"), "controller", gone=True)
+        self.tell(name, self.job(name, suspend=True, notes=self.last_notes), "controller", by_status=True)
+
+    def _admission(self, name: str) -> dict[str, str]:
+        note = {"flavors": {"cpu": "default"}, "time": self.started[name]}
+        return {ADMISSION: msgspec.json.encode(note).decode()}
+
+    def job(self, name: str, *, suspend: bool, notes: dict[str, str] | None = None, status: Any = None) -> Job:
+        group, cpu, labels = self.specs[name]
+        container = {"name": "main", "resources": {"requests": {"cpu": str(cpu)}}}
+        spec = {"containers": [container], "priority": self.priorities[name]}
+        labels = {GROUP_LABEL: group, **labels}
+        return read_job(
+            {
+                "metadata": {
+                    "name": name,
+                    "namespace": "ns",
+                    "uid": name,
+                    "labels": labels,
+                    "annotations": notes or {},
+                },
+                "spec": {"suspend": suspend, "parallelism": 1, "completions": 1, "template": {"spec": spec}},
+                "status": status or {},
+            }
+        )
+
+    def pod(self, name: str, phase: str) -> Pod:
+        owner = {"kind": "Job", "apiVersion": "batch/v1", "name": name, "uid": name, "controller": True}
+        metadata = {"name": f"{name}-pod", "namespace": "ns", "uid": f"{name}-pod", "ownerReferences": [owner]}
+        return read_pod({"metadata": metadata, "status": {"phase": phase}})
+
+    def judged(self) -> Findings:
+        return check(self.versions, EXPECTED)

@@ -1,0 +1,170 @@
+"""A whole control plane: what it starts it ends, and each part can be taken away and filled back."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dev.controlplane import cluster
+from dev.controlplane.binaries import Binaries
+from dev.controlplane.errors import ControlPlaneError
+from tests.dev.controlplane.programs import ROOT, alive, eventually
+
+STARTS = """
+import sys, time
+from dev.controlplane import binaries, cluster
+cp = cluster.start(binaries.ensure(lambda line: None))
+print(cp.workdir, *[process.pid for process in cp.processes.values()], flush=True)
+time.sleep(600)
+"""
+
+
+def in_background() -> tuple[subprocess.Popen[str], Path, list[int]]:
+    """A process of its own that holds a control plane; with its folder and the pids."""
+    parent = subprocess.Popen([sys.executable, "-c", STARTS], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    folder, *pids = parent.stdout.readline().split()
+    parent.stdout.close()
+    return parent, Path(folder), [int(pid) for pid in pids]
+
+
+def test_the_end_leaves_no_process_and_no_file(control_plane_binaries: Binaries) -> None:
+    with cluster.start(control_plane_binaries) as control_plane:
+        folder = control_plane.workdir
+        pids = {name: process.pid for name, process in control_plane.processes.items()}
+        assert set(pids) == {"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok"}
+        assert all(alive(pid) for pid in pids.values())
+    assert [name for name, pid in pids.items() if alive(pid)] == []
+    assert not folder.exists()
+
+
+def test_an_error_in_the_middle_ends_everything_too(control_plane_binaries: Binaries) -> None:
+    pids: list[int] = []
+
+    def breaks() -> None:
+        with cluster.start(control_plane_binaries, controllers=(), scheduler=False, kwok=False) as control_plane:
+            pids.extend(process.pid for process in control_plane.processes.values())
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        breaks()
+    assert len(pids) == 2
+    assert not any(alive(pid) for pid in pids)
+
+
+def test_a_killed_parent_takes_everything_with_it() -> None:
+    parent, _, pids = in_background()
+    assert len(pids) == 5
+    assert all(alive(pid) for pid in pids)
+    os.kill(parent.pid, signal.SIGKILL)
+    parent.wait()
+    assert eventually(lambda: not any(alive(pid) for pid in pids))
+
+
+def test_the_folder_of_a_killed_parent_is_swept_up_by_the_next_one(control_plane_binaries: Binaries) -> None:
+    parent, folder, _ = in_background()
+    parent.kill()
+    parent.wait()
+    assert folder.exists()
+    long_ago = 1_000_000_000
+    os.utime(folder / "owner.lock", (long_ago, long_ago))
+    with cluster.start(control_plane_binaries, controllers=(), scheduler=False, kwok=False) as control_plane:
+        assert not folder.exists()
+        assert control_plane.workdir.exists()
+
+
+def test_two_at_once_know_nothing_of_each_other(control_plane_binaries: Binaries) -> None:
+    with cluster.start(control_plane_binaries) as one, cluster.start(control_plane_binaries) as two:
+        one.kubectl("create", "namespace", "only-here")
+        assert one.url != two.url
+        assert "only-here" in one.kubectl("get", "namespaces").stdout
+        assert "only-here" not in two.kubectl("get", "namespaces").stdout
+        assert two.kubectl("get", "namespaces", check=False, as_kubeconfig=one.kubeconfig).returncode == 0
+
+
+def test_a_wrong_argument_of_the_api_server_is_one_sentence(control_plane_binaries: Binaries) -> None:
+    with pytest.raises(ControlPlaneError, match=r"kube-apiserver ended with code 1 .*unknown flag: --bogus") as caught:
+        cluster.start(control_plane_binaries, extra_apiserver_args=["--bogus=1"])
+    assert "\n" not in str(caught.value)
+
+
+def test_a_frozen_api_server_answers_nobody_and_goes_on_when_thawed(fresh_control_plane: cluster.ControlPlane) -> None:
+    server = fresh_control_plane.processes["kube-apiserver"]
+    server.freeze()
+    asked = fresh_control_plane.kubectl("get", "namespaces", "--request-timeout=1s", check=False)
+    assert asked.returncode == 1
+    server.thaw()
+    assert "default" in fresh_control_plane.kubectl("get", "namespaces").stdout
+
+
+def test_what_was_stored_survives_an_etcd_that_crashes(fresh_control_plane: cluster.ControlPlane) -> None:
+    fresh_control_plane.kubectl("create", "namespace", "kept")
+    etcd = fresh_control_plane.processes["etcd"]
+    etcd.kill()
+    assert fresh_control_plane.rest.request("GET", "/readyz")[0] == 500
+    etcd.restart()
+    fresh_control_plane.processes["kube-apiserver"].wait_until_ready()
+    assert "kept" in fresh_control_plane.kubectl("get", "namespaces").stdout
+
+
+def test_an_api_server_that_crashes_comes_back_at_the_same_address(fresh_control_plane: cluster.ControlPlane) -> None:
+    fresh_control_plane.processes["kube-apiserver"].kill()
+    assert fresh_control_plane.kubectl("get", "namespaces", check=False).returncode == 1
+    fresh_control_plane.processes["kube-apiserver"].restart()
+    assert fresh_control_plane.rest.request("GET", "/api/v1/namespaces/default")[0] == 200
+    assert "default" in fresh_control_plane.kubectl("get", "namespaces").stdout
+
+
+def test_jobs_wait_while_the_controller_manager_is_away(fresh_control_plane: cluster.ControlPlane) -> None:
+    manager = fresh_control_plane.processes["kube-controller-manager"]
+    manager.stop()
+    fresh_control_plane.kubectl("create", "job", "waits", "--image=none")
+    assert fresh_control_plane.get("pods")["items"] == []
+    manager.restart()
+    assert eventually(lambda: len(fresh_control_plane.get("pods")["items"]) == 1)
+
+
+def test_a_refused_command_raises_with_the_servers_words(control_plane: cluster.ControlPlane) -> None:
+    with pytest.raises(ControlPlaneError, match=r'kubectl get namespace nowhere .*namespaces "nowhere" not found'):
+        control_plane.kubectl("get", "namespace", "nowhere")
+
+
+def test_another_identity_may_only_what_its_roles_say(control_plane: cluster.ControlPlane) -> None:
+    control_plane.kubectl("create", "namespace", "identities")
+    control_plane.kubectl("create", "serviceaccount", "robot", "-n", "identities")
+    control_plane.kubectl("create", "rolebinding", "devs", "--clusterrole=view", "--group=devs", "-n", "identities")
+    alice = control_plane.kubeconfig_for("alice", ["devs"])
+    robot = control_plane.service_account_kubeconfig("identities", "robot")
+
+    def may(kubeconfig: Path, *words: str) -> str:
+        return control_plane.kubectl("auth", "can-i", *words, check=False, as_kubeconfig=kubeconfig).stdout.strip()
+
+    assert may(alice, "list", "pods", "-n", "identities") == "yes"
+    assert may(alice, "list", "pods", "-n", "default") == "no"
+    assert may(robot, "list", "pods", "-n", "identities") == "no"
+    who = control_plane.kubectl("auth", "whoami", "-o", "json", as_kubeconfig=robot).stdout
+    assert json.loads(who)["status"]["userInfo"]["username"] == "system:serviceaccount:identities:robot"
+
+
+def test_requests_are_in_the_audit_log_with_their_user_and_answer(control_plane: cluster.ControlPlane) -> None:
+    carol = control_plane.kubeconfig_for("carol")
+    control_plane.kubectl("get", "secrets", "-n", "audited", check=False, as_kubeconfig=carol)
+    found = [event for event in control_plane.audit_events() if event.user == "carol" and event.resource == "secrets"]
+    assert {(event.verb, event.namespace, event.code) for event in found} == {("list", "audited", 403)}
+    assert found[0].user_agent.startswith("kubectl/")
+
+
+def test_a_control_plane_without_audit_says_so(control_plane_binaries: Binaries) -> None:
+    with (
+        cluster.start(control_plane_binaries, controllers=(), scheduler=False, kwok=False) as control_plane,
+        pytest.raises(ControlPlaneError, match="start it with audit=True"),
+    ):
+        control_plane.audit_events()
+
+
+def test_helm_talks_to_this_control_plane(control_plane: cluster.ControlPlane) -> None:
+    assert json.loads(control_plane.helm("list", "-A", "-o", "json").stdout) == []

@@ -1,0 +1,98 @@
+"""What must hold once a closed world rests: nobody is kept from what is his, and every wait has its reason."""
+
+from collections.abc import Iterator
+
+from shared.quota.decide.decisions import WaitReason
+from shared.quota.measure.snapshot import LeafSnapshot
+from shared.quota.model.settings import ReclaimMode
+from shared.quota.model.tree import QueueingStrategy
+from shared.quota.model.workload import Flavors, Workload
+from shared.resources import FlavorResource
+from tests.prove.stepping import Cycle
+from tests.shared.quota.judgement import Judgement
+from tests.shared.quota.usage_by_definition import Book, asked, present, ways_to_run
+
+STATED = frozenset({WaitReason.PODS_NOT_READY, WaitReason.NEVER_FITS, WaitReason.NO_ELIGIBLE_FLAVOR})
+
+
+def unrest(cycle: Cycle) -> Iterator[str]:
+    """What is wrong with the last cycle of a world in which nothing changes any more."""
+    judgement = Judgement(cycle.snapshot, cycle.plan)
+    for leaf in cycle.snapshot.leaves.values():
+        for work in leaf.pending:
+            if leaf.may_start:
+                yield from (f"{work.key} waits: {found}" for found in _of_waiting(cycle, judgement, leaf, work))
+
+
+def _of_waiting(cycle: Cycle, judgement: Judgement, leaf: LeafSnapshot, work: Workload) -> Iterator[str]:
+    waiting = cycle.plan.waiting.why(work)
+    if waiting is None or not waiting.message:
+        yield "no reason is given"
+        return
+    if waiting.reason is WaitReason.WAITING_FOR_QUOTA and (waiting.missing <= 0 or not waiting.binding):
+        yield f"for quota, but {waiting.missing} are missing at {waiting.binding!r}"
+    for flavors in ways_to_run(cycle.snapshot, work):
+        if is_blocked_by_a_head(cycle, judgement, leaf, work, flavors):
+            continue
+        book = judgement.with_claims(present(cycle.snapshot), but=work)
+        if not _may_be_held(judgement, leaf, work, flavors):
+            continue
+        if book.fits(work, flavors):
+            if not _too_much_for_strict(judgement, book, leaf, work, flavors) and waiting.reason not in STATED:
+                yield f"it fits in {dict(flavors)}, but: {waiting.message}"
+        elif judgement.is_entitled(leaf, work, flavors):
+            if not held_beyond_min(judgement, asked(work, flavors)):
+                yield f"it is entitled to {dict(flavors)}, and only preemptible work is in its way"
+        elif _is_within_min(judgement, leaf, work, flavors):
+            yield f"in {dict(flavors)} it is within its min, but not entitled"
+
+
+def is_blocked_by_a_head(
+    cycle: Cycle, judgement: Judgement, leaf: LeafSnapshot, work: Workload, flavors: Flavors
+) -> bool:
+    """Whether an earlier one of a StrictFIFO leaf waits for one of those flavors."""
+    if leaf.group.queueing is not QueueingStrategy.STRICT_FIFO:
+        return False
+    for earlier in leaf.pending[: leaf.pending.index(work)]:
+        options = leaf.options(earlier)
+        waits_for = {flavor for each in options.sets for flavor in each.flavors}
+        if options.could_fit and waits_for & set(flavors.values()):
+            return True
+    return False
+
+
+def _may_be_held(judgement: Judgement, leaf: LeafSnapshot, work: Workload, flavors: Flavors) -> bool:
+    if work.preemptible:
+        return True
+    return all(
+        judgement.non_preemptible(leaf, key, but=work) + amount
+        <= judgement.now_used.numbers(work.group, key).effective_min
+        for key, amount in asked(work, flavors).items()
+    )
+
+
+def _too_much_for_strict(
+    judgement: Judgement, book: Book, leaf: LeafSnapshot, work: Workload, flavors: Flavors
+) -> bool:
+    if leaf.reclaim.mode is not ReclaimMode.STRICT or judgement.is_entitled(leaf, work, flavors):
+        return False
+    return any(book.used(work.group, key) >= book.numbers(work.group, key).runtime for key in asked(work, flavors))
+
+
+def held_beyond_min(judgement: Judgement, keys: dict[FlavorResource, int]) -> bool:
+    """Whether some group's work that is not preemptible holds more than its min in effect, on one of those keys."""
+    snapshot = judgement.snapshot
+    return any(
+        numbers[key].non_preemptible > numbers[key].effective_min
+        for name, numbers in snapshot.numbers.items()
+        if name != "system"
+        for key in keys
+        if key in numbers
+    )
+
+
+def _is_within_min(judgement: Judgement, leaf: LeafSnapshot, work: Workload, flavors: Flavors) -> bool:
+    book = judgement.with_claims(judgement.now_used, but=work).add(work, flavors)
+    return all(
+        book.used(work.group, key) <= book.numbers(work.group, key).effective_min for key in asked(work, flavors)
+    ) and not held_beyond_min(judgement, asked(work, flavors))

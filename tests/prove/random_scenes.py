@@ -1,0 +1,198 @@
+"""Random scenes for the arithmetic: legal trees of any shape, with zeros, absents and huge numbers, and work."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from shared.api.core.placement import ANYWHERE
+from shared.quota.model.settings import CapacitySource, QuotaSettings
+from shared.quota.model.tree import ROOT, SYSTEM, Entry, Group, StopPolicy, Tree
+from shared.quota.model.workload import Admission, Claim, Eviction, EvictionReason, Workload
+from shared.resources import FlavorResource
+from tests.prove.placements import random_flavor, random_nodes, random_placement
+from tests.prove.random_draw import Dice
+from tests.shared.quota.reference_inputs import EPOCH, Scene
+
+RESOURCES = ("cpu", "memory", "gpu")
+FLAVORS = ("a", "b", "c")
+SCALES = (3, 20, 20, 1000, 2**61)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What is the same for a whole scene: which flavors cover what, and how large numbers are."""
+
+    covered: dict[str, tuple[str, ...]]
+    scale: int
+
+    @property
+    def keys(self) -> tuple[FlavorResource, ...]:
+        return tuple(FlavorResource(flavor, resource) for flavor, names in self.covered.items() for resource in names)
+
+
+def random_scene(dice: Dice, *, groups: int = 40, work: int = 30) -> Scene:
+    """A scene of at most that many groups and workloads."""
+    shape = random_shape(dice)
+    from_groups = dice.chance(15)
+    tree = random_tree(dice, shape, groups)
+    from_nodes = not from_groups and dice.chance(25)
+    by_hand = 0 if from_groups else 20 if from_nodes else 95
+    return Scene(
+        tree=tree,
+        workloads=random_work(dice, shape, tree, work),
+        capacity={key: _amount(dice, shape.scale * 2) for key in shape.keys if dice.chance(by_hand)},
+        nodes=random_nodes(dice, shape.scale) if from_nodes else (),
+        unmanaged={}
+        if from_groups
+        else {key: _amount(dice, shape.scale // 4) for key in shape.keys if dice.chance(20)},
+        flavors={name: random_flavor(dice, name) for name in shape.covered},
+        settings=QuotaSettings(capacity_source=CapacitySource.GROUPS if from_groups else CapacitySource.NODES),
+    )
+
+
+def random_shape(dice: Dice) -> Shape:
+    """Resources in one or two codependent sets; each flavor covers one of the sets."""
+    resources = RESOURCES[: dice.between(1, 3)]
+    cut = dice.between(1, len(resources))
+    sets = [part for part in (resources[:cut], resources[cut:]) if part]
+    names = FLAVORS[: dice.between(len(sets), 3)]
+    covered = {name: sets[at] if at < len(sets) else dice.one_of(sets) for at, name in enumerate(names)}
+    return Shape(covered, dice.one_of(SCALES))
+
+
+def random_tree(dice: Dice, shape: Shape, most: int) -> Tree:
+    """A legal tree of at most five levels below root: parents have what children have, Σ min ≤ min."""
+    groups: dict[str, Group] = {}
+    if dice.chance(30):
+        entries = [_root_entry(dice, shape, flavor) for flavor in shape.covered if dice.chance(60)]
+        groups[ROOT] = Group(ROOT, parent=None, is_parent=True, quotas=tuple(entries))
+    left: dict[str, dict[FlavorResource, int]] = {}
+    depth = {ROOT: 0}
+    for number in range(dice.between(1, most)):
+        parents = [ROOT, *(name for name, group in groups.items() if group.is_parent and name != ROOT)]
+        parent = dice.one_of([name for name in parents if depth[name] < 5])
+        name = f"g{number:02}"
+        depth[name] = depth[parent] + 1
+        quotas = _quotas(dice, shape, groups.get(parent) if parent != ROOT else None, left.get(parent))
+        groups[name] = _group(dice, name, parent, quotas, is_parent=dice.chance(45))
+        left[name] = {
+            FlavorResource(entry.flavor, each): entry.min.get(each, 0) for entry in quotas for each in entry.covered
+        }
+    if dice.chance(40):
+        groups[SYSTEM] = Group(SYSTEM)
+    return Tree.of(groups.values())
+
+
+def _root_entry(dice: Dice, shape: Shape, flavor: str) -> Entry:
+    return Entry(flavor, max={name: _amount(dice, shape.scale * 2) for name in shape.covered[flavor]})
+
+
+def _group(dice: Dice, name: str, parent: str, quotas: tuple[Entry, ...], *, is_parent: bool) -> Group:
+    policy = dice.one_of((StopPolicy.CLOSE, StopPolicy.HOLD, StopPolicy.HOLD_AND_DRAIN))
+    return Group(
+        name,
+        parent=parent,
+        is_parent=is_parent,
+        quotas=quotas,
+        allow_lending=not dice.chance(15),
+        stop_policy=policy if dice.chance(5) else StopPolicy.NONE,
+    )
+
+
+def _quotas(
+    dice: Dice, shape: Shape, parent: Group | None, left: dict[FlavorResource, int] | None
+) -> tuple[Entry, ...]:
+    """Entries for some of the parent's flavors, in any order; what they promise is taken from `left`."""
+    offered = list(shape.covered) if parent is None else [entry.flavor for entry in parent.quotas]
+    chosen = [flavor for flavor in offered if dice.chance(85)] or offered[:1]
+    if dice.chance(30):
+        chosen.reverse()
+    return tuple(_entry(dice, shape, flavor, left) for flavor in chosen)
+
+
+def _entry(dice: Dice, shape: Shape, flavor: str, left: dict[FlavorResource, int] | None) -> Entry:
+    low: dict[str, int] = {}
+    high: dict[str, int] = {}
+    limits: tuple[dict[str, int], dict[str, int], dict[str, int]] = ({}, {}, {})
+    for resource in shape.covered[flavor]:
+        key = FlavorResource(flavor, resource)
+        promised = _amount(dice, shape.scale if left is None else left.get(key, 0))
+        has_max = dice.chance(45)
+        if promised or not has_max or dice.chance(50):
+            low[resource] = promised
+        if has_max:
+            high[resource] = promised + _amount(dice, shape.scale)
+        if left is not None:
+            left[key] = left.get(key, 0) - promised
+        for limit, most, percent in zip(limits, (shape.scale, promised, shape.scale), (35, 45, 45), strict=True):
+            if dice.chance(percent):
+                limit[resource] = _amount(dice, most)
+    return Entry(flavor, low, high, *limits)
+
+
+def _amount(dice: Dice, most: int) -> int:
+    """0, 1, all of it, or something between."""
+    kind = dice.between(0, 9)
+    if kind == 0 or most <= 0:
+        return 0
+    return most if kind == 1 else dice.between(0, most)
+
+
+def random_work(dice: Dice, shape: Shape, tree: Tree, most: int) -> tuple[Workload, ...]:
+    """Work in all states, in leaves and in system; some of it holds claims written on evicted work."""
+    leaves = [name for name in tree.leaves_below(ROOT) if tree[name].quotas or name == SYSTEM]
+    if not leaves:
+        return ()
+    work = [_workload(dice, shape, tree[dice.one_of(leaves)], number) for number in range(dice.between(0, most))]
+    preemptors = [each for each in work if each.is_pending and each.group != SYSTEM]
+    return tuple(_with_claim(dice, tree, each, preemptors) for each in work)
+
+
+def _workload(dice: Dice, shape: Shape, group: Group, number: int) -> Workload:
+    choice = _choice(dice, shape, group)
+    state = "running" if group.name == SYSTEM else dice.one_of(("pending", "pending", "running", "evicting"))
+    admission = Admission(choice, EPOCH - timedelta(minutes=dice.between(0, 9))) if state != "pending" else None
+    most = max(1, shape.scale // dice.between(1, 5))
+    return Workload(
+        key=f"ns/w{number:02}",
+        uid=f"uid-{number}",
+        group=group.name,
+        request={resource: max(1, _amount(dice, most)) for resource in choice},
+        created=EPOCH - timedelta(hours=1),
+        queued=EPOCH - timedelta(minutes=dice.between(0, 9)),
+        priority=dice.between(0, 2),
+        preemptible=not dice.chance(30),
+        placement=random_placement(dice) if dice.chance(15) else ANYWHERE,
+        only_flavor=dice.one_of(tuple(shape.covered)) if dice.chance(10) else None,
+        blocked_flavors=frozenset({dice.one_of(tuple(shape.covered))}) if dice.chance(10) else frozenset(),
+        admission=admission,
+        eviction=Eviction(EvictionReason.RECLAIMED, EPOCH) if state == "evicting" else None,
+        hold=dice.chance(5),
+        deactivated=dice.chance(3),
+        not_before=EPOCH + timedelta(minutes=dice.between(-3, 3)) if dice.chance(10) else None,
+    )
+
+
+def _choice(dice: Dice, shape: Shape, group: Group) -> dict[str, str]:
+    """One flavor per codependent set of the group, for some of its resources."""
+    flavors = [entry.flavor for entry in group.quotas] or list(shape.covered)
+    choice: dict[str, str] = {}
+    for covered in sorted({shape.covered[flavor] for flavor in flavors}):
+        flavor = dice.one_of([name for name in flavors if shape.covered[name] == covered])
+        choice.update({resource: flavor for resource in covered if dice.chance(80)})
+    return choice or {shape.covered[flavors[0]][0]: flavors[0]}
+
+
+def _with_claim(dice: Dice, tree: Tree, work: Workload, preemptors: list[Workload]) -> Workload:
+    """Evicted work may carry a claim; one preemptor's claims all name the same flavors."""
+    others = [
+        preemptor for preemptor in preemptors if not (preemptor.hold or preemptor.deactivated or preemptor.not_before)
+    ]
+    if work.eviction is None or not others or not dice.chance(40):
+        return work
+    preemptor = dice.one_of(others)
+    flavors = {
+        resource: next(entry.flavor for entry in tree[preemptor.group].quotas if resource in entry.covered)
+        for resource in preemptor.request
+    }
+    claim = Claim(preemptor.key, preemptor.uid, flavors, EPOCH)
+    return Workload(**{name: getattr(work, name) for name in Workload.__slots__} | {"claim": claim})

@@ -1,0 +1,47 @@
+"""A group of pods of which one had run and ended before its reconciler died: the others have their turn as well."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shared.api.names import POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL
+from tests.faults.kinds import Asked, Refuse, Rule
+from tests.faults.proxy import FaultProxy
+from tests.reconciler.live.test_pods import PODS, pod, pods
+from tests.reconciler.reconciler_process import Quotree, quota, wait_for
+
+pytestmark = pytest.mark.timeout(300)
+LONG = 90.0
+
+
+def member(name: str) -> dict[str, Any]:
+    made = pod(name, "vision", labels={POD_GROUP_LABEL: "gang", POD_GROUP_SIZE_LABEL: "2"})
+    made["metadata"]["annotations"] = {"demo.quotree.dev/run-for": "500ms"}
+    made["spec"]["restartPolicy"] = "Never"
+    return made
+
+
+def phases(q: Quotree) -> dict[str, str]:
+    return {name: each["status"]["phase"] for name, each in pods(q).items()}
+
+
+def starts_late(asked: Asked) -> bool:
+    return asked.method == "PATCH" and asked.path.endswith("/pods/late")
+
+
+def test_the_rest_of_a_group_is_started_when_the_first_has_ended(q: Quotree, tmp_path: Path) -> None:
+    with FaultProxy(q.cp.url, q.cp.ca_file).running() as proxy:
+        plain, q.lease_seconds = q.cp.kubeconfig, 6
+        q.kubeconfig = proxy.side("only").kubeconfig(plain, tmp_path / "through.yaml")
+        q.lead()
+        q.group("vision", quotas=[quota(min="2")])
+        refusing = Rule(Refuse(503), starts_late)
+        proxy.rules.append(refusing)
+        for name in ("early", "late"):
+            q.create(PODS, member(name))
+        wait_for(lambda: phases(q) == {"early": "Succeeded", "late": "Pending"}, "one has ended", LONG)
+        q.kill()
+        proxy.rules.clear()
+        q.start()
+        wait_for(lambda: phases(q) == {"early": "Succeeded", "late": "Succeeded"}, "the other has as well", LONG)

@@ -1,0 +1,50 @@
+"""Jobs held, started and finished; quota borrowed, taken back and given again; on a real control plane."""
+
+import pytest
+
+from tests.reconciler.reconciler_process import Quotree, admission_of, eviction_of, finished, quota, wait_for
+
+
+def test_built_in_objects_are_created(q: Quotree) -> None:
+    q.start()
+    wait_for(lambda: q.condition("root", "Active").get("status") == "True", "root is active")
+    specs = {name: q.get(f"/apis/quotree.dev/v1alpha1/quotagroups/{name}")["spec"] for name in ("system", "default")}
+    assert specs["system"]["parent"] == "root"
+    assert specs["default"]["parent"] == "root"
+    assert q.get("/apis/quotree.dev/v1alpha1/resourceflavors/default")["spec"] == {}
+    assert q.stop() == 0
+
+
+def test_a_held_job_starts_and_finishes(q: Quotree) -> None:
+    q.lead()
+    q.group("vision", quotas=[quota(min="4")])
+    q.job("train", "vision", "2", run_for="1s")
+    wait_for(lambda: not q.get_job("train")["spec"]["suspend"], "the Job is resumed")
+    assert (admission_of(q.get_job("train")) or {})["flavors"] == {"cpu": "default"}
+    wait_for(lambda: finished(q.get_job("train")), "the Job is finished")
+    wait_for(lambda: q.group_status("vision")["workloads"]["admitted"] == 0, "its quota is free again")
+    wait_for(lambda: q.events("train"), "its event")
+    assert q.events("train") == [("Started", "group vision admits it, entitled: cpu from default")]
+
+
+@pytest.mark.timeout(120)
+def test_idle_quota_is_borrowed_and_comes_back(q: Quotree) -> None:
+    q.lead()
+    q.group("root", quotas=[quota(max="8")])
+    q.group("vision", quotas=[quota(min="4")])
+    q.group("nlp", quotas=[quota(min="4")])
+    for number in range(4):
+        q.job(f"borrower-{number}", "vision", "2")
+    wait_for(lambda: len(q.running()) == 4, "vision uses what nlp leaves idle")
+    wait_for(lambda: q.condition("vision", "OverRuntime").get("status") == "False", "nobody wants it back yet")
+    q.job("lender", "nlp", "4")
+    wait_for(lambda: "lender" in q.running(), "nlp has its quota back")
+    stopped = {name: eviction_of(job) for name, job in q.jobs().items() if job["spec"]["suspend"]}
+    assert len(stopped) == 2
+    for note in stopped.values():
+        assert note is not None
+        assert (note["reason"], note["rule"]) == ("Reclaimed", "Reclaim")
+        assert note["for"]["workload"] == "default/lender"
+    assert all(admission_of(q.get_job(name)) is None for name in stopped)
+    q.delete("/apis/batch/v1/namespaces/default/jobs/lender")
+    wait_for(lambda: len(q.running()) == 4, "the recycled Jobs are started again")

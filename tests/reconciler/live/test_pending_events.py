@@ -1,0 +1,152 @@
+"""What the owners of waiting work are told: not at once, not twice, when the reason changes, and never too much."""
+
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import msgspec
+import pytest
+
+from reconciler.report.events import WorkloadEvents
+from reconciler.report.pending_events import PendingEvents
+from reconciler.state.cluster_state import ClusterState
+from reconciler.state.projections import GroupStatusRecord
+from shared.api.core.job import Job, JobStatus, read_job
+from shared.api.names import ADMISSION, GROUP_LABEL, HOLD_LABEL
+from shared.api.quotagroup import QuotaGroupStatus
+from shared.kube.events import EventRecorder, EventType, Regarding
+from shared.kube.watch.cache import Changed
+from shared.quota.decide.plan import plan
+from shared.quota.measure.snapshot import measure
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.settings import QuotaSettings
+from tests.builders import NOW, after
+from tests.reconciler.reconciler_process import job_manifest
+from tests.trees import tree
+
+
+@dataclass
+class Heard:
+    """Stands in for the recorder of events."""
+
+    said: list[tuple[str, str, str]] = field(default_factory=list)
+    kinds: dict[str, EventType] = field(default_factory=dict)
+
+    def record(self, regarding: Regarding, event_type: EventType, *, reason: str, action: str, note: str) -> None:
+        self.kinds[reason] = event_type
+        self.said.append((regarding.name, reason, note.split(" waits: ")[1]))
+
+
+@dataclass
+class Scene:
+    """A cluster of 100 cpus with the group vision, in which nothing starts unless a test says so."""
+
+    state: ClusterState
+    reports: PendingEvents
+    heard: Heard
+
+    def see(self, before: Job | None, after: Job | None) -> None:
+        self.state.see_jobs([Changed(before, after)])
+
+    def round(self, seconds: float) -> list[tuple[str, str, str]]:
+        """Decide, and look so many seconds after the beginning; what was said by it."""
+        now = after(seconds)
+        self.reports.plan = plan(measure(self.state.world(), now, None))
+        self.heard.said.clear()
+        self.reports.round(now)
+        return list(self.heard.said)
+
+    def groups(self, text: str) -> None:
+        """Make the tree what `text` says."""
+        before = list(self.state.groups.values())
+        fresh = [GroupStatusRecord(name, 1, tree(text)[name], QuotaGroupStatus()) for name in tree(text).groups]
+        self.state.see_groups([*(Changed(each, None) for each in before), *(Changed(None, each) for each in fresh)])
+
+
+def a_job(name: str, cpu: str = "1", **metadata: Any) -> Job:
+    manifest = job_manifest(name, "vision", cpu)
+    manifest["metadata"] |= {"uid": name, "namespace": "ns", "generation": 1, **metadata}
+    manifest["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z"
+    return read_job(manifest)
+
+
+@pytest.fixture
+def scene() -> Scene:
+    heard = Heard()
+    state = ClusterState(QuotaSettings(capacity=(("default", "cpu", 100_000),)))
+    found = Scene(state, PendingEvents(state.work, WorkloadEvents(cast("EventRecorder", heard))), heard)
+    found.state.see_flavors([Changed(None, Flavor("default"))])
+    found.groups("vision default:cpu ..1000")
+    return found
+
+
+def admitted(name: str) -> Job:
+    note = '{"flavors":{"cpu":"default"},"time":"2026-01-01T00:00:00Z"}'
+    job = a_job(name, annotations={ADMISSION: note})
+    running = msgspec.structs.replace(job.spec, suspend=False)
+    return msgspec.structs.replace(job, spec=running, status=JobStatus(start_time=NOW, active=1))
+
+
+LACKS = "group 'vision' lacks 1 of default/cpu (request 1, free 0); runs when used falls to 0"
+
+
+def test_work_that_starts_at_once_is_told_nothing(scene: Scene) -> None:
+    scene.see(None, a_job("quick"))
+    assert scene.round(0) == []
+    scene.see(a_job("quick"), admitted("quick"))
+    assert [scene.round(second) for second in (1, 3, 5, 70)] == [[], [], [], []]
+
+
+def test_work_that_waits_is_told_why_once(scene: Scene) -> None:
+    scene.see(None, admitted("runs"))
+    scene.see(None, a_job("waits"))
+    said = [("waits", "WaitingForQuota", LACKS)]
+    assert [scene.round(second) for second in (0, 2.9, 3, 4, 63, 200)] == [[], [], said, [], [], []]
+
+
+def test_it_is_told_again_when_the_reason_is_another(scene: Scene) -> None:
+    scene.see(None, admitted("runs"))
+    scene.see(None, a_job("waits"))
+    scene.round(0)
+    assert scene.round(3) == [("waits", "WaitingForQuota", LACKS)]
+    scene.groups("vision default:cpu ..1000 hold")
+    assert scene.round(4) == []
+    assert scene.round(63) == [("waits", "GroupStopped", "group 'vision' has stopPolicy Hold")]
+
+
+def test_evicted_work_waits_anew(scene: Scene) -> None:
+    scene.see(None, admitted("runs"))
+    scene.see(None, a_job("waits"))
+    scene.round(0)
+    assert scene.round(3) == [("waits", "WaitingForQuota", LACKS)]
+    scene.see(a_job("waits"), admitted("waits"))
+    scene.round(4)
+    scene.see(admitted("waits"), a_job("waits"))
+    assert [scene.round(second) for second in (5, 8)] == [[], [("waits", "WaitingForQuota", LACKS)]]
+
+
+def test_its_owners_own_wish_is_not_told(scene: Scene) -> None:
+    held = {GROUP_LABEL: "vision", HOLD_LABEL: "true"}
+    scene.see(None, admitted("runs"))
+    scene.see(None, a_job("mine", labels=held))
+    assert [scene.round(second) for second in (0, 3)] == [[], []]
+    scene.see(a_job("mine", labels=held), a_job("mine"))
+    assert [scene.round(second) for second in (4, 7)] == [[], [("mine", "WaitingForQuota", LACKS)]]
+
+
+def test_no_more_than_ten_are_told_in_a_round_and_all_in_turn(scene: Scene) -> None:
+    scene.see(None, admitted("runs"))
+    for number in range(25):
+        scene.see(None, a_job(f"job-{number:02}"))
+    scene.round(0)
+    rounds = [scene.round(second) for second in (3, 4, 5, 6)]
+    assert [len(each) for each in rounds] == [10, 10, 5, 0]
+    assert [name for each in rounds for name, _, _ in each] == [f"job-{number:02}" for number in range(25)]
+
+
+def test_a_reason_that_only_a_person_can_mend_is_a_warning(scene: Scene) -> None:
+    scene.see(None, admitted("runs"))
+    scene.see(None, a_job("huge", "2"))
+    scene.see(None, a_job("waits"))
+    scene.round(0)
+    scene.round(3)
+    assert scene.heard.kinds == {"NeverFits": EventType.WARNING, "WaitingForQuota": EventType.NORMAL}

@@ -1,0 +1,60 @@
+"""A start that the Job controller has not noted yet: its pods may be in the making, so its quota is not given away."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from dev.controlplane.processes import Process
+from tests.reconciler.job_history import recording
+from tests.reconciler.reconciler_process import Quotree, finished, quota, wait_for
+
+pytestmark = pytest.mark.timeout(300)
+LONG = 60.0
+JOBS = "/apis/batch/v1/namespaces/default/jobs"
+
+
+@pytest.fixture
+def frozen(q: Quotree) -> Iterator[Process]:
+    """The Job controller, until the test thaws it."""
+    controllers = q.cp.processes["kube-controller-manager"]
+    q.lead()
+    q.group("root", quotas=[quota(max="4")])
+    q.group("vision", quotas=[quota(min="2")])
+    q.group("nlp", quotas=[quota(min="2")])
+    controllers.freeze()
+    try:
+        yield controllers
+    finally:
+        controllers.thaw()
+
+
+def considered(q: Quotree, group: str) -> None:
+    """Wait until a cycle that knew of the group's one pending Job has shown what it left."""
+    wait_for(lambda: q.group_status(group).get("workloads", {}).get("pending") == 1, f"{group} is seen to wait", LONG)
+
+
+def test_a_start_is_answered_before_it_is_taken_back(q: Quotree, frozen: Process) -> None:
+    with recording(q.cp) as history:
+        q.job("borrower", "vision", "4", run_for="1s")
+        wait_for(lambda: q.running() == {"borrower"}, "vision borrows", LONG)
+        q.job("lender", "nlp", "2", run_for="1s")
+        considered(q, "nlp")
+        assert q.running() == {"borrower"}
+        frozen.thaw()
+        wait_for(lambda: all(finished(job) for job in q.jobs().values()), "both have finished", LONG)
+        assert history.evictions() == {"borrower": 1, "lender": 0}
+        assert list(history.wrongs()) == []
+        assert history.most_used() == 4000
+
+
+def test_a_start_taken_back_by_its_owner_is_in_use_until_the_job_controller_knows(q: Quotree, frozen: Process) -> None:
+    q.job("mine", "vision", "4")
+    wait_for(lambda: q.running() == {"mine"}, "it is started", LONG)
+    q.merge(f"{JOBS}/mine", {"metadata": {"labels": {"quotree.dev/hold": "true"}}, "spec": {"suspend": True}})
+    q.job("lender", "nlp", "2", run_for="1s")
+    considered(q, "nlp")
+    assert q.running() == set()
+    assert q.group_status("vision")["quotas"][0]["used"] == {"cpu": "4"}
+    frozen.thaw()
+    wait_for(lambda: finished(q.get_job("lender")), "the quota is free again", LONG)
+    assert q.running() == set()

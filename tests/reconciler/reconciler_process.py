@@ -1,0 +1,284 @@
+"""A reconciler process beside a real control plane, and words to say what a test does with both."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import yaml
+
+from dev.controlplane.cluster import ControlPlane
+from shared.api.crds.definitions import flavor_definition, quotagroup_definition
+from shared.api.names import ADMISSION, API_VERSION, EVICTION, GROUP_LABEL
+
+T = TypeVar("T")
+NAMESPACE = "quotree-system"
+JSON = "application/json"
+MERGE = "application/merge-patch+json"
+
+
+@dataclass(slots=True)
+class Quotree:
+    """A control plane with Quotree's kinds, and the reconciler that a test starts, kills and starts again."""
+
+    cp: ControlPlane
+    folder: Path
+    kubeconfig: Path | None = None
+    lease_seconds: int = 30
+    """How long the Lease is held. A test that kills a leader wants it short; a loaded machine does not."""
+    runs: int = 0
+    process: subprocess.Popen[bytes] | None = None
+
+    def install(self) -> None:
+        """The kinds, and the namespace of the Lease."""
+        for definition in (quotagroup_definition(), flavor_definition()):
+            self.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
+        self.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+        kinds = f"/apis/{API_VERSION}"
+        for plural in ("quotagroups", "resourceflavors"):
+            wait_for(lambda plural=plural: self.cp.rest.request("GET", f"{kinds}/{plural}")[0] == 200, "its kind")  # type: ignore[misc]
+
+    def clear(self, keep: Collection[str]) -> None:
+        """Take away everything that a test has made; of nodes, all but those to keep."""
+        self.kill()
+        for path in (
+            "/apis/batch/v1/namespaces/default/jobs",
+            "/api/v1/namespaces/default/pods",
+            "/api/v1/namespaces/default/limitranges",
+            "/apis/policy/v1/namespaces/default/poddisruptionbudgets",
+            f"/apis/{API_VERSION}/quotagroups",
+            f"/apis/{API_VERSION}/resourceflavors",
+            f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases",
+            "/apis/events.k8s.io/v1/namespaces/default/events",
+        ):
+            wait_for(lambda path=path: self._is_emptied(path), f"{path} is empty", 120, every=0.2)  # type: ignore[misc]
+        # Last: pods on a node that is gone would be ended by nobody.
+        for node in self.get("/api/v1/nodes")["items"]:
+            if node["metadata"]["name"] not in keep:
+                self.delete(f"/api/v1/nodes/{node['metadata']['name']}")
+
+    def _is_emptied(self, path: str) -> bool:
+        """Delete all there; whether nothing is left."""
+        self.delete(path)
+        return not self.get(path)["items"]
+
+    def say(self) -> str:
+        """The ends of all logs, for a test that fails."""
+        logs = [self.folder / f"reconciler-{run}.log" for run in range(1, self.runs + 1)]
+        return "\n".join(f"--- {each.name}\n{each.read_text()[-6000:]}" for each in logs)
+
+    def start(self, **quota: Any) -> None:
+        """Start a reconciler, with a fresh log; returns at once."""
+        self.runs += 1
+        settings = {
+            "quota": quota,
+            "connection": {"kubeconfig": str(self.kubeconfig or self.cp.kubeconfig)},
+            "leaderElection": {
+                "namespace": NAMESPACE,
+                "leaseDuration": f"{self.lease_seconds}s",
+                "renewDeadline": f"{self.lease_seconds * 2 // 3}s",
+                "retryPeriod": "250ms",
+            },
+            "health": {"host": "127.0.0.1", "port": 0},
+            "log": {"level": "info", "form": "text"},
+        }
+        config = self.folder / f"reconciler-{self.runs}.yaml"
+        config.write_text(yaml.safe_dump(settings))
+        with self.log.open("wb") as log:
+            command = [sys.executable, "-m", "reconciler", "--config", str(config)]
+            self.process = subprocess.Popen(command, stdout=log, stderr=log)
+
+    def lead(self, **quota: Any) -> None:
+        """Start a reconciler and wait until it decides."""
+        self.start(**quota)
+        wait_for(lambda: self.condition("root", "Active"), "the reconciler leads")
+
+    @property
+    def log(self) -> Path:
+        """What the latest reconciler says."""
+        return self.folder / f"reconciler-{self.runs}.log"
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait(10)
+            self.process = None
+
+    def stop(self) -> int:
+        """SIGTERM; the exit code."""
+        if self.process is None:
+            return 0
+        self.process.terminate()
+        code = self.process.wait(30)
+        self.process = None
+        return code
+
+    def create(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """POST; the object as stored."""
+        status, answer = self.cp.rest.request("POST", path, body=body, content_type=JSON)
+        assert status == 201, answer
+        return dict(answer)
+
+    def merge(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """PATCH, as merge patch."""
+        status, answer = self.cp.rest.request("PATCH", path, body=body, content_type=MERGE)
+        assert status == 200, answer
+        return dict(answer)
+
+    def delete(self, path: str) -> None:
+        """DELETE, in the background."""
+        status, answer = self.cp.rest.request(
+            "DELETE", path, body={"propagationPolicy": "Background"}, content_type=JSON
+        )
+        assert status in (200, 202), answer
+
+    def get(self, path: str) -> dict[str, Any]:
+        """GET."""
+        status, answer = self.cp.rest.request("GET", path)
+        assert status == 200, answer
+        return dict(answer)
+
+    def group(self, name: str, **spec: Any) -> None:
+        """Create a QuotaGroup, or change the spec of one."""
+        path = f"/apis/{API_VERSION}/quotagroups"
+        if self.cp.rest.request("GET", f"{path}/{name}")[0] == 200:
+            self.merge(f"{path}/{name}", {"spec": spec})
+        else:
+            body = {"apiVersion": API_VERSION, "kind": "QuotaGroup", "metadata": {"name": name}, "spec": spec}
+            self.create(path, body)
+
+    def group_status(self, name: str) -> dict[str, Any]:
+        """A group's status."""
+        return dict(self.get(f"/apis/{API_VERSION}/quotagroups/{name}").get("status", {}))
+
+    def condition(self, group: str, kind: str) -> dict[str, Any]:
+        """One condition of a group, empty while it is not there."""
+        status, found = self.cp.rest.request("GET", f"/apis/{API_VERSION}/quotagroups/{group}")
+        conditions = dict(found).get("status", {}).get("conditions", []) if status == 200 else []
+        return next((dict(each) for each in conditions if each["type"] == kind), {})
+
+    def flavor(self, name: str, **spec: Any) -> None:
+        """Create a ResourceFlavor."""
+        body = {"apiVersion": API_VERSION, "kind": "ResourceFlavor", "metadata": {"name": name}, "spec": spec}
+        self.create(f"/apis/{API_VERSION}/resourceflavors", body)
+
+    def job(self, name: str, group: str, cpu: str = "1", namespace: str = "default", **more: Any) -> dict[str, Any]:
+        """Create a held Job, as the webhook would leave it."""
+        return self.create(f"/apis/batch/v1/namespaces/{namespace}/jobs", job_manifest(name, group, cpu, **more))
+
+    def get_job(self, name: str, namespace: str = "default") -> dict[str, Any]:
+        """A Job as it is now."""
+        return self.get(f"/apis/batch/v1/namespaces/{namespace}/jobs/{name}")
+
+    def jobs(self, namespace: str = "default") -> dict[str, dict[str, Any]]:
+        """All Jobs of a namespace, by name."""
+        items = self.get(f"/apis/batch/v1/namespaces/{namespace}/jobs")["items"]
+        return {each["metadata"]["name"]: each for each in items}
+
+    def running(self, namespace: str = "default") -> set[str]:
+        """The names of the Jobs that are not suspended and have not finished."""
+        return {
+            name for name, job in self.jobs(namespace).items() if not job["spec"].get("suspend") and not finished(job)
+        }
+
+    def pods_of(self, job: str, namespace: str = "default") -> dict[str, dict[str, Any]]:
+        """The Job's pods that nobody has deleted and that have not ended, by name."""
+        found = self.get(f"/api/v1/namespaces/{namespace}/pods?labelSelector=batch.kubernetes.io/job-name={job}")
+        return {
+            each["metadata"]["name"]: each
+            for each in found["items"]
+            if not each["metadata"].get("deletionTimestamp") and each["status"]["phase"] in ("Pending", "Running")
+        }
+
+    def pods_on_nodes(self, job: str, namespace: str = "default") -> dict[str, str]:
+        """Name -> node of the Job's live pods that the scheduler has placed."""
+        placed = {name: each["spec"].get("nodeName", "") for name, each in self.pods_of(job, namespace).items()}
+        return {name: node for name, node in placed.items() if node}
+
+    def events(self, name: str, namespace: str = "default") -> list[tuple[str, str]]:
+        """(reason, note) of the events about the object of that name, oldest first."""
+        found = self.get(f"/apis/events.k8s.io/v1/namespaces/{namespace}/events")["items"]
+        mine = [
+            each for each in found if each["regarding"]["name"] == name and "quotree" in each["reportingController"]
+        ]
+        return [(each["reason"], each["note"]) for each in sorted(mine, key=lambda each: str(each["eventTime"]))]
+
+
+def quota(flavor: str = "default", **limits: str) -> dict[str, Any]:
+    """One entry about cpu: quota(min="4", max="8")."""
+    return {"flavor": flavor, **{name: {"cpu": cpu} for name, cpu in limits.items()}}
+
+
+def job_manifest(
+    name: str,
+    group: str | None,
+    cpu: str = "1",
+    *,
+    pods: int = 1,
+    run_for: str | None = None,
+    labels: Mapping[str, str] | None = None,
+    pod: Mapping[str, Any] | None = None,
+    suspend: bool = True,
+    annotations: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """A Job of `pods` pods, each asking for `cpu`."""
+    simulated = {**(annotations or {})}
+    if run_for is not None:
+        simulated["demo.quotree.dev/run-for"] = run_for
+    container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": cpu}}}
+    grouped = {GROUP_LABEL: group} if group else {}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name, "labels": {**grouped, **(labels or {})}},
+        "spec": {
+            "suspend": suspend,
+            "parallelism": pods,
+            "completions": pods,
+            "backoffLimit": 1000,
+            "template": {
+                "metadata": {"annotations": simulated},
+                "spec": {"restartPolicy": "Never", "containers": [container], **(pod or {})},
+            },
+        },
+    }
+
+
+def finished(job: Mapping[str, Any]) -> bool:
+    """Complete or Failed."""
+    conditions = job.get("status", {}).get("conditions", [])
+    return any(each["type"] in ("Complete", "Failed") and each["status"] == "True" for each in conditions)
+
+
+def admission_of(job: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The admission annotation, decoded."""
+    return note_of(job, ADMISSION)
+
+
+def eviction_of(job: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The eviction annotation, decoded."""
+    return note_of(job, EVICTION)
+
+
+def note_of(job: Mapping[str, Any], name: str) -> dict[str, Any] | None:
+    """Any of Quotree's annotations, decoded."""
+    text = job["metadata"].get("annotations", {}).get(name)
+    return None if text is None else dict(msgspec.json.decode(text))
+
+
+def wait_for(ask: Callable[[], T], what: str, seconds: float = 60, every: float = 0.05) -> T:
+    """Ask until the answer is true; return it. A loaded API server may not answer in time: then ask again."""
+    deadline = time.monotonic() + seconds
+    while True:
+        with suppress(ConnectionError):
+            if answer := ask():
+                return answer
+        if time.monotonic() > deadline:
+            raise AssertionError(f"after {seconds:g} s still not: {what}")
+        time.sleep(every)

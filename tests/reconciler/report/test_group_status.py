@@ -1,0 +1,110 @@
+"""What a group's status says: numbers, counts, conditions, and since when they are so."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import msgspec
+
+from reconciler.report.group_status import Counts, status_of
+from reconciler.state.over_runtime_since import over_since_of
+from reconciler.state.projections import GroupStatusRecord
+from shared.api.quotagroup import GroupCondition, QuotaGroupStatus, WorkloadCounts
+from shared.quota.measure.snapshot import Snapshot, measure
+from shared.quota.model.lifecycle import Inactive
+from shared.resources import FlavorResource
+from tests.builders import NOW, after, evicting, pending, running, world
+from tests.trees import GPU
+
+KEY, CPU = FlavorResource("default", GPU), FlavorResource("default", "cpu")
+TREE = "root 8\n  research/ 6\n    vision 4\n    nlp 2\n  ops 2"
+
+
+def snapshot(text: str = TREE) -> Snapshot:
+    return measure(
+        world(
+            text,
+            [
+                running("vision", 2, "one"),
+                running("vision", 3, "two", ready=False),
+                pending("vision", 1, "three"),
+                evicting(running("nlp", 1, "four")),
+            ],
+        ),
+        NOW,
+    )
+
+
+def record(name: str, seen: Snapshot, status: QuotaGroupStatus | None = None) -> GroupStatusRecord:
+    return GroupStatusRecord(name, 7, seen.world.tree[name], status or QuotaGroupStatus())
+
+
+def conditions(status: QuotaGroupStatus) -> dict[str, tuple[str, str]]:
+    return {each.type: (each.status, each.reason) for each in status.conditions}
+
+
+def test_a_parent_counts_the_work_of_its_subtree() -> None:
+    seen = snapshot()
+    of_leaf = status_of(record("vision", seen), seen, {}, Counts(), NOW)
+    of_parent = status_of(record("research", seen), seen, {}, Counts(), NOW)
+    assert of_leaf.workloads == WorkloadCounts(pending=1, admitted=2, ready=1)
+    assert of_parent.workloads == WorkloadCounts(pending=1, admitted=3, ready=1)
+    assert of_parent.observed_generation == 7
+
+
+def test_the_numbers_are_the_measured_ones_in_kubernetes_words() -> None:
+    seen = snapshot()
+    (quota,) = status_of(record("vision", seen), seen, {}, Counts(), NOW).quotas
+    assert (quota.flavor, quota.min, quota.used, quota.borrowed) == ("default", {GPU: "4"}, {GPU: "5"}, {GPU: "1"})
+    (root,) = status_of(record("root", seen), seen, {}, Counts(), NOW).quotas
+    assert root.capacity == {GPU: "8"}
+
+
+def test_an_open_group_is_active_and_nothing_else() -> None:
+    seen = snapshot()
+    assert conditions(status_of(record("vision", seen), seen, {}, Counts(), NOW)) == {
+        "Active": ("True", "Active"),
+        "Drained": ("False", "NotDraining"),
+        "OverRuntime": ("False", "WithinRuntime"),
+        "Stopped": ("False", "Open"),
+    }
+
+
+def test_a_draining_group_says_when_it_is_empty() -> None:
+    seen = snapshot("root 8\n  research/ 6 drain\n    vision 4\n    nlp 2\n  ops 2 drain")
+    assert conditions(status_of(record("research", seen), seen, {}, Counts(), NOW))["Drained"] == ("False", "Draining")
+    assert conditions(status_of(record("vision", seen), seen, {}, Counts(), NOW))["Stopped"] == ("True", "HoldAndDrain")
+    assert conditions(status_of(record("ops", seen), seen, {}, Counts(), NOW))["Drained"] == ("True", "Empty")
+
+
+def test_the_grace_clock_is_read_back_key_by_key() -> None:
+    work = [running("vision", {GPU: 5, "cpu": 5}, "one"), pending("ops", {GPU: 2, "cpu": 2}, "two")]
+    seen = measure(world("root 8 default:cpu 8\n  vision 4 default:cpu 4\n  ops 2 default:cpu 2", work), NOW)
+    over = {("vision", KEY): after(-30), ("vision", CPU): after(-10)}
+    status = status_of(record("vision", seen), seen, over, Counts(), NOW)
+    assert conditions(status)["OverRuntime"] == ("True", "Borrowing")
+    assert {each.type: each.last_transition_time for each in status.conditions}["OverRuntime"] == after(-30)
+    stored = msgspec.json.decode(msgspec.json.encode(status), type=QuotaGroupStatus)
+    assert over_since_of([record("vision", seen, stored), record("ops", seen)]) == over
+
+
+def test_a_condition_keeps_its_time_while_its_status_stays() -> None:
+    seen = snapshot()
+    first = status_of(record("vision", seen), seen, {}, Counts(), NOW)
+    later = status_of(record("vision", seen, first), seen, {}, Counts(), NOW + timedelta(hours=1))
+    assert later == first
+    frozen = replace(seen, inactive={"vision": Inactive("Cycle", "a -> b -> a")})
+    changed = status_of(record("vision", seen, first), frozen, {}, Counts(), NOW + timedelta(hours=1))
+    times = {each.type: each.last_transition_time for each in changed.conditions}
+    assert times == {
+        "Active": NOW + timedelta(hours=1),
+        "Drained": NOW,
+        "OverRuntime": NOW,
+        "Stopped": NOW,
+    }
+
+
+def test_a_status_survives_the_way_through_json() -> None:
+    seen = snapshot()
+    status = status_of(record("vision", seen), seen, {("vision", KEY): NOW}, Counts(), NOW)
+    assert all(isinstance(each, GroupCondition) for each in status.conditions)
+    assert msgspec.json.decode(msgspec.json.encode(status), type=QuotaGroupStatus) == status

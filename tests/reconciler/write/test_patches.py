@@ -1,0 +1,107 @@
+"""Each decision is one patch whose tests name what it was decided on, and nothing that others change meanwhile."""
+
+from typing import Any
+
+import jsonpatch
+import pytest
+from jsonpointer import JsonPointer
+
+from reconciler.write import patches
+from shared.api.core.metadata import Metadata
+from shared.api.core.placement import Toleration
+from shared.api.core.pod import read_pod
+from shared.api.names import ADMISSION, EVICTION, GATE, GROUP_LABEL, NOTICE
+from shared.quota.model.flavor import Flavor
+
+JOB: dict[str, Any] = {
+    "metadata": {"uid": "u1", "generation": 3, "labels": {GROUP_LABEL: "vision"}},
+    "spec": {"suspend": True},
+}
+SEEN = Metadata(uid="u1", generation=3, labels={GROUP_LABEL: "vision"})
+A100 = Flavor("a100", node_labels={"gpu": "a100"}, tolerations=(Toleration("gpu", "Exists"),))
+
+
+def apply(document: dict[str, Any], operations: list[dict[str, Any]]) -> Any:
+    """As the API server applies it: there, a test for null holds where nothing is."""
+    absent = {"op": "test", "value": None}
+    return jsonpatch.apply_patch(
+        document,
+        [
+            each
+            for each in operations
+            if not (absent.items() <= each.items() and JsonPointer(each["path"]).resolve(document, None) is None)
+        ],
+    )
+
+
+def test_a_start_resumes_the_job_and_writes_the_admission() -> None:
+    patched = apply(JOB, patches.start_job(SEEN, "vision", {ADMISSION: "a"}))
+    assert patched == {
+        "metadata": {**JOB["metadata"], "annotations": {ADMISSION: "a"}},
+        "spec": {"suspend": False},
+    }
+
+
+def test_an_eviction_suspends_and_takes_admission_and_notice_away() -> None:
+    before: dict[str, Any] = {
+        "metadata": {**JOB["metadata"], "annotations": {ADMISSION: "a", NOTICE: "n", "mine": "1"}},
+        "spec": {"suspend": False},
+    }
+    seen = Metadata(
+        uid="u1", generation=3, labels={GROUP_LABEL: "vision"}, annotations=before["metadata"]["annotations"]
+    )
+    patched = apply(before, patches.evict_job(seen, "vision", {EVICTION: "e"}))
+    assert patched == {
+        "metadata": {**JOB["metadata"], "annotations": {"mine": "1", EVICTION: "e"}},
+        "spec": {"suspend": True},
+    }
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pytest.param({"uid": "u2"}, id="another Job of that name"),
+        pytest.param({"generation": 4}, id="another spec"),
+        pytest.param({"labels": {GROUP_LABEL: "nlp"}}, id="another group"),
+        pytest.param({"annotations": {"first": "1"}}, id="first annotations of somebody else"),
+    ],
+)
+def test_a_start_is_not_applied_to(changed: dict[str, object]) -> None:
+    now = {**JOB, "metadata": {**JOB["metadata"], **changed}}
+    with pytest.raises(jsonpatch.JsonPatchException):
+        apply(now, patches.start_job(SEEN, "vision", {ADMISSION: "a"}))
+
+
+def test_a_start_names_the_group_that_came_from_the_namespace() -> None:
+    seen = Metadata(uid="u1", generation=3, labels={"app": "x"}, annotations={"a": "b"})
+    job = {"metadata": {"uid": "u1", "generation": 3, "labels": {"app": "x"}, "annotations": {"a": "b"}}, "spec": {}}
+    patched = apply(job, patches.start_job(seen, "vision", {ADMISSION: "a"}))
+    assert patched["metadata"]["labels"] == {"app": "x", GROUP_LABEL: "vision"}
+
+
+def test_a_note_is_not_written_over_another() -> None:
+    seen = Metadata(uid="u1", annotations={EVICTION: "old"})
+    with pytest.raises(jsonpatch.JsonPatchTestFailed):
+        apply(
+            {"metadata": {"uid": "u1", "annotations": {EVICTION: "newer"}}}, patches.annotate(seen, {EVICTION: "mine"})
+        )
+
+
+def test_a_pod_starts_by_losing_its_gate_and_gaining_the_flavors_nodes() -> None:
+    manifest: dict[str, Any] = {
+        "metadata": {"uid": "p1", "name": "p", "namespace": "ns", "labels": {GROUP_LABEL: "vision"}},
+        "spec": {
+            "schedulingGates": [{"name": "other"}, {"name": GATE}],
+            "nodeSelector": {"zone": "a"},
+            "tolerations": [{"key": "x", "operator": "Exists"}],
+        },
+    }
+    patched = apply(manifest, patches.start_pod(read_pod(manifest), "vision", {ADMISSION: "a"}, [A100]))
+    assert patched == {
+        "metadata": {**manifest["metadata"], "annotations": {ADMISSION: "a"}},
+        "spec": {
+            "schedulingGates": [{"name": "other"}],
+            "nodeSelector": {"zone": "a", "gpu": "a100"},
+            "tolerations": [{"key": "x", "operator": "Exists"}, {"key": "gpu", "operator": "Exists"}],
+        },
+    }

@@ -1,0 +1,134 @@
+"""Why work waits: the group, flavor and resource that bind, the missing amount, and a sentence. STYLE section 4."""
+
+import pytest
+
+from shared.quota.decide.decisions import WaitReason
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.settings import BlockAdmission
+from shared.quota.model.workload import Workload
+from tests.builders import after, pending, running
+from tests.shared.quota.decide.plan_words import decide
+
+REASONS = WaitReason
+
+
+def binding(groups: str, work: list[Workload], of: str = "new") -> tuple[str, str, str, str, int]:
+    [found] = [each for each in decide(groups, work).waiting if each.workload.key == f"ns/{of}"]
+    return (found.reason.value, found.binding, found.flavor, found.resource, found.missing)
+
+
+@pytest.mark.parametrize(
+    ("groups", "work", "expected"),
+    [
+        pytest.param(
+            "root 8\n  a 2..4\n  b 4",
+            [running("a", 2, "x"), pending("a", 4, "new")],
+            ("WaitingForQuota", "a", "default", "gpu", 2),
+            id="the leaf's ceiling",
+        ),
+        pytest.param(
+            "root 12\n  p/ 4..6\n    a 2\n    c 2",
+            [running("c", 4, "x", preemptible=False), pending("a", 4, "new")],
+            ("WaitingForQuota", "p", "default", "gpu", 2),
+            id="an ancestor's ceiling",
+        ),
+        pytest.param(
+            "root 8\n  a 4\n  b 4",
+            [running("b", 6, "x", preemptible=False), pending("a", 4, "new")],
+            ("WaitingForQuota", "root", "default", "gpu", 2),
+            id="the cluster",
+        ),
+        pytest.param(
+            "root 8\n  a 4\n  b 4",
+            [running("a", 4, "x"), pending("a", 3, "new", preemptible=False), running("a", 2, "y", preemptible=False)],
+            ("BeyondMin", "a", "default", "gpu", 1),
+            id="effectiveMin, for work that is not preemptible",
+        ),
+        pytest.param(
+            "root 8\n  a 4..6\n  b 4",
+            [pending("a", 7, "new")],
+            ("NeverFits", "a", "default", "gpu", 1),
+            id="could never fit",
+        ),
+        pytest.param(
+            "root 8\n  a 4\n  b 4 l0",
+            [pending("a", 5, "new")],
+            ("NeverFits", "root", "default", "gpu", 1),
+            id="could never fit beside what others keep",
+        ),
+        pytest.param(
+            "root 8\n  a 4\n  b 4",
+            [running("a", 8, "x"), pending("b", 2, "b1"), pending("a", 2, "new")],
+            ("WaitingForQuota", "root", "default", "gpu", 2),
+            id="full, and claimed",
+        ),
+    ],
+)
+def test_what_binds_is_named_with_what_is_missing(
+    groups: str, work: list[Workload], expected: tuple[str, str, str, str, int]
+) -> None:
+    assert binding(groups, work) == expected
+
+
+def test_the_sentence_says_who_lacks_how_much_and_when_it_runs() -> None:
+    work = [running("a", 6, "x", preemptible=False), pending("a", 4, "train-7", only_flavor="a100")]
+    plan = decide(
+        "a a100:gpu 8..8",
+        [work[1], running("a", 6, "x", "a100", preemptible=False)],
+        (Flavor("a100"),),
+        capacity=(("a100", "gpu", 9),),
+    )
+    assert [each.message for each in plan.waiting] == [
+        "Job 'ns/train-7' waits: group 'a' lacks 2 of a100/gpu (request 4, free 2); runs when used falls to 4"
+    ]
+
+
+def test_work_that_has_moved_since_is_explained_where_it_is_now() -> None:
+    work = [running("a", 1, "x", ready=False), pending("a", 1, "w")]
+    block = BlockAdmission.GROUP
+    plan = decide("root 8\n  a 4\n  b 2..2", work, wait_for_pods_ready=True, block_admission=block)
+    assert [each.reason for each in plan.waiting] == ["PodsNotReady"]
+    moved = plan.waiting.why(pending("b", 3, "w"))
+    assert moved is not None
+    assert moved.reason == "NeverFits"
+    again = plan.waiting.why(pending("b", 1, "w"))
+    assert again is not None
+    assert again.reason == "WaitingForQuota"
+
+
+@pytest.mark.parametrize(
+    ("work", "message"),
+    [
+        pytest.param(pending("a", 1, "w", hold=True), "its owner holds it with the label quotree.dev/hold", id="held"),
+        pytest.param(
+            pending("a", 1, "w", deactivated=True, failed_starts=3),
+            "3 starts failed; it stays stopped until it is resumed",
+            id="deactivated",
+        ),
+        pytest.param(
+            pending("a", 1, "w", not_before=after(5), failed_starts=2),
+            "2 starts failed; tried again at 2026-01-01T00:00:05+00:00",
+            id="backing off",
+        ),
+        pytest.param(
+            pending("a", 1, "w", not_before=after(5)),
+            "its start was refused; tried again at 2026-01-01T00:00:05+00:00",
+            id="left alone after a refusal",
+        ),
+        pytest.param(pending("x", 1, "w"), "'x' is no group that holds work below root", id="no such leaf"),
+        pytest.param(pending("a", {"fpga": 1}, "w"), "no quota entry covers fpga", id="not covered"),
+        pytest.param(
+            pending("a", 1, "w", blocked_flavors=frozenset({"default"})),
+            "no flavor may serve gpu: flavor default: a label that the pods ask for conflicts with this flavor's",
+            id="no eligible flavor",
+        ),
+    ],
+)
+def test_work_that_is_not_considered_says_why(work: Workload, message: str) -> None:
+    assert [each.message for each in decide("root 8\n  a 4", [work]).waiting] == [f"Job 'ns/w' waits: {message}"]
+
+
+def test_work_that_starts_or_runs_does_not_wait() -> None:
+    plan = decide("root 8\n  a 4", [running("a", 1, "x"), pending("a", 1, "new")])
+    assert [plan.waiting.why(each.workload) for each in plan.starts] == [None]
+    assert plan.waiting.why(running("a", 1, "x")) is None

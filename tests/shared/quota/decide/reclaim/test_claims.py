@@ -1,0 +1,150 @@
+"""An eviction is a claim: it lasts until its preemptor starts, over restarts, and ends as section 7 says."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from shared.quota.decide.plan import plan
+from shared.quota.decide.simulate import run as simulate
+from shared.quota.measure.snapshot import measure
+from shared.quota.model.workload import Workload
+from tests.builders import NOW, after, claimed, evicting, pending, running
+from tests.shared.quota.decide.plan_words import decide, evictions, given, starts, told, waits
+
+TWO = "root 8\n  a 4\n  b 4"
+PREEMPTOR = pending("b", 4, "preemptor")
+
+
+def ended(decided: object) -> list[tuple[str, str]]:
+    return [(end.victim.key, end.reason) for end in decided.claims_ended]  # type: ignore[attr-defined]
+
+
+def gone(victim: Workload) -> Workload:
+    """The victim once its pods have ended; the claim is still written on it."""
+    return replace(victim, admission=None)
+
+
+VICTIM = claimed(evicting(running("a", 4, "victim")), PREEMPTOR)
+SLOW = evicting(running("a", 1, "slow"))
+
+
+def test_the_preemptor_starts_when_its_room_is_there_before_all_other_work() -> None:
+    first = pending("a", 4, "older", created=after(-99), priority=9)
+    plan = decide(TWO, [running("a", 4, "a0"), gone(VICTIM), PREEMPTOR, first])
+    assert starts(plan) == ["preemptor entitled claim"]
+
+
+def test_the_claim_is_read_from_the_victim_by_a_restarted_process() -> None:
+    """The same world told from scratch, with nothing remembered, decides the same at each step."""
+    world = given(TWO, [running("a", 4, "a0"), running("a", 4, "a1"), PREEMPTOR])
+    first = plan(measure(world, NOW))
+    world = simulate.carry_out(world, first)
+    told_anew = given(TWO, [each for bucket in world.buckets.values() for each in bucket.by_id.values()])
+    second = plan(measure(told_anew, after(1)))
+    assert (evictions(first), told(second), waits(second)) == (
+        ["a1 Reclaim for preemptor"],
+        ([], []),
+        {"preemptor": "WaitingForEvictions"},
+    )
+    third = plan(measure(simulate.end_evictions(told_anew), after(2)))
+    assert starts(third) == ["preemptor entitled claim"]
+
+
+def test_while_it_stands_nobody_else_is_evicted_for_its_preemptor() -> None:
+    assert told(decide(TWO, [running("a", 4, "a0"), VICTIM, PREEMPTOR])) == ([], [])
+
+
+def test_its_entitlement_is_not_judged_again() -> None:
+    """b is over what it may use by now, because c has come; the claim stands all the same."""
+    work = [gone(VICTIM), PREEMPTOR, running("a", 4, "a0"), pending("c", 4, "c1", priority=9)]
+    plan = decide("root 8\n  a 2\n  b 2 w0\n  c 4", work)
+    assert starts(plan) == ["preemptor opportunistic claim"]
+
+
+def test_the_oldest_claim_is_served_first() -> None:
+    other = pending("b", 4, "other")
+    work = [
+        running("a", 4, "a0"),
+        gone(claimed(evicting(running("a", 2, "v1")), PREEMPTOR, at=after(-1))),
+        claimed(evicting(running("a", 4, "v2")), other, at=after(-9)),
+        PREEMPTOR,
+        other,
+    ]
+    plan = decide("root 12\n  a 4\n  b 8", work)
+    assert (starts(plan), waits(plan)) == (
+        ["other entitled claim"],
+        {"preemptor": "WaitingForEvictions", "v1": "WaitingForQuota"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("work", "settings", "reason"),
+    [
+        pytest.param([VICTIM], {}, "PreemptorGone", id="the preemptor is deleted"),
+        pytest.param([VICTIM, replace(PREEMPTOR, hold=True)], {}, "PreemptorGone", id="the preemptor is held"),
+        pytest.param(
+            [VICTIM, replace(PREEMPTOR, deactivated=True)], {}, "PreemptorGone", id="the preemptor is deactivated"
+        ),
+        pytest.param([VICTIM, replace(PREEMPTOR, uid="again")], {}, "PreemptorGone", id="a namesake of the preemptor"),
+        pytest.param(
+            [VICTIM, replace(PREEMPTOR, request={"gpu": 5})], {}, "NoLongerFits", id="the preemptor wants more"
+        ),
+        pytest.param(
+            [VICTIM, PREEMPTOR, running("a", 4, "a0"), running("b", 4, "b0", preemptible=False)],
+            {},
+            "NoLongerFits",
+            id="it can no longer fit after the evictions under way",
+        ),
+        pytest.param(
+            [VICTIM, replace(PREEMPTOR, blocked_flavors=frozenset({"default"}))],
+            {},
+            "FlavorRefused",
+            id="its flavor was refused",
+        ),
+        pytest.param([VICTIM, PREEMPTOR, SLOW], {"now": after(300)}, "TimedOut", id="claimTimeout is over"),
+        pytest.param(
+            [VICTIM, PREEMPTOR, SLOW],
+            {"now": after(60), "claim_timeout": timedelta(seconds=60)},
+            "TimedOut",
+            id="a shorter claimTimeout is over",
+        ),
+    ],
+)
+def test_it_ends(work: list[Workload], settings: dict[str, object], reason: str) -> None:
+    decided = decide("root 8\n  a 4\n  b 4..4", work, **settings)  # type: ignore[arg-type]
+    assert ended(decided) == [("ns/victim", reason)]
+
+
+def test_it_does_not_end_in_the_moment_in_which_its_preemptor_can_start() -> None:
+    plan = decide(TWO, [VICTIM, PREEMPTOR], now=after(300))
+    assert (told(plan), ended(plan)) == ((["preemptor entitled claim"], []), [])
+
+
+def test_it_ends_when_the_preemptors_group_is_stopped() -> None:
+    assert ended(decide("root 8\n  a 4\n  b 4 hold", [VICTIM, PREEMPTOR])) == [("ns/victim", "GroupStopped")]
+
+
+def test_a_claim_that_stands_wakes_the_cycle_at_its_timeout() -> None:
+    assert decide(TWO, [VICTIM, PREEMPTOR]).wake_at == after(300)
+
+
+def test_a_claim_holds_its_preemptors_use_in_the_claimed_flavors_against_others_of_its_leaf() -> None:
+    victim = claimed(evicting(running("a", 2, "victim")), PREEMPTOR)
+    plan = decide(TWO, [running("a", 4, "a0"), victim, PREEMPTOR, pending("b", 2, "b2")])
+    assert (told(plan), waits(plan)["b2"]) == (([], []), "RoomKeptForOthers")
+
+
+def test_borrow_and_return() -> None:
+    """Koordinator's story: a borrows all of b, b comes back and gets its min, a's last work restarts when b is done."""
+    world = given(TWO, [pending("a", 2, f"a{number}", created=after(number)) for number in range(4)])
+    borrowed = simulate.run(world, NOW)
+    asked = simulate.run(borrowed.world.with_changes([(None, PREEMPTOR)]), after(60))
+    preemptor = next(each for each in asked.world.buckets["b"].admitted)
+    done = simulate.run(asked.world.with_changes([(preemptor, None)]), after(120))
+    assert [told(each) for outcome in (borrowed, asked, done) for each in outcome.plans] == [
+        (["a0 entitled", "a1 entitled", "a2 entitled", "a3 entitled"], []),
+        ([], ["a3 Reclaim for preemptor", "a2 Reclaim for preemptor"]),
+        (["preemptor entitled claim"], []),
+        (["a2 entitled", "a3 entitled"], []),
+    ]

@@ -1,0 +1,52 @@
+"""What a stop policy does to work that waits and work that runs. DESIGN section 4."""
+
+from dataclasses import replace
+
+import pytest
+
+from shared.quota.decide.plan import plan
+from shared.quota.measure.snapshot import measure
+from shared.quota.model.lifecycle import Inactive
+from tests.builders import NOW, pending, running
+from tests.shared.quota.decide.plan_words import decide, given, starts, told, waits
+
+WORK = [running("a", 2, "x"), running("a", 1, "firm", preemptible=False), pending("a", 1, "new")]
+
+
+@pytest.mark.parametrize(
+    ("groups", "expected"),
+    [
+        pytest.param("root 8\n  p/ 4\n    a 4", (["new entitled"], []), id="None"),
+        pytest.param("root 8\n  p/ 4 close\n    a 4", (["new entitled"], []), id="Close: what is there goes on"),
+        pytest.param("root 8\n  p/ 4 hold\n    a 4", ([], []), id="Hold: nothing starts"),
+        pytest.param("root 8\n  p/ 4 drain\n    a 4", ([], ["firm StopPolicy", "x StopPolicy"]), id="HoldAndDrain"),
+        pytest.param(
+            "root 8\n  p/ 4\n    a 4 drain", ([], ["firm StopPolicy", "x StopPolicy"]), id="of the leaf itself"
+        ),
+    ],
+)
+def test_a_stop_policy_holds_for_the_whole_subtree(groups: str, expected: tuple[list[str], list[str]]) -> None:
+    decided = decide(groups, WORK)
+    assert (starts(decided), sorted(told(decided)[1])) == expected
+
+
+def test_waiting_work_names_the_group_that_stops_it() -> None:
+    [waiting] = decide("root 8\n  p/ 4 hold\n    a 4", WORK).waiting
+    assert (waiting.reason.value, waiting.binding, waiting.message) == (
+        "GroupStopped",
+        "p",
+        "Job 'ns/new' waits: group 'p' has stopPolicy Hold",
+    )
+
+
+def test_an_inactive_group_starts_nothing_and_its_work_goes_on_while_others_start() -> None:
+    world = given("root 8\n  a 4\n  b 4", [running("a", 6, "x"), pending("a", 1, "a1"), pending("b", 2, "b1")])
+    frozen = replace(world, inactive={"a": Inactive("Cycle", "group 'a' is its own ancestor")})
+    decided = plan(measure(frozen, NOW))
+    assert (told(decided), waits(decided)) == ((["b1 entitled"], []), {"a1": "GroupInactive"})
+
+
+def test_no_work_of_an_inactive_group_is_recycled() -> None:
+    world = given("root 8\n  a 4\n  b 4", [running("a", 8, "x"), pending("b", 2, "b1")])
+    frozen = replace(world, inactive={"a": Inactive("Cycle", "group 'a' is its own ancestor")})
+    assert told(plan(measure(frozen, NOW))) == ([], [])

@@ -1,0 +1,74 @@
+"""The victim is told before it goes. DESIGN section 7, reclaim.notice."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from shared.quota.decide.decisions import Plan
+from shared.quota.model.settings import ReclaimMode
+from shared.quota.model.workload import Workload
+from tests.builders import NOW, after, pending, running
+from tests.shared.quota.decide.plan_words import decide, evictions, name, told, waits
+
+TWO = "root 8\n  a 4\n  b 4"
+MINUTE = timedelta(seconds=60)
+PREEMPTOR = pending("b", 4, "b1")
+
+
+def noticed(decided: Plan) -> list[tuple[str, object, str | None]]:
+    return [(name(each.workload), each.evict_at, each.preemptor) for each in decided.notices]
+
+
+def test_the_victim_is_told_first_and_the_room_is_kept() -> None:
+    plan = decide(TWO, [running("a", 4, "a0"), running("a", 4, "a1"), PREEMPTOR], notice=MINUTE)
+    assert (told(plan), noticed(plan), waits(plan), plan.wake_at) == (
+        ([], []),
+        [("a1", after(60), "ns/b1")],
+        {"b1": "RoomDelayed"},
+        after(60),
+    )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"), [pytest.param(59, [], id="early"), pytest.param(60, ["a1 Reclaim for b1"], id="in time")]
+)
+def test_it_goes_when_it_has_known_for_so_long(seconds: int, expected: list[str]) -> None:
+    work = [running("a", 4, "a0"), replace(running("a", 4, "a1"), notice=NOW), PREEMPTOR]
+    plan = decide(TWO, work, now=after(seconds), notice=MINUTE)
+    assert (evictions(plan), noticed(plan)) == (expected, [])
+
+
+def test_who_is_not_needed_any_more_is_told_so() -> None:
+    plan = decide(TWO, [running("a", 4, "a0"), replace(running("a", 4, "a1"), notice=NOW)], notice=MINUTE)
+    assert [each.key for each in plan.notices_withdrawn] == ["ns/a1"]
+
+
+def test_a_plan_waits_for_the_last_of_its_victims() -> None:
+    work = [running("a", 4, "a0"), running("a", 2, "a1"), replace(running("a", 2, "a2"), notice=after(-60)), PREEMPTOR]
+    plan = decide(TWO, work, notice=MINUTE)
+    assert (told(plan), noticed(plan)) == (([], []), [("a1", after(60), "ns/b1")])
+
+
+@pytest.mark.parametrize(
+    ("groups", "work", "settings"),
+    [
+        pytest.param("root 8\n  a 2..4", [running("a", 6, "x")], {}, id="over a ceiling"),
+        pytest.param("root 4\n  a 4\n  b 4", [running("a", 6, "x")], {}, id="over capacity"),
+        pytest.param(
+            "root 12\n  a 4 w0\n  b 8",
+            [running("a", 4, "w"), running("a", 2, "x"), running("b", 6, "b0"), pending("b", 8, "b1")],
+            {"mode": ReclaimMode.STRICT},
+            id="strict",
+        ),
+        pytest.param(TWO, [running("a", 8, "x"), pending("a", 4, "h", priority=1)], {}, id="preemption"),
+    ],
+)
+def test_every_recycling_has_its_notice(groups: str, work: list[Workload], settings: dict[str, Any]) -> None:
+    plan = decide(groups, work, notice=MINUTE, **settings)
+    assert (evictions(plan), [each[0] for each in noticed(plan)]) == ([], ["x"])
+
+
+def test_a_stopped_group_is_drained_without_notice() -> None:
+    assert evictions(decide("root 8\n  a 4 drain", [running("a", 4, "x")], notice=MINUTE)) == ["x StopPolicy"]

@@ -1,0 +1,93 @@
+"""Higher priority takes the place of lower in a leaf that may not grow. DESIGN section 7, Swap."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from shared.quota.model.tree import Preemption
+from shared.quota.model.workload import Workload
+from tests.builders import after, claimed, evicting, pending, running
+from tests.shared.quota.decide.plan_words import decide, evictions, told, waits
+from tests.trees import tree
+
+FULL = "root 8\n  a 0 w0\n  b 8"
+"""All that a uses is borrowed; b waits for more than there is, so that nothing is left for a."""
+B = [running("b", 4, "b0"), pending("b", 8, "b1")]
+
+
+@pytest.mark.parametrize(
+    ("present", "new", "expected"),
+    [
+        pytest.param(
+            [running("a", 4, "low")], pending("a", 4, "new", priority=1), ["low Swap for new"], id="equal size"
+        ),
+        pytest.param([running("a", 4, "low")], pending("a", 2, "new", priority=1), ["low Swap for new"], id="smaller"),
+        pytest.param([running("a", 3, "low")], pending("a", 4, "new", priority=1), [], id="never larger"),
+        pytest.param([running("a", 4, "low")], pending("a", 4, "new"), [], id="never for equal priority"),
+        pytest.param(
+            [running("a", 4, "low", preemptible=False)], pending("a", 4, "new", priority=1), [], id="not preemptible"
+        ),
+        pytest.param(
+            [
+                running("a", 1, "late", since=after(-1)),
+                running("a", 2, "mid", since=after(-5)),
+                running("a", 1, "old", since=after(-9)),
+            ],
+            pending("a", 2, "new", priority=1),
+            ["mid Swap for new"],
+            id="then fill back",
+        ),
+    ],
+)
+def test_lower_priority_work_of_the_leaf_makes_room_for_higher(
+    present: list[Workload], new: Workload, expected: list[str]
+) -> None:
+    assert evictions(decide(FULL, [*B, *present, new])) == expected
+
+
+def test_the_victim_carries_the_claim_of_a_swap() -> None:
+    plan = decide(FULL, [*B, running("a", 4, "low"), pending("a", 4, "new", priority=1)])
+    [victim] = plan.evictions
+    assert (victim.reason.value, victim.claim and victim.claim.swap) == ("Preempted", True)
+
+
+def test_where_preemption_is_never_nothing_is_swapped() -> None:
+    found = tree(FULL)
+    never = found.with_group(replace(found["a"], preemption=Preemption.NEVER))
+    assert told(decide(never, [*B, running("a", 4, "low"), pending("a", 4, "new", priority=1)])) == ([], [])
+
+
+def test_nothing_is_swapped_while_work_of_the_leaf_waits_with_a_claim_there() -> None:
+    first = pending("a", 2, "first", priority=2)
+    work = [*B, running("a", 2, "low"), first, claimed(evicting(running("a", 2, "gone")), first)]
+    assert told(decide(FULL, [*work, pending("a", 2, "new", priority=1)])) == ([], [])
+
+
+def test_the_exempt_after_start_protects_from_a_swap() -> None:
+    work = [*B, running("a", 4, "low", since=after(-5)), pending("a", 4, "new", priority=1)]
+    plan = decide(FULL, work, exempt_after_start=timedelta(seconds=30))
+    assert (told(plan), plan.wake_at) == (([], []), after(25))
+
+
+def swap_claimed(victim: Workload, preemptor: Workload) -> Workload:
+    marked = claimed(evicting(victim), preemptor)
+    assert marked.claim is not None
+    return replace(marked, claim=replace(marked.claim, swap=True))
+
+
+def test_a_swaps_claim_is_withdrawn_for_an_entitled_preemptor_of_another_group_that_finds_no_victims() -> None:
+    swapper = pending("a", 4, "swapper", priority=1)
+    work = [swap_claimed(running("a", 4, "low"), swapper), swapper, running("b", 4, "b0"), pending("b", 4, "b1")]
+    plan = decide("root 8\n  a 0 w0\n  b 8", work)
+    assert ([(end.victim.key, end.reason) for end in plan.claims_ended], waits(plan)["b1"]) == (
+        [("ns/low", "Withdrawn")],
+        "WaitingForEvictions",
+    )
+
+
+def test_an_entitled_preemptors_claim_is_never_withdrawn() -> None:
+    preemptor = pending("a", 4, "preemptor", priority=1)
+    victim = claimed(evicting(running("a", 4, "low")), preemptor)
+    plan = decide("root 8\n  a 0 w0\n  b 8", [victim, preemptor, running("b", 4, "b0"), pending("b", 4, "b1")])
+    assert (plan.claims_ended, waits(plan)["b1"]) == ((), "WaitingForQuota")

@@ -1,0 +1,171 @@
+"""Cycles one after the other, what is printed of them, and the stories of the sources."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from shared.quota.decide.simulate import run as simulate
+from shared.quota.measure.inputs.world import World
+from shared.quota.model.workload import Workload
+from tests.builders import NOW, after, pending, running
+from tests.shared.quota.decide.plan_words import given, told
+
+TWO = "root 8\n  a 4\n  b 4"
+
+
+def stories(world: World) -> list[tuple[list[str], list[str]]]:
+    return [told(each) for each in simulate.run(world, NOW).plans]
+
+
+def used(world: World) -> dict[str, int]:
+    numbers = simulate.run(world, NOW).snapshot.numbers
+    return {group: sum(each.used for each in by_key.values()) for group, by_key in numbers.items() if by_key}
+
+
+def test_a_run_until_stable_ends_with_the_first_cycle_that_changes_nothing() -> None:
+    outcome = simulate.run(given(TWO, [running("a", 4, "a0"), running("a", 4, "a1"), pending("b", 4, "b1")]), NOW)
+    assert ([told(each) for each in outcome.plans], outcome.settled) == (
+        [([], ["a1 Reclaim for b1"]), (["b1 entitled claim"], [])],
+        True,
+    )
+
+
+def test_so_many_cycles_are_all_told_also_those_that_change_nothing() -> None:
+    outcome = simulate.run(given(TWO, [pending("a", 4, "a0")]), NOW, cycles=3)
+    assert [told(each) for each in outcome.plans] == [(["a0 entitled"], []), ([], []), ([], [])]
+
+
+def test_a_world_that_waits_for_a_moment_is_taken_there() -> None:
+    work = [running("a", 4, "a0"), running("a", 4, "a1"), pending("b", 4, "b1")]
+    outcome = simulate.run(given(TWO, work, grace_period=timedelta(seconds=60)), NOW)
+    assert [(each.now, *told(each)) for each in outcome.plans] == [
+        (after(60), [], ["a1 Reclaim for b1"]),
+        (after(60), ["b1 entitled claim"], []),
+    ]
+
+
+def test_a_world_that_does_not_come_to_rest_is_given_up() -> None:
+    outcome = simulate.run(given(TWO, [pending("a", 4, "a0")]), NOW, limit=1)
+    assert outcome.settled is False
+
+
+def test_what_is_printed_has_exactly_the_words_of_the_design() -> None:
+    work = [running("a", 4, "a0"), running("a", 4, "a1"), pending("b", 4, "b1")]
+    data = simulate.as_json(simulate.run(given(TWO, work), NOW))
+    waiting = data["pending"]
+    assert data["groups"]["b"]["default"]["gpu"] == {
+        "min": 4,
+        "effectiveMin": 4,
+        "guarantee": 0,
+        "ceiling": 8,
+        "weight": 8,
+        "request": 4,
+        "used": 4,
+        "nonPreemptible": 0,
+        "charge": 4,
+        "demand": 4,
+        "runtime": 4,
+        "borrowed": 0,
+        "lendable": 0,
+    }
+    assert data["cycles"] == [
+        {
+            "admitted": [],
+            "evicted": [
+                {
+                    "workload": "ns/a1",
+                    "group": "a",
+                    "reason": "Reclaimed",
+                    "for": "ns/b1",
+                    "rule": "Reclaim",
+                    "message": "Job 'ns/a1' is stopped and queued again: group 'a' is over its runtime of default/gpu, "
+                    "which Job 'ns/b1' is entitled to",
+                }
+            ],
+        },
+        {
+            "admitted": [{"workload": "ns/b1", "group": "b", "flavors": {"gpu": "default"}, "tier": "entitled"}],
+            "evicted": [],
+        },
+    ]
+    assert waiting == [
+        {
+            "workload": "ns/a1",
+            "group": "a",
+            "reason": "WaitingForQuota",
+            "binding": "root",
+            "flavor": "default",
+            "resource": "gpu",
+            "missing": 4,
+            "message": "Job 'ns/a1' waits: group 'root' lacks 4 of default/gpu (request 4, free 0); "
+            "runs when used falls to 4",
+        }
+    ]
+
+
+def test_work_evicted_in_the_last_cycle_still_counts() -> None:
+    work = [running("a", 4, "a0"), running("a", 4, "a1"), pending("b", 4, "b1")]
+    outcome = simulate.run(given(TWO, work), NOW, cycles=1)
+    assert (outcome.snapshot.numbers["a"], outcome.settled) != ({}, True)
+    assert sum(each.used for each in outcome.snapshot.numbers["a"].values()) == 8
+
+
+def test_two_decisions_about_one_workload_in_a_cycle_are_both_carried_out() -> None:
+    """a1 carries an old claim that ends, and is evicted again for b1."""
+    from tests.builders import claimed
+
+    stale = claimed(running("a", 4, "a1", since=after(1)), pending("b", 1, "deleted"))
+    work: list[Workload] = [running("a", 4, "a0"), stale, pending("b", 4, "b1")]
+    outcome = simulate.run(given(TWO, work), NOW, cycles=1)
+    [victim] = outcome.world.buckets["a"].evicting
+    assert (victim.key, victim.claim and victim.claim.preemptor) == ("ns/a1", "ns/b1")
+
+
+def test_kep_79_story_1_production_borrows_from_research_but_not_the_other_way_round() -> None:
+    """Research may not borrow; its queue may not either, production's may."""
+    groups = "root 20\n  research/ 10 b0\n    r 10\n  production/ 10\n    p 10"
+    work = [pending("r", 5, f"r{number}") for number in range(4)] + [
+        pending("p", 5, f"p{number}") for number in range(4)
+    ]
+    idle_research = [each for each in work if each.group == "p"]
+    idle_production = [each for each in work if each.group == "r"]
+    assert [used(given(groups, each)) for each in (work, idle_research, idle_production)] == [
+        {"root": 20, "research": 10, "r": 10, "production": 10, "p": 10},
+        {"root": 20, "research": 0, "r": 0, "production": 20, "p": 20},
+        {"root": 10, "research": 10, "r": 10, "production": 0, "p": 0},
+    ]
+
+
+def test_kep_79_story_2_a_special_queue_borrows_from_organisations_that_do_not_borrow() -> None:
+    groups = "root 16\n  org1/ 8 b0\n    o1 8\n  org2/ 8 b0\n    o2 8\n  special 0"
+    special = [pending("special", 4, f"s{number}", priority=-1) for number in range(3)]
+    first = simulate.run(given(groups, [pending("o1", 8, "own"), *special]), NOW)
+    back = simulate.run(first.world.with_changes([(None, pending("o2", 8, "back"))]), after(60))
+    assert [told(each) for each in (*first.plans, *back.plans)] == [
+        (["own entitled", "s0 entitled", "s1 entitled"], []),
+        ([], ["s1 Reclaim for back", "s0 Reclaim for back"]),
+        (["back entitled claim"], []),
+    ]
+
+
+def test_equal_worlds_told_in_any_order_run_alike() -> None:
+    work = [pending(leaf, size, f"{leaf}{size}") for leaf in "ab" for size in (1, 2, 3, 4)]
+    runs = [simulate.as_json(simulate.run(given(TWO, each), NOW)) for each in (work, list(reversed(work)))]
+    assert runs[0] == runs[1]
+
+
+def test_an_preemptor_takes_its_claims_off_the_victims_when_it_starts() -> None:
+    work = [running("a", 4, "a0"), running("a", 4, "a1"), pending("b", 4, "b1")]
+    outcome = simulate.run(given(TWO, work), NOW)
+    assert {each.key: each.claim for each in outcome.world.buckets["a"].by_id.values()} == {
+        "ns/a0": None,
+        "ns/a1": None,
+    }
+
+
+def test_an_eviction_may_take_longer_than_a_cycle() -> None:
+    work = [running("a", 4, "a0"), running("a", 4, "a1"), pending("b", 4, "b1")]
+    decided = simulate.run(given(TWO, work), NOW, cycles=1)
+    [victim] = decided.world.buckets["a"].evicting
+    still = simulate.end_evictions(decided.world, but=[victim.id])
+    assert simulate.run(still, after(1), cycles=1).last.is_idle
+    assert replace(victim, admission=None) in simulate.end_evictions(still).buckets["a"].by_id.values()

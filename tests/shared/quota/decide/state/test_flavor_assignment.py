@@ -1,0 +1,161 @@
+"""Which flavor work takes: the order of entries, and the two settings about borrowing and reclaiming."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from shared.quota.decide.decisions import Plan
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.tree import WhenCanBorrow, WhenCanReclaim
+from shared.quota.model.workload import Workload
+from tests.builders import after, pending, running
+from tests.shared.quota.decide.plan_words import decide, told, waits
+from tests.trees import tree
+
+FLAVORS = (Flavor("big"), Flavor("small"))
+CAPACITY = (("big", "gpu", 8), ("small", "gpu", 8))
+TREE = "a big:gpu 4 | small:gpu 4\nb big:gpu 4 | small:gpu 4"
+BORROW_NEXT = {"when_can_borrow": WhenCanBorrow.TRY_NEXT_FLAVOR}
+RECLAIM_FIRST: dict[str, Any] = {"when_can_reclaim": WhenCanReclaim.RECLAIM}
+
+
+def chosen(
+    work: Iterable[Workload],
+    groups: str = TREE,
+    flavors: Iterable[Flavor] = FLAVORS,
+    capacity: tuple[tuple[str, str, int], ...] = CAPACITY,
+    **settings: Any,
+) -> Plan:
+    found = tree(groups)
+    fields = {each: settings.pop(each) for each in list(settings) if each.startswith("when_")}
+    found = found.with_group(replace(found["a"], **fields))
+    return decide(found, work, flavors, capacity=capacity, **settings)
+
+
+def in_big(group: str, amount: int, name: str, **fields: Any) -> Workload:
+    return running(group, amount, name, "big", **fields)
+
+
+def in_small(group: str, amount: int, name: str, **fields: Any) -> Workload:
+    return running(group, amount, name, "small", **fields)
+
+
+NEW = pending("a", 4, "new")
+B_WAITS = pending("b", 8, "b1", only_flavor="big")
+"""Makes runtime(a) in `big` 4 while it cannot start itself."""
+
+
+@pytest.mark.parametrize(
+    ("present", "settings", "expected"),
+    [
+        pytest.param([], {}, (["new entitled big"], []), id="the first entry"),
+        pytest.param([in_big("a", 4, "a0"), B_WAITS], {}, (["new opportunistic big"], []), id="borrowing in the first"),
+        pytest.param(
+            [in_big("a", 4, "a0"), B_WAITS], BORROW_NEXT, (["new entitled small"], []), id="entitled in the next"
+        ),
+        pytest.param(
+            [in_big("a", 4, "a0"), in_small("a", 4, "a1"), B_WAITS, pending("b", 8, "b2", only_flavor="small")],
+            BORROW_NEXT,
+            (["new opportunistic big"], []),
+            id="entitled nowhere: the first that borrows",
+        ),
+        pytest.param([in_big("b", 8, "b0")], {}, (["new entitled small"], []), id="full: the next"),
+        pytest.param(
+            [in_big("b", 8, "b0")], RECLAIM_FIRST, ([], ["b0 Reclaim for new"]), id="full: reclaim before the next"
+        ),
+        pytest.param(
+            [in_big("b", 8, "b0", preemptible=False)],
+            RECLAIM_FIRST,
+            (["new entitled small"], []),
+            id="nothing to reclaim: the next",
+        ),
+        pytest.param(
+            [in_big("b", 8, "b0"), in_small("b", 8, "b1")], {}, ([], ["b0 Reclaim for new"]), id="both full: the first"
+        ),
+        pytest.param(
+            [in_big("b", 8, "b0", preemptible=False), in_small("b", 8, "b1")],
+            {},
+            ([], ["b1 Reclaim for new"]),
+            id="both full: the first with a complete plan",
+        ),
+    ],
+)
+def test_one_flavor_is_chosen(present: list[Workload], settings: dict[str, Any], expected: object) -> None:
+    assert told(chosen([*present, NEW], **settings)) == expected
+
+
+def test_a_delayed_plan_counts_as_complete_where_reclaim_comes_first() -> None:
+    plan = chosen([in_big("b", 8, "b0"), NEW], grace_period=timedelta(minutes=1), **RECLAIM_FIRST)
+    assert (told(plan), waits(plan)) == (([], []), {"new": "RoomDelayed"})
+
+
+def test_the_only_flavor_it_asks_for_is_taken() -> None:
+    assert told(chosen([replace(NEW, only_flavor="small")])) == (["new entitled small"], [])
+
+
+def test_a_flavor_whose_labels_were_refused_is_passed_over() -> None:
+    assert told(chosen([replace(NEW, blocked_flavors=frozenset({"big"}))])) == (["new entitled small"], [])
+
+
+SETS = "a big:cpu 4 | small:cpu 4 | fast:gpu 2 | slow:gpu 2"
+SET_FLAVORS = tuple(map(Flavor, ("big", "small", "fast", "slow")))
+SET_CAPACITY = (("big", "cpu", 4), ("small", "cpu", 4), ("fast", "gpu", 2), ("slow", "gpu", 2))
+
+
+def in_sets(cpu: int, gpu: int, name: str = "new") -> Workload:
+    return pending("a", {"cpu": cpu, "gpu": gpu}, name)
+
+
+@pytest.mark.parametrize(
+    ("present", "expected"),
+    [
+        pytest.param([], {"cpu": "big", "gpu": "fast"}, id="the first of each set"),
+        pytest.param([running("a", {"cpu": 4}, "x", "big")], {"cpu": "small", "gpu": "fast"}, id="one set moves on"),
+        pytest.param(
+            [running("a", {"cpu": 4}, "x", "big"), running("a", {"gpu": 2}, "y", "fast")],
+            {"cpu": "small", "gpu": "slow"},
+            id="both move on",
+        ),
+    ],
+)
+def test_work_takes_one_flavor_per_codependent_set(present: list[Workload], expected: object) -> None:
+    plan = chosen([*present, in_sets(4, 2)], SETS, SET_FLAVORS, SET_CAPACITY)
+    assert [dict(start.flavors) for start in plan.starts] == [expected]
+
+
+def test_flavors_that_no_node_could_have_together_are_not_combined() -> None:
+    labels = {"big": {"zone": "1"}, "small": {"zone": "2"}, "fast": {"zone": "2"}, "slow": {"rack": "9"}}
+    flavors = [Flavor(name, found) for name, found in labels.items()]
+    plan = chosen([in_sets(4, 2)], SETS, flavors, SET_CAPACITY)
+    assert [dict(start.flavors) for start in plan.starts] == [{"cpu": "big", "gpu": "slow"}]
+    never = chosen([in_sets(4, 2)], "a big:cpu 4 | fast:gpu 2", flavors[:3], SET_CAPACITY)
+    assert waits(never) == {"new": "NoEligibleFlavor"}
+
+
+def test_it_starts_in_no_set_before_it_fits_all() -> None:
+    work = [running("a", {"gpu": 2}, "y", "fast"), running("a", {"gpu": 2}, "z", "slow"), in_sets(4, 2)]
+    assert told(chosen(work, SETS, SET_FLAVORS, SET_CAPACITY)) == ([], [])
+
+
+def test_work_that_would_rather_borrow_keeps_its_own_room_from_other_borrowers() -> None:
+    """`new` is entitled in small and may borrow in big; c, older, takes big first, and must not take small as well."""
+    groups = "a big:gpu 0 w1 | small:gpu 4\nc big:gpu 0 w1 | small:gpu 0 w0\nb big:gpu 8"
+    older = {"created": after(-9)}
+    work = [pending("a", 4, "new"), pending("c", 4, "c1", **older), pending("c", 4, "c2", **older)]
+    present = [in_big("b", 4, "b0"), pending("b", 8, "b1", only_flavor="big")]
+    plan = chosen([*work, *present], groups, capacity=(("big", "gpu", 8), ("small", "gpu", 4)))
+    assert (told(plan), waits(plan)) == (
+        (["c1 opportunistic big", "new entitled small"], []),
+        {"c2": "WaitingForQuota", "b1": "WaitingForQuota"},
+    )
+
+
+def test_one_that_would_rather_borrow_leaves_its_own_room_to_the_next_when_it_has_borrowed() -> None:
+    groups = "a big:gpu 0 w1 | small:gpu 4\nb big:gpu 8"
+    work = [pending("a", 4, "new1"), pending("a", 4, "new2"), pending("a", 4, "new3")]
+    present = [in_big("b", 4, "b0"), pending("b", 8, "b1", only_flavor="big")]
+    plan = chosen([*work, *present], groups, capacity=(("big", "gpu", 8), ("small", "gpu", 4)))
+    assert told(plan) == (["new1 opportunistic big", "new2 entitled small"], [])

@@ -1,0 +1,73 @@
+"""The ledger: charges follow the formula of section 3, and what is said to be free is exactly what fits."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shared.quota.decide.state.usage import Usage, UsageLimits
+from shared.quota.measure.group_usage import Numbers
+from shared.resources import FlavorResource
+from tests.trees import KEY
+
+PATHS = {"a1": ("a1", "a", "root"), "a2": ("a2", "a", "root"), "b": ("b", "root")}
+CHILDREN = {"root": ("a", "b"), "a": ("a1", "a2")}
+small = st.integers(0, 12)
+AllNumbers = dict[str, dict[FlavorResource, Numbers]]
+Made = tuple[dict[str, int], AllNumbers]
+
+
+def charge_of(group: str, used: dict[str, int], numbers: AllNumbers) -> int:
+    if group not in CHILDREN:
+        return used[group]
+    return sum(
+        max(min(numbers[c][KEY].guarantee, numbers[c][KEY].runtime), charge_of(c, used, numbers))
+        for c in CHILDREN[group]
+    )
+
+
+@st.composite
+def ledgers(draw: st.DrawFn) -> Made:
+    used = {leaf: draw(small) for leaf in PATHS}
+    numbers = {
+        group: {KEY: Numbers(ceiling=draw(small), guarantee=draw(small), runtime=draw(small))}
+        for group in ("a1", "a2", "b", "a", "root")
+    }
+    for group, by_key in numbers.items():
+        old = by_key[KEY]
+        by_key[KEY] = Numbers(
+            ceiling=old.ceiling, guarantee=old.guarantee, runtime=old.runtime, charge=charge_of(group, used, numbers)
+        )
+    return used, numbers
+
+
+@given(ledgers(), st.lists(st.tuples(st.sampled_from(sorted(PATHS)), small), max_size=6))
+def test_charges_are_those_of_the_formula_after_any_changes(made: Made, changes: list[tuple[str, int]]) -> None:
+    used, numbers = made
+    ledger = Usage(UsageLimits(numbers))
+    for leaf, amount in changes:
+        ledger.add(PATHS[leaf], ((KEY, amount),))
+        used[leaf] += amount
+    assert {group: ledger.charge(group, KEY) for group in numbers} == {
+        group: charge_of(group, used, numbers) for group in numbers
+    }
+
+
+@given(ledgers(), st.sampled_from(sorted(PATHS)), st.integers(1, 20))
+@settings(max_examples=300)
+def test_work_fits_exactly_when_every_limit_on_its_path_holds_with_it(made: Made, leaf: str, amount: int) -> None:
+    _, numbers = made
+    ledger, ask = Usage(UsageLimits(numbers)), ((KEY, amount),)
+    fits = ledger.fits(PATHS[leaf], ask)
+    ledger.add(PATHS[leaf], ask)
+    assert fits == all(ledger.excess(group, KEY) <= 0 for group in PATHS[leaf])
+    assert ledger.keeps_limits(PATHS[leaf], ask) == fits
+
+
+@given(ledgers(), st.sampled_from(sorted(PATHS)), small)
+def test_taking_undoes_adding(made: Made, leaf: str, amount: int) -> None:
+    _, numbers = made
+    ledger = Usage(UsageLimits(numbers))
+    ledger.add(PATHS[leaf], ((KEY, amount),))
+    ledger.take(PATHS[leaf], ((KEY, amount),))
+    assert {group: ledger.charge(group, KEY) for group in numbers} == {
+        group: by_key[KEY].charge for group, by_key in numbers.items()
+    }

@@ -1,0 +1,137 @@
+"""What is used at one moment, and whether more would fit: section 6's conditions by definition, nothing incremental.
+
+Runtimes, ceilings and guarantees are taken as measured (they are compared with the reference elsewhere); everything
+that depends on what is used is worked out here again from the work itself.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
+
+from shared.quota.measure.group_usage import NO_NUMBERS, Numbers
+from shared.quota.measure.snapshot import LeafSnapshot, Snapshot
+from shared.quota.model.tree import ROOT, SYSTEM
+from shared.quota.model.workload import Flavors, Workload
+from shared.resources import FlavorResource
+from tests.shared.quota.reference_choice import choices, codependent_sets, is_uncovered
+
+Asked = Mapping[FlavorResource, int]
+
+
+def asked(work: Workload, flavors: Flavors) -> dict[FlavorResource, int]:
+    """What the work takes of which key when it gets those flavors."""
+    return {FlavorResource(flavors[name], name): amount for name, amount in work.request.items() if name in flavors}
+
+
+class Book:
+    """The use of every leaf, key by key; a copy may be changed freely."""
+
+    def __init__(self, snapshot: Snapshot, spent: Mapping[tuple[str, FlavorResource], int] = {}) -> None:
+        self.snapshot = snapshot
+        self.tree = snapshot.world.tree
+        self.spent: Counter[tuple[str, FlavorResource]] = Counter(spent)
+
+    def copy(self) -> "Book":
+        return Book(self.snapshot, self.spent)
+
+    def add(self, work: Workload, flavors: Flavors, times: int = 1) -> "Book":
+        """Count the work in its leaf (or, with -1, no more); returns the book itself."""
+        for key, amount in asked(work, flavors).items():
+            self.spent[work.group, key] += times * amount
+        return self
+
+    def without(self, *works: Workload) -> "Book":
+        """A copy in which that running work has gone."""
+        other = self.copy()
+        for work in works:
+            assert work.admission is not None
+            other.add(work, work.admission.flavors, -1)
+        return other
+
+    def numbers(self, name: str, key: FlavorResource) -> Numbers:
+        return self.snapshot.numbers[name].get(key, NO_NUMBERS)
+
+    def used(self, name: str, key: FlavorResource) -> int:
+        """What the subtree uses; of root without system."""
+        if not self.tree[name].is_parent:
+            return self.spent[name, key]
+        return sum(self.used(child, key) for child in self.tree.children(name) if child != SYSTEM)
+
+    def charge(self, name: str, key: FlavorResource) -> int:
+        if not self.tree[name].is_parent:
+            return self.spent[name, key]
+        total = 0
+        for child in self.tree.children(name):
+            if child != SYSTEM:
+                own = self.numbers(child, key)
+                total += max(min(own.guarantee, own.runtime), self.charge(child, key))
+        return total
+
+    def bound(self, name: str, key: FlavorResource) -> int:
+        own = self.numbers(name, key)
+        return own.runtime if name == ROOT else own.ceiling
+
+    def lack(self, leaf: str, keys: Iterable[FlavorResource]) -> Iterator[str]:
+        """Where the leaf's path is above its bounds on those keys."""
+        for key in keys:
+            for name in self.tree.path(leaf):
+                if self.charge(name, key) > self.bound(name, key):
+                    yield f"{key} at {name}: charge {self.charge(name, key)} > {self.bound(name, key)}"
+
+    def fits(self, work: Workload, flavors: Flavors) -> bool:
+        """Whether, on all its keys, the work can be added with no bound broken on its path."""
+        return not any(self.copy().add(work, flavors).lack(work.group, asked(work, flavors)))
+
+
+def present(snapshot: Snapshot) -> Book:
+    """All that is there, being evicted or not."""
+    book = after_evictions(snapshot)
+    for leaf in snapshot.leaves.values():
+        for work in leaf.evicting:
+            assert work.admission is not None
+            book.add(work, work.admission.flavors)
+    return book
+
+
+def after_evictions(snapshot: Snapshot) -> Book:
+    """What is there once the evictions under way have ended."""
+    book = Book(snapshot)
+    for leaf in snapshot.leaves.values():
+        for work in leaf.admitted:
+            assert work.admission is not None
+            book.add(work, work.admission.flavors)
+    return book
+
+
+def ways_to_run(snapshot: Snapshot, work: Workload) -> list[dict[str, str]]:
+    """Every choice of flavors that the work can take, in order of preference."""
+    entries = snapshot.world.tree[work.group].quotas
+    if is_uncovered(work, entries, snapshot.world.settings):
+        return []
+    sets = codependent_sets(work, entries)
+    offers = [choices(work, wanted, entries, snapshot.world.flavors) for wanted in sets]
+    return [
+        {name: flavor for wanted, flavor in zip(sets, chosen, strict=True) for name in wanted}
+        for chosen in product(*offers)
+    ]
+
+
+def what_it_cannot_preempt(
+    leaf: LeafSnapshot, work: Workload, extra: Iterable[tuple[Workload, Flavors]]
+) -> Counter[FlavorResource]:
+    """What the leaf uses and this work may not preempt: equals and betters, work not preemptible, leaving work, claims.
+
+    `extra` is what else the leaf uses: started in this cycle, or claims of its other preemptors.
+    """
+    may_preempt = leaf.group.preemption.value == "LowerPriority"
+    total: Counter[FlavorResource] = Counter()
+    for other in leaf.admitted:
+        assert other.admission is not None
+        if not (may_preempt and other.preemptible and other.priority < work.priority):
+            total.update(asked(other, other.admission.flavors))
+    for other in leaf.evicting:
+        assert other.admission is not None
+        total.update(asked(other, other.admission.flavors))
+    for other, flavors in extra:
+        total.update(asked(other, flavors))
+    return total

@@ -1,0 +1,86 @@
+"""Groups drawn as a line of `tests.trees`, and every way of asking the API server for one."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from dev.controlplane.cluster import ControlPlane
+from shared.api.names import API_VERSION
+from shared.quota.model.tree import ROOT, Group
+from shared.resources import write_quantity
+from tests.trees import group, tree
+
+GROUPS = f"/apis/{API_VERSION}/quotagroups"
+MERGE = "application/merge-patch+json"
+APPLY = "application/apply-patch+yaml"
+
+
+def body_of(drawn: Group) -> dict[str, Any]:
+    def written(amounts: Mapping[str, int]) -> dict[str, str]:
+        return {resource: write_quantity(resource, amount) for resource, amount in amounts.items()}
+
+    limits = {"min": "min", "max": "max", "borrowingLimit": "borrowing_limit", "lendingLimit": "lending_limit"}
+    quotas = [
+        {
+            "flavor": entry.flavor,
+            **{
+                key: written(getattr(entry, field))
+                for key, field in (*limits.items(), ("weight", "weight"))
+                if getattr(entry, field)
+            },
+        }
+        for entry in drawn.quotas
+    ]
+    spec = {"isParent": drawn.is_parent, "quotas": quotas}
+    if drawn.parent not in (None, ROOT):
+        spec["parent"] = str(drawn.parent)
+    return {"apiVersion": API_VERSION, "kind": "QuotaGroup", "metadata": {"name": drawn.name}, "spec": spec}
+
+
+def apply(cp: ControlPlane, body: dict[str, Any]) -> tuple[int, Any]:
+    """Server-side apply, always by the same manager: what it had and has no longer goes."""
+    own = f"{GROUPS}/{body['metadata']['name']}?fieldManager=person&force=true"
+    return cp.rest.request("PATCH", own, body, APPLY)
+
+
+def store(cp: ControlPlane, text: str) -> None:
+    for drawn in tree(text).groups.values():
+        if drawn.name != ROOT or drawn.quotas:
+            code, said = apply(cp, body_of(drawn))
+            assert code == 201, said
+
+
+def ask(cp: ControlPlane, line: str, *, dry_run: bool = True) -> tuple[int, str]:
+    """Create or replace the group; code and message."""
+    body = body_of(group(line))
+    name = body["metadata"]["name"]
+    query = "?dryRun=All" if dry_run else ""
+    code, found = cp.rest.request("GET", f"{GROUPS}/{name}")
+    if code == 200:
+        body["metadata"]["resourceVersion"] = found["metadata"]["resourceVersion"]
+        code, said = cp.rest.request("PUT", f"{GROUPS}/{name}{query}", body)
+    else:
+        code, said = cp.rest.request("POST", GROUPS + query, body)
+    return code, said.get("message", "")
+
+
+def ask_in_every_way(cp: ControlPlane, line: str) -> dict[str, tuple[int, str]]:
+    """Create or change the group for good by each kind of request; code and message of each."""
+    body = body_of(group(line))
+    own = f"{GROUPS}/{body['metadata']['name']}"
+    ways: dict[str, tuple[str, str, Any, str]] = {}
+    if cp.rest.request("GET", own)[0] == 200:
+        spec = {"parent": None, **body["spec"]}
+        replaced = [{"op": "replace", "path": "/spec", "value": body["spec"]}]
+        ways["merge patch"] = ("PATCH", own, {"spec": spec}, MERGE)
+        ways["JSON patch"] = ("PATCH", own, replaced, "application/json-patch+json")
+    answers = {"dry run": ask(cp, line), "create or replace": ask(cp, line, dry_run=False)}
+    for way, request in ways.items():
+        code, said = cp.rest.request(*request)
+        answers[way] = code, said.get("message", "")
+    code, said = apply(cp, body)
+    answers["server-side apply"] = code, said.get("message", "")
+    return answers
+
+
+def denied(text: str) -> tuple[int, str]:
+    return 422, f'admission webhook "quotagroups.quotree.dev" denied the request: {text}'

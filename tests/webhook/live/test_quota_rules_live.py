@@ -1,0 +1,220 @@
+"""Every rule about trees through a real API server and a webhook process: accepted just below, refused just above."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from dev.controlplane.cluster import ControlPlane
+from shared.api.names import API_VERSION
+from tests.shared.quota.model.rules.test_tree_rules import CASES, WARNINGS, Case
+from tests.trees import group
+from tests.webhook.balancer import PortBalancer
+from tests.webhook.group_lines import GROUPS, MERGE, ask, ask_in_every_way, body_of, denied, store
+from tests.webhook.replicas import NAMESPACE, Replicas
+
+pytestmark = pytest.mark.timeout(600)
+FLAVORS = f"/apis/{API_VERSION}/resourceflavors"
+JOBS = "/apis/batch/v1/namespaces/default/jobs"
+STORED_ILLEGAL = "not below a circle"
+
+
+@pytest.fixture(scope="module")
+def one_replica(plain_control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replicas]:
+    with PortBalancer().running() as balancer:
+        made = Replicas(plain_control_plane, tmp_path_factory.mktemp("replica"), balancer, quota={"maxDepth": 4})
+        try:
+            made.install()
+            for name in ("a100", "t4"):
+                body = {"apiVersion": API_VERSION, "kind": "ResourceFlavor", "metadata": {"name": name}, "spec": {}}
+                plain_control_plane.rest.request("POST", FLAVORS, body)
+            made.start(1)
+            yield made
+        finally:
+            made.stop()
+
+
+@pytest.fixture
+def cp(one_replica: Replicas) -> Iterator[ControlPlane]:
+    """An API server that asks the webhook; groups and Jobs of a test are gone after it."""
+    yield one_replica.cp
+    one_replica.remove()
+    one_replica.cp.kubectl("delete", "jobs", "--all", "-n", "default", "--wait=true")
+    one_replica.cp.kubectl("delete", "qg", "--all", "--wait=true")
+    one_replica.cp.kubectl("delete", "cm", "quotree-edits", "-n", NAMESPACE, "--ignore-not-found")
+    one_replica.use(0)
+
+
+@pytest.mark.parametrize("case", [case for name, case in CASES.items() if name != STORED_ILLEGAL])
+def test_an_edit_is_accepted_just_below_and_refused_just_above(cp: ControlPlane, case: Case) -> None:
+    store(cp, case.before)
+    answers = ask_in_every_way(cp, case.refused)
+    assert answers == dict.fromkeys(answers, denied(case.text))
+    code, said = ask(cp, case.accepted, dry_run=False)
+    assert (code in (200, 201), said) == (True, "")
+
+
+def test_warnings_are_printed_by_kubectl(cp: ControlPlane) -> None:
+    for name in ("an absent parent", "an absent flavor", "a weight on some siblings"):
+        case = WARNINGS[name]
+        store(cp, case.before)
+        done = cp.kubectl("apply", "--server-side", "-f", "-", input=json.dumps(body_of(group(case.edit))))
+        cp.kubectl("delete", "qg", "--all")
+        assert done.stderr.strip() == f"Warning: {case.text}"
+
+
+def test_an_update_by_kubectl_apply_edit_patch_and_scale_like_changes_is_judged(cp: ControlPlane) -> None:
+    store(cp, "p/ 8\n  a 6")
+    text = denied(CASES["the parent's min lowered"].text)[1]
+    lowered = json.dumps({"spec": {"quotas": [{"flavor": "default", "min": {"gpu": 5}}]}})
+    for kind in ("merge", "json"):
+        patch = lowered if kind == "merge" else '[{"op": "replace", "path": "/spec/quotas/0/min/gpu", "value": 5}]'
+        done = cp.kubectl("patch", "qg", "p", f"--type={kind}", "-p", patch, check=False)
+        assert text in done.stderr
+    body = {**body_of(group("p/ 5")), "metadata": {"name": "p"}}
+    for arguments in (("apply",), ("apply", "--server-side", "--force-conflicts"), ("replace",)):
+        done = cp.kubectl(*arguments, "-f", "-", input=json.dumps(body), check=False)
+        assert text in done.stderr
+
+
+def test_a_group_with_children_or_work_is_neither_deleted_nor_turned(cp: ControlPlane) -> None:
+    store(cp, "p/ 8\n  a 6")
+    assert (
+        cp.rest.request("DELETE", f"{GROUPS}/p")[1]["message"]
+        == denied(
+            "QuotaGroup 'p': cannot be deleted while it holds 1 group (a); move or delete them first "
+            "(DeletedWithChildren)"
+        )[1]
+    )
+    container = {"name": "main", "image": "none"}
+    job = {
+        "metadata": {"name": "work", "labels": {"quotree.dev/group": "a"}},
+        "spec": {"suspend": True, "template": {"spec": {"restartPolicy": "Never", "containers": [container]}}},
+    }
+    assert cp.rest.request("POST", JOBS, job)[0] == 201
+    deleted = denied(
+        "QuotaGroup 'a': cannot be deleted while it holds work (1 pending, 0 running); "
+        "wait for it, or move it to another group, first (DeletedWithWork)"
+    )
+    turned = denied(
+        "QuotaGroup 'a' spec.isParent: still holds work (1 pending, 0 running); "
+        "wait for it, or move it to another group, first (TurnedWithWork)"
+    )
+    wait_until_refused(cp, deleted[1])
+    assert ask(cp, "a/ 6 ^p") == turned
+    cp.kubectl("delete", "job", "work", "-n", "default", "--wait=true")
+
+
+def wait_until_refused(cp: ControlPlane, text: str) -> None:
+    """The watch of Jobs lags a little."""
+    for _ in range(200):
+        if cp.rest.request("DELETE", f"{GROUPS}/a?dryRun=All")[1].get("message") == text:
+            return
+    raise AssertionError(cp.rest.request("DELETE", f"{GROUPS}/a?dryRun=All"))
+
+
+def test_a_group_with_children_does_not_become_a_leaf(cp: ControlPlane) -> None:
+    store(cp, "p/ 8\n  a 6")
+    said = "QuotaGroup 'p' spec.isParent: still holds 1 group (a); move or delete them first (TurnedWithChildren)"
+    answers = ask_in_every_way(cp, "p 8")
+    assert {way: (code, text.split("\n")[0]) for way, (code, text) in answers.items()} == dict.fromkeys(
+        answers, denied(said)
+    )
+    cp.kubectl("delete", "qg", "a")
+    assert ask(cp, "p 8", dry_run=False) == (200, "")
+
+
+def test_what_the_reconciler_has_told_of_a_group_decides_about_warnings(cp: ControlPlane) -> None:
+    store(cp, "a 4\nb 4")
+    root = {**body_of(group("a")), "metadata": {"name": "root"}, "spec": {"isParent": True}}
+    assert cp.rest.request("POST", GROUPS, root)[0] == 201
+    told = {"root": {"capacity": {"gpu": "8"}}, "a": {"nonPreemptible": {"gpu": "3"}}}
+    for name, amounts in told.items():
+        status = {"status": {"quotas": [{"flavor": "default", **amounts}]}}
+        assert cp.rest.request("PATCH", f"{GROUPS}/{name}/status", status, content_type=MERGE)[0] == 200
+    lowered = (
+        "Warning: QuotaGroup 'a' spec.quotas: min of default/gpu is lowered to 2, work that is not preemptible uses 3: "
+        "it goes on, and no more of it starts until it uses less than min (MinBelowNonPreemptible)"
+    )
+    raised = (
+        "Warning: QuotaGroup 'root' spec.quotas: the first level is promised 9 of default/gpu, capacity is 8; "
+        "mins are scaled down while more is wanted than there is (FirstLevelAboveCapacity)"
+    )
+    wait_until_said(cp, "a 2", lowered)
+    wait_until_said(cp, "b 5", raised)
+    assert (warned_of(cp, "a 3"), warned_of(cp, "b 4")) == ("", "")
+
+
+def warned_of(cp: ControlPlane, line: str) -> str:
+    """What kubectl prints beside its answer to a server-side apply that is only tried."""
+    tried = ("apply", "--server-side", "--force-conflicts", "--dry-run=server", "-f", "-")
+    return cp.kubectl(*tried, input=json.dumps(body_of(group(line)))).stderr.strip()
+
+
+def wait_until_said(cp: ControlPlane, line: str, text: str) -> None:
+    """The watch of groups lags a little."""
+    for _ in range(100):
+        if (said := warned_of(cp, line)) == text:
+            return
+    raise AssertionError(said)
+
+
+def test_an_unlabelled_flavor_beside_open_ones_is_warned_of(cp: ControlPlane) -> None:
+    body = {"apiVersion": API_VERSION, "kind": "ResourceFlavor", "metadata": {"name": "h100"}}
+    taint = {"key": "h100", "effect": "NoSchedule"}
+    for taints, warned in (([taint], []), ([], ["a100", "t4"])):
+        labelled = {**body, "spec": {"nodeLabels": {"model": "h100"}, "nodeTaints": taints}}
+        said = cp.kubectl("create", "-f", "-", input=json.dumps(labelled)).stderr.splitlines()
+        cp.kubectl("delete", "rf", "h100")
+        assert said == [
+            (
+                f"Warning: ResourceFlavor '{name}' spec.nodeLabels: has no nodeLabels, and the nodes of h100 have no "
+                f"taint: work of {name} may land on them; taint those nodes, or give {name} a label (UnlabelledFlavor)"
+            )
+            for name in warned
+        ]
+
+
+def test_built_in_groups_stay(cp: ControlPlane) -> None:
+    for name, is_parent in (("root", True), ("system", False), ("default", False)):
+        body = {**body_of(group("a")), "metadata": {"name": name}, "spec": {"isParent": is_parent}}
+        assert cp.rest.request("POST", GROUPS, body)[0] == 201
+        said = cp.rest.request("DELETE", f"{GROUPS}/{name}")[1]["message"]
+        assert (
+            said
+            == denied(
+                f"QuotaGroup '{name}': is one of the three groups every cluster has; it cannot be deleted "
+                "(BuiltInDeleted)"
+            )[1]
+        )
+    held = cp.rest.request("PATCH", f"{GROUPS}/system", {"spec": {"stopPolicy": "Hold"}}, content_type=MERGE)
+    assert (
+        held[1]["message"]
+        == denied(
+            "QuotaGroup 'system' spec: system is never limited and never recycled; none of its fields may be edited "
+            "(SystemLocked)"
+        )[1]
+    )
+
+
+def test_a_flavor_in_use_stays(cp: ControlPlane) -> None:
+    store(cp, "a a100:gpu 1")
+    code, said = cp.rest.request("DELETE", f"{FLAVORS}/a100")
+    assert (code, said["message"]) == (
+        422,
+        (
+            "admission webhook \"resourceflavors.quotree.dev\" denied the request: ResourceFlavor 'a100': "
+            "cannot be deleted while groups use it (a); take its entries out of them first (FlavorInUse)"
+        ),
+    )
+
+
+def test_what_was_stored_without_the_webhook_is_mended_step_by_step(cp: ControlPlane, one_replica: Replicas) -> None:
+    one_replica.remove()
+    for line in ("p/ 8", "a 6 ^p", "b 6 ^p", "q/ 4"):
+        assert cp.rest.request("POST", GROUPS, body_of(group(line)))[0] == 201
+    one_replica.use(0)
+    assert ask(cp, "b 7 ^p")[0] == 422
+    for line in ("c 4 ^q", "a 5 ^p", "b 3 ^p"):
+        assert ask(cp, line, dry_run=False)[0] in (200, 201)
+    assert ask(cp, "b 4 ^p")[0] == 422

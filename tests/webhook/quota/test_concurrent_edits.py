@@ -1,0 +1,199 @@
+"""Concurrent edits on a real API server, through one, two and three webhook processes: never both halves of a wrong."""
+
+import asyncio
+import json
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dev.controlplane.cluster import ControlPlane
+from shared.kube.client import Client, DryRun
+from shared.kube.resources import CONFIG_MAPS, QUOTA_GROUPS, RESOURCE_FLAVORS
+from tests.faults.kinds import FallSilent, LoseAnswer, Rule
+from tests.faults.proxy import FaultProxy
+from tests.webhook.edit_requests import PREEMPTORS, ROOM, answer, children, create_all, quota_group, until_settled
+from tests.webhook.refusing_webhook import REFUSED, naysayer
+from tests.webhook.replicas import NAMESPACE, Replicas
+
+pytestmark = pytest.mark.timeout(600)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+async def test_of_40_creations_into_room_for_10_exactly_10_are_accepted(
+    replicas: Replicas, client: Client, count: int
+) -> None:
+    await asyncio.to_thread(replicas.use, *range(count))
+    for turn in range(3):
+        await client.create(QUOTA_GROUPS, quota_group(f"p{turn}", gpu=ROOM, isParent=True))
+        assert await create_all(client, f"p{turn}") == {0: ROOM, 422: PREEMPTORS - ROOM}
+        assert len(await children(client, f"p{turn}")) == ROOM
+
+
+async def test_of_two_moves_that_together_make_a_circle_one_is_refused(replicas: Replicas, client: Client) -> None:
+    await asyncio.to_thread(replicas.use, 0, 1)
+    for name in ("a", "b"):
+        await client.create(QUOTA_GROUPS, quota_group(name, isParent=True))
+    for _ in range(10):
+        answers = await asyncio.gather(
+            answer(client.patch_merge(QUOTA_GROUPS, "a", {"spec": {"parent": "b"}})),
+            answer(client.patch_merge(QUOTA_GROUPS, "b", {"spec": {"parent": "a"}})),
+        )
+        assert sorted(code for code, _ in answers) == [0, 422]
+        assert any("(Cycle)" in said for _, said in answers)
+        for name in ("a", "b"):
+            await client.patch_merge(QUOTA_GROUPS, name, {"spec": {"parent": None}})
+
+
+async def test_a_child_and_the_end_of_its_parent_are_not_both_accepted(replicas: Replicas, client: Client) -> None:
+    await asyncio.to_thread(replicas.use, 0, 1)
+    for turn in range(10):
+        await client.create(QUOTA_GROUPS, quota_group(f"d{turn}", isParent=True))
+        (child, said), (parent, why) = await asyncio.gather(
+            answer(client.create(QUOTA_GROUPS, quota_group(f"c{turn}", f"d{turn}"))),
+            answer(client.delete(QUOTA_GROUPS, f"d{turn}")),
+        )
+        stored = {each["metadata"]["name"] for each in await client.list_all(QUOTA_GROUPS, into=dict[str, Any])}
+        if parent == 0 and child == 0:
+            assert "does not exist yet" not in said
+            assert f"d{turn}" not in stored
+        else:
+            assert (child, parent) == (0, 422), (said, why)
+            assert "(DeletedWithChildren)" in why
+
+
+async def test_a_killed_replica_lets_nobody_in_too_much(replicas: Replicas, client: Client) -> None:
+    first, _ = await asyncio.to_thread(replicas.start, 2)
+    await client.create(QUOTA_GROUPS, quota_group("p", gpu=ROOM, isParent=True))
+    preemptors = [
+        asyncio.create_task(until_settled(client, quota_group(f"p-{at}", "p", 1))) for at in range(PREEMPTORS)
+    ]
+    await asyncio.sleep(0.3)
+    await asyncio.to_thread(replicas.kill, first)
+    assert Counter(await asyncio.gather(*preemptors)) == {0: ROOM, 422: PREEMPTORS - ROOM}
+    assert len(await children(client, "p")) == ROOM
+
+
+async def test_a_watch_that_lags_lets_nobody_in_too_much(
+    replicas: Replicas, client: Client, plain_control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    with FaultProxy(plain_control_plane.url, plain_control_plane.ca_file).running() as proxy:
+        kubeconfigs = [
+            proxy.side(f"replica-{at}").kubeconfig(plain_control_plane.kubeconfig, tmp_path / f"side-{at}")
+            for at in range(2)
+        ]
+        await asyncio.to_thread(replicas.start, 2, kubeconfigs)
+        proxy.rules.append(Rule(FallSilent(), lambda asked: asked.is_watch))
+        for at in range(2):
+            proxy.side(f"replica-{at}").cut()
+        await client.create(QUOTA_GROUPS, quota_group("p", gpu=ROOM, isParent=True))
+        assert await create_all(client, "p") == {0: ROOM, 422: PREEMPTORS - ROOM}
+
+
+async def test_a_write_whose_answer_is_lost_is_not_done_twice(
+    replicas: Replicas, client: Client, plain_control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    with FaultProxy(plain_control_plane.url, plain_control_plane.ca_file).running() as proxy:
+        kubeconfig = proxy.side("replica").kubeconfig(plain_control_plane.kubeconfig, tmp_path / "side")
+        await asyncio.to_thread(replicas.start, 1, [kubeconfig])
+        proxy.rules.append(Rule(LoseAnswer(), lambda asked: asked.method == "PUT", times=3))
+        await client.create(QUOTA_GROUPS, quota_group("p", gpu=ROOM, isParent=True))
+        assert await create_all(client, "p") == {0: ROOM, 422: PREEMPTORS - ROOM}
+        assert proxy.faults() == 3
+
+
+async def test_room_kept_for_an_edit_that_was_refused_elsewhere_is_free_again_in_time(
+    replicas: Replicas, client: Client, plain_control_plane: ControlPlane
+) -> None:
+    await asyncio.to_thread(replicas.use, 0, 1)
+    await client.create(QUOTA_GROUPS, quota_group("p", gpu=ROOM, isParent=True))
+    with naysayer(plain_control_plane):
+        await _until_asked(client)
+        began = time.monotonic()
+        code, said = await answer(client.create(QUOTA_GROUPS, quota_group(REFUSED, "p", 8)))
+        assert (code, "refused elsewhere" in said) == (403, True)
+        assert (await answer(client.create(QUOTA_GROUPS, quota_group("fits", "p", 2))))[0] == 0
+        code, said = await answer(client.create(QUOTA_GROUPS, quota_group("late", "p", 3)))
+        assert code == 409
+        assert "children promise 13 of default/gpu" in said
+        assert f"depends on an edit under way (creation of QuotaGroup {REFUSED}): try again, at the latest in" in said
+        assert await until_settled(client, quota_group("late", "p", 3)) == 0
+        assert 11 < time.monotonic() - began < 60
+        assert sorted(await children(client, "p")) == ["fits", "late"]
+
+
+async def _until_asked(client: Client) -> None:
+    """A webhook configuration takes a moment to reach the API server."""
+    probe = quota_group(f"probe-{REFUSED}")
+    for _ in range(600):
+        if (await answer(client.create(QUOTA_GROUPS, probe, dry_run=DryRun.ALL)))[0] == 403:
+            return
+        await asyncio.sleep(0.1)
+    raise AssertionError("the other webhook was never asked")
+
+
+async def test_an_edit_that_waits_holds_nobody_else_back(
+    replicas: Replicas, client: Client, plain_control_plane: ControlPlane
+) -> None:
+    await asyncio.to_thread(replicas.use, 0)
+    await client.create(QUOTA_GROUPS, quota_group("p", gpu=ROOM, isParent=True))
+    with naysayer(plain_control_plane):
+        await _until_asked(client)
+        await answer(client.create(QUOTA_GROUPS, quota_group(REFUSED, "p", 8)))
+        waits = asyncio.create_task(answer(client.create(QUOTA_GROUPS, quota_group("waits", "p", 3))))
+        await asyncio.sleep(0.5)
+        assert (await answer(client.create(QUOTA_GROUPS, quota_group("fits", "p", 2))))[0] == 0
+        assert not waits.done()
+        assert (await waits)[0] == 409
+
+
+async def test_some_refused_elsewhere_and_all_the_others_patient_exactly_10_are_stored(
+    replicas: Replicas, client: Client, plain_control_plane: ControlPlane
+) -> None:
+    await asyncio.to_thread(replicas.use, 0, 1)
+    await client.create(QUOTA_GROUPS, quota_group("p", gpu=ROOM, isParent=True))
+    with naysayer(plain_control_plane):
+        await _until_asked(client)
+        names = [f"p-{at}-{REFUSED}" if at % 4 == 0 else f"p-{at}" for at in range(PREEMPTORS)]
+        answers = await asyncio.gather(*(until_settled(client, quota_group(name, "p", 1)) for name in names))
+    stored = await children(client, "p")
+    assert len(stored) == ROOM
+    assert not [name for name in stored if REFUSED in name]
+    assert [code for code, name in zip(answers, names, strict=True) if (code == 0) != (name in stored)] == []
+
+
+async def test_a_dry_run_reserves_nothing(replicas: Replicas, client: Client) -> None:
+    await asyncio.to_thread(replicas.use, 0, 1)
+    await client.create(QUOTA_GROUPS, quota_group("p", gpu=ROOM, isParent=True))
+    asked = [quota_group(f"dry-{at}", "p", ROOM) for at in range(10)]
+    tried = (answer(client.create(QUOTA_GROUPS, body, dry_run=DryRun.ALL)) for body in asked)
+    assert {code for code, _ in await asyncio.gather(*tried)} == {0}
+    assert (await answer(client.create(QUOTA_GROUPS, quota_group("real", "p", ROOM))))[0] == 0
+    found = await client.get(CONFIG_MAPS, "quotree-edits", NAMESPACE, into=dict[str, Any])
+    assert [each["name"] for each in json.loads(found["data"]["reservations"])] == ["real"]
+
+
+async def test_a_ledger_that_somebody_deleted_is_made_anew(replicas: Replicas, client: Client) -> None:
+    await asyncio.to_thread(replicas.use, 0)
+    for turn in range(3):
+        assert (await answer(client.create(QUOTA_GROUPS, quota_group(f"g{turn}")))) == (0, "")
+        await client.delete(CONFIG_MAPS, "quotree-edits", NAMESPACE)
+
+
+async def test_a_flavor_and_the_group_that_comes_to_use_it_are_not_both_accepted(
+    replicas: Replicas, client: Client
+) -> None:
+    await asyncio.to_thread(replicas.use, 0, 1)
+    for turn in range(6):
+        flavor = {"apiVersion": "quotree.dev/v1alpha1", "kind": "ResourceFlavor", "metadata": {"name": f"f{turn}"}}
+        await client.create(RESOURCE_FLAVORS, {**flavor, "spec": {}})
+        user = quota_group(f"u{turn}", quotas=[{"flavor": f"f{turn}", "min": {"gpu": 1}}])
+        (made, said), (gone, why) = await asyncio.gather(
+            answer(client.create(QUOTA_GROUPS, user)), answer(client.delete(RESOURCE_FLAVORS, f"f{turn}"))
+        )
+        assert made == 0, said
+        assert gone in (0, 422), why
+        if gone == 422:
+            assert f"cannot be deleted while groups use it (u{turn})" in why

@@ -1,0 +1,181 @@
+"""Certificates that others make: the webhook shows what the Secret holds, writes nothing, and renewals refuse nobody.
+
+There is no cert-manager here: the test writes what cert-manager writes, the Secret and, where the chart's annotation
+asks for it, the authority in the webhook configurations.
+"""
+
+import base64
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.webhook.balancer import Balancer
+from tests.webhook.job_stream import Traffic
+from tests.webhook.webhook_process import MERGE, NAMESPACE, PATCH, REGISTRATION, Door, wait_for
+from webhook.tls.ca import KeyPair, issue, make_ca
+
+CHART = Path(__file__).parents[3] / "charts" / "quotree"
+SECRETS = f"/api/v1/namespaces/{NAMESPACE}/secrets"
+SECRET = f"{SECRETS}/quotree-webhook-tls"
+PLURALS = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
+INJECT_FROM = "cert-manager.io/inject-ca-from"
+DAY = timedelta(days=1)
+pytestmark = pytest.mark.timeout(300)
+
+
+def authority() -> KeyPair:
+    return make_ca(100 * DAY, datetime.now(UTC))
+
+
+def leaf(of: KeyPair) -> KeyPair:
+    return issue(of, ("127.0.0.1", f"quotree-webhook.{NAMESPACE}.svc"), 90 * DAY, datetime.now(UTC))
+
+
+def text(pem: bytes) -> str:
+    return base64.b64encode(pem).decode()
+
+
+def data_of(pair: KeyPair, of: KeyPair) -> dict[str, str]:
+    """The Secret's data, as cert-manager writes it."""
+    return {"tls.crt": text(pair.certificate), "tls.key": text(pair.key), "ca.crt": text(of.certificate)}
+
+
+@pytest.fixture(scope="module")
+def place(bare_door: Door) -> Door:
+    """One group, `any`, that takes everything."""
+    bare_door.flavor("default")
+    bare_door.group("any", quotas=[{"min": {"cpu": 1000}}])
+    return bare_door
+
+
+def install(door: Door, url: str, *values: str) -> None:
+    """The chart's configurations with these values, called by URL instead of through the Service."""
+    wishes = [word for value in values for word in ("--set", value)]
+    shown = [word for name in ("mutating", "validating") for word in ("--show-only", f"templates/webhook/{name}.yaml")]
+    rendered = door.cp.helm("template", "quotree", str(CHART), "-n", NAMESPACE, *wishes, *shown).stdout
+    for each in yaml.safe_load_all(rendered):
+        for hook in each["webhooks"]:
+            service = hook["clientConfig"].pop("service")
+            hook["clientConfig"]["url"] = url + service["path"]
+        work = [hook for hook in each["webhooks"] if "quotree.dev" not in hook["rules"][0]["apiGroups"]]
+        door.create(f"{REGISTRATION}/{each['kind'].lower()}s", {**each, "webhooks": work})
+
+
+def trust(door: Door, bundle: bytes) -> None:
+    """Write these authorities into every entry, as an injector or a person does."""
+    for plural in PLURALS:
+        path = f"{REGISTRATION}/{plural}/quotree"
+        hooks = range(len(door.get(path)[1]["webhooks"]))
+        change = [{"op": "add", "path": f"/webhooks/{at}/clientConfig/caBundle", "value": text(bundle)} for at in hooks]
+        assert door.cp.rest.request("PATCH", path, change, PATCH)[0] == 200
+
+
+@contextmanager
+def two_replicas(door: Door, source: str, *values: str) -> Iterator[Balancer]:
+    """Two replicas that take their certificate from the Secret; all of it is gone at the end."""
+    balancer = Balancer(door.ports.take())
+    balancer.start()
+    install(door, f"https://127.0.0.1:{balancer.port}", f"webhook.certificates.source={source}", *values)
+    balancer.replicas = [door.start(certificates={"source": source}) for _ in range(2)]
+    try:
+        yield balancer
+    finally:
+        balancer.stop()
+        for replica in balancer.replicas:
+            replica.kill()
+        for path in (SECRET, *(f"{REGISTRATION}/{plural}/quotree" for plural in PLURALS)):
+            door.cp.rest.request("DELETE", path)
+
+
+def wait_shown(balancer: Balancer, pair: KeyPair) -> None:
+    """Until both replicas show this certificate."""
+
+    def all_show() -> bool:
+        shown = [ssl.get_server_certificate(("127.0.0.1", each.port)) for each in balancer.replicas]
+        return {each.strip() for each in shown} == {pair.certificate.decode().strip()}
+
+    wait_for(all_show, "both replicas show the new certificate")
+
+
+def write(door: Door, data: dict[str, str]) -> None:
+    """Change members of the Secret."""
+    assert door.cp.rest.request("PATCH", SECRET, {"data": data}, MERGE)[0] == 200
+
+
+def create_secret(door: Door, data: dict[str, str], **metadata: Any) -> None:
+    body = {"metadata": {"name": "quotree-webhook-tls", **metadata}, "type": "kubernetes.io/tls", "data": data}
+    door.create(SECRETS, body)
+
+
+def test_cert_managers_certificate_is_shown_and_renewed_without_a_refusal(place: Door) -> None:
+    ca = authority()
+    first, second, third = leaf(ca), leaf(ca), leaf(ca)
+    with two_replicas(place, "CertManager") as balancer:
+        for plural in PLURALS:
+            made = place.get(f"{REGISTRATION}/{plural}/quotree")[1]
+            assert made["metadata"]["annotations"][INJECT_FROM] == f"{NAMESPACE}/quotree-webhook"
+        assert set(place.bundles()) == {""}
+        wait_for(lambda: "no certificate yet" in balancer.replicas[0].unready(), "it waits for its certificate")
+        create_secret(place, data_of(first, ca), annotations={"cert-manager.io/certificate-name": "quotree-webhook"})
+        for replica in balancer.replicas:
+            wait_for(replica.is_ready, "both replicas are ready")
+        trust(place, ca.certificate)
+        place.wait_trusted()
+        traffic = Traffic(place.cp, "renewed")
+        with traffic.flowing():
+            write(place, data_of(second, ca))
+            wait_shown(balancer, second)
+            traffic.wait_for_more(20)
+            write(place, {"tls.crt": text(third.certificate)})
+            wait_for(lambda: "cannot be used together" in balancer.replicas[0].said(), "it sees half of a pair")
+            wait_shown(balancer, second)
+            traffic.wait_for_more(20)
+            write(place, {"tls.key": text(third.key)})
+            wait_shown(balancer, third)
+            traffic.wait_for_more(20)
+        assert (traffic.refused, traffic.lost()) == ([], [])
+        assert place.get(SECRET)[1]["data"] == data_of(third, ca)
+        assert set(place.bundles()) == {text(ca.certificate)}
+
+
+def test_given_pair_and_its_authority_are_replaced_without_a_refusal(place: Door) -> None:
+    old, new = authority(), authority()
+    first, second = leaf(old), leaf(new)
+    create_secret(place, data_of(first, old))
+    with two_replicas(place, "Given", f"webhook.caBundle={text(old.certificate)}") as balancer:
+        for replica in balancer.replicas:
+            wait_for(replica.is_ready, "both replicas are ready")
+        place.wait_trusted()
+        traffic = Traffic(place.cp, "given")
+        with traffic.flowing():
+            trust(place, old.certificate + new.certificate)
+            traffic.wait_for_more(40)
+            write(place, data_of(second, new))
+            wait_shown(balancer, second)
+            traffic.wait_for_more(40)
+            trust(place, new.certificate)
+            traffic.wait_for_more(40)
+        assert (traffic.refused, traffic.lost()) == ([], [])
+
+
+def test_given_secret_that_is_deleted_is_neither_missed_nor_made(place: Door) -> None:
+    ca = authority()
+    pair = leaf(ca)
+    create_secret(place, data_of(pair, ca))
+    with two_replicas(place, "Given", f"webhook.caBundle={text(ca.certificate)}") as balancer:
+        for replica in balancer.replicas:
+            wait_for(replica.is_ready, "both replicas are ready")
+        place.wait_trusted()
+        traffic = Traffic(place.cp, "deleted")
+        with traffic.flowing():
+            place.cp.rest.request("DELETE", SECRET)
+            traffic.wait_for_more(40)
+        assert traffic.refused == []
+        assert place.get(SECRET)[0] == 404
+        wait_shown(balancer, pair)

@@ -1,0 +1,242 @@
+"""Webhook processes beside a real control plane, and words to say what a test does with them."""
+
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+
+from dev.controlplane.cluster import ControlPlane
+from dev.controlplane.ports import Ports
+from shared.api.crds.definitions import flavor_definition, quotagroup_definition
+from shared.api.names import API_VERSION
+
+T = TypeVar("T")
+NAMESPACE = "quotree-system"
+JSON = "application/json"
+MERGE = "application/merge-patch+json"
+PATCH = "application/json-patch+json"
+RECONCILER = "quotree:reconciler"
+REGISTRATION = "/apis/admissionregistration.k8s.io/v1"
+JOBS = "/apis/batch/v1/namespaces/{}/jobs"
+
+
+@dataclass(slots=True)
+class Replica:
+    """One webhook process."""
+
+    number: int
+    port: int
+    health: int
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def is_ready(self) -> bool:
+        """What its readiness probe says."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.health}/readyz", timeout=2) as answer:
+                return bool(answer.status == 200)
+        except OSError:
+            return False
+
+    def unready(self) -> str:
+        """Why it is not ready, in its own words; empty when it is, or cannot be asked yet."""
+        try:
+            urllib.request.urlopen(f"http://127.0.0.1:{self.health}/readyz", timeout=2).close()
+        except urllib.error.HTTPError as error:
+            with error:
+                return str(error.read().decode())
+        except OSError:
+            return ""
+        return ""
+
+    def said(self) -> str:
+        """Its log."""
+        return self.log.read_text()
+
+    def metrics(self) -> str:
+        """All it counts."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.health}/metrics", timeout=5) as answer:
+            return str(answer.read().decode())
+
+    def stop(self) -> int:
+        """SIGTERM; the exit code."""
+        self.process.terminate()
+        return self.process.wait(40)
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        self.process.kill()
+        self.process.wait(10)
+
+
+@dataclass(slots=True)
+class Door:
+    """A control plane whose Jobs, pods and quota objects go through our webhook."""
+
+    cp: ControlPlane
+    folder: Path
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    replicas: list[Replica] = field(default_factory=list)
+    started: int = 0
+    ports: Ports = field(default_factory=Ports)
+
+    def install(self) -> None:
+        """The kinds, and the namespace of the Secret."""
+        for definition in (quotagroup_definition(), flavor_definition()):
+            self.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
+        self.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+        for plural in ("quotagroups", "resourceflavors"):
+            wait_for(lambda plural=plural: self.get(f"/apis/{API_VERSION}/{plural}")[0] == 200, "its kind")  # type: ignore[misc]
+
+    def configure(self, url: str, *, quota_objects: bool = False) -> None:
+        """The chart's own webhook configurations, calling `url`; without the entries for quota objects if so wished."""
+        wishes = f"webhook.deploy=false,webhook.url={url},reconciler.deploy=false,reconciler.user={RECONCILER}"
+        shown = [
+            part for name in ("mutating", "validating") for part in ("--show-only", f"templates/webhook/{name}.yaml")
+        ]
+        chart = Path(__file__).parents[2] / "charts" / "quotree"
+        text = self.cp.helm("template", "quotree", str(chart), "-n", NAMESPACE, "--set", wishes, *shown).stdout
+        for each in yaml.safe_load_all(text):
+            if each is None:
+                continue
+            plural = each["kind"].lower() + "s"
+            kept = [
+                hook for hook in each["webhooks"] if quota_objects or "quota" not in hook["rules"][0]["apiGroups"][0]
+            ]
+            self.create(f"{REGISTRATION}/{plural}", {**each, "webhooks": kept})
+
+    def start(self, **settings: Any) -> Replica:
+        """One more replica; returns at once."""
+        self.started += 1
+        port, health = self.ports.take(), self.ports.take()
+        wishes = {
+            "connection": {"kubeconfig": str(self.cp.kubeconfig)},
+            "listen": {"host": "127.0.0.1", "port": port},
+            "health": {"host": "127.0.0.1", "port": health},
+            "log": {"level": "info", "form": "text"},
+            "reconcilerUser": RECONCILER,
+            "certificates": {"overlap": "1s"},
+            "drain": "1s",
+            **self.settings,
+            **settings,
+        }
+        config = self.folder / f"webhook-{self.started}.yaml"
+        config.write_text(yaml.safe_dump(wishes))
+        log = self.folder / f"webhook-{self.started}.log"
+        with log.open("wb") as out:
+            command = [sys.executable, "-m", "webhook", "--config", str(config)]
+            process = subprocess.Popen(command, stdout=out, stderr=out)
+        replica = Replica(self.started, port, health, process, log)
+        self.replicas.append(replica)
+        return replica
+
+    def open(self, *, quota_objects: bool = False, **settings: Any) -> Replica:
+        """One replica, called by the API server, ready, its authority in the configurations."""
+        replica = self.start(**settings)
+        self.configure(f"https://127.0.0.1:{replica.port}", quota_objects=quota_objects)
+        wait_for(replica.is_ready, "the webhook is ready")
+        self.wait_trusted()
+        return replica
+
+    def wait_trusted(self) -> None:
+        """Until every entry of our configurations has an authority, and the API server acts on it."""
+        wait_for(lambda: all(self.bundles()), "the authorities are in the configurations")
+        probe = job_body("probe", "no-such-group")
+        wait_for(lambda: self.try_job(probe)[1].endswith("(GroupAbsent)"), "the API server calls the webhook")
+
+    def bundles(self) -> list[str]:
+        """The caBundle of every entry."""
+        found = []
+        for plural in ("mutatingwebhookconfigurations", "validatingwebhookconfigurations"):
+            _, configuration = self.get(f"{REGISTRATION}/{plural}/quotree")
+            found += [hook["clientConfig"].get("caBundle", "") for hook in configuration["webhooks"]]
+        return found
+
+    def close(self) -> None:
+        """Kill what still runs."""
+        for replica in self.replicas:
+            if replica.process.poll() is None:
+                replica.kill()
+        self.ports.close()
+
+    def say(self) -> str:
+        """The ends of all logs, for a test that fails."""
+        return "\n".join(f"--- {each.log.name}\n{each.log.read_text()[-4000:]}" for each in self.replicas)
+
+    def get(self, path: str) -> tuple[int, Any]:
+        """GET."""
+        return self.cp.rest.request("GET", path)
+
+    def create(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """POST; the object as stored."""
+        status, answer = self.cp.rest.request("POST", path, body=body, content_type=JSON)
+        assert status == 201, answer
+        return dict(answer)
+
+    def group(self, name: str, parent: str | None = None, **spec: Any) -> None:
+        """A QuotaGroup, as stored while no webhook judges it."""
+        body = {
+            "apiVersion": API_VERSION,
+            "kind": "QuotaGroup",
+            "metadata": {"name": name},
+            "spec": {**({"parent": parent} if parent else {}), **spec},
+        }
+        self.create(f"/apis/{API_VERSION}/quotagroups", body)
+
+    def flavor(self, name: str, **spec: Any) -> None:
+        """A ResourceFlavor."""
+        body = {"apiVersion": API_VERSION, "kind": "ResourceFlavor", "metadata": {"name": name}, "spec": spec}
+        self.create(f"/apis/{API_VERSION}/resourceflavors", body)
+
+    def try_job(self, body: Mapping[str, Any], namespace: str = "default") -> tuple[int, str]:
+        """Create a Job; the HTTP status, and what the API server says when it refuses."""
+        status, answer = self.cp.rest.request("POST", JOBS.format(namespace), body=body, content_type=JSON)
+        return status, str(answer.get("message", "")) if status != 201 else ""
+
+    def job(self, name: str, namespace: str = "default") -> dict[str, Any]:
+        """The Job as stored."""
+        status, answer = self.get(f"{JOBS.format(namespace)}/{name}")
+        assert status == 200, answer
+        return dict(answer)
+
+
+def job_body(name: str, group: str | None, **spec: Any) -> dict[str, Any]:
+    """A Job of one pod that asks for one cpu and runs until it is deleted."""
+    labels = {"quotree.dev/group": group} if group else {}
+    container = {"name": "c", "image": "none", "resources": {"requests": {"cpu": spec.pop("cpu", "1")}}}
+    template = {"spec": {"restartPolicy": "Never", "containers": [container], **spec.pop("pod", {})}}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {
+            "name": name,
+            "labels": {**labels, **spec.pop("labels", {})},
+            "annotations": spec.pop("notes", {}),
+        },
+        "spec": {"template": template, **spec},
+    }
+
+
+def wait_for(is_so: Callable[[], T], what: str, seconds: float = 120) -> T:
+    """The first true answer. Fails with `what` after so many seconds."""
+    until = time.monotonic() + seconds
+    while True:
+        answer = is_so()
+        if answer:
+            return answer
+        assert time.monotonic() < until, f"not seen within {seconds} s: {what}"
+        time.sleep(0.05)
+
+
+def words(process: subprocess.CompletedProcess[str]) -> str:
+    """What kubectl said, refusals included, without the hook's own name in front."""
+    text = process.stderr.strip() or process.stdout.strip()
+    _, denied, said = text.partition("denied the request: ")
+    return said if denied else text

@@ -1,0 +1,179 @@
+"""What may not be done to Jobs: whole sentences for what is refused, silence for what touches none of it."""
+
+from typing import Any
+
+import pytest
+
+from tests.webhook.workloads.review_builders import HELD, admitted, deleting, job, refusals, review, scene
+from webhook.verdicts import YES
+from webhook.workloads.jobs import judge_job
+
+RUNNING = job("nlp", annotations=admitted("t4"), status={"startTime": "2026-03-01T12:00:00Z", "active": 1})
+EDITS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
+    "resumed by hand": (
+        job("nlp", suspend=False),
+        job("nlp", **HELD),
+        [
+            (
+                "Job 'train' spec.suspend: only Quotree's reconciler starts managed work: leave "
+                "spec.suspend as it is, and "
+                "out of the manifest; it starts when group nlp has room (OnlyReconcilerStarts)"
+            )
+        ],
+    ),
+    "admission forged": (
+        job("nlp", annotations=admitted("t4"), **HELD),
+        job("nlp", **HELD),
+        [
+            (
+                "Job 'train' metadata.annotations[quotree.dev/admission]: annotation "
+                "quotree.dev/admission is written by "
+                "Quotree alone; leave it out (ReservedAnnotation)"
+            )
+        ],
+    ),
+    "admission taken away": (
+        job("nlp", status={"active": 1}),
+        RUNNING,
+        [
+            (
+                "Job 'train' metadata.annotations[quotree.dev/admission]: annotation "
+                "quotree.dev/admission is written by "
+                "Quotree alone; leave it as it is (ReservedAnnotation)"
+            )
+        ],
+    ),
+    "group left": (
+        job(None, **HELD),
+        job("nlp", **HELD),
+        [
+            (
+                "Job 'train' metadata.labels[quotree.dev/group]: work of group nlp may not leave its "
+                "quota; name another "
+                "group instead (GroupRemoved)"
+            )
+        ],
+    ),
+    "group changed while it runs": (
+        {**RUNNING, "metadata": {**RUNNING["metadata"], "labels": {"quotree.dev/group": "vision"}}},
+        RUNNING,
+        [
+            (
+                "Job 'train' metadata.labels[quotree.dev/group]: is nlp and cannot become vision while the work runs; "
+                "suspend it first (FrozenWhileRunning)"
+            )
+        ],
+    ),
+    "running job joins": (
+        job("nlp", status={"active": 1}),
+        job(None, status={"active": 1}),
+        [
+            (
+                "Job 'train' metadata.labels[quotree.dev/group]: work that runs already cannot join group "
+                "nlp; suspend it "
+                "and wait for its pods to end (FrozenWhileRunning)"
+            )
+        ],
+    ),
+    "preemptible changed while its pods end": (
+        job("nlp", labels={"quotree.dev/preemptible": "false"}, status={"active": 1}, **HELD),
+        job("nlp", status={"active": 1}, **HELD),
+        [
+            (
+                "Job 'train' metadata.labels[quotree.dev/preemptible]: cannot change while the work runs; "
+                "suspend it first "
+                "(FrozenWhileRunning)"
+            )
+        ],
+    ),
+    "grown while it runs": (
+        {**RUNNING, "spec": {**RUNNING["spec"], "parallelism": 3, "completions": 2}},
+        RUNNING,
+        [
+            (
+                "Job 'train' spec.parallelism: raises its request while it runs (cpu from 2 to 4); "
+                "suspend it first, or "
+                "start another Job beside it (GrowthWhileRunning)"
+            )
+        ],
+    ),
+    "template that gets a note": (
+        job("nlp", template_notes=admitted("t4"), **HELD),
+        job("nlp", **HELD),
+        [
+            (
+                "Job 'train' spec.template.metadata.annotations[quotree.dev/admission]: annotation "
+                "quotree.dev/admission is written by Quotree alone; leave it out (ReservedAnnotation)"
+            )
+        ],
+    ),
+    "resumed while it is being deleted": (
+        deleting(job("nlp")),
+        deleting(job("nlp", **HELD)),
+        [
+            (
+                "Job 'train' spec.suspend: only Quotree's reconciler starts managed work: leave spec.suspend as it is, "
+                "and out of the manifest; it starts when group nlp has room (OnlyReconcilerStarts)"
+            )
+        ],
+    ),
+    "moved to an inner group while held": (
+        job("research", **HELD),
+        job("nlp", **HELD),
+        [
+            (
+                "Job 'train' metadata.labels[quotree.dev/group]: group research holds groups, not work; "
+                "name one of its "
+                "leaves: nlp, vision (GroupNotLeaf)"
+            )
+        ],
+    ),
+    "flavor unheard of": (
+        job("nlp", labels={"quotree.dev/flavor": "h100"}, **HELD),
+        job("nlp", **HELD),
+        [
+            (
+                "Job 'train' metadata.labels[quotree.dev/flavor]: group nlp has no quota of flavor h100; "
+                "it has a100, t4 "
+                "(FlavorNotInGroup)"
+            )
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("after", "before", "sentences"), EDITS.values(), ids=EDITS)
+def test_edit_by_a_person_is_refused(after: dict[str, Any], before: dict[str, Any], sentences: list[str]) -> None:
+    assert refusals(judge_job(review(after, before), scene())) == sentences
+
+
+HARMLESS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "a label of their own": (job("old", labels={"a": "b"}, **HELD), job("old", **HELD)),
+    "a note that its template has had": (
+        job("nlp", template_notes=admitted("t4"), backoffLimit=3, **HELD),
+        job("nlp", template_notes=admitted("t4"), **HELD),
+    ),
+    "while it is being deleted": (deleting(job("nlp", cpu="1e999", **HELD)), deleting(job("nlp", cpu="1e999", **HELD))),
+    "in a closed group": (job("old", backoffLimit=3, **HELD), job("old", **HELD)),
+    "in a group that is gone": (job("gone", ttlSecondsAfterFinished=3, **HELD), job("gone", **HELD)),
+    "less parallelism while it runs": (
+        {**RUNNING, "spec": {**RUNNING["spec"], "parallelism": 0}},
+        RUNNING,
+    ),
+    "more parallelism than completions": ({**RUNNING, "spec": {**RUNNING["spec"], "parallelism": 9}}, RUNNING),
+    "more parallelism while held": (job("nlp", parallelism=2, completions=2, **HELD), job("nlp", **HELD)),
+    "hold": (job("nlp", labels={"quotree.dev/hold": "true"}, **HELD), job("nlp", **HELD)),
+    "preemptible while held": (
+        job("nlp", labels={"quotree.dev/preemptible": "false"}, **HELD),
+        job("nlp", labels={"quotree.dev/preemptible": "true"}, **HELD),
+    ),
+    "finished": (
+        job("nlp", suspend=False, status=RUNNING["status"]),
+        job("gone", status={"conditions": [{"type": "Complete", "status": "True"}]}, **HELD),
+    ),
+}
+
+
+@pytest.mark.parametrize(("after", "before"), HARMLESS.values(), ids=HARMLESS)
+def test_edit_that_touches_none_of_this_is_accepted(after: dict[str, Any], before: dict[str, Any]) -> None:
+    assert judge_job(review(after, before), scene()) == YES

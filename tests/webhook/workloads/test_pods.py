@@ -1,0 +1,245 @@
+"""Plain pods are gated when they come and released by the reconciler alone; pods of managed Jobs pass untouched."""
+
+from typing import Any
+
+import pytest
+
+from shared.api.names import JOB_CONTROLLERS
+from tests.webhook.workloads.review_builders import (
+    RECONCILER,
+    admitted,
+    applied,
+    codes,
+    deleting,
+    plain_pod,
+    refusals,
+    review,
+    scene,
+)
+from webhook.verdicts import YES
+from webhook.workloads.pods import judge_pod, mutate_pod
+
+GATE = {"name": "quotree.dev/admission"}
+GATED: Any = {"schedulingGates": [GATE]}
+ADMITTED = admitted("a100")
+INJECTED = '{"nodeSelector":{"gpu":"a100"},"tolerations":[{"key":"gpu","operator":"Exists"}]}'
+STEERED: Any = {"nodeSelector": {"gpu": "a100"}, "tolerations": [{"operator": "Exists", "key": "gpu"}]}
+JOB = [{"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "j1", "controller": True}]
+JOBS_OWN = {"batch.kubernetes.io/controller-uid": "j1"}
+
+
+def test_new_pod_is_gated_and_labelled_and_not_steered_yet() -> None:
+    stored = applied(mutate_pod(review(plain_pod()), scene()), plain_pod())
+    assert stored == plain_pod(**GATED)
+    assert judge_pod(review(stored), scene()) == YES
+    assert applied(mutate_pod(review(stored), scene()), stored) == stored
+
+
+def test_namespace_brings_a_pod_in_beside_the_gates_of_others() -> None:
+    body = plain_pod(None, schedulingGates=[{"name": "other"}])
+    stored = applied(mutate_pod(review(body), scene(namespace={"quotree.dev/group": "nlp"})), body)
+    assert stored == plain_pod("nlp", schedulingGates=[{"name": "other"}, GATE])
+
+
+def test_unmanaged_pod_is_none_of_our_business() -> None:
+    assert mutate_pod(review(plain_pod(None)), scene()) == YES
+    assert judge_pod(review(plain_pod(None)), scene()) == YES
+    assert judge_pod(review(plain_pod(None), plain_pod(None)), scene()) == YES
+
+
+@pytest.mark.parametrize("user", JOB_CONTROLLERS)
+def test_pod_that_kubernetes_makes_for_a_managed_job_passes_untouched(user: str) -> None:
+    body = plain_pod(owners=JOB, labels=JOBS_OWN)
+    where = scene(is_managed_job=lambda uid: uid == "j1")
+    assert mutate_pod(review(body, user=user), where) == YES
+    assert judge_pod(review(body, user=user), where) == YES
+
+
+def test_the_same_pod_from_anybody_else_is_gated() -> None:
+    body = plain_pod(owners=JOB, labels=JOBS_OWN)
+    where = scene(is_managed_job=lambda _uid: True)
+    assert applied(mutate_pod(review(body), where), body)["spec"]["schedulingGates"] == [GATE]
+    assert codes(judge_pod(review(body), where)) == ["OnlyReconcilerStarts"]
+
+
+def test_new_pod_that_says_it_has_ended_is_gated() -> None:
+    body = {**plain_pod(), "status": {"phase": "Succeeded"}}
+    assert applied(mutate_pod(review(body), scene()), body)["spec"]["schedulingGates"] == [GATE]
+
+
+@pytest.mark.parametrize(
+    ("owners", "labels", "managed"),
+    [
+        (JOB, JOBS_OWN, False),
+        (JOB, {}, True),
+        (JOB, {"batch.kubernetes.io/controller-uid": "j2"}, True),
+        ([{**JOB[0], "controller": False}], JOBS_OWN, True),
+        ([{**JOB[0], "apiVersion": "example.com/v1"}], JOBS_OWN, True),
+        ([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "uid": "r", "controller": True}], {}, True),
+    ],
+    ids=["unmanaged Job", "no uid label", "another uid", "not its controller", "another kind of Job", "ReplicaSet"],
+)
+def test_whoever_only_claims_a_job_is_gated(owners: list[Any], labels: dict[str, str], managed: bool) -> None:
+    body = plain_pod(owners=owners, labels=labels)
+    where = scene(is_managed_job=lambda _uid: managed)
+    made = review(body, user=JOB_CONTROLLERS[0])
+    assert applied(mutate_pod(made, where), body)["spec"]["schedulingGates"] == [GATE]
+
+
+def test_mirror_pods_of_a_kubelet_pass_and_nobody_elses() -> None:
+    body = plain_pod(annotations={"kubernetes.io/config.mirror": "x"})
+    node: Any = {"userInfo": {"username": "system:node:n1", "groups": ["system:nodes"]}}
+    assert mutate_pod(review(body, **node), scene()) == YES
+    assert applied(mutate_pod(review(body), scene()), body)["spec"]["schedulingGates"] == [GATE]
+
+
+def test_release_puts_in_what_the_flavor_needs() -> None:
+    gated = plain_pod("nlp", **GATED)
+    asked = plain_pod("nlp", annotations=ADMITTED)
+    released = applied(mutate_pod(review(asked, gated, RECONCILER), scene()), asked)
+    assert released == plain_pod("nlp", annotations={**ADMITTED, "quotree.dev/injected": INJECTED}, **STEERED)
+    assert judge_pod(review(released, gated, RECONCILER), scene()) == YES
+    assert mutate_pod(review(released, gated, RECONCILER), scene()) == YES
+
+
+def test_release_against_the_owners_label_is_refused() -> None:
+    own: Any = {"nodeSelector": {"gpu": "t4"}}
+    asked = plain_pod("nlp", annotations=ADMITTED, **own)
+    assert codes(mutate_pod(review(asked, plain_pod("nlp", **own, **GATED), RECONCILER), scene())) == ["FlavorConflict"]
+
+
+NEW: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "gate taken off by another webhook": (
+        plain_pod(),
+        [
+            (
+                "Pod 'train' spec.schedulingGates: only Quotree's reconciler starts managed work: leave the scheduling "
+                "gate quotree.dev/admission in place; it starts when group vision has room (OnlyReconcilerStarts)"
+            )
+        ],
+    ),
+    "admission forged": (
+        plain_pod(annotations=ADMITTED, **GATED),
+        [
+            (
+                "Pod 'train' metadata.annotations[quotree.dev/admission]: annotation "
+                "quotree.dev/admission is written by "
+                "Quotree alone; leave it out (ReservedAnnotation)"
+            )
+        ],
+    ),
+    "group label without a group": (
+        plain_pod(None, labels={"quotree.dev/group": ""}),
+        [
+            (
+                "Pod 'train' metadata.labels[quotree.dev/group]: is empty; name a group, or leave the label out "
+                "(GroupAbsent)"
+            )
+        ],
+    ),
+    "inner group": (
+        plain_pod("research", **GATED),
+        [
+            (
+                "Pod 'train' metadata.labels[quotree.dev/group]: group research holds groups, not work; "
+                "name one of its "
+                "leaves: nlp, vision (GroupNotLeaf)"
+            )
+        ],
+    ),
+    "pod group without a size": (
+        plain_pod(labels={"quotree.dev/pod-group": "ring"}, **GATED),
+        [
+            (
+                "Pod 'train' metadata.labels[quotree.dev/pod-group-size]: is absent; write how many pods "
+                "start together, "
+                "a whole number from 1 to 1024 (BadPodGroup)"
+            )
+        ],
+    ),
+    "pod group of an absurd size": (
+        plain_pod(labels={"quotree.dev/pod-group": "ring", "quotree.dev/pod-group-size": "1025"}, **GATED),
+        [
+            (
+                "Pod 'train' metadata.labels[quotree.dev/pod-group-size]: is \"1025\"; write how many pods start "
+                "together, a whole number from 1 to 1024 (BadPodGroup)"
+            )
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "sentences"), NEW.values(), ids=NEW)
+def test_new_pod_is_refused(body: dict[str, Any], sentences: list[str]) -> None:
+    assert refusals(judge_pod(review(body), scene())) == sentences
+
+
+RING = {"quotree.dev/pod-group": "ring", "quotree.dev/pod-group-size": "1"}
+RUNNING = plain_pod("nlp", annotations=ADMITTED)
+EDITS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
+    "gate removed by hand": (plain_pod("nlp"), plain_pod("nlp", **GATED), ["OnlyReconcilerStarts"]),
+    "admission forged": (plain_pod("nlp", annotations=ADMITTED), plain_pod("nlp"), ["ReservedAnnotation"]),
+    "group changed while it runs": (plain_pod("vision", annotations=ADMITTED), RUNNING, ["FrozenWhileRunning"]),
+    "pod group changed while it runs": (
+        plain_pod(
+            "nlp", annotations=ADMITTED, labels={"quotree.dev/pod-group": "x", "quotree.dev/pod-group-size": "1"}
+        ),
+        RUNNING,
+        ["FrozenWhileRunning"],
+    ),
+    "group left": (plain_pod(None, **GATED), plain_pod("nlp", **GATED), ["GroupRemoved"]),
+    "pod of a Job that claims an admission": (
+        plain_pod("nlp", annotations=ADMITTED, owners=JOB),
+        plain_pod("nlp", owners=JOB),
+        ["ReservedAnnotation"],
+    ),
+    "pod of a Job that leaves it": (plain_pod("nlp"), plain_pod("nlp", owners=JOB), ["JobChanged"]),
+    "pod of a Job that its Job will not know": (
+        plain_pod("nlp", owners=JOB),
+        plain_pod("nlp", owners=JOB, labels=JOBS_OWN),
+        ["JobChanged"],
+    ),
+    "running pod that a Job is to answer for": (plain_pod("nlp", owners=JOB), plain_pod("nlp"), ["JobChanged"]),
+    "group left while it is being deleted": (
+        deleting(plain_pod(None, annotations=ADMITTED)),
+        deleting(RUNNING),
+        ["GroupRemoved"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("after", "before", "broken"), EDITS.values(), ids=EDITS)
+def test_edit_by_a_person_is_refused(after: dict[str, Any], before: dict[str, Any], broken: list[str]) -> None:
+    assert codes(judge_pod(review(after, before), scene())) == broken
+
+
+@pytest.mark.parametrize("owners", [None, JOB], ids=["plain", "of a Job"])
+def test_pod_may_not_grow_while_it_runs(owners: list[Any] | None) -> None:
+    notes = None if owners else ADMITTED
+    small, large = (plain_pod("nlp", annotations=notes, owners=owners, cpu=cpu) for cpu in (2, 3))
+    assert refusals(judge_pod(review(large, small, subResource="resize"), scene())) == [
+        (
+            "Pod 'train' spec.containers: raises its request while it runs (cpu from 2 to 3); start "
+            "another pod beside it "
+            "(GrowthWhileRunning)"
+        )
+    ]
+    assert judge_pod(review(small, large, subResource="resize"), scene()) == YES
+
+
+HARMLESS = {
+    "label of their own": (plain_pod("nlp", labels={"a": "b"}), plain_pod("nlp")),
+    "in a closed group": (plain_pod("old", activeDeadlineSeconds=3), plain_pod("old")),
+    "finalizer removed, request unreadable": (
+        deleting(plain_pod("nlp", cpu="1e999")),
+        deleting(plain_pod("nlp", cpu="1e999", finalizers=["example.com/stay"])),
+    ),
+    "owner removed while gated": (plain_pod("nlp", **GATED), plain_pod("nlp", owners=JOB, **GATED)),
+    "moved while gated": (plain_pod("vision", **GATED), plain_pod("nlp", **GATED)),
+    "pod of a Job": (plain_pod("nlp", labels={"a": "b"}, owners=JOB), plain_pod("nlp", owners=JOB)),
+}
+
+
+@pytest.mark.parametrize(("after", "before"), HARMLESS.values(), ids=HARMLESS)
+def test_edit_that_touches_none_of_this_is_accepted(after: dict[str, Any], before: dict[str, Any]) -> None:
+    assert judge_pod(review(after, before), scene()) == YES

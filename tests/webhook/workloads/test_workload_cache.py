@@ -1,0 +1,86 @@
+"""The view of work counts Jobs and plain pods by the group they resolve to, whatever the watches tell when."""
+
+import json
+from typing import Any, cast
+
+from shared.api.core.namespace import read_namespace
+from shared.kube.client import Client
+from shared.kube.watch.watching import Changed, Watches
+from shared.quota.model.rules import GroupWorkloads
+from tests.webhook.workloads.review_builders import job, plain_pod
+from webhook.workloads.workload_cache import WatchedWorkloads, WorkloadRecord, job_record, pod_record
+
+
+def view() -> WatchedWorkloads:
+    return WatchedWorkloads(cast("Client", None), Watches(), default_group=False)
+
+
+def record(namespace: str = "a", label: str = "", *, runs: bool = False, over: bool = False) -> WorkloadRecord:
+    return WorkloadRecord("u", namespace, label, runs, over)
+
+
+def appeared(*records: WorkloadRecord) -> list[Any]:
+    return [Changed(None, each) for each in records]
+
+
+def namespaced(it: WatchedWorkloads, before: dict[str, str] | None, after: dict[str, str] | None) -> None:
+    """Namespace a got, changed or lost its labels."""
+    made = [
+        None if labels is None else read_namespace({"metadata": {"name": "a", "labels": labels}})
+        for labels in (before, after)
+    ]
+    it._see_namespaces([Changed(made[0], made[1])])
+
+
+def test_work_is_counted_by_label_and_by_namespace() -> None:
+    it = view()
+    namespaced(it, None, {"quotree.dev/group": "nlp"})
+    it._see_work(
+        appeared(
+            record(),
+            record(runs=True),
+            record(label="vision"),
+            record("elsewhere", "nlp", runs=True),
+            record("elsewhere"),
+            record(over=True),
+        )
+    )
+    assert it.work("nlp") == GroupWorkloads(pending=1, running=2)
+    assert it.work("vision") == GroupWorkloads(pending=1)
+    assert it.work("absent") == GroupWorkloads()
+
+
+def test_work_moves_with_its_namespaces_label() -> None:
+    it = view()
+    it._see_work(appeared(record()))
+    namespaced(it, None, {"quotree.dev/group": "nlp"})
+    assert it.work("nlp") == GroupWorkloads(pending=1)
+    namespaced(it, {"quotree.dev/group": "nlp"}, {"quotree.dev/group": "vision"})
+    assert (it.work("nlp"), it.work("vision")) == (GroupWorkloads(), GroupWorkloads(pending=1))
+    namespaced(it, {"quotree.dev/group": "vision"}, None)
+    assert it.work("vision") == GroupWorkloads()
+
+
+def test_work_that_starts_ends_or_goes_is_counted_anew() -> None:
+    it = view()
+    held, running, over = record(label="nlp"), record(label="nlp", runs=True), record(label="nlp", over=True)
+    it._see_work(appeared(held, held))
+    it._see_work([Changed(held, running)])
+    assert it.work("nlp") == GroupWorkloads(pending=1, running=1)
+    it._see_work([Changed(running, over), Changed(held, None)])
+    assert it.work("nlp") == GroupWorkloads()
+    assert not it._counts
+
+
+def test_what_is_kept_of_objects() -> None:
+    body = job("nlp", suspend=True, status={"active": 1})
+    body["metadata"]["uid"] = "j"
+    assert job_record(_bytes(body)) == WorkloadRecord("j", "team-a", "nlp", runs=True, over=False)
+    gated = plain_pod("nlp", schedulingGates=[{"name": "quotree.dev/admission"}])
+    assert pod_record(_bytes(gated)) == WorkloadRecord("", "team-a", "nlp", runs=False, over=False)
+    owned = plain_pod("nlp", owners=[{"apiVersion": "batch/v1", "kind": "Job", "uid": "j", "controller": True}])
+    assert pod_record(_bytes(owned)) is None
+
+
+def _bytes(body: dict[str, Any]) -> bytes:
+    return json.dumps(body).encode()

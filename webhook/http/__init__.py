@@ -1,0 +1,1 @@
+"""The HTTPS server and what all routes share. Knows nothing of quota."""

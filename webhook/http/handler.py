@@ -1,0 +1,124 @@
+"""From an AdmissionReview's bytes to the answer's: the same shell for every route. Knows HTTP codes, not sockets.
+
+A judge's own bug is a 500 and a logged traceback; the API server then follows the failure policy, which is Fail.
+"""
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from shared.api.reading import Unreadable
+from shared.api.review import BadReview, Review, read_review
+from shared.kube.errors import ApiError
+from shared.quota.model.rules import Violation
+from shared.telemetry import get_logger
+from webhook.metrics import WebhookMetrics
+from webhook.verdicts import YES, Allow, Deny, Verdict, codes_of, write_verdict
+
+Judge = Callable[[Review], Awaitable[Verdict]]
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Who answers for which kind of object."""
+
+    group: str
+    kind: str
+    judge: Judge
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An HTTP answer: JSON with 200, else one sentence."""
+
+    status: int
+    body: bytes
+
+    @property
+    def content_type(self) -> str:
+        """What the body is."""
+        return "application/json" if self.status == 200 else "text/plain"
+
+
+JUDGED: Final = ("", "resize")
+"""The object itself, and a pod's change of its own resources while it runs."""
+_MENDS: Final = "only POST of an AdmissionReview is answered here"
+
+
+class Endpoints:
+    """All routes by path. `unready` says why no verdict can be given yet, or None."""
+
+    def __init__(self, routes: Mapping[str, Route], metrics: WebhookMetrics, unready: Callable[[], str | None]) -> None:
+        self._routes = routes
+        self._metrics = metrics
+        self._unready = unready
+        self._children = {
+            path: (metrics.seconds.labels(path), metrics.reviews.labels(path, "allowed")) for path in routes
+        }
+
+    def refuse(self, status: int, sentence: str) -> Answer:
+        """A request that is no review."""
+        self._metrics.bad_requests.labels(str(status)).inc()
+        return Answer(status, f"{sentence}\n".encode("utf-8", "replace"))
+
+    def check(self, method: str, path: str, content_type: str) -> Answer | None:
+        """What is wrong with a request before its body is read; None when it may go on."""
+        if path not in self._routes:
+            return self.refuse(404, f"there is nothing here; {_MENDS} at {', '.join(sorted(self._routes))}")
+        if method != "POST":
+            return self.refuse(405, _MENDS)
+        if content_type.partition(";")[0].strip().lower() != "application/json":
+            return self.refuse(415, "the body must be application/json")
+        return None
+
+    async def answer(self, path: str, body: bytes) -> Answer:
+        """The answer to a body on a path that `check` let through."""
+        began = time.perf_counter()
+        route = self._routes[path]
+        try:
+            review = read_review(body)
+        except BadReview as error:
+            return self.refuse(400, str(error))
+        if (review.kind.group, review.kind.kind) != (route.group, route.kind):
+            return self.refuse(400, f"{path} answers for {route.group} {route.kind}, not for {str(review.kind)[:200]}")
+        try:
+            verdict = await self._verdict(route, review)
+        except Exception:
+            self._metrics.reviews.labels(path, "error").inc()
+            log.exception("Review failed: our own bug", route=path, review=review.uid, name=review.name)
+            return Answer(500, b"the webhook failed on this review; its log says why\n")
+        self._count(path, verdict)
+        reply = Answer(200, write_verdict(review.uid, verdict))
+        self._children[path][0].observe(time.perf_counter() - began)
+        return reply
+
+    async def _verdict(self, route: Route, review: Review) -> Verdict:
+        if review.sub_resource not in JUDGED:
+            return YES
+        reason = self._unready()
+        if reason is not None:
+            return _try_again(route, review, reason)
+        try:
+            return await route.judge(review)
+        except Unreadable as error:
+            return Deny((Violation("Unreadable", f"{route.kind}/{review.name}", "", str(error)),))
+        except ApiError as error:
+            log.warning("Review not answered for the API server's sake", review=review.uid, error=str(error))
+            return _try_again(route, review, str(error))
+
+    def _count(self, path: str, verdict: Verdict) -> None:
+        if isinstance(verdict, Allow):
+            self._children[path][1].inc()
+            return
+        self._metrics.reviews.labels(path, "denied").inc()
+        for code in codes_of(verdict):
+            self._metrics.refusals.labels(path, code).inc()
+
+
+def _try_again(route: Route, review: Review, reason: str) -> Deny:
+    message = f"cannot be judged now: {reason}; try again in a few seconds"
+    violation = Violation("NotReady", f"{route.kind}/{review.name}", "", message)
+    return Deny((violation,), 503, "ServiceUnavailable")

@@ -1,0 +1,143 @@
+"""The TLS server in front of the endpoints: bounded bodies, bounded patience, and an end without a dropped request.
+
+Built on aiohttp's low-level server: a review needs no router. A connection that never completes a request is closed
+after `PATIENCE`; the API server keeps its own open for 90 s between requests, so ours stay open for longer.
+"""
+
+import asyncio
+import errno
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
+from typing import Any, Final
+
+from aiohttp import web
+from aiohttp.web_protocol import RequestHandler
+
+from shared.problems import Problem
+from webhook.http.handler import Answer, Endpoints
+from webhook.metrics import WebhookMetrics
+
+MAX_BODY: Final = 8 << 20
+"""Reviews carry the object twice; etcd stores 1.5 MiB."""
+PATIENCE: Final = timedelta(seconds=10)
+"""For a handshake, a request's head, and its body."""
+IDLE: Final = timedelta(seconds=120)
+MAX_CONNECTIONS: Final = 2000
+
+
+class Server:
+    """Answers on as many connections as come, until it is drained."""
+
+    def __init__(self, endpoints: Endpoints, metrics: WebhookMetrics, patience: timedelta = PATIENCE) -> None:
+        self._endpoints = endpoints
+        self._metrics = metrics
+        self._patience = patience.total_seconds()
+        self._draining = False
+        self._under_way = 0
+        self._quiet = asyncio.Event()
+        self._quiet.set()
+        self._idle_since: dict[RequestHandler, tuple[float, float]] = {}
+        """connection -> since when it is idle, and how long it may be."""
+        self._http = web.Server(
+            self._handle,
+            request_factory=self._request,
+            access_log=None,
+            keepalive_timeout=IDLE.total_seconds(),
+            auto_decompress=False,
+            lingering_time=0,
+        )
+
+    @asynccontextmanager
+    async def listening(self, host: str, port: int, context: ssl.SSLContext) -> AsyncIterator[int]:
+        """Serve while the block runs; gives the port. At its end, what is under way is answered.
+
+        Raises Problem when the port is taken.
+        """
+        loop = asyncio.get_running_loop()
+        try:
+            listener = await loop.create_server(
+                self._http,
+                host,
+                port,
+                ssl=context,
+                backlog=1024,
+                ssl_handshake_timeout=self._patience,
+                ssl_shutdown_timeout=2,
+            )
+        except OSError as error:
+            taken = error.errno == errno.EADDRINUSE
+            reason = "the port is taken by another process" if taken else (error.strerror or str(error))
+            raise Problem(f"cannot listen on {host}:{port} for reviews: {reason}; set listen.port") from error
+        reaping = asyncio.create_task(self._reap(), name="idle connections")
+        try:
+            yield int(listener.sockets[0].getsockname()[1])
+        finally:
+            listener.close()
+            await self._finish()
+            reaping.cancel()
+
+    async def _finish(self) -> None:
+        """Answer what is under way, then close every connection."""
+        self.leave()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._patience):
+                await self._quiet.wait()
+        self._http.pre_shutdown()
+        await self._http.shutdown(timeout=1)
+
+    def leave(self) -> None:
+        """From now on close each connection after its answer, so that clients go elsewhere."""
+        self._draining = True
+
+    def _request(self, message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> web.BaseRequest:
+        loop = asyncio.get_running_loop()
+        return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=MAX_BODY)
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        connection = request.protocol
+        self._idle_since.pop(connection, None)
+        self._under_way += 1
+        self._quiet.clear()
+        try:
+            answer = await self._answer(request)
+        finally:
+            self._under_way -= 1
+            if not self._under_way:
+                self._quiet.set()
+            self._idle_since[connection] = (asyncio.get_running_loop().time(), IDLE.total_seconds())
+        response = web.Response(body=answer.body, status=answer.status, content_type=answer.content_type)
+        if self._draining or answer.status in (408, 413):
+            response.force_close()
+        return response
+
+    async def _answer(self, request: web.BaseRequest) -> Answer:
+        refused = self._endpoints.check(request.method, request.path, request.headers.get("Content-Type", ""))
+        if refused is not None:
+            return refused
+        try:
+            async with asyncio.timeout(self._patience):
+                body = await request.read()
+        except TimeoutError:
+            return self._endpoints.refuse(408, f"the body did not come within {self._patience:.0f} s")
+        except web.HTTPRequestEntityTooLarge:
+            return self._endpoints.refuse(413, f"the body has more than {MAX_BODY} bytes")
+        return await self._endpoints.answer(request.path, body)
+
+    async def _reap(self) -> None:
+        """Close connections that have been idle for too long; one that never asked anything has little patience."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(min(1.0, self._patience / 2))
+            now, connections = loop.time(), self._http.connections
+            self._metrics.connections.set(len(connections))
+            known = set(connections)
+            for gone in [each for each in self._idle_since if each not in known]:
+                del self._idle_since[gone]
+            for at, connection in enumerate(connections):
+                if connection._request_in_progress:
+                    continue
+                since, allowed = self._idle_since.setdefault(connection, (now, self._patience))
+                if now - since > allowed or at >= MAX_CONNECTIONS:
+                    connection.force_close()

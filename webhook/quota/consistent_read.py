@@ -1,0 +1,107 @@
+"""Which quota objects are stored: as a consistent list says it, of which only what changed is read again."""
+
+from collections.abc import Collection, Mapping
+
+import msgspec
+
+from shared.kube.client import Client
+from shared.kube.resources import QUOTA_GROUPS, RESOURCE_FLAVORS, Resource
+from shared.quota.model.group_reading import read_group
+from shared.quota.model.tree import Group, Tree
+from webhook.quota.flavors import KIND as FLAVOR
+from webhook.quota.quotagroups import KIND as GROUP
+from webhook.quota.reservations import StoredVersion, number
+
+
+class _StoredMetadata(msgspec.Struct, rename="camel", gc=False):
+    name: str
+    uid: str = ""
+    resource_version: str = ""
+    deletion_timestamp: str = ""
+
+
+class _StoredEnvelope(msgspec.Struct):
+    metadata: _StoredMetadata
+
+
+_envelope = msgspec.json.Decoder(_StoredEnvelope).decode
+EVERYTHING = 0
+"""The limit of a list that is wanted whole: the API server then answers it from its cache, made consistent."""
+
+
+class StoredState:
+    """What is known to be stored: the tree, which version of each object that is; true up to `revision`.
+
+    `leaving`: groups whose deletion only waits for a finalizer; they will go without another review. `is_newest`: read
+    consistently just now; else it is what a watch has told.
+    """
+
+    def __init__(
+        self,
+        tree: Tree,
+        versions: Mapping[tuple[str, str], StoredVersion],
+        leaving: Collection[str],
+        revision: int,
+        *,
+        is_newest: bool,
+    ) -> None:
+        self.tree = tree
+        self.leaving = leaving
+        self.revision = revision
+        self.is_newest = is_newest
+        self._versions = versions
+
+    def version(self, kind: str, name: str) -> StoredVersion | None:
+        """Which state of the object is stored; None: it is not there."""
+        return self._versions.get((kind, name))
+
+
+class ConsistentReader:
+    """Reads what is stored, and keeps groups that have not changed."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._groups: dict[str, tuple[StoredVersion, Group]] = {}
+        self._tree = Tree.of(())
+
+    async def read(self, *, flavors: bool) -> StoredState:
+        """Everything that was stored before this call, at the least. Raises ApiError."""
+        versions: dict[tuple[str, str], StoredVersion] = {}
+        groups: dict[str, tuple[StoredVersion, Group]] = {}
+        leaving: list[str] = []
+        raws, revision = await self._list(QUOTA_GROUPS)
+        for raw in raws:
+            metadata = _envelope(raw).metadata
+            name, version = metadata.name, StoredVersion(metadata.uid, metadata.resource_version)
+            if metadata.deletion_timestamp:
+                leaving.append(name)
+            known = self._groups.get(name)
+            groups[name] = known if known is not None and known[0] == version else (version, read_group(raw))
+            versions[GROUP, name] = version
+        if flavors:
+            for raw in (await self._list(RESOURCE_FLAVORS))[0]:
+                metadata = _envelope(raw).metadata
+                versions[FLAVOR, metadata.name] = StoredVersion(metadata.uid, metadata.resource_version)
+        if groups != self._groups:
+            self._tree = self._grown(groups)
+            self._groups = groups
+        return StoredState(self._tree, versions, leaving, revision, is_newest=True)
+
+    def _grown(self, groups: Mapping[str, tuple[StoredVersion, Group]]) -> Tree:
+        """The tree of these groups, made from the last one where little has changed."""
+        gone = self._groups.keys() - groups.keys()
+        news = [each for name, each in groups.items() if self._groups.get(name) != each]
+        if len(gone) + len(news) > 16 or gone:
+            return Tree.of(group for _, group in groups.values())
+        tree = self._tree
+        for _, group in news:
+            tree = tree.with_group(group)
+        return tree
+
+    async def _list(self, resource: Resource) -> tuple[list[msgspec.Raw], int]:
+        found: list[msgspec.Raw] = []
+        revision = 0
+        async for page in self._client.list_pages(resource, limit=EVERYTHING):
+            found += page.items
+            revision = number(page.resource_version)
+        return found, revision

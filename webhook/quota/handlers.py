@@ -1,0 +1,68 @@
+"""Answers reviews of QuotaGroups and ResourceFlavors: what must be judged in order by `edits`, all else at once."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from shared.api.review import Review
+from shared.kube.client import Client
+from shared.kube.watch.watching import Watches
+from shared.quota.model.rules import Context, Findings, GroupWorkloads
+from webhook.quota.edit_serializer import EditSerializer
+from webhook.quota.flavors import judge_flavor_alone, read_flavor_edit
+from webhook.quota.quota_cache import QuotaCache
+from webhook.quota.quotagroups import UNDER_WAY, judge_alone, read_edit
+from webhook.settings import EditsFile
+from webhook.verdicts import Deny, Verdict, verdict_of
+
+
+class QuotaHandlers:
+    """The two judges. `work`: the unfinished work of a group."""
+
+    def __init__(  # noqa: PLR0913
+        self,
+        client: Client,
+        watches: Watches,
+        view: QuotaCache,
+        work: Callable[[str], GroupWorkloads],
+        *,
+        namespace: str,
+        max_depth: int,
+        edits: EditsFile = EditsFile(),  # noqa: B008 - frozen
+        timeout: timedelta = timedelta(seconds=3),
+    ) -> None:
+        self._view = view
+        self._work = work
+        self._max_depth = max_depth
+        self._edits = EditSerializer(
+            client.within(timeout), watches, view, self._context, namespace=namespace, settings=edits
+        )
+
+    def _context(self) -> Context:
+        view = self._view
+        return Context(view.flavors, self._work_of, self._max_depth, view.capacity)
+
+    def _work_of(self, group: str) -> GroupWorkloads:
+        work = self._work(group)
+        return GroupWorkloads(work.pending, work.running, self._view.non_preemptible(group))
+
+    async def judge_quotagroup(self, review: Review) -> Verdict:
+        """The verdict on an edit of a QuotaGroup."""
+        edit = read_edit(review)
+        if edit.is_ordered:
+            return _verdict(await self._edits.judge(edit))
+        return _verdict(judge_alone(edit, self._view.tree, self._context()))
+
+    async def judge_flavor(self, review: Review) -> Verdict:
+        """The verdict on an edit of a ResourceFlavor."""
+        edit = read_flavor_edit(review)
+        if edit.is_ordered:
+            return _verdict(await self._edits.judge(edit))
+        return _verdict(judge_flavor_alone(edit, self._view.tree, self._context()))
+
+
+def _verdict(findings: Findings) -> Verdict:
+    """As `verdict_of`; 409 where trying again may help: kubectl does so by itself."""
+    verdict = verdict_of(findings)
+    if isinstance(verdict, Deny) and all(found.rule == UNDER_WAY for found in findings.violations):
+        return Deny(verdict.violations, 409, "Conflict", verdict.warnings)
+    return verdict

@@ -1,0 +1,204 @@
+"""Which trees may come to be: what is stored, and each accepted edit that may or may not be stored yet.
+
+An edit is legal only if it is legal in every such tree. Not every combination is built: a broken edge involves two
+groups, a sum the children that could gather under one parent, a path the parents that could follow each other. The
+trees below contain the worst case of each.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from shared.quota.model.tree import ROOT, Entry, Group, Tree
+
+MAX_STEPS: Final = 64
+"""Longer paths are too deep whatever the settings say."""
+
+Version = Group | None
+"""One state a group may have; None: it is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class PendingEdit:
+    """An accepted edit of a group that may not be stored yet: the state it leads to, None for a deletion."""
+
+    name: str
+    group: Version
+    creates: bool
+
+
+class PendingEdits:
+    """What is stored, and what was accepted and may not be. `latest`: the tree once all of it is stored."""
+
+    def __init__(self, stored: Tree, opened: Iterable[PendingEdit] = ()) -> None:
+        self.stored = stored
+        self.opened = tuple(opened)
+        self.latest = latest(stored, self.opened)
+
+    def and_also(self, opened: PendingEdit) -> "PendingEdits":
+        """With one more accepted edit."""
+        more = PendingEdits(self.stored)
+        more.opened = (*self.opened, opened)
+        more.latest = latest(self.latest, [opened])
+        return more
+
+    def without(self, name: str) -> "PendingEdits":
+        """Without what was accepted of one group."""
+        if all(each.name != name for each in self.opened):
+            return self
+        return PendingEdits(self.stored, (each for each in self.opened if each.name != name))
+
+
+def latest(stored: Tree, opened: Iterable[PendingEdit]) -> Tree:
+    """The tree once everything accepted is stored."""
+    for each in opened:
+        stored = _with(stored, {each.name: each.group})
+    return stored
+
+
+def possible_trees(doubt: PendingEdits, name: str, new: Version) -> Iterator[Tree]:
+    """Trees among which is the worst for an edit that makes the group `name` become `new`, beside `doubt.latest`.
+
+    Creations can only add to what is broken, so where there are no other open edits, and no two of one group, there are
+    none. `doubt` holds nothing about `name` itself.
+    """
+    stored, others = doubt.stored, doubt.opened
+    if all(each.creates for each in others) and len({each.name for each in others}) == len(others):
+        return
+    yield stored
+    states = States(stored, others)
+    yield from states.each_once()
+    for parent in {name, ROOT if new is None or new.parent is None else new.parent} - {ROOT}:
+        yield states.gathered(parent)
+    if new is not None and new.parent is not None:
+        yield _with(stored, dict(states.way(new.parent, name)))
+        yield _with(stored, dict((*states.longest_up(new.parent), *states.longest_down(name))))
+
+
+class States:
+    """Every group's possible states: what is stored, and what each open edit would make of it."""
+
+    def __init__(self, stored: Tree, opened: Iterable[PendingEdit]) -> None:
+        self.stored = stored
+        self._open: dict[str, list[Version]] = {}
+        for each in opened:
+            self._open.setdefault(each.name, [stored.get(each.name)]).append(each.group)
+        self._below: dict[str, list[tuple[str, Group]]] = {}
+        for name, states in self._open.items():
+            for state in states:
+                if state is not None and state.parent is not None:
+                    self._below.setdefault(state.parent, []).append((name, state))
+
+    def of(self, name: str) -> list[Version]:
+        """All states the group may have."""
+        return self._open.get(name) or [self.stored.get(name)]
+
+    def may_be_below(self, name: str) -> list[tuple[str, Group]]:
+        """Every group that may be a child of `name`, in the state in which it is."""
+        still = [(child, self.stored[child]) for child in self.stored.children(name) if child not in self._open]
+        return [*still, *self._below.get(name, ())]
+
+    def each_once(self) -> Iterator[Tree]:
+        """Trees in which every state of every group occurs."""
+        for at in range(1, max(len(states) for states in self._open.values())):
+            chosen = {name: states[min(at, len(states) - 1)] for name, states in self._open.items()}
+            yield _with(self.stored, chosen)
+
+    def gathered(self, parent: str) -> Tree:
+        """The tree in which all that may be a child of `parent` is, with the most it may be promised.
+
+        `parent` itself has the least it may have.
+        """
+        chosen: dict[str, Version] = {}
+        for name, states in self._open.items():
+            there = [state for state in states if state is not None]
+            below = [state for state in there if state.parent == parent]
+            if name == parent and there:
+                chosen[name] = replace(there[-1], quotas=_least(there))
+            elif below:
+                chosen[name] = replace(below[-1], quotas=_most(below))
+            else:
+                chosen[name] = there[-1] if there else None
+        return _with(self.stored, chosen)
+
+    def way(self, start: str, end: str) -> list[tuple[str, Version]]:
+        """The states in which following parents from `start` leads to `end`; none if no way does."""
+        came: dict[str, tuple[str, Group]] = {}
+        waiting = [start]
+        while waiting and end not in came:
+            at = waiting.pop()
+            for state in self.of(at):
+                above = None if state is None else state.parent
+                if state is not None and above is not None and above not in came and above != start:
+                    came[above] = (at, state)
+                    waiting.append(above)
+        found: list[tuple[str, Version]] = []
+        at = end
+        while at in came:
+            at, state = came[at]
+            found.append((at, state))
+        return found
+
+    def longest_up(self, start: str) -> list[tuple[str, Version]]:
+        """The states in which the path from `start` to the top is longest."""
+
+        def above(name: str) -> list[tuple[str, Version, str]]:
+            there = [state for state in self.of(name) if state is not None]
+            return [(name, state, state.parent) for state in there if state.parent not in (None, ROOT)]
+
+        return _longest(start, above, frozenset())
+
+    def longest_down(self, start: str) -> list[tuple[str, Version]]:
+        """The states in which the subtree of `start` is deepest."""
+
+        def below(name: str) -> list[tuple[str, Version, str]]:
+            return [(child, state, child) for child, state in self.may_be_below(name)]
+
+        return _longest(start, below, frozenset())
+
+
+def _longest(
+    start: str, steps: Callable[[str], list[tuple[str, Version, str]]], passed: frozenset[str]
+) -> list[tuple[str, Version]]:
+    """The most steps one after another from `start`; a step is (group, its state, where it leads)."""
+    if start in passed or len(passed) > MAX_STEPS:
+        return []
+    best: list[tuple[str, Version]] = []
+    for name, state, onward in steps(start):
+        found = [(name, state), *_longest(onward, steps, passed | {start})]
+        if len(found) > len(best):
+            best = found
+    return best
+
+
+def _with(tree: Tree, chosen: Mapping[str, Version]) -> Tree:
+    for name, state in chosen.items():
+        if state is not None:
+            tree = tree.with_group(state)
+        elif name in tree:
+            tree = tree.without(name)
+    return tree
+
+
+def _most(states: Sequence[Group]) -> tuple[Entry, ...]:
+    """Entries that promise what any of the states does."""
+    merged: dict[str, Entry] = {}
+    for entry in (entry for state in states for entry in state.quotas):
+        known = merged.get(entry.flavor, Entry(entry.flavor))
+        low = {key: max(known.min.get(key, 0), entry.min.get(key, 0)) for key in {*known.min, *entry.min}}
+        merged[entry.flavor] = Entry(entry.flavor, min=low, max={**known.max, **entry.max})
+    return tuple(merged.values())
+
+
+def _least(states: Sequence[Group]) -> tuple[Entry, ...]:
+    """Entries that promise and cover what all of the states do."""
+    merged: list[Entry] = []
+    for entry in states[0].quotas:
+        others = [state.entry(entry.flavor) for state in states[1:]]
+        if any(other is None for other in others):
+            continue
+        same = [entry, *(other for other in others if other is not None)]
+        covered = frozenset.intersection(*(each.covered for each in same))
+        low = {key: min(each.min.get(key, 0) for each in same) for key in covered}
+        merged.append(Entry(entry.flavor, min=low))
+    return tuple(merged)

@@ -1,0 +1,149 @@
+"""The tree and the flavors as the watches tell them: what everything but ordered edits is judged by.
+
+It may lag behind what is stored; `edits` therefore never judges by it.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from shared.api.quotagroup import read_quota_group
+from shared.api.reading import Unreadable
+from shared.kube.client import Client
+from shared.kube.resources import QUOTA_GROUPS, RESOURCE_FLAVORS
+from shared.kube.watch.watching import Change, Changed, Watch, Watches
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.group_reading import group_of, read_flavor, read_group
+from shared.quota.model.tree import ROOT, Group, Tree
+from shared.resources import Amount, FlavorResource, QuantityError, read_amount
+from webhook.quota.consistent_read import StoredState
+from webhook.quota.quotagroups import KIND
+from webhook.quota.reservations import StoredVersion, number
+
+Keyed = Mapping[FlavorResource, Amount]
+
+
+class StoredGroup(msgspec.Struct, frozen=True):
+    """A group, its version, and its last status: `non_preemptible` of every group, `capacity` of root."""
+
+    group: Group
+    resource_version: str = ""
+    leaving: bool = False
+    non_preemptible: Keyed = {}
+    capacity: Keyed = {}
+
+
+class _Version(msgspec.Struct, rename="camel", gc=False):
+    resource_version: str = ""
+
+
+class _Versioned(msgspec.Struct, gc=False):
+    metadata: _Version
+
+
+_decode_version = msgspec.json.Decoder(_Versioned).decode
+
+
+class QuotaCache:
+    """Read at any time from the same loop; kept by the two watches it adds. `stirred` is set at every change."""
+
+    def __init__(self, client: Client, watches: Watches) -> None:
+        self.tree = Tree.of(())
+        self.flavors: Mapping[str, Flavor] = {}
+        self.stirred = asyncio.Event()
+        self._told: dict[str, StoredGroup] = {}
+        self._versions: dict[tuple[str, str], StoredVersion] = {}
+        self._leaving: set[str] = set()
+        self._groups = watches.add(Watch(client, QUOTA_GROUPS, group_record, self._see_groups))
+        watches.add(Watch(client, RESOURCE_FLAVORS, read_flavor, self._see_flavors))
+
+    @property
+    def revision(self) -> int:
+        """The resourceVersion up to which the tree is true; 0 before everything was told once."""
+        return number(self._groups.version) if self._groups.synced.is_set() else 0
+
+    def stored(self) -> StoredState:
+        """The groups as they are told now; flavors are not in it."""
+        return StoredState(self.tree, self._versions, frozenset(self._leaving), self.revision, is_newest=False)
+
+    @property
+    def capacity(self) -> Keyed | None:
+        """What root has, as its status says; None before the reconciler has said it."""
+        told = self._told.get(ROOT)
+        return told.capacity if told is not None and told.capacity else None
+
+    def non_preemptible(self, group: str) -> Keyed:
+        """What work that is not preemptible uses in the group."""
+        told = self._told.get(group)
+        return {} if told is None else told.non_preemptible
+
+    def _see_groups(self, changes: Sequence[Change[StoredGroup]]) -> None:
+        gone = {change.before.group.name for change in changes if isinstance(change, Changed) and change.before}
+        here = [change.after for change in changes if isinstance(change, Changed) and change.after]
+        for name in gone - {record.group.name for record in here}:
+            self._told.pop(name, None)
+            self._versions.pop((KIND, name), None)
+            self._leaving.discard(name)
+        for record in here:
+            name = record.group.name
+            self._told[name] = record
+            self._versions[KIND, name] = StoredVersion(record.group.uid, record.resource_version)
+            (self._leaving.add if record.leaving else self._leaving.discard)(name)
+        self._grow(changes)
+        self.stirred.set()
+
+    def _grow(self, changes: Sequence[Change[StoredGroup]]) -> None:
+        names = {
+            record.group.name
+            for change in changes
+            if isinstance(change, Changed)
+            for record in (change.before, change.after)
+            if record is not None
+        }
+        if len(names) > 8:
+            self.tree = Tree.of(record.group for record in self._told.values())
+            return
+        for name in names:
+            told = self._told.get(name)
+            if told is None:
+                self.tree = Tree.of(()) if len(self.tree.groups) == 1 else self.tree.without(name)
+            elif self.tree.get(name) != told.group:
+                self.tree = self.tree.with_group(told.group)
+        if ROOT not in self.tree:
+            self.tree = Tree.of(self.tree.groups.values())
+
+    def _see_flavors(self, changes: Sequence[Change[Flavor]]) -> None:
+        flavors = dict(self.flavors)
+        for change in changes:
+            if isinstance(change, Changed):
+                if change.before is not None:
+                    flavors.pop(change.before.name, None)
+                if change.after is not None:
+                    flavors[change.after.name] = change.after
+        self.flavors = flavors
+        self.stirred.set()
+
+
+def group_record(raw: bytes) -> StoredGroup:
+    """What is kept of a QuotaGroup."""
+    version = _decode_version(raw).metadata.resource_version
+    try:
+        view = read_quota_group(raw)
+    except Unreadable:
+        return StoredGroup(read_group(raw), version)
+    quotas, leaving = view.status.quotas, view.metadata.is_deleting
+    non_preemptible = _keyed((each.flavor, each.non_preemptible) for each in quotas)
+    capacity = _keyed((each.flavor, each.capacity) for each in quotas)
+    return StoredGroup(group_of(view), version, leaving, non_preemptible, capacity)
+
+
+def _keyed(by_flavor: Iterable[tuple[str, Mapping[str, int | float | str]]]) -> Keyed:
+    found: dict[FlavorResource, Amount] = {}
+    for flavor, quantities in by_flavor:
+        for resource, quantity in quantities.items():
+            try:
+                found[FlavorResource(flavor, resource)] = read_amount(resource, quantity)
+            except QuantityError:
+                continue
+    return found

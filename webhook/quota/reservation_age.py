@@ -1,0 +1,32 @@
+"""How long an accepted edit may still come to be stored: by this process' own clock, from when it first saw the edit.
+
+Clocks of other replicas are not compared; only an edit from long ago, as far as clocks may be apart, is taken as over
+at first sight.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Final
+
+from webhook.quota.reservations import Reservation
+
+CLOCKS_APART: Final = timedelta(minutes=5)
+"""How far two replicas' clocks may be apart."""
+
+
+class ReservationAges:
+    """When each reservation was first seen. `life`: how long after that it counts."""
+
+    def __init__(self, life: timedelta) -> None:
+        self._life = life
+        self._first: dict[str, float] = {}
+
+    def see(self, reservations: Iterable[Reservation], now: float) -> None:
+        """Note those seen for the first time at `now` (seconds of a steady clock), and forget those that are gone."""
+        self._first = {each.id: self._first.get(each.id, now) for each in reservations}
+
+    def left(self, reservation: Reservation, now: float, today: datetime) -> timedelta:
+        """How long the edit may still be stored; not above zero when it may not."""
+        if today - reservation.at > self._life + CLOCKS_APART:
+            return timedelta()
+        return self._life - timedelta(seconds=now - self._first.get(reservation.id, now))

@@ -1,0 +1,158 @@
+"""The coordination object: which edits were accepted and may not be stored yet, and how to tell them from stored ones.
+
+One ConfigMap that every replica reads consistently and writes by compare-and-swap. An accepted edit is tied to the
+state it was judged on: a creation to the absence of its name, an update or deletion to the object's resourceVersion.
+The API server stores it only on that very state, and asks again otherwise; so what became of it can be read off the
+object.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from shared.kube.client import Client, ObjectMetadata
+from shared.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
+from shared.kube.resources import CONFIG_MAPS
+from shared.quota.model.tree import Entry, Group
+
+NAME: Final = "quotree-edits"
+_KEY: Final = "reservations"
+_FLOOR: Final = "floor"
+
+
+class ReservedEntry(msgspec.Struct, frozen=True, omit_defaults=True):
+    """As much of an entry as the rules about trees read, in base units."""
+
+    flavor: str
+    min: dict[str, int] = {}
+    max: dict[str, int] = {}
+
+
+class ReservedGroup(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """As much of a group as the rules about trees read."""
+
+    parent: str | None = None
+    is_parent: bool = False
+    quotas: list[ReservedEntry] = []
+
+
+class Reservation(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """One accepted edit. `base`: the resourceVersion it was judged on, empty for a creation. `group` None: deletion."""
+
+    id: str
+    kind: str
+    name: str
+    uid: str
+    at: datetime
+    base: str = ""
+    group: ReservedGroup | None = None
+
+    def __str__(self) -> str:
+        what = "deletion" if self.group is None else "creation" if not self.base else "change"
+        return f"{what} of {self.kind} {self.name}"
+
+
+class StoredVersion(msgspec.Struct, frozen=True):
+    """Which state of an object is stored."""
+
+    uid: str
+    resource_version: str
+
+
+def number(resource_version: str) -> int:
+    """A resourceVersion as a number, to tell older from newer; Kubernetes allows that for one kind of object."""
+    return int(resource_version) if resource_version.isdigit() else 0
+
+
+def is_open(reservation: Reservation, stored: StoredVersion | None, revision: int) -> bool:
+    """Whether the edit may still be stored later: the object is as it was when the edit was accepted, or older.
+
+    `stored` is what is known of the object, and true up to `revision`.
+    """
+    if not reservation.base:
+        return stored is None or stored.uid != reservation.uid
+    seen = revision if stored is None else number(stored.resource_version)
+    return seen <= number(reservation.base)
+
+
+def reserve_group(group: Group) -> ReservedGroup:
+    """What of a group goes into its reservation."""
+    entries = [ReservedEntry(entry.flavor, dict(entry.min), dict(entry.max)) for entry in group.quotas]
+    return ReservedGroup(group.parent, group.is_parent, entries)
+
+
+def reserved_group(reservation: Reservation) -> Group | None:
+    """The group as it will be if the edit is stored; None if it will be gone."""
+    if reservation.group is None:
+        return None
+    entries = tuple(Entry(each.flavor, each.min, each.max) for each in reservation.group.quotas)
+    group = reservation.group
+    return Group(reservation.name, group.parent, group.is_parent, entries, uid=reservation.uid)
+
+
+class Reservations(msgspec.Struct, frozen=True):
+    """What the object says, and the resourceVersion it was read at."""
+
+    version: str
+    reservations: tuple[Reservation, ...] = ()
+    floor: int = 0
+    """What is forgotten here had happened by this resourceVersion: who knows less of the groups may not judge."""
+
+
+class _ConfigMap(ObjectMetadata, frozen=True):
+    data: dict[str, str] | None = None
+
+
+_decode = msgspec.json.Decoder(tuple[Reservation, ...]).decode
+
+
+def read_reservations(raw: bytes | msgspec.Raw) -> Reservations:
+    """What the ConfigMap says. Raises ApiError when somebody else has written into it."""
+    found = msgspec.json.decode(raw, type=_ConfigMap)
+    try:
+        reservations = _decode((found.data or {}).get(_KEY, "[]"))
+    except msgspec.MsgspecError as error:
+        message = f"ConfigMap {NAME} is not as Quotree wrote it ({error}); delete it, no edit is lost"
+        raise ApiError(0, "BadLedger", message) from error
+    return Reservations(found.metadata.resource_version, reservations, number((found.data or {}).get(_FLOOR, "")))
+
+
+class ReservationsObject:
+    """Reads and writes the ConfigMap; made by the first who needs it."""
+
+    def __init__(self, client: Client, namespace: str) -> None:
+        self._client = client
+        self._namespace = namespace
+
+    async def read(self) -> Reservations:
+        """The newest state. Raises ApiError."""
+        try:
+            raw = await self._client.get(CONFIG_MAPS, NAME, self._namespace)
+        except NotFound:
+            return await self._create()
+        return read_reservations(raw)
+
+    async def _create(self) -> Reservations:
+        body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": NAME, "namespace": self._namespace}}
+        try:
+            made = await self._client.create(CONFIG_MAPS, body, self._namespace)
+        except AlreadyExists:
+            return await self.read()
+        return Reservations(made.metadata.resource_version)
+
+    async def write(self, ledger: Reservations, reservations: Iterable[Reservation], floor: int) -> Reservations:
+        """The ledger with these reservations in place of its own. Raises Conflict when somebody was first."""
+        kept = tuple(reservations)
+        body = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": NAME, "namespace": self._namespace, "resourceVersion": ledger.version},
+            "data": {_KEY: msgspec.json.encode(kept).decode(), _FLOOR: str(floor)},
+        }
+        try:
+            written = await self._client.replace(CONFIG_MAPS, NAME, body, self._namespace)
+        except NotFound as error:
+            raise Conflict(404, error.reason, "the ledger was deleted; read it again", request=error.request) from error
+        return Reservations(written.metadata.resource_version, kept, floor)

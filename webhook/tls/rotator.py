@@ -1,0 +1,241 @@
+"""Where the certificate comes from: the Secret, kept by all replicas together, or files.
+
+The Secret is the truth. Every replica watches it, any of them fixes it by compare-and-swap, and each writes its
+authorities into our own two webhook configurations as often as somebody takes them out.
+"""
+
+import asyncio
+import base64
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from shared.api.patches import Operation, add, test
+from shared.api.reading import View, reader
+from shared.kube.client import Client
+from shared.kube.errors import AlreadyExists, ApiError, Conflict
+from shared.kube.resources import MUTATING_WEBHOOKS, SECRETS, VALIDATING_WEBHOOKS, Resource
+from shared.kube.watch.watching import Change, Changed, Watch, Watches
+from shared.telemetry import get_logger
+from webhook.tls.ca import KeyPair
+from webhook.tls.rotation import AUTHORITY, CertificateLifetimes, bundle_of, leaf_of, next_contents
+from webhook.tls.serving_cert import CertificateHolder
+
+_CHECK: Final = timedelta(minutes=1)
+_RETRY: Final = timedelta(seconds=2)
+_POLL: Final = timedelta(seconds=1)
+
+log = get_logger(__name__)
+
+
+class _SecretMetadata(View, frozen=True):
+    uid: str = ""
+    resource_version: str = ""
+
+
+class SecretRecord(View, frozen=True):
+    """The Secret as last seen."""
+
+    metadata: _SecretMetadata = _SecretMetadata()
+    data: dict[str, bytes] = {}
+
+
+class _ClientConfig(View, frozen=True):
+    ca_bundle: bytes = b""
+
+
+class _Hook(View, frozen=True):
+    name: str = ""
+    client_config: _ClientConfig = _ClientConfig()
+
+
+class ConfigurationRecord(View, frozen=True):
+    """A webhook configuration: which authorities each of its entries trusts."""
+
+    webhooks: list[_Hook] = []
+
+
+read_secret = reader(SecretRecord)
+read_configuration = reader(ConfigurationRecord)
+
+
+class SecretCertificate:
+    """Shows what the Secret holds, whoever writes it."""
+
+    def __init__(
+        self, client: Client, watches: Watches, showcase: CertificateHolder, namespace: str, name: str
+    ) -> None:
+        self._showcase = showcase
+        self.seen: SecretRecord | None = None
+        self.changed = asyncio.Event()
+        fields = f"metadata.name={name}"
+        watches.add(Watch(client, SECRETS, read_secret, self._see, namespace=namespace, fields=fields))
+
+    def _see(self, changes: Sequence[Change[SecretRecord]]) -> None:
+        for change in changes:
+            if isinstance(change, Changed):
+                self.seen = change.after
+                leaf = None if change.after is None else leaf_of(change.after.data)
+                if leaf is not None:
+                    self._showcase.show(leaf)
+        self.changed.set()
+
+
+class Bundles:
+    """The authorities in our webhook configurations; `published` remembers since when they are there."""
+
+    def __init__(self, client: Client, watches: Watches, name: str) -> None:
+        self._client = client
+        self._name = name
+        self._seen: dict[str, ConfigurationRecord] = {}
+        self._published: tuple[bytes, datetime] | None = None
+        self.changed = asyncio.Event()
+        for resource in (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS):
+            watches.add(
+                Watch(client, resource, read_configuration, self._sink(resource), fields=f"metadata.name={name}")
+            )
+
+    def _sink(self, resource: Resource) -> Any:
+        def see(changes: Sequence[Change[ConfigurationRecord]]) -> None:
+            for change in changes:
+                if isinstance(change, Changed):
+                    self._seen.pop(resource.plural, None)
+                    if change.after is not None:
+                        self._seen[resource.plural] = change.after
+            self.changed.set()
+
+        return see
+
+    def published_for(self, authority: bytes, now: datetime) -> timedelta | None:
+        """For how long every entry has trusted `authority`; None while one does not. Without entries nobody calls."""
+        hooks = [hook for configuration in self._seen.values() for hook in configuration.webhooks]
+        if not all(authority in hook.client_config.ca_bundle for hook in hooks):
+            self._published = None
+            return None
+        if self._published is None or self._published[0] != authority:
+            self._published = (authority, now)
+        return now - self._published[1]
+
+    async def publish(self, bundle: bytes) -> None:
+        """Make every entry trust exactly `bundle`. Raises ApiError."""
+        for resource in (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS):
+            seen = self._seen.get(resource.plural)
+            operations = [] if seen is None else bundle_operations(seen, bundle)
+            if operations:
+                with suppress(Conflict):
+                    await self._client.patch_json(resource, self._name, operations)
+                    log.info("Authorities written", configuration=resource.plural, entries=len(operations) // 2)
+
+
+def bundle_operations(configuration: ConfigurationRecord, bundle: bytes) -> list[Operation]:
+    """The patch after which every entry trusts `bundle`; it fails if the entries moved meanwhile."""
+    text = base64.b64encode(bundle).decode()
+    operations: list[Operation] = []
+    for at, hook in enumerate(configuration.webhooks):
+        if hook.client_config.ca_bundle != bundle:
+            operations += [
+                test(("webhooks", at, "name"), hook.name),
+                add(("webhooks", at, "clientConfig", "caBundle"), text),
+            ]
+    return operations
+
+
+class CertificateRotator:
+    """Keeps the Secret and the configurations as `rotation` says."""
+
+    def __init__(  # noqa: PLR0913
+        self,
+        client: Client,
+        secret: SecretCertificate,
+        bundles: Bundles,
+        terms: CertificateLifetimes,
+        *,
+        namespace: str,
+        name: str,
+        overlap: timedelta,
+    ) -> None:
+        self._client = client
+        self._secret = secret
+        self._bundles = bundles
+        self._terms = terms
+        self._namespace = namespace
+        self._name = name
+        self._overlap = overlap
+        self._last: dict[str, bytes] = {}
+        """What the Secret held: if somebody deletes it, it is written again, for clients trust its authority."""
+
+    async def run(self) -> None:
+        """For ever: on every change and every minute."""
+        while True:
+            wait = _CHECK
+            self._secret.changed.clear()
+            self._bundles.changed.clear()
+            try:
+                wait = await self._step(datetime.now(UTC))
+            except ApiError as error:
+                log.warning("Certificate not kept", error=str(error))
+                wait = _RETRY
+            await self._woken(wait)
+
+    async def _woken(self, wait: timedelta) -> None:
+        waiting = [asyncio.create_task(event.wait()) for event in (self._secret.changed, self._bundles.changed)]
+        try:
+            await asyncio.wait(waiting, timeout=wait.total_seconds(), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in waiting:
+                task.cancel()
+
+    async def _step(self, now: datetime) -> timedelta:
+        seen = self._secret.seen
+        contents = self._last if seen is None else seen.data
+        stood = self._bundles.published_for(contents.get(AUTHORITY, b"-"), now)
+        wanted = next_contents(contents, self._terms, now, published=stood is not None and stood >= self._overlap)
+        if seen is None or wanted != contents:
+            await self._write(seen, wanted)
+            return _RETRY
+        self._last = wanted
+        await self._bundles.publish(bundle_of(contents))
+        return _RETRY if stood is None else min(_CHECK, max(_RETRY, self._overlap - stood))
+
+    async def _write(self, seen: SecretRecord | None, contents: dict[str, bytes]) -> None:
+        """Compare and swap: whoever comes second takes what the first has written."""
+        data = {name: base64.b64encode(value).decode() for name, value in sorted(contents.items())}
+        with suppress(AlreadyExists, Conflict):
+            if seen is None:
+                metadata = {"name": self._name, "namespace": self._namespace}
+                body = {"metadata": metadata, "type": "kubernetes.io/tls", "data": data}
+                await self._client.create(SECRETS, {"apiVersion": "v1", "kind": "Secret", **body}, self._namespace)
+            else:
+                gone = dict.fromkeys(seen.data.keys() - contents.keys())
+                version = {"uid": seen.metadata.uid, "resourceVersion": seen.metadata.resource_version}
+                change = {"metadata": version, "data": {**gone, **data}}
+                await self._client.patch_merge(SECRETS, self._name, change, self._namespace)
+            log.info("Certificate made", stored=f"{self._namespace}/{self._name}")
+
+
+class FileCertificate:
+    """Shows tls.crt and tls.key of a folder; a half-written pair is left until it is whole."""
+
+    def __init__(self, showcase: CertificateHolder, directory: str) -> None:
+        self._showcase = showcase
+        self._folder = Path(directory)
+        self._tried: KeyPair | None = None
+
+    def look(self) -> None:
+        """Take what is there into use, if it is new and good."""
+        try:
+            pair = KeyPair((self._folder / "tls.crt").read_bytes(), (self._folder / "tls.key").read_bytes())
+        except OSError as error:
+            log.warning("Certificate files cannot be read", reason=str(error))
+            return
+        if pair != self._tried:
+            self._tried = pair
+            self._showcase.show(pair)
+
+    async def run(self) -> None:
+        """For ever, once a second."""
+        while True:
+            self.look()
+            await asyncio.sleep(_POLL.total_seconds())

@@ -1,0 +1,95 @@
+"""Which certificate the server shows, swapped while it serves.
+
+A certificate is loaded into a fresh TLS context; only one that loaded takes the place of the previous, at the next
+handshake. Loading into the live context instead would break every handshake when certificate and key do not match.
+"""
+
+import ssl
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from shared.telemetry import get_logger
+from webhook.metrics import WebhookMetrics
+from webhook.tls.ca import CannotUse, KeyPair, expiry
+
+log = get_logger(__name__)
+
+
+class CertificateHolder:
+    """Holds the certificate in use. `problem` says for readiness why there is none, or why it is no good."""
+
+    def __init__(self, metrics: WebhookMetrics) -> None:
+        self._metrics = metrics
+        self._shown: KeyPair | None = None
+        self._expires: datetime | None = None
+        self._context: ssl.SSLContext | None = None
+        self._trouble = "no certificate yet"
+
+    @property
+    def shown(self) -> KeyPair | None:
+        """What is shown now."""
+        return self._shown
+
+    def show(self, pair: KeyPair) -> bool:
+        """Show this from the next handshake on. False if it cannot be used: then the previous stays."""
+        if pair == self._shown:
+            return True
+        try:
+            context, expires = _context_of(pair), expiry(pair.certificate)
+        except CannotUse as error:
+            self._trouble = str(error)
+            log.error("Certificate not taken into use", reason=str(error), serving=self._shown is not None)
+            return False
+        self._context, self._shown, self._expires = context, pair, expires
+        self._metrics.certificate_expiry.set(expires.timestamp())
+        self._metrics.certificate_loads.inc()
+        log.info("Certificate in use", expires=expires.isoformat())
+        return True
+
+    def problem(self) -> str | None:
+        """None while the certificate shown is valid."""
+        if self._expires is None:
+            return self._trouble
+        if self._expires <= datetime.now(UTC):
+            return f"the certificate expired at {self._expires.isoformat()}: {self._trouble}"
+        return None
+
+    def listener(self) -> ssl.SSLContext:
+        """The context to listen with. Raises CannotUse before the first certificate."""
+        if self._shown is None:
+            raise CannotUse(self._trouble)
+        context = _context_of(self._shown)
+
+        def choose(connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
+            connection.context = self._context or context
+
+        context.sni_callback = choose
+        return context
+
+
+def _context_of(pair: KeyPair) -> ssl.SSLContext:
+    """Raises CannotUse. Python reads keys from files only: they live for this moment, readable by nobody else."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["http/1.1"])
+    with tempfile.TemporaryDirectory(prefix="quotree-") as folder:
+        certificate, key = Path(folder, "tls.crt"), Path(folder, "tls.key")
+        key.touch(mode=0o600)
+        certificate.write_bytes(pair.certificate)
+        key.write_bytes(pair.key)
+        try:
+            context.load_cert_chain(certificate, key, password=_no_password)
+        except (ssl.SSLError, ValueError) as error:
+            raise CannotUse(f"certificate and key cannot be used together: {_reason(error)}") from error
+    return context
+
+
+def _no_password(*_: Any) -> str:
+    """An encrypted key would ask at the terminal."""
+    raise ValueError("the private key is encrypted")
+
+
+def _reason(error: Exception) -> str:
+    return str(getattr(error, "reason", None) or error)

@@ -1,0 +1,34 @@
+"""What a judge of work may look at, frozen for one review: tree, flavors, namespace, and who the reconciler is."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+
+from shared.api.names import JOB_CONTROLLERS
+from shared.api.review import Review
+from shared.quota.model.job_reading import NamespaceContext
+from shared.quota.model.membership import resolve_group
+from shared.quota.model.rules.workloads.submitted_workload import WorkloadContext
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewContext:
+    """`around` is the namespace of the review; `is_managed_job` knows by uid the Jobs that Quotree starts."""
+
+    context: WorkloadContext
+    around: NamespaceContext = field(default_factory=NamespaceContext)
+    reconciler: str = ""
+    is_managed_job: Callable[[str], bool] = lambda _uid: False
+    job_controllers: Collection[str] = JOB_CONTROLLERS
+
+    def group_of(self, labels: Mapping[str, str]) -> str | None:
+        """The group that work with these labels in this namespace resolves to."""
+        default = self.context.settings.default_group
+        return resolve_group(labels, self.around.namespace_labels, default_group=default)
+
+    def is_by_reconciler(self, review: Review) -> bool:
+        """Whether the reconciler asks."""
+        return review.user_info.username == self.reconciler
+
+    def is_by_job_controller(self, review: Review) -> bool:
+        """Whether Kubernetes' own Job controller asks."""
+        return review.user_info.username in self.job_controllers

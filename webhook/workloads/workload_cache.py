@@ -1,0 +1,160 @@
+"""What work there is and what surrounds it, from watches: namespaces, LimitRanges, RuntimeClasses, Jobs, plain pods."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Final
+
+import msgspec
+
+from shared.api.core.job import read_job
+from shared.api.core.limitrange import NO_DEFAULTS, ContainerDefaults, LimitRange, container_defaults, read_limit_range
+from shared.api.core.namespace import Namespace, read_namespace
+from shared.api.core.pod import read_pod
+from shared.api.core.runtimeclass import RuntimeClass, read_runtime_class
+from shared.api.names import GROUP_LABEL
+from shared.kube.client import Client
+from shared.kube.errors import NotFound
+from shared.kube.resources import JOBS, LIMIT_RANGES, NAMESPACES, PODS, RUNTIME_CLASSES
+from shared.kube.watch.watching import Change, Changed, Watch, Watches
+from shared.quota.model.job_reading import NamespaceContext
+from shared.quota.model.membership import resolve_group
+from shared.quota.model.pod_reading import is_covered_by_its_job
+from shared.quota.model.rules import GroupWorkloads
+from shared.quota.model.rules.groups.names import is_name
+
+UNFINISHED: Final = "status.phase!=Succeeded,status.phase!=Failed"
+
+
+class WorkloadRecord(msgspec.Struct, frozen=True, gc=False):
+    """As much of a Job or pod as the rules ask: where it is, what its label says, whether it runs."""
+
+    uid: str
+    namespace: str
+    label: str
+    runs: bool
+    over: bool
+
+
+class WatchedWorkloads:
+    """Read at any time from the same loop; kept by the watches it adds."""
+
+    def __init__(self, client: Client, watches: Watches, *, default_group: bool) -> None:
+        self._client = client
+        self._default_group = default_group
+        self._labels: dict[str, dict[str, str]] = {}
+        self._limit_ranges: dict[str, dict[str, LimitRange]] = {}
+        self._limits: dict[str, ContainerDefaults] = {}
+        self._overheads: dict[str, Mapping[str, int | float | str]] = {}
+        self._counts: Counter[tuple[str, str, bool]] = Counter()
+        watches.add(Watch(client, NAMESPACES, read_namespace, self._see_namespaces))
+        watches.add(Watch(client, LIMIT_RANGES, read_limit_range, self._see_limit_ranges))
+        watches.add(Watch(client, RUNTIME_CLASSES, read_runtime_class, self._see_runtime_classes))
+        self._jobs = watches.add(Watch(client, JOBS, job_record, self._see_work))
+        watches.add(Watch(client, PODS, pod_record, self._see_work, labels=GROUP_LABEL, fields=UNFINISHED))
+
+    def work(self, group: str) -> GroupWorkloads:
+        """The unfinished Jobs and plain pods that resolve to the group."""
+        found = {False: 0, True: 0}
+        for (namespace, label, runs), count in self._counts.items():
+            if count and self._resolve(namespace, label) == group:
+                found[runs] += count
+        return GroupWorkloads(pending=found[False], running=found[True])
+
+    def is_managed_job(self, uid: str) -> bool:
+        """Whether there is such a Job, unfinished and in some group."""
+        job = self._jobs.records.get(uid)
+        return job is not None and not job.over and self._resolve(job.namespace, job.label) is not None
+
+    async def surroundings(self, namespace: str) -> NamespaceContext:
+        """What work of the namespace is read with. A namespace that no watch has told of yet is asked for."""
+        labels = self._labels.get(namespace)
+        return await self.surroundings_now(namespace) if labels is None else self._around(namespace, labels)
+
+    async def surroundings_now(self, namespace: str) -> NamespaceContext:
+        """The same with the labels that the namespace has at this moment. Raises ApiError."""
+        labels: dict[str, str] = {}
+        if is_name(namespace):
+            with suppress(NotFound):
+                labels = read_namespace(await self._client.get(NAMESPACES, namespace)).metadata.labels
+        return self._around(namespace, labels)
+
+    def _around(self, namespace: str, labels: dict[str, str]) -> NamespaceContext:
+        return NamespaceContext(labels, limits=self._limits.get(namespace, NO_DEFAULTS), overheads=self._overheads)
+
+    async def is_managed_job_now(self, namespace: str, name: str, uid: str) -> bool:
+        """The same as `is_managed_job`, for a Job that no watch has told of. Raises ApiError."""
+        if not (is_name(name) and is_name(namespace)):
+            return False
+        try:
+            job = job_record(await self._client.get(JOBS, name, namespace))
+        except NotFound:
+            return False
+        return job.uid == uid and not job.over and self._resolve(job.namespace, job.label) is not None
+
+    def _resolve(self, namespace: str, label: str) -> str | None:
+        labels = {GROUP_LABEL: label} if label else {}
+        return resolve_group(labels, self._labels.get(namespace, {}), default_group=self._default_group)
+
+    def _see_work(self, changes: Sequence[Change[WorkloadRecord]]) -> None:
+        for change in changes:
+            if isinstance(change, Changed):
+                self._count(change.before, -1)
+                self._count(change.after, 1)
+
+    def _count(self, record: WorkloadRecord | None, step: int) -> None:
+        if record is None or record.over:
+            return
+        key = (record.namespace, record.label, record.runs)
+        self._counts[key] += step
+        if not self._counts[key]:
+            del self._counts[key]
+
+    def _see_namespaces(self, changes: Sequence[Change[Namespace]]) -> None:
+        for change in changes:
+            if isinstance(change, Changed):
+                if change.before is not None:
+                    self._labels.pop(change.before.metadata.name, None)
+                if change.after is not None:
+                    self._labels[change.after.metadata.name] = change.after.metadata.labels
+
+    def _see_limit_ranges(self, changes: Sequence[Change[LimitRange]]) -> None:
+        touched = set()
+        for change in changes:
+            if isinstance(change, Changed):
+                for record in (change.before, change.after):
+                    if record is not None:
+                        touched.add(record.metadata.namespace)
+                        ranges = self._limit_ranges.setdefault(record.metadata.namespace, {})
+                        ranges.pop(record.metadata.name, None)
+                        if record is change.after:
+                            ranges[record.metadata.name] = record
+        for namespace in touched:
+            self._limits[namespace] = container_defaults(self._limit_ranges[namespace].values())
+
+    def _see_runtime_classes(self, changes: Sequence[Change[RuntimeClass]]) -> None:
+        for change in changes:
+            if isinstance(change, Changed):
+                if change.before is not None:
+                    self._overheads.pop(change.before.metadata.name, None)
+                if change.after is not None:
+                    self._overheads[change.after.metadata.name] = change.after.overhead.pod_fixed
+
+
+def job_record(raw: bytes) -> WorkloadRecord:
+    """What is kept of a Job."""
+    job = read_job(raw)
+    metadata = job.metadata
+    runs = not job.spec.suspend or job.has_pods
+    label = metadata.labels.get(GROUP_LABEL, "")
+    return WorkloadRecord(metadata.uid, metadata.namespace, label, runs, job.has_finished)
+
+
+def pod_record(raw: bytes) -> WorkloadRecord | None:
+    """What is kept of a pod; nothing of one that its Job answers for."""
+    pod = read_pod(raw)
+    if is_covered_by_its_job(pod):
+        return None
+    metadata = pod.metadata
+    label = metadata.labels.get(GROUP_LABEL, "")
+    return WorkloadRecord(metadata.uid, metadata.namespace, label, not pod.is_gated, pod.has_ended)
