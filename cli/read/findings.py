@@ -80,7 +80,7 @@ class Placed:
         return f"{self.file}:{self.line}: " if self.file else ""
 
     def as_data(self) -> dict[str, Any]:
-        """The members of DESIGN section 9, and the place."""
+        """The members of docs/specification.md §9.5, and the place."""
         data = as_data(self.violation)
         return data | ({"file": self.file, "line": self.line} if self.file else {})
 

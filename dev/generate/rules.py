@@ -12,8 +12,9 @@ PAGE: Final = Path(__file__).parents[2] / "docs/rules.md"
 _HEAD: Final = """\
 # Rules
 
-What Quotree refuses, and what it warns of. One rule is one function with one code; the webhook, `quotree check`, the
-reconciler's re-check and the tests call the same function. A refusal ends with its code in brackets, as does a warning.
+What Quotree refuses, and what it warns of; [section 4 of the specification](specification.md#4-rules) says what the
+rules mean. One rule is one function with one code; the webhook, `quotree check`, the reconciler's re-check and the
+tests call the same function. A refusal ends with its code in brackets, as does a warning.
 
 Rules marked *schema* also stand in the CRDs as CEL, with the same code, and hold while the webhook is away: the API
 server then answers before the webhook is asked. *schema, own words* means that the API server refuses it by the schema

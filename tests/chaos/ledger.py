@@ -132,7 +132,8 @@ def _add(total: dict[str, Amounts], group: str, spec: PodSpec, pods: int) -> Non
 def excess(tree: Tree, used: Mapping[str, Amounts], capacity: Mapping[str, int]) -> Iterator[str]:
     """Each group whose charge is above its ceiling, and root above capacity, in words.
 
-    Charge as DESIGN defines it where nothing is short: a child counts with its guarantee even while it uses less.
+    Charge is as in docs/specification.md §3.3 where nothing is short: a child counts with its guarantee even while it
+    uses less.
     """
     names = list(tree.subtree(ROOT))
     orphaned = [amounts for name, amounts in used.items() if name not in names]

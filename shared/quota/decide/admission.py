@@ -1,4 +1,4 @@
-"""Who starts: first all entitled work, then what borrows. DESIGN section 6.
+"""Who starts: first all entitled work, then what borrows. docs/specification.md §6.
 
 Two passes over the same queues. In the first, entitled work starts, or has room made or kept for it; entitled work
 whose first choice is to borrow in another flavor is deferred to the second, where its own room stays kept for it.

@@ -1,4 +1,4 @@
-"""One decision cycle: a frozen snapshot in, a plan out. DESIGN sections 5 to 8, in this order of steps.
+"""One decision cycle: a frozen snapshot in, a plan out. docs/specification.md §6.1.
 
 Who must go whatever else is decided; claims; excess over ceilings; entitled work and the room made for it; fill-back;
 work that borrows; Strict mode; swaps; fill-back over all; notices.

@@ -27,7 +27,7 @@ Shape = tuple[object, ...]
 class FlavorSet:
     """The requested resources of one codependent set, and the flavors that may serve them, in order of preference.
 
-    `flavors` are those that the work is eligible for and whose request could ever fit (DESIGN section 3).
+    `flavors` are those that the work is eligible for and whose request could ever fit (docs/specification.md §3.4).
     """
 
     resources: tuple[str, ...]

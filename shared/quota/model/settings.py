@@ -45,7 +45,7 @@ class Uncovered(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReclaimSettings:
-    """How borrowed quota comes back (DESIGN section 7)."""
+    """How borrowed quota comes back (docs/specification.md §7)."""
 
     mode: ReclaimMode = ReclaimMode.ON_DEMAND
     grace_period: timedelta = timedelta()
@@ -56,7 +56,7 @@ class ReclaimSettings:
 
 @dataclass(frozen=True, slots=True)
 class StartupSettings:
-    """All or nothing (DESIGN section 8). `limit` None: never deactivated."""
+    """All or nothing (docs/specification.md §8). `limit` None: never deactivated."""
 
     wait_for_pods_ready: bool = False
     block_admission: BlockAdmission = BlockAdmission.NONE

@@ -1,7 +1,8 @@
 """What work there is: one Job, one pod or one group of pods, as the API server tells it.
 
 A workload is pending (no admission), running (an admission), or being evicted (an admission and an eviction: its pods
-have not all ended). A claim stays on the victim until the preemptor has started or the claim ends (DESIGN section 7).
+have not all ended). A claim stays on the victim until the preemptor has started or the claim ends
+(docs/specification.md §7.11).
 """
 
 from collections.abc import Mapping

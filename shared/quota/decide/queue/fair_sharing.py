@@ -1,4 +1,4 @@
-"""Who comes first: a tournament between leaves, from the top of the tree. DESIGN section 6, "Between leaves".
+"""Who comes first: a tournament between leaves, from the top of the tree. docs/specification.md §6.9.
 
 Each node sends up the best head of its subtree; a node's children are compared by the class of those heads (leaf stays
 within effectiveMin first), then by share, then by age, then by name.

@@ -1,4 +1,4 @@
-"""One leaf's queue as a pass walks through it: who is next, and whom a waiting head blocks. DESIGN section 6.
+"""One leaf's queue as a pass walks through it: who is next, and whom a waiting head blocks. docs/specification.md §6.8.
 
 BestEffortFIFO: later ones may pass. StrictFIFO: work that waits blocks those behind it on the flavors it waits for;
 work that could never fit is set aside and blocks nobody.

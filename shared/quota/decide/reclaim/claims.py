@@ -1,4 +1,4 @@
-"""Whether a claim still stands, and which claims are served now. DESIGN section 7, "An eviction is a claim".
+"""Whether a claim still stands, and which claims are served now. docs/specification.md §7.11.
 
 Claims are tried before all other work, oldest first, and their entitlement is not judged again. A claim needs its room
 only in what is present: all claims together already fit what will be after the evictions under way.

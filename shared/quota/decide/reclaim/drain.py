@@ -1,6 +1,8 @@
-"""Work that goes whatever the quota says: in draining groups, and start-ups given up. DESIGN sections 4 and 8.
+"""Work that goes whatever the quota says: in draining groups, and start-ups given up.
 
 Neither grace nor notice, and not preemptible work as well; but nobody whose start is not answered yet.
+
+See docs/specification.md §4.10 and §8.2.
 """
 
 from shared.quota.decide.decisions import EvictionRule

@@ -1,4 +1,4 @@
-"""Nobody goes without effect: of all victims of a cycle, those whose work still fits stay. DESIGN section 7.
+"""Nobody goes without effect: of all victims of a cycle, those whose work still fits stay. docs/specification.md §7.5.
 
 What must hold is collected first (each preemptor's room on its path, each excess cured); a victim is filled back when,
 with it present again, all of that still holds. So the set that is left is minimal.

@@ -1,9 +1,11 @@
-"""Who cannot go at once: with `reclaim.notice` a victim goes only after it has known for so long. DESIGN section 7.
+"""Who cannot go at once: with `reclaim.notice` a victim goes only after it has known for so long.
 
 Neither does one whose start has not been answered yet, for it shows no pods, but they may be coming; nor one whose leaf
 is over its runtime only with such a start, for that may fail. A plan with a victim who cannot go yet waits as a whole,
 and its room is kept; a plan that needs the room of such a one waits too. Those who were told and are not needed any
 more are told that as well.
+
+See docs/specification.md §7.12.
 """
 
 from collections.abc import Iterable

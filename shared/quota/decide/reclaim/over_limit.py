@@ -1,7 +1,9 @@
-"""What must come down whoever asks: use above a ceiling, or above what the cluster has left. DESIGN section 7.
+"""What must come down whoever asks: use above a ceiling, or above what the cluster has left.
 
 Judged by used, not by charge, without work being evicted; at root without `system`. Groups are taken from the leaves
 upwards, because what goes for a child's sake also lowers its parents.
+
+See docs/specification.md §7.9 and §7.10.
 """
 
 import heapq

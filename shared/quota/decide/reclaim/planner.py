@@ -1,4 +1,4 @@
-"""Room for an entitled preemptor: victims out, preemptor in, all or nothing. DESIGN section 7, OnDemand and preemption.
+"""Room for an entitled preemptor: victims out, preemptor in, all or nothing. docs/specification.md §7.2 and §7.6.
 
 A plan is made on the usage `after`: its victims are gone there and its preemptor has its room before anything is
 decided for good; a plan that is not complete leaves no trace.

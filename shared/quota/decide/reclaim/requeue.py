@@ -1,4 +1,4 @@
-"""The place and back-off that evicted work gets in its queue. DESIGN sections 6 (age) and 8 (back-off)."""
+"""The place and back-off that evicted work gets in its queue. docs/specification.md §6.7 and §8.4."""
 
 from datetime import datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Strict mode: a leaf over its runtime is brought back whether or not anybody asks. DESIGN section 7, "Strict"."""
+"""Strict mode: a leaf over its runtime is brought back whether or not anybody asks. docs/specification.md §7.8."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""Who would have to go so that a group is back within its runtime. DESIGN section 7, "Whose work" and "Which work".
+"""Who would have to go so that a group is back within its runtime. docs/specification.md §7.3 and §7.4.
 
 A search asks for one victim at a time, because each that goes changes who is over.
 """

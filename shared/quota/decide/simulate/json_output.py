@@ -1,4 +1,4 @@
-"""What `quotree simulate` prints, as plain data: exactly the fields of DESIGN section 9, amounts in base units."""
+"""What `quotree simulate` prints, as plain data: the fields of docs/specification.md §9.5, amounts in base units."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -65,7 +65,7 @@ def run(
 
 
 def as_json(run: SimulationRun) -> Json:
-    """`groups`, `cycles` and `pending` exactly as DESIGN section 9 has them; the caller adds what rules found."""
+    """`groups`, `cycles` and `pending` as in docs/specification.md §9.5; the caller adds what rules found."""
     return {
         "groups": groups_as_data(run.snapshot.numbers),
         "cycles": [cycle_as_data(each) for each in run.plans],

@@ -1,7 +1,8 @@
 """Which flavors pending work takes: one per codependent set, in the order that the group's two settings give.
 
-All sets are taken together: an assignment whose flavors no node could have at once is never tried. DESIGN section 6,
-"Flavor".
+All sets are taken together: an assignment whose flavors no node could have at once is never tried.
+
+See docs/specification.md §6.6.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

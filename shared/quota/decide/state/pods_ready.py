@@ -1,4 +1,4 @@
-"""All or nothing: whose pods are not ready in time, and whom unready work holds back. DESIGN section 8, KEP-349."""
+"""All or nothing: whose pods are not ready in time, and whom unready work holds back. docs/specification.md §8."""
 
 from datetime import datetime
 

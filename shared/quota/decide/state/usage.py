@@ -1,7 +1,9 @@
 """How much room there is: the charges and uses of every group while one cycle changes them.
 
 A ledger lies over the frozen numbers of a snapshot and holds only what differs from them, so opening one costs
-nothing. Everything is per (flavor, resource), in base units; charge and limits as in DESIGN section 3, runtimes frozen.
+nothing. Everything is per (flavor, resource), in base units; runtimes are frozen.
+
+See docs/specification.md §3.3 (charge) and §6.2 (the views of use).
 """
 
 from collections.abc import Iterable, Mapping

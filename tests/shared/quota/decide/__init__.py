@@ -1,1 +1,1 @@
-"""What one cycle decides, clause by clause of DESIGN sections 5 to 8."""
+"""What one cycle decides, clause by clause of docs/specification.md §6 to §8."""

@@ -1,4 +1,4 @@
-"""Who is entitled, who borrows, and what counts as used when that is judged. DESIGN section 6."""
+"""Who is entitled, who borrows, and what counts as used when that is judged. docs/specification.md §6.3 and §6.4."""
 
 from dataclasses import replace
 from datetime import timedelta

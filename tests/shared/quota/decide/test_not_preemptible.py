@@ -1,4 +1,4 @@
-"""Work that is not preemptible never exceeds its leaf's effectiveMin, claims included. DESIGN section 6."""
+"""Work that is not preemptible never exceeds its leaf's effectiveMin, claims included. docs/specification.md §6.5."""
 
 from typing import Any
 

@@ -1,4 +1,7 @@
-"""Why work waits: the group, flavor and resource that bind, the missing amount, and a sentence. STYLE section 4."""
+"""Why work waits: the group, flavor and resource that bind, the missing amount, and a sentence.
+
+See docs/specification.md §9.2.
+"""
 
 import pytest
 

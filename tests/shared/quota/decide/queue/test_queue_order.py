@@ -1,4 +1,4 @@
-"""Who comes first within a leaf and between leaves. DESIGN section 6."""
+"""Who comes first within a leaf and between leaves. docs/specification.md §6.7 and §6.9."""
 
 import pytest
 

@@ -1,4 +1,7 @@
-"""An eviction is a claim: it lasts until its preemptor starts, over restarts, and ends as section 7 says."""
+"""An eviction is a claim: it lasts until its preemptor starts, over restarts, and how it ends.
+
+See docs/specification.md §7.11.
+"""
 
 from dataclasses import replace
 from datetime import timedelta

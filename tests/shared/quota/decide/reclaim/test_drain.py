@@ -1,4 +1,4 @@
-"""What a stop policy does to work that waits and work that runs. DESIGN section 4."""
+"""What a stop policy does to work that waits and work that runs. docs/specification.md §4.10."""
 
 from dataclasses import replace
 

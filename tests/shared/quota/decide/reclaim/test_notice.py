@@ -1,4 +1,4 @@
-"""The victim is told before it goes. DESIGN section 7, reclaim.notice."""
+"""The victim is told before it goes. docs/specification.md §7.12."""
 
 from dataclasses import replace
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Over a ceiling, or over what the cluster has left: always recycled. DESIGN section 7."""
+"""Over a ceiling, or over what the cluster has left: always recycled. docs/specification.md §7.9 and §7.10."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Room for an entitled preemptor: whose work goes, which, and never more than needed. DESIGN section 7."""
+"""Room for an entitled preemptor: whose work goes, which, and never more than needed. docs/specification.md §7.2."""
 
 from datetime import timedelta
 

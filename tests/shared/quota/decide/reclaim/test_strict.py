@@ -1,4 +1,4 @@
-"""Strict mode: borrowing ends by itself, whoever asks. DESIGN section 7, Strict."""
+"""Strict mode: borrowing ends by itself, whoever asks. docs/specification.md §7.8."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""All or nothing: KEP-349's scenarios, time-outs, back-off and the limit. DESIGN section 8."""
+"""All or nothing: KEP-349's scenarios, time-outs, back-off and the limit. docs/specification.md §8."""
 
 from dataclasses import replace
 from datetime import timedelta

@@ -1,4 +1,7 @@
-"""The ledger: charges follow the formula of section 3, and what is said to be free is exactly what fits."""
+"""The ledger: charges follow the formula, and what is said to be free is exactly what fits.
+
+See docs/specification.md §3.3 and §6.2.
+"""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,0 +1,85 @@
+"""Every page, clause and anchor that a file names is there.
+
+Clauses are cited as `docs/specification.md §7.3`. Docstrings, comments, messages and pages are all checked.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from tests.repository import ROOT, pages, text_files, text_of
+
+SPECIFICATION: Final = "docs/specification.md"
+CLAUSE: Final = re.compile(r"§ ?(\d+(?:\.\d+)*)")
+HEADING: Final = re.compile(r"(?m)^#{1,6} +(.+?) *$")
+LINK: Final = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
+PAGE: Final = re.compile(r"(?<![\w./-])(docs/(?:[\w.-]+/)*[\w-]+\.md)\b")
+NOT_OURS: Final = re.compile(r"\b(?:DESIGN|design page|STYLE|CLUSTER\.md|ECOSYSTEM\.md|KINDS\.md|PEERS\.md)\b")
+THIS: Final = "tests/test_citations.py"
+
+
+@cache
+def anchors_of(name: str) -> frozenset[str]:
+    """What a link may name after #, as the forges make it from headings: lower case, no punctuation, - for a space."""
+    found: dict[str, int] = {}
+    for heading in HEADING.findall(re.sub(r"(?ms)^```.*?^```", "", text_of(name))):
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
+        slug = re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
+        count = found[slug] = found.get(slug, -1) + 1
+        if count:
+            found[f"{slug}-{count}"] = 0
+    return frozenset(found)
+
+
+def clauses() -> frozenset[str]:
+    """The numbers of all headings of the specification."""
+    return frozenset(re.findall(r"(?m)^##+ (\d+(?:\.\d+)*) ", text_of(SPECIFICATION)))
+
+
+def dead_links() -> Iterator[str]:
+    for page in pages():
+        for target in LINK.findall(text_of(page)):
+            if re.match(r"[a-z]+:", target):
+                continue
+            path, _, anchor = target.partition("#")
+            there = page if not path else (Path(page).parent / path).as_posix()
+            resolved = (ROOT / there).resolve()
+            if not resolved.exists():
+                yield f"{page}: {target} is not there"
+            elif anchor and anchor not in anchors_of(resolved.relative_to(ROOT).as_posix()):
+                yield f"{page}: {target} has no such heading"
+
+
+def test_every_clause_that_is_cited_is_in_the_specification() -> None:
+    known = clauses()
+    dead = [f"{name}: §{each}" for name in text_files() for each in CLAUSE.findall(text_of(name)) if each not in known]
+    assert (len(known) > 60, dead) == (True, [])
+
+
+def test_a_citation_says_of_which_page() -> None:
+    """In every file but the specification, a line that names a clause also names the page."""
+    nameless = [
+        f"{name}:{number}"
+        for name in text_files()
+        if name not in (SPECIFICATION, THIS)
+        for number, line in enumerate(text_of(name).splitlines(), 1)
+        if CLAUSE.search(line) and "specification.md" not in line and "spec §" not in line
+    ]
+    assert nameless == []
+
+
+def test_no_file_cites_a_page_that_is_not_in_the_repository() -> None:
+    dead = [f"{name}: {found}" for name in text_files() if name != THIS for found in NOT_OURS.findall(text_of(name))]
+    assert dead == []
+
+
+def test_every_page_that_is_named_exists() -> None:
+    named = {(name, page) for name in text_files() for page in PAGE.findall(text_of(name))}
+    dead = sorted(f"{name}: {page}" for name, page in named if not (ROOT / page).is_file())
+    assert (len(named) > 5, dead) == (True, [])
+
+
+def test_every_link_leads_somewhere() -> None:
+    assert list(dead_links()) == []
