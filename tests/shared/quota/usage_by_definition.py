@@ -1,4 +1,4 @@
-"""What is used at one moment, and whether more would fit, by definition: docs/specification.md §6. Nothing is incremental.
+"""What is used at one moment, and whether more would fit: docs/specification.md §6 by definition, never incremental.
 
 Runtimes, ceilings and guarantees are taken as measured (they are compared with the reference elsewhere); everything
 that depends on what is used is worked out here again from the work itself.
