@@ -15,7 +15,7 @@ from shared.quota.decide.reclaim.planner import ReclaimOutcome, plan_reclaim
 from shared.quota.decide.state.cycle_state import CycleState, Preemptor
 from shared.quota.decide.state.flavor_assignment import Assignments, Candidate, candidates, entitled_candidate
 from shared.quota.decide.state.leaf_usage import LeafUsage
-from shared.quota.decide.state.pods_ready import note_unready
+from shared.quota.decide.state.pods_ready import hold_others_back
 from shared.quota.model.tree import Preemption
 from shared.quota.model.workload import Workload, WorkloadId
 
@@ -38,16 +38,16 @@ class AdmissionPasses:
     def start_entitled(self) -> None:
         """First pass."""
         for line in _run(self._cycle, leaves_with_entitled(self._cycle), self._entitled_head, self._try_entitled):
-            if not line.had_heads and not line.account.touched:
-                self._cycle.memory.facts[line.account.name].none_entitled = True
+            if not line.had_heads and not line.leaf_usage.touched:
+                self._cycle.cache.facts[line.leaf_usage.name].none_entitled = True
 
     def start_borrowing(self) -> None:
         """Second pass, with all room kept that entitled work waits for."""
         cycle = self._cycle
         cycle.guard_kept_room()
         for workload_id, each in self._deferred.items():
-            if cycle.fits(each.account, each.ask):
-                cycle.after.add(each.account.path, each.ask)
+            if cycle.fits(each.leaf_usage, each.quantities):
+                cycle.after.add(each.leaf_usage.path, each.quantities)
                 self._guarded.add(workload_id)
         is_reliable = not self._deferred
         room = BorrowingLeaves(cycle)
@@ -57,80 +57,82 @@ class AdmissionPasses:
             self._take_back(workload_id)
         cycle.open_kept_room()
 
-    def _entitled_head(self, account: LeafUsage, workload: Workload, wish: Assignments) -> QueueHead | None:
-        entitled = entitled_candidate(evaluate(self._cycle, account, workload, wish))
-        return None if entitled is None else QueueHead(workload, entitled.ask, account)
+    def _entitled_head(self, leaf_usage: LeafUsage, workload: Workload, assignments: Assignments) -> QueueHead | None:
+        entitled = entitled_candidate(evaluate(self._cycle, leaf_usage, workload, assignments))
+        return None if entitled is None else QueueHead(workload, entitled.quantities, leaf_usage)
 
     def _try_entitled(self, line: LeafQueue, head: QueueHead) -> None:
-        cycle, account, workload = self._cycle, head.account, head.workload
-        wish = line.open_wish(workload)
-        stood = evaluate(cycle, account, workload, wish or ())
-        for attempt in candidates(stood, account.leaf.group) if entitled_candidate(stood) is not None else ():
-            if attempt.starts and attempt.entitled and not cycle.is_held_back(account):
-                _start(cycle, account, workload, attempt)
+        cycle, leaf_usage, workload = self._cycle, head.leaf_usage, head.workload
+        assignments = line.open_assignments(workload)
+        evaluation = evaluate(cycle, leaf_usage, workload, assignments or ())
+        for candidate in (
+            candidates(evaluation, leaf_usage.leaf.group) if entitled_candidate(evaluation) is not None else ()
+        ):
+            if candidate.starts and candidate.entitled and not cycle.is_held_back(leaf_usage):
+                _start(cycle, leaf_usage, workload, candidate)
                 return
-            if self._settles(account, workload, attempt):
+            if self._settles(leaf_usage, workload, candidate):
                 break
         else:
             line.give_up(workload)
         line.wait(workload)
 
-    def _settles(self, account: LeafUsage, workload: Workload, attempt: Candidate) -> bool:
+    def _settles(self, leaf_usage: LeafUsage, workload: Workload, candidate: Candidate) -> bool:
         """Whether this attempt decides what becomes of entitled work that does not start in it now."""
         cycle = self._cycle
-        if attempt.starts and attempt.entitled:
-            cycle.promise(account, attempt.ask, workload)
-            cycle.notes[workload.id] = WaitReason.PODS_NOT_READY
+        if candidate.starts and candidate.entitled:
+            cycle.reserve(leaf_usage, candidate.quantities, workload)
+            cycle.wait_reasons[workload.id] = WaitReason.PODS_NOT_READY
             return True
-        if attempt.starts:
-            self._defer(account, workload)
+        if candidate.starts:
+            self._defer(leaf_usage, workload)
             return True
         return (
-            not cycle.is_held_back(account)
-            and plan_reclaim(cycle, account, workload, attempt) is not ReclaimOutcome.NONE
+            not cycle.is_held_back(leaf_usage)
+            and plan_reclaim(cycle, leaf_usage, workload, candidate) is not ReclaimOutcome.NONE
         )
 
-    def _borrowing_head(self, account: LeafUsage, workload: Workload, wish: Assignments) -> QueueHead | None:
+    def _borrowing_head(self, leaf_usage: LeafUsage, workload: Workload, assignments: Assignments) -> QueueHead | None:
         cycle = self._cycle
-        if cycle.is_held_back(account):
+        if cycle.is_held_back(leaf_usage):
             return None
         if workload.id in self._deferred:
-            return QueueHead(workload, wish[0].ask, account)
-        stood = evaluate(cycle, account, workload, wish)
-        for each in candidates(stood, account.leaf.group):
-            if each.starts and self._spares_kept(account, workload, each):
-                return QueueHead(workload, each.ask, account)
+            return QueueHead(workload, assignments[0].quantities, leaf_usage)
+        evaluation = evaluate(cycle, leaf_usage, workload, assignments)
+        for each in candidates(evaluation, leaf_usage.leaf.group):
+            if each.starts and self._spares_kept(leaf_usage, workload, each):
+                return QueueHead(workload, each.quantities, leaf_usage)
         return None
 
     def _try_borrowing(self, line: LeafQueue, head: QueueHead) -> None:
-        cycle, account, workload = self._cycle, head.account, head.workload
+        cycle, leaf_usage, workload = self._cycle, head.leaf_usage, head.workload
         deferred = self._take_back(workload.id)
-        wish = line.open_wish(workload) if not cycle.is_held_back(account) else None
-        for attempt in candidates(evaluate(cycle, account, workload, wish or ()), account.leaf.group):
-            if attempt.starts and self._spares_kept(account, workload, attempt):
-                _start(cycle, account, workload, attempt)
+        assignments = line.open_assignments(workload) if not cycle.is_held_back(leaf_usage) else None
+        for candidate in candidates(evaluate(cycle, leaf_usage, workload, assignments or ()), leaf_usage.leaf.group):
+            if candidate.starts and self._spares_kept(leaf_usage, workload, candidate):
+                _start(cycle, leaf_usage, workload, candidate)
                 return
-            if deferred and plan_reclaim(cycle, account, workload, attempt) is not ReclaimOutcome.NONE:
+            if deferred and plan_reclaim(cycle, leaf_usage, workload, candidate) is not ReclaimOutcome.NONE:
                 break
         else:
             line.give_up(workload)
         line.wait(workload)
 
-    def _spares_kept(self, account: LeafUsage, workload: Workload, attempt: Candidate) -> bool:
+    def _spares_kept(self, leaf_usage: LeafUsage, workload: Workload, candidate: Candidate) -> bool:
         """Whether entitled work of this leaf whose room is only delayed stays entitled when this one borrows.
 
         Else the delay would cost it its turn: what it cannot preempt counts before it in the next cycle.
         """
-        asked = {key for key, _ in attempt.ask}
-        may_preempt = account.leaf.group.preemption is Preemption.LOWER_PRIORITY and workload.preemptible
-        for preemptor in () if attempt.entitled else self._delayed_in(account):
+        asked = {key for key, _ in candidate.quantities}
+        may_preempt = leaf_usage.leaf.group.preemption is Preemption.LOWER_PRIORITY and workload.preemptible
+        for preemptor in () if candidate.entitled else self._delayed_in(leaf_usage):
             yields = may_preempt and workload.priority < preemptor.workload.priority
-            if not yields and any(key in asked for key, _ in preemptor.ask):
-                self._cycle.notes[workload.id] = WaitReason.ROOM_KEPT_FOR_OTHERS
+            if not yields and any(key in asked for key, _ in preemptor.quantities):
+                self._cycle.wait_reasons[workload.id] = WaitReason.ROOM_KEPT_FOR_OTHERS
                 return False
         return True
 
-    def _delayed_in(self, account: LeafUsage) -> Iterable[Preemptor]:
+    def _delayed_in(self, leaf_usage: LeafUsage) -> Iterable[Preemptor]:
         """Entitled work of that leaf whose room comes later without a claim to hold it.
 
         It is kept, it comes with evictions that are under way for others, or somebody cannot go yet.
@@ -143,30 +145,30 @@ class AdmissionPasses:
             told_first = (each for each in cycle.preemptors if not each.swaps and (is_slow or not each.victims))
             found: dict[str, list[Preemptor]] = {}
             for preemptor in (*cycle.kept, *told_first):
-                found.setdefault(preemptor.account.name, []).append(preemptor)
+                found.setdefault(preemptor.leaf_usage.name, []).append(preemptor)
             self._delayed_of = extent, found
-        return self._delayed_of[1].get(account.name, ())
+        return self._delayed_of[1].get(leaf_usage.name, ())
 
-    def _defer(self, account: LeafUsage, workload: Workload) -> None:
-        wish = self._cycle.wish(account, workload)
-        own = entitled_candidate(evaluate(self._cycle, account, workload, wish or ()))
+    def _defer(self, leaf_usage: LeafUsage, workload: Workload) -> None:
+        assignments = self._cycle.assignments(leaf_usage, workload)
+        own = entitled_candidate(evaluate(self._cycle, leaf_usage, workload, assignments or ()))
         if own is not None:
-            self._deferred[workload.id] = Preemptor(workload, account, own.flavors, own.ask)
-            account.promise(own.ask, workload)
+            self._deferred[workload.id] = Preemptor(workload, leaf_usage, own.flavors, own.quantities)
+            leaf_usage.reserve(own.quantities, workload)
 
     def _take_back(self, workload_id: WorkloadId) -> bool:
         """Keep nothing for this work any more; whether it was deferred."""
         own = self._deferred.pop(workload_id, None)
         if own is None:
             return False
-        own.account.forget(own.ask, own.workload)
+        own.leaf_usage.release(own.quantities, own.workload)
         if workload_id in self._guarded:
-            self._cycle.after.take(own.account.path, own.ask)
+            self._cycle.after.remove(own.leaf_usage.path, own.quantities)
         return True
 
 
 def _run(
-    cycle: CycleState, leaves: Iterable[str], choose: Choose, attempt: Callable[[LeafQueue, QueueHead], None]
+    cycle: CycleState, leaves: Iterable[str], choose: Choose, try_head: Callable[[LeafQueue, QueueHead], None]
 ) -> Iterable[LeafQueue]:
     """Try one head after another in the tournament's order, until no leaf has one or nobody may start.
 
@@ -174,17 +176,17 @@ def _run(
     """
     if cycle.blocked_by is not None:
         return ()
-    lines = {name: LeafQueue(cycle, cycle.account(name), choose) for name in leaves}
+    lines = {name: LeafQueue(cycle, cycle.leaf_usage(name), choose) for name in leaves}
     heads = (line.next_head() for line in lines.values())
     tournament = Tournament(cycle.snapshot, cycle.used, (head for head in heads if head is not None))
     while (head := tournament.best) is not None and cycle.blocked_by is None:
-        line = lines[head.account.name]
-        attempt(line, head)
-        tournament.enter(head.account, line.next_head())
+        line = lines[head.leaf_usage.name]
+        try_head(line, head)
+        tournament.enter(head.leaf_usage, line.next_head())
     return () if cycle.blocked_by is not None else lines.values()
 
 
-def _start(cycle: CycleState, account: LeafUsage, workload: Workload, attempt: Candidate) -> None:
-    tier = Tier.ENTITLED if attempt.entitled else Tier.OPPORTUNISTIC
-    cycle.start(account, Start(workload, attempt.flavors, tier))
-    note_unready(cycle, account, workload)
+def _start(cycle: CycleState, leaf_usage: LeafUsage, workload: Workload, candidate: Candidate) -> None:
+    tier = Tier.ENTITLED if candidate.entitled else Tier.OPPORTUNISTIC
+    cycle.start(leaf_usage, Start(workload, candidate.flavors, tier))
+    hold_others_back(cycle, leaf_usage, workload)

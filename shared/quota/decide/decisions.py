@@ -17,7 +17,7 @@ OverSince = Mapping[tuple[str, FlavorResource], datetime]
 
 
 class Tier(StrEnum):
-    """On what ground work starts: its leaf's own runtime, or room that others leave idle."""
+    """On what basis a workload starts: its leaf's own runtime, or room that others leave idle."""
 
     ENTITLED = "entitled"
     OPPORTUNISTIC = "opportunistic"
@@ -125,7 +125,7 @@ class WaitExplanation:
 
 
 class Waits(Protocol):
-    """All waiting work of one cycle. Nothing is worked out before somebody asks."""
+    """All waiting work of one cycle. Nothing is computed before it is needed."""
 
     def why(self, workload: Workload) -> WaitExplanation | None:
         """Why this workload waits; None when it does not (it starts now, runs, or is unknown)."""

@@ -21,12 +21,12 @@ from shared.quota.decide.state.cycle_state import CycleState
 from shared.quota.measure.snapshot import Snapshot
 
 
-def plan(snapshot: Snapshot, memory: CycleCache | None = None) -> Plan:
+def plan(snapshot: Snapshot, cache: CycleCache | None = None) -> Plan:
     """Decide what this cycle starts and stops. Pure: the same snapshot gives the same plan.
 
     `memory`: one object for all cycles of one process; the plan is the same, and what has not changed costs nothing.
     """
-    cycle = CycleState(snapshot, CycleCache() if memory is None else memory)
+    cycle = CycleState(snapshot, CycleCache() if cache is None else cache)
     stop_and_give_up(cycle)
     resolve_claims(cycle)
     serve_claims(cycle)
@@ -46,11 +46,11 @@ def plan(snapshot: Snapshot, memory: CycleCache | None = None) -> Plan:
 
 
 def _plan(cycle: CycleState) -> Plan:
-    for name in cycle.memory.changing:
+    for name in cycle.cache.changing:
         moment = cycle.snapshot.leaves[name].next_change
         if moment is not None:
             cycle.wake(moment)
-    cycle.memory.moved = cycle.moved
+    cycle.cache.moved = cycle.moved
     return Plan(
         now=cycle.now,
         starts=tuple(cycle.starts),

@@ -1,4 +1,4 @@
-"""Why each pending workload waits. Worked out only when somebody asks, from the books as the cycle left them."""
+"""Why each pending workload waits. Computed only when needed, from the usage as the cycle left it."""
 
 from collections.abc import Iterator
 
@@ -65,40 +65,44 @@ class PendingReasons:
         aside = _own_reason(workload, leaf, self._cycle)
         if aside is not None:
             return aside[0], None, aside[1]
-        account = self._cycle.account(workload.group)
-        wish = self._cycle.wish(account, workload)
-        if wish is None:
+        leaf_usage = self._cycle.leaf_usage(workload.group)
+        assignments = self._cycle.assignments(leaf_usage, workload)
+        if assignments is None:
             return self._never(leaf, workload)
-        return self._among_others(account, workload, wish)
+        return self._among_others(leaf_usage, workload, assignments)
 
-    def _among_others(self, account: LeafUsage, workload: Workload, wish: Assignments) -> Found:
+    def _among_others(self, leaf_usage: LeafUsage, workload: Workload, assignments: Assignments) -> Found:
         cycle = self._cycle
-        note = cycle.notes.get(workload.id)
-        unready = cycle.blocked_by or cycle.blocked_leaves.get(account.name)
+        note = cycle.wait_reasons.get(workload.id)
+        unready = cycle.blocked_by or cycle.blocked_leaves.get(leaf_usage.name)
         if unready is not None and note in (None, WaitReason.PODS_NOT_READY):
             text = f"the pods of {unready.kind} {unready.key!r} are not ready yet"
             return WaitReason.PODS_NOT_READY, None, text
         # A note may be about work of the same name that has changed since.
-        if note is not None and note in _NOTED:
-            return _from(note, on_path(cycle.present, account.path, wish[0].ask), _NOTED[note])
-        head = self._blocker(account, workload)
+        if note is not None and note in _WAITING_TEXT:
+            return _from(note, on_path(cycle.present, leaf_usage.path, assignments[0].quantities), _WAITING_TEXT[note])
+        head = self._blocker(leaf_usage, workload)
         if head is not None:
-            return WaitReason.BEHIND_HEAD, None, f"group {account.name!r} is StrictFIFO and {head.key!r} is before it"
-        free = self._unblocked.get(workload.id, wish)
-        return self._for_room(account, workload, free[0].ask)
+            return (
+                WaitReason.BEHIND_HEAD,
+                None,
+                f"group {leaf_usage.name!r} is StrictFIFO and {head.key!r} is before it",
+            )
+        available = self._unblocked.get(workload.id, assignments)
+        return self._for_room(leaf_usage, workload, available[0].quantities)
 
-    def _for_room(self, account: LeafUsage, workload: Workload, ask: Quantities) -> Found:
+    def _for_room(self, leaf_usage: LeafUsage, workload: Workload, quantities: Quantities) -> Found:
         cycle = self._cycle
-        if not account.may_hold(ask, workload):
-            return _from(WaitReason.BEYOND_MIN, beyond_min(account, ask), "")
-        short = on_path(cycle.present, account.path, ask)
+        if not leaf_usage.may_hold(quantities, workload):
+            return _from(WaitReason.BEYOND_MIN, beyond_min(leaf_usage, quantities), "")
+        short = on_path(cycle.present, leaf_usage.path, quantities)
         if short is not None:
             return _from(WaitReason.WAITING_FOR_QUOTA, short, "")
-        short = on_path(cycle.after, account.path, ask) or on_path(cycle.soon, account.path, ask)
+        short = on_path(cycle.after, leaf_usage.path, quantities) or on_path(cycle.soon, leaf_usage.path, quantities)
         if short is not None:
             return _from(WaitReason.ROOM_KEPT_FOR_OTHERS, short, "")
-        if account.leaf.reclaim.mode is ReclaimMode.STRICT:
-            return _from(WaitReason.WAITING_FOR_QUOTA, beyond_runtime(account, ask), "its turn comes next")
+        if leaf_usage.leaf.reclaim.mode is ReclaimMode.STRICT:
+            return _from(WaitReason.WAITING_FOR_QUOTA, beyond_runtime(leaf_usage, quantities), "its turn comes next")
         return WaitReason.WAITING_FOR_QUOTA, None, "its turn comes next"
 
     def _never(self, leaf: LeafSnapshot, workload: Workload) -> Found:
@@ -129,40 +133,42 @@ class PendingReasons:
                             most, group = promised, leaf.group.name
                         yield Shortage(amount - max(0, most), group, key, amount, most, most)
 
-    def _blocker(self, account: LeafUsage, workload: Workload) -> Workload | None:
+    def _blocker(self, leaf_usage: LeafUsage, workload: Workload) -> Workload | None:
         """The work that, in a StrictFIFO leaf, waits before this one for a flavor this one needs."""
-        wish = self._cycle.wish(account, workload)
-        if account.leaf.group.queueing is not QueueingStrategy.STRICT_FIFO or wish is None:
+        assignments = self._cycle.assignments(leaf_usage, workload)
+        if leaf_usage.leaf.group.queueing is not QueueingStrategy.STRICT_FIFO or assignments is None:
             return None
-        if account.name not in self._first_waits:
-            self._first_waits[account.name] = self._find_first_waits(account)
+        if leaf_usage.name not in self._first_waits:
+            self._first_waits[leaf_usage.name] = self._find_first_waits(leaf_usage)
         place = queue_order(workload)
-        before = {flavor: each for flavor, each in self._first_waits[account.name].items() if queue_order(each) < place}
-        free = without_flavors(wish, before)
-        if free is None:
-            return next(before[flavor] for flavor in _flavors_in(wish) if flavor in before)
-        self._unblocked[workload.id] = free
+        before = {
+            flavor: each for flavor, each in self._first_waits[leaf_usage.name].items() if queue_order(each) < place
+        }
+        available = without_flavors(assignments, before)
+        if available is None:
+            return next(before[flavor] for flavor in _flavors_in(assignments) if flavor in before)
+        self._unblocked[workload.id] = available
         return None
 
-    def _find_first_waits(self, account: LeafUsage) -> dict[str, Workload]:
+    def _find_first_waits(self, leaf_usage: LeafUsage) -> dict[str, Workload]:
         """flavor -> the first work of the leaf that waits for it. Looks no further than it must: queues are long."""
-        wishes = (kind.wish or () for kind in self._cycle.queue(account.name).startable)
-        flavors = {flavor for wish in wishes for flavor in _flavors_in(wish)}
+        wishes = (kind.assignments or () for kind in self._cycle.queue(leaf_usage.name).startable)
+        flavors = {flavor for assignments in wishes for flavor in _flavors_in(assignments)}
         found: dict[str, Workload] = {}
-        for workload in account.leaf.pending:
+        for workload in leaf_usage.leaf.pending:
             if len(found) == len(flavors):
                 break
-            wish = None if workload.id in self._cycle.started else self._cycle.wish(account, workload)
-            for flavor in _flavors_in(wish or ()):
+            assignments = None if workload.id in self._cycle.started else self._cycle.assignments(leaf_usage, workload)
+            for flavor in _flavors_in(assignments or ()):
                 found.setdefault(flavor, workload)
         return found
 
 
-def _flavors_in(wish: Assignments) -> list[str]:
-    return [option.flavor for each in wish for option in each.options]
+def _flavors_in(assignments: Assignments) -> list[str]:
+    return [option.flavor for each in assignments for option in each.options]
 
 
-_NOTED = {
+_WAITING_TEXT = {
     WaitReason.WAITING_FOR_EVICTIONS: "its room is being freed",
     WaitReason.ROOM_DELAYED: "its room is kept, and those who use it go when their time is over",
     WaitReason.ROOM_KEPT_FOR_OTHERS: "its group's share is kept for work that is entitled and was there before it",

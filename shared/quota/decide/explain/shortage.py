@@ -15,7 +15,7 @@ class Shortage(NamedTuple):
     group: str
     key: FlavorResource
     asked: Amount
-    free: Amount
+    available: Amount
     limit: Amount
 
     @property
@@ -32,7 +32,7 @@ class Shortage(NamedTuple):
         )
         return (
             f"group {self.group!r} lacks {text(self.missing)} of {self.key} "
-            f"(request {text(self.asked)}, free {text(max(0, self.free))}); {ends}"
+            f"(request {text(self.asked)}, free {text(max(0, self.available))}); {ends}"
         )
 
 
@@ -41,39 +41,39 @@ def worst(found: Iterable[Shortage]) -> Shortage | None:
     return max((each for each in found if each.missing > 0), key=lambda each: each.missing, default=None)
 
 
-def on_path(ledger: Usage, path: tuple[str, ...], ask: Quantities) -> Shortage | None:
+def on_path(usage: Usage, path: tuple[str, ...], quantities: Quantities) -> Shortage | None:
     """What would bind if `ask` were added here: the group on the path, from the leaf up, that misses most.
 
     A group whose limit is no tighter than one above it does not bind: the one above does.
     """
-    ledger.add(path, ask)
+    usage.add(path, quantities)
     found = []
-    for key, amount in ask:
-        limits = [ledger.limit(group, key) for group in path]
+    for key, amount in quantities:
+        limits = [usage.limit(group, key) for group in path]
         for level, group in enumerate(path):
-            limit, charge = limits[level], ledger.charge(group, key)
+            limit, charge = limits[level], usage.charge(group, key)
             if all(limit < above for above in limits[level + 1 :]):
                 found.append(Shortage(charge - limit, group, key, amount, limit - charge + amount, limit))
-    ledger.take(path, ask)
+    usage.remove(path, quantities)
     return worst(found)
 
 
-def beyond_min(account: LeafUsage, ask: Quantities) -> Shortage | None:
+def beyond_min(leaf_usage: LeafUsage, quantities: Quantities) -> Shortage | None:
     """What work that is not preemptible lacks of its leaf's effectiveMin."""
     found = []
-    for key, amount in ask:
-        limit, non_preemptible = account.numbers(key).effective_min, account.firm.get(key, 0)
+    for key, amount in quantities:
+        limit, non_preemptible = leaf_usage.numbers(key).effective_min, leaf_usage.non_preemptible.get(key, 0)
         found.append(
-            Shortage(non_preemptible + amount - limit, account.name, key, amount, limit - non_preemptible, limit)
+            Shortage(non_preemptible + amount - limit, leaf_usage.name, key, amount, limit - non_preemptible, limit)
         )
     return worst(found)
 
 
-def beyond_runtime(account: LeafUsage, ask: Quantities) -> Shortage | None:
+def beyond_runtime(leaf_usage: LeafUsage, quantities: Quantities) -> Shortage | None:
     """What the leaf lacks of its runtime."""
     found = []
-    for key, amount in ask:
-        limit = account.numbers(key).runtime
-        used = account.used.get(key, 0) + account.claimed.get(key, 0)
-        found.append(Shortage(used + amount - limit, account.name, key, amount, limit - used, limit))
+    for key, amount in quantities:
+        limit = leaf_usage.numbers(key).runtime
+        used = leaf_usage.used.get(key, 0) + leaf_usage.claimed.get(key, 0)
+        found.append(Shortage(used + amount - limit, leaf_usage.name, key, amount, limit - used, limit))
     return worst(found)

@@ -16,8 +16,8 @@ from shared.resources import Amount, FlavorResource
 
 def leaves_with_entitled(cycle: CycleState) -> Iterator[str]:
     """Leaves in which some pending work may be entitled."""
-    facts = cycle.memory.facts
-    return (name for name in cycle.memory.waiting if not facts[name].none_entitled or cycle.is_touched(name))
+    facts = cycle.cache.facts
+    return (name for name in cycle.cache.waiting if not facts[name].none_entitled or cycle.is_touched(name))
 
 
 class BorrowingLeaves:
@@ -28,24 +28,24 @@ class BorrowingLeaves:
     def __init__(self, cycle: CycleState) -> None:
         self._cycle = cycle
         self._grown = {
-            group for group, key, left in self._look() if left > cycle.memory.margins.get((group, key), left - 1)
+            group for group, key, left in self._look() if left > cycle.cache.margins.get((group, key), left - 1)
         }
         self._root: dict[FlavorResource, Amount] = {key: cycle.left(ROOT, key) for key in cycle.snapshot.numbers[ROOT]}
 
     def _look(self) -> Iterator[tuple[str, FlavorResource, Amount]]:
         """What is left in each group that may have changed."""
-        cycle, memory = self._cycle, self._cycle.memory
-        for group in memory.changed | memory.moved | cycle.moved:
-            if group not in memory.facts:
+        cycle, cache = self._cycle, self._cycle.cache
+        for group in cache.changed | cache.moved | cycle.moved:
+            if group not in cache.facts:
                 for key in cycle.snapshot.numbers[group]:
                     yield group, key, cycle.left(group, key)
 
     def candidates(self) -> Iterator[str]:
         """Leaves in which somebody may borrow."""
-        cycle, memory = self._cycle, self._cycle.memory
-        for name in memory.waiting:
-            facts = memory.facts[name]
-            known = facts.none_borrows == memory.era and not cycle.is_touched(name) and not self._has_grown(facts)
+        cycle, cache = self._cycle, self._cycle.cache
+        for name in cache.waiting:
+            facts = cache.facts[name]
+            known = facts.none_borrows == cache.era and not cycle.is_touched(name) and not self._has_grown(facts)
             if not known and not self._is_out_of_the_question(name, facts):
                 yield name
 
@@ -55,23 +55,23 @@ class BorrowingLeaves:
     def _is_out_of_the_question(self, name: str, facts: LeafCache) -> bool:
         """Whether not even the smallest work of the leaf fits what root has left, and nothing is kept for the leaf."""
         cycle = self._cycle
-        if cycle.is_touched(name) or cycle.is_held_back(cycle.account(name)) or facts.is_kept_for(cycle.snapshot):
+        if cycle.is_touched(name) or cycle.is_held_back(cycle.leaf_usage(name)) or facts.is_kept_for(cycle.snapshot):
             return False
-        if any(self._is_within_root(ask) for ask in cycle.queue(name).asks):
+        if any(self._is_within_root(quantities) for quantities in cycle.queue(name).smallest):
             return False
-        facts.none_borrows = cycle.memory.era
+        facts.none_borrows = cycle.cache.era
         return True
 
-    def _is_within_root(self, ask: Quantities) -> bool:
-        return all(amount <= self._root.get(key, 0) for key, amount in ask)
+    def _is_within_root(self, quantities: Quantities) -> bool:
+        return all(amount <= self._root.get(key, 0) for key, amount in quantities)
 
     def remember(self, lines: Iterable[LeafQueue], *, is_reliable: bool) -> None:
         """Keep what this pass has found, where the room at its end is the least there was in it."""
-        cycle, memory = self._cycle, self._cycle.memory
+        cycle, cache = self._cycle, self._cycle.cache
         if not is_reliable or cycle.blocked_by is not None:
-            memory.era += 1
-            memory.margins.clear()
+            cache.era += 1
+            cache.margins.clear()
         for line in lines if is_reliable else ():
-            if not (line.had_heads or line.account.touched or cycle.is_held_back(line.account)):
-                memory.facts[line.account.name].none_borrows = memory.era
-        memory.margins.update(((group, key), left) for group, key, left in self._look())
+            if not (line.had_heads or line.leaf_usage.touched or cycle.is_held_back(line.leaf_usage)):
+                cache.facts[line.leaf_usage.name].none_borrows = cache.era
+        cache.margins.update(((group, key), left) for group, key, left in self._look())

@@ -31,8 +31,8 @@ class QueueHead:
     """The work that a leaf would start next, and what it would most likely take."""
 
     workload: Workload
-    ask: Quantities
-    account: LeafUsage
+    quantities: Quantities
+    leaf_usage: LeafUsage
 
 
 class Tournament:
@@ -48,7 +48,7 @@ class Tournament:
         self._weights: dict[tuple[str, FlavorResource], Amount] = {}
         parents: dict[str, int] = {}
         for head in heads:
-            path = head.account.path
+            path = head.leaf_usage.path
             self._winners[path[0]] = head
             parents.update((group, len(path) - level) for level, group in enumerate(path) if level)
             for child, parent in pairwise(path):
@@ -64,9 +64,9 @@ class Tournament:
         """The head that comes first in the whole tree; None when no leaf has one."""
         return self._winners.get(ROOT)
 
-    def enter(self, account: LeafUsage, head: QueueHead | None) -> None:
+    def enter(self, leaf_usage: LeafUsage, head: QueueHead | None) -> None:
         """Let `head` stand for its leaf from now on, None: nobody. Its path is ranked again, the rest stays."""
-        path = account.path
+        path = leaf_usage.path
         self._set_winner(path[0], head)
         for child, parent in pairwise(path):
             ranks = self._ranks.setdefault(parent, {})
@@ -85,9 +85,9 @@ class Tournament:
             self._winners[group] = head
 
     def _rank(self, parent: str, child: str, head: QueueHead) -> Rank:
-        beyond_min = not head.account.stays_within_min(head.ask)
+        beyond_min = not head.leaf_usage.stays_within_min(head.quantities)
         weightless, share = False, 0
-        for key, _ in head.ask:
+        for key, _ in head.quantities:
             weight = self._numbers_weight(child, key)
             if weight == 0:
                 weightless = True

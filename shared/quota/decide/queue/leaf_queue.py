@@ -26,31 +26,31 @@ from shared.quota.model.workload import Workload
 class LeafQueue:
     """A leaf's pending work in order, each looked at once; `choose` says whether somebody may be a head."""
 
-    __slots__ = ("_blocked", "_choose", "_cycle", "_hopeless", "_next", "_queue", "account", "had_heads")
+    __slots__ = ("_blocked", "_choose", "_cycle", "_hopeless", "_next", "_queue", "had_heads", "leaf_usage")
 
     def __init__(
         self,
         cycle: CycleState,
-        account: LeafUsage,
+        leaf_usage: LeafUsage,
         choose: Callable[[LeafUsage, Workload, Assignments], QueueHead | None],
     ) -> None:
-        self.account = account
+        self.leaf_usage = leaf_usage
         self.had_heads = False
         """Whether anybody here was ever a head in this pass."""
         self._cycle = cycle
         self._choose = choose
-        self._queue = cycle.queue(account.name)
+        self._queue = cycle.queue(leaf_usage.name)
         self._next = 0
         self._blocked: set[str] = set()
         self._hopeless: set[EquivalenceClass] = set()
 
     def next_head(self) -> QueueHead | None:
         """The next work that may be tried; None when the queue is through."""
-        pending, kinds = self.account.leaf.pending, self._queue.kinds
+        pending, kinds = self.leaf_usage.leaf.pending, self._queue.kinds
         while self._next < len(pending) and len(self._hopeless) < len(self._queue.startable):
             workload, kind = pending[self._next], kinds[self._next]
             self._next += 1
-            head = self._judge(workload, kind) if kind.wish is not None else None
+            head = self._judge(workload, kind) if kind.assignments is not None else None
             if head is not None:
                 self.had_heads = True
                 return head
@@ -58,15 +58,15 @@ class LeafQueue:
 
     def _judge(self, workload: Workload, kind: EquivalenceClass) -> QueueHead | None:
         cycle, ident = self._cycle, (workload.kind, workload.key)
-        if ident in cycle.started or kind.wish is None:
+        if ident in cycle.started or kind.assignments is None:
             return None
-        if ident in cycle.notes:
+        if ident in cycle.wait_reasons:
             self.wait(workload)
             return None
         head = None
         if kind not in self._hopeless:
-            wish = without_flavors(kind.wish, self._blocked)
-            head = None if wish is None else self._choose(self.account, workload, wish)
+            assignments = without_flavors(kind.assignments, self._blocked)
+            head = None if assignments is None else self._choose(self.leaf_usage, workload, assignments)
             if head is None and not self._blocked:
                 self._hopeless.add(kind)
         if head is None:
@@ -78,34 +78,36 @@ class LeafQueue:
         if not self._blocked:
             self._hopeless.add(self._queue.kind_of(workload))
 
-    def open_wish(self, workload: Workload) -> Assignments | None:
+    def open_assignments(self, workload: Workload) -> Assignments | None:
         """What this work may take of what nobody before it blocks."""
-        wish = self._queue.kind_of(workload).wish
-        return None if wish is None else without_flavors(wish, self._blocked)
+        assignments = self._queue.kind_of(workload).assignments
+        return None if assignments is None else without_flavors(assignments, self._blocked)
 
     def wait(self, workload: Workload) -> None:
         """Let work that waits block those behind it, where the leaf is strict about its order."""
-        if self.account.leaf.group.queueing is QueueingStrategy.STRICT_FIFO:
-            waits_for = self._queue.kind_of(workload).wish
+        if self.leaf_usage.leaf.group.queueing is QueueingStrategy.STRICT_FIFO:
+            waited_for = self._queue.kind_of(workload).assignments
             claim = self._cycle.claims.get(workload.preemptor_id)
             if claim is not None:
                 self._blocked.update(claim.flavors.values())
-            elif waits_for is not None:
-                self._blocked.update(option.flavor for each in waits_for for option in each.options)
+            elif waited_for is not None:
+                self._blocked.update(option.flavor for each in waited_for for option in each.options)
 
 
-def evaluate(cycle: CycleState, account: LeafUsage, workload: Workload, wish: Assignments) -> Iterable[Candidate]:
+def evaluate(
+    cycle: CycleState, leaf_usage: LeafUsage, workload: Workload, assignments: Assignments
+) -> Iterable[Candidate]:
     """How this work stands now in each assignment. In a Strict leaf borrowed room needs a leaf below its runtime."""
-    strict = account.leaf.reclaim.mode is ReclaimMode.STRICT
+    strict = leaf_usage.leaf.reclaim.mode is ReclaimMode.STRICT
 
-    def mark(option: FlavorChoice) -> Fit:
-        if not account.may_hold(option.ask, workload):
+    def fit(option: FlavorChoice) -> Fit:
+        if not leaf_usage.may_hold(option.quantities, workload):
             return Fit(entitled=False, fits=False)
-        entitled = account.is_entitled(option.ask, workload)
-        fits = cycle.fits(account, option.ask)
-        return Fit(entitled, fits and (entitled or not strict or account.is_below_runtime(option.ask)))
+        entitled = leaf_usage.is_entitled(option.quantities, workload)
+        fits = cycle.fits(leaf_usage, option.quantities)
+        return Fit(entitled, fits and (entitled or not strict or leaf_usage.is_below_runtime(option.quantities)))
 
-    stood = Evaluation(wish, mark)
+    evaluation = Evaluation(assignments, fit)
     if not strict:
-        return stood
-    return [each for each in stood if each.entitled or account.is_below_runtime(each.ask)]
+        return evaluation
+    return [each for each in evaluation if each.entitled or leaf_usage.is_below_runtime(each.quantities)]

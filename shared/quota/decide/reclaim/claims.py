@@ -6,7 +6,7 @@ only in what is present: all claims together already fit what will be after the 
 
 from shared.quota.decide.decisions import ClaimEnd, Start, WaitReason
 from shared.quota.decide.state.cycle_state import CycleState
-from shared.quota.decide.state.pods_ready import note_unready
+from shared.quota.decide.state.pods_ready import hold_others_back
 from shared.quota.decide.state.usage import quantities_of
 from shared.quota.measure.inputs.workload_set import queue_order
 from shared.quota.measure.snapshot import LeafSnapshot, OpenClaim
@@ -14,9 +14,9 @@ from shared.quota.model.workload import PreemptorId, Workload
 
 
 def resolve_claims(cycle: CycleState) -> None:
-    """Sort the snapshot's claims into those that stand, which are promised their room, and those that end."""
+    """Sort the snapshot's claims into those that stand, whose room is reserved, and those that end."""
     for _, claim in sorted(cycle.snapshot.claims.items(), key=_oldest_first):
-        reason = _why_void(cycle, claim) or _promise(cycle, claim)
+        reason = _why_void(cycle, claim) or _reserve(cycle, claim)
         if reason:
             end_claim(cycle, claim, reason)
 
@@ -44,8 +44,10 @@ def _why_void(cycle: CycleState, claim: OpenClaim) -> str | None:
 
 def _may_start_now(cycle: CycleState, preemptor: Workload, claim: OpenClaim) -> bool:
     """Whether the room is there: a claim that ended in this very moment would only send its victims round again."""
-    account = cycle.account(preemptor.group)
-    return not cycle.is_held_back(account) and cycle.present.fits(account.path, quantities_of(preemptor, claim.flavors))
+    leaf_usage = cycle.leaf_usage(preemptor.group)
+    return not cycle.is_held_back(leaf_usage) and cycle.present.fits(
+        leaf_usage.path, quantities_of(preemptor, claim.flavors)
+    )
 
 
 def _may_take(leaf: LeafSnapshot, preemptor: Workload, claim: OpenClaim) -> bool:
@@ -55,14 +57,14 @@ def _may_take(leaf: LeafSnapshot, preemptor: Workload, claim: OpenClaim) -> bool
     )
 
 
-def _promise(cycle: CycleState, claim: OpenClaim) -> str | None:
-    """Promise the claim its room after the evictions under way, or say why it can no longer have it."""
+def _reserve(cycle: CycleState, claim: OpenClaim) -> str | None:
+    """Reserve the claim's room after the evictions under way, or say why it can no longer have it."""
     preemptor = claim.preemptor
     if preemptor is None:
         return "PreemptorGone"
-    account = cycle.account(preemptor.group)
-    ask = quantities_of(preemptor, claim.flavors)
-    if not (cycle.after.fits(account.path, ask) and account.may_hold(ask, preemptor)):
+    leaf_usage = cycle.leaf_usage(preemptor.group)
+    quantities = quantities_of(preemptor, claim.flavors)
+    if not (cycle.after.fits(leaf_usage.path, quantities) and leaf_usage.may_hold(quantities, preemptor)):
         return "NoLongerFits"
     reinstate(cycle, claim)
     return None
@@ -74,34 +76,34 @@ def serve_claims(cycle: CycleState) -> None:
         preemptor = claim.preemptor
         if preemptor is None:
             continue
-        account = cycle.account(preemptor.group)
-        ask = quantities_of(preemptor, claim.flavors)
-        if cycle.is_held_back(account) or not cycle.present.fits(account.path, ask):
+        leaf_usage = cycle.leaf_usage(preemptor.group)
+        quantities = quantities_of(preemptor, claim.flavors)
+        if cycle.is_held_back(leaf_usage) or not cycle.present.fits(leaf_usage.path, quantities):
             continue
         withdraw(cycle, preemptor_id)
-        tier = cycle.tier(account, ask, preemptor)
-        cycle.start(account, Start(preemptor, claim.flavors, tier, on_claim=True))
-        note_unready(cycle, account, preemptor)
+        tier = cycle.tier(leaf_usage, quantities, preemptor)
+        cycle.start(leaf_usage, Start(preemptor, claim.flavors, tier, on_claim=True))
+        hold_others_back(cycle, leaf_usage, preemptor)
 
 
 def withdraw(cycle: CycleState, preemptor_id: PreemptorId) -> OpenClaim:
-    """Take a standing claim out of the books; the caller says what becomes of it."""
+    """Take an open claim out of the usage; the caller decides what happens to it."""
     claim = cycle.claims.pop(preemptor_id)
     if claim.preemptor is not None:
-        account, ask = cycle.account(claim.preemptor.group), quantities_of(claim.preemptor, claim.flavors)
-        cycle.forget(account, ask, claim.preemptor)
-        cycle.soon.take(account.path, ask)
-        cycle.notes.pop(claim.preemptor.id, None)
+        leaf_usage, quantities = cycle.leaf_usage(claim.preemptor.group), quantities_of(claim.preemptor, claim.flavors)
+        cycle.release(leaf_usage, quantities, claim.preemptor)
+        cycle.soon.remove(leaf_usage.path, quantities)
+        cycle.wait_reasons.pop(claim.preemptor.id, None)
     return claim
 
 
 def reinstate(cycle: CycleState, claim: OpenClaim) -> None:
-    """Let a claim stand: its room is promised."""
+    """Let a claim stand: its room is reserved."""
     if claim.preemptor is not None:
-        account, ask = cycle.account(claim.preemptor.group), quantities_of(claim.preemptor, claim.flavors)
-        cycle.promise(account, ask, claim.preemptor)
-        cycle.soon.add(account.path, ask)
-        cycle.notes[claim.preemptor.id] = WaitReason.WAITING_FOR_EVICTIONS
+        leaf_usage, quantities = cycle.leaf_usage(claim.preemptor.group), quantities_of(claim.preemptor, claim.flavors)
+        cycle.reserve(leaf_usage, quantities, claim.preemptor)
+        cycle.soon.add(leaf_usage.path, quantities)
+        cycle.wait_reasons[claim.preemptor.id] = WaitReason.WAITING_FOR_EVICTIONS
         cycle.claims[claim.preemptor_id] = claim
 
 

@@ -5,7 +5,7 @@ from shared.quota.decide.reclaim.requeue import requeue
 from shared.quota.decide.state.cycle_state import CycleState, Victim
 from shared.quota.model.workload import Claim
 
-_GROUND = {
+_BECAUSE = {
     EvictionRule.RECLAIM: "group {leaf!r} is over its runtime of {key}, which {preemptor} is entitled to",
     EvictionRule.PREEMPTION: "{preemptor} of the same group has higher priority and is entitled to its room",
     EvictionRule.SWAP: "{preemptor} of the same group has higher priority and takes its place",
@@ -19,12 +19,12 @@ _GROUND = {
 
 
 def decide_evictions(cycle: CycleState) -> tuple[Evict, ...]:
-    """All evictions of the cycle: those that nobody asked for first."""
+    """All evictions of the cycle: those without a preemptor first."""
     return tuple(_evict(cycle, victim) for victim in (*cycle.forced, *cycle.victims))
 
 
 def _evict(cycle: CycleState, victim: Victim) -> Evict:
-    age, startup = cycle.snapshot.world.settings.queue_age, victim.account.leaf.startup
+    age, startup = cycle.snapshot.world.settings.queue_age, victim.leaf_usage.leaf.startup
     return Evict(
         workload=victim.workload,
         reason=victim.reason,
@@ -47,7 +47,7 @@ def message_for(victim: Victim) -> str:
     """One sentence for the owner of the work: what happens, and by which rule."""
     workload = victim.workload
     preemptor = f"{victim.preemptor.workload.kind} {victim.preemptor.workload.key!r}" if victim.preemptor else "nobody"
-    ground = _GROUND[victim.rule].format(
-        leaf=victim.account.name, group=victim.group, key=victim.key, preemptor=preemptor
+    because = _BECAUSE[victim.rule].format(
+        leaf=victim.leaf_usage.name, group=victim.group, key=victim.key, preemptor=preemptor
     )
-    return f"{workload.kind} {workload.key!r} is stopped and queued again: {ground}"
+    return f"{workload.kind} {workload.key!r} is stopped and queued again: {because}"

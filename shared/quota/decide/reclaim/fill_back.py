@@ -1,4 +1,4 @@
-"""Nobody goes without effect: of all victims of a cycle, those whose work still fits stay. docs/specification.md §7.5.
+"""No eviction without effect: of all victims of a cycle, those that still fit stay. docs/specification.md §7.5.
 
 What must hold is collected first (each preemptor's room on its path, each excess cured); a victim is filled back when,
 with it present again, all of that still holds. So the set that is left is minimal.
@@ -33,15 +33,17 @@ class Needs:
             self._uses[group, key] = max(most, cycle.used_after.used(group, key))
 
     def _room_of(self, preemptor: Preemptor) -> None:
-        for key, _ in preemptor.ask:
-            for group in preemptor.account.path:
+        for key, _ in preemptor.quantities:
+            for group in preemptor.leaf_usage.path:
                 self._charges[group, key] = self._cycle.after.limit(group, key)
         for key, most in preemptor.bounds:
-            self._charges[preemptor.account.name, key] = min(most, self._cycle.after.limit(preemptor.account.name, key))
+            self._charges[preemptor.leaf_usage.name, key] = min(
+                most, self._cycle.after.limit(preemptor.leaf_usage.name, key)
+            )
 
-    def hold(self, path: Path, ask: Quantities) -> bool:
-        """Whether all needs on this path and these keys are met as the books stand."""
-        return all(self._holds(group, key) for key, _ in ask for group in path)
+    def hold(self, path: Path, quantities: Quantities) -> bool:
+        """Whether all needs on this path and these keys are met in the current usage."""
+        return all(self._holds(group, key) for key, _ in quantities for group in path)
 
     def _holds(self, group: str, key: FlavorResource) -> bool:
         charge, use = self._charges.get((group, key)), self._uses.get((group, key))
@@ -70,7 +72,7 @@ def fill_back(cycle: CycleState) -> None:
 
 def _restore_if(cycle: CycleState, victim: Victim, needs: Needs) -> bool:
     cycle.restore(victim)
-    if needs.hold(victim.account.path, victim.standing.ask):
+    if needs.hold(victim.leaf_usage.path, victim.running.quantities):
         return True
     cycle.vacate(victim)
     return False
@@ -78,9 +80,9 @@ def _restore_if(cycle: CycleState, victim: Victim, needs: Needs) -> bool:
 
 def _importance(cycle: CycleState, victim: Victim) -> Importance:
     """Lowest first. Within runtime: the leaf's charge with it and with its preemptors is not above runtime."""
-    account, standing = victim.account, victim.standing
-    beyond = any(cycle.after.over_runtime(account.name, key) + amount > 0 for key, amount in standing.ask)
-    return (beyond, -standing.workload.priority, standing.since, queue_order(standing.workload))
+    leaf_usage, running = victim.leaf_usage, victim.running
+    beyond = any(cycle.after.over_runtime(leaf_usage.name, key) + amount > 0 for key, amount in running.quantities)
+    return (beyond, -running.workload.priority, running.since, queue_order(running.workload))
 
 
 def _strike(cycle: CycleState, is_restored: Callable[[Victim], bool]) -> None:

@@ -43,7 +43,7 @@ def give_notice(cycle: CycleState) -> None:
 
 def evict_at(victim: Victim, cycle: CycleState) -> datetime:
     """When this victim may go: now, or when it will have known for long enough."""
-    notice = victim.account.leaf.reclaim.notice
+    notice = victim.leaf_usage.leaf.reclaim.notice
     if not notice or victim.rule in WITHOUT_NOTICE:
         return cycle.now
     return (victim.workload.notice or cycle.now) + notice
@@ -56,11 +56,11 @@ def is_early(victim: Victim, cycle: CycleState) -> bool:
 
 def _owes(victim: Victim) -> bool:
     """Whether its leaf is over its runtime without the starts in it that have not been answered, if that matters."""
-    account, key = victim.account, victim.key
-    if key is None or victim.rule not in OWED or not account.unanswered:
+    leaf_usage, key = victim.leaf_usage, victim.key
+    if key is None or victim.rule not in OWED or not leaf_usage.unanswered:
         return True
-    unsure, numbers = _use(key, account.unanswered), account.numbers(key)
-    used = numbers.used - _use(key, account.leaf.evicting) + account.claimed.get(key, 0)
+    unsure, numbers = _use(key, leaf_usage.unanswered), leaf_usage.numbers(key)
+    used = numbers.used - _use(key, leaf_usage.leaf.evicting) + leaf_usage.claimed.get(key, 0)
     return not unsure or used - unsure > numbers.runtime
 
 
@@ -94,7 +94,9 @@ def _postpone(cycle: CycleState, early: list[Victim], told: set[WorkloadId]) -> 
     for preemptor in list(cycle.preemptors):
         if id(preemptor) in waiting:
             _put_off(cycle, preemptor, told)
-    while short := [each for each in cycle.preemptors if not cycle.after.keeps_limits(each.account.path, each.ask)]:
+    while short := [
+        each for each in cycle.preemptors if not cycle.after.keeps_limits(each.leaf_usage.path, each.quantities)
+    ]:
         for preemptor in short:
             _put_off(cycle, preemptor, told)
     still = {id(victim) for preemptor in cycle.preemptors for victim in preemptor.victims}
@@ -111,7 +113,7 @@ def _put_off(cycle: CycleState, preemptor: Preemptor, told: set[WorkloadId]) -> 
 
 def _withdraw_others(cycle: CycleState, told: set[WorkloadId]) -> None:
     going = {each.workload.id for each in (*cycle.forced, *cycle.victims)}
-    for leaf in map(cycle.snapshot.leaves.__getitem__, sorted(cycle.memory.telling)):
+    for leaf in map(cycle.snapshot.leaves.__getitem__, sorted(cycle.cache.telling)):
         cycle.notices_withdrawn.extend(
             each for each in leaf.admitted if each.notice is not None and each.id not in told and each.id not in going
         )

@@ -1,4 +1,4 @@
-"""What must come down whoever asks: use above a ceiling, or above what the cluster has left.
+"""What must come down with or without a preemptor: use above a ceiling, or above what the cluster has left.
 
 Judged by used, not by charge, without work being evicted; at root without `system`. Groups are taken from the leaves
 upwards, because what goes for a child's sake also lowers its parents.
@@ -31,7 +31,7 @@ def excesses(cycle: CycleState) -> Iterator[Excess]:
 
     A limit that is no tighter than one above it is left to that one: curing that cures both.
     """
-    tree, suspects = cycle.snapshot.world.tree, cycle.memory.beyond
+    tree, suspects = cycle.snapshot.world.tree, cycle.cache.beyond
     for group in sorted(suspects, key=lambda name: (-len(tree.path(name)), name)):
         for key in suspects[group]:
             limit = cycle.after.limit(group, key)
@@ -59,10 +59,10 @@ def cure(cycle: CycleState, excess: Excess) -> None:
     while queue and used_below(cycle, group, key) > limit:
         place = heapq.heappop(queue)
         leaf = place[1]
-        standing = search.over_limit(cycle.account(leaf), group, key)
-        if standing is None:
+        running = search.over_limit(cycle.leaf_usage(leaf), group, key)
+        if running is None:
             continue
-        victim = Victim(standing, cycle.account(leaf), *_ground(group), group, key)
+        victim = Victim(running, cycle.leaf_usage(leaf), *_cause(group), group, key)
         cycle.vacate(victim)
         cycle.victims.append(victim)
         heapq.heappush(queue, _place(cycle, leaf, key))
@@ -81,7 +81,7 @@ def _place(cycle: CycleState, leaf: str, key: FlavorResource) -> tuple[Amount, s
     return (-cycle.after.over_runtime(leaf, key), leaf)
 
 
-def _ground(group: str) -> tuple[EvictionReason, EvictionRule]:
+def _cause(group: str) -> tuple[EvictionReason, EvictionRule]:
     if group == ROOT:
         return EvictionReason.CAPACITY_LOST, EvictionRule.CAPACITY
     return EvictionReason.OVER_CEILING, EvictionRule.CEILING

@@ -16,21 +16,21 @@ from shared.resources import FlavorResource
 
 def judge_over(cycle: CycleState, excesses: Sequence[Excess]) -> None:
     """Note every leaf above its runtime and every group above its limit, each since it was so first."""
-    memory, previous = cycle.memory, cycle.snapshot.world.over_since
-    uncertain = memory.evicting | {
+    cache, previous = cycle.cache, cycle.snapshot.world.over_since
+    uncertain = cache.evicting | {
         claim.preemptor.group for claim in cycle.claims.values() if claim.preemptor is not None
     }
-    judged = dict(memory.over)
+    judged = dict(cache.over)
     for name in sorted(uncertain):
         judged[name] = _over(cycle, name)
     for group, key, _ in excesses:
         judged[group] = tuple(sorted({*judged.get(group, ()), key}))
     judged = {name: keys for name, keys in judged.items() if keys}
-    if previous is memory.over_since and judged == memory.judged:
+    if previous is cache.over_since and judged == cache.judged:
         cycle.over_since = previous
     else:
         cycle.over_since = _since(cycle, judged)
-    memory.over_since, memory.judged = cycle.over_since, judged
+    cache.over_since, cache.judged = cycle.over_since, judged
 
 
 def _over(cycle: CycleState, name: str) -> Keys:

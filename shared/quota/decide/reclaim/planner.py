@@ -1,7 +1,7 @@
 """Room for an entitled preemptor: victims out, preemptor in, all or nothing. docs/specification.md §7.2 and §7.6.
 
 A plan is made on the usage `after`: its victims are gone there and its preemptor has its room before anything is
-decided for good; a plan that is not complete leaves no trace.
+decided finally; a plan that is not complete leaves no trace.
 """
 
 from enum import Enum
@@ -19,7 +19,7 @@ from shared.resources import FlavorResource
 
 
 class ReclaimOutcome(Enum):
-    """What became of a preemptor's wish for room."""
+    """What became of a preemptor's request for room."""
 
     PLANNED = "planned"
     """Its victims go now, or the evictions under way already make its room."""
@@ -28,9 +28,9 @@ class ReclaimOutcome(Enum):
     NONE = "none"
 
 
-def plan_reclaim(cycle: CycleState, account: LeafUsage, workload: Workload, attempt: Candidate) -> ReclaimOutcome:
+def plan_reclaim(cycle: CycleState, leaf_usage: LeafUsage, workload: Workload, candidate: Candidate) -> ReclaimOutcome:
     """Make room for an entitled preemptor in these flavors if any complete plan can."""
-    preemptor = Preemptor(workload, account, attempt.flavors, attempt.ask)
+    preemptor = Preemptor(workload, leaf_usage, candidate.flavors, candidate.quantities)
     now = VictimSearch(cycle, delayed=False)
     if _make_room(now, preemptor):
         _commit(cycle, preemptor)
@@ -47,28 +47,28 @@ def keep(cycle: CycleState, preemptor: Preemptor) -> None:
     """Turn a plan that cannot be carried out yet into room kept: nobody goes, and the preemptor is in."""
     undo(cycle, preemptor)
     cycle.keep(preemptor)
-    cycle.notes[preemptor.workload.id] = WaitReason.ROOM_DELAYED
+    cycle.wait_reasons[preemptor.workload.id] = WaitReason.ROOM_DELAYED
 
 
 def undo(cycle: CycleState, preemptor: Preemptor) -> None:
-    """Take a plan out of the books."""
+    """Take a plan out of the usage."""
     for victim in preemptor.victims:
         cycle.restore(victim)
     preemptor.victims.clear()
-    cycle.forget(preemptor.account, preemptor.ask, preemptor.workload)
+    cycle.release(preemptor.leaf_usage, preemptor.quantities, preemptor.workload)
 
 
 def _commit(cycle: CycleState, preemptor: Preemptor) -> None:
     cycle.victims.extend(preemptor.victims)
     cycle.preemptors.append(preemptor)
-    cycle.notes[preemptor.workload.id] = WaitReason.WAITING_FOR_EVICTIONS
+    cycle.wait_reasons[preemptor.workload.id] = WaitReason.WAITING_FOR_EVICTIONS
 
 
 def _make_room(search: VictimSearch, preemptor: Preemptor) -> bool:
-    """Promise the preemptor its room and vacate victims until it fits; undo all when no victim is left to ask for."""
+    """Reserve the preemptor's room and vacate victims until it fits; undo all when no victim is left."""
     cycle = search.cycle
-    cycle.promise(preemptor.account, preemptor.ask, preemptor.workload)
-    while (key := _short_of(cycle, preemptor.account, preemptor.ask)) is not None:
+    cycle.reserve(preemptor.leaf_usage, preemptor.quantities, preemptor.workload)
+    while (key := _short_of(cycle, preemptor.leaf_usage, preemptor.quantities)) is not None:
         victim = _next_victim(search, preemptor, key)
         if victim is None:
             undo(cycle, preemptor)
@@ -79,18 +79,18 @@ def _make_room(search: VictimSearch, preemptor: Preemptor) -> bool:
     return True
 
 
-def _short_of(cycle: CycleState, account: LeafUsage, ask: Quantities) -> FlavorResource | None:
+def _short_of(cycle: CycleState, leaf_usage: LeafUsage, quantities: Quantities) -> FlavorResource | None:
     """The first key on which a limit of the path is passed after the evictions under way."""
-    return next((key for key, _ in ask if cycle.after.free(account.path, key) < 0), None)
+    return next((key for key, _ in quantities if cycle.after.available(leaf_usage.path, key) < 0), None)
 
 
 def _next_victim(search: VictimSearch, preemptor: Preemptor, key: FlavorResource) -> Victim | None:
-    path = preemptor.account.path
+    path = preemptor.leaf_usage.path
     below: str | None = None
     for group in path:
         if search.cycle.after.over_runtime(group, key) > 0:
             if below is None:
-                return search.below_priority(preemptor.account, preemptor.workload.priority, key)
+                return search.below_priority(preemptor.leaf_usage, preemptor.workload.priority, key)
             return search.in_branches(group, below, key)
         below = group
     return None
@@ -113,6 +113,6 @@ def _without_swaps(cycle: CycleState, preemptor: Preemptor) -> bool:
 
 
 def _may_be_withdrawn(cycle: CycleState, preemptor: Preemptor, claim: OpenClaim) -> bool:
-    if not claim.swap or claim.preemptor is None or claim.preemptor.group == preemptor.account.name:
+    if not claim.swap or claim.preemptor is None or claim.preemptor.group == preemptor.leaf_usage.name:
         return False
-    return any(cycle.after.over_runtime(claim.preemptor.group, key) > 0 for key, _ in preemptor.ask)
+    return any(cycle.after.over_runtime(claim.preemptor.group, key) > 0 for key, _ in preemptor.quantities)

@@ -1,4 +1,4 @@
-"""Strict mode: a leaf over its runtime is brought back whether or not anybody asks. docs/specification.md §7.8."""
+"""Strict mode: a leaf over its runtime is brought back with or without a preemptor. docs/specification.md §7.8."""
 
 from collections import Counter
 
@@ -12,11 +12,11 @@ from shared.resources import FlavorResource
 
 def recycle_strictly(cycle: CycleState) -> None:
     """In each leaf in Strict mode that is over its runtime, let the least important work go while it overshoots."""
-    names = sorted(cycle.memory.strict & cycle.memory.judged.keys())
+    names = sorted(cycle.cache.strict & cycle.cache.judged.keys())
     settled = _settled_elsewhere(cycle) if names else Counter()
     for name in names:
         if cycle.snapshot.leaves[name].inactive is None:
-            _recycle_leaf(cycle, cycle.account(name), settled)
+            _recycle_leaf(cycle, cycle.leaf_usage(name), settled)
 
 
 def _settled_elsewhere(cycle: CycleState) -> Counter[FlavorResource]:
@@ -29,24 +29,24 @@ def _settled_elsewhere(cycle: CycleState) -> Counter[FlavorResource]:
     placed = [(each.workload, each.flavors) for each in cycle.starts if not each.on_claim]
     placed += [(each.workload, each.flavors) for each in cycle.preemptors]
     for workload, flavors in placed:
-        wish = cycle.wish(cycle.account(workload.group), workload) or ()
-        for key, amount in {pair for assignment in wish for pair in assignment.ask}:
+        assignments = cycle.assignments(cycle.leaf_usage(workload.group), workload) or ()
+        for key, amount in {pair for assignment in assignments for pair in assignment.quantities}:
             if flavors.get(key.resource) != key.flavor:
                 found[key] += amount
     return found
 
 
-def _recycle_leaf(cycle: CycleState, account: LeafUsage, settled: Counter[FlavorResource]) -> None:
-    name = account.name
+def _recycle_leaf(cycle: CycleState, leaf_usage: LeafUsage, settled: Counter[FlavorResource]) -> None:
+    name = leaf_usage.name
     keys = sorted(cycle.snapshot.numbers[name])
     over = [key for key in keys if (name, key) in cycle.over_since or cycle.after.over_runtime(name, key) > 0]
     search = VictimSearch(cycle, delayed=False)
     for key in over:
         while cycle.after.over_runtime(name, key) > settled[key]:
-            standing = _next(search, account, key, over)
-            if standing is None:
+            running = _next(search, leaf_usage, key, over)
+            if running is None:
                 break
-            victim = Victim(standing, account, EvictionReason.RECLAIMED, EvictionRule.STRICT, name, key)
+            victim = Victim(running, leaf_usage, EvictionReason.RECLAIMED, EvictionRule.STRICT, name, key)
             cycle.vacate(victim)
             cycle.forced.append(victim)
     for moment in search.spared_until:
@@ -54,15 +54,17 @@ def _recycle_leaf(cycle: CycleState, account: LeafUsage, settled: Counter[Flavor
 
 
 def _next(
-    search: VictimSearch, account: LeafUsage, key: FlavorResource, over: list[FlavorResource]
+    search: VictimSearch, leaf_usage: LeafUsage, key: FlavorResource, over: list[FlavorResource]
 ) -> RunningWorkload | None:
     """The least important work that uses `key`, if it may go; nobody else goes in its place.
 
     A key that was over counts even if other victims of this cycle have brought it down: they may be filled back.
     """
-    least = account.least_important(key)
-    if least is None or not search.may_go(account, least, key):
+    least = leaf_usage.least_important(key)
+    if least is None or not search.may_go(leaf_usage, least, key):
         return None
     after = search.cycle.after
-    overshoots = all(after.over_runtime(account.name, each) >= amount for each, amount in least.ask if each in over)
+    overshoots = all(
+        after.over_runtime(leaf_usage.name, each) >= amount for each, amount in least.quantities if each in over
+    )
     return least if overshoots else None

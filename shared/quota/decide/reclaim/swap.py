@@ -15,39 +15,39 @@ from shared.quota.model.tree import Preemption
 from shared.quota.model.workload import EvictionReason, Workload
 
 
-def plan_swap(cycle: CycleState, account: LeafUsage, workload: Workload, assignment: FlavorAssignment) -> bool:
+def plan_swap(cycle: CycleState, leaf_usage: LeafUsage, workload: Workload, assignment: FlavorAssignment) -> bool:
     """Plan to replace strictly lower-priority preemptible work of this leaf in these flavors, if that is possible."""
-    ask = assignment.ask
-    if account.leaf.group.preemption is Preemption.NEVER or not ask:
+    quantities = assignment.quantities
+    if leaf_usage.leaf.group.preemption is Preemption.NEVER or not quantities:
         return False
-    if any(account.claimed.get(key, 0) for key, _ in ask) or not account.may_hold(ask, workload):
+    if any(leaf_usage.claimed.get(key, 0) for key, _ in quantities) or not leaf_usage.may_hold(quantities, workload):
         return False
-    bounds = tuple((key, cycle.after.charge(account.name, key)) for key, _ in ask)
-    preemptor = Preemptor(workload, account, assignment.flavors, ask, bounds=bounds)
-    cycle.promise(account, ask, workload)
-    if _free(cycle, preemptor, bounds) and cycle.after.keeps_limits(account.path, ask):
+    bounds = tuple((key, cycle.after.charge(leaf_usage.name, key)) for key, _ in quantities)
+    preemptor = Preemptor(workload, leaf_usage, assignment.flavors, quantities, bounds=bounds)
+    cycle.reserve(leaf_usage, quantities, workload)
+    if _make_place(cycle, preemptor, bounds) and cycle.after.keeps_limits(leaf_usage.path, quantities):
         cycle.victims.extend(preemptor.victims)
         cycle.preemptors.append(preemptor)
-        cycle.notes[workload.id] = WaitReason.WAITING_FOR_EVICTIONS
+        cycle.wait_reasons[workload.id] = WaitReason.WAITING_FOR_EVICTIONS
         return True
     for victim in preemptor.victims:
         cycle.restore(victim)
-    cycle.forget(account, ask, workload)
+    cycle.release(leaf_usage, quantities, workload)
     return False
 
 
-def _free(cycle: CycleState, preemptor: Preemptor, bounds: Quantities) -> bool:
+def _make_place(cycle: CycleState, preemptor: Preemptor, bounds: Quantities) -> bool:
     """Vacate lower-priority work, least important first, until the leaf's use is at most what it was on every key."""
-    search, account = VictimSearch(cycle, delayed=False), preemptor.account
+    search, leaf_usage = VictimSearch(cycle, delayed=False), preemptor.leaf_usage
     for key, most in bounds:
-        while cycle.after.charge(account.name, key) > most:
-            standing = search.least_important(account, key)
-            if standing is None or standing.workload.priority >= preemptor.workload.priority:
+        while cycle.after.charge(leaf_usage.name, key) > most:
+            running = search.least_important(leaf_usage, key)
+            if running is None or running.workload.priority >= preemptor.workload.priority:
                 for moment in search.spared_until:
                     cycle.wake(moment)
                 return False
             victim = Victim(
-                standing, account, EvictionReason.PREEMPTED, EvictionRule.SWAP, account.name, key, preemptor
+                running, leaf_usage, EvictionReason.PREEMPTED, EvictionRule.SWAP, leaf_usage.name, key, preemptor
             )
             preemptor.victims.append(victim)
             cycle.vacate(victim)
@@ -56,44 +56,46 @@ def _free(cycle: CycleState, preemptor: Preemptor, bounds: Quantities) -> bool:
 
 def swap_in_leaves(cycle: CycleState) -> None:
     """Try a swap for all work that waits, is entitled nowhere, and has lower-priority work in its leaf."""
-    for name in sorted(cycle.memory.swapping):
-        leaf, account = cycle.snapshot.leaves[name], cycle.account(name)
-        if cycle.is_held_back(account):
+    for name in sorted(cycle.cache.swapping):
+        leaf, leaf_usage = cycle.snapshot.leaves[name], cycle.leaf_usage(name)
+        if cycle.is_held_back(leaf_usage):
             continue
         lowest = leaf.admitted[-1].priority
 
-        def choose(account: LeafUsage, workload: Workload, wish: Assignments, least: int = lowest) -> QueueHead | None:
-            if workload.priority <= least or not _may_swap(cycle, account, workload, wish):
+        def choose(
+            leaf_usage: LeafUsage, workload: Workload, assignments: Assignments, least: int = lowest
+        ) -> QueueHead | None:
+            if workload.priority <= least or not _may_swap(cycle, leaf_usage, workload, assignments):
                 return None
-            return QueueHead(workload, (), account)
+            return QueueHead(workload, (), leaf_usage)
 
-        line = LeafQueue(cycle, account, choose)
+        line = LeafQueue(cycle, leaf_usage, choose)
         while (head := line.next_head()) is not None:
             line.wait(head.workload)
 
 
-def _may_swap(cycle: CycleState, account: LeafUsage, workload: Workload, wish: Assignments) -> bool:
+def _may_swap(cycle: CycleState, leaf_usage: LeafUsage, workload: Workload, assignments: Assignments) -> bool:
     """Whether a swap was planned for this work: it is entitled nowhere, and some assignment allows it."""
-    if entitled_candidate(evaluate(cycle, account, workload, wish)) is not None:
+    if entitled_candidate(evaluate(cycle, leaf_usage, workload, assignments)) is not None:
         return False
-    if any(_comes_anyway(cycle, account, workload, assignment) for assignment in wish):
-        cycle.notes[workload.id] = WaitReason.WAITING_FOR_EVICTIONS
+    if any(_comes_anyway(cycle, leaf_usage, workload, assignment) for assignment in assignments):
+        cycle.wait_reasons[workload.id] = WaitReason.WAITING_FOR_EVICTIONS
         return False
-    return any(plan_swap(cycle, account, workload, assignment) for assignment in wish)
+    return any(plan_swap(cycle, leaf_usage, workload, assignment) for assignment in assignments)
 
 
-def _comes_anyway(cycle: CycleState, account: LeafUsage, workload: Workload, assignment: FlavorAssignment) -> bool:
+def _comes_anyway(cycle: CycleState, leaf_usage: LeafUsage, workload: Workload, assignment: FlavorAssignment) -> bool:
     """Whether evictions under way, this cycle's included, free the room, so that nobody need go for it.
 
     One that takes longer than claimTimeout is not waited for: a PodDisruptionBudget may hold it indefinitely.
     """
-    ask = assignment.ask
-    if cycle.present.fits(account.path, ask) or not cycle.after.fits(account.path, ask):
+    quantities = assignment.quantities
+    if cycle.present.fits(leaf_usage.path, quantities) or not cycle.after.fits(leaf_usage.path, quantities):
         return False
-    patience = account.leaf.reclaim.claim_timeout
-    leaves = map(cycle.snapshot.leaves.__getitem__, sorted(cycle.memory.evicting))
+    patience = leaf_usage.leaf.reclaim.claim_timeout
+    leaves = map(cycle.snapshot.leaves.__getitem__, sorted(cycle.cache.evicting))
     ends = [each.eviction.at + patience for leaf in leaves for each in leaf.evicting if each.eviction is not None]
     for end in ends:
         cycle.wake(end)
     is_soon = bool(cycle.victims or cycle.forced) or any(end > cycle.now for end in ends)
-    return is_soon and account.may_hold(ask, workload)
+    return is_soon and leaf_usage.may_hold(quantities, workload)

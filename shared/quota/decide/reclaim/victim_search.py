@@ -49,53 +49,53 @@ class VictimSearch:
         return [child for _, _, child in sorted(found)]
 
     def _in_leaf_over(self, leaf: str, key: FlavorResource) -> Victim | None:
-        account = self.cycle.account(leaf)
-        if account.leaf.inactive is not None or not self._grace_is_over(account, leaf, key):
+        leaf_usage = self.cycle.leaf_usage(leaf)
+        if leaf_usage.leaf.inactive is not None or not self._grace_is_over(leaf_usage, leaf, key):
             return None
-        standing = self.least_important(account, key)
-        if standing is None:
+        running = self.least_important(leaf_usage, key)
+        if running is None:
             return None
-        return Victim(standing, account, EvictionReason.RECLAIMED, EvictionRule.RECLAIM, leaf, key)
+        return Victim(running, leaf_usage, EvictionReason.RECLAIMED, EvictionRule.RECLAIM, leaf, key)
 
-    def below_priority(self, account: LeafUsage, priority: int, key: FlavorResource) -> Victim | None:
+    def below_priority(self, leaf_usage: LeafUsage, priority: int, key: FlavorResource) -> Victim | None:
         """A victim of lower priority in the preemptor's own leaf."""
-        if not account.preemptible_below(priority):
+        if not leaf_usage.preemptible_below(priority):
             return None
-        standing = self.least_important(account, key)
-        if standing is None or standing.workload.priority >= priority:
+        running = self.least_important(leaf_usage, key)
+        if running is None or running.workload.priority >= priority:
             return None
-        return Victim(standing, account, EvictionReason.PREEMPTED, EvictionRule.PREEMPTION, account.name, key)
+        return Victim(running, leaf_usage, EvictionReason.PREEMPTED, EvictionRule.PREEMPTION, leaf_usage.name, key)
 
-    def over_limit(self, account: LeafUsage, group: str, key: FlavorResource) -> RunningWorkload | None:
+    def over_limit(self, leaf_usage: LeafUsage, group: str, key: FlavorResource) -> RunningWorkload | None:
         """Work of this leaf that may go because `group`, somewhere on its path, uses more than its limit."""
-        if not self._grace_is_over(account, group, key):
+        if not self._grace_is_over(leaf_usage, group, key):
             return None
-        return self.least_important(account, key)
+        return self.least_important(leaf_usage, key)
 
-    def may_go(self, account: LeafUsage, standing: RunningWorkload, key: FlavorResource) -> bool:
+    def may_go(self, leaf_usage: LeafUsage, running: RunningWorkload, key: FlavorResource) -> bool:
         """Whether grace and exemption after start let this very work go; never what this cycle has started."""
-        if standing in account.fresh:
+        if running in leaf_usage.fresh:
             return False
-        grace = self._grace_is_over(account, account.name, key)
-        return self.has_run_long_enough(account, standing) and grace
+        grace = self._grace_is_over(leaf_usage, leaf_usage.name, key)
+        return self.has_run_long_enough(leaf_usage, running) and grace
 
-    def least_important(self, account: LeafUsage, key: FlavorResource) -> RunningWorkload | None:
+    def least_important(self, leaf_usage: LeafUsage, key: FlavorResource) -> RunningWorkload | None:
         """Of the leaf's preemptible work that uses `key` and may go, the one to go first."""
-        for standing in account.standing:
-            uses_it = standing.workload.id not in account.gone and any(each == key for each, _ in standing.ask)
-            if uses_it and self.has_run_long_enough(account, standing):
-                return standing
+        for running in leaf_usage.running:
+            uses_it = running.workload.id not in leaf_usage.gone and any(each == key for each, _ in running.quantities)
+            if uses_it and self.has_run_long_enough(leaf_usage, running):
+                return running
         return None
 
-    def has_run_long_enough(self, account: LeafUsage, standing: RunningWorkload) -> bool:
+    def has_run_long_enough(self, leaf_usage: LeafUsage, running: RunningWorkload) -> bool:
         """Whether the exemption after start since its start is over, or delays do not matter here."""
-        since = min(standing.since, self.cycle.now)
-        return self._is_past(since + account.leaf.reclaim.exempt_after_start)
+        since = min(running.since, self.cycle.now)
+        return self._is_past(since + leaf_usage.leaf.reclaim.exempt_after_start)
 
-    def _grace_is_over(self, account: LeafUsage, group: str, key: FlavorResource) -> bool:
+    def _grace_is_over(self, leaf_usage: LeafUsage, group: str, key: FlavorResource) -> bool:
         """Whether `group` has been over for the leaf's grace period without a break; first seen now is since now."""
         since = self.cycle.over_since.get((group, key), self.cycle.now)
-        return self._is_past(since + account.leaf.reclaim.grace_period)
+        return self._is_past(since + leaf_usage.leaf.reclaim.grace_period)
 
     def _is_past(self, until: datetime) -> bool:
         if until <= self.cycle.now:

@@ -23,7 +23,7 @@ MOST_CYCLES = 1000
 
 @dataclass(frozen=True, slots=True)
 class SimulationRun:
-    """Cycles lived through; of a run until stable, `plans` leaves out those that changed nothing."""
+    """Cycles simulated; of a run until stable, `plans` leaves out those that changed nothing."""
 
     plans: tuple[Plan, ...]
     last: Plan
@@ -41,17 +41,17 @@ def run(
     step: timedelta = timedelta(),
     limit: int = MOST_CYCLES,
 ) -> SimulationRun:
-    """Live through so many cycles; None: until nothing changes any more, or `limit` cycles.
+    """Run so many cycles; None: until nothing changes any more, or `limit` cycles.
 
     Between cycles `step` passes; a world at rest that waits for a moment (grace, notice, back-off) is taken there.
     """
     plans: list[Plan] = []
     snapshot: Snapshot | None = None
-    memory = CycleCache()
+    cache = CycleCache()
     left = limit if cycles is None else max(1, cycles)
     while True:
         snapshot = measure(world, now, snapshot)
-        latest = plan(snapshot, memory)
+        latest = plan(snapshot, cache)
         settled = latest.is_idle and latest.wake_at is None
         left -= 1
         if cycles is not None or not latest.is_idle:

@@ -72,7 +72,7 @@ class CycleCache:
         self.margins: Margins = {}
         """What each group had left at the end of the previous cycle's passes."""
         self.moved: frozenset[str] = frozenset()
-        """Groups whose books the previous cycle changed."""
+        """Groups whose usage the previous cycle changed."""
         self.over_since: OverSince = {}
         """What the previous plan said of who is over, and of which leaves by more than their numbers tell."""
         self.judged: dict[str, Keys] = {}
@@ -82,10 +82,10 @@ class CycleCache:
     def survey(self, snapshot: Snapshot) -> None:
         """Bring all facts up to this snapshot."""
         self.changed, self.touched = set(), set()
-        tree, ground = snapshot.world.tree, (snapshot.world.tree, snapshot.world.flavors, snapshot.world.settings)
-        if len(self.facts) != len(snapshot.leaves) or any(map(is_not, ground, self._ground)):
+        tree, static = snapshot.world.tree, (snapshot.world.tree, snapshot.world.flavors, snapshot.world.settings)
+        if len(self.facts) != len(snapshot.leaves) or any(map(is_not, static, self._ground)):
             self.__init__()  # type: ignore[misc]
-            self._ground = ground
+            self._ground = static
         for name, leaf in snapshot.leaves.items():
             numbers, found = snapshot.numbers[name], self.facts.get(name)
             if found is None or found.leaf is not leaf or found.numbers is not numbers:

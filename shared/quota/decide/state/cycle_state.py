@@ -1,9 +1,9 @@
-"""What one cycle has decided so far, and the books that every further decision in it is made on.
+"""What one cycle has decided so far, and the usage that every further decision in it is based on.
 
-Three ledgers tell the room. `present` counts all work whose pods have not ended; `soon` is how it will be when the
+Three usage views give the room. `present` counts all work whose pods have not ended; `soon` is how it will be when the
 evictions already under way have ended and their claims are served; `after` is the same with what this cycle plans: its
 victims gone, its preemptors in. Work starts only where it fits all three, so that it never takes reserved room even if
-this cycle's victims take long to end. Everything here is mutable and lives for one call of `plan`.
+this cycle's victims take long to end. Everything here is mutable and exists for one call of `plan`.
 """
 
 from dataclasses import dataclass, field
@@ -26,9 +26,9 @@ class Preemptor:
     """Pending work for which room is made or kept."""
 
     workload: Workload
-    account: LeafUsage
+    leaf_usage: LeafUsage
     flavors: Flavors
-    ask: Quantities
+    quantities: Quantities
     victims: list["Victim"] = field(default_factory=list)
     bounds: Quantities = ()
     """For a swap: what its leaf's charge may not pass, by key. Empty for an entitled preemptor."""
@@ -43,8 +43,8 @@ class Preemptor:
 class Victim:
     """Running work that this cycle means to evict: for whom, by which rule, and at which group and key it is owed."""
 
-    standing: RunningWorkload
-    account: LeafUsage
+    running: RunningWorkload
+    leaf_usage: LeafUsage
     reason: EvictionReason
     rule: EvictionRule
     group: str
@@ -54,30 +54,30 @@ class Victim:
     @property
     def workload(self) -> Workload:
         """The victim itself."""
-        return self.standing.workload
+        return self.running.workload
 
 
 class CycleState:
-    """The books and the decisions of one cycle in the making."""
+    """The usage and the decisions of one cycle in the making."""
 
-    def __init__(self, snapshot: Snapshot, memory: CycleCache) -> None:
-        memory.survey(snapshot)
-        self.memory = memory
+    def __init__(self, snapshot: Snapshot, cache: CycleCache) -> None:
+        cache.survey(snapshot)
+        self.cache = cache
         self.snapshot = snapshot
         self.now = snapshot.now
         terms = UsageLimits(snapshot.numbers)
         self.present = Usage(terms)
-        under_way = snapshot.claims or memory.evicting
+        under_way = snapshot.claims or cache.evicting
         self.soon = Usage(terms, self.present.versions) if under_way else self.present
         self.after = Usage(terms, self.present.versions)
-        self._ledgers = (self.present, self.soon, self.after) if under_way else (self.present, self.after)
+        self._usages = (self.present, self.soon, self.after) if under_way else (self.present, self.after)
         self.used = UsedSums(snapshot.numbers)
         self.used_after = UsedSums(snapshot.numbers)
         self.starts: list[Start] = []
         self.victims: list[Victim] = []
         """For preemptors, or to cure an excess; those who need not go are filled back."""
         self.forced: list[Victim] = []
-        """Going for good: stopped groups, start-ups given up, Strict mode."""
+        """Going finally: stopped groups, start-ups given up, Strict mode."""
         self.cured: dict[GroupKey, Amount] = {}
         """What used may not pass: the limits for whose sake work goes."""
         self.preemptors: list[Preemptor] = []
@@ -88,7 +88,7 @@ class CycleState:
         self.notices: list[Notice] = []
         self.notices_withdrawn: list[Workload] = []
         self.over_since: OverSince = {}
-        self.notes: dict[tuple[str, str], WaitReason] = {}
+        self.wait_reasons: dict[tuple[str, str], WaitReason] = {}
         """Why this cycle passed over work, where the numbers alone would not tell."""
         self.blocked_by: Workload | None = None
         """Work whose pods are not ready and that holds back the whole cluster."""
@@ -97,45 +97,45 @@ class CycleState:
         self.started: set[tuple[str, str]] = set()
         self._wakes: list[datetime] = []
         self._guarded: list[Preemptor] | None = None
-        self._free_of: dict[GroupKey, tuple[int, Amount]] = {}
-        """By leaf and key: the least that the three ledgers have free, and how often they had changed by then."""
+        self._available_of: dict[GroupKey, tuple[int, Amount]] = {}
+        """By leaf and key: the least that the three views have available, and how often they had changed by then."""
         self._queues: dict[str, EquivalenceClasses] = {}
-        self._accounts: dict[str, LeafUsage] = {}
+        self._leaf_usages: dict[str, LeafUsage] = {}
         self._let_evicting_go()
 
     def _let_evicting_go(self) -> None:
-        for leaf in map(self.snapshot.leaves.__getitem__, self.memory.evicting):
+        for leaf in map(self.snapshot.leaves.__getitem__, self.cache.evicting):
             for workload in leaf.evicting:
-                ask = quantities_of(workload, flavors_of(workload))
-                self.soon.take(leaf.path, ask)
-                self.after.take(leaf.path, ask)
-                self.used_after.take(leaf.path, ask)
+                quantities = quantities_of(workload, flavors_of(workload))
+                self.soon.remove(leaf.path, quantities)
+                self.after.remove(leaf.path, quantities)
+                self.used_after.remove(leaf.path, quantities)
 
-    def account(self, leaf: str) -> LeafUsage:
-        """The books of that leaf, opened when first asked for."""
-        found = self._accounts.get(leaf)
+    def leaf_usage(self, leaf: str) -> LeafUsage:
+        """The usage of that leaf, made at the first call."""
+        found = self._leaf_usages.get(leaf)
         if found is None:
-            found = self._accounts[leaf] = LeafUsage(self.snapshot.leaves[leaf], self.snapshot.numbers[leaf])
+            found = self._leaf_usages[leaf] = LeafUsage(self.snapshot.leaves[leaf], self.snapshot.numbers[leaf])
         return found
 
     def is_touched(self, leaf: str) -> bool:
         """Whether this cycle has changed anything in that leaf so far."""
-        found = self._accounts.get(leaf)
+        found = self._leaf_usages.get(leaf)
         return found is not None and found.touched
 
     def queue(self, leaf: str) -> EquivalenceClasses:
         """The kinds of the leaf's pending work, also for those who ask when the memory is further on."""
-        state, facts = self.snapshot.leaves[leaf], self.memory.facts.get(leaf)
+        state, facts = self.snapshot.leaves[leaf], self.cache.facts.get(leaf)
         if facts is not None and facts.leaf is state:
-            return self.memory.queue(leaf, self.snapshot)
+            return self.cache.queue(leaf, self.snapshot)
         found = self._queues.get(leaf)
         if found is None:
             found = self._queues[leaf] = EquivalenceClasses(state, self.snapshot.world.flavors)
         return found
 
-    def wish(self, account: LeafUsage, workload: Workload) -> Assignments | None:
+    def assignments(self, leaf_usage: LeafUsage, workload: Workload) -> Assignments | None:
         """What this work may take, in order of preference; None when it could never start in its leaf."""
-        return self.queue(account.name).kind_of(workload).wish
+        return self.queue(leaf_usage.name).kind_of(workload).assignments
 
     def wake(self, at: datetime) -> None:
         """The passing of time until `at` may change what is decided; a moment that is past is of no interest."""
@@ -144,87 +144,87 @@ class CycleState:
 
     @property
     def wake_at(self) -> datetime | None:
-        """The nearest moment told to `wake`."""
+        """The nearest moment passed to `wake`."""
         return min(self._wakes, default=None)
 
     def left(self, group: str, key: FlavorResource) -> Amount:
-        """The least that this one group has left below its limit in any of the ledgers; negative when it is passed."""
-        return min([-ledger.excess(group, key) for ledger in self._ledgers])
+        """The least that this one group has left below its limit in any of the views; negative when it is passed."""
+        return min([-usage.excess(group, key) for usage in self._usages])
 
     @property
     def moved(self) -> frozenset[str]:
-        """Groups whose books this cycle has changed."""
-        return frozenset().union(*[ledger.moved for ledger in self._ledgers])
+        """Groups whose usage this cycle has changed."""
+        return frozenset().union(*[usage.moved for usage in self._usages])
 
-    def fits(self, account: LeafUsage, ask: Quantities) -> bool:
+    def fits(self, leaf_usage: LeafUsage, quantities: Quantities) -> bool:
         """Whether the room is there, now and after the evictions under way, and nobody's plan needs it."""
-        versions, name = self.present.versions, account.name
-        for key, amount in ask:
-            version, found = versions.get(key, 0), self._free_of.get((name, key))
+        versions, name = self.present.versions, leaf_usage.name
+        for key, amount in quantities:
+            version, found = versions.get(key, 0), self._available_of.get((name, key))
             if found is None or found[0] != version:
-                least = min([ledger.free(account.path, key) for ledger in self._ledgers])
-                found = self._free_of[name, key] = (version, least)
+                least = min([usage.available(leaf_usage.path, key) for usage in self._usages])
+                found = self._available_of[name, key] = (version, least)
             if found[1] < amount:
                 return False
         return True
 
-    def is_held_back(self, account: LeafUsage) -> bool:
+    def is_held_back(self, leaf_usage: LeafUsage) -> bool:
         """Whether admitted work that is not ready yet holds back this leaf."""
-        return self.blocked_by is not None or account.name in self.blocked_leaves
+        return self.blocked_by is not None or leaf_usage.name in self.blocked_leaves
 
-    def start(self, account: LeafUsage, start: Start) -> None:
+    def start(self, leaf_usage: LeafUsage, start: Start) -> None:
         """Admit work: it is present from here on."""
-        ask = quantities_of(start.workload, start.flavors)
-        for ledger in self._ledgers:
-            ledger.add(account.path, ask)
-        self.used.add(account.path, ask)
-        self.used_after.add(account.path, ask)
-        account.start(ask, start.workload, self.now)
+        quantities = quantities_of(start.workload, start.flavors)
+        for usage in self._usages:
+            usage.add(leaf_usage.path, quantities)
+        self.used.add(leaf_usage.path, quantities)
+        self.used_after.add(leaf_usage.path, quantities)
+        leaf_usage.start(quantities, start.workload, self.now)
         self.starts.append(start)
         self.started.add(start.workload.id)
 
-    def promise(self, account: LeafUsage, ask: Quantities, workload: Workload) -> None:
+    def reserve(self, leaf_usage: LeafUsage, quantities: Quantities, workload: Workload) -> None:
         """Count pending work as if it had its room."""
-        self.after.add(account.path, ask)
-        account.promise(ask, workload)
+        self.after.add(leaf_usage.path, quantities)
+        leaf_usage.reserve(quantities, workload)
 
-    def forget(self, account: LeafUsage, ask: Quantities, workload: Workload) -> None:
-        """Undo `promise`."""
-        self.after.take(account.path, ask)
-        account.forget(ask, workload)
+    def release(self, leaf_usage: LeafUsage, quantities: Quantities, workload: Workload) -> None:
+        """Undo `reserve`."""
+        self.after.remove(leaf_usage.path, quantities)
+        leaf_usage.release(quantities, workload)
 
     def keep(self, preemptor: Preemptor) -> None:
         """Keep room that is only delayed: it counts in its leaf at once, and for all who would borrow."""
-        preemptor.account.promise(preemptor.ask, preemptor.workload)
+        preemptor.leaf_usage.reserve(preemptor.quantities, preemptor.workload)
         self.kept.append(preemptor)
         if self._guarded is not None:
             self._guarded.append(preemptor)
-            self.after.add(preemptor.account.path, preemptor.ask)
+            self.after.add(preemptor.leaf_usage.path, preemptor.quantities)
 
     def guard_kept_room(self) -> None:
         """From here on nobody may take room that is kept."""
         self._guarded = list(self.kept)
         for preemptor in self._guarded:
-            self.after.add(preemptor.account.path, preemptor.ask)
+            self.after.add(preemptor.leaf_usage.path, preemptor.quantities)
 
     def open_kept_room(self) -> None:
-        """Undo `guard_kept_room`: victims are judged by what is and what is claimed."""
+        """Undo `guard_kept_room`: victims are judged by what is used and what is claimed."""
         for preemptor in self._guarded or ():
-            self.after.take(preemptor.account.path, preemptor.ask)
+            self.after.remove(preemptor.leaf_usage.path, preemptor.quantities)
         self._guarded = None
 
     def vacate(self, victim: Victim) -> None:
         """Count running work as gone once the evictions under way have ended."""
-        self.after.take(victim.account.path, victim.standing.ask)
-        self.used_after.take(victim.account.path, victim.standing.ask)
-        victim.account.vacate(victim.workload)
+        self.after.remove(victim.leaf_usage.path, victim.running.quantities)
+        self.used_after.remove(victim.leaf_usage.path, victim.running.quantities)
+        victim.leaf_usage.vacate(victim.workload)
 
     def restore(self, victim: Victim) -> None:
         """Undo `vacate`."""
-        self.after.add(victim.account.path, victim.standing.ask)
-        self.used_after.add(victim.account.path, victim.standing.ask)
-        victim.account.restore(victim.workload)
+        self.after.add(victim.leaf_usage.path, victim.running.quantities)
+        self.used_after.add(victim.leaf_usage.path, victim.running.quantities)
+        victim.leaf_usage.restore(victim.workload)
 
-    def tier(self, account: LeafUsage, ask: Quantities, workload: Workload) -> Tier:
-        """On what ground this work would start there now."""
-        return Tier.ENTITLED if account.is_entitled(ask, workload) else Tier.OPPORTUNISTIC
+    def tier(self, leaf_usage: LeafUsage, quantities: Quantities, workload: Workload) -> Tier:
+        """On what basis this workload would start there now."""
+        return Tier.ENTITLED if leaf_usage.is_entitled(quantities, workload) else Tier.OPPORTUNISTIC

@@ -13,12 +13,12 @@ from shared.quota.model.workload import Workload
 class EquivalenceClass:
     """What the work of one kind may take, its priority, and whether it is preemptible. Compared by identity."""
 
-    __slots__ = ("options", "preemptible", "priority", "wish")
+    __slots__ = ("assignments", "options", "preemptible", "priority")
 
-    def __init__(self, options: Options, wish: Assignments | None, workload: Workload) -> None:
+    def __init__(self, options: Options, assignments: Assignments | None, workload: Workload) -> None:
         self.options = options
         """Held so that its identity, by which kinds are told apart, is not given to another."""
-        self.wish = wish
+        self.assignments = assignments
         """None: it could never start."""
         self.priority = workload.priority
         self.preemptible = workload.preemptible
@@ -27,7 +27,7 @@ class EquivalenceClass:
 class EquivalenceClasses:
     """The kinds of one leaf's pending work, each in its place."""
 
-    __slots__ = ("_by_work", "_known", "asks", "flavors", "kinds", "leaf", "startable")
+    __slots__ = ("_by_work", "_known", "flavors", "kinds", "leaf", "smallest", "startable")
 
     def __init__(
         self, leaf: LeafSnapshot, flavors: Mapping[str, Flavor], previous: "EquivalenceClasses | None" = None
@@ -42,8 +42,8 @@ class EquivalenceClasses:
         by_work: dict[int, EquivalenceClass] = previous._by_work if previous is not None and alike else {}
         self.kinds = tuple([by_work.get(id(each)) or self._kind(each) for each in leaf.pending])
         self._by_work: dict[int, EquivalenceClass] = dict(zip(map(id, leaf.pending), self.kinds, strict=True))
-        self.startable = frozenset(each for each in self.kinds if each.wish is not None)
-        self.asks = _smallest(self.startable)
+        self.startable = frozenset(each for each in self.kinds if each.assignments is not None)
+        self.smallest = _smallest(self.startable)
         """If none of these fits, nothing here does."""
 
     def kind_of(self, workload: Workload) -> EquivalenceClass:
@@ -63,8 +63,12 @@ class EquivalenceClasses:
 
 def _smallest(kinds: frozenset[EquivalenceClass]) -> tuple[Quantities, ...]:
     """What the kinds may take, less what takes at least as much of every key as another does."""
-    asks = {each.ask for kind in kinds for each in kind.wish or ()}
-    return tuple(ask for ask in asks if not any(other != ask and _is_within(other, ask) for other in asks))
+    smallest = {each.quantities for kind in kinds for each in kind.assignments or ()}
+    return tuple(
+        quantities
+        for quantities in smallest
+        if not any(other != quantities and _is_within(other, quantities) for other in smallest)
+    )
 
 
 def _is_within(small: Quantities, large: Quantities) -> bool:

@@ -25,14 +25,14 @@ class FlavorChoice(NamedTuple):
 
     flavor: str
     resources: tuple[str, ...]
-    ask: Quantities
+    quantities: Quantities
 
 
 class FlavorAssignment(NamedTuple):
     """One option of each set."""
 
     options: tuple[FlavorChoice, ...]
-    ask: Quantities
+    quantities: Quantities
 
     @property
     def flavors(self) -> Flavors:
@@ -41,7 +41,7 @@ class FlavorAssignment(NamedTuple):
 
 
 Assignments = tuple[FlavorAssignment, ...]
-"""Everything that work may take, in order of preference; never empty."""
+"""Everything that a workload may take, in order of preference; never empty."""
 
 
 class Fit(NamedTuple):
@@ -62,9 +62,9 @@ class Candidate:
     """Per set: whether it borrows there, and the place of the flavor in the group's order."""
 
     @property
-    def ask(self) -> Quantities:
+    def quantities(self) -> Quantities:
         """What the work takes in all."""
-        return self.assignment.ask
+        return self.assignment.quantities
 
     @property
     def flavors(self) -> Flavors:
@@ -84,49 +84,49 @@ def assignments_of(workload: Workload, options: Options, flavors: Mapping[str, F
         for each in options.sets
     ]
     found = [
-        FlavorAssignment(chosen, tuple(pair for option in chosen for pair in option.ask))
+        FlavorAssignment(chosen, tuple(pair for option in chosen for pair in option.quantities))
         for chosen in islice(product(*sets), MOST_ASSIGNMENTS)
         if len(chosen) < 2 or agree(flavors[option.flavor] for option in chosen if option.flavor in flavors)
     ]
     return tuple(found) or None
 
 
-def without_flavors(wish: Assignments, blocked: Collection[str]) -> Assignments | None:
-    """The wish less those flavors; None when nothing is left."""
+def without_flavors(assignments: Assignments, blocked: Collection[str]) -> Assignments | None:
+    """The assignments without those flavors; None when none is left."""
     if not blocked:
-        return wish
-    left = (each for each in wish if not any(option.flavor in blocked for option in each.options))
+        return assignments
+    left = (each for each in assignments if not any(option.flavor in blocked for option in each.options))
     return tuple(left) or None
 
 
 class Evaluation:
-    """How work stands in each assignment, in order; worked out one by one, each option once, only as far as asked."""
+    """How a workload fares in each assignment, in order; each is computed once, and only when needed."""
 
-    __slots__ = ("_found", "_mark", "_marks", "_rest")
+    __slots__ = ("_fit_of", "_fits", "_found", "_rest")
 
-    def __init__(self, wish: Assignments, mark: Callable[[FlavorChoice], Fit]) -> None:
-        self._mark = mark
-        self._rest = iter(wish)
-        self._marks: dict[FlavorChoice, tuple[Fit, int]] = {}
+    def __init__(self, assignments: Assignments, fit: Callable[[FlavorChoice], Fit]) -> None:
+        self._fit_of = fit
+        self._rest = iter(assignments)
+        self._fits: dict[FlavorChoice, tuple[Fit, int]] = {}
         self._found: list[Candidate] = []
 
     def __iter__(self) -> Iterator[Candidate]:
-        """Every attempt, in the order of the wish."""
+        """Every candidate, in the order of the assignments."""
         yield from self._found
         for assignment in self._rest:
-            attempt = self._judge(assignment)
-            self._found.append(attempt)
-            yield attempt
+            candidate = self._judge(assignment)
+            self._found.append(candidate)
+            yield candidate
 
     def _judge(self, assignment: FlavorAssignment) -> Candidate:
         if len(assignment.options) == 1:
-            mark = self._mark(assignment.options[0])
-            return Candidate(assignment, mark.entitled, mark.fits, ((not mark.entitled, len(self._found)),))
+            fit = self._fit_of(assignment.options[0])
+            return Candidate(assignment, fit.entitled, fit.fits, ((not fit.entitled, len(self._found)),))
         own = []
         for option in assignment.options:
-            if option not in self._marks:
-                self._marks[option] = (self._mark(option), len(self._marks))
-            own.append(self._marks[option])
+            if option not in self._fits:
+                self._fits[option] = (self._fit_of(option), len(self._fits))
+            own.append(self._fits[option])
         return Candidate(
             assignment,
             entitled=all(each.entitled for each, _ in own),
@@ -135,10 +135,10 @@ class Evaluation:
         )
 
 
-def entitled_candidate(stood: Iterable[Candidate]) -> Candidate | None:
+def entitled_candidate(evaluation: Iterable[Candidate]) -> Candidate | None:
     """The first assignment the work is entitled to, one with room before one without; None: entitled nowhere."""
     first = None
-    for each in stood:
+    for each in evaluation:
         if each.entitled and each.starts:
             return each
         if each.entitled and first is None:
@@ -146,20 +146,20 @@ def entitled_candidate(stood: Iterable[Candidate]) -> Candidate | None:
     return first
 
 
-def candidates(stood: Iterable[Candidate], group: Group) -> Iterator[Candidate]:
+def candidates(evaluation: Iterable[Candidate], group: Group) -> Iterator[Candidate]:
     """Every assignment worth trying, best first. A plan is only ever tried where the work is entitled in all sets."""
     borrow = group.when_can_borrow is WhenCanBorrow.BORROW
     if group.when_can_reclaim is WhenCanReclaim.RECLAIM:
-        yield from (each for each in stood if each.entitled or (each.starts and borrow))
-    best = _best_start(stood, group.when_can_borrow)
+        yield from (each for each in evaluation if each.entitled or (each.starts and borrow))
+    best = _best_start(evaluation, group.when_can_borrow)
     if best is not None:
         yield best
     if group.when_can_reclaim is not WhenCanReclaim.RECLAIM:
-        yield from (each for each in stood if each.entitled and not each.starts)
+        yield from (each for each in evaluation if each.entitled and not each.starts)
 
 
-def _best_start(stood: Iterable[Candidate], borrow: WhenCanBorrow) -> Candidate | None:
-    starting = (each for each in stood if each.starts)
+def _best_start(evaluation: Iterable[Candidate], borrow: WhenCanBorrow) -> Candidate | None:
+    starting = (each for each in evaluation if each.starts)
     if borrow is WhenCanBorrow.TRY_NEXT_FLAVOR:
         return min(starting, key=lambda each: each.rank, default=None)
     return next(starting, None)

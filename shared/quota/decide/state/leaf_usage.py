@@ -1,6 +1,6 @@
-"""One leaf's own books during a cycle: what it uses, what is promised in it, and whom it could recycle.
+"""One leaf's own usage during a cycle: what it uses, what is reserved in it, and which workloads it could recycle.
 
-Entitlement and over-runtime are judged on these; the room on the path is judged on the ledgers.
+Entitlement and over-runtime are judged on these; the room on the path is judged on the usage views.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ class RunningWorkload(NamedTuple):
     """Running work, what it takes and since when."""
 
     workload: Workload
-    ask: Quantities
+    quantities: Quantities
     since: datetime
 
     @property
@@ -37,14 +37,14 @@ class LeafUsage:
     __slots__ = (
         "_lower",
         "_numbers",
-        "_standing",
+        "_running",
         "_unanswered",
         "claimed",
-        "firm",
         "fresh",
         "gone",
         "leaf",
         "name",
+        "non_preemptible",
         "path",
         "touched",
         "used",
@@ -57,8 +57,8 @@ class LeafUsage:
         self.used: Sums = {key: each.used for key, each in numbers.items()}
         """Present: admitted, being evicted, and started in this cycle."""
         self.claimed: Sums = {}
-        """Promised to its own pending work: claims, and room kept."""
-        self.firm: Sums = {key: each.non_preemptible for key, each in numbers.items()}
+        """Reserved for its own pending workloads: claims, and room kept."""
+        self.non_preemptible: Sums = {key: each.non_preemptible for key, each in numbers.items()}
         """The part of used and claimed that is not preemptible."""
         self.gone: set[WorkloadId] = set()
         """Its work that this cycle evicts."""
@@ -67,7 +67,7 @@ class LeafUsage:
         self.touched = False
         """Whether this cycle has changed anything here."""
         self._numbers = numbers
-        self._standing: tuple[RunningWorkload, ...] | None = None
+        self._running: tuple[RunningWorkload, ...] | None = None
         self._unanswered: tuple[Workload, ...] | None = None
         self._lower: dict[int, Sums] = {}
 
@@ -76,15 +76,15 @@ class LeafUsage:
         return self._numbers.get(key, NO_NUMBERS)
 
     @property
-    def standing(self) -> tuple[RunningWorkload, ...]:
+    def running(self) -> tuple[RunningWorkload, ...]:
         """Running preemptible work, first the one to be recycled first; what this cycle starts is not among it.
 
         Work of one priority started at one moment goes in the order opposite to the leaf's queue.
         """
-        if self._standing is None:
+        if self._running is None:
             last_in_line_first = (running_workload(each) for each in reversed(self.leaf.admitted) if each.preemptible)
-            self._standing = tuple(sorted(last_in_line_first, key=lambda each: each.rank))
-        return self._standing
+            self._running = tuple(sorted(last_in_line_first, key=lambda each: each.rank))
+        return self._running
 
     @property
     def unanswered(self) -> tuple[Workload, ...]:
@@ -93,34 +93,34 @@ class LeafUsage:
             self._unanswered = tuple(each for each in self.leaf.admitted if not each.is_answered)
         return self._unanswered
 
-    def start(self, ask: Quantities, workload: Workload, now: datetime) -> None:
+    def start(self, quantities: Quantities, workload: Workload, now: datetime) -> None:
         """Count work as present from now on."""
         self.touched = True
-        _add(self.used, ask)
+        _add(self.used, quantities)
         if workload.preemptible:
-            self.fresh.append(RunningWorkload(workload, ask, now))
+            self.fresh.append(RunningWorkload(workload, quantities, now))
         else:
-            _add(self.firm, ask)
+            _add(self.non_preemptible, quantities)
 
     def least_important(self, key: FlavorResource) -> RunningWorkload | None:
         """Of all preemptible work that uses `key` and is not going, also what started now, the first to recycle."""
-        present = (each for each in (*self.fresh, *self.standing) if each.workload.id not in self.gone)
-        using = (each for each in present if any(used == key for used, _ in each.ask))
+        present = (each for each in (*self.fresh, *self.running) if each.workload.id not in self.gone)
+        using = (each for each in present if any(used == key for used, _ in each.quantities))
         return min(using, key=lambda each: each.rank, default=None)
 
-    def promise(self, ask: Quantities, workload: Workload) -> None:
+    def reserve(self, quantities: Quantities, workload: Workload) -> None:
         """Count a claim, or room kept, for work of this leaf."""
         self.touched = True
-        _add(self.claimed, ask)
+        _add(self.claimed, quantities)
         if not workload.preemptible:
-            _add(self.firm, ask)
+            _add(self.non_preemptible, quantities)
 
-    def forget(self, ask: Quantities, workload: Workload) -> None:
-        """Undo `promise`."""
-        back = tuple((key, -amount) for key, amount in ask)
+    def release(self, quantities: Quantities, workload: Workload) -> None:
+        """Undo `reserve`."""
+        back = tuple((key, -amount) for key, amount in quantities)
         _add(self.claimed, back)
         if not workload.preemptible:
-            _add(self.firm, back)
+            _add(self.non_preemptible, back)
 
     def vacate(self, workload: Workload) -> None:
         """Work of this leaf is going."""
@@ -146,28 +146,30 @@ class LeafUsage:
             self._lower[priority] = found
         return found
 
-    def is_entitled(self, ask: Quantities, workload: Workload) -> bool:
+    def is_entitled(self, quantities: Quantities, workload: Workload) -> bool:
         """Whether what the leaf uses and cannot preempt for this work, and this work, are within its runtime."""
         below = self.preemptible_below(workload.priority)
-        for key, amount in ask:
-            firm = self.used.get(key, 0) + self.claimed.get(key, 0) - below.get(key, 0)
-            if firm + amount > self.numbers(key).runtime:
+        for key, amount in quantities:
+            non_preemptible = self.used.get(key, 0) + self.claimed.get(key, 0) - below.get(key, 0)
+            if non_preemptible + amount > self.numbers(key).runtime:
                 return False
         return True
 
-    def may_hold(self, ask: Quantities, workload: Workload) -> bool:
+    def may_hold(self, quantities: Quantities, workload: Workload) -> bool:
         """Whether work that is not preemptible stays within effectiveMin together; always for preemptible work."""
         return workload.preemptible or all(
-            self.firm.get(key, 0) + amount <= self.numbers(key).effective_min for key, amount in ask
+            self.non_preemptible.get(key, 0) + amount <= self.numbers(key).effective_min for key, amount in quantities
         )
 
-    def stays_within_min(self, ask: Quantities) -> bool:
+    def stays_within_min(self, quantities: Quantities) -> bool:
         """Whether with this the leaf's used stays within effectiveMin on every key."""
-        return all(self.used.get(key, 0) + amount <= self.numbers(key).effective_min for key, amount in ask)
+        return all(self.used.get(key, 0) + amount <= self.numbers(key).effective_min for key, amount in quantities)
 
-    def is_below_runtime(self, ask: Quantities) -> bool:
-        """Whether the leaf's use, promises included, is below its runtime on every key."""
-        return all(self.used.get(key, 0) + self.claimed.get(key, 0) < self.numbers(key).runtime for key, _ in ask)
+    def is_below_runtime(self, quantities: Quantities) -> bool:
+        """Whether the leaf's use, reservations included, is below its runtime on every key."""
+        return all(
+            self.used.get(key, 0) + self.claimed.get(key, 0) < self.numbers(key).runtime for key, _ in quantities
+        )
 
 
 def running_workload(workload: Workload) -> RunningWorkload:
@@ -185,6 +187,6 @@ def flavors_of(workload: Workload) -> Flavors:
     return workload.admission.flavors if workload.admission else {}
 
 
-def _add(sums: Sums, ask: Quantities) -> None:
-    for key, amount in ask:
+def _add(sums: Sums, quantities: Quantities) -> None:
+    for key, amount in quantities:
         sums[key] = sums.get(key, 0) + amount

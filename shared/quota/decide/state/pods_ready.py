@@ -43,12 +43,12 @@ def overdue(leaf: LeafSnapshot, cycle: CycleState) -> list[tuple[Workload, Evict
     return found
 
 
-def note_unready(cycle: CycleState, account: LeafUsage, workload: Workload) -> None:
+def hold_others_back(cycle: CycleState, leaf_usage: LeafUsage, workload: Workload) -> None:
     """Let this admitted work, whose pods are not ready, hold back whom its group's settings say."""
-    startup = account.leaf.startup
-    if not startup.wait_for_pods_ready or workload.id in account.gone:
+    startup = leaf_usage.leaf.startup
+    if not startup.wait_for_pods_ready or workload.id in leaf_usage.gone:
         return
     if startup.block_admission is BlockAdmission.CLUSTER:
         cycle.blocked_by = cycle.blocked_by or workload
     elif startup.block_admission is BlockAdmission.GROUP:
-        cycle.blocked_leaves.setdefault(account.name, workload)
+        cycle.blocked_leaves.setdefault(leaf_usage.name, workload)

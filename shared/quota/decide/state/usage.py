@@ -1,6 +1,6 @@
 """How much room there is: the charges and uses of every group while one cycle changes them.
 
-A ledger lies over the frozen numbers of a snapshot and holds only what differs from them, so opening one costs
+A usage view overlays the frozen numbers of a snapshot and holds only what differs from them, so opening one costs
 nothing. Everything is per (flavor, resource), in base units; runtimes are frozen.
 
 See docs/specification.md §3.3 (charge) and §6.2 (the views of use).
@@ -52,7 +52,7 @@ class FrozenUsage(NamedTuple):
 
 
 class UsageLimits:
-    """The frozen side of all ledgers of one cycle, read from the snapshot once for each group and key."""
+    """The frozen side of all usage views of one cycle, read from the snapshot once for each group and key."""
 
     __slots__ = ("_numbers", "_read")
 
@@ -79,21 +79,21 @@ class UsageLimits:
 class Usage:
     """Charges of all groups, and how much more each path takes before a limit on it is passed."""
 
-    __slots__ = ("_changed", "_free", "_terms", "versions")
+    __slots__ = ("_available", "_changed", "_terms", "versions")
 
     def __init__(self, terms: UsageLimits, versions: dict[FlavorResource, int] | None = None) -> None:
-        """`versions`: how often charges of a key have changed; ledgers that share it count together."""
+        """`versions`: how often charges of a key have changed; views that share it count together."""
         self.versions: dict[FlavorResource, int] = {} if versions is None else versions
         self._terms = terms
         self._changed: dict[GroupKey, Amount] = {}
-        self._free: dict[GroupKey, tuple[int, Amount]] = {}
+        self._available: dict[GroupKey, tuple[int, Amount]] = {}
 
     def numbers(self, group: str, key: FlavorResource) -> Numbers:
         """The frozen numbers; all zero for a key that the group neither covers nor uses."""
         return self._terms.numbers(group, key)
 
     def charge(self, group: str, key: FlavorResource) -> Amount:
-        """What the group costs its parent now, in this ledger."""
+        """What the group costs its parent now, in this view."""
         found = self._changed.get((group, key))
         return self._terms.read(group, key).charge if found is None else found
 
@@ -101,14 +101,14 @@ class Usage:
         """What charge may not pass: the ceiling; at root also the runtime."""
         return self._terms.read(group, key).limit
 
-    def add(self, path: Path, ask: Quantities) -> None:
+    def add(self, path: Path, quantities: Quantities) -> None:
         """Charge `ask` to the leaf that `path` begins with, and to all above as far as it matters there."""
-        for key, amount in ask:
+        for key, amount in quantities:
             self._shift(path, key, amount)
 
-    def take(self, path: Path, ask: Quantities) -> None:
+    def remove(self, path: Path, quantities: Quantities) -> None:
         """Undo `add`."""
-        for key, amount in ask:
+        for key, amount in quantities:
             self._shift(path, key, -amount)
 
     def _shift(self, path: Path, key: FlavorResource, amount: Amount) -> None:
@@ -122,14 +122,14 @@ class Usage:
             if not amount:
                 return
 
-    def free(self, path: Path, key: FlavorResource) -> Amount:
+    def available(self, path: Path, key: FlavorResource) -> Amount:
         """The most that the leaf may still take of `key`; negative where a limit on its path is already passed."""
         version = self.versions.get(key, 0)
-        found = self._free.get((path[0], key))
+        found = self._available.get((path[0], key))
         if found is not None and found[0] == version:
             return found[1]
-        value = self._work_out_free(path, key)
-        self._free[path[0], key] = (version, value)
+        value = self._compute_available(path, key)
+        self._available[path[0], key] = (version, value)
         return value
 
     @property
@@ -137,7 +137,7 @@ class Usage:
         """Groups whose charges have been changed here."""
         return {group for group, _ in self._changed}
 
-    def _work_out_free(self, path: Path, key: FlavorResource) -> Amount:
+    def _compute_available(self, path: Path, key: FlavorResource) -> Amount:
         above: Amount | None = None
         for group in reversed(path):
             start, limit, kept = self._terms.read(group, key)
@@ -150,13 +150,13 @@ class Usage:
             above = margin
         return NOTHING_AVAILABLE if above is None else above
 
-    def fits(self, path: Path, ask: Quantities) -> bool:
+    def fits(self, path: Path, quantities: Quantities) -> bool:
         """Whether the leaf may take all of `ask` with every limit on its path kept, on the keys of `ask` alone."""
-        return all(self.free(path, key) >= amount for key, amount in ask)
+        return all(self.available(path, key) >= amount for key, amount in quantities)
 
-    def keeps_limits(self, path: Path, ask: Quantities) -> bool:
+    def keeps_limits(self, path: Path, quantities: Quantities) -> bool:
         """Whether every limit on the path is kept as things stand, on the keys of `ask`."""
-        return all(self.free(path, key) >= 0 for key, _ in ask)
+        return all(self.available(path, key) >= 0 for key, _ in quantities)
 
     def excess(self, group: str, key: FlavorResource) -> Amount:
         """By how much the limit of this one group is passed; negative: what is left below it."""
@@ -183,12 +183,12 @@ class UsedSums:
             return found
         return self._numbers.get(group, {}).get(key, NO_NUMBERS).used
 
-    def add(self, path: Path, ask: Quantities) -> None:
+    def add(self, path: Path, quantities: Quantities) -> None:
         """Add `ask` to the leaf that `path` begins with, and to all above."""
-        for key, amount in ask:
+        for key, amount in quantities:
             for group in path:
                 self._changed[group, key] = self.used(group, key) + amount
 
-    def take(self, path: Path, ask: Quantities) -> None:
+    def remove(self, path: Path, quantities: Quantities) -> None:
         """Undo `add`."""
-        self.add(path, tuple((key, -amount) for key, amount in ask))
+        self.add(path, tuple((key, -amount) for key, amount in quantities))

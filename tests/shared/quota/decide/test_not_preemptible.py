@@ -11,7 +11,7 @@ from tests.shared.quota.decide.plan_words import decide, starts, told, waits
 TWO = "root 8\n  a 4\n  b 4"
 
 
-def firm(group: str, amount: int, name: str, **fields: Any) -> Workload:
+def non_preemptible(group: str, amount: int, name: str, **fields: Any) -> Workload:
     return pending(group, amount, name, preemptible=False, **fields)
 
 
@@ -28,27 +28,30 @@ def firm(group: str, amount: int, name: str, **fields: Any) -> Workload:
 def test_it_starts_only_while_the_leafs_not_preemptible_work_stays_within_effective_min(
     present: list[Workload], expected: object
 ) -> None:
-    assert starts(decide(TWO, [*present, firm("a", 3, "new", priority=1)])) == expected
+    assert starts(decide(TWO, [*present, non_preemptible("a", 3, "new", priority=1)])) == expected
 
 
 def test_it_never_borrows_even_if_all_is_idle() -> None:
-    plan = decide(TWO, [firm("a", 3, "n1"), firm("a", 3, "n2")])
+    plan = decide(TWO, [non_preemptible("a", 3, "n1"), non_preemptible("a", 3, "n2")])
     assert (starts(plan), waits(plan)) == (["n1 entitled"], {"n2": "BeyondMin"})
 
 
 def test_a_claim_of_not_preemptible_work_counts() -> None:
-    preemptor = firm("a", 2, "preemptor")
+    preemptor = non_preemptible("a", 2, "preemptor")
     victim = claimed(evicting(running("b", 4, "victim")), preemptor)
-    plan = decide(TWO, [preemptor, victim, running("b", 3, "b0"), firm("a", 3, "n2")])
+    plan = decide(TWO, [preemptor, victim, running("b", 3, "b0"), non_preemptible("a", 3, "n2")])
     assert (told(plan), waits(plan)) == (([], []), {"preemptor": "WaitingForEvictions", "n2": "BeyondMin"})
 
 
 def test_above_its_effective_min_it_never_fits() -> None:
-    assert waits(decide(TWO, [firm("a", 5, "big")])) == {"big": "NeverFits"}
+    assert waits(decide(TWO, [non_preemptible("a", 5, "big")])) == {"big": "NeverFits"}
 
 
 def test_effective_min_shrinks_with_the_cluster() -> None:
-    plan = decide("root 8\n  a 8\n  b 8", [firm("a", 4, "n1"), firm("a", 1, "n2"), firm("b", 4, "n3")])
+    plan = decide(
+        "root 8\n  a 8\n  b 8",
+        [non_preemptible("a", 4, "n1"), non_preemptible("a", 1, "n2"), non_preemptible("b", 4, "n3")],
+    )
     assert starts(plan) == ["n1 entitled", "n3 entitled"]
 
 

@@ -95,8 +95,8 @@ def test_nobody_pays_for_an_outsiders_debt() -> None:
 def test_the_branch_furthest_over_for_its_weight_pays_first_and_weight_0_before_all() -> None:
     work = [running("a", 4, "a0"), running("c", 4, "c0"), pending("b", 2, "b1")]
     plan = decide("root 8\n  a 1 w1\n  b 4\n  c 1 w9", work)
-    free = decide("root 8\n  a 1 w9\n  b 4\n  c 1 w0", work)
-    assert (evictions(plan), evictions(free)) == (["a0 Reclaim for b1"], ["c0 Reclaim for b1"])
+    available = decide("root 8\n  a 1 w9\n  b 4\n  c 1 w0", work)
+    assert (evictions(plan), evictions(available)) == (["a0 Reclaim for b1"], ["c0 Reclaim for b1"])
 
 
 def test_a_leaf_is_spared_until_it_has_been_over_for_the_grace_period() -> None:

@@ -43,10 +43,10 @@ def random_engine_world(seed: str) -> World:
 @pytest.mark.parametrize("number", range(40))
 def test_with_and_without_memory_the_same_is_decided(number: int) -> None:
     dice = Seeded(f"memory {number}")
-    world, memory, snapshot, now = random_engine_world(f"memory {number}"), CycleCache(), None, NOW
+    world, cache, snapshot, now = random_engine_world(f"memory {number}"), CycleCache(), None, NOW
     for _ in range(12):
         snapshot = measure(world, now, snapshot)
-        remembered, fresh = plan(snapshot, memory), plan(measure(world, now))
+        remembered, fresh = plan(snapshot, cache), plan(measure(world, now))
         assert whole(remembered) == whole(fresh)
         written = carry_out(world, remembered) if dice.chance(80) else world
         if dice.chance(60):
@@ -72,13 +72,13 @@ def test_a_cycle_opens_the_books_of_leaves_that_changed_and_of_no_others(monkeyp
 
     groups = "root 200\n" + "\n".join(f"  g{number:02} 4" for number in range(50))
     work = [pending(f"g{number:02}", 2, f"w{number:02}-{each}") for number in range(50) for each in range(5)]
-    world, memory = given(groups, work), CycleCache()
+    world, cache = given(groups, work), CycleCache()
     snapshot: Snapshot | None = None
     for _ in range(3):
         snapshot = measure(world, NOW, snapshot)
-        world = carry_out(world, plan(snapshot, memory))
+        world = carry_out(world, plan(snapshot, cache))
     finished = world.buckets["g07"].admitted[0]
     snapshot = measure(world.with_changes([(finished, None)]), NOW, snapshot)
     monkeypatch.setattr(cycle_module, "LeafUsage", Counted)
-    decided = plan(snapshot, memory)
+    decided = plan(snapshot, cache)
     assert ([each.workload.group for each in decided.starts], opened) == (["g07"], ["g07"])

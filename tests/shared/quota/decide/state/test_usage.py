@@ -45,11 +45,11 @@ def ledgers(draw: st.DrawFn) -> Made:
 @given(ledgers(), st.lists(st.tuples(st.sampled_from(sorted(PATHS)), small), max_size=6))
 def test_charges_are_those_of_the_formula_after_any_changes(made: Made, changes: list[tuple[str, int]]) -> None:
     used, numbers = made
-    ledger = Usage(UsageLimits(numbers))
+    usage = Usage(UsageLimits(numbers))
     for leaf, amount in changes:
-        ledger.add(PATHS[leaf], ((KEY, amount),))
+        usage.add(PATHS[leaf], ((KEY, amount),))
         used[leaf] += amount
-    assert {group: ledger.charge(group, KEY) for group in numbers} == {
+    assert {group: usage.charge(group, KEY) for group in numbers} == {
         group: charge_of(group, used, numbers) for group in numbers
     }
 
@@ -58,19 +58,19 @@ def test_charges_are_those_of_the_formula_after_any_changes(made: Made, changes:
 @settings(max_examples=300)
 def test_work_fits_exactly_when_every_limit_on_its_path_holds_with_it(made: Made, leaf: str, amount: int) -> None:
     _, numbers = made
-    ledger, ask = Usage(UsageLimits(numbers)), ((KEY, amount),)
-    fits = ledger.fits(PATHS[leaf], ask)
-    ledger.add(PATHS[leaf], ask)
-    assert fits == all(ledger.excess(group, KEY) <= 0 for group in PATHS[leaf])
-    assert ledger.keeps_limits(PATHS[leaf], ask) == fits
+    usage, quantities = Usage(UsageLimits(numbers)), ((KEY, amount),)
+    fits = usage.fits(PATHS[leaf], quantities)
+    usage.add(PATHS[leaf], quantities)
+    assert fits == all(usage.excess(group, KEY) <= 0 for group in PATHS[leaf])
+    assert usage.keeps_limits(PATHS[leaf], quantities) == fits
 
 
 @given(ledgers(), st.sampled_from(sorted(PATHS)), small)
 def test_taking_undoes_adding(made: Made, leaf: str, amount: int) -> None:
     _, numbers = made
-    ledger = Usage(UsageLimits(numbers))
-    ledger.add(PATHS[leaf], ((KEY, amount),))
-    ledger.take(PATHS[leaf], ((KEY, amount),))
-    assert {group: ledger.charge(group, KEY) for group in numbers} == {
+    usage = Usage(UsageLimits(numbers))
+    usage.add(PATHS[leaf], ((KEY, amount),))
+    usage.remove(PATHS[leaf], ((KEY, amount),))
+    assert {group: usage.charge(group, KEY) for group in numbers} == {
         group: by_key[KEY].charge for group, by_key in numbers.items()
     }
