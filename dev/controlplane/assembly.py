@@ -34,6 +34,8 @@ class Wishes:
     audit: bool
     extra_apiserver_args: tuple[str, ...]
     extra_controller_manager_args: tuple[str, ...]
+    node_address: str | None
+    """Where the pods of real nodes reach the API server; None: nodes are simulated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +75,13 @@ def assemble(binaries: Binaries, wishes: Wishes, folder: Path, ports: Ports) -> 
             f"http://{flags.HOST}:{etcd_port}/health",
         )
     }
+    nodes: Sequence[str] = flags.SIMULATED_NODES
+    if wishes.node_address is not None:
+        certificate, key = authority.client("kubelet-client", "kube-apiserver-kubelet-client", ("system:masters",))
+        nodes = flags.real_nodes(wishes.node_address, certificate, key)
     processes[APISERVER] = Process(
         APISERVER,
-        [str(binaries.kube_apiserver), *flags.apiserver(files, port, etcd_port, wishes.extra_apiserver_args)],
+        [str(binaries.kube_apiserver), *flags.apiserver(files, port, etcd_port, nodes, wishes.extra_apiserver_args)],
         log=folder / f"{APISERVER}.log",
         environment=environment(folder),
         probe=rest.ready,

@@ -47,10 +47,12 @@ def start(  # noqa: PLR0913  each is a wish of its own, by name only
     audit: bool = False,
     extra_apiserver_args: Sequence[str] = (),
     extra_controller_manager_args: Sequence[str] = (),
+    node_address: str | None = None,
 ) -> "ControlPlane":
     """A running control plane on free ports; close it, or use it as a context manager.
 
-    No `controllers`: no controller manager. Raises ControlPlaneError with the reason when a process does not come up.
+    No `controllers`: no controller manager. `node_address`: nodes are real, and their pods reach the API server there.
+    Raises ControlPlaneError with the reason when a process does not come up.
     """
     wishes = Wishes(
         controllers=tuple(controllers),
@@ -59,6 +61,7 @@ def start(  # noqa: PLR0913  each is a wish of its own, by name only
         audit=audit,
         extra_apiserver_args=tuple(extra_apiserver_args),
         extra_controller_manager_args=tuple(extra_controller_manager_args),
+        node_address=node_address,
     )
     control_plane = _started(binaries, wishes)
     try:

@@ -56,20 +56,39 @@ def etcd(folder: Path, client_port: int, peer_port: int) -> list[str]:
     ]
 
 
-def apiserver(files: Files, port: int, etcd_port: int, extra: Sequence[str]) -> list[str]:
+SIMULATED_NODES = (
+    f"--bind-address={HOST}",
+    f"--advertise-address={HOST}",
+    "--endpoint-reconciler-type=none",
+    "--authorization-mode=RBAC",
+    # Pods run on no kubelet, so they need no token; nodes run without the controller that would lift the taint.
+    "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
+)
+
+
+def real_nodes(address: str, client_certificate: Path, client_key: Path) -> list[str]:
+    """What differs where kubelets run: pods reach the API server at `address`, and it reaches them with the key."""
+    return [
+        "--bind-address=0.0.0.0",
+        f"--advertise-address={address}",
+        "--authorization-mode=Node,RBAC",
+        "--enable-admission-plugins=NodeRestriction",
+        "--kubelet-preferred-address-types=InternalIP",
+        f"--kubelet-client-certificate={client_certificate}",
+        f"--kubelet-client-key={client_key}",
+    ]
+
+
+def apiserver(files: Files, port: int, etcd_port: int, nodes: Sequence[str], extra: Sequence[str]) -> list[str]:
+    """`nodes` is `SIMULATED_NODES` or what `real_nodes` returns."""
     arguments = [
         f"--etcd-servers=http://{HOST}:{etcd_port}",
-        f"--bind-address={HOST}",
-        f"--advertise-address={HOST}",
         f"--secure-port={port}",
-        "--endpoint-reconciler-type=none",
+        *nodes,
         f"--tls-cert-file={files.server_certificate}",
         f"--tls-private-key-file={files.server_key}",
         f"--client-ca-file={files.authority}",
         f"--token-auth-file={files.token_table}",
-        "--authorization-mode=RBAC",
-        # Pods run on no kubelet, so they need no token; nodes run without the controller that would lift the taint.
-        "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
         f"--service-account-issuer={ISSUER}",
         f"--service-account-signing-key-file={files.token_key}",
         f"--service-account-key-file={files.token_public_key}",
