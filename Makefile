@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv binaries test lint types demo prove chaos bench clean
+.PHONY: help venv binaries test lint types demo prove chaos bench image release clean
 
 PYTHON ?= python3
 WORKERS ?= 4
@@ -16,6 +16,8 @@ help:
 	@echo 'make prove     random worlds against the reference engine'
 	@echo 'make chaos     processes killed and frozen while work goes on'
 	@echo 'make bench     the numbers of docs/benchmarks.md'
+	@echo 'make image     the container image, with or without a container engine (TAG=quotree:0.1.0, REFRESH=1)'
+	@echo 'make release   dist/: image, chart, wheel, list of packages, checksums'
 	@echo 'make venv      .venv from requirements.lock  make binaries   the control plane, built once'
 	@echo 'make clean     removes .venv and tool caches; not the control plane in ~/.cache/quotree'
 
@@ -47,6 +49,12 @@ chaos: binaries
 
 bench: binaries
 	@$(BIN)/python -m benchmarks
+
+image: venv
+	@$(BIN)/python -m dev.image $(if $(TAG),--tag=$(TAG)) $(if $(REFRESH),--refresh)
+
+release: venv
+	@$(BIN)/python -m dev.release $(if $(TAG),--tag=$(TAG))
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build

@@ -1,0 +1,49 @@
+"""What an image is called, for which machine and of what time it is."""
+
+import datetime
+import os
+import platform
+import subprocess
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent
+REPOSITORY = "quotree"
+ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+
+
+def version() -> str:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return str(project["version"])
+
+
+def tag(repository: str = REPOSITORY) -> str:
+    return f"{repository}:{version()}"
+
+
+def full_name(tag: str) -> str:
+    """The name as a container runtime stores it: `quotree:1` is `docker.io/library/quotree:1`."""
+    first, slash, _ = tag.partition("/")
+    if not slash:
+        return f"docker.io/library/{tag}"
+    return tag if "." in first or ":" in first or first == "localhost" else f"docker.io/{tag}"
+
+
+def architecture() -> str:
+    machine = platform.machine()
+    return ARCHITECTURES.get(machine, machine)
+
+
+def source_time() -> int:
+    """SOURCE_DATE_EPOCH, else the time of the last commit, else 0: the same sources give the same image."""
+    named = os.environ.get("SOURCE_DATE_EPOCH")
+    if named:
+        return int(named)
+    said = subprocess.run(
+        ["git", "-C", str(ROOT), "log", "-1", "--format=%ct"], capture_output=True, text=True, check=False
+    )
+    return int(said.stdout) if said.returncode == 0 and said.stdout.strip() else 0
+
+
+def timestamp(seconds: int) -> str:
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,59 @@
+"""Takes out of the installed packages what no process of the image imports.
+
+Half of it is the generated part of kubernetes_asyncio, one module per kind of object: only its reading of kubeconfigs
+is used (`shared.kube.access`). Its packages are left importable by an `__init__` that imports just that.
+"""
+
+import shutil
+from pathlib import Path
+
+GENERATED = (
+    "kubernetes_asyncio/client/models",
+    "kubernetes_asyncio/client/api",
+    "kubernetes_asyncio/dynamic",
+    "kubernetes_asyncio/leaderelection",
+    "kubernetes_asyncio/stream",
+    "kubernetes_asyncio/utils",
+    "kubernetes_asyncio/watch",
+)
+REWRITTEN = {
+    "kubernetes_asyncio/__init__.py": "",
+    "kubernetes_asyncio/client/models/__init__.py": "",
+    "kubernetes_asyncio/client/__init__.py": (
+        "from kubernetes_asyncio.client.configuration import Configuration as Configuration\n"
+        "from kubernetes_asyncio.client.api_client import ApiClient as ApiClient\n"
+    ),
+}
+# Sources of compiled modules, type stubs, tests: nothing imports them at run time.
+FILES = ("*.pyx", "*.pxd", "*.pxi", "*.pyi", "*.c", "*.h", "*_test.py", "py.typed")
+FOLDERS = ("tests", "testing", "test")
+# The zones of Python's zoneinfo; only UTC is used.
+UNUSED = ("tzdata/zoneinfo",)
+# Pygments comes with rich, which colours tracebacks: of its five hundred languages that is Python.
+LEXERS = "pygments/lexers"
+LEXERS_KEPT = ("__init__.py", "_mapping.py", "python.py", "special.py", "text.py")
+
+
+def packages(folder: Path) -> None:
+    """Slim the site-packages `folder` in place."""
+    for name in (*GENERATED, *UNUSED):
+        if not (folder / name).is_dir():
+            raise FileNotFoundError(
+                f"{name} is not in {folder}: bring dev/image/steps/slim.py up to the locked packages"
+            )
+        shutil.rmtree(folder / name)
+    for name, text in REWRITTEN.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    for lexer in (folder / LEXERS).glob("*.py"):
+        if lexer.name not in LEXERS_KEPT:
+            lexer.unlink()
+    for stray in folder.glob("*.md"):
+        stray.unlink()
+    for pattern in FILES:
+        for file in folder.rglob(pattern):
+            file.unlink()
+    for name in FOLDERS:
+        for found in sorted(folder.rglob(name), reverse=True):
+            if found.is_dir():
+                shutil.rmtree(found)
