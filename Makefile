@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv binaries test lint types demo prove chaos bench image release clean
+.PHONY: help venv binaries test lint types demo prove chaos bench image release cluster cluster-down e2e clean
 
 PYTHON ?= python3
 WORKERS ?= 4
@@ -18,6 +18,8 @@ help:
 	@echo 'make bench     the numbers of docs/benchmarks.md'
 	@echo 'make image     the container image, with or without a container engine (TAG=quotree:0.1.0, REFRESH=1)'
 	@echo 'make release   dist/: image, chart, wheel, list of packages, checksums'
+	@echo 'make cluster   one real node on this machine with Quotree installed (root); make cluster-down removes it'
+	@echo 'make e2e       Quotree on that real node, from install to uninstall (root)'
 	@echo 'make venv      .venv from requirements.lock  make binaries   the control plane, built once'
 	@echo 'make clean     removes .venv and tool caches; not the control plane in ~/.cache/quotree'
 
@@ -55,6 +57,18 @@ image: venv
 
 release: venv
 	@$(BIN)/python -m dev.release $(if $(TAG),--tag=$(TAG))
+
+# APT=1 installs absent Debian packages. USE_KUBECONFIG=1 IMAGE=... installs into the cluster of KUBECONFIG instead.
+cluster: venv
+	@$(BIN)/python -m dev.node up $(if $(APT),--apt)
+
+cluster-down: venv
+	@$(BIN)/python -m dev.node down
+
+e2e: venv
+	@$(BIN)/python -m dev.node check $(if $(APT),--apt)
+	@$(BIN)/python -m dev.controlplane build --node
+	$(BIN)/pytest tests/e2e_node -n 0 --timeout=600
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build

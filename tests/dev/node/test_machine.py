@@ -1,0 +1,46 @@
+"""What a node leaves behind is what is there now and was not before."""
+
+from dataclasses import replace
+
+from dev.node import machine
+
+BEFORE = machine.Machine(
+    mounts=["/", "/proc"],
+    links=["eth0", "lo"],
+    tables=["ip filter"],
+    cgroups=["/sys/fs/cgroup/unified"],
+    settings={"net/ipv4/ip_forward": "0"},
+    folders=[],
+    processes=[],
+)
+
+
+def test_nothing_differs_from_itself() -> None:
+    assert machine.difference(BEFORE, BEFORE) == {}
+
+
+def test_what_came_and_what_changed_is_named() -> None:
+    after = replace(BEFORE, mounts=["/", "/proc", "/run/netns/x"], settings={"net/ipv4/ip_forward": "1"})
+
+    assert machine.difference(BEFORE, after) == {
+        "mounts": ["/run/netns/x"],
+        "settings": ["net/ipv4/ip_forward=1, was 0"],
+    }
+
+
+def test_what_went_is_none_of_the_nodes_business() -> None:
+    assert machine.difference(BEFORE, replace(BEFORE, mounts=["/"], links=["lo"])) == {}
+
+
+def test_a_setting_that_came_with_a_kernel_module_is_no_trace() -> None:
+    after = replace(BEFORE, settings={**BEFORE.settings, "net/netfilter/nf_conntrack_max": "262144"})
+
+    assert machine.difference(BEFORE, after) == {}
+
+
+def test_this_machine_can_be_read() -> None:
+    here = machine.read()
+
+    assert "/proc" in here.mounts
+    assert "lo" in here.links
+    assert "net/ipv4/ip_forward" in here.settings

@@ -1,0 +1,82 @@
+"""One real node for all tests of this folder, in an order that ends with taking Quotree, then the node, away."""
+
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from dev.controlplane import binaries
+from dev.image import build, facts
+from dev.node import requirements
+from dev.node.node import Node
+from tests.e2e_node.site import Site, group
+
+CHART = facts.ROOT / "charts" / "quotree"
+# The modules that must come last, in this order; the others come before, as they stand in the folder.
+LAST = ("test_certificates", "test_upgrade", "test_rights", "test_uninstall", "test_traces")
+FIGURES = pytest.StashKey[dict[str, str]]()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: LAST.index(item.path.stem) if item.path.stem in LAST else -1)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if figures := config.stash.get(FIGURES, {}):
+        terminalreporter.section("figures of the real node")
+        for name, value in figures.items():
+            terminalreporter.line(f"{name:<72} {value}")
+
+
+@pytest.fixture(scope="session")
+def site(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A node with the image of these sources, nothing installed yet."""
+    if lacks := requirements.missing():
+        pytest.skip("NO REAL NODE HERE: " + "; ".join(lacks))
+    figures: dict[str, str] = {}
+    pytestconfig.stash[FIGURES] = figures
+    archive = tmp_path_factory.mktemp("image") / "image.tar"
+    built = build.image(_say, tag=facts.tag(), output=archive)
+    if built.unpacked is not None:
+        figures["image, unpacked"] = f"{built.unpacked / 1e6:.0f} MB"
+    started = time.monotonic()
+    node = Node(binaries.ensure(_say, node=True), archive, _say)
+    with node:
+        figures["node: from nothing to Ready, images there"] = f"{time.monotonic() - started:.1f} s"
+        yield Site(node, figures)
+
+
+@pytest.fixture(scope="session")
+def quotree(site: Site) -> Site:
+    """The chart installed with default values, and every process ready."""
+    started = time.monotonic()
+    site.helm("install", "quotree", str(CHART), "--create-namespace", "--wait", "--timeout", "180s")
+    site.figures["helm install --wait, default values"] = f"{time.monotonic() - started:.1f} s"
+    return site
+
+
+@pytest.fixture(scope="session")
+def tree(quotree: Site) -> Site:
+    """`research` with `vision` and `language`, of 400m cpu each; what is idle of the node's 1400m can be borrowed."""
+    promised = [{"min": {"cpu": "400m", "memory": "1Gi"}}]
+    groups = [
+        group("research", isParent=True, quotas=[{"min": {"cpu": "800m", "memory": "2Gi"}}]),
+        group("vision", parent="research", quotas=promised),
+        group("language", parent="research", quotas=promised),
+    ]
+    done = quotree.apply(*groups)
+    assert done.returncode == 0, done.stderr
+    quotree.until("the tree has been measured", lambda: bool(quotree.get("quotagroup", "vision").get("status")))
+    return quotree
+
+
+@pytest.fixture
+def clean(tree: Site) -> Iterator[Site]:
+    """The tree, with all Jobs taken away after the test."""
+    yield tree
+    tree.clear()
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.__stderr__, flush=True)

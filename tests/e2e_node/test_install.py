@@ -1,0 +1,44 @@
+"""helm install with default values: ready, under restricted Pod Security, from the slim image."""
+
+from tests.e2e_node.site import NAMESPACE, Site
+
+LARGEST_IMAGE = 120_000_000
+
+
+def test_every_process_is_ready_after_an_install_with_default_values(quotree: Site) -> None:
+    assert quotree.ready("webhook")
+    assert quotree.ready("reconciler")
+    restarts = [
+        status["restartCount"]
+        for component in ("webhook", "reconciler")
+        for pod in quotree.pods(component)
+        for status in pod["status"]["containerStatuses"]
+    ]
+    assert restarts == [0, 0, 0, 0]
+
+
+def test_the_pods_pass_the_restricted_pod_security_standard(quotree: Site) -> None:
+    label = "pod-security.kubernetes.io/enforce=restricted"
+    done = quotree.cluster.kubectl("label", "namespace", NAMESPACE, label, "--overwrite", "--dry-run=server")
+
+    assert "Warning" not in done.stderr
+
+
+def test_the_processes_run_as_an_ordinary_user(quotree: Site) -> None:
+    for pod in (*quotree.pods("webhook"), *quotree.pods("reconciler")):
+        name = pod["metadata"]["name"]
+        who = quotree.kubectl(
+            "exec", "-n", NAMESPACE, name, "--", "python", "-c", "import os; print(os.getuid(), os.getgid())"
+        )
+        assert who.split() == ["65532", "65532"]
+
+
+def test_the_groups_of_every_cluster_exist(quotree: Site) -> None:
+    quotree.until("root has a runtime", lambda: bool(quotree.get("quotagroup", "root").get("status", {}).get("quotas")))
+    names = {each["metadata"]["name"] for each in quotree.get("quotagroups")["items"]}
+
+    assert {"root", "system", "default"} <= names
+
+
+def test_the_first_quota_edits_after_helm_wait_are_accepted(tree: Site) -> None:
+    assert tree.get("quotagroup", "vision")["spec"]["parent"] == "research"
