@@ -1,1 +1,1 @@
-"""`quotree` and `kubectl quotree`: the engine for people. Reads, renders and exits; holds no rule of its own."""
+"""`quotree` and `kubectl quotree`: read, call the engine, print. No rule of its own belongs here."""

@@ -1,4 +1,4 @@
-"""Which commands there are. Each is imported only when it is called, so that `quotree` starts quickly."""
+"""The commands. Each is imported only when it is called, so that `quotree` starts quickly."""
 
 import importlib
 import sys

@@ -1,1 +1,1 @@
-"""One module a command: reads its options, asks the engine, prints. No rule and no arithmetic of its own."""
+"""One module per command: read the options, call the engine, print. No rule and no arithmetic belongs here."""

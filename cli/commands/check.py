@@ -11,7 +11,7 @@ from cli.read.findings import Placed, find, place
 from cli.read.manifests import read_manifests
 from cli.read.objects import ManifestObjects, sort_objects
 from cli.read.settings import quota_settings
-from cli.read.workloads import read_work
+from cli.read.workloads import read_workloads
 
 LEGAL, ILLEGAL = 0, 1
 
@@ -28,7 +28,7 @@ def command(files: tuple[str, ...], settings_file: str | None, output: Literal["
     """
     settings = quota_settings(settings_file)
     objects = sort_objects(read_manifests(files))
-    found = find(objects, read_work(objects, settings), settings, capacity=None)
+    found = find(objects, read_workloads(objects, settings), settings, capacity=None)
     violations = [place(each, objects) for each in found.violations]
     warnings = [place(each, objects) for each in found.warnings]
     {"text": _write_text, "json": _write_json, "github": _write_github}[output](objects, violations, warnings)
@@ -40,8 +40,8 @@ def _write_text(objects: ManifestObjects, violations: Sequence[Placed], warnings
         click.echo(f"{placed.where}{placed.violation.text}")
     for placed in warnings:
         click.echo(f"{placed.where}warning: {placed.violation.text}")
-    for note in objects.skipped:
-        click.echo(note, err=True)
+    for line in objects.skipped:
+        click.echo(line, err=True)
     click.echo(_summary(objects, violations, warnings), err=True)
 
 
@@ -66,12 +66,12 @@ def _write_json(objects: ManifestObjects, violations: Sequence[Placed], warnings
 
 
 def _write_github(objects: ManifestObjects, violations: Sequence[Placed], warnings: Sequence[Placed]) -> None:
-    """Workflow commands that a CI run shows as annotations on the lines."""
+    """Print workflow commands, which CI shows beside the lines."""
     for level, found in (("error", violations), ("warning", warnings)):
         for placed in found:
-            place_ = f" file={_property(placed.file)},line={placed.line}," if placed.file else " "
+            location = f" file={_property(placed.file)},line={placed.line}," if placed.file else " "
             title = _property(placed.violation.rule)
-            click.echo(f"::{level}{place_}title={title}::{_data(placed.violation.text)}")
+            click.echo(f"::{level}{location}title={title}::{_data(placed.violation.text)}")
     click.echo(_summary(objects, violations, warnings), err=True)
 
 

@@ -1,4 +1,4 @@
-"""`quotree simulate`: what would start and stop, decided in memory by the engine that decides in the cluster."""
+"""`quotree simulate`: show what would start and stop, decided in memory by the engine of the cluster."""
 
 import gc
 import sys
@@ -15,7 +15,7 @@ from cli.read.live import LiveCluster, cluster_options
 from cli.read.manifests import Manifest, read_manifests
 from cli.read.objects import sort_objects
 from cli.read.settings import quota_settings
-from cli.read.workloads import read_work
+from cli.read.workloads import read_workloads
 from cli.read.world import build_world
 from shared.problems import Problem
 from shared.quota.decide.simulate import run as simulate
@@ -24,11 +24,11 @@ from shared.resources import FlavorResource, QuantityError, read_amount
 
 LEGAL, ILLEGAL, UNSETTLED = 0, 1, 3
 CYCLES: Final = 1000
-"""How many cycles a world gets to come to rest."""
+"""How many cycles a world may take to become stable."""
 
 
 def read_capacity(texts: Iterable[str]) -> tuple[tuple[str, str, int], ...]:
-    """(flavor, resource, amount) of each FLAVOR:RESOURCE=QUANTITY, several to a text with commas. Raises Problem."""
+    """Read FLAVOR:RESOURCE=QUANTITY,… into (flavor, resource, amount). Raises Problem."""
     found: dict[FlavorResource, int] = {}
     for part in (part.strip() for text in texts for part in text.split(",")):
         key, _, quantity = part.rpartition("=")
@@ -46,7 +46,7 @@ def read_capacity(texts: Iterable[str]) -> tuple[tuple[str, str, int], ...]:
 
 
 def read_moment(text: str | None) -> datetime:
-    """The time that the simulation starts at; now when none is given. Raises Problem."""
+    """Return the time at which the simulation starts; now when none is given. Raises Problem."""
     if text is None:
         return datetime.now(UTC)
     try:
@@ -57,7 +57,7 @@ def read_moment(text: str | None) -> datetime:
 
 
 def settings_of(file: str | None, mode: ReclaimMode | None, capacity: tuple[str, ...]) -> QuotaSettings:
-    """The settings file's settings, with what the command line says laid over them."""
+    """Return the settings of the file, overridden by the command line."""
     settings = quota_settings(file)
     if mode is not None:
         settings = replace(settings, reclaim=replace(settings.reclaim, mode=mode))
@@ -66,13 +66,13 @@ def settings_of(file: str | None, mode: ReclaimMode | None, capacity: tuple[str,
 
 def run(manifests: Iterable[Manifest], settings: QuotaSettings, *, at: datetime, cycles: int | None, step: timedelta,
         later_wins: bool) -> tuple[dict[str, Any], bool]:  # fmt: skip
-    """The whole answer as data, and whether the world came to rest where it was to."""
-    # Tens of thousands of small objects that all live to the end: looking through them for cycles only costs time.
+    """Return the whole answer as data, and whether the world became stable."""
+    # Tens of thousands of small objects live to the end of the process: searching them for cycles only costs time.
     gc.disable()
     objects = sort_objects(manifests, later_wins=later_wins)
-    work = read_work(objects, settings)
-    outcome = simulate.run(build_world(objects, work, settings), at, cycles=cycles, step=step, limit=CYCLES)
-    found = find(objects, work, settings, outcome.snapshot.capacity)
+    workloads = read_workloads(objects, settings)
+    outcome = simulate.run(build_world(objects, workloads, settings), at, cycles=cycles, step=step, limit=CYCLES)
+    found = find(objects, workloads, settings, outcome.snapshot.capacity)
     data = simulate.as_json(outcome)
     data["violations"] = [as_data(each) for each in found.violations]
     data["warnings"] = [as_data(each) for each in found.warnings]
@@ -115,7 +115,7 @@ def command(
     data, settled = run(manifests, settings, at=read_moment(at), cycles=bound, step=_duration(step), later_wins=cluster)
     _write(data, output)
     if until_stable and not settled:
-        click.echo(f"quotree: the world did not come to rest within {CYCLES} cycles", err=True)
+        click.echo(f"quotree: the world did not become stable within {CYCLES} cycles", err=True)
         sys.exit(UNSETTLED)
     sys.exit(ILLEGAL if data["violations"] else LEGAL)
 

@@ -1,4 +1,4 @@
-"""`quotree tree`: the live tree, as a table for people or as JSON for programs."""
+"""`quotree tree`: show the live tree, as a table for people or as JSON for programs."""
 
 from typing import Final, Literal
 
@@ -19,7 +19,7 @@ GROUPS_PATH: Final = "/apis/quotree.dev/v1alpha1/quotagroups"
 @click.option("--flavor", help="Only this flavor.")
 @click.option("--resource", help="Only this resource.")
 @click.option("--depth", type=click.IntRange(min=0), help="Only so many levels below the top.")
-@click.option("--busy", is_flag=True, help="Only groups with pending or running work.")
+@click.option("--busy", is_flag=True, help="Only groups with pending or running workloads.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def command(
     group: str, flavor: str | None, resource: str | None, depth: int | None, busy: bool,

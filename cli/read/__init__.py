@@ -1,1 +1,1 @@
-"""What the commands work on: manifests and live objects, read into the engine's types. Nothing is printed here."""
+"""Read manifests and live objects into the engine's types. Nothing is printed here."""

@@ -1,4 +1,4 @@
-"""What the rules say of a set of manifests, each finding with the file and line where it is fixed."""
+"""Apply the rules to a set of manifests, and locate each finding in its file."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,32 +15,32 @@ from shared.quota.model.tree import Tree
 from shared.quota.model.workload import Workload
 from shared.resources import Amount, FlavorResource
 
-UNREADABLE_WORK = "UnreadableWork"
-"""Work of which something is not as Quotree understands it; it would be read as the message says."""
+UNREADABLE_WORKLOAD = "UnreadableWorkload"
+"""A field of a workload that Quotree cannot read; the message says what it uses instead."""
 
 Capacity = Mapping[FlavorResource, Amount]
 
 
 def find(
-    objects: ManifestObjects, work: SubmittedWorkloads, settings: QuotaSettings, capacity: Capacity | None
+    objects: ManifestObjects, workloads: SubmittedWorkloads, settings: QuotaSettings, capacity: Capacity | None
 ) -> Findings:
-    """Every rule of the admission webhook on all objects together, independent of their order.
+    """Apply every rule of the admission webhook to all objects together, independent of their order.
 
-    `capacity` None: not known, so that nothing is compared with it.
+    `capacity` None: unknown, so that nothing is compared with it.
     """
     context = Context(
         flavors={flavor.name: flavor for flavor in objects.flavors},
-        work=_work_by_group(work.workloads).__getitem__,
+        work=_by_group(workloads.workloads).__getitem__,
         max_depth=settings.max_depth,
         capacity=capacity,
     )
     tree = Tree.of(objects.groups)
     found = rules.check_tree(tree, context)
-    at_the_door = WorkloadContext(tree, context.flavors, capacity, settings)
-    for posted in work.posted:
-        found += check_new_workload(posted, at_the_door)
-    doubts = tuple(Violation(UNREADABLE_WORK, name, "", problem) for name, problem in work.problems)
-    return Findings(tuple(objects.problems)) + found + Findings((), doubts)
+    review = WorkloadContext(tree, context.flavors, capacity, settings)
+    for submitted in workloads.submitted:
+        found += check_new_workload(submitted, review)
+    unreadable = tuple(Violation(UNREADABLE_WORKLOAD, name, "", problem) for name, problem in workloads.problems)
+    return Findings(tuple(objects.problems)) + found + Findings((), unreadable)
 
 
 class _ByGroup(dict[str, rules.GroupWorkloads]):
@@ -48,27 +48,29 @@ class _ByGroup(dict[str, rules.GroupWorkloads]):
         return rules.NO_WORKLOADS
 
 
-def _work_by_group(workloads: Iterable[Workload]) -> Mapping[str, rules.GroupWorkloads]:
+def _by_group(workloads: Iterable[Workload]) -> Mapping[str, rules.GroupWorkloads]:
     by_group: dict[str, list[Workload]] = {}
     for workload in workloads:
         by_group.setdefault(workload.group, []).append(workload)
-    return _ByGroup({group: _tally(found) for group, found in by_group.items()})
+    return _ByGroup({group: _sum_up(found) for group, found in by_group.items()})
 
 
-def _tally(workloads: list[Workload]) -> rules.GroupWorkloads:
+def _sum_up(workloads: list[Workload]) -> rules.GroupWorkloads:
     running = [workload for workload in workloads if workload.admission is not None]
-    held: dict[FlavorResource, Amount] = {}
+    non_preemptible: dict[FlavorResource, Amount] = {}
     for workload in running:
         if not workload.preemptible and workload.admission is not None:
             for resource, flavor in workload.admission.flavors.items():
                 key = FlavorResource(flavor, resource)
-                held[key] = held.get(key, 0) + workload.request.get(resource, 0)
-    return rules.GroupWorkloads(pending=len(workloads) - len(running), running=len(running), non_preemptible=held)
+                non_preemptible[key] = non_preemptible.get(key, 0) + workload.request.get(resource, 0)
+    return rules.GroupWorkloads(
+        pending=len(workloads) - len(running), running=len(running), non_preemptible=non_preemptible
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A finding and where in the files it stands; no file for an object that is not in them."""
+    """A finding and its location; no file for an object that is not in the files."""
 
     violation: Violation
     file: str | None
@@ -76,11 +78,11 @@ class Placed:
 
     @property
     def where(self) -> str:
-        """file:line: in front of the sentence; empty where there is none."""
+        """Return "file:line: " for the front of the sentence; empty without a location."""
         return f"{self.file}:{self.line}: " if self.file else ""
 
     def as_data(self) -> dict[str, Any]:
-        """The members of docs/specification.md §9.5, and the place."""
+        """Return the members of docs/specification.md §9.5, and the location."""
         data = as_data(self.violation)
         return data | ({"file": self.file, "line": self.line} if self.file else {})
 
@@ -94,7 +96,7 @@ def place(violation: Violation, objects: ManifestObjects) -> Placed:
 
 
 def as_data(violation: Violation) -> dict[str, Any]:
-    """A violation or warning as `simulate` and `check` print it."""
+    """Return a violation or warning as `simulate` and `check` print it."""
     return {
         "rule": violation.rule,
         "object": violation.object,

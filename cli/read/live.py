@@ -1,4 +1,4 @@
-"""What the live cluster holds, fetched through kubectl: every context, proxy and login that works there works here."""
+"""Read the live cluster through kubectl: every context, proxy and login that works there works here."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,42 +9,42 @@ import msgspec
 
 from shared.problems import Problem
 
-_PATIENCE: Final = 30
+_TIMEOUT: Final = 30
 """Seconds for one request, kubectl's start included."""
 
 
 class ClusterProblem(Problem):
-    """The cluster cannot be asked; the text says what kubectl said."""
+    """The cluster cannot be read; the text repeats the error of kubectl."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveCluster:
-    """Which cluster to ask: the same flags as kubectl's; None keeps its own choice."""
+    """Which cluster to read: the same flags as those of kubectl; None keeps its default."""
 
     context: str | None = None
     kubeconfig: str | None = None
 
     def get(self, path: str) -> bytes:
-        """The body of GET `path`. Raises ClusterProblem."""
+        """Return the body of GET `path`. Raises ClusterProblem."""
         import shutil
         import subprocess
 
         program = shutil.which("kubectl")
         if program is None:
-            raise ClusterProblem("kubectl is not on PATH; install it, the live cluster is asked through it")
+            raise ClusterProblem("kubectl is not on PATH; install it; the live cluster is read through it")
         flags = [f"--context={self.context}"] if self.context else []
         flags += [f"--kubeconfig={self.kubeconfig}"] if self.kubeconfig else []
-        command = [program, "get", "--raw", path, f"--request-timeout={_PATIENCE}s", *flags]
+        command = [program, "get", "--raw", path, f"--request-timeout={_TIMEOUT}s", *flags]
         try:
-            answer = subprocess.run(command, capture_output=True, timeout=_PATIENCE + 5, check=False)  # noqa: S603 - no shell
+            answer = subprocess.run(command, capture_output=True, timeout=_TIMEOUT + 5, check=False)  # noqa: S603 - no shell
         except subprocess.TimeoutExpired as error:
-            raise ClusterProblem(f"the API server did not answer GET {path} within {_PATIENCE} s") from error
+            raise ClusterProblem(f"the API server did not answer GET {path} within {_TIMEOUT} s") from error
         if answer.returncode:
-            raise ClusterProblem(_said(path, answer.stderr.decode(errors="replace")))
+            raise ClusterProblem(_error_of(path, answer.stderr.decode(errors="replace")))
         return answer.stdout
 
     def items(self, path: str) -> Sequence[msgspec.Raw]:
-        """The items of a list, each as raw JSON. Raises ClusterProblem."""
+        """Return the items of a list, each as raw JSON. Raises ClusterProblem."""
         try:
             return msgspec.json.decode(self.get(path), type=_List).items
         except msgspec.MsgspecError as error:
@@ -55,8 +55,8 @@ class _List(msgspec.Struct):
     items: list[msgspec.Raw] = []
 
 
-def _said(path: str, words: str) -> str:
-    lines = [line for line in words.splitlines() if line.strip()] or ["kubectl failed without a word"]
+def _error_of(path: str, words: str) -> str:
+    lines = [line for line in words.splitlines() if line.strip()] or ["kubectl failed without a message"]
     if "could not find the requested resource" in words:
         return f"the cluster does not know {path}; is Quotree's chart installed there?"
     return f"GET {path}: {lines[-1].removeprefix('Error from server ').removeprefix('error: ')}"

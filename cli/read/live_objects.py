@@ -1,4 +1,4 @@
-"""The live cluster's objects as manifests, so that whatever reads files reads the cluster too."""
+"""Present the live cluster's objects as manifests, so that one reader serves files and cluster."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -22,7 +22,7 @@ _PATHS: Final = (
 
 
 def live_manifests(cluster: LiveCluster) -> Iterator[Manifest]:
-    """Every object that a decision may depend on. Raises ClusterProblem."""
+    """Yield every object that a decision may depend on. Raises ClusterProblem."""
     for api_version, kind, path in _PATHS:
         for raw in cluster.items(path):
             yield _manifest(api_version, kind, raw)

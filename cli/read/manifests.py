@@ -1,7 +1,6 @@
-"""Which Kubernetes objects a set of files holds, and where each stands: YAML and JSON, files, folders, standard input.
+"""Read Kubernetes objects with their locations from YAML and JSON: files, folders, standard input.
 
-Everything that could be wrong with a file itself is an UnreadableFile with file and line; what the objects mean is not
-judged here.
+A broken file raises UnreadableFile with file and line; what the objects mean is not judged here.
 """
 
 import re
@@ -50,7 +49,7 @@ class Manifest:
         return f"{self.kind}/{self.namespace}/{self.name}" if self.namespace else f"{self.kind}/{self.name}"
 
     def line_of(self, field: str) -> int:
-        """The line in the file where `field` (like spec.quotas[0].min) stands, or the deepest part of it that does."""
+        """Return the line of `field` (like spec.quotas[0].min), or of the deepest part of it that exists."""
         try:
             node = yaml.compose(self.document, Loader=_Loader)
         except yaml.YAMLError:
@@ -104,22 +103,22 @@ def _documents(text: str) -> Iterator[tuple[int, str]]:
     start, lines = 1, list[str]()
     for number, line in enumerate(text.splitlines(keepends=True), 1):
         if line.startswith("---") and (len(line) == 3 or line[3] in " \t\r\n"):
-            if any(_says_something(each) for each in lines):
+            if any(_has_content(each) for each in lines):
                 yield start, "".join(lines)
             start, lines = number, [line[3:]]
         else:
             lines.append(line)
-    if any(_says_something(each) for each in lines):
+    if any(_has_content(each) for each in lines):
         yield start, "".join(lines)
 
 
-def _says_something(line: str) -> bool:
+def _has_content(line: str) -> bool:
     bare = line.strip()
     return bool(bare) and not bare.startswith("#")
 
 
 class _Loader(yaml.CSafeLoader):
-    """YAML as kubectl reads it: times stay text, a key may come once."""
+    """YAML as kubectl reads it: times stay text, a key must not repeat."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[str | None] = set()
@@ -131,7 +130,7 @@ class _Loader(yaml.CSafeLoader):
         return super().construct_mapping(node, deep)
 
     def _name(self, key: Any) -> str | None:
-        """The key as JSON would have it: yes is true. None for a merge, which may come again."""
+        """Return the key as JSON would write it: yes is true. None for a merge, which may repeat."""
         if key.tag == "tag:yaml.org,2002:merge" or not isinstance(key, yaml.ScalarNode):
             return None
         is_word = key.tag == "tag:yaml.org,2002:bool"
@@ -145,7 +144,7 @@ _Loader.yaml_implicit_resolvers = {
 
 
 def _is_too_deep(document: str) -> bool:
-    """Whether composing would recurse beyond any real object; the C composer has no bound and would crash."""
+    """Whether composing would recurse deeper than for any real object; the C composer has no limit and would crash."""
     if sum(document.count(mark) for mark in ("[", "{", "- ", "-\t", "? ")) <= _MAX_DEPTH:
         return False
     depth = 0
@@ -174,14 +173,14 @@ def _parse_yaml(file: str, start: int, document: str) -> Any:
 
 def _from_json(file: str, text: str) -> Iterator[Manifest]:
     try:
-        body, twice = msgspec.json.decode(text), find_duplicate_key(text.encode())
+        body, duplicate = msgspec.json.decode(text), find_duplicate_key(text.encode())
     except (ValueError, RecursionError):
         for start, document in _documents(text):
             yield from _objects(file, start, document, _parse_yaml(file, start, document))
         return
-    if twice is not None:
+    if duplicate is not None:
         _parse_yaml(file, 1, text)  # JSON is YAML, and that reader knows the line
-        raise UnreadableFile(file, 1, f"broken JSON: writes {twice} twice")
+        raise UnreadableFile(file, 1, f"broken JSON: writes {duplicate} twice")
     yield from _objects(file, 1, text, body)
 
 
@@ -215,13 +214,13 @@ def _manifest(file: str, line: int, document: str, body: dict[str, Any], at: tup
 
 
 def _steps(field: str) -> Iterator[str | int]:
-    """The keys and indices of a field path; a key with dots in it stands in brackets: min[nvidia.com/gpu]."""
+    """Yield the keys and indices of a field path; a key with dots is in brackets: min[nvidia.com/gpu]."""
     for bracketed, plain in _STEP.findall(field):
         yield int(bracketed) if bracketed.isdecimal() else bracketed or plain
 
 
 def _deepest_line(node: Any, steps: Iterable[str | int]) -> int:
-    """The 0-based line of the deepest node on the way."""
+    """Return the 0-based line of the deepest node on the way."""
     line: int = node.start_mark.line if node is not None else 0
     for step in steps:
         found = _below(node, step)

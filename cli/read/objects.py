@@ -1,4 +1,4 @@
-"""What the manifests mean, kind by kind: typed objects with the file and line they came from."""
+"""Read manifests into typed objects, kind by kind, and remember where each came from."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -21,12 +21,12 @@ from shared.quota.model.unread import BAD_FIELD
 
 T = TypeVar("T")
 DUPLICATE: Final = "DuplicateObject"
-"""Two manifests of one name: kubectl would let the later one win, silently."""
+"""Two manifests of one name; kubectl silently applies the later one over the first."""
 
 
 @dataclass
 class ManifestObjects:
-    """Everything that was read, in the order of the files. `problems` are what could not be read as what it says."""
+    """Everything that was read, in the order of the files. `problems` are the objects that could not be read."""
 
     groups: list[Group] = field(default_factory=list)
     flavors: list[Flavor] = field(default_factory=list)
@@ -58,10 +58,10 @@ _NAMESPACED: Final = frozenset({"LimitRange", "Pod", "Job"})
 
 
 def sort_objects(manifests: Iterable[Manifest], *, later_wins: bool = False) -> ManifestObjects:
-    """Read each manifest by its kind; kinds that say nothing about quota are skipped with a note.
+    """Read each manifest by its kind; kinds that do not matter to quota are listed as skipped.
 
-    `later_wins`: of two objects of one name the later one counts, as when files are laid over a live cluster; else that
-    is a violation.
+    `later_wins`: of two objects of one name the later one counts, as when files override a live cluster; otherwise
+    that is a violation.
     """
     found = ManifestObjects()
     chosen: dict[str, tuple[str, Any]] = {}
@@ -85,7 +85,7 @@ def sort_objects(manifests: Iterable[Manifest], *, later_wins: bool = False) -> 
 
 
 def object_name(manifest: Manifest) -> str:
-    """The name that violations use for this object."""
+    """Return the name that violations use for this object."""
     if manifest.kind in _NAMESPACED:
         return f"{manifest.kind}/{manifest.namespace or 'default'}/{manifest.name}"
     return f"{manifest.kind}/{manifest.name}"

@@ -1,10 +1,10 @@
-"""Which quota settings a command decides by: those of a settings file, or the defaults."""
+"""Load the quota settings that a command decides by: those of a settings file, or the defaults."""
 
 from shared.quota.model.settings import QuotaSettings
 
 
 def quota_settings(path: str | None) -> QuotaSettings:
-    """The settings in `path`: its `quota:` part, or the whole file where it has none. None: the defaults.
+    """Return the settings in `path`: its `quota:` part, or the whole file without one. None: the defaults.
 
     Raises SettingsProblem naming every bad key.
     """

@@ -1,4 +1,4 @@
-"""Which work the objects hold: who is managed, what each piece of it asks for, and what runs outside of quota."""
+"""Read the workloads among the objects: which are managed, what each requests, and which pods run outside quota."""
 
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from shared.quota.model.workload import Workload
 
 @dataclass(frozen=True, slots=True)
 class ManifestContexts:
-    """What lies around all work: namespaces' labels and limits, and the cluster's classes."""
+    """The context of all workloads: namespaces' labels and limits, and the cluster's classes."""
 
     labels: Mapping[str, Mapping[str, str]]
     limits: Mapping[str, ContainerDefaults]
@@ -26,7 +26,7 @@ class ManifestContexts:
 
     @staticmethod
     def of(objects: ManifestObjects) -> "ManifestContexts":
-        """From what the manifests say; a namespace that is not among them has no labels."""
+        """Build it from the manifests; a namespace that is not among them has no labels."""
         by_namespace: dict[str, list[LimitRange]] = {}
         for each in objects.limit_ranges:
             by_namespace.setdefault(each.metadata.namespace or "default", []).append(each)
@@ -39,8 +39,8 @@ class ManifestContexts:
             ),
         )
 
-    def around(self, namespace: str) -> NamespaceContext:
-        """What lies around work of that namespace."""
+    def of_namespace(self, namespace: str) -> NamespaceContext:
+        """Return the context of workloads in that namespace."""
         name = namespace or "default"
         labels, limits = self.labels.get(name, {}), self.limits.get(name, NO_DEFAULTS)
         return replace(self.classes, namespace_labels=labels, limits=limits)
@@ -48,11 +48,11 @@ class ManifestContexts:
 
 @dataclass(frozen=True, slots=True)
 class SubmittedWorkloads:
-    """All work, as the engine counts it and as its owners wrote it, and what of it could not be read."""
+    """All workloads, as the engine counts them and as their owners wrote them, and what could not be read."""
 
     workloads: tuple[Workload, ...]
-    posted: tuple[SubmittedWorkload, ...]
-    """What would be judged at the door: everything that is not running already."""
+    submitted: tuple[SubmittedWorkload, ...]
+    """What the admission webhook would review: everything that is not running already."""
     unmanaged: tuple[Pod, ...]
     problems: tuple[tuple[str, str], ...]
     """(object name, what is wrong)."""
@@ -60,7 +60,7 @@ class SubmittedWorkloads:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """One piece of work: the name that violations use, who it is, and what was read of it."""
+    """One workload: the name that violations use, its metadata, and what was read of it."""
 
     name: str
     metadata: Metadata
@@ -68,8 +68,8 @@ class _Read:
     job: JobSpec | None = None
 
 
-def read_work(objects: ManifestObjects, settings: QuotaSettings) -> SubmittedWorkloads:
-    """Every Job, pod and pod group that is managed, and the pods that are not and use nodes."""
+def read_workloads(objects: ManifestObjects, settings: QuotaSettings) -> SubmittedWorkloads:
+    """Read every managed Job, pod and pod group, and the unmanaged pods that use nodes."""
     cluster = ManifestContexts.of(objects)
     found = [_read_job(job, cluster, settings) for job in objects.jobs]
     alone = [pod for pod in objects.pods if pod_group_of(pod) is None]
@@ -84,24 +84,24 @@ def read_work(objects: ManifestObjects, settings: QuotaSettings) -> SubmittedWor
     found += [_read_group(key, pods, cluster, settings) for key, pods in members.items()]
     return SubmittedWorkloads(
         workloads=tuple(read.reading.workload for read in found if read.reading.workload is not None),
-        posted=tuple(posted for read in found for posted in _posted(read, cluster)),
+        submitted=tuple(each for read in found for each in _submitted(read, cluster)),
         unmanaged=tuple(unmanaged),
         problems=tuple((read.name, problem) for read in found for problem in read.reading.problems),
     )
 
 
 def _read_job(job: Job, cluster: ManifestContexts, settings: QuotaSettings) -> _Read:
-    reading = workload_of_job(job, cluster.around(job.metadata.namespace), settings)
+    reading = workload_of_job(job, cluster.of_namespace(job.metadata.namespace), settings)
     return _Read(f"Job/{job.metadata.key}", job.metadata, reading, job.spec)
 
 
 def _read_pod(pod: Pod, cluster: ManifestContexts, settings: QuotaSettings) -> _Read:
-    reading = workload_of_pod(pod, cluster.around(pod.metadata.namespace), settings)
+    reading = workload_of_pod(pod, cluster.of_namespace(pod.metadata.namespace), settings)
     return _Read(f"Pod/{pod.metadata.key}", pod.metadata, reading)
 
 
 def _read_group(key: str, members: list[Pod], cluster: ManifestContexts, settings: QuotaSettings) -> _Read:
-    reading = workload_of_pod_group(members, cluster.around(members[0].metadata.namespace), settings)
+    reading = workload_of_pod_group(members, cluster.of_namespace(members[0].metadata.namespace), settings)
     return _Read(f"PodGroup/{key}", members[0].metadata, reading)
 
 
@@ -112,7 +112,7 @@ def _is_outside(pod: Pod, managed: Set[str], cluster: ManifestContexts, settings
     return _read_pod(pod, cluster, settings).reading.state is ObjectState.UNMANAGED
 
 
-def _posted(read: _Read, cluster: ManifestContexts) -> Iterator[SubmittedWorkload]:
+def _submitted(read: _Read, cluster: ManifestContexts) -> Iterator[SubmittedWorkload]:
     workload = read.reading.workload
     if workload is not None and workload.admission is None:
         namespace = read.metadata.namespace or "default"

@@ -1,4 +1,4 @@
-"""From objects to the engine's world, with what runs outside of quota on the nodes."""
+"""Build the engine's world from objects, with the use of nodes outside quota."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -18,15 +18,15 @@ from shared.quota.model.tree import Tree
 from shared.resources import Amount, FlavorResource, QuantityError
 
 
-def build_world(objects: ManifestObjects, work: SubmittedWorkloads, settings: QuotaSettings) -> World:
-    """The engine's world."""
+def build_world(objects: ManifestObjects, workloads: SubmittedWorkloads, settings: QuotaSettings) -> World:
+    """Return the world that the engine measures and decides on."""
     tree = Tree.of(objects.groups)
     flavors = {flavor.name: flavor for flavor in objects.flavors}
     nodes = tuple(_node(each) for each in objects.nodes)
-    world = World.of(tree, flavors.values(), work.workloads, nodes, settings)
+    world = World.of(tree, flavors.values(), workloads.workloads, nodes, settings)
     return replace(
         world,
-        unmanaged=_unmanaged(objects, work.unmanaged, world),
+        unmanaged=_unmanaged(objects, workloads.unmanaged, world),
         inactive=rules.inactive_groups(tree, flavors, settings.max_depth),
     )
 
@@ -36,7 +36,7 @@ def _node(view: NodeView) -> ClusterNode:
 
 
 def _unmanaged(objects: ManifestObjects, pods: Iterable[Pod], world: World) -> dict[FlavorResource, Amount]:
-    """What those pods use, by the flavor of the node each runs on."""
+    """Sum what those pods use, by the flavor of the node each runs on."""
     cluster = ManifestContexts.of(objects)
     matcher = FlavorMatcher(known_flavors(world.flavors))
     flavor_of = {node.name: matcher.flavor_of(node.labels) for node in world.nodes}
@@ -46,7 +46,7 @@ def _unmanaged(objects: ManifestObjects, pods: Iterable[Pod], world: World) -> d
         if flavor is None:
             continue
         try:
-            request = pod_request_of(pod.spec, cluster.around(pod.metadata.namespace), world.settings)
+            request = pod_request_of(pod.spec, cluster.of_namespace(pod.metadata.namespace), world.settings)
         except QuantityError:
             continue
         for resource, amount in request.items():

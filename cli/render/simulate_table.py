@@ -1,4 +1,4 @@
-"""How a simulation looks in a terminal: the groups' numbers, then each cycle, then what waits and why."""
+"""Print a simulation for people: the groups' numbers, then each cycle, then what waits and why."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""The lines of `quotree tree`: what every group was promised, uses and may use, a line for each group and key."""
+"""Build the lines of `quotree tree`: min, used, runtime and borrowed, one line per group and key."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from shared.quota.model.tree import ROOT
 from shared.resources import Amount, FlavorResource, read_amount, write_quantity
 
 _INNER: Final = {"": "", "├─ ": "│  ", "└─ ": "   "}
-"""What stands below a branch, in the lines that follow it."""
+"""What continues below a branch, in the lines that follow it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +43,10 @@ class Filter:
     resource: str | None = None
     depth: int | None = None
     only_busy: bool = False
-    """Only groups with pending or running work, and those above them."""
+    """Only groups with pending or running workloads, and those above them."""
 
     def keys(self, group: QuotaGroup) -> list[KeyNumbers]:
-        """The wanted keys of a group, without those that are 0 throughout."""
+        """Return the wanted keys of a group, without those that are 0 in every column."""
         return [
             numbers
             for status in group.status.quotas
@@ -61,18 +61,18 @@ class Filter:
 
 
 def rows(groups: Mapping[str, QuotaGroup], top: str, wanted: Filter) -> Iterator[Row]:
-    """The tree from `top` down, siblings by name; after root's tree the groups that do not reach root."""
+    """Yield the tree from `top` down, siblings by name; after the tree of root the groups that do not reach root."""
     children: dict[str, list[str]] = {}
     for name in sorted(groups):
         if name != ROOT and wanted.wants(groups[name]):
             children.setdefault(groups[name].spec.parent or ROOT, []).append(name)
     shown: set[str] = set()
-    for head in (top, *(_adrift(groups, children) if top == ROOT else ())):
+    for head in (top, *(_unreachable(groups, children) if top == ROOT else ())):
         if head not in shown:
             yield from _subtree(groups, children, head, wanted, shown)
 
 
-def _adrift(groups: Mapping[str, QuotaGroup], children: Mapping[str, list[str]]) -> list[str]:
+def _unreachable(groups: Mapping[str, QuotaGroup], children: Mapping[str, list[str]]) -> list[str]:
     """Shown groups that do not reach root: those whose parent is absent first, then the members of cycles."""
     reached, waiting = {ROOT}, [ROOT]
     while waiting:
@@ -99,7 +99,7 @@ def _subtree(
 def _group_rows(name: str, group: QuotaGroup, trunk: str, later: str, wanted: Filter) -> Iterator[Row]:
     keys: list[KeyNumbers | None] = [*wanted.keys(group)]
     if name == ROOT:
-        # Root has nobody to borrow from: without a min of its own, everything would look borrowed.
+        # Root borrows from no other group: without a min of its own, everything would look borrowed.
         keys = [numbers and replace(numbers, borrowed=0) for numbers in keys]
     first, *rest = keys or [None]
     yield Row(trunk, name, _note(group), group.status.workloads.pending, first)
@@ -119,16 +119,20 @@ def _amount(resource: str, quantities: Quantities) -> Amount:
 
 
 def _note(group: QuotaGroup) -> str:
-    """What is not as usual: the reasons of conditions, and a stop policy."""
-    said = {condition.type: condition for condition in group.status.conditions}
-    active = said.get("Active")
+    """Return what is exceptional: the reasons of conditions, and a stop policy."""
+    conditions = {condition.type: condition for condition in group.status.conditions}
+    active = conditions.get("Active")
     notes = [active.reason] if active and active.status == "False" else []
-    notes += [kind for kind in ("OverRuntime", "Stopped", "Drained") if kind in said and said[kind].status == "True"]
+    notes += [
+        kind
+        for kind in ("OverRuntime", "Stopped", "Drained")
+        if kind in conditions and conditions[kind].status == "True"
+    ]
     return ", ".join(notes)
 
 
 def as_data(groups: Mapping[str, QuotaGroup], top: str, wanted: Filter) -> list[dict[str, Any]]:
-    """The same for programs: one mapping a group, numbers as exact integers of base units, parents before children."""
+    """Return the same for programs: one mapping per group, exact integers in base units, parents before children."""
     found: list[dict[str, Any]] = []
     for row in rows(groups, top, wanted):
         if row.name:
@@ -143,5 +147,5 @@ def as_data(groups: Mapping[str, QuotaGroup], top: str, wanted: Filter) -> list[
 
 
 def quantity(numbers: KeyNumbers, amount: Amount) -> str:
-    """An amount of that key as text."""
+    """Return an amount of that key as text."""
     return write_quantity(numbers.key.resource, amount)

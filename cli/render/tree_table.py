@@ -1,4 +1,4 @@
-"""How the tree looks in a terminal: aligned, with a bar for each key; plain text where colour is not wanted."""
+"""Print the tree for people: aligned, with a bar for each key; plain text without a terminal."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -11,7 +11,7 @@ from cli.render.tree_rows import KeyNumbers, Row, quantity
 
 _BAR: Final = 16
 _WIDE: Final = 200
-"""Columns where the output is no terminal: nothing is cut off in a file or a pipe."""
+"""Columns when the output is not a terminal: nothing is cut off in a file or a pipe."""
 
 
 def draw(rows: Iterable[Row]) -> None:
@@ -49,13 +49,13 @@ def _cells(numbers: KeyNumbers | None) -> list[str | Text]:
 
 
 def bar(numbers: KeyNumbers) -> Text:
-    """Used of its own, borrowed, and what of the runtime is unused."""
-    whole = max(numbers.min, numbers.used, numbers.runtime)
-    if not whole:
+    """Draw the own use, the borrowed use, and the unused part of the runtime."""
+    total = max(numbers.min, numbers.used, numbers.runtime)
+    if not total:
         return Text("")
 
     def cells(amount: int) -> int:
-        return -(-_BAR * amount // whole)
+        return -(-_BAR * amount // total)
 
     own, used, runtime = cells(numbers.used - numbers.borrowed), cells(numbers.used), cells(numbers.runtime)
     text = Text("█" * own, style="green")

@@ -1,4 +1,4 @@
-"""The live tree is drawn whole, aligned, and says what is not as usual."""
+"""The live tree is drawn whole and aligned, with what is exceptional."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ def _drawn(wanted: Filter, top: str = "root") -> list[str]:
     return [line.rstrip() for line in capture.get().splitlines()]
 
 
-def test_the_whole_tree_is_drawn_with_adrift_groups_last() -> None:
+def test_the_whole_tree_is_drawn_with_unreachable_groups_last() -> None:
     assert _drawn(Filter()) == [
         "GROUP                   PENDING  FLAVOR/RESOURCE      MIN  USED  RUNTIME  BORROWED  USED OF RUNTIME",
         "root                          5  a100/nvidia.com/gpu    0    10       16            ██████████░░░░░░",
@@ -52,7 +52,7 @@ def test_the_whole_tree_is_drawn_with_adrift_groups_last() -> None:
     ]
 
 
-def test_busy_shows_only_groups_with_work_and_those_above_them() -> None:
+def test_busy_shows_only_groups_with_workloads_and_those_above_them() -> None:
     assert [row.name for row in rows(GROUPS, "root", Filter(only_busy=True))] == ["root", "research", "nlp", "vision"]
 
 

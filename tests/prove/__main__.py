@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tests.prove.changing import all_stale_numbers
 from tests.prove.comparing import all_differences
+from tests.prove.large_worlds import random_large_world
 from tests.prove.manifests import write_world
 from tests.prove.random_draw import Seeded
 from tests.prove.searching import flaws
@@ -38,8 +39,9 @@ def search_one(seed: int, number: int) -> Outcome:
 
 
 def world_of(seed: int, number: int) -> ClosedWorld:
-    """The world of that number in the search of that seed."""
-    return random_world(Seeded(f"world {seed} {number}"))
+    """The world of that number in the search of that seed; every tenth is a large one."""
+    draw = random_large_world if number % 10 == 9 else random_world
+    return draw(Seeded(f"world {seed} {number}"))
 
 
 def many(task: Callable[[int], Outcome], count: int, workers: int, name: str) -> Iterator[Outcome]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
 
-from shared.quota.decide.decisions import Tier, WaitReason
+from shared.quota.decide.decisions import Plan, Tier, WaitReason
 from shared.quota.decide.plan import plan as planned
 from shared.quota.decide.simulate.run import advance
 from shared.quota.measure.inputs.world import World
@@ -38,6 +38,7 @@ def _of_life(world: ClosedWorld, cycles: Iterable[Cycle]) -> Iterator[str]:
     for last in cycles:
         for found in transgressions(last.snapshot, last.plan):
             yield f"cycle {last.number}: {found}"
+        yield from (f"cycle {last.number}: {found}" for found in _forgotten(last))
         for start in last.plan.starts:
             overtaken.pop(start.workload.key, None)
         overtaken.update(_overtaken(last))
@@ -51,6 +52,29 @@ def _of_life(world: ClosedWorld, cycles: Iterable[Cycle]) -> Iterator[str]:
             yield f"endless: {key} is evicted {times} times before rest"
     yield from (f"at rest: {found}" for found in unrest(last))
     yield from (f"at rest: {found}" for found in _lost_for_good(last, overtaken))
+
+
+def _forgotten(cycle: Cycle) -> Iterator[str]:
+    """Where a process that remembers previous cycles decides otherwise than one that has just started."""
+    if cycle.remembered is None:
+        return
+    for (name, fresh), (_, remembered) in zip(whole(cycle.plan).items(), whole(cycle.remembered).items(), strict=True):
+        if fresh != remembered:
+            yield f"remembered: {name} of a fresh process {fresh}, of one that goes on {remembered}"
+
+
+def whole(plan: Plan) -> dict[str, object]:
+    """Everything that a plan says, in comparable form."""
+    return {
+        "starts": [(each.workload.key, dict(each.flavors), each.tier) for each in plan.starts],
+        "evictions": [(each.workload.key, each.reason, each.rule, each.claim) for each in plan.evictions],
+        "notices": [each.workload.key for each in plan.notices],
+        "withdrawn notices": [each.key for each in plan.notices_withdrawn],
+        "ended claims": [(each.victim.key, each.reason) for each in plan.claims_ended],
+        "over since": dict(plan.over_since),
+        "next moment": plan.wake_at,
+        "reasons": sorted((each.workload.key, each.message) for each in plan.waiting),
+    }
 
 
 def _overtaken(cycle: Cycle) -> Iterator[tuple[str, str]]:
@@ -76,7 +100,7 @@ def _lost_for_good(cycle: Cycle, overtaken: Mapping[str, str]) -> Iterator[str]:
 
 def simulated(world: ClosedWorld) -> ClosedWorld:
     """The world as `quotree simulate` takes it: all there from the beginning, nothing from outside later."""
-    lives = tuple(replace(life, arrives=0, leaves=None, stops_in=1, ready_in=0) for life in world.lives)
+    lives = tuple(replace(life, arrives=0, leaves=None, stops_in=1, ready_in=0, runs_for=None) for life in world.lives)
     return replace(world, lives=lives, losses=(), edits=())
 
 

@@ -5,11 +5,12 @@ nothing is ever erased from a victim but what a decision erases.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 
 from shared.quota.decide.decisions import Evict, OverSince, Plan
 from shared.quota.decide.plan import plan as planned
+from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.measure.snapshot import measure as measured
@@ -31,6 +32,8 @@ class Cycle:
     number: int
     snapshot: Snapshot
     plan: Plan
+    remembered: Plan | None = None
+    """The plan of a process that has seen all cycles so far; None where nothing is remembered."""
 
 
 @dataclass
@@ -45,18 +48,58 @@ class Life:
     evictions: dict[str, int] = field(default_factory=dict)
 
 
+class Remembering:
+    """A process that goes on from cycle to cycle: incremental measuring, and the cycle cache."""
+
+    def __init__(self) -> None:
+        self._world: World | None = None
+        self._snapshot: Snapshot | None = None
+        self._cache = CycleCache()
+
+    def plan(self, fresh: World, now: datetime) -> Plan:
+        """The plan for the same facts as `fresh`, which is made from nothing."""
+        self._world = fresh if self._world is None else changed_into(self._world, fresh)
+        self._snapshot = measured(self._world, now, self._snapshot)
+        return planned(self._snapshot, self._cache)
+
+
+def changed_into(previous: World, fresh: World) -> World:
+    """`previous` with every fact of `fresh`; what is equal in both stays the same object."""
+    before, after = _workloads(previous), _workloads(fresh)
+    changes = [(before.get(key), after.get(key)) for key in before.keys() | after.keys()]
+    world = previous.with_changes([change for change in changes if change[0] != change[1]])
+    same = {
+        name: getattr(previous, name)
+        for name in ("tree", "flavors", "settings", "inactive", "unmanaged", "system")
+        if getattr(previous, name) == getattr(fresh, name)
+    }
+    kept = {"workload_sets", "victims", "preemptors", "version", "history", "buckets"}
+    parts = {each.name: getattr(fresh, each.name) for each in fields(World) if each.name not in kept}
+    return replace(world, **{**parts, **same})
+
+
+def _workloads(world: World) -> dict[str, Workload]:
+    return {each.key: each for bucket in world.buckets.values() for each in bucket.by_id.values()}
+
+
 def live(world: ClosedWorld, limit: int = PATIENCE) -> Iterator[Cycle]:
     """Every cycle until nothing changes any more; ends without rest after `limit` cycles beyond the last event."""
-    life = Life(world.tree, dict(world.capacity))
+    life, remembering = Life(world.tree, dict(world.capacity)), Remembering()
     now = EPOCH
     for number in range(world.last_event + limit):
         happen(world, life, number, now)
-        snapshot = measured(engine_world(world, life), now)
+        facts = engine_world(world, life)
+        snapshot = measured(facts, now)
         plan = planned(snapshot)
-        yield Cycle(number, snapshot, plan)
+        yield Cycle(number, snapshot, plan, remembering.plan(facts, now))
         carry_out(world, life, plan, now)
         now += STEP
-        if number >= world.last_event and plan.is_idle and not _is_under_way(snapshot):
+        if (
+            number >= world.last_event
+            and plan.is_idle
+            and not _is_under_way(snapshot)
+            and not _will_finish(world, life)
+        ):
             if plan.wake_at is None:
                 return
             now = max(now, plan.wake_at)
@@ -65,13 +108,21 @@ def live(world: ClosedWorld, limit: int = PATIENCE) -> Iterator[Cycle]:
 def rests(cycle: Cycle, world: ClosedWorld) -> bool:
     """Whether the cycle, the last one of a life, left nothing to wait for."""
     is_still = cycle.plan.is_idle and not _is_under_way(cycle.snapshot)
-    return is_still and cycle.plan.wake_at is None and cycle.number >= world.last_event
+    endless = {each.work.key for each in world.lives if each.runs_for is None}
+    runs_on = all(work.key in endless for leaf in cycle.snapshot.leaves.values() for work in leaf.admitted)
+    return is_still and runs_on and cycle.plan.wake_at is None and cycle.number >= world.last_event
 
 
 def _is_under_way(snapshot: Snapshot) -> bool:
     """Whether evicted work has not ended, or a start has not been answered."""
     leaves = snapshot.leaves.values()
     return any(leaf.evicting or any(not each.is_answered for each in leaf.admitted) for leaf in leaves)
+
+
+def _will_finish(world: ClosedWorld, life: Life) -> bool:
+    """Whether something runs that ends by itself."""
+    finishing = (life.work.get(each.work.key) for each in world.lives if each.runs_for is not None)
+    return any(work is not None and work.admission is not None for work in finishing)
 
 
 def happen(world: ClosedWorld, life: Life, number: int, now: datetime) -> None:
@@ -82,6 +133,7 @@ def happen(world: ClosedWorld, life: Life, number: int, now: datetime) -> None:
         if each.leaves == number:
             life.work.pop(each.work.key, None)
             life.ending.pop(each.work.key, None)
+        _finish(life, each, now)
     for loss in world.losses:
         if loss.at == number:
             life.capacity[loss.key] = loss.left
@@ -91,6 +143,14 @@ def happen(world: ClosedWorld, life: Life, number: int, now: datetime) -> None:
     for edit in world.edits:
         if edit.at == number:
             life.tree = life.tree.with_group(edit.group)
+
+
+def _finish(life: Life, each: Fate, now: datetime) -> None:
+    work = life.work.get(each.work.key)
+    if work is None or each.runs_for is None or work.admission is None or work.eviction is not None:
+        return
+    if now >= work.admission.since + STEP * each.runs_for:
+        del life.work[each.work.key]
 
 
 def _be_answered(life: Life, each: Fate, now: datetime) -> None:

@@ -47,6 +47,8 @@ class Life:
     """How many cycles after a start its pods are all ready; None: never. Matters only where starts wait for that."""
     answered_in: int = 1
     """How many cycles after a start the Job controller answers it; 1: before the next cycle."""
+    runs_for: int | None = None
+    """How many cycles after a start it finishes; None: it never ends by itself."""
 
 
 @dataclass(frozen=True)
@@ -99,14 +101,14 @@ def random_world(dice: Dice) -> ClosedWorld:
     least = max(1, min(capacity.values()))
     largest = dice.one_of((least, least // 2 + 1, least // 2 + 1, least // 3 + 1))
     awakes = {leaf: dice.one_of((0, 0, 1, 3)) for leaf in leaves}
-    lives = tuple(_life(dice, tree, awakes, keys, largest, number) for number in range(dice.between(2, 10)))
+    lives = tuple(random_life(dice, tree, awakes, keys, largest, number) for number in range(dice.between(2, 10)))
     losses = tuple(
         Loss(dice.between(1, 8), key, dice.between(0, amount * 5 // 4))
         for key, amount in (*capacity.items(), *capacity.items())
         if dice.chance(8)
     )
     edits = _edits(dice, tree.groups[dice.one_of(leaves)]) if dice.chance(10) else ()
-    return ClosedWorld(tree, capacity, lives, _settings(dice), losses, edits)
+    return ClosedWorld(tree, capacity, lives, random_settings(dice), losses, edits)
 
 
 def _keys(dice: Dice) -> tuple[FlavorResource, ...]:
@@ -117,7 +119,7 @@ def _keys(dice: Dice) -> tuple[FlavorResource, ...]:
     return tuple(FlavorResource(flavor, resource) for flavor in flavors for resource in resources)
 
 
-def _settings(dice: Dice) -> QuotaSettings:
+def random_settings(dice: Dice) -> QuotaSettings:
     return QuotaSettings(
         reclaim=ReclaimSettings(
             mode=ReclaimMode.STRICT if dice.chance(25) else ReclaimMode.ON_DEMAND,
@@ -157,14 +159,14 @@ def _tree(dice: Dice, keys: tuple[FlavorResource, ...], capacity: Mapping[Flavor
         parent = dice.one_of([name for name in above if depth[name] < levels])
         name = f"g{number}"
         depth[name] = depth[parent] + 1
-        group, left[name] = _group(dice, name, parent, keys, left[parent])
+        group, left[name] = random_group(dice, name, parent, keys, left[parent])
         groups.append(replace(group, is_parent=depth[name] < levels and dice.chance(50)))
     if all(group.is_parent for group in groups):
         groups[-1] = replace(groups[-1], is_parent=False)
     return Tree.of(groups)
 
 
-def _group(
+def random_group(
     dice: Dice, name: str, parent: str, keys: tuple[FlavorResource, ...], left: dict[FlavorResource, int]
 ) -> tuple[Group, dict[FlavorResource, int]]:
     """A group and what it may promise to its children; what it was promised is taken from `left`."""
@@ -218,7 +220,7 @@ def _entry(dice: Dice, flavor: str, keys: list[FlavorResource], promised: dict[F
     )
 
 
-def _life(  # noqa: PLR0917
+def random_life(  # noqa: PLR0917
     dice: Dice, tree: Tree, awakes: Mapping[str, int], keys: tuple[FlavorResource, ...], largest: int, number: int
 ) -> Life:
     leaf = dice.one_of(sorted(awakes))

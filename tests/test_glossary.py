@@ -1,0 +1,85 @@
+"""docs/glossary.md lists every exported noun with what others call it, and nothing that is gone."""
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from reconciler.report.metrics import _NUMBERS as NUMBERS
+from shared.api.crds.flavor import flavor_schema
+from shared.api.crds.quotagroup import spec_schema, status_schema
+from shared.process.quota_settings import QuotaSettingsFile
+from tests.repository import ROOT, text_files, text_of
+
+PAGE: Final = ROOT / "docs/glossary.md"
+TEXT: Final = PAGE.read_text(encoding="utf-8")
+PEERS: Final = frozenset({"Kubernetes", "kube-scheduler", "Kueue", "Kueue KEP-79", "Koordinator", "Volcano", "Slurm"})
+OPAQUE: Final = frozenset({"conditions", "namespaceSelector", "nodeTaints", "tolerations", "metadata"})
+"""Fields whose members are Kubernetes' own."""
+
+
+def table(title: str) -> list[list[str]]:
+    """The rows of the table below a heading, without its head."""
+    section = TEXT.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in section.splitlines() if line.startswith("|")]
+    return rows[2:]
+
+
+def words() -> list[str]:
+    return [word for row in table("Words") for word in re.findall(r"\*\*(.+?)\*\*", row[0])]
+
+
+def fields() -> list[str]:
+    return [field for row in table("Fields and settings") for field in re.findall(r"`(.+?)`", row[0])]
+
+
+def fields_of(schema: dict[str, Any]) -> Iterator[str]:
+    """Every field that the schema names, of itself and of what is in it."""
+    for name, inner in schema.get("properties", {}).items():
+        yield name
+        if name not in OPAQUE:
+            yield from fields_of(inner.get("items", inner))
+
+
+def settings_of(kind: type) -> Iterator[str]:
+    """Every key of a settings file, and of the parts in it."""
+    for each in msgspec.structs.fields(kind):
+        yield each.encode_name
+        if isinstance(each.type, type) and issubclass(each.type, msgspec.Struct):
+            yield from settings_of(each.type)
+
+
+def test_every_field_and_setting_is_listed_and_no_other() -> None:
+    spoken = {*fields_of(spec_schema()), *fields_of(status_schema()), *fields_of(flavor_schema()["properties"]["spec"])}
+    spoken.update(settings_of(QuotaSettingsFile))
+    settings = text_of("docs/specification.md").partition("\n### 11.1 ")[2].partition("\n### ")[0]
+    spoken.update(part for key in re.findall(r"(?m)^\| `([\w.]+)`", settings) for part in key.split("."))
+    assert (sorted(spoken - set(fields())), sorted(set(fields()) - spoken)) == ([], [])
+
+
+def test_every_number_of_the_metrics_is_listed() -> None:
+    listed = {re.sub(r"\W", "", word).lower() for word in (*words(), *fields())}
+    assert [name for name in NUMBERS if name.replace("_", "") not in listed] == []
+
+
+def test_no_word_is_dead() -> None:
+    """Each word is used somewhere in the pages or the code beside the glossary."""
+    name = PAGE.relative_to(PAGE.parents[1]).as_posix()
+    rest = "\n".join(text_of(each) for each in text_files() if each != name and each.endswith((".md", ".py"))).lower()
+    rest = " ".join(rest.split())
+    assert [word for word in words() if word.lower() not in rest] == []
+
+
+def test_tables_are_sorted_and_have_one_line_a_word() -> None:
+    spoken = [re.findall(r"\*\*(.+?)\*\*", row[0])[0].lower() for row in table("Words")]
+    named = [re.findall(r"`(.+?)`", row[0])[0].lower() for row in table("Fields and settings")]
+    assert (spoken, named) == (sorted(spoken), sorted(named))
+    assert (len(set(words())), len(set(fields()))) == (len(words()), len(fields()))
+
+
+def test_other_projects_are_called_by_their_names() -> None:
+    columns = [row[-1] for title in ("Words", "Fields and settings") for row in table(title)]
+    said = [part.partition(":")[0] for column in columns for part in column.split(" · ") if part]
+    strangers = {name.strip() for names in said for name in names.split(",")} - PEERS
+    assert (len(said) > 100, strangers) == (True, set())
