@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv binaries test lint types demo prove chaos bench image release cluster cluster-down e2e clean
+.PHONY: help venv binaries test lint types demo prove mutants chaos bench image release cluster cluster-down e2e clean
 
 PYTHON ?= python3
 WORKERS ?= 4
@@ -14,6 +14,7 @@ help:
 	@echo 'make demo      the whole path on a simulated cluster; KEEP=1 leaves it running'
 	@echo 'make lint      ruff, import contracts        make types   mypy --strict'
 	@echo 'make prove     random worlds against the reference engine'
+	@echo 'make mutants   small changes of the engine, and whether the pure tests notice them (NUMBER=300, SEED=1)'
 	@echo 'make chaos     processes killed and frozen while work goes on'
 	@echo 'make bench     the numbers of docs/benchmarks.md'
 	@echo 'make image     the container image, with or without a container engine (TAG=quotree:0.1.0, REFRESH=1)'
@@ -45,6 +46,11 @@ demo: venv
 
 prove: venv
 	@$(BIN)/python -m tests.prove
+
+NUMBER ?= 300
+SEED ?= 1
+mutants: venv
+	@$(BIN)/python -m dev.mutants --number $(NUMBER) --seed $(SEED)
 
 chaos: binaries
 	@$(BIN)/python -m tests.chaos
