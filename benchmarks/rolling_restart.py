@@ -16,15 +16,15 @@ from dev.controlplane import binaries, cluster
 from tests.webhook.balancer import Balancer
 from tests.webhook.job_stream import Traffic
 from tests.webhook.rolling_restart import restart_both, two_replicas
-from tests.webhook.webhook_process import Door
+from tests.webhook.webhook_process import AdmissionSetup
 
 NODE = cluster.NodeSpec("node-0", labels={}, allocatable={"cpu": "1000", "memory": "1Ti", "pods": "1000"})
 
 
-def restart(door: Door, balancer: Balancer, traffic: Traffic) -> bool:
+def restart(setup: AdmissionSetup, balancer: Balancer, traffic: Traffic) -> bool:
     """One round; whether it went unnoticed."""
     with traffic.flowing():
-        restart_both(door, balancer, traffic)
+        restart_both(setup, balancer, traffic)
     lost = traffic.lost()
     print(
         f"{traffic.prefix}: {len(traffic.created)} Jobs created, {traffic.achieved:.0f} a second of {traffic.rate:.0f} "
@@ -45,19 +45,19 @@ def main() -> int:
     wishes = parser.parse_args()
     found = binaries.ensure(progress=print)
     with tempfile.TemporaryDirectory() as folder, cluster.start(found, nodes=[NODE], controllers=()) as control_plane:
-        door = Door(control_plane, Path(folder))
-        door.install()
+        setup = AdmissionSetup(control_plane, Path(folder))
+        setup.install()
         try:
-            with two_replicas(door) as balancer:
+            with two_replicas(setup) as balancer:
                 rounds = [
-                    restart(door, balancer, Traffic(control_plane, f"round-{turn}", wishes.rate, wishes.connections))
+                    restart(setup, balancer, Traffic(control_plane, f"round-{turn}", wishes.rate, wishes.connections))
                     for turn in range(1, wishes.rounds + 1)
                 ]
         except AssertionError:
-            print(door.say())
+            print(setup.say())
             raise
         finally:
-            door.close()
+            setup.close()
     return 0 if all(rounds) else 1
 
 

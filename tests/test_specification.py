@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from shared.api.annotations import MAX_NOTE
+from shared.api.annotations import MAX_ANNOTATION
 from shared.api.crds.parts import MAX_ENTRIES, MAX_NAME, MAX_RESOURCES
 from shared.api.names import MAX_POD_GROUP
 from shared.api.review import MAX_SIGNS
@@ -197,6 +197,6 @@ def test_the_fixed_limits_are_those_of_the_code() -> None:
     written = {int(each.replace(",", "")) for each in re.findall(r"(?<=[| ])[\d,]*\d\b", section)}
     limits = {
         *(MAX_ENTRIES, MAX_NAME, MAX_QUANTITY_LENGTH, MAX_POD_GROUP, MOST_ASSIGNMENTS),
-        *(MAX_NOTE, MAX_TEXT, MAX_SIGNS, MOST_CYCLES, MAX_BODY >> 20),
+        *(MAX_ANNOTATION, MAX_TEXT, MAX_SIGNS, MOST_CYCLES, MAX_BODY >> 20),
     }
     assert (limits - written, MAX_RESOURCES) == (set(), MAX_ENTRIES)

@@ -1,5 +1,5 @@
-"""Answers the API server's questions about quota objects and managed work: accepted, refused, or changed how.
+"""The admission webhook: accepts, refuses or changes quota objects and managed workloads.
 
-It describes and judges, by the model alone; it never measures and never decides who starts. Judges are pure: a review
-and a view of the world in, a verdict out. Watches, HTTP and certificates live in shells of their own.
+It judges by the model alone; it never measures, and never decides what starts. Judges are pure functions from a review
+and its context to a verdict. Watches, HTTP and certificates are separate shells around them.
 """

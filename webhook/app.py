@@ -1,4 +1,4 @@
-"""The webhook put together: watches keep its view of the cluster, judges answer from it, TLS stands in front."""
+"""Composition root of the webhook: watches fill the caches, judges answer from them, a TLS server calls the judges."""
 
 import asyncio
 from collections.abc import Callable
@@ -39,44 +39,44 @@ class Webhook:
         self._settings = settings
         self._quota = settings.quota.settings()
         self._metrics = WebhookMetrics(process.registry)
-        self._showcase = CertificateHolder(self._metrics)
+        self._holder = CertificateHolder(self._metrics)
         self._watches = Watches()
         self._tree = QuotaCache(client, self._watches)
-        self._work = WatchedWorkloads(client, self._watches, default_group=self._quota.default_group)
+        self._workloads = WatchedWorkloads(client, self._watches, default_group=self._quota.default_group)
         self._quota_objects = QuotaHandlers(
             client,
             self._watches,
             self._tree,
-            self._work.work,
+            self._workloads.of_group,
             namespace=settings.home,
             max_depth=self._quota.max_depth,
             edits=settings.edits,
         )
-        self._scenery = ContextBuilder(client, self._tree, self._work, settings)
+        self._contexts = ContextBuilder(client, self._tree, self._workloads, settings)
         self._endpoints = Endpoints(self._routes(), self._metrics, self._unready)
 
     def _routes(self) -> dict[str, Route]:
         return {
-            "/mutate/jobs": Route("batch", "Job", self._over_work(mutate_job)),
-            "/validate/jobs": Route("batch", "Job", self._over_work(judge_job)),
-            "/mutate/pods": Route("", "Pod", self._over_work(mutate_pod)),
-            "/validate/pods": Route("", "Pod", self._over_work(judge_pod)),
+            "/mutate/jobs": Route("batch", "Job", self._with_context(mutate_job)),
+            "/validate/jobs": Route("batch", "Job", self._with_context(judge_job)),
+            "/mutate/pods": Route("", "Pod", self._with_context(mutate_pod)),
+            "/validate/pods": Route("", "Pod", self._with_context(judge_pod)),
             "/validate/quotagroups": Route(names.GROUP, quotagroups.KIND, self._quota_objects.judge_quotagroup),
             "/validate/resourceflavors": Route(names.GROUP, flavors.KIND, self._quota_objects.judge_flavor),
         }
 
     def _unready(self) -> str | None:
-        """A watch that lags is not waited for; one that has not told everything yet is."""
+        """Why no verdict can be given yet: a watch has not listed everything. A watch that only lags is no reason."""
         for watch in self._watches.members:
             if not watch.synced.is_set():
                 return f"the webhook has not read all {watch.resource.plural} yet"
         return None
 
-    def _over_work(self, judge: Callable[[Review, ReviewContext], Verdict]) -> Judge:
+    def _with_context(self, judge: Callable[[Review, ReviewContext], Verdict]) -> Judge:
         async def judged(review: Review) -> Verdict:
             if review.operation not in (Operation.CREATE, Operation.UPDATE):
                 return YES
-            return judge(review, await self._scenery.of(review))
+            return judge(review, await self._contexts.of(review))
 
         return judged
 
@@ -89,26 +89,26 @@ class Webhook:
 
         expose_watches(self._process.registry, self._watches)
         self._process.health.add_check("watches", self._watches.problem)
-        self._process.health.add_check("certificate", self._showcase.problem)
+        self._process.health.add_check("certificate", self._holder.problem)
         async with asyncio.TaskGroup() as group:
-            keeping = keep_certificate(self._client, self._showcase, self._settings)
+            keep = keep_certificate(self._client, self._holder, self._settings)
             tasks = [
                 group.create_task(self._watches.run(), name="watches"),
-                group.create_task(keeping, name="certificate"),
+                group.create_task(keep, name="certificate"),
             ]
-            await first_certificate(self._showcase)
+            await first_certificate(self._holder)
             server = Server(self._endpoints, self._metrics)
             listen = self._settings.listen
-            async with server.listening(listen.host, listen.port, self._showcase.listener()) as port:
+            async with server.listening(listen.host, listen.port, self._holder.listener()) as port:
                 log.info("Listening", host=listen.host, port=port)
-                tasks.append(group.create_task(self._settle(), name="settle"))
+                tasks.append(group.create_task(self._report_sync(), name="report sync"))
                 self._process.on_stop(stop)
                 tasks.append(group.create_task(self._leave(server), name="leave"))
                 await stopped.wait()
             for task in tasks:
                 task.cancel()
 
-    async def _settle(self) -> None:
+    async def _report_sync(self) -> None:
         await self._watches.all_synced()
         settle_memory()
         log.info("Caches synced", groups=len(self._tree.tree.groups))

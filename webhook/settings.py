@@ -1,4 +1,4 @@
-"""What the webhook's settings file may say. Keys and defaults are those of the chart's values.yaml."""
+"""The webhook's settings file. Keys and defaults are those of the chart's values.yaml."""
 
 from datetime import timedelta
 from enum import StrEnum
@@ -16,7 +16,7 @@ Port = Annotated[int, msgspec.Meta(ge=0, le=65535)]
 class ListenFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """`listen:` where the API server calls. Port 0 takes any free one."""
 
-    host: str = "0.0.0.0"  # noqa: S104 - the API server comes from another machine
+    host: str = "0.0.0.0"  # noqa: S104 - the API server runs on another machine
     port: Port = 9443
 
 
@@ -34,7 +34,7 @@ class CertificateSource(StrEnum):
 
 
 class CertificatesFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """`certificates:` what the server shows. `names` are further DNS names and IP addresses that it is called by."""
+    """`certificates:` what the server presents. `names` are further DNS names and IP addresses that it is called by."""
 
     source: CertificateSource = CertificateSource.SELF_MANAGED
     secret_name: str = "quotree-webhook-tls"  # noqa: S105 - a name
@@ -44,7 +44,7 @@ class CertificatesFile(msgspec.Struct, frozen=True, rename="camel", forbid_unkno
     leaf_life: timedelta = timedelta(days=90)
     authority_life: timedelta = timedelta(days=3650)
     overlap: timedelta = timedelta(seconds=30)
-    """How long a new CA stands in the webhook configurations before a certificate of it is shown."""
+    """How long a new CA is in the webhook configurations before a certificate of it is served."""
 
     def __post_init__(self) -> None:
         if self.source is CertificateSource.FILES and not self.directory:

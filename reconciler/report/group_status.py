@@ -7,8 +7,8 @@ from datetime import datetime
 import msgspec
 
 from reconciler.state.projections import GroupStatusRecord
+from shared.api.conditions import Condition
 from shared.api.quotagroup import (
-    GroupCondition,
     QuotaGroupStatus,
     QuotaStatus,
     WorkloadCounts,
@@ -103,7 +103,7 @@ def _quota(
 
 def _conditions(
     record: GroupStatusRecord, snapshot: Snapshot, over_since: OverSince, work: WorkloadCounts, now: datetime
-) -> list[GroupCondition]:
+) -> list[Condition]:
     before = {condition.type: condition for condition in record.status.conditions}
     wanted = [
         _active(snapshot, record.group.name),
@@ -115,8 +115,8 @@ def _conditions(
 
 
 def _dated(
-    before: Mapping[str, GroupCondition], wanted: Sequence[GroupCondition], generation: int, now: datetime
-) -> Iterator[GroupCondition]:
+    before: Mapping[str, Condition], wanted: Sequence[Condition], generation: int, now: datetime
+) -> Iterator[Condition]:
     for condition in wanted:
         old = before.get(condition.type)
         since = condition.last_transition_time
@@ -127,34 +127,34 @@ def _dated(
         yield msgspec.structs.replace(condition, last_transition_time=since, observed_generation=generation)
 
 
-def _active(snapshot: Snapshot, group: str) -> GroupCondition:
+def _active(snapshot: Snapshot, group: str) -> Condition:
     inactive = snapshot.inactive.get(group)
     if inactive is None:
-        return GroupCondition("Active", "True", "Active", "work is started within its quota")
-    return GroupCondition("Active", "False", inactive.reason, inactive.message)
+        return Condition("Active", "True", "Active", "work is started within its quota")
+    return Condition("Active", "False", inactive.reason, inactive.message)
 
 
-def _over_runtime(snapshot: Snapshot, group: str, over_since: OverSince) -> GroupCondition:
+def _over_runtime(snapshot: Snapshot, group: str, over_since: OverSince) -> Condition:
     """Its time is when the first key went over; `overSince` says so for each."""
     over = {key: since for (leaf, key), since in over_since.items() if leaf == group}
     if not over:
-        return GroupCondition("OverRuntime", "False", "WithinRuntime", "")
+        return Condition("OverRuntime", "False", "WithinRuntime", "")
     numbers = snapshot.numbers.get(group, {})
     keys = sorted(key for key in over if key in numbers)
     said = ", ".join(f"{key} used {numbers[key].used}, runtime {numbers[key].runtime}" for key in keys)
-    return GroupCondition("OverRuntime", "True", "Borrowing", said, last_transition_time=min(over.values()))
+    return Condition("OverRuntime", "True", "Borrowing", said, last_transition_time=min(over.values()))
 
 
-def _stopped(snapshot: Snapshot, group: str) -> GroupCondition:
+def _stopped(snapshot: Snapshot, group: str) -> Condition:
     stop = stop_of(snapshot.world.tree, group)
     if stop.policy is StopPolicy.NONE:
-        return GroupCondition("Stopped", "False", "Open", "")
-    return GroupCondition("Stopped", "True", stop.policy.value, f"by the stop policy of group {stop.group}")
+        return Condition("Stopped", "False", "Open", "")
+    return Condition("Stopped", "True", stop.policy.value, f"by the stop policy of group {stop.group}")
 
 
-def _drained(snapshot: Snapshot, group: str, work: WorkloadCounts) -> GroupCondition:
+def _drained(snapshot: Snapshot, group: str, work: WorkloadCounts) -> Condition:
     if stop_of(snapshot.world.tree, group).policy is not StopPolicy.HOLD_AND_DRAIN:
-        return GroupCondition("Drained", "False", "NotDraining", "")
+        return Condition("Drained", "False", "NotDraining", "")
     if work.admitted:
-        return GroupCondition("Drained", "False", "Draining", f"{work.admitted} workloads have not ended yet")
-    return GroupCondition("Drained", "True", "Empty", "no admitted work is left in the group and below")
+        return Condition("Drained", "False", "Draining", f"{work.admitted} workloads have not ended yet")
+    return Condition("Drained", "True", "Empty", "no admitted work is left in the group and below")

@@ -15,7 +15,7 @@ from shared.api.reading import View
 
 Name = Annotated[str, msgspec.Meta(max_length=512)]
 Time = Annotated[datetime, msgspec.Meta(tz=True)]
-MAX_NOTE: Final = 64 * 1024
+MAX_ANNOTATION: Final = 64 * 1024
 """Longer annotations are not even looked at: Quotree never writes one."""
 
 
@@ -29,7 +29,7 @@ class AdmissionAnnotation(View, frozen=True):
 
 
 class ClaimAnnotation(View, frozen=True):
-    """For whom room was freed, and in which flavors."""
+    """The preemptor for which quota was freed, and in which flavors."""
 
     workload: Name
     uid: Name = ""
@@ -76,7 +76,7 @@ class InjectedAnnotation(View, frozen=True):
     tolerations: list[dict[str, Any]] = []
 
 
-NOTES: Final = {
+OWN_ANNOTATIONS: Final = {
     ADMISSION: AdmissionAnnotation,
     EVICTION: EvictionAnnotation,
     REQUEUE: RequeueAnnotation,
@@ -93,23 +93,25 @@ T = TypeVar("T", bound=View)
 
 
 def annotation_reader(annotation: str, kind: type[T]) -> Callable[[dict[str, str]], T | None]:
-    """A function from an object's annotations to the note, None when it is absent. It raises BadNote."""
+    """A function that reads this annotation; None when it is absent. It raises BadAnnotation."""
     decode = msgspec.json.Decoder(kind).decode
 
     def read(annotations: dict[str, str]) -> T | None:
         text = annotations.get(annotation)
         if text is None:
             return None
-        if len(text) > MAX_NOTE:
-            raise BadAnnotation(f"annotation {annotation} has {len(text)} characters; at most {MAX_NOTE} are read")
+        if len(text) > MAX_ANNOTATION:
+            raise BadAnnotation(
+                f"annotation {annotation} has {len(text)} characters; at most {MAX_ANNOTATION} are read"
+            )
         try:
-            note = decode(text)
-            twice = None if write_annotation(note) == text else find_duplicate_key(text.encode())
+            value = decode(text)
+            twice = None if write_annotation(value) == text else find_duplicate_key(text.encode())
         except (ValueError, RecursionError, OverflowError) as error:
             raise BadAnnotation(f"annotation {annotation} is unreadable and counts as absent: {error}") from error
         if twice is not None:
             raise BadAnnotation(f"annotation {annotation} writes {twice} twice and counts as absent")
-        return note
+        return value
 
     return read
 
@@ -123,9 +125,9 @@ read_injected = annotation_reader(INJECTED, InjectedAnnotation)
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
-def write_annotation(note: View) -> str:
-    """The annotation's text; members sorted, so that equal notes have equal text."""
-    return _encode(note).decode()
+def write_annotation(value: View) -> str:
+    """The annotation's text; members sorted, so that equal values have equal text."""
+    return _encode(value).decode()
 
 
 class Annotations(View, frozen=True):
@@ -139,25 +141,27 @@ class Annotations(View, frozen=True):
     problems: tuple[str, ...] = ()
 
 
-NO_NOTES: Final = Annotations()
+NO_ANNOTATIONS: Final = Annotations()
 
 
 def read_annotations(annotations: dict[str, str]) -> Annotations:
     """Read them all; never raises."""
-    if not any(name in annotations for name in NOTES):
-        return NO_NOTES
+    if not any(name in annotations for name in OWN_ANNOTATIONS):
+        return NO_ANNOTATIONS
     problems: list[str] = []
     return Annotations(
-        _attempt(read_admission, annotations, problems),
-        _attempt(read_eviction, annotations, problems),
-        _attempt(read_requeue, annotations, problems),
-        _attempt(read_notice, annotations, problems),
-        _attempt(read_injected, annotations, problems),
+        _read_or_report(read_admission, annotations, problems),
+        _read_or_report(read_eviction, annotations, problems),
+        _read_or_report(read_requeue, annotations, problems),
+        _read_or_report(read_notice, annotations, problems),
+        _read_or_report(read_injected, annotations, problems),
         tuple(problems),
     )
 
 
-def _attempt(read: Callable[[dict[str, str]], T | None], annotations: dict[str, str], problems: list[str]) -> T | None:
+def _read_or_report(
+    read: Callable[[dict[str, str]], T | None], annotations: dict[str, str], problems: list[str]
+) -> T | None:
     try:
         return read(annotations)
     except BadAnnotation as error:

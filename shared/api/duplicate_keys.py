@@ -13,7 +13,7 @@ import msgspec
 Path = tuple[str | int, ...]
 _MAX_SHOWN: Final = 200
 _GO_ESCAPES: Final = ((b"&", b"\\u0026"), (b"<", b"\\u003c"), (b">", b"\\u003e"))
-"""Go writes these so wherever they stand, which is in strings only."""
+"""Go writes these so everywhere, and they occur in strings only."""
 
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
@@ -52,7 +52,7 @@ def _stop_at_twice(pairs: list[tuple[str, Any]]) -> None:
 
 
 def _place(pairs: list[tuple[str, Any]]) -> Path | None:
-    """Where in this object a key stands twice. JSON has no tuples: one among the values is such a place already."""
+    """Where in this object a key occurs twice. JSON has no tuples: one among the values is such a place already."""
     seen: set[str] = set()
     for key, _ in pairs:
         if key in seen:

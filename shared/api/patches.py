@@ -36,7 +36,7 @@ test.__test__ = False  # type: ignore[attr-defined]
 def set_members(path: tuple[str, ...], present: Mapping[str, Any] | None, wanted: Mapping[str, Any]) -> list[Operation]:
     """Give the mapping at `path` every member of `wanted`; `present` is what it holds now, None when it is absent.
 
-    Nothing comes back for members that are right already.
+    Members that are right already give no operation.
     """
     missing = {key: value for key, value in wanted.items() if present is None or present.get(key) != value}
     if not missing:

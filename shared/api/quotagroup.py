@@ -8,6 +8,7 @@ from datetime import datetime
 
 import msgspec
 
+from shared.api.conditions import Condition
 from shared.api.core.metadata import Metadata
 from shared.api.reading import Quantities, View, reader
 from shared.resources import read_amount, write_quantity
@@ -96,17 +97,6 @@ class QuotaGroupSpec(View, frozen=True):
     stop_policy: str | None = None
 
 
-class GroupCondition(View, frozen=True):
-    """One condition, as every Kubernetes object has them."""
-
-    type: str
-    status: str
-    reason: str = ""
-    message: str = ""
-    last_transition_time: datetime | None = None
-    observed_generation: int = 0
-
-
 class QuotaStatus(View, frozen=True):
     """One flavor's numbers as they are now; `min` as in effect, `capacity` on root only.
 
@@ -145,7 +135,7 @@ class Columns(View, frozen=True):
 class QuotaGroupStatus(View, frozen=True):
     """Everything the reconciler writes."""
 
-    conditions: list[GroupCondition] = []
+    conditions: list[Condition] = []
     quotas: list[QuotaStatus] = []
     workloads: WorkloadCounts = WorkloadCounts()
     columns: Columns = Columns()

@@ -1,7 +1,7 @@
-"""How an AdmissionReview comes in and how its answer goes out (admission.k8s.io/v1).
+"""Read AdmissionReviews and write their answers (admission.k8s.io/v1).
 
-The objects stay raw bytes until a judge reads the fields it needs; that no key stands in them twice is checked at once,
-so that no two readers can understand one review differently. Limits of the API server: a warning has at most 256
+The objects stay raw bytes until a judge reads the fields it needs; that no key occurs in them twice is checked at once,
+so that two readers cannot understand one review differently. Limits of the API server: a warning has at most 256
 characters and all together 4 KiB; longer ones are cut there, so they are cut here, at a word.
 """
 
@@ -45,14 +45,14 @@ class ReviewedKind(View, frozen=True):
 
 
 class User(View, frozen=True):
-    """Who asks."""
+    """Who sent the request."""
 
     username: str = ""
     groups: list[str] = []
 
 
 class Review(View, frozen=True):
-    """One question of the API server."""
+    """One request of the API server for a verdict."""
 
     uid: str
     kind: ReviewedKind
@@ -186,13 +186,13 @@ def fit_message(message: str) -> str:
 def fit_warnings(warnings: Iterable[str]) -> tuple[str, ...]:
     """What the API server will show of them: each at most 256 characters, together at most 4 KiB, no line breaks."""
     fitted: list[str] = []
-    room = MAX_WARNINGS
+    left = MAX_WARNINGS
     for warning in warnings:
         line = " ".join(warning.split())
         if len(line) > MAX_WARNING:
             line = line[: MAX_WARNING - 1].rsplit(" ", 1)[0][: MAX_WARNING - 1] + "…"
-        room -= len(line.encode("utf-8", "replace"))
-        if room < 0:
+        left -= len(line.encode("utf-8", "replace"))
+        if left < 0:
             break
         fitted.append(line)
     return tuple(fitted)

@@ -9,10 +9,10 @@ from dev.controlplane.cluster import ControlPlane, start
 from shared.kube.client import Client
 from shared.kube.connect.connection import ConnectionSettings, connected
 from tests.webhook.balancer import PortBalancer
-from tests.webhook.control_planes import bare_door, door
+from tests.webhook.control_planes import admission, bare_admission
 from tests.webhook.replicas import Replicas
 
-__all__ = ["bare_door", "client", "door", "plain_control_plane", "replicas"]
+__all__ = ["admission", "bare_admission", "client", "plain_control_plane", "replicas"]
 
 
 @pytest.fixture(scope="module")

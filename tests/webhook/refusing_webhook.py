@@ -35,10 +35,10 @@ async def _close(runner: web.AppRunner) -> None:
 
 
 @contextlib.contextmanager
-def naysayer(control_plane: ControlPlane) -> Iterator[None]:
+def refusing_webhook(control_plane: ControlPlane) -> Iterator[None]:
     """It listens, and the API server asks it about QuotaGroups as well."""
     loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, name="naysayer", daemon=True)
+    thread = threading.Thread(target=loop.run_forever, name="refusing_webhook", daemon=True)
     thread.start()
     authority = trustme.CA()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

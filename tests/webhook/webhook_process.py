@@ -77,7 +77,7 @@ class Replica:
 
 
 @dataclass(slots=True)
-class Door:
+class AdmissionSetup:
     """A control plane whose Jobs, pods and quota objects go through our webhook."""
 
     cp: ControlPlane

@@ -45,7 +45,7 @@ class Answer:
 
 JUDGED: Final = ("", "resize")
 """The object itself, and a pod's change of its own resources while it runs."""
-_MENDS: Final = "only POST of an AdmissionReview is answered here"
+_ONLY_REVIEWS: Final = "only POST of an AdmissionReview is answered here"
 
 
 class Endpoints:
@@ -67,9 +67,9 @@ class Endpoints:
     def check(self, method: str, path: str, content_type: str) -> Answer | None:
         """What is wrong with a request before its body is read; None when it may go on."""
         if path not in self._routes:
-            return self.refuse(404, f"there is nothing here; {_MENDS} at {', '.join(sorted(self._routes))}")
+            return self.refuse(404, f"there is nothing here; {_ONLY_REVIEWS} at {', '.join(sorted(self._routes))}")
         if method != "POST":
-            return self.refuse(405, _MENDS)
+            return self.refuse(405, _ONLY_REVIEWS)
         if content_type.partition(";")[0].strip().lower() != "application/json":
             return self.refuse(415, "the body must be application/json")
         return None
@@ -106,7 +106,7 @@ class Endpoints:
         except Unreadable as error:
             return Deny((Violation("Unreadable", f"{route.kind}/{review.name}", "", str(error)),))
         except ApiError as error:
-            log.warning("Review not answered for the API server's sake", review=review.uid, error=str(error))
+            log.warning("Review not answered: the API server cannot be read", review=review.uid, error=str(error))
             return _try_again(route, review, str(error))
 
     def _count(self, path: str, verdict: Verdict) -> None:

@@ -1,4 +1,4 @@
-"""The TLS server in front of the endpoints: bounded bodies, bounded patience, and an end without a dropped request.
+"""The TLS server in front of the endpoints: bounded bodies, bounded waiting, and shutdown without a dropped request.
 
 Built on aiohttp's low-level server: a review needs no router. A connection that never completes a request is closed
 after `PATIENCE`; the API server keeps its own open for 90 s between requests, so ours stay open for longer.
@@ -126,7 +126,7 @@ class Server:
         return await self._endpoints.answer(request.path, body)
 
     async def _reap(self) -> None:
-        """Close connections that have been idle for too long; one that never asked anything has little patience."""
+        """Close connections that are idle too long; one that never sent a request gets less time."""
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(min(1.0, self._patience / 2))

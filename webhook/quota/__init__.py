@@ -1,1 +1,1 @@
-"""Reviews of quota objects: judged against the tree, one after another across all replicas."""
+"""Reviews of quota objects: judged against the tree, serialised across all replicas."""

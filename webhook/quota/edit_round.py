@@ -20,7 +20,7 @@ class EditRound:
 
     def __init__(self, stored: StoredState, still: Sequence[Reservation]) -> None:
         self._stored = stored
-        self._doubt = PendingEdits(stored.tree, (PendingEdit(name, None, creates=False) for name in stored.leaving))
+        self._pending = PendingEdits(stored.tree, (PendingEdit(name, None, creates=False) for name in stored.leaving))
         self._leaving: frozenset[str] = frozenset()
         self.reservations: tuple[Reservation, ...] = ()
         for each in still:
@@ -33,25 +33,27 @@ class EditRound:
             self._leaving |= {reservation.name}
             return
         creates = not reservation.base and reservation.name not in self._stored.tree
-        self._doubt = self._doubt.and_also(PendingEdit(reservation.name, reserved_group(reservation), creates))
+        self._pending = self._pending.and_also(PendingEdit(reservation.name, reserved_group(reservation), creates))
 
     def judge(self, edit: Ordered, context: Context) -> EditOutcome:
         """The edit beside all that."""
         if isinstance(edit, FlavorEdit):
-            return judge_flavor_among(edit, self._doubt, context)
-        return judge_among(edit, self._doubt, self._leaving, context)
+            return judge_flavor_among(edit, self._pending, context)
+        return judge_among(edit, self._pending, self._leaving, context)
 
 
 def reserve(edit: Ordered, at: datetime) -> Reservation:
-    """The edit as it goes into the ledger."""
+    """The edit as it goes into the recorded."""
     if isinstance(edit, FlavorEdit):
         return Reservation(edit.id, FLAVOR, edit.name, edit.uid, at, edit.base)
     group = None if edit.new is None else reserve_group(edit.new)
     return Reservation(edit.id, GROUP, edit.name, edit.uid, at, edit.base, group)
 
 
-def tell_unsettled(edit: Ordered, outcome: EditOutcome, reservations: Sequence[Reservation], seconds: int) -> Violation:
-    """What a user is told whose edit still depends on others; all is settled after `seconds` at the latest."""
+def write_unsettled(
+    edit: Ordered, outcome: EditOutcome, reservations: Sequence[Reservation], seconds: int
+) -> Violation:
+    """What a user is told whose edit still depends on others; all is resolved after `seconds` at the latest."""
     first = outcome.findings.violations[0]
     others = ", ".join(str(each) for each in reservations[:3]) or "another edit"
     message = f"{first.message}; that depends on an edit under way ({others}): try again, at the latest in {seconds} s"

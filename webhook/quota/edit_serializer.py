@@ -1,11 +1,12 @@
-"""Serialises edits of quota objects across replicas: no two are accepted of which only one may be.
+"""Serialises edits of quota objects across replicas: of two edits that are illegal together, one is refused.
 
-Edits that arrive together are judged in one round: read the ledger, then what is stored, judge one after another, write
-the ledger by compare-and-swap, answer. Whoever loses the swap judges again, so all replicas together judge as one. An
-edit that is illegal only if an accepted one is stored, or only if it is not, waits for what becomes of that one.
+Edits that arrive together are judged in one round: read the coordination object, then what is stored, judge one after
+another, write the accepted ones by compare-and-swap, answer. A replica that loses the swap judges again, so all
+replicas together judge as one. An edit that is legal or illegal depending on an accepted one waits until it is known
+whether that one was stored.
 
-What is stored is told by the watch, if it has come as far as the ledger's floor: what it does not show yet is in the
-ledger. Else, and when doubt lasts, it is read consistently, which takes the API server a tenth of a second.
+The watch says what is stored, if it has reached the floor of the coordination object: what it does not show yet is
+recorded there. Otherwise, and for edits that wait long, it is read consistently, which takes the API server 0.1 s.
 """
 
 import asyncio
@@ -22,7 +23,7 @@ from shared.kube.resources import CONFIG_MAPS
 from shared.kube.watch.watching import Change, Changed, Watch, Watches
 from shared.quota.model.rules import Context, Findings
 from webhook.quota.consistent_read import ConsistentReader, StoredState
-from webhook.quota.edit_round import EditRound, Ordered, reserve, tell_unsettled
+from webhook.quota.edit_round import EditRound, Ordered, reserve, write_unsettled
 from webhook.quota.flavors import KIND as FLAVOR
 from webhook.quota.quota_cache import QuotaCache
 from webhook.quota.quotagroups import EditOutcome
@@ -35,7 +36,7 @@ FIRST_PAUSE: Final = 0.01
 LONGEST_PAUSE: Final = 0.25
 LARGEST_ROUND: Final = 64
 PATIENCE: Final = 0.1
-"""Seconds of doubt after which what is stored is read consistently."""
+"""Seconds of pending after which what is stored is read consistently."""
 VIEW_STEPS: Final = 5
 
 
@@ -70,25 +71,27 @@ class EditSerializer:
         self._context = context
         self._budget = settings.budget.total_seconds()
         self._objects = ConsistentReader(client)
-        self._ledger_object = ReservationsObject(client, namespace)
-        self._ledger: Reservations | None = None
+        self._object = ReservationsObject(client, namespace)
+        self._recorded: Reservations | None = None
         self._ages = ReservationAges(settings.reservation)
         self._waiting: list[_WaitingEdit] = []
         self._runner: asyncio.Task[None] | None = None
-        self._stirred = asyncio.Event()
+        self._changed = asyncio.Event()
         self._random = Random()  # noqa: S311 - spreads load, guards nothing
         name = f"metadata.name={NAME}"
-        watches.add(Watch(client, CONFIG_MAPS, read_reservations, self._see_ledger, namespace=namespace, fields=name))
+        watches.add(
+            Watch(client, CONFIG_MAPS, read_reservations, self._see_reservations, namespace=namespace, fields=name)
+        )
 
     async def judge(self, edit: Ordered) -> Findings:
         """What is wrong with the edit; nothing: it may be stored, and is reserved unless it is a dry run.
 
-        Raises ApiError when the ledger or the objects cannot be read or written.
+        Raises ApiError when the recorded or the objects cannot be read or written.
         """
         deadline = time.monotonic() + self._budget
         waiting = _WaitingEdit(edit, deadline, asyncio.get_running_loop().create_future())
         self._waiting.append(waiting)
-        self._stirred.set()
+        self._changed.set()
         if self._runner is None or self._runner.done():
             self._runner = asyncio.create_task(self._run(), name="edits")
         return await waiting.answer
@@ -111,17 +114,17 @@ class EditSerializer:
 
     async def _try_round(self, batch: Sequence[_WaitingEdit], pause: float) -> bool:
         """One round and, if it was without effect, a pause; whether all were answered."""
-        self._stirred.clear()
+        self._changed.clear()
         try:
             if await self._round(batch):
                 return True
             soonest = min(each.deadline for each in batch) - time.monotonic()
-            await self._stirred_within(min(pause, max(0.0, soonest)))
+            await self._changed_within(min(pause, max(0.0, soonest)))
         except Conflict:
-            self._ledger = None
+            self._recorded = None
             await asyncio.sleep(self._random.uniform(0, FIRST_PAUSE))
         except ApiError as error:
-            self._ledger = None
+            self._recorded = None
             _give_up(batch, error)
             await asyncio.sleep(pause)
         return False
@@ -130,9 +133,9 @@ class EditSerializer:
         """Those who wait, at most so many that a round stays short; first those who were never judged."""
         return sorted(self._still_waiting(), key=lambda each: each.outcome is not None)[:LARGEST_ROUND]
 
-    async def _stirred_within(self, seconds: float) -> None:
+    async def _changed_within(self, seconds: float) -> None:
         try:
-            await asyncio.wait_for(self._stirred.wait(), seconds)
+            await asyncio.wait_for(self._changed.wait(), seconds)
         except TimeoutError:
             return
         await asyncio.sleep(FIRST_PAUSE)
@@ -140,16 +143,16 @@ class EditSerializer:
     async def _round(self, batch: Sequence[_WaitingEdit]) -> bool:
         """Judge all in `batch` in order, write down what was accepted, and say whether all are answered.
 
-        Raises Conflict: nobody was answered. A remembered ledger is good enough to accept by, for the swap proves it
+        Raises Conflict: nobody was answered. A remembered recorded is good enough to accept by, for the swap proves it
         new; to refuse, it is read.
         """
-        remembered = self._ledger
-        ledger = remembered or await self._ledger_object.read()
-        self._ages.see(ledger.reservations, time.monotonic())
-        stored = await self._what_is_stored(ledger, batch)
-        settled = resolve(ledger, stored, self._is_over)
+        remembered = self._recorded
+        recorded = remembered or await self._object.read()
+        self._ages.see(recorded.reservations, time.monotonic())
+        stored = await self._what_is_stored(recorded, batch)
+        resolved = resolve(recorded, stored, self._is_over)
         own = {each.edit.id for each in batch}
-        judging = EditRound(stored, [each for each in settled.still if each.id not in own])
+        judging = EditRound(stored, [each for each in resolved.still if each.id not in own])
         context, accepted = self._context(), []
         for each in batch:
             each.others = judging.reservations
@@ -160,30 +163,30 @@ class EditSerializer:
             # Others are being answered by the same loop.
             await asyncio.sleep(0)
         if remembered and any(not each.outcome.is_legal for each in batch if each.outcome):
-            self._ledger = None
+            self._recorded = None
             return await self._round(batch)
         if accepted:
-            known = without_superseded(settled, accepted)
+            known = without_superseded(resolved, accepted)
             new = judging.reservations[-len(accepted) :]
             kept = (*known.kept, *(each for each in known.still if each.id not in own), *new)
-            ledger = await self._ledger_object.write(ledger, kept, known.floor)
-        return self._answered(batch, ledger)
+            recorded = await self._object.write(recorded, kept, known.floor)
+        return self._answered(batch, recorded)
 
-    def _answered(self, batch: Sequence[_WaitingEdit], ledger: Reservations) -> bool:
+    def _answered(self, batch: Sequence[_WaitingEdit], recorded: Reservations) -> bool:
         now = time.monotonic()
         for each in batch:
             each.judged = each.judged or now
             if each.outcome is not None and not each.done and (not each.outcome.unsettled or now >= each.deadline):
-                each.answer.set_result(self._told(each, each.outcome))
+                each.answer.set_result(self._records(each, each.outcome))
         everyone = all(each.done for each in batch)
-        self._ledger = ledger if everyone else None
+        self._recorded = recorded if everyone else None
         return everyone
 
-    async def _what_is_stored(self, ledger: Reservations, batch: Sequence[_WaitingEdit]) -> StoredState:
+    async def _what_is_stored(self, recorded: Reservations, batch: Sequence[_WaitingEdit]) -> StoredState:
         now = time.monotonic()
-        kinds = {*(each.edit.kind for each in batch), *(each.kind for each in ledger.reservations)}
+        kinds = {*(each.edit.kind for each in batch), *(each.kind for each in recorded.reservations)}
         in_doubt = any(each.judged and now - each.judged > PATIENCE for each in batch)
-        if FLAVOR not in kinds and not in_doubt and await self._view_comes_to(ledger.floor):
+        if FLAVOR not in kinds and not in_doubt and await self._view_comes_to(recorded.floor):
             return self._view.stored()
         return await self._objects.read(flavors=FLAVOR in kinds)
 
@@ -198,14 +201,14 @@ class EditSerializer:
     def _is_over(self, reservation: Reservation) -> bool:
         return self._ages.left(reservation, time.monotonic(), datetime.now(UTC)) <= timedelta()
 
-    def _told(self, waiting: _WaitingEdit, outcome: EditOutcome) -> Findings:
+    def _records(self, waiting: _WaitingEdit, outcome: EditOutcome) -> Findings:
         if not outcome.unsettled:
             return outcome.findings
         now, today = time.monotonic(), datetime.now(UTC)
         lefts = [self._ages.left(each, now, today).total_seconds() for each in waiting.others]
-        return Findings((tell_unsettled(waiting.edit, outcome, waiting.others, max(1, round(max(lefts, default=1)))),))
+        return Findings((write_unsettled(waiting.edit, outcome, waiting.others, max(1, round(max(lefts, default=1)))),))
 
-    def _see_ledger(self, changes: Sequence[Change[Reservations]]) -> None:
+    def _see_reservations(self, changes: Sequence[Change[Reservations]]) -> None:
         for change in changes:
             if isinstance(change, Changed) and change.after is not None:
                 self._ages.see(change.after.reservations, time.monotonic())

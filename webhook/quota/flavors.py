@@ -52,16 +52,16 @@ def judge_flavor_alone(edit: FlavorEdit, tree: Tree, context: Context) -> Findin
     return rules.check_flavor_change(edit.old, edit.new, context, tree)
 
 
-def judge_flavor_among(edit: FlavorEdit, doubt: PendingEdits, context: Context) -> EditOutcome:
+def judge_flavor_among(edit: FlavorEdit, pending: PendingEdits, context: Context) -> EditOutcome:
     """A deletion, in every tree that may come to be: a group that may come to use the flavor holds it."""
-    now = judge_flavor_alone(edit, doubt.stored, context)
-    last = judge_flavor_alone(edit, doubt.latest, context)
+    now = judge_flavor_alone(edit, pending.stored, context)
+    last = judge_flavor_alone(edit, pending.latest, context)
     if bool(now.violations) != bool(last.violations):
         return EditOutcome(now if now.violations else last, unsettled=True)
     if now.violations:
         return EditOutcome(now)
-    users = (each for each in doubt.opened if each.group is not None and each.group.entry(edit.name) is not None)
+    users = (each for each in pending.open_edits if each.group is not None and each.group.entry(edit.name) is not None)
     for each in users:
-        found = judge_flavor_alone(edit, latest(doubt.stored, [each]), context)
+        found = judge_flavor_alone(edit, latest(pending.stored, [each]), context)
         return EditOutcome(found, unsettled=True)
     return EditOutcome(now)

@@ -30,39 +30,39 @@ class PendingEdit:
 class PendingEdits:
     """What is stored, and what was accepted and may not be. `latest`: the tree once all of it is stored."""
 
-    def __init__(self, stored: Tree, opened: Iterable[PendingEdit] = ()) -> None:
+    def __init__(self, stored: Tree, open_edits: Iterable[PendingEdit] = ()) -> None:
         self.stored = stored
-        self.opened = tuple(opened)
-        self.latest = latest(stored, self.opened)
+        self.open_edits = tuple(open_edits)
+        self.latest = latest(stored, self.open_edits)
 
-    def and_also(self, opened: PendingEdit) -> "PendingEdits":
+    def and_also(self, open_edits: PendingEdit) -> "PendingEdits":
         """With one more accepted edit."""
         more = PendingEdits(self.stored)
-        more.opened = (*self.opened, opened)
-        more.latest = latest(self.latest, [opened])
+        more.open_edits = (*self.open_edits, open_edits)
+        more.latest = latest(self.latest, [open_edits])
         return more
 
     def without(self, name: str) -> "PendingEdits":
         """Without what was accepted of one group."""
-        if all(each.name != name for each in self.opened):
+        if all(each.name != name for each in self.open_edits):
             return self
-        return PendingEdits(self.stored, (each for each in self.opened if each.name != name))
+        return PendingEdits(self.stored, (each for each in self.open_edits if each.name != name))
 
 
-def latest(stored: Tree, opened: Iterable[PendingEdit]) -> Tree:
+def latest(stored: Tree, open_edits: Iterable[PendingEdit]) -> Tree:
     """The tree once everything accepted is stored."""
-    for each in opened:
+    for each in open_edits:
         stored = _with(stored, {each.name: each.group})
     return stored
 
 
-def possible_trees(doubt: PendingEdits, name: str, new: Version) -> Iterator[Tree]:
-    """Trees among which is the worst for an edit that makes the group `name` become `new`, beside `doubt.latest`.
+def possible_trees(pending: PendingEdits, name: str, new: Version) -> Iterator[Tree]:
+    """Trees among which is the worst for an edit that makes the group `name` become `new`, beside `pending.latest`.
 
     Creations can only add to what is broken, so where there are no other open edits, and no two of one group, there are
-    none. `doubt` holds nothing about `name` itself.
+    none. `pending` holds nothing about `name` itself.
     """
-    stored, others = doubt.stored, doubt.opened
+    stored, others = pending.stored, pending.open_edits
     if all(each.creates for each in others) and len({each.name for each in others}) == len(others):
         return
     yield stored
@@ -78,10 +78,10 @@ def possible_trees(doubt: PendingEdits, name: str, new: Version) -> Iterator[Tre
 class States:
     """Every group's possible states: what is stored, and what each open edit would make of it."""
 
-    def __init__(self, stored: Tree, opened: Iterable[PendingEdit]) -> None:
+    def __init__(self, stored: Tree, open_edits: Iterable[PendingEdit]) -> None:
         self.stored = stored
         self._open: dict[str, list[Version]] = {}
-        for each in opened:
+        for each in open_edits:
             self._open.setdefault(each.name, [stored.get(each.name)]).append(each.group)
         self._below: dict[str, list[tuple[str, Group]]] = {}
         for name, states in self._open.items():

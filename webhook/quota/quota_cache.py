@@ -1,6 +1,6 @@
-"""The tree and the flavors as the watches tell them: what everything but ordered edits is judged by.
+"""The tree and the flavors as the watches report them: used for everything but serialised edits.
 
-It may lag behind what is stored; `edits` therefore never judges by it.
+It might lag behind what is stored; `edit_serializer` uses it only up to its `revision`.
 """
 
 import asyncio
@@ -46,13 +46,13 @@ _decode_version = msgspec.json.Decoder(_Versioned).decode
 
 
 class QuotaCache:
-    """Read at any time from the same loop; kept by the two watches it adds. `stirred` is set at every change."""
+    """Read at any time from the same loop; kept by the two watches it adds. `changed` is set at every change."""
 
     def __init__(self, client: Client, watches: Watches) -> None:
         self.tree = Tree.of(())
         self.flavors: Mapping[str, Flavor] = {}
-        self.stirred = asyncio.Event()
-        self._told: dict[str, StoredGroup] = {}
+        self.changed = asyncio.Event()
+        self._records: dict[str, StoredGroup] = {}
         self._versions: dict[tuple[str, str], StoredVersion] = {}
         self._leaving: set[str] = set()
         self._groups = watches.add(Watch(client, QUOTA_GROUPS, group_record, self._see_groups))
@@ -60,40 +60,40 @@ class QuotaCache:
 
     @property
     def revision(self) -> int:
-        """The resourceVersion up to which the tree is true; 0 before everything was told once."""
+        """The resourceVersion up to which the tree is true; 0 before the first list is complete."""
         return number(self._groups.version) if self._groups.synced.is_set() else 0
 
     def stored(self) -> StoredState:
-        """The groups as they are told now; flavors are not in it."""
+        """The groups as they are known now; flavors are not in it."""
         return StoredState(self.tree, self._versions, frozenset(self._leaving), self.revision, is_newest=False)
 
     @property
     def capacity(self) -> Keyed | None:
         """What root has, as its status says; None before the reconciler has said it."""
-        told = self._told.get(ROOT)
-        return told.capacity if told is not None and told.capacity else None
+        record = self._records.get(ROOT)
+        return record.capacity if record is not None and record.capacity else None
 
     def non_preemptible(self, group: str) -> Keyed:
-        """What work that is not preemptible uses in the group."""
-        told = self._told.get(group)
-        return {} if told is None else told.non_preemptible
+        """What non-preemptible workloads use in the group."""
+        record = self._records.get(group)
+        return {} if record is None else record.non_preemptible
 
     def _see_groups(self, changes: Sequence[Change[StoredGroup]]) -> None:
         gone = {change.before.group.name for change in changes if isinstance(change, Changed) and change.before}
         here = [change.after for change in changes if isinstance(change, Changed) and change.after]
         for name in gone - {record.group.name for record in here}:
-            self._told.pop(name, None)
+            self._records.pop(name, None)
             self._versions.pop((KIND, name), None)
             self._leaving.discard(name)
         for record in here:
             name = record.group.name
-            self._told[name] = record
+            self._records[name] = record
             self._versions[KIND, name] = StoredVersion(record.group.uid, record.resource_version)
             (self._leaving.add if record.leaving else self._leaving.discard)(name)
-        self._grow(changes)
-        self.stirred.set()
+        self._rebuild(changes)
+        self.changed.set()
 
-    def _grow(self, changes: Sequence[Change[StoredGroup]]) -> None:
+    def _rebuild(self, changes: Sequence[Change[StoredGroup]]) -> None:
         names = {
             record.group.name
             for change in changes
@@ -102,14 +102,14 @@ class QuotaCache:
             if record is not None
         }
         if len(names) > 8:
-            self.tree = Tree.of(record.group for record in self._told.values())
+            self.tree = Tree.of(record.group for record in self._records.values())
             return
         for name in names:
-            told = self._told.get(name)
-            if told is None:
+            record = self._records.get(name)
+            if record is None:
                 self.tree = Tree.of(()) if len(self.tree.groups) == 1 else self.tree.without(name)
-            elif self.tree.get(name) != told.group:
-                self.tree = self.tree.with_group(told.group)
+            elif self.tree.get(name) != record.group:
+                self.tree = self.tree.with_group(record.group)
         if ROOT not in self.tree:
             self.tree = Tree.of(self.tree.groups.values())
 
@@ -122,7 +122,7 @@ class QuotaCache:
                 if change.after is not None:
                     flavors[change.after.name] = change.after
         self.flavors = flavors
-        self.stirred.set()
+        self.changed.set()
 
 
 def group_record(raw: bytes) -> StoredGroup:

@@ -98,27 +98,27 @@ class EditOutcome:
         return not self.findings.violations and not self.unsettled
 
 
-def judge_among(edit: GroupEdit, doubt: PendingEdits, leaving: frozenset[str], context: Context) -> EditOutcome:
+def judge_among(edit: GroupEdit, pending: PendingEdits, leaving: frozenset[str], context: Context) -> EditOutcome:
     """The edit in every tree that may come to be; `leaving`: flavors whose deletion may not be stored yet.
 
     What is illegal in the stored tree and will be once all is stored is illegal; what is illegal in some is unsettled.
     """
-    doubt = doubt.without(edit.name)
-    last = judge_alone(edit, doubt.latest, context)
+    pending = pending.without(edit.name)
+    last = judge_alone(edit, pending.latest, context)
     if last.violations:
-        now = judge_alone(edit, doubt.stored, context) if doubt.opened else last
+        now = judge_alone(edit, pending.stored, context) if pending.open_edits else last
         return EditOutcome(now if now.violations else last, unsettled=not now.violations)
-    clash = tuple(_leaning(edit, doubt.opened, leaving))
+    clash = tuple(_newly_used(edit, pending.open_edits, leaving))
     if clash:
         return EditOutcome(Findings(clash), unsettled=True)
-    for world in possible_trees(doubt, edit.name, edit.new):
+    for world in possible_trees(pending, edit.name, edit.new):
         found = judge_alone(edit, world, context)
         if found.violations:
             return EditOutcome(found, unsettled=True)
     return EditOutcome(last)
 
 
-def _leaning(edit: GroupEdit, others: Sequence[PendingEdit], leaving: frozenset[str]) -> Iterator[Violation]:
+def _newly_used(edit: GroupEdit, others: Sequence[PendingEdit], leaving: frozenset[str]) -> Iterator[Violation]:
     """What the edit newly rests on and somebody is deleting: it would be deleted while in use."""
     if edit.new is None:
         return

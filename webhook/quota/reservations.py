@@ -115,7 +115,7 @@ def read_reservations(raw: bytes | msgspec.Raw) -> Reservations:
         reservations = _decode((found.data or {}).get(_KEY, "[]"))
     except msgspec.MsgspecError as error:
         message = f"ConfigMap {NAME} is not as Quotree wrote it ({error}); delete it, no edit is lost"
-        raise ApiError(0, "BadLedger", message) from error
+        raise ApiError(0, "BadReservations", message) from error
     return Reservations(found.metadata.resource_version, reservations, number((found.data or {}).get(_FLOOR, "")))
 
 
@@ -142,17 +142,19 @@ class ReservationsObject:
             return await self.read()
         return Reservations(made.metadata.resource_version)
 
-    async def write(self, ledger: Reservations, reservations: Iterable[Reservation], floor: int) -> Reservations:
-        """The ledger with these reservations in place of its own. Raises Conflict when somebody was first."""
+    async def write(self, recorded: Reservations, reservations: Iterable[Reservation], floor: int) -> Reservations:
+        """The recorded with these reservations in place of its own. Raises Conflict when somebody was first."""
         kept = tuple(reservations)
         body = {
             "apiVersion": "v1",
             "kind": "ConfigMap",
-            "metadata": {"name": NAME, "namespace": self._namespace, "resourceVersion": ledger.version},
+            "metadata": {"name": NAME, "namespace": self._namespace, "resourceVersion": recorded.version},
             "data": {_KEY: msgspec.json.encode(kept).decode(), _FLOOR: str(floor)},
         }
         try:
             written = await self._client.replace(CONFIG_MAPS, NAME, body, self._namespace)
         except NotFound as error:
-            raise Conflict(404, error.reason, "the ledger was deleted; read it again", request=error.request) from error
+            raise Conflict(
+                404, error.reason, "the recorded was deleted; read it again", request=error.request
+            ) from error
         return Reservations(written.metadata.resource_version, kept, floor)

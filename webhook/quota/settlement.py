@@ -1,6 +1,6 @@
-"""What became of accepted edits: which may still be stored, and which the ledger may forget.
+"""What became of accepted edits: which may still be stored, and which the recorded may forget.
 
-An edit is forgotten only when it is known what became of it, and by which resourceVersion. That becomes the ledger's
+An edit is forgotten only when it is known what became of it, and by which resourceVersion. That becomes the recorded's
 floor: a replica whose watch has not come so far knows less, and reads the groups consistently instead.
 """
 
@@ -22,13 +22,13 @@ class Settlement:
     floor: int
 
 
-def resolve(ledger: Reservations, stored: StoredState, is_over: Callable[[Reservation], bool]) -> Settlement:
-    """Compare the ledger with what is stored. `is_over`: so long ago that the API server no longer stores it.
+def resolve(recorded: Reservations, stored: StoredState, is_over: Callable[[Reservation], bool]) -> Settlement:
+    """Compare the recorded with what is stored. `is_over`: so long ago that the API server no longer stores it.
 
     A watch that lags could take for over what was stored long ago: only a consistent read ends an edit by its age.
     """
-    still, kept, floor = [], [], ledger.floor
-    for each in ledger.reservations:
+    still, kept, floor = [], [], recorded.floor
+    for each in recorded.reservations:
         seen = stored.version(each.kind, each.name)
         over = stored.is_newest and is_over(each)
         if is_open(each, seen, stored.revision):
@@ -41,14 +41,14 @@ def resolve(ledger: Reservations, stored: StoredState, is_over: Callable[[Reserv
     return Settlement(tuple(still), tuple(kept), floor)
 
 
-def without_superseded(settled: Settlement, accepted: Iterable[Ordered]) -> Settlement:
+def without_superseded(resolved: Settlement, accepted: Iterable[Ordered]) -> Settlement:
     """An edit that starts from a state shows what became of all earlier edits of its object: they are forgotten."""
     bases: dict[tuple[str, str], int] = {}
     for edit in accepted:
         if edit.base:
             bases[edit.kind, edit.name] = max(number(edit.base), bases.get((edit.kind, edit.name), 0))
     if not bases:
-        return settled
-    known = [each for each in settled.still if number(each.base) < bases.get((each.kind, each.name), 0)]
-    floor = max([settled.floor, *(bases[each.kind, each.name] for each in known if each.kind == GROUP)])
-    return Settlement(tuple(each for each in settled.still if each not in known), settled.kept, floor)
+        return resolved
+    known = [each for each in resolved.still if number(each.base) < bases.get((each.kind, each.name), 0)]
+    floor = max([resolved.floor, *(bases[each.kind, each.name] for each in known if each.kind == GROUP)])
+    return Settlement(tuple(each for each in resolved.still if each not in known), resolved.kept, floor)

@@ -1,6 +1,7 @@
-"""How an authority of our own and the server's certificate are made, and what is wrong with given ones. Pure.
+"""Make the CA and the server certificate, and check given ones. Pure.
 
-P-256, made in milliseconds, strict enough for OpenSSL's -x509_strict. Nothing is valid only from now on: clocks differ.
+P-256, made in milliseconds, strict enough for OpenSSL's -x509_strict. Validity begins an hour earlier, because
+clocks differ.
 """
 
 import ipaddress
@@ -41,7 +42,7 @@ class CannotUse(ValueError):
 
 
 def make_ca(life: timedelta, now: datetime) -> KeyPair:
-    """A new certificate authority; each has a name of its own, so that old and new can be told apart."""
+    """A new certificate authority; each has its own name, so that old and new differ."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = _name(f"quotree-webhook-ca-{now:%Y%m%d%H%M%S}")
     builder = (

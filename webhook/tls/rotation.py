@@ -1,6 +1,6 @@
 """What the certificate Secret must hold next: made, renewed, its authority replaced with an overlap. Pure.
 
-An authority is replaced long before it ends. The new one first stands beside the old in the webhook configurations;
+An authority is replaced long before it ends. The new one is first added beside the old in the webhook configurations;
 only then a certificate of it is shown, and the old one stays trusted until all that it signed has expired. Renewing the
 certificate alone never touches the configurations.
 """
@@ -48,7 +48,7 @@ def next_contents(
 ) -> dict[str, bytes]:
     """What the Secret should hold; equal to `contents` when all is well.
 
-    `published`: the authority in it has stood in the webhook configurations for long enough.
+    `published`: the CA in it has been in the webhook configurations for long enough.
     """
     after = dict(contents)
     if _is_authority_due(after, terms, now):

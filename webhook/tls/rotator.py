@@ -1,7 +1,7 @@
-"""Where the certificate comes from: the Secret, kept by all replicas together, or files.
+"""Keeps the certificate Secret and the webhook configurations, by all replicas together; or reads files.
 
 The Secret is the truth. Every replica watches it, any of them fixes it by compare-and-swap, and each writes its
-authorities into our own two webhook configurations as often as somebody takes them out.
+authorities into the two webhook configurations whenever they are missing there.
 """
 
 import asyncio
@@ -62,12 +62,10 @@ read_configuration = reader(ConfigurationRecord)
 
 
 class SecretCertificate:
-    """Shows what the Secret holds, whoever writes it."""
+    """Serves what the Secret holds, no matter who writes it."""
 
-    def __init__(
-        self, client: Client, watches: Watches, showcase: CertificateHolder, namespace: str, name: str
-    ) -> None:
-        self._showcase = showcase
+    def __init__(self, client: Client, watches: Watches, holder: CertificateHolder, namespace: str, name: str) -> None:
+        self._holder = holder
         self.seen: SecretRecord | None = None
         self.changed = asyncio.Event()
         fields = f"metadata.name={name}"
@@ -79,7 +77,7 @@ class SecretCertificate:
                 self.seen = change.after
                 leaf = None if change.after is None else leaf_of(change.after.data)
                 if leaf is not None:
-                    self._showcase.show(leaf)
+                    self._holder.show(leaf)
         self.changed.set()
 
 
@@ -109,7 +107,7 @@ class Bundles:
         return see
 
     def published_for(self, authority: bytes, now: datetime) -> timedelta | None:
-        """For how long every entry has trusted `authority`; None while one does not. Without entries nobody calls."""
+        """For how long every entry has trusted `authority`; None while one does not."""
         hooks = [hook for configuration in self._seen.values() for hook in configuration.webhooks]
         if not all(authority in hook.client_config.ca_bundle for hook in hooks):
             self._published = None
@@ -164,10 +162,10 @@ class CertificateRotator:
         self._name = name
         self._overlap = overlap
         self._last: dict[str, bytes] = {}
-        """What the Secret held: if somebody deletes it, it is written again, for clients trust its authority."""
+        """What the Secret held: if it is deleted, it is written again, because clients trust its authority."""
 
     async def run(self) -> None:
-        """For ever: on every change and every minute."""
+        """Run indefinitely: on every change and every minute."""
         while True:
             wait = _CHECK
             self._secret.changed.clear()
@@ -190,17 +188,19 @@ class CertificateRotator:
     async def _step(self, now: datetime) -> timedelta:
         seen = self._secret.seen
         contents = self._last if seen is None else seen.data
-        stood = self._bundles.published_for(contents.get(AUTHORITY, b"-"), now)
-        wanted = next_contents(contents, self._terms, now, published=stood is not None and stood >= self._overlap)
+        published = self._bundles.published_for(contents.get(AUTHORITY, b"-"), now)
+        wanted = next_contents(
+            contents, self._terms, now, published=published is not None and published >= self._overlap
+        )
         if seen is None or wanted != contents:
             await self._write(seen, wanted)
             return _RETRY
         self._last = wanted
         await self._bundles.publish(bundle_of(contents))
-        return _RETRY if stood is None else min(_CHECK, max(_RETRY, self._overlap - stood))
+        return _RETRY if published is None else min(_CHECK, max(_RETRY, self._overlap - published))
 
     async def _write(self, seen: SecretRecord | None, contents: dict[str, bytes]) -> None:
-        """Compare and swap: whoever comes second takes what the first has written."""
+        """Compare and swap: the second writer takes what the first has written."""
         data = {name: base64.b64encode(value).decode() for name, value in sorted(contents.items())}
         with suppress(AlreadyExists, Conflict):
             if seen is None:
@@ -218,8 +218,8 @@ class CertificateRotator:
 class FileCertificate:
     """Shows tls.crt and tls.key of a folder; a half-written pair is left until it is whole."""
 
-    def __init__(self, showcase: CertificateHolder, directory: str) -> None:
-        self._showcase = showcase
+    def __init__(self, holder: CertificateHolder, directory: str) -> None:
+        self._holder = holder
         self._folder = Path(directory)
         self._tried: KeyPair | None = None
 
@@ -232,10 +232,10 @@ class FileCertificate:
             return
         if pair != self._tried:
             self._tried = pair
-            self._showcase.show(pair)
+            self._holder.show(pair)
 
     async def run(self) -> None:
-        """For ever, once a second."""
+        """Run indefinitely, once a second."""
         while True:
             self.look()
             await asyncio.sleep(_POLL.total_seconds())

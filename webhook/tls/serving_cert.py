@@ -1,4 +1,4 @@
-"""Which certificate the server shows, swapped while it serves.
+"""The certificate that the server presents, replaced while it serves.
 
 A certificate is loaded into a fresh TLS context; only one that loaded takes the place of the previous, at the next
 handshake. Loading into the live context instead would break every handshake when certificate and key do not match.
@@ -70,7 +70,7 @@ class CertificateHolder:
 
 
 def _context_of(pair: KeyPair) -> ssl.SSLContext:
-    """Raises CannotUse. Python reads keys from files only: they live for this moment, readable by nobody else."""
+    """Raises CannotUse. Python reads keys from files only; they exist for this moment, readable by this user only."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])

@@ -1,1 +1,1 @@
-"""Reviews of Jobs and pods: held when they come, given their placement when they start."""
+"""Reviews of Jobs and pods: held at creation, given their placement at the start."""

@@ -1,4 +1,4 @@
-"""What Jobs and pods have in common at the door: their own notes, their group label, their owner's hold."""
+"""What reviews of Jobs and pods have in common: Quotree's annotations, the group label, the owner's hold."""
 
 from collections.abc import Mapping
 
@@ -8,6 +8,7 @@ from shared.api.annotations import (
     BadAnnotation,
     InjectedAnnotation,
     RequeueAnnotation,
+    read_admission,
     read_injected,
     read_requeue,
     write_annotation,
@@ -34,47 +35,47 @@ from webhook.workloads.review_context import ReviewContext
 
 
 def name_of(kind: str, metadata: Metadata) -> str:
-    """How a violation calls the object; one without a name yet by what its name will begin with."""
+    """The object's name in violations; before it has one, the prefix of the name to come."""
     return f"{kind}/{metadata.name or metadata.generate_name}"
 
 
-def own_notes(annotations: Mapping[str, str]) -> dict[str, str]:
+def own_annotations(annotations: Mapping[str, str]) -> dict[str, str]:
     """Quotree's own annotations."""
     return {name: text for name, text in annotations.items() if is_own(name)}
 
 
-def injected_note(annotations: dict[str, str]) -> InjectedAnnotation:
-    """What the object says was injected; nothing when it says nothing readable."""
+def injected_annotation(annotations: dict[str, str]) -> InjectedAnnotation:
+    """What the object says was injected; nothing if that is absent or unreadable."""
     try:
         return read_injected(annotations) or NOTHING
     except BadAnnotation:
         return NOTHING
 
 
-def request_of(spec: PodSpec, pods: int, scene: ReviewContext) -> Amounts:
+def request_of(spec: PodSpec, pods: int, context: ReviewContext) -> Amounts:
     """The request of that many pods. Raises QuantityError."""
-    return times(pod_request_of(spec, scene.around, scene.context.settings), pods)
+    return times(pod_request_of(spec, context.namespace, context.quota.settings), pods)
 
 
-def post(  # noqa: PLR0913
-    scene: ReviewContext, kind: str, metadata: Metadata, group: str, spec: PodSpec, *, pods: int
+def submitted_workload(  # noqa: PLR0913
+    context: ReviewContext, kind: str, metadata: Metadata, group: str, spec: PodSpec, *, pods: int
 ) -> SubmittedWorkload:
-    """The work as its owner wrote it, without what was injected. Raises QuantityError."""
+    """The workload as its owner wrote it, without what was injected. Raises QuantityError."""
     return SubmittedWorkload(
         object=name_of(kind, metadata),
         group=group,
         namespace=metadata.namespace or "default",
         labels=metadata.labels,
-        namespace_labels=scene.around.namespace_labels,
-        request=request_of(spec, pods, scene),
-        placement=own_placement(spec, injected_note(metadata.annotations)),
+        namespace_labels=context.namespace.namespace_labels,
+        request=request_of(spec, pods, context),
+        placement=own_placement(spec, injected_annotation(metadata.annotations)),
     )
 
 
-def unmanaged(kind: str, metadata: Metadata) -> Findings:
-    """What is wrong with new work that resolves to no group: nothing, but for a label that names none.
+def check_unmanaged(kind: str, metadata: Metadata) -> Findings:
+    """Refuse a new workload whose group label is empty; without the label, one that has no group is not managed.
 
-    The policy holds whatever has the label, so such work would wait indefinitely.
+    The admission policy holds everything that has the label, so such a workload would wait indefinitely.
     """
     if metadata.labels.get(GROUP_LABEL) != "":
         return NO_FINDINGS
@@ -82,84 +83,90 @@ def unmanaged(kind: str, metadata: Metadata) -> Findings:
     return Findings((Violation("GroupAbsent", name_of(kind, metadata), GROUP_FIELD, message),))
 
 
-def unreadable(kind: str, metadata: Metadata, before: Metadata | None, error: QuantityError) -> Verdict:
-    """The verdict on work whose request cannot be read: nobody is kept from ending what is being deleted."""
+def judge_unreadable(kind: str, metadata: Metadata, before: Metadata | None, error: QuantityError) -> Verdict:
+    """The verdict on a workload whose request cannot be read; edits of one that is being deleted still pass."""
     if before is not None and before.is_deleting:
         return YES
     return Deny((Violation("BadQuantity", name_of(kind, metadata), "spec", str(error)),))
 
 
-def pending_injection(metadata: Metadata, spec: PodSpec, group: str, scene: ReviewContext) -> InjectedAnnotation:
-    """What held work gets at once: its only flavors' labels and tolerations, unless they contradict the owner's."""
-    found = scene.context.tree.get(group)
+def pending_injection(metadata: Metadata, spec: PodSpec, group: str, context: ReviewContext) -> InjectedAnnotation:
+    """What a held workload gets at once: its only flavors' placement, unless that contradicts the owner's."""
+    found = context.quota.tree.get(group)
     if found is None or found.is_parent:
         return NOTHING
     try:
-        request = request_of(spec, 1, scene)
+        request = request_of(spec, 1, context)
     except QuantityError:
         return NOTHING
-    flavors, _ = known_flavors(only_flavors(found, request, metadata.labels), scene.context.flavors)
-    placement = own_placement(spec, injected_note(metadata.annotations))
+    flavors, _ = known_flavors(only_flavors(found, request, metadata.labels), context.quota.flavors)
+    placement = own_placement(spec, injected_annotation(metadata.annotations))
     return NOTHING if conflicts(placement, flavors) else injection(placement, flavors)
 
 
-def admitted_injection(
-    work: str, spec: PodSpec, metadata: Metadata, flavors: Mapping[str, str], scene: ReviewContext
-) -> InjectedAnnotation | tuple[Violation, ...]:
-    """What work gets that starts in these flavors, or why it cannot start there."""
-    placement = own_placement(spec, injected_note(metadata.annotations))
-    found, absent = known_flavors(flavors.values(), scene.context.flavors)
+def started_injection(
+    kind: str, metadata: Metadata, spec: PodSpec, context: ReviewContext
+) -> InjectedAnnotation | Deny:
+    """What a workload gets that starts in the flavors of its admission annotation, or why it cannot start there."""
+    workload = name_of(kind, metadata)
+    try:
+        admission = read_admission(metadata.annotations)
+    except BadAnnotation as error:
+        return Deny((Violation("BadAdmission", workload, "metadata.annotations", str(error)),))
+    flavors = {} if admission is None else admission.flavors
+    placement = own_placement(spec, injected_annotation(metadata.annotations))
+    found, absent = known_flavors(flavors.values(), context.quota.flavors)
     problems = [f"there is no flavor {name}" for name in absent] + conflicts(placement, found)
     if problems:
-        return tuple(Violation("FlavorConflict", work, "spec", problem) for problem in problems)
+        return Deny(tuple(Violation("FlavorConflict", workload, "spec", problem) for problem in problems))
     return injection(placement, found)
 
 
-def lifted_requeue(old: Metadata, new: Metadata) -> RequeueAnnotation | None:
-    """The requeue note of deactivated work whose hold a person lifts: it may try again, counted from nought."""
+def resumed_requeue(old: Metadata, new: Metadata) -> RequeueAnnotation | None:
+    """The requeue annotation of a deactivated workload whose hold its owner removes: tries are counted from 0."""
     if old.labels.get(HOLD_LABEL) != TRUE or new.labels.get(HOLD_LABEL) == TRUE:
         return None
     try:
-        note = read_requeue(old.annotations)
+        requeue = read_requeue(old.annotations)
     except BadAnnotation:
         return None
-    if note is None or not note.deactivated:
+    if requeue is None or not requeue.deactivated:
         return None
-    return msgspec.structs.replace(note, deactivated=False, failed_starts=0, not_before=None)
+    return msgspec.structs.replace(requeue, deactivated=False, failed_starts=0, not_before=None)
 
 
-def expected_notes(old: Metadata, new: Metadata, injected: InjectedAnnotation | None) -> dict[str, str]:
-    """What Quotree's annotations are after an owner's edit: as before, with what our own mutation adds to it.
+def expected_annotations(old: Metadata, new: Metadata, injected: InjectedAnnotation | None) -> dict[str, str]:
+    """Quotree's annotations after an owner's edit: as before, with what the mutation adds to it.
 
-    `injected` None: nothing may be injected now. Else it may have been, or not yet: another replica's view may lag.
+    `injected` None: nothing can be injected now. Else it might have been, or not yet: another replica's view might lag.
     """
-    expected = own_notes(old.annotations)
-    lifted = lifted_requeue(old, new)
-    if lifted is not None:
-        expected[REQUEUE] = write_annotation(lifted)
-    if injected is not None and new.annotations.get(INJECTED) == note_of(injected)[0].get(INJECTED):
+    expected = own_annotations(old.annotations)
+    requeue = resumed_requeue(old, new)
+    if requeue is not None:
+        expected[REQUEUE] = write_annotation(requeue)
+    if injected is not None and new.annotations.get(INJECTED) == annotation_of(injected)[0].get(INJECTED):
         expected.pop(INJECTED, None)
-        expected |= note_of(injected)[0]
+        expected |= annotation_of(injected)[0]
     return expected
 
 
 def metadata_operations(
-    metadata: Metadata, labels: Mapping[str, str], notes: Mapping[str, str], drop: tuple[str, ...] = ()
+    metadata: Metadata, labels: Mapping[str, str], annotations: Mapping[str, str], drop: tuple[str, ...] = ()
 ) -> list[Operation]:
-    """Set these labels and annotations, and drop those annotations."""
+    """Set these labels and annotations, and remove the annotations in `drop`."""
     present = metadata.annotations or None
     return [
         *set_members(("metadata", "labels"), metadata.labels or None, labels),
-        *set_members(("metadata", "annotations"), present, notes),
+        *set_members(("metadata", "annotations"), present, annotations),
         *drop_members(("metadata", "annotations"), present, drop),
     ]
 
 
 def group_label(group: str) -> dict[str, str]:
-    """The label that says whose quota the work uses."""
+    """The label that names the group whose quota the workload uses."""
     return {GROUP_LABEL: group}
 
 
-def note_of(injected: InjectedAnnotation) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The annotations to set and to drop, so that the object says what was injected."""
+def annotation_of(injected: InjectedAnnotation) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The annotations to set and to remove, so that the object says what was injected."""
     return ({}, (INJECTED,)) if injected == NOTHING else ({INJECTED: write_annotation(injected)}, ())

@@ -1,8 +1,8 @@
-"""The scene of one review: from the watches, and from the API server itself where a watch may lag behind it.
+"""Builds the context of one review from the watches, and from the API server where a watch might lag.
 
-What the watches do not know yet would be judged wrongly for good: work in a namespace that has just been brought in
-would start unheld, a group applied together with its Jobs would be unheard of, a managed Job's pod would be gated. So
-exactly there the API server is asked.
+Some verdicts cannot be corrected later: a workload in a namespace labelled a moment ago would start without being held,
+a group applied together with its Jobs would not be found, a managed Job's pod would be gated. Only in these cases the
+API server is read.
 """
 
 from datetime import timedelta
@@ -37,22 +37,22 @@ _read_head = reader(_Head)
 
 
 class ContextBuilder:
-    """Makes scenes."""
+    """Builds contexts."""
 
     def __init__(self, client: Client, tree: QuotaCache, work: WatchedWorkloads, settings: WebhookSettings) -> None:
         self._client = client.within(_PATIENCE)
         self._tree = tree
-        self._work = work
+        self._workloads = work
         self._settings = settings
         self._quota = settings.quota.settings()
 
     async def of(self, review: Review) -> ReviewContext:
-        """Raises ApiError when the API server must be asked and does not answer."""
+        """The context of the review. Raises ApiError when the API server must be read and does not answer."""
         metadata = _read_head(review.object).metadata if review.has_object else Metadata()
-        around, group = await self._surroundings(review, metadata)
+        namespace, group = await self._namespace_and_group(review, metadata)
         controllers = self._settings.job_controllers
         managed = review.user_info.username in controllers and await self._is_managed_job(review.namespace, metadata)
-        context = WorkloadContext(
+        quota = WorkloadContext(
             await self._tree_with(group),
             self._tree.flavors,
             self._tree.capacity,
@@ -60,19 +60,19 @@ class ContextBuilder:
             self._settings.never_fits,
         )
         reconciler, owner = self._settings.reconciler, _owner(metadata)
-        return ReviewContext(context, around, reconciler, lambda uid: managed and uid == owner, controllers)
+        return ReviewContext(quota, namespace, reconciler, lambda uid: managed and uid == owner, controllers)
 
-    async def _surroundings(self, review: Review, metadata: Metadata) -> tuple[NamespaceContext, str | None]:
-        """Of a new object that no watch explains, the API server knows why it asks: its namespace was just labelled."""
-        around = await self._work.surroundings(review.namespace)
-        group = self._group(metadata, around)
+    async def _namespace_and_group(self, review: Review, metadata: Metadata) -> tuple[NamespaceContext, str | None]:
+        """Namespace and group; read again for a new object without a group, in case its namespace was just labelled."""
+        namespace = await self._workloads.namespace_context(review.namespace)
+        group = self._group(metadata, namespace)
         if group is None and review.operation is Operation.CREATE:
-            around = await self._work.surroundings_now(review.namespace)
-            group = self._group(metadata, around)
-        return around, group
+            namespace = await self._workloads.namespace_context_now(review.namespace)
+            group = self._group(metadata, namespace)
+        return namespace, group
 
-    def _group(self, metadata: Metadata, around: NamespaceContext) -> str | None:
-        return resolve_group(metadata.labels, around.namespace_labels, default_group=self._quota.default_group)
+    def _group(self, metadata: Metadata, namespace: NamespaceContext) -> str | None:
+        return resolve_group(metadata.labels, namespace.namespace_labels, default_group=self._quota.default_group)
 
     async def _tree_with(self, name: str | None) -> Tree:
         tree = self._tree.tree
@@ -89,7 +89,7 @@ class ContextBuilder:
             return False
         owner = metadata.controller
         name = owner.name if owner is not None else ""
-        return self._work.is_managed_job(uid) or await self._work.is_managed_job_now(namespace, name, uid)
+        return self._workloads.is_managed_job(uid) or await self._workloads.is_managed_job_now(namespace, name, uid)
 
 
 def _owner(metadata: Metadata) -> str | None:

@@ -1,17 +1,17 @@
-"""What is answered about a managed Job: held and steered when it comes, started by the reconciler alone. Pure.
+"""Reviews of Jobs: held and placed at creation, started by the reconciler alone. Pure.
 
-Mutation and validation are two questions about the same edit; other webhooks may act in between, so validation trusts
-nothing but what it sees.
+Each judge reads the review, judges it in its context, and returns a verdict. Mutation and validation are two requests
+about the same edit; other webhooks might act in between, so validation relies on nothing but what it sees.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from shared.api.annotations import BadAnnotation, InjectedAnnotation, read_admission, write_annotation
+from shared.api.annotations import InjectedAnnotation, write_annotation
 from shared.api.core.job import Job, read_job
 from shared.api.names import HOLD_LABEL, INJECTED, REQUEUE, TRUE
 from shared.api.patches import Operation, add
-from shared.api.review import Operation as Doing
+from shared.api.review import Operation as ReviewOperation
 from shared.api.review import Review
 from shared.quota.model.rules.findings import NO_FINDINGS, Findings, Violation
 from shared.quota.model.rules.workloads.changed_workload import (
@@ -26,165 +26,194 @@ from shared.quota.model.rules.workloads.submitted_workload import SubmittedWorkl
 from shared.resources import QuantityError
 from webhook.verdicts import YES, Allow, Deny, Verdict, verdict_of
 from webhook.workloads.common import (
-    admitted_injection,
-    expected_notes,
+    annotation_of,
+    check_unmanaged,
+    expected_annotations,
     group_label,
-    injected_note,
-    lifted_requeue,
+    injected_annotation,
+    judge_unreadable,
     metadata_operations,
-    name_of,
-    note_of,
-    own_notes,
+    own_annotations,
     pending_injection,
-    post,
     request_of,
-    unmanaged,
-    unreadable,
+    resumed_requeue,
+    started_injection,
+    submitted_workload,
 )
-from webhook.workloads.placement_injection import NOTHING, steer
+from webhook.workloads.placement_injection import NOTHING, placement_operations
 from webhook.workloads.review_context import ReviewContext
 
 KIND = "Job"
 TEMPLATE = ("spec", "template", "spec")
 
 
-def mutate_job(review: Review, scene: ReviewContext) -> Verdict:
-    """Hold a new Job and steer it; on the reconciler's start put in what its flavors need."""
+@dataclass(frozen=True, slots=True)
+class _JobReview:
+    """A review, read. `old` None: creation; a group of None: not managed."""
+
+    job: Job
+    old: Job | None
+    group: str | None
+    old_group: str | None
+    by_reconciler: bool
+
+    @property
+    def starts(self) -> bool:
+        """Whether the reconciler resumes the Job."""
+        was_suspended = self.old is not None and self.old.spec.suspend
+        return self.by_reconciler and was_suspended and not self.job.spec.suspend
+
+    @property
+    def may_be_placed(self) -> bool:
+        """Whether the template's placement can change: at creation, and while suspended without a start time."""
+        old = self.old
+        return old is None or (self.job.spec.suspend and old.spec.suspend and old.status.start_time is None)
+
+
+def _read(review: Review, context: ReviewContext) -> _JobReview:
     job = read_job(review.object)
-    group = scene.group_of(job.metadata.labels)
-    old = read_job(review.old_object) if review.operation is Doing.UPDATE else None
-    if group is None:
-        return YES if old is not None else verdict_of(unmanaged(KIND, job.metadata))
-    if old is not None and (old.has_finished or old.metadata.is_deleting):
+    old = read_job(review.old_object) if review.operation is ReviewOperation.UPDATE else None
+    return _JobReview(
+        job,
+        old,
+        context.group_of(job.metadata.labels),
+        None if old is None else context.group_of(old.metadata.labels),
+        context.is_by_reconciler(review),
+    )
+
+
+def mutate_job(review: Review, context: ReviewContext) -> Verdict:
+    """Hold and place a new Job; at the reconciler's start inject what its flavors need."""
+    edit = _read(review, context)
+    if edit.group is None:
+        return YES if edit.old is not None else verdict_of(check_unmanaged(KIND, edit.job.metadata))
+    if edit.old is not None and (edit.old.has_finished or edit.old.metadata.is_deleting):
         return YES
-    injected = _injection(job, old, group, scene, by_reconciler=scene.is_by_reconciler(review))
+    injected = _injection(edit, edit.group, context)
     if isinstance(injected, Deny):
         return injected
-    labels = group_label(group)
-    notes: dict[str, str] = {}
+    operations = [*_suspend(edit), *_place(edit, injected), *_label_and_annotate(edit, edit.group, injected)]
+    return Allow(tuple(operations), audit={"group": edit.group}) if operations else YES
+
+
+def _injection(edit: _JobReview, group: str, context: ReviewContext) -> InjectedAnnotation | Deny | None:
+    """What the template must hold afterwards; None: it stays as it is."""
+    job = edit.job
+    if edit.starts:
+        return started_injection(KIND, job.metadata, job.spec.template.spec, context)
+    if not edit.may_be_placed:
+        return None
+    expected = pending_injection(job.metadata, job.spec.template.spec, group, context)
+    if edit.old is None and injected_annotation(job.metadata.annotations) not in (NOTHING, expected):
+        return None
+    return expected
+
+
+def _suspend(edit: _JobReview) -> list[Operation]:
+    held = edit.old is not None or edit.job.spec.suspend
+    return [] if held else [add(("spec", "suspend"), value=True)]
+
+
+def _place(edit: _JobReview, injected: InjectedAnnotation | None) -> list[Operation]:
+    if injected is None:
+        return []
+    present = injected_annotation(edit.job.metadata.annotations)
+    return placement_operations(edit.job.spec.template.spec, present, injected, TEMPLATE)
+
+
+def _label_and_annotate(edit: _JobReview, group: str, injected: InjectedAnnotation | None) -> list[Operation]:
+    """The group; what was injected; and for an owner's suspend or resume the hold label or a cleared back-off."""
+    job, old, labels = edit.job, edit.old, group_label(group)
+    annotations: dict[str, str] = {}
     drop: tuple[str, ...] = ()
-    operations: list[Operation] = []
-    if old is None and not job.spec.suspend:
-        operations.append(add(("spec", "suspend"), value=True))
-    if old is not None and not scene.is_by_reconciler(review):
+    if old is not None and not edit.by_reconciler:
         if job.spec.suspend and not old.spec.suspend:
             labels |= {HOLD_LABEL: TRUE}
-        lifted = lifted_requeue(old.metadata, job.metadata)
-        if lifted is not None:
-            notes[REQUEUE] = write_annotation(lifted)
+        requeue = resumed_requeue(old.metadata, job.metadata)
+        if requeue is not None:
+            annotations[REQUEUE] = write_annotation(requeue)
     if injected is not None:
-        operations += steer(job.spec.template.spec, injected_note(job.metadata.annotations), injected, TEMPLATE)
-        more, drop = note_of(injected)
-        notes |= more
-    operations += metadata_operations(job.metadata, labels, notes, drop)
-    return Allow(tuple(operations), audit={"group": group}) if operations else YES
+        more, drop = annotation_of(injected)
+        annotations |= more
+    return metadata_operations(job.metadata, labels, annotations, drop)
 
 
-def _injection(
-    job: Job, old: Job | None, group: str, scene: ReviewContext, *, by_reconciler: bool
-) -> InjectedAnnotation | Deny | None:
-    """What the template must hold afterwards; None: it stays as it is."""
-    spec = job.spec.template.spec
-    if old is None:
-        present = injected_note(job.metadata.annotations)
-        expected = pending_injection(job.metadata, spec, group, scene)
-        return expected if present in (NOTHING, expected) else None
-    if by_reconciler and old.spec.suspend and not job.spec.suspend:
-        return _started(job, scene)
-    if job.spec.suspend and _is_loose(old):
-        return pending_injection(job.metadata, spec, group, scene)
-    return None
-
-
-def _started(job: Job, scene: ReviewContext) -> InjectedAnnotation | Deny:
-    work = name_of(KIND, job.metadata)
-    try:
-        note = read_admission(job.metadata.annotations)
-    except BadAnnotation as error:
-        return Deny((Violation("BadAdmission", work, "metadata.annotations", str(error)),))
-    flavors = {} if note is None else note.flavors
-    found = admitted_injection(work, job.spec.template.spec, job.metadata, flavors, scene)
-    return found if isinstance(found, InjectedAnnotation) else Deny(found)
-
-
-def _is_loose(job: Job) -> bool:
-    """Whether Kubernetes lets its template's placement be changed."""
-    return job.spec.suspend and job.status.start_time is None
-
-
-def judge_job(review: Review, scene: ReviewContext) -> Verdict:
-    """Every broken rule at once; what the reconciler does is its own responsibility."""
-    job = read_job(review.object)
-    old = read_job(review.old_object) if review.operation is Doing.UPDATE else None
-    if old is not None and (scene.is_by_reconciler(review) or old.has_finished):
+def judge_job(review: Review, context: ReviewContext) -> Verdict:
+    """Report every broken rule at once; the reconciler is trusted with its own writes."""
+    edit = _read(review, context)
+    old = edit.old
+    if old is not None and (edit.by_reconciler or old.has_finished):
         return YES
     try:
-        return verdict_of(_new(job, scene) if old is None else _edited(old, job, scene))
+        return verdict_of(_check_new(edit, context) if old is None else _check_changed(edit, old, context))
     except QuantityError as error:
-        return unreadable(KIND, job.metadata, old.metadata if old else None, error)
+        return judge_unreadable(KIND, edit.job.metadata, old.metadata if old else None, error)
 
 
-def _new(job: Job, scene: ReviewContext) -> Findings:
-    group = scene.group_of(job.metadata.labels)
-    if group is None:
-        return unmanaged(KIND, job.metadata)
-    posted = _post(job, group, scene)
-    injected = pending_injection(job.metadata, job.spec.template.spec, group, scene)
+def _check_new(edit: _JobReview, context: ReviewContext) -> Findings:
+    job = edit.job
+    if edit.group is None:
+        return check_unmanaged(KIND, job.metadata)
+    submitted = _submitted(job, edit.group, context)
+    injected = pending_injection(job.metadata, job.spec.template.spec, edit.group, context)
     own = Findings(
         (
-            *check_not_started(posted, None, _standing(job, scene)),
-            *check_notes_untouched(posted, *_creation_notes(job, injected)),
-            *_template_notes(posted, job, {}),
+            *check_not_started(submitted, None, _progress(job, context)),
+            *check_notes_untouched(submitted, *_annotations_at_creation(job, injected)),
+            *_check_template_annotations(submitted, job, {}),
         )
     )
-    return own + check_new_workload(posted, scene.context)
+    return own + check_new_workload(submitted, context.quota)
 
 
-def _creation_notes(job: Job, injected: InjectedAnnotation) -> tuple[dict[str, str], dict[str, str]]:
-    """Quotree's annotations as they may be and as they are. What nobody injected is the owner's own forgery."""
-    own = own_notes(job.metadata.annotations)
-    return note_of(injected)[0] if INJECTED in own else {}, own
+def _annotations_at_creation(job: Job, injected: InjectedAnnotation) -> tuple[dict[str, str], dict[str, str]]:
+    """Quotree's annotations as they should be, and as they are. What was not injected was forged by the owner."""
+    own = own_annotations(job.metadata.annotations)
+    return annotation_of(injected)[0] if INJECTED in own else {}, own
 
 
-def _template_notes(posted: SubmittedWorkload, job: Job, before: Mapping[str, str]) -> list[Violation]:
-    """Pods that carry Quotree's notes would pass for plain pods. `before`: those that the template has already."""
-    own = own_notes(job.spec.template.metadata.annotations)
+def _check_template_annotations(submitted: SubmittedWorkload, job: Job, before: Mapping[str, str]) -> list[Violation]:
+    """Pods with Quotree's annotations would pass for plain pods. `before`: those that the template has already."""
+    own = own_annotations(job.spec.template.metadata.annotations)
     return [
         Violation(each.rule, each.object, f"spec.template.{each.field}", each.message)
-        for each in check_notes_untouched(posted, before, own)
+        for each in check_notes_untouched(submitted, before, own)
     ]
 
 
-def _edited(old: Job, job: Job, scene: ReviewContext) -> Findings:
-    was, now = scene.group_of(old.metadata.labels), scene.group_of(job.metadata.labels)
-    if was is None and now is None:
+def _check_changed(edit: _JobReview, old: Job, context: ReviewContext) -> Findings:
+    job, group = edit.job, edit.group
+    if edit.old_group is None and group is None:
         return NO_FINDINGS
     injected = None
-    if now is not None and job.spec.suspend and _is_loose(old):
-        injected = pending_injection(job.metadata, job.spec.template.spec, now, scene)
-    edit = WorkloadEdit(
-        None if was is None else _post(old, was, scene),
-        None if now is None else _post(job, now, scene),
-        _standing(old, scene),
-        _standing(job, scene),
-        expected_notes(old.metadata, job.metadata, injected),
+    if group is not None and edit.may_be_placed:
+        injected = pending_injection(job.metadata, job.spec.template.spec, group, context)
+    after = None if group is None else _submitted(job, group, context)
+    found = check_edit(
+        WorkloadEdit(
+            None if edit.old_group is None else _submitted(old, edit.old_group, context),
+            after,
+            _progress(old, context),
+            _progress(job, context),
+            expected_annotations(old.metadata, job.metadata, injected),
+        ),
+        context.quota,
     )
-    found = check_edit(edit, scene.context)
-    if edit.after is None:
+    if after is None:
         return found
-    before = own_notes(old.spec.template.metadata.annotations)
-    return Findings(tuple(_template_notes(edit.after, job, before))) + found
+    before = own_annotations(old.spec.template.metadata.annotations)
+    return Findings(tuple(_check_template_annotations(after, job, before))) + found
 
 
-def _post(job: Job, group: str, scene: ReviewContext) -> SubmittedWorkload:
-    posted = post(scene, KIND, job.metadata, group, job.spec.template.spec, pods=job.wanted_pods)
-    return replace(posted, managed_by=job.spec.managed_by, manual_selector=job.spec.manual_selector)
+def _submitted(job: Job, group: str, context: ReviewContext) -> SubmittedWorkload:
+    submitted = submitted_workload(context, KIND, job.metadata, group, job.spec.template.spec, pods=job.wanted_pods)
+    return replace(submitted, managed_by=job.spec.managed_by, manual_selector=job.spec.manual_selector)
 
 
-def _standing(job: Job, scene: ReviewContext) -> WorkloadProgress:
+def _progress(job: Job, context: ReviewContext) -> WorkloadProgress:
     return WorkloadProgress(
         held=job.spec.suspend,
         has_pods=job.has_pods,
-        notes=own_notes(job.metadata.annotations),
-        peak=request_of(job.spec.template.spec, job.wanted_pods, scene),
+        notes=own_annotations(job.metadata.annotations),
+        peak=request_of(job.spec.template.spec, job.wanted_pods, context),
     )

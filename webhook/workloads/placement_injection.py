@@ -1,4 +1,4 @@
-"""How pods are sent to the nodes of their flavors: what is put into a template, what is taken out, what conflicts.
+"""Placement of pods on their flavors' nodes: what is added to a template, what is removed again, what conflicts.
 
 Only what was added is recorded (the `injected` annotation), so that exactly that is taken out again and whatever the
 owner wrote stays as it was.
@@ -24,7 +24,7 @@ NOTHING = InjectedAnnotation()
 
 
 def injection(placement: Placement, flavors: Iterable[Flavor]) -> InjectedAnnotation:
-    """What pods placed so lack of the flavors' labels and tolerations. Conflicting labels are left to `conflicts`."""
+    """The flavors' labels and tolerations that the placement lacks. `conflicts` reports labels that differ."""
     selector: dict[str, str] = {}
     tolerations: list[dict[str, Any]] = []
     for flavor in flavors:
@@ -48,13 +48,13 @@ def conflicts(placement: Placement, flavors: Iterable[Flavor]) -> list[str]:
         for key, value in flavor.node_labels.items():
             other, whose = seen.setdefault(key, (value, f"flavor {flavor.name}"))
             if other != value:
-                wish = f"{whose} asks for {key}={shortened(other)}"
-                found.append(f"flavor {flavor.name} needs nodes with {key}={value}, {wish}")
+                wanted = f"{whose} asks for {key}={shortened(other)}"
+                found.append(f"flavor {flavor.name} needs nodes with {key}={value}, {wanted}")
     return found
 
 
 def only_flavors(group: Group, request: Amounts, labels: Mapping[str, str]) -> tuple[str, ...]:
-    """The flavors that the work gets in any case: the one it asks for, and those without alternative in the group."""
+    """The flavors that the workload gets in any case: the one it names, and those without alternative in the group."""
     wanted = labels.get(FLAVOR_LABEL)
     found: list[str] = []
     for choice in codependent_sets(group.quotas):
@@ -79,12 +79,12 @@ def known_flavors(names: Iterable[str], flavors: Mapping[str, Flavor]) -> tuple[
     return found, absent
 
 
-def own_placement(spec: PodSpec, note: InjectedAnnotation | None) -> Placement:
+def own_placement(spec: PodSpec, injected: InjectedAnnotation | None) -> Placement:
     """Where the owner wants the pods."""
-    return without_injected(read_placement(spec), note)
+    return without_injected(read_placement(spec), injected)
 
 
-def steer(
+def placement_operations(
     spec: PodSpec, old: InjectedAnnotation | None, new: InjectedAnnotation, path: tuple[str, ...]
 ) -> list[Operation]:
     """The operations that take `old` out of the pod spec at `path` and put `new` in; none if that is so already."""

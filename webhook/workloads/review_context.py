@@ -1,4 +1,4 @@
-"""What a judge of work may look at, frozen for one review: tree, flavors, namespace, and who the reconciler is."""
+"""What a judge of a workload sees, frozen for one review: tree, flavors, namespace, and who the reconciler is."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -12,23 +12,23 @@ from shared.quota.model.rules.workloads.submitted_workload import WorkloadContex
 
 @dataclass(frozen=True, slots=True)
 class ReviewContext:
-    """`around` is the namespace of the review; `is_managed_job` knows by uid the Jobs that Quotree starts."""
+    """`namespace` is the namespace of the review; `is_managed_job` knows by uid the Jobs that Quotree starts."""
 
-    context: WorkloadContext
-    around: NamespaceContext = field(default_factory=NamespaceContext)
+    quota: WorkloadContext
+    namespace: NamespaceContext = field(default_factory=NamespaceContext)
     reconciler: str = ""
     is_managed_job: Callable[[str], bool] = lambda _uid: False
     job_controllers: Collection[str] = JOB_CONTROLLERS
 
     def group_of(self, labels: Mapping[str, str]) -> str | None:
-        """The group that work with these labels in this namespace resolves to."""
-        default = self.context.settings.default_group
-        return resolve_group(labels, self.around.namespace_labels, default_group=default)
+        """The group that a workload with these labels in this namespace resolves to."""
+        default = self.quota.settings.default_group
+        return resolve_group(labels, self.namespace.namespace_labels, default_group=default)
 
     def is_by_reconciler(self, review: Review) -> bool:
-        """Whether the reconciler asks."""
+        """Whether the reconciler sent the request."""
         return review.user_info.username == self.reconciler
 
     def is_by_job_controller(self, review: Review) -> bool:
-        """Whether Kubernetes' own Job controller asks."""
+        """Whether Kubernetes' own Job controller sent the request."""
         return review.user_info.username in self.job_controllers

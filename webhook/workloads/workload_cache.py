@@ -1,4 +1,4 @@
-"""What work there is and what surrounds it, from watches: namespaces, LimitRanges, RuntimeClasses, Jobs, plain pods."""
+"""Workloads and what they are judged with, from watches: namespaces, LimitRanges, RuntimeClasses, Jobs, plain pods."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ UNFINISHED: Final = "status.phase!=Succeeded,status.phase!=Failed"
 
 
 class WorkloadRecord(msgspec.Struct, frozen=True, gc=False):
-    """As much of a Job or pod as the rules ask: where it is, what its label says, whether it runs."""
+    """The part of a Job or pod that rules about groups use: namespace, group label, whether it runs."""
 
     uid: str
     namespace: str
@@ -53,8 +53,8 @@ class WatchedWorkloads:
         self._jobs = watches.add(Watch(client, JOBS, job_record, self._see_work))
         watches.add(Watch(client, PODS, pod_record, self._see_work, labels=GROUP_LABEL, fields=UNFINISHED))
 
-    def work(self, group: str) -> GroupWorkloads:
-        """The unfinished Jobs and plain pods that resolve to the group."""
+    def of_group(self, group: str) -> GroupWorkloads:
+        """Count the unfinished Jobs and plain pods that resolve to the group."""
         found = {False: 0, True: 0}
         for (namespace, label, runs), count in self._counts.items():
             if count and self._resolve(namespace, label) == group:
@@ -66,24 +66,24 @@ class WatchedWorkloads:
         job = self._jobs.records.get(uid)
         return job is not None and not job.over and self._resolve(job.namespace, job.label) is not None
 
-    async def surroundings(self, namespace: str) -> NamespaceContext:
-        """What work of the namespace is read with. A namespace that no watch has told of yet is asked for."""
+    async def namespace_context(self, namespace: str) -> NamespaceContext:
+        """The context of workloads in the namespace; read from the API server if no watch has reported it yet."""
         labels = self._labels.get(namespace)
-        return await self.surroundings_now(namespace) if labels is None else self._around(namespace, labels)
+        return await self.namespace_context_now(namespace) if labels is None else self._context_of(namespace, labels)
 
-    async def surroundings_now(self, namespace: str) -> NamespaceContext:
+    async def namespace_context_now(self, namespace: str) -> NamespaceContext:
         """The same with the labels that the namespace has at this moment. Raises ApiError."""
         labels: dict[str, str] = {}
         if is_name(namespace):
             with suppress(NotFound):
                 labels = read_namespace(await self._client.get(NAMESPACES, namespace)).metadata.labels
-        return self._around(namespace, labels)
+        return self._context_of(namespace, labels)
 
-    def _around(self, namespace: str, labels: dict[str, str]) -> NamespaceContext:
+    def _context_of(self, namespace: str, labels: dict[str, str]) -> NamespaceContext:
         return NamespaceContext(labels, limits=self._limits.get(namespace, NO_DEFAULTS), overheads=self._overheads)
 
     async def is_managed_job_now(self, namespace: str, name: str, uid: str) -> bool:
-        """The same as `is_managed_job`, for a Job that no watch has told of. Raises ApiError."""
+        """The same as `is_managed_job`, read from the API server. Raises ApiError."""
         if not (is_name(name) and is_name(namespace)):
             return False
         try:

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
+from shared.api.conditions import ObservedCondition, is_true
 from shared.api.core.metadata import Metadata
-from shared.api.core.pod import PodCondition, PodSpec, is_true
+from shared.api.core.pod import PodSpec
 from shared.api.reading import Int32, View, reader
 
 _MAX_INDEXES_TEXT: Final = 1 << 20
@@ -41,7 +42,7 @@ class JobStatus(View, frozen=True):
     succeeded: Int32 = 0
     failed: Int32 = 0
     failed_indexes: str = ""
-    conditions: list[PodCondition] = []
+    conditions: list[ObservedCondition] = []
 
 
 class Job(View, frozen=True):

@@ -45,7 +45,7 @@ class Metadata(View, frozen=True):
 
     @property
     def is_deleting(self) -> bool:
-        """Whether somebody has asked for its deletion."""
+        """Whether its deletion was requested."""
         return self.deletion_timestamp is not None
 
     @property

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
+from shared.api.conditions import ObservedCondition, is_true
 from shared.api.core.metadata import Metadata
 from shared.api.core.placement import Taint
-from shared.api.core.pod import PodCondition, is_true
 from shared.api.reading import Quantities, View, reader
 from shared.resources import Amount, read_amount
 
@@ -29,7 +29,7 @@ class NodeStatus(View, frozen=True):
 
     allocatable: Quantities = {}
     capacity: Quantities = {}
-    conditions: list[PodCondition] = []
+    conditions: list[ObservedCondition] = []
 
 
 class NodeObject(View, frozen=True):

@@ -4,6 +4,7 @@ from datetime import datetime
 
 import msgspec
 
+from shared.api.conditions import ObservedCondition, is_true
 from shared.api.core.metadata import Metadata
 from shared.api.names import GATE
 from shared.api.reading import Int32, Quantities, View, reader
@@ -90,20 +91,11 @@ class PodSpec(View, frozen=True):
     node_name: str = ""
 
 
-class PodCondition(View, frozen=True):
-    """A condition of a pod or Job; `status` is True, False or Unknown."""
-
-    type: str = ""
-    status: str = ""
-    reason: str = ""
-    last_transition_time: datetime | None = None
-
-
 class PodStatus(View, frozen=True):
     """How far the pod has come."""
 
     phase: str = "Pending"
-    conditions: list[PodCondition] = []
+    conditions: list[ObservedCondition] = []
     start_time: datetime | None = None
 
 
@@ -135,11 +127,6 @@ class Pod(View, frozen=True):
         owner = self.metadata.controller
         is_job = owner is not None and owner.kind == "Job" and owner.api_version.startswith("batch/")
         return owner.uid if owner is not None and is_job else None
-
-
-def is_true(conditions: list[PodCondition], kind: str) -> bool:
-    """Whether the condition of that type is there with status True."""
-    return any(condition.type == kind and condition.status == "True" for condition in conditions)
 
 
 read_pod = reader(Pod)

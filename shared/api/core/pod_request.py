@@ -1,4 +1,4 @@
-"""How much one pod asks for, exactly as the scheduler counts it.
+"""The effective request of one pod, exactly as the scheduler counts it.
 
 Source: Kubernetes' `component-helpers/resource` (PodRequests), its defaulting of pods (limits stand in for absent
 requests; pod-level resources; every quantity rounded up to a thousandth) and LimitRanger. A pod's init containers run
@@ -25,18 +25,18 @@ def effective_request(
     defaults: ContainerDefaults = NO_DEFAULTS,
     runtime_overhead: Mapping[str, int | float | str] | None = None,
 ) -> Mapping[str, Amount]:
-    """What one pod of `spec` asks for, in base units; resources of which it asks nothing are left out.
+    """The request of one pod of `spec` in base units; resources with a request of 0 are left out.
 
     `runtime_overhead` is its RuntimeClass's, used where the spec does not carry its overhead yet.
     Raises QuantityError with the field's path for text that is no quantity, and for negative ones.
     """
-    asked = _containers(spec, defaults)
+    requested = _containers(spec, defaults)
     if spec.resources is not None:
-        asked.update(_pod_level(spec, spec.resources))
+        requested.update(_pod_level(spec, spec.resources))
     overhead = spec.overhead or runtime_overhead
     if overhead:
-        _add(asked, _read(overhead, "overhead"))
-    return {resource: _base_units(resource, milli) for resource, milli in asked.items() if milli > 0}
+        _add(requested, _read(overhead, "overhead"))
+    return {resource: _base_units(resource, milli) for resource, milli in requested.items() if milli > 0}
 
 
 def _containers(spec: PodSpec, defaults: ContainerDefaults) -> Milli:
@@ -63,10 +63,10 @@ def _containers(spec: PodSpec, defaults: ContainerDefaults) -> Milli:
 def _container(container: Container, path: str, defaults: ContainerDefaults) -> Milli:
     """Requests, else limits, else the namespace's defaults, resource by resource."""
     needs = container.resources
-    asked: dict[str, int | float | str] = {**needs.limits, **needs.requests}
+    requested: dict[str, int | float | str] = {**needs.limits, **needs.requests}
     if defaults.requests:
-        asked = {**defaults.requests, **asked}
-    return _read(asked, f"{path}.resources.requests")
+        requested = {**defaults.requests, **requested}
+    return _read(requested, f"{path}.resources.requests")
 
 
 def _pod_level(spec: PodSpec, needs: ResourceNeeds) -> Milli:
@@ -74,15 +74,15 @@ def _pod_level(spec: PodSpec, needs: ResourceNeeds) -> Milli:
 
     Where it has limits, what it does not request is what the containers themselves request of it, else its limit.
     """
-    asked = _read(_supported(needs.requests), "resources.requests")
+    requested = _read(_supported(needs.requests), "resources.requests")
     limits = _read(_supported(needs.limits), "resources.limits")
     if needs.limits:
         for resource, milli in _containers(spec, NO_DEFAULTS).items():
             if resource in ("cpu", "memory"):
-                asked.setdefault(resource, milli)
+                requested.setdefault(resource, milli)
     for resource, milli in limits.items():
-        asked.setdefault(resource, milli)
-    return asked
+        requested.setdefault(resource, milli)
+    return requested
 
 
 def _supported(written: Mapping[str, int | float | str]) -> Mapping[str, int | float | str]:

@@ -138,10 +138,10 @@ def rule_on_keys(code: str, mapping: str, breaks: str, message: str, *words: str
     The message is about the first offender. It is one `format` and no concatenation: the API server reckons the cost of
     a concatenation by the longest key there could be, and refuses the schema.
     """
-    told = f"'{message} ({code})'.format([{', '.join(words)}])"
+    message_expression = f"'{message} ({code})'.format([{', '.join(words)}])"
     return {
         "rule": f"!has({mapping}) || !{mapping}.exists(k, {breaks})",
-        "messageExpression": f"{mapping}.map(k, {breaks}, {told})[0]",
+        "messageExpression": f"{mapping}.map(k, {breaks}, {message_expression})[0]",
     }
 
 

@@ -171,7 +171,7 @@ def _reclaim_schema() -> Schema:
         {
             "mode": word("Only for a preemptor, or whenever over runtime.", "OnDemand", "Strict"),
             "gracePeriod": duration("How long a leaf may be over its runtime before work is recycled."),
-            "notice": duration("How long before its end a victim is told."),
+            "notice": duration("How long before the eviction its owner is told."),
             "exemptAfterStart": duration("How long after its start work is not recycled."),
             "claimTimeout": duration("How long freed room is kept for the one it was freed for."),
         },

@@ -8,7 +8,8 @@ import msgspec
 from reconciler.report.group_status import Counts, status_of
 from reconciler.state.over_runtime_since import over_since_of
 from reconciler.state.projections import GroupStatusRecord
-from shared.api.quotagroup import GroupCondition, QuotaGroupStatus, WorkloadCounts
+from shared.api.conditions import Condition
+from shared.api.quotagroup import QuotaGroupStatus, WorkloadCounts
 from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.model.lifecycle import Inactive
 from shared.resources import FlavorResource
@@ -106,5 +107,5 @@ def test_a_condition_keeps_its_time_while_its_status_stays() -> None:
 def test_a_status_survives_the_way_through_json() -> None:
     seen = snapshot()
     status = status_of(record("vision", seen), seen, {("vision", KEY): NOW}, Counts(), NOW)
-    assert all(isinstance(each, GroupCondition) for each in status.conditions)
+    assert all(isinstance(each, Condition) for each in status.conditions)
     assert msgspec.json.decode(msgspec.json.encode(status), type=QuotaGroupStatus) == status

@@ -16,9 +16,10 @@ from reconciler.state.projections import (
     project_pod,
 )
 from reconciler.state.terminating import DEPARTED, ORPHANED
+from shared.api.conditions import ObservedCondition
 from shared.api.core.job import Job, read_job
 from shared.api.core.namespace import read_namespace
-from shared.api.core.pod import PodCondition, read_pod
+from shared.api.core.pod import read_pod
 from shared.api.core.selectors import LabelSelector
 from shared.api.names import (
     ADMISSION,
@@ -319,7 +320,7 @@ def answered(job: Job) -> Job:
 
 def suspended(job: Job, seen: datetime) -> Job:
     """As the Job controller leaves it when it has seen the suspension."""
-    return replace_status(job, conditions=[PodCondition("Suspended", "True", last_transition_time=seen)])
+    return replace_status(job, conditions=[ObservedCondition("Suspended", "True", last_transition_time=seen)])
 
 
 def taken_back(at_creation: datetime | None = None) -> Job:

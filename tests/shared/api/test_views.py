@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from shared.api.conditions import Condition, updated
 from shared.api.core.job import count_indexes, pods_at_once, read_job
 from shared.api.core.node import allocatable, read_node
 from shared.api.core.placement import ANYWHERE, Placement, Requirement, Toleration, read_placement, write_toleration
@@ -147,18 +146,6 @@ def test_pod_knows_its_job() -> None:
     assert read_pod({"metadata": {"ownerReferences": owners}}).owner_job == "j"
     stranger = [{"kind": "Job", "apiVersion": "example.com/v1", "uid": "j", "controller": True}]
     assert read_pod({"metadata": {"ownerReferences": stranger}}).owner_job is None
-
-
-def test_condition_keeps_its_time_until_its_status_changes() -> None:
-    later = NOON + timedelta(hours=1)
-    first = updated((), [Condition("Active", "True", "Ok")], NOON)
-    same = updated(first, [Condition("Active", "True", "StillOk", "new words")], later)
-    other = updated(same, [Condition("Active", "False", "CycleDetected")], later)
-    assert [each.last_transition_time for each in (*first, *same, *other)] == [NOON, NOON, later]
-    assert updated(first, [Condition("Drained", "False", "Busy")], later) == (
-        *first,
-        Condition("Drained", "False", "Busy", "", later),
-    )
 
 
 def test_times_are_written_in_utc_with_microseconds() -> None:

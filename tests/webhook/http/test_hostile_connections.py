@@ -1,4 +1,4 @@
-"""Connections that are slow, broken or no TLS at all are shown the door, and the next review is served."""
+"""Connections that are slow, broken or no TLS at all are shown the admission, and the next review is served."""
 
 import asyncio
 from datetime import timedelta
@@ -21,7 +21,7 @@ PATIENCE = timedelta(milliseconds=600)
     ],
     ids=["nothing", "half a line", "half a header", "half a body"],
 )
-async def test_slow_loris_is_shown_the_door(sent: bytes) -> None:
+async def test_slow_loris_is_shown_the_admission(sent: bytes) -> None:
     async with running(patience=PATIENCE) as it:
         reader, writer = await it.open()
         writer.write(sent)

@@ -10,7 +10,7 @@ import pytest
 from shared.api.review import Review
 from tests.webhook.http.test_handler import body
 from tests.webhook.http.test_server import JSON, Running, running
-from tests.webhook.workloads.review_builders import job, scene
+from tests.webhook.workloads.review_builders import context, job
 from webhook.http.server import MAX_BODY
 from webhook.verdicts import Verdict
 from webhook.workloads.jobs import judge_job
@@ -20,7 +20,7 @@ HELD: Any = {"suspend": True}
 
 async def judged(review: Review) -> Verdict:
     """As the endpoint for Jobs does."""
-    return judge_job(review, scene())
+    return judge_job(review, context())
 
 
 @pytest.fixture

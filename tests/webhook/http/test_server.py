@@ -44,7 +44,7 @@ class Running:
 
     port: int
     server: Server
-    showcase: CertificateHolder
+    holder: CertificateHolder
     ca: KeyPair
 
     def trusting(self, *authorities: KeyPair) -> ssl.SSLContext:
@@ -71,11 +71,11 @@ class Running:
 async def running(judge: Judge = accept, patience: timedelta = timedelta(seconds=10)) -> AsyncIterator[Running]:
     metrics = WebhookMetrics(CollectorRegistry())
     ca = authority()
-    showcase = CertificateHolder(metrics)
-    assert showcase.show(leaf(ca))
+    holder = CertificateHolder(metrics)
+    assert holder.show(leaf(ca))
     server = Server(Endpoints({PATH: Route("batch", "Job", judge)}, metrics, lambda: None), metrics, patience)
-    async with server.listening("127.0.0.1", 0, showcase.listener()) as port:
-        yield Running(port, server, showcase, ca)
+    async with server.listening("127.0.0.1", 0, holder.listener()) as port:
+        yield Running(port, server, holder, ca)
 
 
 async def still_serves(it: Running) -> None:
@@ -108,7 +108,7 @@ async def test_certificate_is_swapped_without_a_dropped_request() -> None:
         refused = 0
         for round_ in range(30):
             if round_ % 10 == 5:
-                assert it.showcase.show(leaf(new_ca))
+                assert it.holder.show(leaf(new_ca))
             async with kept.post(it.url, data=body(), headers=JSON) as answer:
                 refused += answer.status != 200
             connector = aiohttp.TCPConnector(ssl=it.trusting(it.ca, new_ca), force_close=True)
@@ -138,26 +138,26 @@ async def test_certificate_is_swapped_without_a_dropped_request() -> None:
 )
 async def test_broken_certificate_leaves_the_former_in_use(broken: KeyPair) -> None:
     async with running() as it:
-        before = it.showcase.shown
-        assert not it.showcase.show(broken)
-        assert it.showcase.shown is before
-        assert it.showcase.problem() is None
+        before = it.holder.shown
+        assert not it.holder.show(broken)
+        assert it.holder.shown is before
+        assert it.holder.problem() is None
         await still_serves(it)
 
 
 async def test_files_are_shown_when_they_are_whole(tmp_path: Path) -> None:
     async with running() as it:
-        files = FileCertificate(it.showcase, str(tmp_path))
-        before, new = it.showcase.shown, leaf(it.ca)
+        files = FileCertificate(it.holder, str(tmp_path))
+        before, new = it.holder.shown, leaf(it.ca)
         for half in (None, b"", new.certificate[:100]):
             if half is not None:
                 (tmp_path / "tls.crt").write_bytes(half)
                 (tmp_path / "tls.key").write_bytes(new.key)
             files.look()
-            assert it.showcase.shown is before
+            assert it.holder.shown is before
         (tmp_path / "tls.crt").write_bytes(new.certificate)
         files.look()
-        assert it.showcase.shown == new
+        assert it.holder.shown == new
         await still_serves(it)
 
 
@@ -185,7 +185,7 @@ async def test_review_under_way_is_answered_when_the_server_ends_and_the_client_
 async def test_taken_port_is_one_sentence() -> None:
     async with running() as it:
         with pytest.raises(Problem) as refused:
-            async with it.server.listening("127.0.0.1", it.port, it.showcase.listener()):
+            async with it.server.listening("127.0.0.1", it.port, it.holder.listener()):
                 pass
         assert str(refused.value) == (
             f"cannot listen on 127.0.0.1:{it.port} for reviews: the port is taken by another process; set listen.port"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.webhook.live.test_workloads_live import admitted, create, patch, start
-from tests.webhook.webhook_process import JOBS, Door, job_body, wait_for, words
+from tests.webhook.webhook_process import JOBS, AdmissionSetup, job_body, wait_for, words
 
 PODS = "/api/v1/namespaces/{}/pods"
 TEAM = "tricky"
@@ -14,10 +14,10 @@ NEVER_STARTED = "only Quotree's reconciler starts managed work"
 
 
 @pytest.fixture(scope="module")
-def team(door: Door) -> Door:
+def team(admission: AdmissionSetup) -> AdmissionSetup:
     """A namespace whose label brings all its work into the group nlp."""
-    door.create("/api/v1/namespaces", {"metadata": {"name": TEAM, "labels": {"quotree.dev/group": "nlp"}}})
-    return door
+    admission.create("/api/v1/namespaces", {"metadata": {"name": TEAM, "labels": {"quotree.dev/group": "nlp"}}})
+    return admission
 
 
 def pod_body(name: str, **metadata: Any) -> dict[str, Any]:
@@ -25,19 +25,19 @@ def pod_body(name: str, **metadata: Any) -> dict[str, Any]:
     return {"metadata": {"name": name, **metadata}, "spec": {"containers": [container]}}
 
 
-def pods_of(door: Door, job: str) -> list[Any]:
-    found = door.get(f"{PODS.format(TEAM)}?labelSelector=batch.kubernetes.io/job-name%3D{job}")[1]["items"]
+def pods_of(admission: AdmissionSetup, job: str) -> list[Any]:
+    found = admission.get(f"{PODS.format(TEAM)}?labelSelector=batch.kubernetes.io/job-name%3D{job}")[1]["items"]
     return [each for each in found if "deletionTimestamp" not in each["metadata"]]
 
 
-def running(door: Door, name: str, **spec: Any) -> dict[str, Any]:
+def running(admission: AdmissionSetup, name: str, **spec: Any) -> dict[str, Any]:
     """A Job of the namespace that the reconciler has started, and its first pod."""
-    create(door, name, None, TEAM, **spec)
-    assert start(door, name, "t4", TEAM) == f"job.batch/{name} patched"
-    return dict(wait_for(lambda: pods_of(door, name), "the Job's pod")[0])
+    create(admission, name, None, TEAM, **spec)
+    assert start(admission, name, "t4", TEAM) == f"job.batch/{name} patched"
+    return dict(wait_for(lambda: pods_of(admission, name), "the Job's pod")[0])
 
 
-def edited(team: Door, kind: str, name: str, change: Any, form: str = "merge") -> str:
+def edited(team: AdmissionSetup, kind: str, name: str, change: Any, form: str = "merge") -> str:
     """What kubectl says to a person who patches work of the namespace."""
     return patch(team, kind, name, change, form=form, namespace=TEAM)
 
@@ -53,7 +53,7 @@ RESUMED: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("beside", RESUMED.values(), ids=RESUMED)
-def test_held_job_is_not_resumed_whatever_else_the_patch_does(team: Door, beside: dict[str, Any]) -> None:
+def test_held_job_is_not_resumed_whatever_else_the_patch_does(team: AdmissionSetup, beside: dict[str, Any]) -> None:
     name = f"resumed-{list(RESUMED.values()).index(beside)}"
     create(team, name, None, TEAM)
     said = edited(team, "job", name, {**beside, "spec": {"suspend": False, **beside.get("spec", {})}})
@@ -61,7 +61,7 @@ def test_held_job_is_not_resumed_whatever_else_the_patch_does(team: Door, beside
     assert team.job(name, TEAM)["spec"]["suspend"] is True
 
 
-def test_held_job_is_not_resumed_by_another_field_manager(team: Door) -> None:
+def test_held_job_is_not_resumed_by_another_field_manager(team: AdmissionSetup) -> None:
     create(team, "applied", None, TEAM)
     body = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "applied"}, "spec": {"suspend": False}}
     forced = ("apply", "--server-side", "--force-conflicts", "--field-manager=another", "-n", TEAM, "-f", "-")
@@ -69,7 +69,7 @@ def test_held_job_is_not_resumed_by_another_field_manager(team: Door) -> None:
     assert said.startswith("Job 'applied' spec.suspend: only Quotree's reconciler starts managed work")
 
 
-def test_held_job_that_is_being_deleted_is_neither_resumed_nor_let_out(team: Door) -> None:
+def test_held_job_that_is_being_deleted_is_neither_resumed_nor_let_out(team: AdmissionSetup) -> None:
     create(team, "leaving", None, TEAM)
     edited(team, "job", "leaving", {"metadata": {"finalizers": ["example.com/stay"]}})
     team.cp.kubectl("delete", "job", "leaving", "-n", TEAM, "--wait=false")
@@ -79,18 +79,18 @@ def test_held_job_that_is_being_deleted_is_neither_resumed_nor_let_out(team: Doo
     assert edited(team, "job", "leaving", {"metadata": {"finalizers": None}}) == "job.batch/leaving patched"
 
 
-def test_job_that_says_at_creation_that_it_is_finished_is_held(team: Door) -> None:
+def test_job_that_says_at_creation_that_it_is_finished_is_held(team: AdmissionSetup) -> None:
     body = job_body("finished", None)
     body["status"] = {"conditions": [{"type": "Complete", "status": "True"}], "completionTime": "2026-01-01T00:00:00Z"}
     assert team.create(JOBS.format(TEAM), body)["spec"]["suspend"] is True
 
 
-def test_pod_that_says_at_creation_that_it_has_ended_is_gated(team: Door) -> None:
+def test_pod_that_says_at_creation_that_it_has_ended_is_gated(team: AdmissionSetup) -> None:
     made = team.create(PODS.format(TEAM), {**pod_body("ended"), "status": {"phase": "Succeeded"}})
     assert made["spec"]["schedulingGates"] == [{"name": "quotree.dev/admission"}]
 
 
-def test_name_that_kubernetes_makes_up_changes_nothing(team: Door) -> None:
+def test_name_that_kubernetes_makes_up_changes_nothing(team: AdmissionSetup) -> None:
     body = job_body("", None)
     body["metadata"] = {"generateName": "made-up-"}
     assert team.create(JOBS.format(TEAM), body)["spec"]["suspend"] is True
@@ -118,14 +118,16 @@ UNCOUNTED: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("spec", "sentence"), UNCOUNTED.values(), ids=UNCOUNTED)
-def test_job_whose_pods_could_not_be_counted_is_refused(team: Door, spec: dict[str, Any], sentence: str) -> None:
+def test_job_whose_pods_could_not_be_counted_is_refused(
+    team: AdmissionSetup, spec: dict[str, Any], sentence: str
+) -> None:
     labelled = spec.pop("labelled", {})
     body = job_body("foreign", None, **spec)
     body["spec"]["template"]["metadata"] = {"labels": labelled}
     assert team.try_job(body, TEAM)[1].partition("denied the request: ")[2] == sentence
 
 
-def test_pod_that_a_person_hangs_on_a_started_job_is_gated(team: Door) -> None:
+def test_pod_that_a_person_hangs_on_a_started_job_is_gated(team: AdmissionSetup) -> None:
     uid = running(team, "host")["metadata"]["ownerReferences"][0]["uid"]
     owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "host", "uid": uid, "controller": True}
     labels = {"batch.kubernetes.io/controller-uid": uid, "batch.kubernetes.io/job-name": "host"}
@@ -145,7 +147,9 @@ def test_pod_that_a_person_hangs_on_a_started_job_is_gated(team: Door) -> None:
     ],
     ids=["owner", "label removed", "label changed"],
 )
-def test_pod_is_not_cut_off_from_its_job_so_that_another_takes_its_place(team: Door, change: dict[str, Any]) -> None:
+def test_pod_is_not_cut_off_from_its_job_so_that_another_takes_its_place(
+    team: AdmissionSetup, change: dict[str, Any]
+) -> None:
     name = f"cut-{len(json.dumps(change))}"
     pod = running(team, name)["metadata"]["name"]
     said = edited(team, "pod", pod, {"metadata": change})
@@ -157,7 +161,7 @@ def test_pod_is_not_cut_off_from_its_job_so_that_another_takes_its_place(team: D
     assert edited(team, "pod", pod, harmless) == f"pod/{pod} patched"
 
 
-def test_template_of_a_held_job_may_not_get_quotrees_notes_later(team: Door) -> None:
+def test_template_of_a_held_job_may_not_get_quotrees_notes_later(team: AdmissionSetup) -> None:
     create(team, "template", None, TEAM)
     forged = {"spec": {"template": {"metadata": {"annotations": {"quotree.dev/admission": admitted("t4")}}}}}
     assert edited(team, "job", "template", forged) == (
@@ -168,7 +172,7 @@ def test_template_of_a_held_job_may_not_get_quotrees_notes_later(team: Door) -> 
     assert edited(team, "job", "template", harmless) == "job.batch/template patched"
 
 
-def test_elastic_job_does_not_grow_in_lockstep(team: Door) -> None:
+def test_elastic_job_does_not_grow_in_lockstep(team: AdmissionSetup) -> None:
     running(team, "elastic", parallelism=2, completions=2, completionMode="Indexed")
     assert edited(team, "job", "elastic", {"spec": {"parallelism": 3, "completions": 3}}) == (
         "Job 'elastic' spec.parallelism: raises its request while it runs (cpu from 2 to 3); suspend it first, or "
@@ -176,14 +180,14 @@ def test_elastic_job_does_not_grow_in_lockstep(team: Door) -> None:
     )
 
 
-def test_pod_of_a_job_does_not_grow_in_place(team: Door) -> None:
+def test_pod_of_a_job_does_not_grow_in_place(team: AdmissionSetup) -> None:
     pod = running(team, "resized")["metadata"]["name"]
     larger = {"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "8"}}}]}}
     resize = ("patch", "pod", pod, "-n", TEAM, "--subresource=resize", "--type=strategic", "-p", json.dumps(larger))
     assert "(cpu from 1 to 8)" in words(team.cp.kubectl(*resize, check=False))
 
 
-def test_namespace_that_is_taken_out_keeps_the_work_it_had(team: Door) -> None:
+def test_namespace_that_is_taken_out_keeps_the_work_it_had(team: AdmissionSetup) -> None:
     team.create("/api/v1/namespaces", {"metadata": {"name": "moving", "labels": {"quotree.dev/group": "nlp"}}})
     create(team, "settled", None, "moving")
     team.cp.kubectl("label", "namespace", "moving", "quotree.dev/group-")
@@ -195,7 +199,7 @@ def test_namespace_that_is_taken_out_keeps_the_work_it_had(team: Door) -> None:
     assert "may not leave its quota" in patch(team, "job", "settled", let_out, namespace="moving")
 
 
-def test_gated_pod_is_neither_bound_nor_sent_to_a_node_by_hand(team: Door) -> None:
+def test_gated_pod_is_neither_bound_nor_sent_to_a_node_by_hand(team: AdmissionSetup) -> None:
     team.create(PODS.format(TEAM), pod_body("bound"))
     target = {"apiVersion": "v1", "kind": "Node", "name": "node-0"}
     binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "bound"}, "target": target}
@@ -208,7 +212,7 @@ def test_gated_pod_is_neither_bound_nor_sent_to_a_node_by_hand(team: Door) -> No
 
 
 @pytest.mark.parametrize("form", ["json", "merge", "strategic"])
-def test_gate_is_not_taken_away_in_any_form_of_patch(team: Door, form: str) -> None:
+def test_gate_is_not_taken_away_in_any_form_of_patch(team: AdmissionSetup, form: str) -> None:
     team.create(PODS.format(TEAM), pod_body(f"gate-{form}"))
     body: Any = {"spec": {"schedulingGates": None}}
     if form == "json":
@@ -218,14 +222,14 @@ def test_gate_is_not_taken_away_in_any_form_of_patch(team: Door, form: str) -> N
     assert edited(team, "pod", f"gate-{form}", body, form).endswith("(OnlyReconcilerStarts)")
 
 
-def test_container_for_debugging_is_let_in(team: Door) -> None:
+def test_container_for_debugging_is_let_in(team: AdmissionSetup) -> None:
     pod = running(team, "debugged")["metadata"]["name"]
     extra = {"spec": {"ephemeralContainers": [{"name": "shell", "image": "none", "targetContainerName": "c"}]}}
     arguments = ("patch", "pod", pod, "-n", TEAM, "--subresource=ephemeralcontainers", "-p", json.dumps(extra))
     assert words(team.cp.kubectl(*arguments)) == f"pod/{pod} patched"
 
 
-def test_empty_group_label_is_no_way_out(team: Door) -> None:
+def test_empty_group_label_is_no_way_out(team: AdmissionSetup) -> None:
     made = create(team, "empty", None, TEAM, labels={"quotree.dev/group": ""})
     assert (made["spec"]["suspend"], made["metadata"]["labels"]) == (True, {"quotree.dev/group": "nlp"})
     said = team.try_job(job_body("empty", None, labels={"quotree.dev/group": ""}))[1]
@@ -234,7 +238,7 @@ def test_empty_group_label_is_no_way_out(team: Door) -> None:
     )
 
 
-def test_manifest_that_says_suspend_when_applied_again_holds_a_running_job(team: Door) -> None:
+def test_manifest_that_says_suspend_when_applied_again_holds_a_running_job(team: AdmissionSetup) -> None:
     for name, said in (("silent", {}), ("outspoken", {"suspend": True})):
         body = json.dumps(job_body(name, None, **said))
         team.cp.kubectl("create", "--save-config", "-n", TEAM, "-f", "-", input=body)

@@ -1,4 +1,4 @@
-"""Who is asked and who is not: a dead webhook costs unmanaged work nothing, and a policy keeps its word without it."""
+"""Who is asked and who is not: a dead webhook costs unmanaged workloads nothing, and a policy holds without it."""
 
 import json
 from collections.abc import Iterator
@@ -10,21 +10,21 @@ import yaml
 
 from dev.controlplane import binaries, cluster
 from tests.webhook.live.test_workloads_live import AS_RECONCILER, admitted, patch
-from tests.webhook.webhook_process import JOBS, RECONCILER, Door, job_body, wait_for, words
+from tests.webhook.webhook_process import JOBS, RECONCILER, AdmissionSetup, job_body, wait_for, words
 
 CHART = Path(__file__).parents[3] / "charts" / "quotree"
 PODS = "/api/v1/namespaces/{}/pods"
 
 
 @pytest.fixture(scope="module")
-def dead_door(bare_door: Door) -> Door:
+def dead_admission(bare_admission: AdmissionSetup) -> AdmissionSetup:
     """The configurations call an address where nobody is."""
     for name, labels in (("managed", {"quotree.dev/managed": "true"}), ("labelled", {"quotree.dev/group": "any"})):
-        bare_door.create("/api/v1/namespaces", {"metadata": {"name": name, "labels": labels}})
-    bare_door.group("any", quotas=[{"min": {"cpu": 1000}}])
-    bare_door.configure(f"https://127.0.0.1:{bare_door.ports.take()}", quota_objects=True)
-    wait_for(lambda: bare_door.try_job(job_body("probe", "any"))[0] == 500, "managed Jobs are refused")
-    return bare_door
+        bare_admission.create("/api/v1/namespaces", {"metadata": {"name": name, "labels": labels}})
+    bare_admission.group("any", quotas=[{"min": {"cpu": 1000}}])
+    bare_admission.configure(f"https://127.0.0.1:{bare_admission.ports.take()}", quota_objects=True)
+    wait_for(lambda: bare_admission.try_job(job_body("probe", "any"))[0] == 500, "managed Jobs are refused")
+    return bare_admission
 
 
 def pod_body(name: str, group: str | None) -> dict[str, Any]:
@@ -38,10 +38,12 @@ def pod_body(name: str, group: str | None) -> dict[str, Any]:
     [("default", "any"), ("managed", None), ("labelled", None), ("labelled", "any")],
     ids=["own label", "managed namespace", "labelled namespace", "both"],
 )
-def test_managed_work_is_refused_while_nobody_can_judge_it(dead_door: Door, namespace: str, group: str | None) -> None:
-    status, said = dead_door.try_job(job_body("job", group), namespace)
+def test_managed_work_is_refused_while_nobody_can_judge_it(
+    dead_admission: AdmissionSetup, namespace: str, group: str | None
+) -> None:
+    status, said = dead_admission.try_job(job_body("job", group), namespace)
     assert (status, "failed calling webhook" in said) == (500, True)
-    status, answer = dead_door.cp.rest.request("POST", PODS.format(namespace), body=pod_body("pod", group))
+    status, answer = dead_admission.cp.rest.request("POST", PODS.format(namespace), body=pod_body("pod", group))
     assert (status, "failed calling webhook" in answer["message"]) == (500, True)
 
 
@@ -50,43 +52,47 @@ def test_managed_work_is_refused_while_nobody_can_judge_it(dead_door: Door, name
     [("default", None), ("kube-system", "any"), ("kube-public", "any"), ("quotree-system", "any")],
     ids=["unmanaged", "kube-system", "kube-public", "Quotree's own namespace"],
 )
-def test_all_else_is_created_as_if_quotree_were_not_there(dead_door: Door, namespace: str, group: str | None) -> None:
-    assert dead_door.try_job(job_body("free", group), namespace) == (201, "")
-    assert dead_door.create(PODS.format(namespace), pod_body("free", group))["spec"].get("schedulingGates") is None
+def test_all_else_is_created_as_if_quotree_were_not_there(
+    dead_admission: AdmissionSetup, namespace: str, group: str | None
+) -> None:
+    assert dead_admission.try_job(job_body("free", group), namespace) == (201, "")
+    assert dead_admission.create(PODS.format(namespace), pod_body("free", group))["spec"].get("schedulingGates") is None
 
 
-def test_quota_objects_are_refused_while_nobody_can_judge_them(dead_door: Door) -> None:
+def test_quota_objects_are_refused_while_nobody_can_judge_them(dead_admission: AdmissionSetup) -> None:
     body = {"apiVersion": "quotree.dev/v1alpha1", "kind": "QuotaGroup", "metadata": {"name": "new"}, "spec": {}}
-    status, answer = dead_door.cp.rest.request("POST", "/apis/quotree.dev/v1alpha1/quotagroups", body=body)
+    status, answer = dead_admission.cp.rest.request("POST", "/apis/quotree.dev/v1alpha1/quotagroups", body=body)
     assert (status, "failed calling webhook" in answer["message"]) == (500, True)
 
 
 @pytest.fixture(scope="module")
-def guarded(control_plane_binaries: binaries.Binaries, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
+def guarded(
+    control_plane_binaries: binaries.Binaries, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[AdmissionSetup]:
     """No webhook at all, and the chart's policy alone."""
     with cluster.start(control_plane_binaries, nodes=[]) as cp:
-        door = Door(cp, Path(tmp_path_factory.mktemp("policy")))
+        admission = AdmissionSetup(cp, Path(tmp_path_factory.mktemp("policy")))
         wishes = ("-n", "quotree-system", "--set", f"reconciler.user={RECONCILER}")
         shown = ("--show-only", "templates/policies/only-the-reconciler-starts.yaml")
         for each in yaml.safe_load_all(cp.helm("template", "quotree", str(CHART), *wishes, *shown).stdout):
             if each:
                 cp.apply(yaml.safe_dump(each))
-        wait_for(lambda: door.try_job(job_body("probe", "any"))[0] == 403, "the policy is in force")
-        yield door
-        door.close()
+        wait_for(lambda: admission.try_job(job_body("probe", "any"))[0] == 403, "the policy is in force")
+        yield admission
+        admission.close()
 
 
-def said_to(door: Door, body: Any) -> str:
-    return words(door.cp.kubectl("create", "-f", "-", input=json.dumps(body), check=False))
+def said_to(admission: AdmissionSetup, body: Any) -> str:
+    return words(admission.cp.kubectl("create", "-f", "-", input=json.dumps(body), check=False))
 
 
-def test_without_the_webhook_nobody_creates_a_running_job(guarded: Door) -> None:
+def test_without_the_webhook_nobody_creates_a_running_job(guarded: AdmissionSetup) -> None:
     assert "only Quotree's reconciler starts a Job" in said_to(guarded, job_body("running", "any"))
     assert said_to(guarded, job_body("waiting", "any", suspend=True)) == "job.batch/waiting created"
     assert said_to(guarded, job_body("unmanaged", None)) == "job.batch/unmanaged created"
 
 
-def test_without_the_webhook_nobody_but_the_reconciler_starts_a_job(guarded: Door) -> None:
+def test_without_the_webhook_nobody_but_the_reconciler_starts_a_job(guarded: AdmissionSetup) -> None:
     guarded.create(JOBS.format("default"), job_body("held", "any", suspend=True))
     forged = {"metadata": {"annotations": {"quotree.dev/admission": admitted("t4")}}}
     started = {"spec": {"suspend": False}, **forged}
@@ -96,7 +102,7 @@ def test_without_the_webhook_nobody_but_the_reconciler_starts_a_job(guarded: Doo
     assert guarded.job("held")["spec"]["suspend"] is False
 
 
-def test_without_the_webhook_nobody_but_the_reconciler_takes_the_gate_away(guarded: Door) -> None:
+def test_without_the_webhook_nobody_but_the_reconciler_takes_the_gate_away(guarded: AdmissionSetup) -> None:
     body = pod_body("gated", "any")
     body["spec"]["schedulingGates"] = [{"name": "quotree.dev/admission"}]
     guarded.create(PODS.format("default"), body)

@@ -9,56 +9,58 @@ import pytest
 from tests.webhook.balancer import Balancer
 from tests.webhook.job_stream import Traffic
 from tests.webhook.rolling_restart import restart_both, two_replicas
-from tests.webhook.webhook_process import NAMESPACE, PATCH, REGISTRATION, Door, wait_for
+from tests.webhook.webhook_process import NAMESPACE, PATCH, REGISTRATION, AdmissionSetup, wait_for
 
 SECRET = f"/api/v1/namespaces/{NAMESPACE}/secrets/quotree-webhook-tls"
 pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture(scope="module")
-def balanced(bare_door: Door) -> Iterator[tuple[Door, Balancer]]:
+def balanced(bare_admission: AdmissionSetup) -> Iterator[tuple[AdmissionSetup, Balancer]]:
     """Two replicas behind one address, and one group that takes everything."""
-    with two_replicas(bare_door) as balancer:
-        yield bare_door, balancer
+    with two_replicas(bare_admission) as balancer:
+        yield bare_admission, balancer
 
 
-def test_rolling_restart_of_two_replicas_refuses_and_loses_nothing(balanced: tuple[Door, Balancer]) -> None:
+def test_rolling_restart_of_two_replicas_refuses_and_loses_nothing(balanced: tuple[AdmissionSetup, Balancer]) -> None:
     """`python -m benchmarks.rolling_restart` does the same at 200 Jobs a second."""
-    door, balancer = balanced
-    traffic = Traffic(door.cp, "rolling")
+    admission, balancer = balanced
+    traffic = Traffic(admission.cp, "rolling")
     with traffic.flowing():
-        restart_both(door, balancer, traffic)
+        restart_both(admission, balancer, traffic)
     print(f"{len(traffic.created)} Jobs created, {traffic.achieved:.0f} a second, while both replicas were restarted")
     assert traffic.refused == []
     assert traffic.lost() == []
     assert len(traffic.created) >= 2 * traffic.rate
 
 
-def test_authorities_taken_out_of_the_configurations_are_put_back(balanced: tuple[Door, Balancer]) -> None:
-    door, _ = balanced
-    before = door.bundles()
+def test_authorities_taken_out_of_the_configurations_are_put_back(balanced: tuple[AdmissionSetup, Balancer]) -> None:
+    admission, _ = balanced
+    before = admission.bundles()
     for plural in ("mutatingwebhookconfigurations", "validatingwebhookconfigurations"):
         emptied = [{"op": "remove", "path": "/webhooks/0/clientConfig/caBundle"}]
         replaced = [{"op": "replace", "path": "/webhooks/1/clientConfig/caBundle", "value": before[0]}]
-        door.cp.rest.request("PATCH", f"{REGISTRATION}/{plural}/quotree", [*emptied, *replaced], PATCH)
-    wait_for(lambda: door.bundles() == before, "the authorities are back")
+        admission.cp.rest.request("PATCH", f"{REGISTRATION}/{plural}/quotree", [*emptied, *replaced], PATCH)
+    wait_for(lambda: admission.bundles() == before, "the authorities are back")
 
 
 @pytest.mark.parametrize("way", ["half-written", "mismatched", "deleted"])
-def test_spoilt_secret_is_mended_while_reviews_go_on(balanced: tuple[Door, Balancer], way: str) -> None:
-    door, _ = balanced
-    before = door.get(SECRET)[1]["data"]
-    traffic = Traffic(door.cp, way)
+def test_spoilt_secret_is_mended_while_reviews_go_on(balanced: tuple[AdmissionSetup, Balancer], way: str) -> None:
+    admission, _ = balanced
+    before = admission.get(SECRET)[1]["data"]
+    traffic = Traffic(admission.cp, way)
     with traffic.flowing():
         if way == "deleted":
-            door.cp.rest.request("DELETE", SECRET)
+            admission.cp.rest.request("DELETE", SECRET)
         else:
             spoilt = before["tls.crt"][:400] if way == "half-written" else base64.b64encode(b"another key").decode()
             name = "tls.crt" if way == "half-written" else "tls.key"
-            door.cp.rest.request("PATCH", SECRET, [{"op": "replace", "path": f"/data/{name}", "value": spoilt}], PATCH)
+            admission.cp.rest.request(
+                "PATCH", SECRET, [{"op": "replace", "path": f"/data/{name}", "value": spoilt}], PATCH
+            )
 
         def is_mended() -> bool:
-            status, secret = door.get(SECRET)
+            status, secret = admission.get(SECRET)
             return (
                 status == 200 and secret["data"]["ca.crt"] == before["ca.crt"] and len(secret["data"]["tls.crt"]) > 500
             )
@@ -70,18 +72,20 @@ def test_spoilt_secret_is_mended_while_reviews_go_on(balanced: tuple[Door, Balan
     assert traffic.created
 
 
-def test_authority_is_replaced_with_an_overlap_and_without_a_refusal(balanced: tuple[Door, Balancer]) -> None:
-    door, _ = balanced
-    before = door.get(SECRET)[1]["data"]
-    traffic = Traffic(door.cp, "authority")
+def test_authority_is_replaced_with_an_overlap_and_without_a_refusal(balanced: tuple[AdmissionSetup, Balancer]) -> None:
+    admission, _ = balanced
+    before = admission.get(SECRET)[1]["data"]
+    traffic = Traffic(admission.cp, "authority")
     with traffic.flowing():
         lost = [{"op": "replace", "path": "/data/ca.key", "value": ""}]
-        door.cp.rest.request("PATCH", SECRET, lost, PATCH)
-        wait_for(lambda: door.get(SECRET)[1]["data"].get("ca-old.crt") == before["ca.crt"], "the overlap")
-        wait_for(lambda: door.get(SECRET)[1]["data"]["tls.crt"] != before["tls.crt"], "a certificate of the new one")
+        admission.cp.rest.request("PATCH", SECRET, lost, PATCH)
+        wait_for(lambda: admission.get(SECRET)[1]["data"].get("ca-old.crt") == before["ca.crt"], "the overlap")
+        wait_for(
+            lambda: admission.get(SECRET)[1]["data"]["tls.crt"] != before["tls.crt"], "a certificate of the new one"
+        )
         time.sleep(2)
-    after = door.get(SECRET)[1]["data"]
+    after = admission.get(SECRET)[1]["data"]
     both = base64.b64encode(base64.b64decode(after["ca.crt"]) + base64.b64decode(before["ca.crt"])).decode()
-    assert set(door.bundles()) == {both}
+    assert set(admission.bundles()) == {both}
     assert traffic.refused == []
     assert traffic.created

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.webhook.webhook_process import JSON, MERGE, Door, job_body
+from tests.webhook.webhook_process import JSON, MERGE, AdmissionSetup, job_body
 
 APPLY = "application/apply-patch+yaml"
 STRATEGIC = "application/strategic-merge-patch+json"
@@ -115,16 +115,16 @@ CASES = {
 
 
 @pytest.fixture(scope="module")
-def rules(door: Door) -> Door:
+def rules(admission: AdmissionSetup) -> AdmissionSetup:
     """More groups, and two namespaces of which one is admitted to `choosy`."""
     quota = [{"flavor": "t4", "min": {"cpu": 4}, "max": {"cpu": 4}}]
     for name in ("red", "blue"):
-        door.create("/api/v1/namespaces", {"metadata": {"name": name, "labels": {"team": name}}})
-    door.group("choosy", quotas=quota, namespaceSelector={"matchLabels": {"team": "red"}})
-    door.group("paused", quotas=quota, stopPolicy="Hold")
-    door.group("detached", "absent", quotas=quota)
-    door.group("system")
-    return door
+        admission.create("/api/v1/namespaces", {"metadata": {"name": name, "labels": {"team": name}}})
+    admission.group("choosy", quotas=quota, namespaceSelector={"matchLabels": {"team": "red"}})
+    admission.group("paused", quotas=quota, stopPolicy="Hold")
+    admission.group("detached", "absent", quotas=quota)
+    admission.group("system")
+    return admission
 
 
 def body_of(kind: str, name: str, labels: Labels, **spec: Any) -> dict[str, Any]:
@@ -139,24 +139,24 @@ def body_of(kind: str, name: str, labels: Labels, **spec: Any) -> dict[str, Any]
     return {"apiVersion": "v1", "kind": "Pod", "metadata": job["metadata"], "spec": job["spec"]["template"]["spec"]}
 
 
-def send(door: Door, method: str, path: str, body: Any, form: str = JSON) -> tuple[int, str]:
+def send(admission: AdmissionSetup, method: str, path: str, body: Any, form: str = JSON) -> tuple[int, str]:
     """HTTP status, and what the webhook said."""
-    status, answer = door.cp.rest.request(method, path, body, form)
+    status, answer = admission.cp.rest.request(method, path, body, form)
     return status, str(answer.get("message", "")).partition("denied the request: ")[2]
 
 
-def creations(door: Door, path: str, body: dict[str, Any]) -> dict[str, tuple[int, str]]:
+def creations(admission: AdmissionSetup, path: str, body: dict[str, Any]) -> dict[str, tuple[int, str]]:
     """The answers to every way of creating it."""
     own = f"{path}/{body['metadata']['name']}?fieldManager=person"
     return {
-        "dry run": send(door, "POST", f"{path}?dryRun=All", body),
-        "server-side apply, dry run": send(door, "PATCH", f"{own}&dryRun=All", body, APPLY),
-        "server-side apply": send(door, "PATCH", own, body, APPLY),
-        "create": send(door, "POST", path, body),
+        "dry run": send(admission, "POST", f"{path}?dryRun=All", body),
+        "server-side apply, dry run": send(admission, "PATCH", f"{own}&dryRun=All", body, APPLY),
+        "server-side apply": send(admission, "PATCH", own, body, APPLY),
+        "create": send(admission, "POST", path, body),
     }
 
 
-def changes(door: Door, path: str, before: dict[str, Any], after: Labels) -> dict[str, tuple[int, str]]:
+def changes(admission: AdmissionSetup, path: str, before: dict[str, Any], after: Labels) -> dict[str, tuple[int, str]]:
     """The answers to every way of changing the stored object's labels into these."""
     gone = dict.fromkeys(before["metadata"]["labels"])
     labels = {**gone, **{f"{PREFIX}{key}": value for key, value in after.items()}}
@@ -166,17 +166,17 @@ def changes(door: Door, path: str, before: dict[str, Any], after: Labels) -> dic
     replaced = {**before, "metadata": {**before["metadata"], "labels": kept, "resourceVersion": ""}}
     operations = [{"op": "replace", "path": "/metadata/labels", "value": kept}]
     return {
-        "merge patch": send(door, "PATCH", own, merged, MERGE),
-        "client-side apply": send(door, "PATCH", own, merged, STRATEGIC),
-        "JSON patch": send(door, "PATCH", own, operations, "application/json-patch+json"),
-        "dry run": send(door, "PATCH", f"{own}?dryRun=All", merged, MERGE),
-        "replace": send(door, "PUT", own, replaced),
+        "merge patch": send(admission, "PATCH", own, merged, MERGE),
+        "client-side apply": send(admission, "PATCH", own, merged, STRATEGIC),
+        "JSON patch": send(admission, "PATCH", own, operations, "application/json-patch+json"),
+        "dry run": send(admission, "PATCH", f"{own}?dryRun=All", merged, MERGE),
+        "replace": send(admission, "PUT", own, replaced),
     }
 
 
 @pytest.mark.parametrize("kind", PATHS)
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_new_work_is_accepted_just_below_and_refused_just_above(rules: Door, case: Case, kind: str) -> None:
+def test_new_work_is_accepted_just_below_and_refused_just_above(rules: AdmissionSetup, case: Case, kind: str) -> None:
     name, path = f"w{list(CASES.values()).index(case)}", PATHS[kind].format(case.where)
     refusal = (case.status, f"{kind} '{name}' {case.text}")
     refused = creations(rules, path, body_of(kind, name, case.refused))
@@ -188,7 +188,7 @@ def test_new_work_is_accepted_just_below_and_refused_just_above(rules: Door, cas
         rules.create(PATHS[kind].format(case.elsewhere), body_of(kind, name, case.refused))
 
 
-def test_held_work_may_not_leave_its_quota(rules: Door) -> None:
+def test_held_work_may_not_leave_its_quota(rules: AdmissionSetup) -> None:
     for kind, path in PATHS.items():
         stored = rules.create(path.format("blue"), body_of(kind, "stays", {"group": "nlp"}))
         refused = changes(rules, path.format("blue"), stored, {})
@@ -226,11 +226,13 @@ WARNED: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("body", "text"), WARNED.values(), ids=WARNED)
-def test_work_that_cannot_start_now_is_accepted_with_a_warning(rules: Door, body: dict[str, Any], text: str) -> None:
+def test_work_that_cannot_start_now_is_accepted_with_a_warning(
+    rules: AdmissionSetup, body: dict[str, Any], text: str
+) -> None:
     said = rules.cp.kubectl("create", "-n", "red", "-f", "-", input=json.dumps(body)).stderr.strip()
     assert said == f"Warning: {body['kind']} '{body['metadata']['name']}' {text}"
 
 
-def test_work_on_the_line_is_accepted_without_a_word(rules: Door) -> None:
+def test_work_on_the_line_is_accepted_without_a_word(rules: AdmissionSetup) -> None:
     body = body_of("Job", "exact", {"group": "choosy"}, cpu="4")
     assert rules.cp.kubectl("create", "-n", "red", "-f", "-", input=json.dumps(body)).stderr == ""

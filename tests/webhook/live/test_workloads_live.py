@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from shared.api.annotations import AdmissionAnnotation, write_annotation
-from tests.webhook.webhook_process import JOBS, RECONCILER, Door, job_body, wait_for, words
+from tests.webhook.webhook_process import JOBS, RECONCILER, AdmissionSetup, job_body, wait_for, words
 from tests.webhook.workloads.review_builders import NOON
 
 GATE = {"name": "quotree.dev/admission"}
@@ -17,21 +17,29 @@ def admitted(flavor: str) -> str:
     return write_annotation(AdmissionAnnotation({"cpu": flavor}, NOON))
 
 
-def create(door: Door, name: str, group: str | None, namespace: str = "default", **spec: Any) -> dict[str, Any]:
-    return door.create(JOBS.format(namespace), job_body(name, group, **spec))
+def create(
+    admission: AdmissionSetup, name: str, group: str | None, namespace: str = "default", **spec: Any
+) -> dict[str, Any]:
+    return admission.create(JOBS.format(namespace), job_body(name, group, **spec))
 
 
 def patch(
-    door: Door, kind: str, name: str, body: Any, *who: str, form: str = "merge", namespace: str = "default"
+    admission: AdmissionSetup,
+    kind: str,
+    name: str,
+    body: Any,
+    *who: str,
+    form: str = "merge",
+    namespace: str = "default",
 ) -> str:
     """Patch it as a person (admin) or as who is named; what kubectl says."""
     where = ("-n", namespace, f"--type={form}", "-p", json.dumps(body))
-    return words(door.cp.kubectl("patch", kind, name, *where, *who, check=False))
+    return words(admission.cp.kubectl("patch", kind, name, *where, *who, check=False))
 
 
-def start(door: Door, name: str, flavor: str, namespace: str = "default") -> str:
+def start(admission: AdmissionSetup, name: str, flavor: str, namespace: str = "default") -> str:
     """As the reconciler does it: one guarded JSON Patch."""
-    seen = door.job(name, namespace)
+    seen = admission.job(name, namespace)
     annotations = seen["metadata"].get("annotations")
     operations = [
         {"op": "test", "path": "/metadata/uid", "value": seen["metadata"]["uid"]},
@@ -41,51 +49,55 @@ def start(door: Door, name: str, flavor: str, namespace: str = "default") -> str
         if annotations
         else {"op": "add", "path": "/metadata/annotations", "value": {"quotree.dev/admission": admitted(flavor)}},
     ]
-    return patch(door, "job", name, operations, *AS_RECONCILER, form="json", namespace=namespace)
+    return patch(admission, "job", name, operations, *AS_RECONCILER, form="json", namespace=namespace)
 
 
-def test_job_is_held_steered_and_labelled_at_creation(door: Door) -> None:
-    made = create(door, "held", "vision")
+def test_job_is_held_steered_and_labelled_at_creation(admission: AdmissionSetup) -> None:
+    made = create(admission, "held", "vision")
     assert made["spec"]["suspend"] is True
     assert made["spec"]["template"]["spec"]["nodeSelector"] == {"gpu": "a100"}
     assert made["spec"]["template"]["spec"]["tolerations"] == [{"key": "gpu", "operator": "Exists"}]
 
 
-def test_namespace_label_brings_jobs_and_pods_in_and_unmanaged_ones_run(door: Door) -> None:
-    door.create("/api/v1/namespaces", {"metadata": {"name": "team", "labels": {"quotree.dev/group": "nlp"}}})
-    made = create(door, "by-namespace", None, "team")
+def test_namespace_label_brings_jobs_and_pods_in_and_unmanaged_ones_run(admission: AdmissionSetup) -> None:
+    admission.create("/api/v1/namespaces", {"metadata": {"name": "team", "labels": {"quotree.dev/group": "nlp"}}})
+    made = create(admission, "by-namespace", None, "team")
     assert (made["spec"]["suspend"], made["metadata"]["labels"]) == (True, {"quotree.dev/group": "nlp"})
-    assert create(door, "unmanaged", None)["spec"]["suspend"] is False
+    assert create(admission, "unmanaged", None)["spec"]["suspend"] is False
 
 
-def test_cron_jobs_children_are_held_as_well(door: Door) -> None:
+def test_cron_jobs_children_are_held_as_well(admission: AdmissionSetup) -> None:
     labels = {"quotree.dev/group": "vision"}
     template = {"metadata": {"labels": labels}, "spec": job_body("x", None)["spec"]}
     body = {"metadata": {"name": "nightly"}, "spec": {"schedule": "0 0 1 1 *", "jobTemplate": template}}
-    door.create("/apis/batch/v1/namespaces/default/cronjobs", {"apiVersion": "batch/v1", "kind": "CronJob", **body})
-    door.cp.kubectl("create", "job", "by-cron", "--from=cronjob/nightly")
-    assert door.job("by-cron")["spec"]["suspend"] is True
+    admission.create(
+        "/apis/batch/v1/namespaces/default/cronjobs", {"apiVersion": "batch/v1", "kind": "CronJob", **body}
+    )
+    admission.cp.kubectl("create", "job", "by-cron", "--from=cronjob/nightly")
+    assert admission.job("by-cron")["spec"]["suspend"] is True
 
 
-def test_person_cannot_start_a_held_job_nor_forge_its_admission(door: Door) -> None:
-    create(door, "mine", "nlp")
-    assert patch(door, "job", "mine", {"spec": {"suspend": False}}) == (
+def test_person_cannot_start_a_held_job_nor_forge_its_admission(admission: AdmissionSetup) -> None:
+    create(admission, "mine", "nlp")
+    assert patch(admission, "job", "mine", {"spec": {"suspend": False}}) == (
         "Job 'mine' spec.suspend: only Quotree's reconciler starts managed work: leave spec.suspend as it "
         "is, and out of "
         "the manifest; it starts when group nlp has room (OnlyReconcilerStarts)"
     )
-    assert patch(door, "job", "mine", {"metadata": {"annotations": {"quotree.dev/admission": admitted("t4")}}}) == (
+    assert patch(
+        admission, "job", "mine", {"metadata": {"annotations": {"quotree.dev/admission": admitted("t4")}}}
+    ) == (
         "Job 'mine' metadata.annotations[quotree.dev/admission]: annotation quotree.dev/admission is "
         "written by Quotree "
         "alone; leave it out (ReservedAnnotation)"
     )
-    assert door.job("mine")["spec"]["suspend"] is True
+    assert admission.job("mine")["spec"]["suspend"] is True
 
 
-def test_refusals_have_the_right_status(door: Door) -> None:
-    assert door.try_job(job_body("a", "absent"))[0] == 422
-    assert door.try_job(job_body("a", "old"))[0] == 403
-    status, answer = door.cp.rest.request("POST", JOBS.format("default"), body=job_body("a", "research"))
+def test_refusals_have_the_right_status(admission: AdmissionSetup) -> None:
+    assert admission.try_job(job_body("a", "absent"))[0] == 422
+    assert admission.try_job(job_body("a", "old"))[0] == 403
+    status, answer = admission.cp.rest.request("POST", JOBS.format("default"), body=job_body("a", "research"))
     assert (status, answer["reason"], answer["code"]) == (422, "Invalid", 422)
     assert answer["message"] == (
         "admission webhook \"labelled.jobs.quotree.dev\" denied the request: Job 'a' "
@@ -95,107 +107,108 @@ def test_refusals_have_the_right_status(door: Door) -> None:
     )
 
 
-def test_dry_run_answers_the_same_and_stores_nothing(door: Door) -> None:
+def test_dry_run_answers_the_same_and_stores_nothing(admission: AdmissionSetup) -> None:
     body = json.dumps(job_body("tried", "vision"))
-    done = door.cp.kubectl("create", "-f", "-", "--dry-run=server", "-o", "json", input=body)
+    done = admission.cp.kubectl("create", "-f", "-", "--dry-run=server", "-o", "json", input=body)
     assert json.loads(done.stdout)["spec"]["suspend"] is True
-    assert door.get(f"{JOBS.format('default')}/tried")[0] == 404
+    assert admission.get(f"{JOBS.format('default')}/tried")[0] == 404
 
 
-def test_reconciler_starts_a_job_in_another_flavor_after_an_eviction(door: Door) -> None:
-    create(door, "roundtrip", "nlp")
-    assert start(door, "roundtrip", "a100") == "job.batch/roundtrip patched"
-    started = door.job("roundtrip")
+def test_reconciler_starts_a_job_in_another_flavor_after_an_eviction(admission: AdmissionSetup) -> None:
+    create(admission, "roundtrip", "nlp")
+    assert start(admission, "roundtrip", "a100") == "job.batch/roundtrip patched"
+    started = admission.job("roundtrip")
     assert (started["spec"]["suspend"], started["spec"]["template"]["spec"]["nodeSelector"]) == (False, {"gpu": "a100"})
-    wait_for(lambda: door.job("roundtrip")["status"].get("startTime"), "the Job controller started it")
+    wait_for(lambda: admission.job("roundtrip")["status"].get("startTime"), "the Job controller started it")
     evicted = [
         {"op": "replace", "path": "/spec/suspend", "value": True},
         {"op": "remove", "path": "/metadata/annotations/quotree.dev~1admission"},
     ]
-    assert patch(door, "job", "roundtrip", evicted, *AS_RECONCILER, form="json") == "job.batch/roundtrip patched"
-    wait_for(lambda: not door.job("roundtrip")["status"].get("startTime"), "the Job controller stopped it")
-    assert start(door, "roundtrip", "t4") == "job.batch/roundtrip patched"
-    restarted = door.job("roundtrip")
+    assert patch(admission, "job", "roundtrip", evicted, *AS_RECONCILER, form="json") == "job.batch/roundtrip patched"
+    wait_for(lambda: not admission.job("roundtrip")["status"].get("startTime"), "the Job controller stopped it")
+    assert start(admission, "roundtrip", "t4") == "job.batch/roundtrip patched"
+    restarted = admission.job("roundtrip")
     assert restarted["spec"]["template"]["spec"]["nodeSelector"] == {"gpu": "t4"}
     assert "tolerations" not in restarted["spec"]["template"]["spec"]
     assert restarted["metadata"]["labels"] == {"quotree.dev/group": "nlp"}
 
 
-def test_start_that_contradicts_the_owners_label_is_refused(door: Door) -> None:
-    create(door, "stubborn", "nlp", pod={"nodeSelector": {"gpu": "t4"}})
-    assert start(door, "stubborn", "a100").endswith(
+def test_start_that_contradicts_the_owners_label_is_refused(admission: AdmissionSetup) -> None:
+    create(admission, "stubborn", "nlp", pod={"nodeSelector": {"gpu": "t4"}})
+    assert start(admission, "stubborn", "a100").endswith(
         "Job 'stubborn' spec: flavor a100 needs nodes with gpu=a100, the pod template asks for gpu=t4 (FlavorConflict)"
     )
 
 
-def test_owner_who_suspends_a_running_job_holds_it_and_may_lift_the_hold(door: Door) -> None:
-    create(door, "pause", "nlp")
-    start(door, "pause", "t4")
-    assert patch(door, "job", "pause", {"spec": {"suspend": True}}) == "job.batch/pause patched"
-    assert door.job("pause")["metadata"]["labels"] == {"quotree.dev/group": "nlp", "quotree.dev/hold": "true"}
+def test_owner_who_suspends_a_running_job_holds_it_and_may_lift_the_hold(admission: AdmissionSetup) -> None:
+    create(admission, "pause", "nlp")
+    start(admission, "pause", "t4")
+    assert patch(admission, "job", "pause", {"spec": {"suspend": True}}) == "job.batch/pause patched"
+    assert admission.job("pause")["metadata"]["labels"] == {"quotree.dev/group": "nlp", "quotree.dev/hold": "true"}
     assert (
-        patch(door, "job", "pause", {"metadata": {"labels": {"quotree.dev/hold": None}}}) == "job.batch/pause patched"
+        patch(admission, "job", "pause", {"metadata": {"labels": {"quotree.dev/hold": None}}})
+        == "job.batch/pause patched"
     )
 
 
-def test_running_job_may_not_grow_nor_change_its_group(door: Door) -> None:
-    create(door, "grow", "nlp", parallelism=2, completions=4)
-    start(door, "grow", "t4")
-    assert patch(door, "job", "grow", {"spec": {"parallelism": 3}}) == (
+def test_running_job_may_not_grow_nor_change_its_group(admission: AdmissionSetup) -> None:
+    create(admission, "grow", "nlp", parallelism=2, completions=4)
+    start(admission, "grow", "t4")
+    assert patch(admission, "job", "grow", {"spec": {"parallelism": 3}}) == (
         "Job 'grow' spec.parallelism: raises its request while it runs (cpu from 2 to 3); suspend it first, or start "
         "another Job beside it (GrowthWhileRunning)"
     )
-    assert patch(door, "job", "grow", {"spec": {"parallelism": 1}}) == "job.batch/grow patched"
-    assert patch(door, "job", "grow", {"metadata": {"labels": {"quotree.dev/group": "vision"}}}) == (
+    assert patch(admission, "job", "grow", {"spec": {"parallelism": 1}}) == "job.batch/grow patched"
+    assert patch(admission, "job", "grow", {"metadata": {"labels": {"quotree.dev/group": "vision"}}}) == (
         "Job 'grow' metadata.labels[quotree.dev/group]: is nlp and cannot become vision while the work "
         "runs; suspend it "
         "first (FrozenWhileRunning)"
     )
 
 
-def test_pods_of_a_started_job_run_ungated_and_its_label_may_be_in_the_template(door: Door) -> None:
+def test_pods_of_a_started_job_run_ungated_and_its_label_may_be_in_the_template(admission: AdmissionSetup) -> None:
     body = job_body("family", "nlp")
     body["spec"]["template"]["metadata"] = {"labels": {"quotree.dev/group": "nlp"}}
-    door.create(JOBS.format("default"), body)
-    start(door, "family", "default")
+    admission.create(JOBS.format("default"), body)
+    start(admission, "family", "default")
 
     def pods() -> list[Any]:
         selector = "labelSelector=batch.kubernetes.io/job-name%3Dfamily"
-        return list(door.get(f"/api/v1/namespaces/default/pods?{selector}")[1]["items"])
+        return list(admission.get(f"/api/v1/namespaces/default/pods?{selector}")[1]["items"])
 
     made = wait_for(pods, "the Job's pod")
     assert "schedulingGates" not in made[0]["spec"]
     wait_for(lambda: pods()[0]["status"]["phase"] == "Running", "the pod runs")
 
 
-def test_plain_pod_waits_behind_its_gate_until_the_reconciler_releases_it(door: Door) -> None:
+def test_plain_pod_waits_behind_its_gate_until_the_reconciler_releases_it(admission: AdmissionSetup) -> None:
     container = {"name": "c", "image": "none", "resources": {"requests": {"cpu": "1"}}}
     body = {"metadata": {"name": "plain", "labels": {"quotree.dev/group": "nlp"}}, "spec": {"containers": [container]}}
-    made = door.create("/api/v1/namespaces/default/pods", body)
+    made = admission.create("/api/v1/namespaces/default/pods", body)
     assert made["spec"]["schedulingGates"] == [GATE]
     ungated = [{"op": "remove", "path": "/spec/schedulingGates"}]
-    assert patch(door, "pod", "plain", ungated, form="json").endswith("(OnlyReconcilerStarts)")
+    assert patch(admission, "pod", "plain", ungated, form="json").endswith("(OnlyReconcilerStarts)")
     note = {"op": "add", "path": "/metadata/annotations", "value": {"quotree.dev/admission": admitted("t4")}}
-    assert patch(door, "pod", "plain", [*ungated, note], *AS_RECONCILER, form="json") == "pod/plain patched"
-    released = door.get("/api/v1/namespaces/default/pods/plain")[1]
+    assert patch(admission, "pod", "plain", [*ungated, note], *AS_RECONCILER, form="json") == "pod/plain patched"
+    released = admission.get("/api/v1/namespaces/default/pods/plain")[1]
     assert released["spec"]["nodeSelector"] == {"gpu": "t4"}
     assert json.loads(released["metadata"]["annotations"]["quotree.dev/injected"]) == {"nodeSelector": {"gpu": "t4"}}
 
 
-def test_pod_may_not_grow_in_place(door: Door) -> None:
+def test_pod_may_not_grow_in_place(admission: AdmissionSetup) -> None:
     container = {"name": "c", "image": "none", "resources": {"requests": {"cpu": "1"}}}
     body = {
         "metadata": {"name": "growing", "labels": {"quotree.dev/group": "nlp"}},
         "spec": {"containers": [container]},
     }
-    door.create("/api/v1/namespaces/default/pods", body)
+    admission.create("/api/v1/namespaces/default/pods", body)
     ungated = [
         {"op": "remove", "path": "/spec/schedulingGates"},
         {"op": "add", "path": "/metadata/annotations", "value": {"quotree.dev/admission": admitted("t4")}},
     ]
-    assert patch(door, "pod", "growing", ungated, *AS_RECONCILER, form="json") == "pod/growing patched"
+    assert patch(admission, "pod", "growing", ungated, *AS_RECONCILER, form="json") == "pod/growing patched"
     larger = {"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "2"}}}]}}
-    done = door.cp.kubectl(
+    done = admission.cp.kubectl(
         "patch", "pod", "growing", "--subresource=resize", "--type=strategic", "-p", json.dumps(larger), check=False
     )
     assert words(done) == (
@@ -205,29 +218,29 @@ def test_pod_may_not_grow_in_place(door: Door) -> None:
     )
 
 
-def test_group_and_its_job_may_be_applied_in_one_breath(door: Door) -> None:
+def test_group_and_its_job_may_be_applied_in_one_breath(admission: AdmissionSetup) -> None:
     for number in range(20):
-        door.group(f"fresh-{number}", quotas=[{"flavor": "t4", "min": {"cpu": 1}}])
-        assert create(door, f"fresh-{number}", f"fresh-{number}")["spec"]["suspend"] is True
+        admission.group(f"fresh-{number}", quotas=[{"flavor": "t4", "min": {"cpu": 1}}])
+        assert create(admission, f"fresh-{number}", f"fresh-{number}")["spec"]["suspend"] is True
 
 
-def test_namespace_brought_in_a_moment_ago_holds_its_work(door: Door) -> None:
+def test_namespace_brought_in_a_moment_ago_holds_its_work(admission: AdmissionSetup) -> None:
     for number in range(20):
         name = f"new-{number}"
-        door.create("/api/v1/namespaces", {"metadata": {"name": name}})
+        admission.create("/api/v1/namespaces", {"metadata": {"name": name}})
         labelled = {"metadata": {"labels": {"quotree.dev/group": "nlp"}}}
-        door.cp.rest.request("PATCH", f"/api/v1/namespaces/{name}", labelled, "application/merge-patch+json")
-        status, said = door.try_job(job_body("first", None), name)
+        admission.cp.rest.request("PATCH", f"/api/v1/namespaces/{name}", labelled, "application/merge-patch+json")
+        status, said = admission.try_job(job_body("first", None), name)
         # The API server's own view of the namespace may lag: at first it asks nobody, or the second of two questions.
         if status == 201:
-            made = door.job("first", name)
+            made = admission.job("first", name)
             assert made["spec"]["suspend"] is ("quotree.dev/group" in made["metadata"].get("labels", {}))
         else:
             assert said.endswith("(OnlyReconcilerStarts)")
 
 
 @pytest.mark.parametrize("way", ["apply", "server-side apply", "replace"])
-def test_manifest_applied_again_changes_nothing(door: Door, way: str) -> None:
+def test_manifest_applied_again_changes_nothing(admission: AdmissionSetup, way: str) -> None:
     name = f"again-{way.replace(' ', '-')}"
     body = json.dumps({**job_body(name, "vision", suspend=True)})
     forms = {
@@ -235,19 +248,19 @@ def test_manifest_applied_again_changes_nothing(door: Door, way: str) -> None:
         "server-side apply": ("apply", "--server-side", "--force-conflicts"),
         "replace": ("replace", "--force"),
     }
-    door.cp.kubectl("create", "--save-config", "-f", "-", input=body)
-    done = door.cp.kubectl(*forms[way], "-f", "-", input=body, check=False)
-    assert (done.returncode, door.job(name)["spec"]["suspend"]) == (0, True), done.stderr
+    admission.cp.kubectl("create", "--save-config", "-f", "-", input=body)
+    done = admission.cp.kubectl(*forms[way], "-f", "-", input=body, check=False)
+    assert (done.returncode, admission.job(name)["spec"]["suspend"]) == (0, True), done.stderr
 
 
-def test_held_job_is_deleted_like_any_other(door: Door) -> None:
-    create(door, "gone", "vision")
-    door.cp.kubectl("delete", "job", "gone", "--wait=true")
-    assert door.get(f"{JOBS.format('default')}/gone")[0] == 404
+def test_held_job_is_deleted_like_any_other(admission: AdmissionSetup) -> None:
+    create(admission, "gone", "vision")
+    admission.cp.kubectl("delete", "job", "gone", "--wait=true")
+    assert admission.get(f"{JOBS.format('default')}/gone")[0] == 404
 
 
-def test_verdicts_are_counted_by_rule(door: Door) -> None:
-    door.try_job(job_body("counted", "absent"))
-    counted = door.replicas[0].metrics()
+def test_verdicts_are_counted_by_rule(admission: AdmissionSetup) -> None:
+    admission.try_job(job_body("counted", "absent"))
+    counted = admission.replicas[0].metrics()
     assert 'quotree_webhook_refusals_total{route="/validate/jobs",rule="GroupAbsent"}' in counted
     assert 'quotree_webhook_reviews_total{route="/mutate/jobs",verdict="allowed"}' in counted

@@ -15,7 +15,7 @@ from shared.kube.resources import CONFIG_MAPS, QUOTA_GROUPS, RESOURCE_FLAVORS
 from tests.faults.kinds import FallSilent, LoseAnswer, Rule
 from tests.faults.proxy import FaultProxy
 from tests.webhook.edit_requests import PREEMPTORS, ROOM, answer, children, create_all, quota_group, until_settled
-from tests.webhook.refusing_webhook import REFUSED, naysayer
+from tests.webhook.refusing_webhook import REFUSED, refusing_webhook
 from tests.webhook.replicas import NAMESPACE, Replicas
 
 pytestmark = pytest.mark.timeout(600)
@@ -109,7 +109,7 @@ async def test_room_kept_for_an_edit_that_was_refused_elsewhere_is_free_again_in
 ) -> None:
     await asyncio.to_thread(replicas.use, 0, 1)
     await client.create(QUOTA_GROUPS, quota_group("p", gpu=ROOM, isParent=True))
-    with naysayer(plain_control_plane):
+    with refusing_webhook(plain_control_plane):
         await _until_asked(client)
         began = time.monotonic()
         code, said = await answer(client.create(QUOTA_GROUPS, quota_group(REFUSED, "p", 8)))
@@ -139,7 +139,7 @@ async def test_an_edit_that_waits_holds_nobody_else_back(
 ) -> None:
     await asyncio.to_thread(replicas.use, 0)
     await client.create(QUOTA_GROUPS, quota_group("p", gpu=ROOM, isParent=True))
-    with naysayer(plain_control_plane):
+    with refusing_webhook(plain_control_plane):
         await _until_asked(client)
         await answer(client.create(QUOTA_GROUPS, quota_group(REFUSED, "p", 8)))
         waits = asyncio.create_task(answer(client.create(QUOTA_GROUPS, quota_group("waits", "p", 3))))
@@ -154,7 +154,7 @@ async def test_some_refused_elsewhere_and_all_the_others_patient_exactly_10_are_
 ) -> None:
     await asyncio.to_thread(replicas.use, 0, 1)
     await client.create(QUOTA_GROUPS, quota_group("p", gpu=ROOM, isParent=True))
-    with naysayer(plain_control_plane):
+    with refusing_webhook(plain_control_plane):
         await _until_asked(client)
         names = [f"p-{at}-{REFUSED}" if at % 4 == 0 else f"p-{at}" for at in range(PREEMPTORS)]
         answers = await asyncio.gather(*(until_settled(client, quota_group(name, "p", 1)) for name in names))

@@ -24,7 +24,7 @@ def edit(stored: Tree, name: str, new: Group | None) -> GroupEdit:
     return GroupEdit("id", name, "uid", "1", stored.get(name), new)
 
 
-def opened(stored: Tree, *lines: str) -> list[PendingEdit]:
+def open_edits(stored: Tree, *lines: str) -> list[PendingEdit]:
     """`-a` opens the deletion of a; any other line a group's new state."""
     found = []
     for line in lines:
@@ -38,7 +38,7 @@ def judged(drawn: str, under_way: list[str], line: str) -> EditOutcome:
     stored = tree(drawn)
     new = None if line.startswith("-") else group(line)
     name = line[1:] if new is None else new.name
-    return judge_among(edit(stored, name, new), PendingEdits(stored, opened(stored, *under_way)), NOBODY, CONTEXT)
+    return judge_among(edit(stored, name, new), PendingEdits(stored, open_edits(stored, *under_way)), NOBODY, CONTEXT)
 
 
 CASES = {
@@ -101,9 +101,9 @@ def test_a_group_does_not_come_to_use_a_flavor_that_is_going() -> None:
 def test_a_flavor_does_not_go_that_a_group_may_come_to_use() -> None:
     stored = tree("a")
     going = FlavorEdit("id", "t4", "uid", "1", Flavor("t4"), None)
-    found = judge_flavor_among(going, PendingEdits(stored, opened(stored, "a t4:gpu 1")), CONTEXT)
+    found = judge_flavor_among(going, PendingEdits(stored, open_edits(stored, "a t4:gpu 1")), CONTEXT)
     assert (found.unsettled, [each.rule for each in found.findings.violations]) == (True, ["FlavorInUse"])
-    assert judge_flavor_among(going, PendingEdits(stored, opened(stored, "a a100:gpu 1")), CONTEXT).is_legal
+    assert judge_flavor_among(going, PendingEdits(stored, open_edits(stored, "a a100:gpu 1")), CONTEXT).is_legal
     used = tree("a t4:gpu 1")
     found = judge_flavor_among(going, PendingEdits(used), CONTEXT)
     assert (found.unsettled, [each.rule for each in found.findings.violations]) == (False, ["FlavorInUse"])

@@ -56,7 +56,7 @@ def known(revision: int, *, newest: bool, **versions: str) -> StoredState:
     return StoredState(Tree.of(()), found, (), revision, is_newest=newest)
 
 
-def settled(stored: StoredState, *, over: bool) -> tuple[list[str], list[str], int]:
+def resolved(stored: StoredState, *, over: bool) -> tuple[list[str], list[str], int]:
     found = resolve(Reservations("1", (CREATION, CHANGE), 3), stored, lambda _: over)
     return [each.id for each in found.still], [each.id for each in found.kept], found.floor
 
@@ -87,7 +87,7 @@ def settled(stored: StoredState, *, over: bool) -> tuple[list[str], list[str], i
 def test_an_edit_is_forgotten_once_it_is_known_what_became_of_it(
     stored: StoredState, over: bool, expected: tuple[list[str], list[str], int]
 ) -> None:
-    assert settled(stored, over=over) == expected
+    assert resolved(stored, over=over) == expected
 
 
 def test_an_edit_shows_what_became_of_those_before_it() -> None:
@@ -103,9 +103,9 @@ def test_an_edit_shows_what_became_of_those_before_it() -> None:
 def test_the_ledger_is_read_as_it_was_written() -> None:
     written = msgspec.json.encode((CREATION, CHANGE, DELETION)).decode()
     raw = msgspec.json.encode({"metadata": {"resourceVersion": "5"}, "data": {"reservations": written, "floor": "4"}})
-    ledger = read_reservations(raw)
-    assert ledger == Reservations("5", (CREATION, CHANGE, DELETION), 4)
-    assert [str(each) for each in ledger.reservations] == [
+    recorded = read_reservations(raw)
+    assert recorded == Reservations("5", (CREATION, CHANGE, DELETION), 4)
+    assert [str(each) for each in recorded.reservations] == [
         "creation of QuotaGroup a",
         "change of QuotaGroup a",
         "deletion of QuotaGroup a",

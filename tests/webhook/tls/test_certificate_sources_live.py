@@ -17,7 +17,7 @@ import yaml
 
 from tests.webhook.balancer import Balancer
 from tests.webhook.job_stream import Traffic
-from tests.webhook.webhook_process import MERGE, NAMESPACE, PATCH, REGISTRATION, Door, wait_for
+from tests.webhook.webhook_process import MERGE, NAMESPACE, PATCH, REGISTRATION, AdmissionSetup, wait_for
 from webhook.tls.ca import KeyPair, issue, make_ca
 
 CHART = Path(__file__).parents[3] / "charts" / "quotree"
@@ -47,42 +47,42 @@ def data_of(pair: KeyPair, of: KeyPair) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def place(bare_door: Door) -> Door:
+def place(bare_admission: AdmissionSetup) -> AdmissionSetup:
     """One group, `any`, that takes everything."""
-    bare_door.flavor("default")
-    bare_door.group("any", quotas=[{"min": {"cpu": 1000}}])
-    return bare_door
+    bare_admission.flavor("default")
+    bare_admission.group("any", quotas=[{"min": {"cpu": 1000}}])
+    return bare_admission
 
 
-def install(door: Door, url: str, *values: str) -> None:
+def install(admission: AdmissionSetup, url: str, *values: str) -> None:
     """The chart's configurations with these values, called by URL instead of through the Service."""
     wishes = [word for value in values for word in ("--set", value)]
     shown = [word for name in ("mutating", "validating") for word in ("--show-only", f"templates/webhook/{name}.yaml")]
-    rendered = door.cp.helm("template", "quotree", str(CHART), "-n", NAMESPACE, *wishes, *shown).stdout
+    rendered = admission.cp.helm("template", "quotree", str(CHART), "-n", NAMESPACE, *wishes, *shown).stdout
     for each in yaml.safe_load_all(rendered):
         for hook in each["webhooks"]:
             service = hook["clientConfig"].pop("service")
             hook["clientConfig"]["url"] = url + service["path"]
         work = [hook for hook in each["webhooks"] if "quotree.dev" not in hook["rules"][0]["apiGroups"]]
-        door.create(f"{REGISTRATION}/{each['kind'].lower()}s", {**each, "webhooks": work})
+        admission.create(f"{REGISTRATION}/{each['kind'].lower()}s", {**each, "webhooks": work})
 
 
-def trust(door: Door, bundle: bytes) -> None:
+def trust(admission: AdmissionSetup, bundle: bytes) -> None:
     """Write these authorities into every entry, as an injector or a person does."""
     for plural in PLURALS:
         path = f"{REGISTRATION}/{plural}/quotree"
-        hooks = range(len(door.get(path)[1]["webhooks"]))
+        hooks = range(len(admission.get(path)[1]["webhooks"]))
         change = [{"op": "add", "path": f"/webhooks/{at}/clientConfig/caBundle", "value": text(bundle)} for at in hooks]
-        assert door.cp.rest.request("PATCH", path, change, PATCH)[0] == 200
+        assert admission.cp.rest.request("PATCH", path, change, PATCH)[0] == 200
 
 
 @contextmanager
-def two_replicas(door: Door, source: str, *values: str) -> Iterator[Balancer]:
+def two_replicas(admission: AdmissionSetup, source: str, *values: str) -> Iterator[Balancer]:
     """Two replicas that take their certificate from the Secret; all of it is gone at the end."""
-    balancer = Balancer(door.ports.take())
+    balancer = Balancer(admission.ports.take())
     balancer.start()
-    install(door, f"https://127.0.0.1:{balancer.port}", f"webhook.certificates.source={source}", *values)
-    balancer.replicas = [door.start(certificates={"source": source}) for _ in range(2)]
+    install(admission, f"https://127.0.0.1:{balancer.port}", f"webhook.certificates.source={source}", *values)
+    balancer.replicas = [admission.start(certificates={"source": source}) for _ in range(2)]
     try:
         yield balancer
     finally:
@@ -90,7 +90,7 @@ def two_replicas(door: Door, source: str, *values: str) -> Iterator[Balancer]:
         for replica in balancer.replicas:
             replica.kill()
         for path in (SECRET, *(f"{REGISTRATION}/{plural}/quotree" for plural in PLURALS)):
-            door.cp.rest.request("DELETE", path)
+            admission.cp.rest.request("DELETE", path)
 
 
 def wait_shown(balancer: Balancer, pair: KeyPair) -> None:
@@ -103,17 +103,17 @@ def wait_shown(balancer: Balancer, pair: KeyPair) -> None:
     wait_for(all_show, "both replicas show the new certificate")
 
 
-def write(door: Door, data: dict[str, str]) -> None:
+def write(admission: AdmissionSetup, data: dict[str, str]) -> None:
     """Change members of the Secret."""
-    assert door.cp.rest.request("PATCH", SECRET, {"data": data}, MERGE)[0] == 200
+    assert admission.cp.rest.request("PATCH", SECRET, {"data": data}, MERGE)[0] == 200
 
 
-def create_secret(door: Door, data: dict[str, str], **metadata: Any) -> None:
+def create_secret(admission: AdmissionSetup, data: dict[str, str], **metadata: Any) -> None:
     body = {"metadata": {"name": "quotree-webhook-tls", **metadata}, "type": "kubernetes.io/tls", "data": data}
-    door.create(SECRETS, body)
+    admission.create(SECRETS, body)
 
 
-def test_cert_managers_certificate_is_shown_and_renewed_without_a_refusal(place: Door) -> None:
+def test_cert_managers_certificate_is_shown_and_renewed_without_a_refusal(place: AdmissionSetup) -> None:
     ca = authority()
     first, second, third = leaf(ca), leaf(ca), leaf(ca)
     with two_replicas(place, "CertManager") as balancer:
@@ -144,7 +144,7 @@ def test_cert_managers_certificate_is_shown_and_renewed_without_a_refusal(place:
         assert set(place.bundles()) == {text(ca.certificate)}
 
 
-def test_given_pair_and_its_authority_are_replaced_without_a_refusal(place: Door) -> None:
+def test_given_pair_and_its_authority_are_replaced_without_a_refusal(place: AdmissionSetup) -> None:
     old, new = authority(), authority()
     first, second = leaf(old), leaf(new)
     create_secret(place, data_of(first, old))
@@ -164,7 +164,7 @@ def test_given_pair_and_its_authority_are_replaced_without_a_refusal(place: Door
         assert (traffic.refused, traffic.lost()) == ([], [])
 
 
-def test_given_secret_that_is_deleted_is_neither_missed_nor_made(place: Door) -> None:
+def test_given_secret_that_is_deleted_is_neither_missed_nor_made(place: AdmissionSetup) -> None:
     ca = authority()
     pair = leaf(ca)
     create_secret(place, data_of(pair, ca))

@@ -63,7 +63,7 @@ GROUPS = (
 )
 
 
-def scene(
+def context(
     *,
     namespace: Mapping[str, str] | None = None,
     groups: tuple[Group, ...] = GROUPS,

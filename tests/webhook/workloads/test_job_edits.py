@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.webhook.workloads.review_builders import HELD, admitted, deleting, job, refusals, review, scene
+from tests.webhook.workloads.review_builders import HELD, admitted, context, deleting, job, refusals, review
 from webhook.verdicts import YES
 from webhook.workloads.jobs import judge_job
 
@@ -144,7 +144,7 @@ EDITS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
 
 @pytest.mark.parametrize(("after", "before", "sentences"), EDITS.values(), ids=EDITS)
 def test_edit_by_a_person_is_refused(after: dict[str, Any], before: dict[str, Any], sentences: list[str]) -> None:
-    assert refusals(judge_job(review(after, before), scene())) == sentences
+    assert refusals(judge_job(review(after, before), context())) == sentences
 
 
 HARMLESS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -176,4 +176,4 @@ HARMLESS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 @pytest.mark.parametrize(("after", "before"), HARMLESS.values(), ids=HARMLESS)
 def test_edit_that_touches_none_of_this_is_accepted(after: dict[str, Any], before: dict[str, Any]) -> None:
-    assert judge_job(review(after, before), scene()) == YES
+    assert judge_job(review(after, before), context()) == YES

@@ -1,7 +1,7 @@
 """What a new Job may not say: everything that is wrong at once, in bounded sentences, or a warning."""
 
 from shared.quota.model.rules.workloads.submitted_workload import NeverFits
-from tests.webhook.workloads.review_builders import HELD, applied, codes, job, refusals, review, scene
+from tests.webhook.workloads.review_builders import HELD, applied, codes, context, job, refusals, review
 from webhook.verdicts import YES, Allow, Deny
 from webhook.workloads.jobs import judge_job, mutate_job
 
@@ -13,7 +13,7 @@ def test_all_that_is_wrong_is_said_at_once_and_forbidden_wins() -> None:
         annotations={"quotree.dev/eviction": "{}"},
         suspend=False,
     )
-    verdict = judge_job(review(bad), scene())
+    verdict = judge_job(review(bad), context())
     assert codes(verdict) == [
         "OnlyReconcilerStarts",
         "ReservedAnnotation",
@@ -29,7 +29,7 @@ def test_all_that_is_wrong_is_said_at_once_and_forbidden_wins() -> None:
 def test_template_may_not_carry_quotrees_notes() -> None:
     forged = job("nlp", **HELD)
     forged["spec"]["template"]["metadata"] = {"annotations": {"quotree.dev/admission": "{}"}}
-    assert refusals(judge_job(review(forged), scene())) == [
+    assert refusals(judge_job(review(forged), context())) == [
         (
             "Job 'train' spec.template.metadata.annotations[quotree.dev/admission]: annotation "
             "quotree.dev/admission is "
@@ -42,9 +42,9 @@ def test_forged_injection_at_creation_is_left_for_the_validation_to_refuse() -> 
     forged = job(
         "nlp", annotations={"quotree.dev/injected": '{"nodeSelector":{"x":"y"}}'}, pod={"nodeSelector": {"x": "y"}}
     )
-    stored = applied(mutate_job(review(forged), scene()), forged)
+    stored = applied(mutate_job(review(forged), context()), forged)
     assert stored == {**forged, "spec": {**forged["spec"], "suspend": True}}
-    assert codes(judge_job(review(stored), scene())) == ["ReservedAnnotation"]
+    assert codes(judge_job(review(stored), context())) == ["ReservedAnnotation"]
 
 
 def test_work_that_never_fits_is_warned_of_or_refused() -> None:
@@ -54,15 +54,15 @@ def test_work_that_never_fits_is_warned_of_or_refused() -> None:
         "less or raise that; flavor t4: it requests 200 cpu, group research may use at most 0; ask for less or raise "
         "that (NeverFits)"
     )
-    assert judge_job(review(large), scene()) == Allow(warnings=(sentence,))
-    assert refusals(judge_job(review(large), scene(never_fits=NeverFits.DENY))) == [sentence]
+    assert judge_job(review(large), context()) == Allow(warnings=(sentence,))
+    assert refusals(judge_job(review(large), context(never_fits=NeverFits.DENY))) == [sentence]
 
 
 def test_list_of_500_resources_is_answered_in_a_bounded_message() -> None:
     many = {f"example.com/device-{number:03}": "1" for number in range(500)}
     body = job("nlp", **HELD)
     body["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"] = many
-    verdict = judge_job(review(body), scene(never_fits=NeverFits.DENY))
+    verdict = judge_job(review(body), context(never_fits=NeverFits.DENY))
     assert isinstance(verdict, Deny)
     assert codes(verdict) == ["ResourceNotCovered"]
     assert verdict.message.startswith("Job 'train' spec: requests example.com/device-000, example.com/device-001, ")
@@ -74,14 +74,14 @@ def test_label_that_names_no_group_is_refused_at_once_and_again() -> None:
         "Job 'train' metadata.labels[quotree.dev/group]: is empty; name a group, or leave the label out (GroupAbsent)"
     ]
     empty = job(None, labels={"quotree.dev/group": ""}, **HELD)
-    assert refusals(mutate_job(review(empty), scene())) == said
-    assert refusals(judge_job(review(empty), scene())) == said
-    assert judge_job(review(job(None), empty), scene()) == YES
+    assert refusals(mutate_job(review(empty), context())) == said
+    assert refusals(judge_job(review(empty), context())) == said
+    assert judge_job(review(job(None), empty), context()) == YES
 
 
 def test_absurd_names_are_cut_short() -> None:
     body = job("x" * 100_000, labels={"quotree.dev/hold": "y" * 100_000}, **HELD)
-    verdict = judge_job(review(body), scene())
+    verdict = judge_job(review(body), context())
     assert codes(verdict) == ["GroupAbsent", "BadLabel"]
     assert isinstance(verdict, Deny)
     assert len(verdict.message) < 400

@@ -10,11 +10,11 @@ from tests.webhook.workloads.review_builders import (
     admitted,
     applied,
     codes,
+    context,
     deleting,
     plain_pod,
     refusals,
     review,
-    scene,
 )
 from webhook.verdicts import YES
 from webhook.workloads.pods import judge_pod, mutate_pod
@@ -29,42 +29,42 @@ JOBS_OWN = {"batch.kubernetes.io/controller-uid": "j1"}
 
 
 def test_new_pod_is_gated_and_labelled_and_not_steered_yet() -> None:
-    stored = applied(mutate_pod(review(plain_pod()), scene()), plain_pod())
+    stored = applied(mutate_pod(review(plain_pod()), context()), plain_pod())
     assert stored == plain_pod(**GATED)
-    assert judge_pod(review(stored), scene()) == YES
-    assert applied(mutate_pod(review(stored), scene()), stored) == stored
+    assert judge_pod(review(stored), context()) == YES
+    assert applied(mutate_pod(review(stored), context()), stored) == stored
 
 
 def test_namespace_brings_a_pod_in_beside_the_gates_of_others() -> None:
     body = plain_pod(None, schedulingGates=[{"name": "other"}])
-    stored = applied(mutate_pod(review(body), scene(namespace={"quotree.dev/group": "nlp"})), body)
+    stored = applied(mutate_pod(review(body), context(namespace={"quotree.dev/group": "nlp"})), body)
     assert stored == plain_pod("nlp", schedulingGates=[{"name": "other"}, GATE])
 
 
 def test_unmanaged_pod_is_none_of_our_business() -> None:
-    assert mutate_pod(review(plain_pod(None)), scene()) == YES
-    assert judge_pod(review(plain_pod(None)), scene()) == YES
-    assert judge_pod(review(plain_pod(None), plain_pod(None)), scene()) == YES
+    assert mutate_pod(review(plain_pod(None)), context()) == YES
+    assert judge_pod(review(plain_pod(None)), context()) == YES
+    assert judge_pod(review(plain_pod(None), plain_pod(None)), context()) == YES
 
 
 @pytest.mark.parametrize("user", JOB_CONTROLLERS)
 def test_pod_that_kubernetes_makes_for_a_managed_job_passes_untouched(user: str) -> None:
     body = plain_pod(owners=JOB, labels=JOBS_OWN)
-    where = scene(is_managed_job=lambda uid: uid == "j1")
+    where = context(is_managed_job=lambda uid: uid == "j1")
     assert mutate_pod(review(body, user=user), where) == YES
     assert judge_pod(review(body, user=user), where) == YES
 
 
 def test_the_same_pod_from_anybody_else_is_gated() -> None:
     body = plain_pod(owners=JOB, labels=JOBS_OWN)
-    where = scene(is_managed_job=lambda _uid: True)
+    where = context(is_managed_job=lambda _uid: True)
     assert applied(mutate_pod(review(body), where), body)["spec"]["schedulingGates"] == [GATE]
     assert codes(judge_pod(review(body), where)) == ["OnlyReconcilerStarts"]
 
 
 def test_new_pod_that_says_it_has_ended_is_gated() -> None:
     body = {**plain_pod(), "status": {"phase": "Succeeded"}}
-    assert applied(mutate_pod(review(body), scene()), body)["spec"]["schedulingGates"] == [GATE]
+    assert applied(mutate_pod(review(body), context()), body)["spec"]["schedulingGates"] == [GATE]
 
 
 @pytest.mark.parametrize(
@@ -77,11 +77,18 @@ def test_new_pod_that_says_it_has_ended_is_gated() -> None:
         ([{**JOB[0], "apiVersion": "example.com/v1"}], JOBS_OWN, True),
         ([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "uid": "r", "controller": True}], {}, True),
     ],
-    ids=["unmanaged Job", "no uid label", "another uid", "not its controller", "another kind of Job", "ReplicaSet"],
+    ids=[
+        "unmanaged Job",
+        "no uid label",
+        "another uid",
+        "not its controller",
+        "another kind of Job",
+        "ReplicaSet",
+    ],
 )
 def test_whoever_only_claims_a_job_is_gated(owners: list[Any], labels: dict[str, str], managed: bool) -> None:
     body = plain_pod(owners=owners, labels=labels)
-    where = scene(is_managed_job=lambda _uid: managed)
+    where = context(is_managed_job=lambda _uid: managed)
     made = review(body, user=JOB_CONTROLLERS[0])
     assert applied(mutate_pod(made, where), body)["spec"]["schedulingGates"] == [GATE]
 
@@ -89,23 +96,25 @@ def test_whoever_only_claims_a_job_is_gated(owners: list[Any], labels: dict[str,
 def test_mirror_pods_of_a_kubelet_pass_and_nobody_elses() -> None:
     body = plain_pod(annotations={"kubernetes.io/config.mirror": "x"})
     node: Any = {"userInfo": {"username": "system:node:n1", "groups": ["system:nodes"]}}
-    assert mutate_pod(review(body, **node), scene()) == YES
-    assert applied(mutate_pod(review(body), scene()), body)["spec"]["schedulingGates"] == [GATE]
+    assert mutate_pod(review(body, **node), context()) == YES
+    assert applied(mutate_pod(review(body), context()), body)["spec"]["schedulingGates"] == [GATE]
 
 
 def test_release_puts_in_what_the_flavor_needs() -> None:
     gated = plain_pod("nlp", **GATED)
     asked = plain_pod("nlp", annotations=ADMITTED)
-    released = applied(mutate_pod(review(asked, gated, RECONCILER), scene()), asked)
+    released = applied(mutate_pod(review(asked, gated, RECONCILER), context()), asked)
     assert released == plain_pod("nlp", annotations={**ADMITTED, "quotree.dev/injected": INJECTED}, **STEERED)
-    assert judge_pod(review(released, gated, RECONCILER), scene()) == YES
-    assert mutate_pod(review(released, gated, RECONCILER), scene()) == YES
+    assert judge_pod(review(released, gated, RECONCILER), context()) == YES
+    assert mutate_pod(review(released, gated, RECONCILER), context()) == YES
 
 
 def test_release_against_the_owners_label_is_refused() -> None:
     own: Any = {"nodeSelector": {"gpu": "t4"}}
     asked = plain_pod("nlp", annotations=ADMITTED, **own)
-    assert codes(mutate_pod(review(asked, plain_pod("nlp", **own, **GATED), RECONCILER), scene())) == ["FlavorConflict"]
+    assert codes(mutate_pod(review(asked, plain_pod("nlp", **own, **GATED), RECONCILER), context())) == [
+        "FlavorConflict"
+    ]
 
 
 NEW: dict[str, tuple[dict[str, Any], list[str]]] = {
@@ -171,7 +180,7 @@ NEW: dict[str, tuple[dict[str, Any], list[str]]] = {
 
 @pytest.mark.parametrize(("body", "sentences"), NEW.values(), ids=NEW)
 def test_new_pod_is_refused(body: dict[str, Any], sentences: list[str]) -> None:
-    assert refusals(judge_pod(review(body), scene())) == sentences
+    assert refusals(judge_pod(review(body), context())) == sentences
 
 
 RING = {"quotree.dev/pod-group": "ring", "quotree.dev/pod-group-size": "1"}
@@ -210,21 +219,21 @@ EDITS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
 
 @pytest.mark.parametrize(("after", "before", "broken"), EDITS.values(), ids=EDITS)
 def test_edit_by_a_person_is_refused(after: dict[str, Any], before: dict[str, Any], broken: list[str]) -> None:
-    assert codes(judge_pod(review(after, before), scene())) == broken
+    assert codes(judge_pod(review(after, before), context())) == broken
 
 
 @pytest.mark.parametrize("owners", [None, JOB], ids=["plain", "of a Job"])
 def test_pod_may_not_grow_while_it_runs(owners: list[Any] | None) -> None:
     notes = None if owners else ADMITTED
     small, large = (plain_pod("nlp", annotations=notes, owners=owners, cpu=cpu) for cpu in (2, 3))
-    assert refusals(judge_pod(review(large, small, subResource="resize"), scene())) == [
+    assert refusals(judge_pod(review(large, small, subResource="resize"), context())) == [
         (
             "Pod 'train' spec.containers: raises its request while it runs (cpu from 2 to 3); start "
             "another pod beside it "
             "(GrowthWhileRunning)"
         )
     ]
-    assert judge_pod(review(small, large, subResource="resize"), scene()) == YES
+    assert judge_pod(review(small, large, subResource="resize"), context()) == YES
 
 
 HARMLESS = {
@@ -242,4 +251,4 @@ HARMLESS = {
 
 @pytest.mark.parametrize(("after", "before"), HARMLESS.values(), ids=HARMLESS)
 def test_edit_that_touches_none_of_this_is_accepted(after: dict[str, Any], before: dict[str, Any]) -> None:
-    assert judge_pod(review(after, before), scene()) == YES
+    assert judge_pod(review(after, before), context()) == YES

@@ -45,20 +45,20 @@ def test_work_is_counted_by_label_and_by_namespace() -> None:
             record(over=True),
         )
     )
-    assert it.work("nlp") == GroupWorkloads(pending=1, running=2)
-    assert it.work("vision") == GroupWorkloads(pending=1)
-    assert it.work("absent") == GroupWorkloads()
+    assert it.of_group("nlp") == GroupWorkloads(pending=1, running=2)
+    assert it.of_group("vision") == GroupWorkloads(pending=1)
+    assert it.of_group("absent") == GroupWorkloads()
 
 
 def test_work_moves_with_its_namespaces_label() -> None:
     it = view()
     it._see_work(appeared(record()))
     namespaced(it, None, {"quotree.dev/group": "nlp"})
-    assert it.work("nlp") == GroupWorkloads(pending=1)
+    assert it.of_group("nlp") == GroupWorkloads(pending=1)
     namespaced(it, {"quotree.dev/group": "nlp"}, {"quotree.dev/group": "vision"})
-    assert (it.work("nlp"), it.work("vision")) == (GroupWorkloads(), GroupWorkloads(pending=1))
+    assert (it.of_group("nlp"), it.of_group("vision")) == (GroupWorkloads(), GroupWorkloads(pending=1))
     namespaced(it, {"quotree.dev/group": "vision"}, None)
-    assert it.work("vision") == GroupWorkloads()
+    assert it.of_group("vision") == GroupWorkloads()
 
 
 def test_work_that_starts_ends_or_goes_is_counted_anew() -> None:
@@ -66,9 +66,9 @@ def test_work_that_starts_ends_or_goes_is_counted_anew() -> None:
     held, running, over = record(label="nlp"), record(label="nlp", runs=True), record(label="nlp", over=True)
     it._see_work(appeared(held, held))
     it._see_work([Changed(held, running)])
-    assert it.work("nlp") == GroupWorkloads(pending=1, running=1)
+    assert it.of_group("nlp") == GroupWorkloads(pending=1, running=1)
     it._see_work([Changed(running, over), Changed(held, None)])
-    assert it.work("nlp") == GroupWorkloads()
+    assert it.of_group("nlp") == GroupWorkloads()
     assert not it._counts
 
 
