@@ -59,15 +59,21 @@ def test_every_clause_that_is_cited_is_in_the_specification() -> None:
 
 
 def test_a_citation_says_of_which_page() -> None:
-    """In every file but the specification, a line that names a clause also names the page."""
+    """In code, a line that names a clause also names the specification; a page that names clauses links to it."""
     nameless = [
         f"{name}:{number}"
         for name in text_files()
         if name not in (SPECIFICATION, THIS)
         for number, line in enumerate(text_of(name).splitlines(), 1)
-        if CLAUSE.search(line) and "specification.md" not in line and "spec §" not in line
+        if CLAUSE.search(line) and not _says_of_what(name, line)
     ]
     assert nameless == []
+
+
+def _says_of_what(name: str, line: str) -> bool:
+    if name.endswith(".md"):
+        return "](specification.md" in text_of(name) or "specification.md)" in text_of(name)
+    return "specification.md" in line or "spec §" in line
 
 
 def test_no_file_cites_a_page_that_is_not_in_the_repository() -> None:
@@ -79,6 +85,16 @@ def test_every_page_that_is_named_exists() -> None:
     named = {(name, page) for name in text_files() for page in PAGE.findall(text_of(name))}
     dead = sorted(f"{name}: {page}" for name, page in named if not (ROOT / page).is_file())
     assert (len(named) > 5, dead) == (True, [])
+
+
+def test_every_module_that_a_page_names_exists() -> None:
+    named = {(page, path) for page in pages() for path in re.findall(r"`([\w./-]+\.py)`", text_of(page))}
+    dead = [f"{page}: {path}" for page, path in sorted(named) if not any(_ends(name, path) for name in text_files())]
+    assert (len(named) > 20, dead) == (True, [])
+
+
+def _ends(name: str, path: str) -> bool:
+    return name == path or name.endswith(f"/{path}")
 
 
 def test_every_link_leads_somewhere() -> None:
