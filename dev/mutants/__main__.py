@@ -69,7 +69,7 @@ def survives(each: Mutant, checkout: Path) -> bool:
 def _passes(checkout: Path, tests: list[str]) -> bool:
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", *tests]
     try:
-        done = subprocess.run(command, cwd=checkout, capture_output=True, timeout=LONGEST, check=False)  # noqa: S603
+        done = subprocess.run(command, cwd=checkout, capture_output=True, timeout=LONGEST, check=False)
     except subprocess.TimeoutExpired:
         return False
     return done.returncode == 0
