@@ -8,6 +8,7 @@ import click
 
 COMMANDS: Final = {
     "check": ("cli.commands.check", "Check manifests against every rule of the admission webhook, offline."),
+    "completion": ("cli.commands.completion", "Print the completion script of bash, zsh or fish."),
     "simulate": ("cli.commands.simulate", "Decide in memory what would start and stop, without a cluster."),
     "tree": ("cli.commands.tree", "Show the live tree: min, used, runtime, borrowed, pending."),
 }

@@ -17,8 +17,10 @@ LEGAL, ILLEGAL = 0, 1
 
 
 @click.command("check")
-@click.argument("files", nargs=-1, required=True)
-@click.option("--settings", "settings_file", help="A settings file of Quotree; its `quota:` part is used.")
+@click.argument("files", nargs=-1, required=True, type=click.Path())
+@click.option(
+    "--settings", "settings_file", type=click.Path(), help="A settings file of Quotree; its `quota:` part is used."
+)
 @click.option("-o", "--output", type=click.Choice(["text", "json", "github"]), default="text", show_default=True)
 def command(files: tuple[str, ...], settings_file: str | None, output: Literal["text", "json", "github"]) -> None:
     """Check FILES (files, folders, or - for standard input) against every rule, in any order.

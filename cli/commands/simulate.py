@@ -83,15 +83,17 @@ def run(manifests: Iterable[Manifest], settings: QuotaSettings, *, at: datetime,
 
 @cluster_options
 @click.command("simulate")
-@click.option("-f", "--filename", "files", multiple=True, help="A file, a folder, or - for standard input; repeatable.")
-@click.argument("more", nargs=-1, metavar="[FILE]...")
+@click.option(
+    "-f", "--filename", "files", multiple=True, type=click.Path(), help="A file, a folder, or - (standard input)."
+)
+@click.argument("more", nargs=-1, type=click.Path(), metavar="[FILE]...")
 @click.option("--capacity", multiple=True, metavar="FLAVOR:RES=QTY,…", help="Root's capacity for these keys.")
 @click.option("--mode", type=click.Choice([each.value for each in ReclaimMode]), help="How borrowed quota comes back.")
 @click.option("--cycles", type=click.IntRange(1, CYCLES), help="How many decision cycles to run.  [default: 1]")
 @click.option("--until-stable", is_flag=True, help=f"Run until a cycle changes nothing, at most {CYCLES} cycles.")
 @click.option("--step", default="0s", show_default=True, help="The time that passes between two cycles, such as 30s.")
 @click.option("--at", metavar="TIME", help="When it begins.  [default: now]")
-@click.option("--settings", "settings_file", metavar="FILE", help="A settings file of Quotree.")
+@click.option("--settings", "settings_file", type=click.Path(), metavar="FILE", help="A settings file of Quotree.")
 @click.option("--cluster", is_flag=True, help="Start from the live cluster and lay the files over it.")
 @click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True)
 def command(

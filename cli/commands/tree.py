@@ -5,6 +5,7 @@ from typing import Final, Literal
 import click
 
 from cli.read.live import LiveCluster, cluster_options
+from cli.read.names import complete, flavors, groups
 from cli.render.tree_rows import Filter, as_data, rows
 from shared.api.quotagroup import read_quota_group
 from shared.problems import Problem
@@ -15,8 +16,8 @@ GROUPS_PATH: Final = "/apis/quotree.dev/v1alpha1/quotagroups"
 
 @cluster_options
 @click.command("tree")
-@click.argument("group", default=ROOT)
-@click.option("--flavor", help="Only this flavor.")
+@click.argument("group", default=ROOT, shell_complete=complete(groups))
+@click.option("--flavor", shell_complete=complete(flavors), help="Only this flavor.")
 @click.option("--resource", help="Only this resource.")
 @click.option("--depth", type=click.IntRange(min=0), help="Only so many levels below the top.")
 @click.option("--busy", is_flag=True, help="Only groups with pending or running workloads.")
@@ -27,15 +28,15 @@ def command(
 ) -> None:  # fmt: skip
     """Show the live tree from GROUP (default root) down: min, used, runtime, borrowed, pending."""
     objects = (read_quota_group(raw) for raw in LiveCluster(context, kubeconfig).items(GROUPS_PATH))
-    groups = {each.metadata.name: each for each in objects}
-    if group not in groups:
+    found = {each.metadata.name: each for each in objects}
+    if group not in found:
         raise Problem(f"there is no QuotaGroup {group!r}; `kubectl get quotagroups` lists those that exist")
     wanted = Filter(flavor, resource, depth, busy)
     if output == "json":
         import msgspec
 
-        click.echo(msgspec.json.format(msgspec.json.encode(as_data(groups, group, wanted))).decode())
+        click.echo(msgspec.json.format(msgspec.json.encode(as_data(found, group, wanted))).decode())
         return
     from cli.render.tree_table import draw
 
-    draw(rows(groups, group, wanted))
+    draw(rows(found, group, wanted))
