@@ -24,16 +24,6 @@ POD_GROUP_SIZE_LABEL: Final = "quotree.dev/pod-group-size"
 MANAGED_LABEL: Final = "quotree.dev/managed"
 """On a namespace: "true" brings all its work in; work that names no group then belongs to `default`."""
 
-WORK_LABELS: Final = (
-    GROUP_LABEL,
-    PREEMPTIBLE_LABEL,
-    FLAVOR_LABEL,
-    HOLD_LABEL,
-    POD_GROUP_LABEL,
-    POD_GROUP_SIZE_LABEL,
-)
-"""Every label that a user may set on a Job or pod."""
-
 ADMISSION: Final = "quotree.dev/admission"
 """Annotation: quota held. Also the name of the scheduling gate of plain pods."""
 EVICTION: Final = "quotree.dev/eviction"

@@ -6,8 +6,6 @@ Quantities stay text here; `shared.quota.model.group_reading` makes a `Group` of
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-import msgspec
-
 from shared.api.conditions import Condition
 from shared.api.core.metadata import Metadata
 from shared.api.reading import Quantities, View, reader
@@ -148,13 +146,6 @@ class QuotaGroup(View, frozen=True):
     metadata: Metadata = Metadata()
     spec: QuotaGroupSpec = QuotaGroupSpec()
     status: QuotaGroupStatus = QuotaGroupStatus()
-
-
-class GroupEnvelope(View, frozen=True):
-    """The object with its spec unread, to compare specs or to read metadata alone."""
-
-    metadata: Metadata = Metadata()
-    spec: msgspec.Raw = msgspec.Raw(b"{}")
 
 
 read_quota_group = reader(QuotaGroup)

@@ -64,6 +64,3 @@ MUTATING_WEBHOOKS = Resource(
     "MutatingWebhookConfiguration",
     namespaced=False,
 )
-CUSTOM_RESOURCE_DEFINITIONS = Resource(
-    "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False
-)

@@ -2,8 +2,6 @@
 
 from tests.e2e_node.site import NAMESPACE, Site
 
-LARGEST_IMAGE = 120_000_000
-
 
 def test_every_process_is_ready_after_an_install_with_default_values(quotree: Site) -> None:
     assert quotree.ready("webhook")

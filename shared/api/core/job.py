@@ -25,7 +25,6 @@ class JobSpec(View, frozen=True):
     suspend: bool = False
     parallelism: Int32 | None = None
     completions: Int32 | None = None
-    completion_mode: str = "NonIndexed"
     managed_by: str = ""
     manual_selector: bool = False
     template: PodTemplate = PodTemplate()
@@ -35,7 +34,6 @@ class JobStatus(View, frozen=True):
     """Counts of pods as the Job controller last saw them; `active` leaves terminating pods out."""
 
     start_time: datetime | None = None
-    completion_time: datetime | None = None
     active: Int32 = 0
     ready: Int32 = 0
     terminating: Int32 = 0

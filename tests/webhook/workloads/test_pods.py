@@ -183,7 +183,6 @@ def test_new_pod_is_refused(body: dict[str, Any], sentences: list[str]) -> None:
     assert refusals(judge_pod(review(body), context())) == sentences
 
 
-RING = {"quotree.dev/pod-group": "ring", "quotree.dev/pod-group-size": "1"}
 RUNNING = plain_pod("nlp", annotations=ADMITTED)
 EDITS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
     "gate removed by hand": (plain_pod("nlp"), plain_pod("nlp", **GATED), ["OnlyReconcilerStarts"]),

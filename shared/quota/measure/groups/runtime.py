@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from shared.quota.measure.fair_share import Sibling, divide
 from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers, Numbers
-from shared.quota.measure.leaves.leaf_totals import NO_TOTALS, LeafTotals
+from shared.quota.measure.leaves.leaf_totals import LeafTotals
 from shared.quota.measure.static.potential_available import UNBOUND, Bounds
 from shared.quota.measure.static.tree_index import TreeIndex
 from shared.quota.model.limits import Limits
@@ -244,8 +244,3 @@ def _sibling(name: str, numbers: Numbers) -> Sibling:
 def is_worth_keeping(frame: TreeIndex, group: str, key: FlavorResource, numbers: Numbers) -> bool:
     """Whether the group has this key: it or a group below covers it, or work below uses it without cover."""
     return key in frame.limits[group] or numbers.used > 0
-
-
-def account_of(numbers: Numbers | None) -> LeafTotals:
-    """The account that a leaf's numbers were made from."""
-    return NO_TOTALS if numbers is None else LeafTotals(numbers.used, numbers.non_preemptible, numbers.request)

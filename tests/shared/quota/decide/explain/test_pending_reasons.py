@@ -5,14 +5,11 @@ See docs/specification.md §9.2.
 
 import pytest
 
-from shared.quota.decide.decisions import WaitReason
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import BlockAdmission
 from shared.quota.model.workload import Workload
 from tests.builders import after, pending, running
 from tests.shared.quota.decide.plan_words import decide
-
-REASONS = WaitReason
 
 
 def binding(groups: str, work: list[Workload], of: str = "new") -> tuple[str, str, str, str, int]:

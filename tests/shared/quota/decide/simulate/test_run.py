@@ -12,10 +12,6 @@ from tests.shared.quota.decide.plan_words import given, told
 TWO = "root 8\n  a 4\n  b 4"
 
 
-def stories(world: World) -> list[tuple[list[str], list[str]]]:
-    return [told(each) for each in simulate.run(world, NOW).plans]
-
-
 def used(world: World) -> dict[str, int]:
     numbers = simulate.run(world, NOW).snapshot.numbers
     return {group: sum(each.used for each in by_key.values()) for group, by_key in numbers.items() if by_key}
