@@ -23,7 +23,7 @@ import uvloop
 from prometheus_client import CollectorRegistry
 
 from shared.api.review import Review
-from shared.kube.watch.memory import settle_memory
+from shared.kube.watch.memory import freeze_memory
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.job_reading import NamespaceContext
 from shared.quota.model.rules.workloads.submitted_workload import WorkloadContext
@@ -105,7 +105,7 @@ async def _serve(groups: int, told: Connection) -> None:
         "/validate/jobs": Route("batch", "Job", over(judge_job)),
     }
     server = Server(Endpoints(routes, metrics, lambda: None), metrics)
-    settle_memory()
+    freeze_memory()
     async with server.listening("127.0.0.1", 0, showcase.listener()) as port:
         told.send((port, authority.certificate))
         began = time.process_time()

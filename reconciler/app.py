@@ -23,7 +23,7 @@ from shared.kube.errors import ApiError
 from shared.kube.events import EventRecorder
 from shared.kube.lead.election import Election
 from shared.kube.metrics import expose_election, expose_events, expose_watches
-from shared.kube.watch.memory import settle_memory
+from shared.kube.watch.memory import freeze_memory
 from shared.kube.watch.watching import Watches
 from shared.process.common_settings import instance_name
 from shared.process.running import Process
@@ -45,7 +45,7 @@ class Reconciler:
         self._wake = asyncio.Event()
         self._state = ClusterState(settings.quota.settings())
         self._watches = Watches()
-        self._work_watches = watch_everything(client, self._state, self._watches, self._wake)
+        self._workload_watches = watch_everything(client, self._state, self._watches, self._wake)
         self._election = Election(client, settings.leader_election.settings())
         self._metrics = ReconcilerMetrics(process.registry)
         expose_watches(process.registry, self._watches)
@@ -58,7 +58,7 @@ class Reconciler:
             watching = group.create_task(self._watches.run(), name="watches")
             await self._watches.all_synced()
             self._state.watched_since(datetime.now(UTC))
-            settle_memory()
+            freeze_memory()
             log.info("Caches synced", groups=len(self._state.groups))
             electing = group.create_task(self._election.run(self._lead), name="election")
 
@@ -71,7 +71,7 @@ class Reconciler:
             watching.cancel()
 
     async def _lead(self) -> None:
-        await catch_up(self._client, self._work_watches)
+        await catch_up(self._client, self._workload_watches)
         await self._create_built_in()
         self._state.remember_over(over_since_of(self._state.groups.values()))
         recorder = EventRecorder(self._client, "quotree.dev/reconciler", instance_name())
@@ -80,21 +80,21 @@ class Reconciler:
             self._client.guarded(self._election.time_left), self._state, self._settings.status_interval
         )
         writer = WorkloadWriter(self._client, self._election.time_left)
-        telling = WorkloadEvents(recorder)
-        waits = PendingEvents(self._state.work, telling)
-        reports = GroupEvents(self._state, telling, waits)
+        events = WorkloadEvents(recorder)
+        pending_events = PendingEvents(self._state.work, events)
+        group_events = GroupEvents(self._state, events, pending_events)
         async with asyncio.TaskGroup() as group:
             executor = Executor(
-                self._state, writer, telling, self._metrics, spawn=group.create_task, wake=self._wake.set
+                self._state, writer, events, self._metrics, spawn=group.create_task, wake=self._wake.set
             )
             helpers = [
                 group.create_task(recorder.run(), name="events"),
                 group.create_task(status.run(), name="status"),
-                group.create_task(waits.run(), name="waits"),
+                group.create_task(pending_events.run(), name="pending events"),
             ]
             try:
                 self._wake.set()
-                await CycleRunner(self._state, status, reports, self._metrics, self._wake).run(executor)
+                await CycleRunner(self._state, status, group_events, self._metrics, self._wake).run(executor)
             finally:
                 if not await executor.finish(within=min(_TO_FINISH, self._election.time_left())):
                     self._election.let_expire()

@@ -1,4 +1,4 @@
-"""The decision cycle: read the world, freeze it, decide, carry it out. Woken by every change, and by the clock."""
+"""The decision cycle: read the world, freeze it, decide, carry it out. Started by every change, and by a timer."""
 
 import asyncio
 import time
@@ -23,23 +23,23 @@ log = get_logger(__name__)
 
 
 class CycleRunner:
-    """Runs while this process leads. An idle cluster's change is decided at once; a busy one's are gathered."""
+    """Runs while this process leads. A single change is decided at once; many are gathered."""
 
     def __init__(
         self,
         state: ClusterState,
         status: StatusWriter,
-        reports: GroupEvents,
+        group_events: GroupEvents,
         metrics: ReconcilerMetrics,
         wake: asyncio.Event,
     ) -> None:
         self._state = state
         self._status = status
-        self._reports = reports
+        self._group_events = group_events
         self._metrics = metrics
         self._wake = wake
         self._snapshot: Snapshot | None = None
-        self._memory = CycleCache()
+        self._cycle_cache = CycleCache()
         self._timer: asyncio.TimerHandle | None = None
 
     async def run(self, executor: Executor) -> NoReturn:
@@ -53,30 +53,30 @@ class CycleRunner:
             self._metrics.cycled(took)
             self._metrics.assumptions.set(len(self._state.work.assumptions))
             self._set_timer(decided.wake_at)
-            # As long as it took: then the watches and the writes get at least half of the time.
+            # Pause as long as it took, so that watches and writes get at least half of the time.
             await asyncio.sleep(min(took, _LONGEST_PAUSE).total_seconds())
 
     def _decide_once(self, executor: Executor, now: datetime) -> Plan:
         snapshot = measure(self._state.world(), now, self._snapshot)
-        for unit, workload in list(self._state.work.unadmitted_running.items()):
+        for key, workload in list(self._state.work.unadmitted_running.items()):
             if workload.group in snapshot.leaves:
-                executor.annotator.adopt(unit, flavors_for(workload, snapshot), now)
-        for unit in list(self._state.work.unready):
-            if self._waits_for_pods(unit, snapshot):
-                executor.annotator.note_unready(unit, now)
+                executor.annotator.adopt(key, flavors_for(workload, snapshot), now)
+        for key in list(self._state.work.unready):
+            if self._waits_for_pods(key, snapshot):
+                executor.annotator.write_unready(key, now)
         if self._state.changed:
             snapshot = measure(self._state.world(), now, snapshot)
         self._snapshot = snapshot
-        decided = plan(snapshot, self._memory)
+        decided = plan(snapshot, self._cycle_cache)
         self._state.remember_over(decided.over_since)
         executor.carry_out(decided, now)
-        self._reports.report(snapshot, decided)
+        self._group_events.report(snapshot, decided)
         self._metrics.groups.snapshot = snapshot
         self._status.show(snapshot, decided.over_since)
         return decided
 
-    def _waits_for_pods(self, unit: str, snapshot: Snapshot) -> bool:
-        workload = self._state.work.workload(unit)
+    def _waits_for_pods(self, key: str, snapshot: Snapshot) -> bool:
+        workload = self._state.work.workload(key)
         leaf = snapshot.leaves.get(workload.group) if workload is not None else None
         return leaf is not None and leaf.startup.wait_for_pods_ready
 

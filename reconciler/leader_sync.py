@@ -25,7 +25,7 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class WorkloadWatches:
-    """Those that tell of work."""
+    """The watches of Jobs and pods."""
 
     jobs: Watch[Job | FinishedJob]
     pods: Sequence[Watch[PodRecord]]
@@ -41,14 +41,14 @@ class _Listed:
 
 
 async def catch_up(client: Client, watches: WorkloadWatches) -> None:
-    """Return when the watches have told of every Job and every managed pod at least what a consistent list says now."""
+    """Return when the watches know every Job and managed pod at least as a consistent list shows it now."""
     waited = 0
     behind = _behind(watches, await _list(client))
     while behind:
         await asyncio.sleep(_POLL.total_seconds())
         waited += 1
         if waited % 500 == 50:
-            # What has ended or was deleted meanwhile is never told of again.
+            # No event follows for objects that have ended or were deleted meanwhile.
             log.warning("Watches lag behind", jobs=len(behind.jobs), pods=len(behind.pods))
             behind = await _list(client)
         behind = _behind(watches, behind)
@@ -60,14 +60,14 @@ async def _list(client: Client) -> _Listed:
             jobs = await client.list_all(JOBS, into=ObjectMetadata)
             pods = await client.list_all(PODS, into=ObjectMetadata, labels=GROUP_LABEL, fields=LIVE)
         except ApiError as error:
-            log.warning("Work not listed before leading", error=str(error))
+            log.warning("Jobs and pods not listed before leading", error=str(error))
             await asyncio.sleep(_RETRY.total_seconds())
         else:
             return _Listed([each.metadata for each in jobs], [each.metadata for each in pods])
 
 
 def _behind(watches: WorkloadWatches, listed: _Listed) -> _Listed:
-    """Those of the listed that the watches have not told of as they are."""
+    """The listed objects that the watches do not know in this version."""
     return _Listed(
         [each for each in listed.jobs if _is_job_behind(watches.jobs, each)],
         [each for each in listed.pods if _is_pod_behind(watches.pods, each)],
@@ -85,11 +85,11 @@ def _is_job_behind(watch: Watch[Job | FinishedJob], listed: WrittenMetadata) -> 
 
 
 def _is_pod_behind(watches: Sequence[Watch[PodRecord]], listed: WrittenMetadata) -> bool:
-    """A start or an eviction writes a note on a pod."""
+    """A start or an eviction writes an annotation on a pod."""
     if any(listed.uid in watch.undecodable for watch in watches):
         return False
     known = next((watch.records[listed.uid] for watch in watches if listed.uid in watch.records), None)
     if known is None:
         return True
     seen = known.work.metadata.annotations if known.work is not None else listed.annotations
-    return any(listed.annotations.get(note) not in (None, seen.get(note)) for note in (ADMISSION, EVICTION))
+    return any(listed.annotations.get(name) not in (None, seen.get(name)) for name in (ADMISSION, EVICTION))

@@ -1,4 +1,4 @@
-"""What the reconciler watches, which record it keeps of each kind, and where the changes go."""
+"""What the reconciler watches, which record it keeps of each kind, and who receives the changes."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ from shared.quota.model.settings import CapacitySource
 from shared.telemetry import get_logger
 
 R = TypeVar("R")
-_ALONE: Final = f"!{POD_GROUP_LABEL}"
+_NOT_GROUPED: Final = f"!{POD_GROUP_LABEL}"
 
 log = get_logger(__name__)
 
@@ -54,7 +54,7 @@ def watch_everything(client: Client, state: ClusterState, watches: Watches, wake
         fields: str = "",
         name: str = "",
     ) -> Watch[R]:
-        def tell(changes: Sequence[Change[R]]) -> None:
+        def notify(changes: Sequence[Change[R]]) -> None:
             for change in changes:
                 if isinstance(change, Undecodable):
                     log.warning("Object not understood", resource=resource.plural, name=change.name, why=change.reason)
@@ -62,7 +62,7 @@ def watch_everything(client: Client, state: ClusterState, watches: Watches, wake
             if state.changed:
                 wake.set()
 
-        return watches.add(Watch(client, resource, project, tell, labels=labels, fields=fields, name=name))
+        return watches.add(Watch(client, resource, project, notify, labels=labels, fields=fields, name=name))
 
     add(NAMESPACES, read_namespace, state.see_namespaces)
     add(LIMIT_RANGES, read_limit_range, state.see_limit_ranges)
@@ -72,7 +72,7 @@ def watch_everything(client: Client, state: ClusterState, watches: Watches, wake
     add(QUOTA_GROUPS, project_group, state.see_groups)
     if state.settings.capacity_source is CapacitySource.NODES:
         add(NODES, project_node, state.see_nodes)
-    alone = add(PODS, project_pod, state.see_pods, labels=_ALONE, fields=LIVE)
-    # Of a group, also those that have ended: without them the others would wait for them.
+    single = add(PODS, project_pod, state.see_pods, labels=_NOT_GROUPED, fields=LIVE)
+    # Of a group, ended pods too: without them the remaining pods would wait for the group's size.
     grouped = add(PODS, project_pod, state.see_pods, labels=POD_GROUP_LABEL, name="pods of groups")
-    return WorkloadWatches(add(JOBS, project_job, state.see_jobs), (alone, grouped))
+    return WorkloadWatches(add(JOBS, project_job, state.see_jobs), (single, grouped))

@@ -7,7 +7,7 @@ from shared.api import names
 from shared.api.review import Operation, Review
 from shared.kube.client import Client
 from shared.kube.metrics import expose_watches
-from shared.kube.watch.memory import settle_memory
+from shared.kube.watch.memory import freeze_memory
 from shared.kube.watch.watching import Watches
 from shared.process.running import Process
 from shared.telemetry import get_logger
@@ -110,7 +110,7 @@ class Webhook:
 
     async def _report_sync(self) -> None:
         await self._watches.all_synced()
-        settle_memory()
+        freeze_memory()
         log.info("Caches synced", groups=len(self._tree.tree.groups))
 
     async def _leave(self, server: Server) -> None:

@@ -11,74 +11,76 @@ from shared.quota.model.lifecycle import Inactive
 from shared.quota.model.workload import Flavors, Workload
 
 _NEEDS_A_PERSON: Final = frozenset({WaitReason.NEVER_FITS, WaitReason.NO_ELIGIBLE_FLAVOR, WaitReason.DEACTIVATED})
-"""Waiting alone does not end these waits."""
+"""These reasons do not end by waiting."""
 
 
 class WorkloadEvents:
-    """Puts events down; nothing here waits or fails."""
+    """Records events; nothing here waits or fails."""
 
     def __init__(self, recorder: EventRecorder) -> None:
         self._recorder = recorder
 
     def started(self, start: Start, objects: list[WorkloadObject]) -> None:
-        """Quota was given."""
-        note = f"group {start.workload.group} admits it, {start.tier.value}: {_flavors_text(start.flavors)}"
-        self._say(objects, EventType.NORMAL, "Started", "Start", note)
+        """Quota was assigned."""
+        text = f"group {start.workload.group} admits it, {start.tier.value}: {_flavors_text(start.flavors)}"
+        self._record(objects, EventType.NORMAL, "Started", "Start", text)
 
     def start_refused(self, start: Start, objects: list[WorkloadObject], what_then: str) -> None:
         """The API server or a webhook did not accept the start."""
-        note = f"could not be started in {_flavors_text(start.flavors)}; {what_then}"
-        self._say(objects, EventType.WARNING, "StartRefused", "Start", note)
+        text = f"could not be started in {_flavors_text(start.flavors)}; {what_then}"
+        self._record(objects, EventType.WARNING, "StartRefused", "Start", text)
 
     def waits(self, waiting: WaitExplanation, objects: list[WorkloadObject]) -> None:
-        """Work has waited for a while, for this reason."""
+        """The workload has waited for a while, for this reason."""
         kind = EventType.WARNING if waiting.reason in _NEEDS_A_PERSON else EventType.NORMAL
-        self._say(objects, kind, waiting.reason.value, "Wait", waiting.message)
+        self._record(objects, kind, waiting.reason.value, "Wait", waiting.message)
 
     def evicted(self, evict: Evict, objects: list[WorkloadObject], preemptor: list[WorkloadObject]) -> None:
-        """Quota was taken; told to the victim, and to the one it was taken for: once, however many go for it."""
-        message = evict.message or f"its quota in group {evict.workload.group} is taken back ({evict.rule.value})"
-        self._say(objects, EventType.WARNING, evict.reason.value, "Evict", message)
+        """Quota was reclaimed: one event on the victim, and one on the preemptor, however many victims it has."""
+        message = evict.message or f"its quota in group {evict.workload.group} is reclaimed ({evict.rule.value})"
+        self._record(objects, EventType.WARNING, evict.reason.value, "Evict", message)
         if preemptor:
-            note = f"work of group {evict.workload.group} makes room for it ({evict.rule.value})"
-            self._say(preemptor, EventType.NORMAL, "RoomReclaimed", "Evict", note)
+            text = f"a workload of group {evict.workload.group} is evicted for it ({evict.rule.value})"
+            self._record(preemptor, EventType.NORMAL, "RoomReclaimed", "Evict", text)
 
     def eviction_refused(self, evict: Evict, objects: list[WorkloadObject], message: str) -> None:
         """The API server or a webhook did not accept the eviction."""
-        self._say(objects, EventType.WARNING, "EvictionRefused", "Evict", f"{evict.reason.value}: {message}")
+        self._record(objects, EventType.WARNING, "EvictionRefused", "Evict", f"{evict.reason.value}: {message}")
 
     def noticed(self, notice: Notice, objects: list[WorkloadObject]) -> None:
         """An eviction is coming."""
         when = notice.evict_at.isoformat(timespec="seconds")
-        note = f"will be evicted at {when} unless the need passes: {notice.message or notice.reason.value}"
-        self._say(objects, EventType.WARNING, "EvictionNotice", "Notice", note)
+        text = f"will be evicted at {when} unless that becomes unnecessary: {notice.message or notice.reason.value}"
+        self._record(objects, EventType.WARNING, "EvictionNotice", "Notice", text)
 
     def wrong(self, problems: tuple[str, ...], objects: list[WorkloadObject]) -> None:
-        """What the work says cannot be taken as it is."""
-        self._say(objects, EventType.WARNING, "NotAsWritten", "Read", "; ".join(problems))
+        """Something written on the workload cannot be used as it is."""
+        self._record(objects, EventType.WARNING, "NotAsWritten", "Read", "; ".join(problems))
 
     def orphaned(self, workload: Workload, why: str, objects: list[WorkloadObject]) -> None:
-        """The work names a group that can have no work."""
-        self._say(objects, EventType.WARNING, "NoLeaf", "Read", why or f"group {workload.group} can hold no work")
+        """The workload names a group that can have no workloads."""
+        self._record(
+            objects, EventType.WARNING, "NoLeaf", "Read", why or f"group {workload.group} can have no workloads"
+        )
 
     def inactive(self, name: str, uid: str, why: Inactive) -> None:
-        """Nothing new starts in the group."""
+        """The group became inactive: nothing new starts in it."""
         group = Regarding(api_version=API_VERSION, kind="QuotaGroup", name=name, uid=uid)
         self._recorder.record(group, EventType.WARNING, reason=why.reason, action="Check", note=why.message)
 
     def active_again(self, name: str, uid: str) -> None:
         """The group was fixed."""
         group = Regarding(api_version=API_VERSION, kind="QuotaGroup", name=name, uid=uid)
-        self._recorder.record(group, EventType.NORMAL, reason="Active", action="Check", note="work is started again")
+        self._recorder.record(group, EventType.NORMAL, reason="Active", action="Check", note="workloads start again")
 
     def adopted(self, group: str, objects: list[WorkloadObject], flavors: Flavors) -> None:
-        """Work that ran without an admission is counted from now on."""
-        note = f"runs without an admission; group {group} counts it from now on: {_flavors_text(flavors)}"
-        self._say(objects, EventType.NORMAL, "Adopted", "Adopt", note)
+        """A workload that ran without an admission is counted from now on."""
+        text = f"runs without an admission; group {group} counts it from now on: {_flavors_text(flavors)}"
+        self._record(objects, EventType.NORMAL, "Adopted", "Adopt", text)
 
-    def _say(self, objects: list[WorkloadObject], kind: EventType, reason: str, action: str, note: str) -> None:
+    def _record(self, objects: list[WorkloadObject], kind: EventType, reason: str, action: str, text: str) -> None:
         for each in objects[:1]:
-            self._recorder.record(regarding(each), kind, reason=reason, action=action, note=note)
+            self._recorder.record(regarding(each), kind, reason=reason, action=action, note=text)
 
 
 def regarding(target: WorkloadObject) -> Regarding:

@@ -1,4 +1,4 @@
-"""What is said of the world itself: groups that became inactive, work without a leaf, work that cannot be read."""
+"""Events about groups that became inactive, workloads without a leaf, and workloads that cannot be read."""
 
 from collections.abc import Mapping
 
@@ -12,24 +12,24 @@ from shared.quota.model.workload import Workload
 
 
 class GroupEvents:
-    """Says each thing once, when it becomes so."""
+    """Records each event once, when it becomes true."""
 
-    def __init__(self, state: ClusterState, telling: WorkloadEvents, waits: PendingEvents) -> None:
+    def __init__(self, state: ClusterState, events: WorkloadEvents, pending_events: PendingEvents) -> None:
         self._state = state
-        self._telling = telling
-        self._waits = waits
+        self._events = events
+        self._pending_events = pending_events
         self._inactive: Mapping[str, Inactive] = {}
-        self._homeless: set[str] = set()
+        self._orphaned: set[str] = set()
         self._seen: tuple[Workload, ...] = ()
 
     def report(self, snapshot: Snapshot, plan: Plan) -> None:
-        """Compare with what was said before."""
-        self._waits.plan = plan
+        """Compare with what was reported before."""
+        self._pending_events.plan = plan
         self._report_groups(snapshot.inactive)
-        self._report_homeless(snapshot, plan)
-        while self._state.work.fresh_problems:
-            unit, problems = self._state.work.fresh_problems.popitem()
-            self._telling.wrong(problems, self._state.work.objects(unit))
+        self._report_orphaned(snapshot, plan)
+        while self._state.work.new_problems:
+            key, problems = self._state.work.new_problems.popitem()
+            self._events.wrong(problems, self._state.work.objects(key))
 
     def _report_groups(self, inactive: Mapping[str, Inactive]) -> None:
         before, self._inactive = self._inactive, inactive
@@ -37,21 +37,21 @@ class GroupEvents:
             return
         for name, why in inactive.items():
             if name in self._state.groups and before.get(name) != why:
-                self._telling.inactive(name, self._state.groups[name].uid, why)
+                self._events.inactive(name, self._state.groups[name].uid, why)
         for name in before.keys() - inactive.keys():
             if name in self._state.groups:
-                self._telling.active_again(name, self._state.groups[name].uid)
+                self._events.active_again(name, self._state.groups[name].uid)
 
-    def _report_homeless(self, snapshot: Snapshot, plan: Plan) -> None:
+    def _report_orphaned(self, snapshot: Snapshot, plan: Plan) -> None:
         if snapshot.orphaned == self._seen:
             return
         self._seen = snapshot.orphaned
         now: set[str] = set()
         for workload in snapshot.orphaned:
-            unit = self._state.work.unit_of(workload)
-            if unit is not None:
-                now.add(unit)
-                if unit not in self._homeless:
+            key = self._state.work.key_of(workload)
+            if key is not None:
+                now.add(key)
+                if key not in self._orphaned:
                     why = plan.waiting.why(workload)
-                    self._telling.orphaned(workload, why.message if why else "", self._state.work.objects(unit))
-        self._homeless = now
+                    self._events.orphaned(workload, why.message if why else "", self._state.work.objects(key))
+        self._orphaned = now

@@ -26,12 +26,12 @@ _NO_COUNTS = WorkloadCounts()
 
 @dataclass(slots=True)
 class Counts:
-    """How much work each leaf has; counted once per state of a leaf."""
+    """How many workloads each leaf has; counted once per state of a leaf."""
 
     _known: dict[str, tuple[LeafSnapshot, WorkloadCounts]] = field(default_factory=dict)
 
     def below(self, snapshot: Snapshot, group: str) -> WorkloadCounts:
-        """The work of the group's whole subtree."""
+        """The workloads of the group's whole subtree."""
         tree = snapshot.world.tree
         leaves = tree.leaves_below(group) if tree[group].is_parent else (group,)
         each = [self._of_leaf(snapshot, leaf) for leaf in leaves]
@@ -59,11 +59,11 @@ def status_of(
     """The status of one group; conditions keep the time since when they are what they are."""
     name = record.group.name
     quotas = _quotas(snapshot, name, over_since)
-    work = counts.below(snapshot, name)
+    workloads = counts.below(snapshot, name)
     return QuotaGroupStatus(
-        conditions=_conditions(record, snapshot, over_since, work, now),
+        conditions=_conditions(record, snapshot, over_since, workloads, now),
         quotas=quotas,
-        workloads=work,
+        workloads=workloads,
         columns=write_columns(quotas),
         observed_generation=record.generation,
     )
@@ -102,12 +102,12 @@ def _quota(
 
 
 def _conditions(
-    record: GroupStatusRecord, snapshot: Snapshot, over_since: OverSince, work: WorkloadCounts, now: datetime
+    record: GroupStatusRecord, snapshot: Snapshot, over_since: OverSince, workloads: WorkloadCounts, now: datetime
 ) -> list[Condition]:
     before = {condition.type: condition for condition in record.status.conditions}
     wanted = [
         _active(snapshot, record.group.name),
-        _drained(snapshot, record.group.name, work),
+        _drained(snapshot, record.group.name, workloads),
         _over_runtime(snapshot, record.group.name, over_since),
         _stopped(snapshot, record.group.name),
     ]
@@ -141,8 +141,8 @@ def _over_runtime(snapshot: Snapshot, group: str, over_since: OverSince) -> Cond
         return Condition("OverRuntime", "False", "WithinRuntime", "")
     numbers = snapshot.numbers.get(group, {})
     keys = sorted(key for key in over if key in numbers)
-    said = ", ".join(f"{key} used {numbers[key].used}, runtime {numbers[key].runtime}" for key in keys)
-    return Condition("OverRuntime", "True", "Borrowing", said, last_transition_time=min(over.values()))
+    text = ", ".join(f"{key} used {numbers[key].used}, runtime {numbers[key].runtime}" for key in keys)
+    return Condition("OverRuntime", "True", "Borrowing", text, last_transition_time=min(over.values()))
 
 
 def _stopped(snapshot: Snapshot, group: str) -> Condition:
@@ -152,9 +152,9 @@ def _stopped(snapshot: Snapshot, group: str) -> Condition:
     return Condition("Stopped", "True", stop.policy.value, f"by the stop policy of group {stop.group}")
 
 
-def _drained(snapshot: Snapshot, group: str, work: WorkloadCounts) -> Condition:
+def _drained(snapshot: Snapshot, group: str, workloads: WorkloadCounts) -> Condition:
     if stop_of(snapshot.world.tree, group).policy is not StopPolicy.HOLD_AND_DRAIN:
         return Condition("Drained", "False", "NotDraining", "")
-    if work.admitted:
-        return Condition("Drained", "False", "Draining", f"{work.admitted} workloads have not ended yet")
+    if workloads.admitted:
+        return Condition("Drained", "False", "Draining", f"{workloads.admitted} workloads have not ended yet")
     return Condition("Drained", "True", "Empty", "no admitted work is left in the group and below")

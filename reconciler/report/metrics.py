@@ -1,4 +1,4 @@
-"""What the reconciler counts for Prometheus: every number of every group, decisions, writes, and how long they took.
+"""Prometheus metrics of the reconciler: every number of every group, decisions, writes and durations.
 
 Group names and reasons are labels; names of Jobs never are.
 """
@@ -15,18 +15,18 @@ from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.tree import Tree
 
 _NUMBERS = {
-    "min": "Promised to the group, as written.",
-    "effective_min": "min, scaled down where the siblings' mins exceed what their parent can promise.",
+    "min": "Reserved for the group, as written.",
+    "effective_min": "min, scaled down where the siblings' mins exceed what their parent can provide.",
     "guarantee": "Kept for the group even while idle.",
     "ceiling": "Never more than this.",
     "weight": "Share of what is left over.",
-    "request": "Used, plus pending work that counts.",
-    "used": "What admitted work asks for, until its pods have ended.",
-    "non_preemptible": "The part of used that may not be taken back.",
+    "request": "Used, plus pending workloads that count.",
+    "used": "Requests of admitted workloads, until their pods have ended.",
+    "non_preemptible": "The part of used that cannot be preempted.",
     "charge": "What the group costs its parent.",
     "demand": "request, at least the guarantee, at most the ceiling.",
     "runtime": "What the group may use now.",
-    "borrowed": "What is used above min.",
+    "borrowed": "Used above min.",
     "lendable": "The part of min that others may use now.",
 }
 _KEYS = ("group", "path", "flavor", "resource")
@@ -39,8 +39,10 @@ class ReconcilerMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         self.groups = GroupNumbersCollector()
         registry.register(self.groups)
-        self._starts = Counter("quotree_starts", "Work started.", ["group", "tier"], registry=registry)
-        self._evictions = Counter("quotree_evictions", "Work evicted.", ["group", "reason", "rule"], registry=registry)
+        self._starts = Counter("quotree_starts", "Workloads started.", ["group", "tier"], registry=registry)
+        self._evictions = Counter(
+            "quotree_evictions", "Workloads evicted.", ["group", "reason", "rule"], registry=registry
+        )
         self._writes = Counter("quotree_writes", "Decisions written.", ["what", "fate"], registry=registry)
         self._cycles = Histogram(
             "quotree_cycle_seconds", "How long a decision cycle took.", buckets=_SECONDS, registry=registry
@@ -54,31 +56,31 @@ class ReconcilerMetrics:
         self.assumptions = Gauge("quotree_assumptions", "Writes under way or not yet seen.", registry=registry)
 
     def started(self, start: Start, seconds: float) -> None:
-        """Work was started; the write took so long."""
+        """Count a start; `seconds` is how long its write took."""
         self._starts.labels(start.workload.group, start.tier.value).inc()
         self._start_seconds.observe(seconds)
 
     def evicted(self, evict: Evict) -> None:
-        """Work was evicted."""
+        """Count an eviction."""
         self._evictions.labels(evict.workload.group, evict.reason.value, evict.rule.value).inc()
 
     def wrote(self, what: str, fate: str) -> None:
-        """A write came to its end."""
+        """Count a finished write."""
         self._writes.labels(what.removeprefix("quotree.dev/"), fate).inc()
 
     def cycled(self, took: timedelta) -> None:
-        """A decision cycle is over."""
+        """Record the duration of a decision cycle."""
         self._cycles.observe(took.total_seconds())
 
 
 class GroupNumbersCollector(Collector):
-    """The numbers of the arithmetic, read from the last snapshot when somebody asks."""
+    """The numbers of the arithmetic, read from the last snapshot at each scrape."""
 
     def __init__(self) -> None:
         self.snapshot: Snapshot | None = None
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """One family per number, and the pending, admitted and evicting work of each leaf."""
+        """One family per number, and the pending, admitted and evicting workloads of each leaf."""
         if self.snapshot is None:
             return
         yield from _numbers(self.snapshot)
@@ -91,7 +93,7 @@ class GroupNumbersCollector(Collector):
 
 def _numbers(snapshot: Snapshot) -> Iterator[GaugeMetricFamily]:
     for name, words in _NUMBERS.items():
-        family = GaugeMetricFamily(f"quotree_group_{name}", f"{words} In base units.", labels=_KEYS)
+        family = GaugeMetricFamily(f"quotree_group_{name}", f"{words} In base keys.", labels=_KEYS)
         for group, numbers in snapshot.numbers.items():
             path = path_of(snapshot.world.tree, group)
             for key, number in numbers.items():
@@ -100,7 +102,7 @@ def _numbers(snapshot: Snapshot) -> Iterator[GaugeMetricFamily]:
 
 
 def _counts(snapshot: Snapshot) -> Iterator[GaugeMetricFamily]:
-    family = GaugeMetricFamily("quotree_group_workloads", "Work by state.", labels=["group", "path", "state"])
+    family = GaugeMetricFamily("quotree_group_workloads", "Workloads by state.", labels=["group", "path", "state"])
     for group, leaf in snapshot.leaves.items():
         path = path_of(snapshot.world.tree, group)
         family.add_metric([group, path, "pending"], len(leaf.pending) + len(leaf.aside))

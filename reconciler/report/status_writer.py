@@ -1,4 +1,4 @@
-"""The only code that writes status: each group at most once an interval, and only when it says something new."""
+"""The only code that writes status: each group at most once an interval, and only when it has changed."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -20,37 +20,37 @@ from shared.resources import FlavorResource
 from shared.telemetry import get_logger
 
 _AT_ONCE: Final = 16
-_BREATH: Final = 50
-"""After so many groups the loop is let go: a decision must not wait for statuses."""
+_YIELD_EVERY: Final = 50
+"""After so many groups the event loop runs other tasks: a decision must not wait for statuses."""
 
 log = get_logger(__name__)
 
 
 class StatusWriter:
-    """Shows the latest snapshot; those in between are passed over."""
+    """Writes the latest snapshot; those in between are skipped."""
 
     def __init__(self, client: Client, state: ClusterState, interval: timedelta) -> None:
         self._client = client
         self._state = state
         self._interval = interval
         self._latest: tuple[Snapshot, OverSince] | None = None
-        self._news = asyncio.Event()
+        self._changed = asyncio.Event()
         self._counts = Counts()
         self._written: dict[str, QuotaGroupStatus] = {}
-        """By the group's uid: what was written last, which the watch may not have told yet."""
-        self._made_of: dict[str, tuple[object, ...]] = {}
+        """By the group's uid: what was written last, which the watch might not have seen yet."""
+        self._computed_from: dict[str, tuple[object, ...]] = {}
         self._slots = asyncio.Semaphore(_AT_ONCE)
 
     def show(self, snapshot: Snapshot, over_since: OverSince) -> None:
-        """This is how things stand now."""
+        """Write this snapshot next."""
         self._latest = (snapshot, over_since)
-        self._news.set()
+        self._changed.set()
 
     async def run(self) -> NoReturn:
-        """Write what is new, indefinitely."""
+        """Write changed statuses, indefinitely."""
         while True:
-            await self._news.wait()
-            self._news.clear()
+            await self._changed.wait()
+            self._changed.clear()
             if self._latest is not None:
                 await self._write_all(*self._latest)
             await asyncio.sleep(self._interval.total_seconds())
@@ -60,20 +60,20 @@ class StatusWriter:
         over = _by_group(over_since)
         writes = []
         for place, record in enumerate(list(self._state.groups.values())):
-            if place % _BREATH == 0:
+            if place % _YIELD_EVERY == 0:
                 await asyncio.sleep(0)
             name = record.group.name
-            if name not in snapshot.world.tree or not self._is_news(record, snapshot, over.get(name, {})):
+            if name not in snapshot.world.tree or not self._is_changed(record, snapshot, over.get(name, {})):
                 continue
             status = status_of(record, snapshot, over.get(name, {}), self._counts, now)
             if status != self._written.get(record.uid, record.status):
                 writes.append(self._write(name, record.uid, status))
         await asyncio.gather(*writes)
 
-    def _is_news(self, record: GroupStatusRecord, snapshot: Snapshot, over: OverSince) -> bool:
-        """Whether anything that the status is made of has changed since it was last worked out."""
+    def _is_changed(self, record: GroupStatusRecord, snapshot: Snapshot, over: OverSince) -> bool:
+        """Whether anything that the status is made of has changed since it was last computed."""
         name, tree = record.group.name, snapshot.world.tree
-        made_of = (
+        computed_from = (
             snapshot.numbers.get(name),
             self._counts.below(snapshot, name),
             snapshot.inactive.get(name),
@@ -82,9 +82,9 @@ class StatusWriter:
             record.generation,
             over,
         )
-        if self._made_of.get(record.uid) == made_of:
+        if self._computed_from.get(record.uid) == computed_from:
             return False
-        self._made_of[record.uid] = made_of
+        self._computed_from[record.uid] = computed_from
         return True
 
     async def _write(self, name: str, uid: str, status: QuotaGroupStatus) -> None:
@@ -93,10 +93,10 @@ class StatusWriter:
             try:
                 await self._client.patch_json(QUOTA_GROUPS, name, operations, subresource="status")
             except ApiError as error:
-                self._made_of.pop(uid, None)
+                self._computed_from.pop(uid, None)
                 if isinstance(error, (NotFound, Conflict)):
                     return
-                self._news.set()
+                self._changed.set()
                 log.warning("Status not written", group=name, error=str(error))
             else:
                 self._written[uid] = status

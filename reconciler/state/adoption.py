@@ -1,4 +1,4 @@
-"""Which flavors work takes that was found running without an admission: the first that it may run on. Pure."""
+"""Which flavors a workload gets that was found running without an admission: the first that it may run on. Pure."""
 
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.workload import Flavors, Workload

@@ -1,8 +1,8 @@
 """What was decided but is not yet seen: each decision counts from the moment it is made. Pure.
 
 An assumption ends when the watch shows every object past its write (the generation has moved, the object bears the
-written annotation, or it is gone), or when the write is known to have failed. What refused writes taught about an
-object is a doubt; it is true until the object's spec changes.
+written annotation, or it is gone), or when the write is known to have failed. What a refused write showed about an
+object is a `WriteFailure`; it is true until the object's spec changes.
 """
 
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ class Assumption:
 
 @dataclass(frozen=True, slots=True)
 class WriteFailure:
-    """Leave the work alone until then; do not offer it these flavors."""
+    """Leave the workload alone until then; do not offer it these flavors."""
 
     generation: int
     not_before: datetime | None = None
@@ -36,70 +36,70 @@ class WriteFailure:
 
 @dataclass(slots=True)
 class Assumptions:
-    """All of them, by unit of work."""
+    """All of them, by workload key."""
 
     _assumed: dict[str, Assumption] = field(default_factory=dict)
-    _doubts: dict[str, WriteFailure] = field(default_factory=dict)
+    _failures: dict[str, WriteFailure] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self._assumed)
 
-    def __contains__(self, unit: str) -> bool:
-        return unit in self._assumed
+    def __contains__(self, key: str) -> bool:
+        return key in self._assumed
 
-    def get(self, unit: str) -> Workload | None:
+    def get(self, key: str) -> Workload | None:
         """The workload as assumed, or None."""
-        assumed = self._assumed.get(unit)
+        assumed = self._assumed.get(key)
         return None if assumed is None else assumed.workload
 
-    def make(self, unit: str, workload: Workload, mark: Mark, objects: Iterable[Metadata]) -> None:
+    def make(self, key: str, workload: Workload, mark: Mark, objects: Iterable[Metadata]) -> None:
         """Assume `workload`, until all of `objects` are seen past their write."""
-        self._assumed[unit] = Assumption(workload, mark, {each.uid: each.generation for each in objects})
+        self._assumed[key] = Assumption(workload, mark, {each.uid: each.generation for each in objects})
 
-    def drop(self, unit: str, mark: Mark) -> bool:
+    def drop(self, key: str, mark: Mark) -> bool:
         """End the assumption that this write made; whether there was one. A later one stays."""
-        assumed = self._assumed.get(unit)
+        assumed = self._assumed.get(key)
         if assumed is None or assumed.mark != mark:
             return False
-        del self._assumed[unit]
+        del self._assumed[key]
         return True
 
-    def see(self, unit: str, seen: Metadata) -> None:
-        """An object of the unit as the watch shows it."""
-        assumed = self._assumed.get(unit)
+    def see(self, key: str, seen: Metadata) -> None:
+        """An object of the workload as the watch shows it."""
+        assumed = self._assumed.get(key)
         if assumed is not None and seen.uid in assumed.unseen:
             name, text = assumed.mark
             if seen.generation > assumed.unseen[seen.uid] or seen.annotations.get(name) == text:
-                self._settle(unit, assumed, seen.uid)
-        doubt = self._doubts.get(unit)
-        if doubt is not None and doubt.generation != seen.generation:
-            del self._doubts[unit]
+                self._resolve(key, assumed, seen.uid)
+        failure = self._failures.get(key)
+        if failure is not None and failure.generation != seen.generation:
+            del self._failures[key]
 
-    def lose(self, unit: str, uid: str) -> None:
-        """An object of the unit is gone."""
-        assumed = self._assumed.get(unit)
+    def lose(self, key: str, uid: str) -> None:
+        """An object of the workload is gone."""
+        assumed = self._assumed.get(key)
         if assumed is not None and uid in assumed.unseen:
-            self._settle(unit, assumed, uid)
-        self._doubts.pop(unit, None)
+            self._resolve(key, assumed, uid)
+        self._failures.pop(key, None)
 
-    def _settle(self, unit: str, assumed: Assumption, uid: str) -> None:
+    def _resolve(self, key: str, assumed: Assumption, uid: str) -> None:
         del assumed.unseen[uid]
         if not assumed.unseen:
-            del self._assumed[unit]
+            del self._assumed[key]
 
-    def park(self, unit: str, generation: int, until: datetime) -> None:
-        """Leave the unit alone until then."""
-        self._doubts[unit] = replace(self._doubts.get(unit, WriteFailure(generation)), not_before=until)
+    def park(self, key: str, generation: int, until: datetime) -> None:
+        """Leave the workload alone until then."""
+        self._failures[key] = replace(self._failures.get(key, WriteFailure(generation)), not_before=until)
 
-    def block(self, unit: str, generation: int, flavors: Iterable[str]) -> None:
+    def block(self, key: str, generation: int, flavors: Iterable[str]) -> None:
         """Do not offer these flavors again."""
-        known = self._doubts.get(unit, WriteFailure(generation))
-        self._doubts[unit] = replace(known, blocked_flavors=known.blocked_flavors | frozenset(flavors))
+        known = self._failures.get(key, WriteFailure(generation))
+        self._failures[key] = replace(known, blocked_flavors=known.blocked_flavors | frozenset(flavors))
 
-    def cast_doubt(self, unit: str, workload: Workload) -> Workload:
-        """Pending work as it is to be considered, given what is doubted about it."""
-        doubt = self._doubts.get(unit)
-        if doubt is None or not workload.is_pending:
+    def apply_failure(self, key: str, workload: Workload) -> Workload:
+        """The pending workload with what refused writes have shown about it."""
+        failure = self._failures.get(key)
+        if failure is None or not workload.is_pending:
             return workload
-        times = [time for time in (workload.not_before, doubt.not_before) if time is not None]
-        return replace(workload, not_before=max(times, default=None), blocked_flavors=doubt.blocked_flavors)
+        times = [time for time in (workload.not_before, failure.not_before) if time is not None]
+        return replace(workload, not_before=max(times, default=None), blocked_flavors=failure.blocked_flavors)

@@ -1,4 +1,4 @@
-"""What the cluster is like: what the watches said, and over it what was decided but is not yet seen. Pure.
+"""The cluster as the watches show it, overlaid with what was decided but is not yet seen. Pure.
 
 `world()` costs what changed since it was called last.
 """
@@ -34,9 +34,9 @@ class ClusterState:
         self.groups: dict[str, GroupStatusRecord] = {}
         """By name."""
         self.flavors: dict[str, Flavor] = {}
-        self._neighbourhoods = NamespaceCache()
-        self.work = WorkloadCache(settings, self._neighbourhoods, self._admits)
-        self._use = NodeUsage(self.work.knows, self._neighbourhoods.labels, settings.default_group)
+        self._namespaces = NamespaceCache()
+        self.work = WorkloadCache(settings, self._namespaces, self._admits)
+        self._use = NodeUsage(self.work.knows, self._namespaces.labels, settings.default_group)
         self._world = World(Tree.of(()), {}, {}, settings=settings)
         self._tree_changed = True
         self._over_since: OverSince | None = None
@@ -60,23 +60,23 @@ class ClusterState:
 
     def see_pods(self, changes: Sequence[Change[PodRecord]]) -> None:
         """Pods appeared, changed, ended or went."""
-        told = [*sides(changes)]
-        touched = self._use.see_pods([(old.using if old else None, new.using if new else None) for old, new in told])
+        changed = [*sides(changes)]
+        touched = self._use.see_pods([(old.using if old else None, new.using if new else None) for old, new in changed])
         for owner in touched:
             if not self._use.runs_pods_of(owner):
-                self.work.see_last_pod_gone(owner)
-        for old, new in told:
+                self.work.see_no_pods_left(owner)
+        for old, new in changed:
             self.work.see_pod(old.work if old else None, new.work if new else None)
         self._see_owners()
 
-    def await_no_pods(self, job: str) -> None:
-        """The watch of pods has had its time to show those of this deleted Job."""
+    def stop_waiting_for_pods(self, job: str) -> None:
+        """The time limit has passed for the watch to show pods of this deleted Job."""
         if not self._use.runs_pods_of(job):
-            self.work.see_last_pod_gone(job)
+            self.work.see_no_pods_left(job)
 
     def see_groups(self, changes: Sequence[Change[GroupStatusRecord]]) -> None:
         """QuotaGroups appeared, changed or went; a change of status alone changes no decision."""
-        picky = set()
+        selective = set()
         for before, after in sides(changes):
             old = None if before is None else before.group
             new = None if after is None else after.group
@@ -87,9 +87,9 @@ class ClusterState:
             if old == new:
                 continue
             self._tree_changed = True
-            picky |= {each.name for each in (old, new) if each is not None and each.namespace_selector is not None}
-        if picky:
-            self.work.judge_admittance_again(picky)
+            selective |= {each.name for each in (old, new) if each is not None and each.namespace_selector is not None}
+        if selective:
+            self.work.recheck_admittance(selective)
 
     def see_flavors(self, changes: Sequence[Change[Flavor]]) -> None:
         """ResourceFlavors appeared, changed or went."""
@@ -107,22 +107,22 @@ class ClusterState:
 
     def see_namespaces(self, changes: Sequence[Change[Namespace]]) -> None:
         """Namespaces appeared, changed or went."""
-        touched = self._neighbourhoods.see_namespaces(changes)
+        touched = self._namespaces.see_namespaces(changes)
         self._read_again(touched)
         self._use.see_namespaces(touched)
 
     def see_limit_ranges(self, changes: Sequence[Change[LimitRange]]) -> None:
         """LimitRanges appeared, changed or went."""
-        self._read_again(self._neighbourhoods.see_limit_ranges(changes))
+        self._read_again(self._namespaces.see_limit_ranges(changes))
 
     def see_priority_classes(self, changes: Sequence[Change[PriorityClass]]) -> None:
         """PriorityClasses appeared, changed or went."""
-        self._neighbourhoods.see_priority_classes(changes)
+        self._namespaces.see_priority_classes(changes)
         self._read_again()
 
     def see_runtime_classes(self, changes: Sequence[Change[RuntimeClass]]) -> None:
         """RuntimeClasses appeared, changed or went."""
-        self._neighbourhoods.see_runtime_classes(changes)
+        self._namespaces.see_runtime_classes(changes)
         self._read_again()
 
     def remember_over(self, over_since: OverSince) -> None:
@@ -154,8 +154,8 @@ class ClusterState:
         self._see_owners()
 
     def _see_owners(self) -> None:
-        self._use.see_owners(self.work.came_or_went)
-        self.work.came_or_went.clear()
+        self._use.see_owners(self.work.added_or_removed)
+        self.work.added_or_removed.clear()
 
     def _with_use(self, world: World) -> World:
         self._use.count()

@@ -1,7 +1,7 @@
-"""What surrounds work and bears on it: namespaces, LimitRanges, PriorityClasses, RuntimeClasses. Pure.
+"""The context that workloads are read in: namespaces, LimitRanges, PriorityClasses, RuntimeClasses. Pure.
 
-`see_…` takes what a watch told; those of namespaces and LimitRanges return the namespaces whose work is touched, a
-changed class touches everybody's.
+`see_…` takes the changes of a watch; those of namespaces and LimitRanges return the namespaces that are affected, a
+changed class affects all.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ def sides(changes: Sequence[Changed[R] | Undecodable]) -> Iterator[tuple[R | Non
 
 @dataclass(slots=True)
 class NamespaceCache:
-    """The latest of each kind, and for every namespace what its work is read with."""
+    """The latest of each kind, and for every namespace the context of its workloads."""
 
     _labels: dict[str, Mapping[str, str]] = field(default_factory=dict)
     _limits: dict[str, ContainerDefaults] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class NamespaceCache:
     _known: dict[str, NamespaceContext] = field(default_factory=dict)
 
     def of(self, namespace: str) -> NamespaceContext:
-        """What work of `namespace` is read with."""
+        """The context of the workloads of `namespace`."""
         known = self._known.get(namespace)
         if known is None:
             known = self._known[namespace] = NamespaceContext(

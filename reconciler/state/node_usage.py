@@ -1,4 +1,4 @@
-"""What nodes there are, and what pods occupy on them beside managed work; which Jobs' pods still run. Pure.
+"""Which nodes there are, what unmanaged pods use on them, and which Jobs' pods still run. Pure.
 
 A pod is counted again only when it, its node, its namespace, or whether it is managed has changed.
 """
@@ -20,7 +20,7 @@ from shared.resources import Amount, FlavorResource
 Use = dict[FlavorResource, Amount]
 
 SYSTEM_NAMESPACE: Final = "kube-system"
-"""Its pods are of the group `system`, whatever they say."""
+"""Its pods belong to the group `system`, whatever their labels."""
 
 
 class _Counted(NamedTuple):
@@ -35,16 +35,16 @@ class _Counted(NamedTuple):
 class NodeUsage:
     """All nodes by name, and all pods that have a node and have not ended.
 
-    `is_managed` (a Job's uid, or a pod's unit): whether it is counted as work. `labels_of`: a namespace's.
+    `is_managed` (a Job's uid, or a pod's key): whether it is counted as a workload. `labels_of`: a namespace's.
     """
 
     is_managed: Callable[[str], bool]
     labels_of: Callable[[str], Mapping[str, str]]
     default_group: bool = False
     system: Use = field(default_factory=dict)
-    """What pods of the group `system` occupy beside managed work, as counted last; another object when it changed."""
+    """Use by unmanaged pods of the group `system`, as counted last; another object when it changed."""
     others: Use = field(default_factory=dict)
-    """What all other pods beside managed work occupy."""
+    """Use by all other unmanaged pods."""
     _nodes: dict[str, ClusterNode] = field(default_factory=dict)
     _frozen: tuple[ClusterNode, ...] | None = None
     _matcher: FlavorMatcher = field(default_factory=lambda: FlavorMatcher(known_flavors({})))
@@ -74,7 +74,7 @@ class NodeUsage:
         return self._frozen
 
     def see_pods(self, changes: Sequence[tuple[UsingPod | None, UsingPod | None]]) -> set[str]:
-        """Pods got a node, ended or went. Returns whose: uids of Jobs, units of other pods."""
+        """Pods got a node, ended or went. Returns the owners: uids of Jobs, keys of other pods."""
         touched = set()
         for before, after in changes:
             if before == after:
@@ -93,7 +93,7 @@ class NodeUsage:
         return touched
 
     def _forget(self, uid: str) -> None:
-        """A pod may come by one watch before it goes by another, which knows it as it was."""
+        """A pod may appear in one watch before it leaves another, which still has its previous record."""
         known = self._pods.pop(uid, None)
         if known is not None:
             self._index(known, set.discard)
@@ -120,7 +120,7 @@ class NodeUsage:
             self._dirty |= self._in_namespace.get(name, set())
 
     def see_owners(self, owners: Iterable[str]) -> None:
-        """Jobs and units of pods have become managed, or are no longer."""
+        """Jobs and keys of pods have become managed, or are no longer."""
         for owner in owners:
             self._dirty |= self._of_owner.get(owner, set())
 
@@ -161,7 +161,7 @@ class NodeUsage:
 
 
 def _owner(pod: UsingPod) -> str:
-    return pod.job or pod.unit
+    return pod.job or pod.key
 
 
 def _add(total: Use, counted: _Counted, sign: int) -> None:

@@ -1,6 +1,6 @@
 """What is kept of each watched object: only what decisions are made on, compared by value.
 
-An event that leaves a record as it was is never told, so a record holds nothing that changes without meaning.
+An event that leaves a record equal is dropped, so a record holds nothing that changes without meaning.
 """
 
 import msgspec
@@ -29,7 +29,7 @@ class GroupStatusRecord(msgspec.Struct, frozen=True):
 
 
 class FinishedJob(msgspec.Struct, frozen=True, gc=False):
-    """A Job that is done: it uses nothing, and the last of its pods are no longer anybody's."""
+    """A Job that is done: it uses nothing, and its last pods are not counted as a workload."""
 
     uid: str
 
@@ -37,11 +37,11 @@ class FinishedJob(msgspec.Struct, frozen=True, gc=False):
 class UsingPod(msgspec.Struct, frozen=True):
     """A pod that occupies a node. `group` is its own label, `job` the uid of the Job that controls it, if any.
 
-    `unit` is what it would be managed as: its pod group's key, else its uid.
+    `key` is what it would be managed as: its pod group's key, else its uid.
     """
 
     uid: str
-    unit: str
+    key: str
     namespace: str
     node: str
     group: str
@@ -50,7 +50,7 @@ class UsingPod(msgspec.Struct, frozen=True):
 
 
 class PodRecord(msgspec.Struct, frozen=True):
-    """A pod: as work of its own, unless its Job answers for it, and as what it occupies, once it has a node."""
+    """A pod as a workload of its own, unless its Job covers it, and as use of its node, once it has one."""
 
     work: Pod | None
     using: UsingPod | None
@@ -63,7 +63,7 @@ def project_job(raw: bytes) -> Job | FinishedJob:
 
 
 def project_pod(raw: bytes) -> PodRecord | None:
-    """A pod as work of its own, as use of its node, as both, or as neither: then it is of no interest."""
+    """A pod as a workload of its own, as use of its node, or both; None for neither."""
     pod = read_pod(raw)
     work = None if is_covered_by_its_job(pod) else pod
     using = _using(pod)
@@ -77,7 +77,7 @@ def _using(pod: Pod) -> UsingPod | None:
     metadata = pod.metadata
     return UsingPod(
         uid=metadata.uid,
-        unit=pod_group_of(pod) or metadata.uid,
+        key=pod_group_of(pod) or metadata.uid,
         namespace=metadata.namespace,
         node=pod.spec.node_name,
         group=metadata.labels.get(GROUP_LABEL, ""),

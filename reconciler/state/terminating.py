@@ -1,4 +1,4 @@
-"""Work that is gone and still counts: deleted Jobs whose pods run, and claims that no victim carries any more. Pure.
+"""Deleted objects that still count: Jobs whose pods run, and claims whose victims are gone. Pure.
 
 Both are workloads like others, of kinds of their own: the next Job of the same name is another.
 """
@@ -9,40 +9,40 @@ from typing import Final
 
 from shared.quota.model.workload import Eviction, EvictionReason, PreemptorId, Workload
 
-DEPARTED: Final = "DepartedJob"
+TERMINATING: Final = "TerminatingJob"
 """Its Job is deleted, its pods still run."""
 ORPHANED: Final = "OrphanedClaim"
-"""It was evicted for a preemptor that still waits. It uses nothing and asks for nothing."""
+"""It was evicted for a preemptor that still waits. It uses and requests nothing."""
 
 
-def as_departed(workload: Workload) -> Workload | None:
-    """What a deleted Job leaves while its pods run; None: it was never admitted, so that they are nothing of ours."""
+def as_terminating(workload: Workload) -> Workload | None:
+    """What a deleted Job leaves while its pods run; None: it was never admitted, so that its pods are not counted."""
     if workload.admission is None:
         return None
     ending = workload.eviction or Eviction(EvictionReason.SUSPENDED, workload.admission.since)
-    return replace(workload, kind=DEPARTED, eviction=ending)
+    return replace(workload, kind=TERMINATING, eviction=ending)
 
 
 @dataclass(slots=True)
 class OrphanedClaims:
     """preemptor -> the victims that are gone; kept until the preemptor waits no more or the claim ends."""
 
-    _units: dict[PreemptorId, set[str]] = field(default_factory=dict)
+    _keys: dict[PreemptorId, set[str]] = field(default_factory=dict)
 
-    def leave(self, unit: str, gone: Workload) -> tuple[str, Workload] | None:
-        """The unit and the workload that stand for the claim of a victim that has just gone, if it bears one."""
+    def leave(self, key: str, gone: Workload) -> tuple[str, Workload] | None:
+        """The key and the workload that represent the claim of a victim that is gone, if it has one."""
         if gone.claim is None or gone.kind == ORPHANED:
             return None
-        left = f"claim on {unit}"
-        self._units.setdefault(gone.claim.preemptor_id, set()).add(left)
+        left = f"claim on {key}"
+        self._keys.setdefault(gone.claim.preemptor_id, set()).add(left)
         return left, replace(gone, kind=ORPHANED, request={}, admission=None, notice=None, hold=True)
 
     def served(self, preemptor: Workload | None, is_assumed: bool) -> Iterator[str]:
-        """The units of claims of this preemptor that are over because it has started, and has been seen to."""
-        if self._units and preemptor is not None and preemptor.admission is not None and not is_assumed:
-            yield from self._units.pop(preemptor.preemptor_id, ())
+        """The keys of claims of this preemptor that are over because it has started, and has been seen to."""
+        if self._keys and preemptor is not None and preemptor.admission is not None and not is_assumed:
+            yield from self._keys.pop(preemptor.preemptor_id, ())
 
-    def end(self, unit: str, claim: Workload) -> None:
-        """The engine has ended this one."""
-        units = self._units.get(claim.claim.preemptor_id, set()) if claim.claim is not None else set()
-        units.discard(unit)
+    def end(self, key: str, claim: Workload) -> None:
+        """The plan has ended this claim."""
+        keys = self._keys.get(claim.claim.preemptor_id, set()) if claim.claim is not None else set()
+        keys.discard(key)

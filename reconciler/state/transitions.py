@@ -1,4 +1,4 @@
-"""What only the way from one state of work to the next tells, and no object alone. Pure.
+"""What only the change from one state to the next shows, and no object alone. Pure.
 
 Pods that were ready and are not any more; a Job that its owner suspended before the Job controller had noted its start.
 """
@@ -12,7 +12,7 @@ from shared.quota.model.workload import Eviction, EvictionReason, Workload
 
 
 def with_readiness(before: Workload | None, after: Workload) -> tuple[Workload, bool]:
-    """Running work, as work that was ready once if it was so since its start; whether that is yet to be written down.
+    """`after`, marked as once ready if it was so since its start; whether that is still to be written.
 
     `before`: what it was until now.
     """
@@ -35,41 +35,41 @@ class RevokedStarts:
     _waiting: dict[str, datetime | None] = field(default_factory=dict)
     """What the Job controller had noted by then."""
     fresh: set[str] = field(default_factory=set)
-    """Those for which nobody has begun to wait; whoever does takes them out."""
+    """Those without a time limit yet; the executor takes them and sets one."""
 
-    def judge(self, unit: str, before: Workload | None, job: Job, after: Workload) -> Workload:
+    def judge(self, key: str, before: Workload | None, job: Job, after: Workload) -> Workload:
         """The Job as it counts, when it reads as `after` and counted as `before` until now."""
         noted = _suspended_since(job)
         if not (after.is_pending and job.spec.suspend) or job.metadata.is_deleting:
-            self.forget(unit)
+            self.forget(key)
             return after
-        if unit not in self._waiting:
-            if before is None or before.is_evicting or before.is_answered or not _bears_start(job, before):
+        if key not in self._waiting:
+            if before is None or before.is_evicting or before.is_answered or not _carries_start(job, before):
                 return after
-            self._waiting[unit] = noted
-            self.fresh.add(unit)
-        elif noted is not None and noted != self._waiting[unit]:
-            self.forget(unit)
+            self._waiting[key] = noted
+            self.fresh.add(key)
+        elif noted is not None and noted != self._waiting[key]:
+            self.forget(key)
             return after
         return after if before is None else _stopping(before, after)
 
-    def forget(self, unit: str) -> None:
-        """It is answered, gone, or waited for no longer."""
-        self._waiting.pop(unit, None)
-        self.fresh.discard(unit)
+    def forget(self, key: str) -> None:
+        """It is answered, gone, or the time limit has passed."""
+        self._waiting.pop(key, None)
+        self.fresh.discard(key)
 
 
-def _bears_start(job: Job, before: Workload) -> bool:
-    """Whether the Job says that it was started as `before` does; a start that failed has left nothing on it."""
+def _carries_start(job: Job, before: Workload) -> bool:
+    """Whether the Job carries the start of `before`; a start that failed has left nothing on it."""
     try:
-        note = read_admission(job.metadata.annotations)
+        admission = read_admission(job.metadata.annotations)
     except BadAnnotation:
         return False
-    return note is not None and before.admission is not None and note.time == before.admission.since
+    return admission is not None and before.admission is not None and admission.time == before.admission.since
 
 
 def _stopping(before: Workload, after: Workload) -> Workload:
-    """The suspended Job as work that still uses what it was started with."""
+    """The suspended Job as a workload that still uses what it was started with."""
     if before.admission is None:
         return after
     eviction = Eviction(EvictionReason.SUSPENDED, before.admission.since)

@@ -1,4 +1,4 @@
-"""The workloads by unit, as they count now, and which of them have changed since that was told last. Pure."""
+"""The workloads by key, as they count now, and which have changed since the last call of `changes`. Pure."""
 
 from shared.quota.model.workload import Workload, WorkloadId
 
@@ -6,76 +6,79 @@ Change = tuple[Workload | None, Workload | None]
 
 
 class WorkloadIndex:
-    """What counts. Who decides what counts puts it here."""
+    """What counts now; `WorkloadCache` decides what does."""
 
     def __init__(self) -> None:
-        self.came_or_went: set[str] = set()
-        """Units that were entered or struck out; whoever minds takes them out."""
-        self.fresh_waits: dict[str, None] = {}
-        """Work that waits and did not before, in order; whoever looks at it takes it out."""
+        self.added_or_removed: set[str] = set()
+        """Keys that were added or removed; `NodeUsage` takes them."""
+        self.newly_pending: dict[str, None] = {}
+        """Workloads that became pending, in order; `PendingEvents` takes them."""
         self.changed = True
-        """Whether `changes` has something to tell."""
+        """Whether `changes` returns anything."""
         self._workloads: dict[str, Workload] = {}
-        self._told: dict[str, Workload] = {}
+        self._reported: dict[str, Workload] = {}
         self._touched: dict[str, None] = {}
-        self._unit_of: dict[WorkloadId, str] = {}
+        self._key_of: dict[WorkloadId, str] = {}
 
     def changes(self) -> list[Change]:
-        """(before, after) of all work since the last call. The gone first: a new Job may bear a deleted one's name."""
-        gone: list[Change] = []
+        """(before, after) of each workload that changed since the last call.
+
+        Removed ones first: a new Job may have a deleted one's name.
+        """
+        removed: list[Change] = []
         rest: list[Change] = []
-        for unit in self._touched:
-            before, after = self._told.pop(unit, None), self._workloads.get(unit)
+        for key in self._touched:
+            before, after = self._reported.pop(key, None), self._workloads.get(key)
             if after is not None:
-                self._told[unit] = after
+                self._reported[key] = after
             if before is not after:
-                (gone if after is None else rest).append((before, after))
+                (removed if after is None else rest).append((before, after))
         self._touched.clear()
         self.changed = False
-        return gone + rest
+        return removed + rest
 
-    def workload(self, unit: str) -> Workload | None:
-        """The unit's workload as it counts now."""
-        return self._workloads.get(unit)
+    def workload(self, key: str) -> Workload | None:
+        """The workload as it counts now."""
+        return self._workloads.get(key)
 
-    def unit_of(self, workload: Workload) -> str | None:
-        """The unit that this workload was read from, if it is still there."""
-        return self._unit_of.get(workload.id)
+    def key_of(self, workload: Workload) -> str | None:
+        """The key of this workload, if it is still there."""
+        return self._key_of.get(workload.id)
 
-    def unit_named(self, key: str) -> str | None:
-        """The unit of the work of this name, whatever its kind."""
-        found = (self._unit_of.get(WorkloadId(kind, key)) for kind in ("Job", "Pod", "PodGroup"))
-        return next((unit for unit in found if unit is not None), None)
+    def key_named(self, key: str) -> str | None:
+        """The key of the workload namespace/name, of any kind."""
+        found = (self._key_of.get(WorkloadId(kind, key)) for kind in ("Job", "Pod", "PodGroup"))
+        return next((key for key in found if key is not None), None)
 
-    def units_in(self, groups: set[str]) -> list[str]:
-        """The units of the work of these groups."""
-        return [unit for unit, found in self._workloads.items() if found.group in groups]
+    def keys_in(self, groups: set[str]) -> list[str]:
+        """The keys of the workloads of these groups."""
+        return [key for key, found in self._workloads.items() if found.group in groups]
 
-    def put(self, unit: str, workload: Workload | None) -> bool:
-        """Let the unit count as that; None: as nothing. Whether that changes anything."""
-        before = self._workloads.get(unit)
+    def put(self, key: str, workload: Workload | None) -> bool:
+        """Count `workload` under the key; None: nothing. Whether that is a change."""
+        before = self._workloads.get(key)
         if before == workload:
             return False
         if before is None or workload is None:
-            self.came_or_went.add(unit)
-        if before is not None and self._unit_of.get(before.id) == unit:
-            del self._unit_of[before.id]
+            self.added_or_removed.add(key)
+        if before is not None and self._key_of.get(before.id) == key:
+            del self._key_of[before.id]
         if workload is None:
-            del self._workloads[unit]
+            del self._workloads[key]
         else:
-            self._workloads[unit] = workload
-            self._unit_of[workload.id] = unit
-        self._note_wait(unit, before, workload)
-        self._touched[unit] = None
+            self._workloads[key] = workload
+            self._key_of[workload.id] = key
+        self._update_pending(key, before, workload)
+        self._touched[key] = None
         self.changed = True
         return True
 
-    def _note_wait(self, unit: str, before: Workload | None, after: Workload | None) -> None:
-        if after is None or not _waits(after):
-            self.fresh_waits.pop(unit, None)
-        elif before is None or not _waits(before):
-            self.fresh_waits[unit] = None
+    def _update_pending(self, key: str, before: Workload | None, after: Workload | None) -> None:
+        if after is None or not _is_waiting(after):
+            self.newly_pending.pop(key, None)
+        elif before is None or not _is_waiting(before):
+            self.newly_pending[key] = None
 
 
-def _waits(workload: Workload) -> bool:
+def _is_waiting(workload: Workload) -> bool:
     return workload.is_pending and not workload.hold

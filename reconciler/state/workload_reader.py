@@ -1,4 +1,4 @@
-"""What the objects of one unit of work say that it is, as this cluster surrounds them. Pure."""
+"""Reads the objects of one workload in the context of their namespace. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,14 +16,17 @@ WorkloadObject = Job | Pod
 
 @dataclass(frozen=True, slots=True)
 class WorkloadReader:
-    """`admits` (group, labels of the namespace): whose work a group takes."""
+    """`admits` (group, labels of the namespace): whether the group takes its workloads."""
 
     settings: QuotaSettings
-    neighbourhoods: NamespaceCache
+    namespaces: NamespaceCache
     admits: Callable[[str, Mapping[str, str]], bool]
 
     def read(self, objects: Sequence[WorkloadObject]) -> Reading:
-        """A Job, a pod, or all pods of a group. What waits for its adoption or for another namespace is on hold."""
+        """A Job, a pod, or all pods of a group.
+
+        Before its adoption, or in a namespace that the group does not admit, it is on hold.
+        """
         reading = self._as_written(objects)
         workload = reading.workload
         if workload is None:
@@ -33,24 +36,24 @@ class WorkloadReader:
         if not workload.is_pending:
             return replace(reading, workload=_with_answer(objects[0], workload))
         namespace = objects[0].metadata.namespace
-        if self.admits(workload.group, self.neighbourhoods.labels(namespace)):
+        if self.admits(workload.group, self.namespaces.labels(namespace)):
             return reading
         problem = f"group {workload.group} does not admit namespace {namespace}; it waits"
         return Reading(reading.state, replace(workload, hold=True), (*reading.problems, problem))
 
     def _as_written(self, objects: Sequence[WorkloadObject]) -> Reading:
         first = objects[0]
-        around = self.neighbourhoods.of(first.metadata.namespace)
+        context = self.namespaces.of(first.metadata.namespace)
         if isinstance(first, Job):
-            return workload_of_job(first, around, self.settings)
+            return workload_of_job(first, context, self.settings)
         pods = [each for each in objects if isinstance(each, Pod)]
         if pod_group_of(first):
-            return workload_of_pod_group(pods, around, self.settings)
-        return workload_of_pod(first, around, self.settings)
+            return workload_of_pod_group(pods, context, self.settings)
+        return workload_of_pod(first, context, self.settings)
 
 
-def _with_answer(work: WorkloadObject, workload: Workload) -> Workload:
-    """Admitted work as not to be stopped yet while the Job controller has not noted its start."""
-    if not isinstance(work, Job) or work.status.start_time is not None or workload.admission is None:
+def _with_answer(target: WorkloadObject, workload: Workload) -> Workload:
+    """An admitted workload is not stopped before the Job controller has noted its start."""
+    if not isinstance(target, Job) or target.status.start_time is not None or workload.admission is None:
         return workload
     return replace(workload, admission=replace(workload.admission, answered=False))

@@ -25,7 +25,7 @@ def write_admission(flavors: Flavors, since: datetime) -> str:
 
 
 def write_unready(admission: Admission) -> str:
-    """The same quota, of work whose pods were ready and are not any more."""
+    """The same quota, of a workload whose pods were ready and are not any more."""
     return write_annotation(
         AdmissionAnnotation(
             dict(admission.flavors),
@@ -37,7 +37,7 @@ def write_unready(admission: Admission) -> str:
 
 
 def write_eviction(evict: Evict, at: datetime) -> str:
-    """Why the quota was taken, what it was, and for whom: the preemptor's claim lives here."""
+    """Why the quota was taken, what it was, and for whom: the preemptor's claim is_alive here."""
     admission = evict.workload.admission
     return write_annotation(
         EvictionAnnotation(
@@ -47,19 +47,19 @@ def write_eviction(evict: Evict, at: datetime) -> str:
             since=admission.since if admission else None,
             rule=evict.rule.value,
             message=evict.message[:_LONGEST_MESSAGE],
-            claim=_claim_note(evict.claim) if evict.claim else None,
+            claim=_claim_annotation(evict.claim) if evict.claim else None,
         )
     )
 
 
-def _claim_note(claim: Claim) -> ClaimAnnotation:
+def _claim_annotation(claim: Claim) -> ClaimAnnotation:
     return ClaimAnnotation(workload=claim.preemptor, uid=claim.preemptor_uid, flavors=dict(claim.flavors))
 
 
 def end_claim(annotations: dict[str, str], reason: str) -> str | None:
-    """The eviction note with its claim ended; None when there is no note. Raises BadNote."""
-    note = read_eviction(annotations)
-    return None if note is None else write_annotation(msgspec.structs.replace(note, claim_ended=reason))
+    """The eviction annotation with its claim ended; None when there is none. Raises BadAnnotation."""
+    eviction = read_eviction(annotations)
+    return None if eviction is None else write_annotation(msgspec.structs.replace(eviction, claim_ended=reason))
 
 
 def write_requeue(requeue: Requeue) -> str:

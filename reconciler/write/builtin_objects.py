@@ -19,7 +19,7 @@ GROUPS: Final[dict[str, dict[str, Any]]] = {
 
 
 async def create_absent(client: Client, groups: set[str], flavors: set[str]) -> None:
-    """Create those that are not among the known ones; somebody else may have, meanwhile. Raises ApiError."""
+    """Create those that are not among the known ones; one that exists already is left alone. Raises ApiError."""
     for name, spec in GROUPS.items():
         if name not in groups:
             await _create(client, QUOTA_GROUPS, name, spec)

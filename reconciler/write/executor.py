@@ -1,6 +1,6 @@
-"""Carries out decisions: each is assumed at once, written in its own task, and then told, or forgotten.
+"""Carries out decisions: each is assumed at once, written in its own task, then reported, or dropped.
 
-A write that met another object than it was decided on is forgotten, and the next cycle decides again.
+A write that met another object than it was decided on is dropped, and the next cycle decides again.
 """
 
 import asyncio
@@ -26,11 +26,11 @@ from shared.api.patches import Operation
 from shared.quota.decide.decisions import Evict, Plan, Start, Tier
 from shared.quota.model.workload import Admission, Eviction
 
-_ANSWER: Final = timedelta(seconds=30)
-"""By then the Job controller has seen a suspension, and has ended what pods it had made."""
+_ANSWER_LIMIT: Final = timedelta(seconds=30)
+"""How long the Job controller may take to see a suspension and to delete the pods it had made."""
 
-_SIGHT: Final = timedelta(seconds=10)
-"""By then the watch of pods has shown those of a Job that was deleted."""
+_PODS_SEEN_LIMIT: Final = timedelta(seconds=10)
+"""How long the watch of pods may take to show the pods of a deleted Job."""
 
 
 class Executor:
@@ -40,26 +40,26 @@ class Executor:
         self,
         state: ClusterState,
         writer: WorkloadWriter,
-        telling: WorkloadEvents,
+        events: WorkloadEvents,
         metrics: ReconcilerMetrics,
         *,
         spawn: Spawn,
         wake: Callable[[], None],
     ) -> None:
         self._state = state
-        self._telling = telling
+        self._events = events
         self._metrics = metrics
         self._wake = wake
         self._writes = WriteQueue(state.work, writer, metrics, spawn, wake)
-        self.annotator = Annotator(state.work, self._writes, telling)
+        self.annotator = Annotator(state.work, self._writes, events)
         self._pod_evictions = PodEvictions(writer, state.work.has_pod, spawn)
 
     def carry_out(self, plan: Plan, now: datetime) -> None:
-        """Assume and begin everything the plan says, and go on with what an earlier process left half done."""
+        """Assume and begin everything the plan says, and complete what an earlier process left incomplete."""
         self._writes.now = now
-        for unit in list(self._state.work.half_done):
-            self._go_on(unit)
-        self._wait_for_answers()
+        for key in list(self._state.work.incomplete):
+            self._complete(key)
+        self._limit_waiting()
         for evict in self._whole_plans(plan.evictions):
             self._evict(evict, now)
         for start in plan.starts:
@@ -72,40 +72,40 @@ class Executor:
             self.annotator.end_claim(ended)
 
     async def finish(self, within: timedelta) -> bool:
-        """Let the writes under way come to their end; cancel those that have not by then. Whether all had."""
+        """Wait for the writes, cancel those that take longer; whether all ended in time."""
         self._pod_evictions.cancel()
         return await self._writes.finish(within)
 
     def _start(self, start: Start, now: datetime) -> None:
-        unit = self._writes.free_unit(start.workload)
-        if unit is None:
+        key = self._writes.free_key(start.workload)
+        if key is None:
             return
-        objects = self._writes.free_objects(unit)
+        objects = self._writes.free_objects(key)
         text = annotations.write_admission(start.flavors, now)
         mark = (ADMISSION, text)
         is_answered = not isinstance(objects[0], Job)
         admission = Admission(start.flavors, now, answered=is_answered)
         started = replace(start.workload, admission=admission, notice=None)
-        self._state.work.assume(unit, started, mark)
+        self._state.work.assume(key, started, mark)
         decided = time.perf_counter()
 
         async def write() -> None:
-            outcome = await self._writes.patch(unit, objects, lambda each: self._start_patch(each, start, text), mark)
+            outcome = await self._writes.patch(key, objects, lambda each: self._start_patch(each, start, text), mark)
             if outcome.fate is WriteOutcome.WRITTEN:
                 self._metrics.started(start, time.perf_counter() - decided)
-                self._telling.started(start, objects)
+                self._events.started(start, objects)
                 return
             if outcome.fate is WriteOutcome.INVALID:
-                self._state.work.block(unit, set(start.flavors.values()))
-                self._telling.start_refused(start, objects, f"other flavors are tried: {outcome.message}")
+                self._state.work.block(key, set(start.flavors.values()))
+                self._events.start_refused(start, objects, f"other flavors are tried: {outcome.message}")
                 return
             wait = WAITS[outcome.fate]
-            self._state.work.park(unit, now + wait)
+            self._state.work.park(key, now + wait)
             if outcome.fate is not WriteOutcome.STALE:
                 again = f"tried again in {wait.total_seconds():.0f} s"
-                self._telling.start_refused(start, objects, f"{again}: {outcome.message}")
+                self._events.start_refused(start, objects, f"{again}: {outcome.message}")
 
-        self._writes.begin(unit, write())
+        self._writes.begin(key, write())
 
     def _start_patch(self, target: WorkloadObject, start: Start, text: str) -> list[Operation]:
         group = start.workload.group
@@ -116,30 +116,30 @@ class Executor:
         return patches.start_pod(target, group, {ADMISSION: text}, flavors)
 
     def _evict(self, evict: Evict, now: datetime) -> None:
-        unit = self._writes.free_unit(evict.workload)
-        if unit is None:
+        key = self._writes.free_key(evict.workload)
+        if key is None:
             return
-        objects = self._writes.free_objects(unit)
+        objects = self._writes.free_objects(key)
         text = annotations.write_eviction(evict, now)
         written = {EVICTION: text, REQUEUE: annotations.write_requeue(evict.requeue)}
         mark = (EVICTION, text)
-        gone = replace(evict.workload, eviction=Eviction(evict.reason, now), claim=evict.claim, notice=None)
-        self._state.work.assume(unit, gone, mark)
+        evicting = replace(evict.workload, eviction=Eviction(evict.reason, now), claim=evict.claim, notice=None)
+        self._state.work.assume(key, evicting, mark)
 
         async def write() -> None:
-            outcome = await self._writes.patch(unit, objects, lambda each: _evict_patch(each, evict, written), mark)
+            outcome = await self._writes.patch(key, objects, lambda each: _evict_patch(each, evict, written), mark)
             if outcome.fate is WriteOutcome.WRITTEN:
                 self._metrics.evicted(evict)
-                self._telling.evicted(evict, objects, self._preemptor(evict))
+                self._events.evicted(evict, objects, self._preemptor(evict))
                 self._pod_evictions.begin(objects)
             elif outcome.fate is not WriteOutcome.STALE:
-                self._telling.eviction_refused(evict, objects, outcome.message)
+                self._events.eviction_refused(evict, objects, outcome.message)
 
-        self._writes.begin(unit, write())
+        self._writes.begin(key, write())
 
     def _whole_plans(self, evictions: Sequence[Evict]) -> list[Evict]:
-        """Those that can be written now. The victims of one preemptor go together: some alone would free too little."""
-        busy = {each.workload.id for each in evictions if self._writes.free_unit(each.workload) is None}
+        """Those that can be written now. All victims of a preemptor go together: some of them would free too little."""
+        busy = {each.workload.id for each in evictions if self._writes.free_key(each.workload) is None}
         waiting = {each.claim.preemptor_id for each in evictions if each.claim is not None and each.workload.id in busy}
         return [
             each
@@ -147,26 +147,26 @@ class Executor:
             if each.workload.id not in busy and (each.claim is None or each.claim.preemptor_id not in waiting)
         ]
 
-    def _wait_for_answers(self) -> None:
-        """Let Jobs whose pods nobody has seen yet be in use for no longer than is reasonable.
+    def _limit_waiting(self) -> None:
+        """Limit how long Jobs whose pods were never seen count as in use.
 
         They were suspended before their start was answered, or deleted before the watch of pods showed any.
         """
-        for units, patience, give_up in (
-            (self._state.work.taken_back.fresh, _ANSWER, self._state.work.await_no_answer),
-            (self._state.work.unseen_pods, _SIGHT, self._state.await_no_pods),
+        for keys, limit, give_up in (
+            (self._state.work.revoked_starts.fresh, _ANSWER_LIMIT, self._state.work.stop_waiting_for_answer),
+            (self._state.work.unseen_pods, _PODS_SEEN_LIMIT, self._state.stop_waiting_for_pods),
         ):
-            for unit in units:
-                asyncio.get_running_loop().call_later(patience.total_seconds(), self._give_up, give_up, unit)
-            units.clear()
+            for key in keys:
+                asyncio.get_running_loop().call_later(limit.total_seconds(), self._give_up, give_up, key)
+            keys.clear()
 
-    def _give_up(self, waiting_for: Callable[[str], None], unit: str) -> None:
-        waiting_for(unit)
+    def _give_up(self, waiting_for: Callable[[str], None], key: str) -> None:
+        waiting_for(key)
         self._wake()
 
-    def _go_on(self, unit: str) -> None:
-        """Finish what was begun: evict the other pods of an eviction, start the other pods of a start."""
-        workload, objects = self._state.work.workload(unit), self._writes.free_objects(unit)
+    def _complete(self, key: str) -> None:
+        """Evict the remaining pods of an eviction, or start the remaining pods of a start."""
+        workload, objects = self._state.work.workload(key), self._writes.free_objects(key)
         if workload is None or workload.admission is None or not objects:
             return
         if workload.is_evicting:
@@ -179,16 +179,16 @@ class Executor:
         async def write() -> None:
             start = Start(workload, flavors, Tier.ENTITLED)
             mark = (ADMISSION, text)
-            await self._writes.patch(unit, gated, lambda each: self._start_patch(each, start, text), mark)
+            await self._writes.patch(key, gated, lambda each: self._start_patch(each, start, text), mark)
 
-        self._writes.begin(unit, write())
+        self._writes.begin(key, write())
 
     def _preemptor(self, evict: Evict) -> list[WorkloadObject]:
-        unit = None if evict.claim is None else self._state.work.unit_named(evict.claim.preemptor)
-        return [] if unit is None else self._state.work.objects(unit)
+        key = None if evict.claim is None else self._state.work.key_named(evict.claim.preemptor)
+        return [] if key is None else self._state.work.objects(key)
 
 
-def _evict_patch(target: WorkloadObject, evict: Evict, written: patches.Notes) -> list[Operation]:
+def _evict_patch(target: WorkloadObject, evict: Evict, written: patches.AnnotationPatch) -> list[Operation]:
     if isinstance(target, Job):
         return patches.evict_job(target.metadata, evict.workload.group, written)
     return patches.annotate(target.metadata, {**written, NOTICE: None})

@@ -19,30 +19,41 @@ LABELS: Final = ("metadata", "labels")
 NODE_SELECTOR: Final = ("spec", "nodeSelector")
 TOLERATIONS: Final = ("spec", "tolerations")
 
-Notes = Mapping[str, str | None]
-"""annotation -> text; None: take it away."""
+AnnotationPatch = Mapping[str, str | None]
+"""annotation -> text; None: remove it."""
 
 
-def start_job(seen: Metadata, group: str, notes: Notes) -> list[Operation]:
-    """Let the Job controller run the Job's pods."""
-    return [*_guard(seen, group), _suspend(value=False), *_set_notes(seen, notes), *_set_group(seen, group)]
+def start_job(seen: Metadata, group: str, annotations: AnnotationPatch) -> list[Operation]:
+    """Resume the Job."""
+    return [*_guard(seen, group), _suspend(value=False), *_set_annotations(seen, annotations), *_set_group(seen, group)]
 
 
-def evict_job(seen: Metadata, group: str, notes: Notes) -> list[Operation]:
-    """Have the Job controller end the Job's pods."""
-    return [*_guard(seen, group), _suspend(value=True), *_set_notes(seen, {**notes, ADMISSION: None, NOTICE: None})]
+def evict_job(seen: Metadata, group: str, annotations: AnnotationPatch) -> list[Operation]:
+    """Suspend the Job; the Job controller then deletes its pods."""
+    return [
+        *_guard(seen, group),
+        _suspend(value=True),
+        *_set_annotations(seen, {**annotations, ADMISSION: None, NOTICE: None}),
+    ]
 
 
-def annotate(seen: Metadata, notes: Notes) -> list[Operation]:
-    """Say something on the object that changes nothing else; those notes must still be as they were seen."""
-    unchanged = [test((*ANNOTATIONS, name), seen.annotations.get(name)) for name in notes] if seen.annotations else []
-    return [test(("metadata", "uid"), seen.uid), *unchanged, *_set_notes(seen, notes)]
+def annotate(seen: Metadata, annotations: AnnotationPatch) -> list[Operation]:
+    """Write annotations alone, guarded by their values as seen."""
+    unchanged = (
+        [test((*ANNOTATIONS, name), seen.annotations.get(name)) for name in annotations] if seen.annotations else []
+    )
+    return [test(("metadata", "uid"), seen.uid), *unchanged, *_set_annotations(seen, annotations)]
 
 
-def start_pod(pod: Pod, group: str, notes: Notes, flavors: Iterable[Flavor]) -> list[Operation]:
-    """Let the scheduler see the pod, and only the flavors' nodes."""
+def start_pod(pod: Pod, group: str, annotations: AnnotationPatch, flavors: Iterable[Flavor]) -> list[Operation]:
+    """Remove the scheduling gate, and restrict the pod to the flavors' nodes."""
     seen = pod.metadata
-    operations = [*_guard(seen, group), *_set_notes(seen, notes), *_set_group(seen, group), *_remove_gate(pod)]
+    operations = [
+        *_guard(seen, group),
+        *_set_annotations(seen, annotations),
+        *_set_group(seen, group),
+        *_remove_gate(pod),
+    ]
     labels: dict[str, str] = {}
     tolerations: list[Any] = []
     present = [write_toleration(each) for each in read_placement(pod.spec).tolerations]
@@ -79,7 +90,7 @@ def _remove_gate(pod: Pod) -> list[Operation]:
 
 
 def _guard(seen: Metadata, group: str) -> list[Operation]:
-    """The object is still the one, with the spec and the group, that was decided on. Old pods have no generation."""
+    """Test that uid, spec and group are those that were decided on. Pods of old API servers have no generation."""
     guards = [test(("metadata", "uid"), seen.uid)]
     if seen.generation:
         guards.append(test(("metadata", "generation"), seen.generation))
@@ -92,20 +103,20 @@ def _suspend(*, value: bool) -> Operation:
     return add(("spec", "suspend"), value)
 
 
-def _set_notes(seen: Metadata, notes: Notes) -> list[Operation]:
+def _set_annotations(seen: Metadata, annotations: AnnotationPatch) -> list[Operation]:
     """Write annotations. The first ones of an object are tested to be the first: adding the map replaces it."""
-    written = {name: text for name, text in notes.items() if text is not None}
+    written = {name: text for name, text in annotations.items() if text is not None}
     if not seen.annotations:
         return [test(ANNOTATIONS, None), add(ANNOTATIONS, written)] if written else []
-    gone = [name for name, text in notes.items() if text is None and name in seen.annotations]
+    removed = [name for name, text in annotations.items() if text is None and name in seen.annotations]
     return [
         *(add((*ANNOTATIONS, name), text) for name, text in written.items()),
-        *(remove((*ANNOTATIONS, name)) for name in gone),
+        *(remove((*ANNOTATIONS, name)) for name in removed),
     ]
 
 
 def _set_group(seen: Metadata, group: str) -> list[Operation]:
-    """Write the resolved group where the webhook has not: work that was created while it was away."""
+    """Write the resolved group where the webhook has not: the object was created while it was down."""
     if GROUP_LABEL in seen.labels:
         return []
     if not seen.labels:

@@ -1,7 +1,7 @@
-"""The only code that writes Jobs and pods: each decision is one guarded patch, repeated until its fate is known.
+"""The only code that writes Jobs and pods: each decision is one guarded patch, repeated until its outcome is known.
 
-A request without an answer may or may not have been carried out. Its patch tests the generation it was decided on and
-moves it, so sending it again is safe, and the object then tells which of the two happened.
+A request without an answer might have been carried out. Its patch tests the generation it was decided on and moves it,
+so sending it again is safe, and the object then shows which of the two happened.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ log = get_logger(__name__)
 
 
 class WriteOutcome(StrEnum):
-    """What became of a write."""
+    """The outcome of a write."""
 
     WRITTEN = "written"
     STALE = "stale"
@@ -42,7 +42,7 @@ class WriteOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """A write's fate; `message` is the server's own words where it refused."""
+    """A write's outcome; `message` is the server's own text where it refused."""
 
     fate: WriteOutcome
     message: str = ""
@@ -65,33 +65,33 @@ class WorkloadWriter:
         self._time_left = time_left
 
     async def patch(self, target: Job | Pod, operations: list[Operation], mark: Mark) -> WriteResult:
-        """Patch one Job or pod. `mark` is how the patch is recognised if it was carried out unheard."""
+        """Patch one Job or pod. `mark` identifies the patch if it was carried out without an answer."""
         resource, seen = JOBS if isinstance(target, Job) else PODS, target.metadata
-        unheard = False
+        unanswered = False
 
         async def send() -> None:
-            nonlocal unheard
+            nonlocal unanswered
             try:
                 await self._client.patch_json(resource, seen.name, operations, seen.namespace)
             except Unavailable:
-                unheard = True
+                unanswered = True
                 raise
 
-        outcome = await self._insist(send)
-        if outcome.fate is WriteOutcome.STALE and unheard and await self._bears(resource, seen, mark):
+        outcome = await self._repeat(send)
+        if outcome.fate is WriteOutcome.STALE and unanswered and await self._carries(resource, seen, mark):
             return WRITTEN
         return outcome
 
-    async def evict_pod(self, pod: Pod, lives: Callable[[], bool]) -> WriteResult:
-        """Evict one pod; goes on asking while a PodDisruptionBudget holds it and it `lives`."""
+    async def evict_pod(self, pod: Pod, is_alive: Callable[[], bool]) -> WriteResult:
+        """Evict one pod; repeat while a PodDisruptionBudget refuses it and it `is_alive`."""
 
-        async def ask() -> None:
+        async def send() -> None:
             await self._client.evict(pod.metadata.name, pod.metadata.namespace, uid=pod.metadata.uid)
 
-        return await self._insist(ask, lives)
+        return await self._repeat(send, is_alive)
 
-    async def _bears(self, resource: Resource, seen: Metadata, mark: Mark) -> bool:
-        """Whether the object carries the mark: an earlier sending of the patch was carried out after all."""
+    async def _carries(self, resource: Resource, seen: Metadata, mark: Mark) -> bool:
+        """Whether the object carries the mark: an earlier request was carried out after all."""
         now = Metadata()
 
         async def look() -> None:
@@ -99,11 +99,11 @@ class WorkloadWriter:
             found = await self._client.get(resource, seen.name, seen.namespace, into=ObjectMetadata)
             now = Metadata(uid=found.metadata.uid, annotations=found.metadata.annotations)
 
-        await self._insist(look)
+        await self._repeat(look)
         return now.uid == seen.uid and now.annotations.get(mark[0]) == mark[1]
 
-    async def _insist(self, send: Callable[[], Awaitable[None]], is_wanted: Callable[[], bool] = _yes) -> WriteResult:
-        """Send until there is an answer, or none is wanted; wait longer after each try, never above five seconds."""
+    async def _repeat(self, send: Callable[[], Awaitable[None]], is_wanted: Callable[[], bool] = _yes) -> WriteResult:
+        """Send until there is an answer, or none is wanted; wait longer after each try, at most five seconds."""
         wait = _FIRST_WAIT
         while True:
             if not self._time_left():
@@ -119,9 +119,9 @@ class WorkloadWriter:
             except Invalid as error:
                 return WriteResult(WriteOutcome.INVALID, error.message)
             except (Unavailable, TooManyRequests) as error:
-                asked = error.retry_after or wait
-                log.warning("Write must be repeated", error=str(error), seconds=asked.total_seconds())
-                await asyncio.sleep(asked.total_seconds() * random.uniform(0.5, 1.0))  # noqa: S311
+                pause = error.retry_after or wait
+                log.warning("Write must be repeated", error=str(error), seconds=pause.total_seconds())
+                await asyncio.sleep(pause.total_seconds() * random.uniform(0.5, 1.0))  # noqa: S311
                 wait = min(wait * 2, _LONGEST_WAIT)
             except ApiError as error:
                 return WriteResult(WriteOutcome.REFUSED, error.message)

@@ -1,4 +1,4 @@
-"""Writes on units of work: one at a time on each unit, on all its objects, and a pause after one that failed."""
+"""Writes on workloads: one at a time on each, on all its objects, and a pause after one that failed."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
@@ -20,7 +20,7 @@ WAITS: Final = {
     WriteOutcome.REFUSED: timedelta(seconds=15),
     WriteOutcome.INVALID: timedelta(milliseconds=10),
 }
-"""How long an object is left alone after a write failed; a change of its spec ends it before that.
+"""How long an object is left alone after a write failed; a change of its spec ends it earlier.
 
 What is invalid is not tried again as it is: a start gets other flavors or none.
 """
@@ -52,62 +52,62 @@ class WriteQueue:
         self._wake = wake
         self._under_way: dict[str, asyncio.Task[None]] = {}
         self._wanted: set[str] = set()
-        """Units that were not free when something was to be written on them."""
-        self._left_alone: dict[str, tuple[datetime, int]] = {}
+        """Workloads that were not free when something was to be written on them."""
+        self._paused: dict[str, tuple[datetime, int]] = {}
 
-    def free_unit(self, workload: Workload) -> str | None:
-        """The unit of this work, unless it has gone, or a write on it is under way or has just failed."""
-        unit = self._work.unit_of(workload)
-        return None if unit is None or not self.free_objects(unit) else unit
+    def free_key(self, workload: Workload) -> str | None:
+        """The key of this workload; None if it is gone, or a write on it is under way or has just failed."""
+        key = self._work.key_of(workload)
+        return None if key is None or not self.free_objects(key) else key
 
-    def free_objects(self, unit: str) -> list[WorkloadObject]:
-        """The objects of a unit that may be written on now; else nothing, and the cycle is woken when they may."""
-        objects = self._work.objects(unit)
-        if unit in self._under_way:
-            self._wanted.add(unit)
+    def free_objects(self, key: str) -> list[WorkloadObject]:
+        """The objects of a workload that may be written now; else nothing, and the cycle is woken when they may."""
+        objects = self._work.objects(key)
+        if key in self._under_way:
+            self._wanted.add(key)
             return []
         if not objects:
             return []
-        until, generation = self._left_alone.get(unit, (self.now, 0))
+        until, generation = self._paused.get(key, (self.now, 0))
         if until > self.now and objects[0].metadata.generation == generation:
             return []
-        self._left_alone.pop(unit, None)
+        self._paused.pop(key, None)
         return objects
 
-    def begin(self, unit: str, write: Coroutine[Any, Any, None]) -> None:
-        """Let it run; it calls `patch`."""
-        self._under_way[unit] = task = self._spawn(write)
-        task.add_done_callback(partial(self._end, unit))
+    def begin(self, key: str, write: Coroutine[Any, Any, None]) -> None:
+        """Run `write`, which calls `patch`."""
+        self._under_way[key] = task = self._spawn(write)
+        task.add_done_callback(partial(self._end, key))
 
-    def _end(self, unit: str, _: "asyncio.Task[None]") -> None:
-        del self._under_way[unit]
-        if unit in self._wanted or unit in self._left_alone or unit in self._work.half_done:
-            self._wanted.discard(unit)
+    def _end(self, key: str, _: "asyncio.Task[None]") -> None:
+        del self._under_way[key]
+        if key in self._wanted or key in self._paused or key in self._work.incomplete:
+            self._wanted.discard(key)
             self._wake()
 
     async def patch(
         self,
-        unit: str,
+        key: str,
         objects: Sequence[WorkloadObject],
         patch: Callable[[WorkloadObject], list[Operation]],
         mark: Mark,
     ) -> WriteResult:
-        """Patch these objects of a unit; the worst outcome counts. What was assumed is forgotten if any failed."""
+        """Patch these objects of a workload; the worst outcome counts. The assumption is dropped if any failed."""
         outcomes = await asyncio.gather(*(self._writer.patch(each, patch(each), mark) for each in objects))
         outcome = max(outcomes, key=lambda each: _WORST_LAST.index(each.fate), default=WRITTEN)
         self._metrics.wrote(mark[0], outcome.fate.value)
         if outcome.fate is not WriteOutcome.WRITTEN:
-            log.info("Write not carried out", unit=unit, what=mark[0], fate=outcome.fate.value, why=outcome.message)
-            self._work.forget(unit, mark)
-            self._leave_alone(unit, objects[0].metadata.generation, WAITS[outcome.fate])
+            log.info("Write not carried out", key=key, what=mark[0], fate=outcome.fate.value, why=outcome.message)
+            self._work.forget(key, mark)
+            self._pause(key, objects[0].metadata.generation, WAITS[outcome.fate])
         return outcome
 
-    def _leave_alone(self, unit: str, generation: int, wait: timedelta) -> None:
-        self._left_alone[unit] = (self.now + wait, generation)
+    def _pause(self, key: str, generation: int, wait: timedelta) -> None:
+        self._paused[key] = (self.now + wait, generation)
         asyncio.get_running_loop().call_later(wait.total_seconds(), self._wake)
 
     async def finish(self, within: timedelta) -> bool:
-        """Let the writes come to their end; cancel those that have not by then. Whether all had."""
+        """Wait for the writes, cancel those that take longer; whether all ended in time."""
         if not self._under_way:
             return True
         _, late = await asyncio.wait([*self._under_way.values()], timeout=within.total_seconds())

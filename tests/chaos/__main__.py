@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from dev.controlplane import binaries
-from tests.chaos.run import Report, Wish, run
+from tests.chaos.running.run import Report, RunOptions, run
 
 
 def main() -> int:
@@ -21,7 +21,7 @@ def main() -> int:
     return 1 if report.flaws else 0
 
 
-def _asked() -> Wish:
+def _asked() -> RunOptions:
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description="faults under work, and a checker")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 31), help="the run's; drawn when absent")
     parser.add_argument("--jobs", type=int, default=200, help="how much work is submitted at least")
@@ -30,7 +30,7 @@ def _asked() -> Wish:
         "--keep", type=Path, metavar="FOLDER", help="where the logs are left, the API server's with them"
     )
     given = parser.parse_args()
-    return Wish(given.seed, given.jobs, given.faults, keep=given.keep)
+    return RunOptions(given.seed, given.jobs, given.faults, keep=given.keep)
 
 
 def _say(text: str) -> None:

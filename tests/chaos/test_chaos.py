@@ -5,12 +5,12 @@ import random
 import pytest
 
 from dev.controlplane import binaries
-from tests.chaos.run import Wish, run
+from tests.chaos.running.run import RunOptions, run
 
 
 @pytest.mark.timeout(900)
 def test_nothing_is_lost_doubled_or_over_admitted(control_plane_binaries: binaries.Binaries) -> None:
     seed = random.randrange(1 << 31)
-    report = run(control_plane_binaries, Wish(seed, jobs=40, faults=100, pace=0.2), print)
+    report = run(control_plane_binaries, RunOptions(seed, jobs=40, faults=100, pace=0.2), print)
     assert [str(flaw) for flaw in report.flaws] == [], f"python -m tests.chaos --seed {seed} --jobs 40 --faults 100"
     assert report.findings.counts["starts"] >= 40

@@ -52,7 +52,7 @@ def test_a_running_job_that_grows_all_the_same_counts_with_its_new_size(q: Quotr
     assert (eviction_of(q.get_job("grows")) or {})["reason"] == "OverCeiling"
 
 
-def test_a_job_that_shrinks_gives_back_what_its_pods_leave(q: Quotree) -> None:
+def test_a_job_that_shrinks_frees_what_its_pods_leave(q: Quotree) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="3", max="3")])
     q.job("elastic", "vision", pods=3)
@@ -63,7 +63,7 @@ def test_a_job_that_shrinks_gives_back_what_its_pods_leave(q: Quotree) -> None:
     wait_for(lambda: used(q, "vision") == "3", "both count", LONG)
 
 
-def test_work_that_is_relabelled_moves_to_its_new_group(q: Quotree) -> None:
+def test_a_workload_that_is_relabelled_moves_to_its_new_group(q: Quotree) -> None:
     q.lead()
     for name in ("vision", "nlp"):
         q.group(name, quotas=[quota(min="1", max="1")])
@@ -116,7 +116,7 @@ def test_jobs_deleted_at_each_step_leave_nothing_behind(q: Quotree) -> None:
         assert list(history.wrongs()) == []
 
 
-def test_a_namespace_deleted_under_running_and_waiting_work_frees_its_quota(q: Quotree) -> None:
+def test_a_namespace_deleted_under_running_and_waiting_workloads_frees_its_quota(q: Quotree) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="2", max="2")])
     q.create("/api/v1/namespaces", {"metadata": {"name": "doomed"}})
@@ -130,7 +130,7 @@ def test_a_namespace_deleted_under_running_and_waiting_work_frees_its_quota(q: Q
     wait_for(lambda: counts(q, "vision") == {"pending": 0, "admitted": 1, "ready": 1}, "nothing of it is left", LONG)
 
 
-def test_a_group_moved_under_load_takes_its_work_along_and_is_held_to_its_new_parents_limits(q: Quotree) -> None:
+def test_a_group_moved_under_load_takes_its_workloads_along_and_is_held_to_its_new_parents_limits(q: Quotree) -> None:
     q.lead()
     q.group("east", isParent=True, quotas=[quota(min="4", max="4")])
     q.group("west", isParent=True, quotas=[quota(min="3", max="3")])

@@ -55,7 +55,7 @@ def test_higher_priority_preempts_in_its_own_group_only(q: Quotree) -> None:
         q.delete(f"{CLASSES}/urgent")
 
 
-def test_notice_is_given_before_work_is_recycled(q: Quotree) -> None:
+def test_notice_is_given_before_a_workload_is_recycled(q: Quotree) -> None:
     q.lead(reclaim={"notice": "4s"})
     q.group("root", quotas=[quota(max="2")])
     q.group("vision", quotas=[quota(min="1")])
@@ -70,7 +70,7 @@ def test_notice_is_given_before_work_is_recycled(q: Quotree) -> None:
     assert datetime.fromisoformat(note["time"]) - datetime.fromisoformat(told[0]["time"]) >= timedelta(seconds=4)
 
 
-def test_a_notice_is_withdrawn_when_nobody_needs_the_room_any_more(q: Quotree) -> None:
+def test_a_notice_is_withdrawn_when_none_needs_the_room_any_more(q: Quotree) -> None:
     q.lead(reclaim={"notice": "1h"})
     q.group("root", quotas=[quota(max="2")])
     q.group("vision", quotas=[quota(min="1")])
@@ -110,7 +110,7 @@ def test_a_drained_subtree_is_empty_and_opens_again(q: Quotree) -> None:
     assert q.condition("vision", "Stopped")["reason"] == "Hold"
 
 
-def test_a_closed_group_goes_on_with_the_work_it_has(q: Quotree) -> None:
+def test_a_closed_group_goes_on_with_the_workloads_it_has(q: Quotree) -> None:
     q.lead()
     q.group("research", isParent=True, quotas=[quota(min="1", max="1")])
     q.group("vision", parent="research", quotas=[quota(min="1")])
@@ -123,7 +123,7 @@ def test_a_closed_group_goes_on_with_the_work_it_has(q: Quotree) -> None:
     wait_for(lambda: q.running() == {"waits"}, "what waits there has its turn", LONG)
 
 
-def test_unready_work_holds_back_its_group(q: Quotree) -> None:
+def test_an_unready_workload_holds_back_its_group(q: Quotree) -> None:
     q.lead(startup={"waitForPodsReady": True, "blockAdmission": "Group", "timeout": "1h"})
     q.group("vision", quotas=[quota(min="4")])
     q.group("nlp", quotas=[quota(min="4")])
@@ -149,7 +149,7 @@ def test_strict_mode_recycles_without_an_preemptor(q: Quotree) -> None:
     assert len({name for name in q.running() if name.startswith("vision")}) == 2
 
 
-def test_work_on_hold_waits_for_its_owner(q: Quotree) -> None:
+def test_a_workload_on_hold_waits_for_its_owner(q: Quotree) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="1")])
     q.job("mine", "vision", "1", labels={HOLD_LABEL: "true"})

@@ -89,21 +89,21 @@ def admitted(name: str) -> Job:
 LACKS = "group 'vision' lacks 1 of default/cpu (request 1, free 0); runs when used falls to 0"
 
 
-def test_work_that_starts_at_once_is_told_nothing(scene: Scene) -> None:
+def test_a_workload_that_starts_at_once_gets_no_event(scene: Scene) -> None:
     scene.see(None, a_job("quick"))
     assert scene.round(0) == []
     scene.see(a_job("quick"), admitted("quick"))
     assert [scene.round(second) for second in (1, 3, 5, 70)] == [[], [], [], []]
 
 
-def test_work_that_waits_is_told_why_once(scene: Scene) -> None:
+def test_a_workload_that_waits_is_explained_once(scene: Scene) -> None:
     scene.see(None, admitted("runs"))
     scene.see(None, a_job("waits"))
     said = [("waits", "WaitingForQuota", LACKS)]
     assert [scene.round(second) for second in (0, 2.9, 3, 4, 63, 200)] == [[], [], said, [], [], []]
 
 
-def test_it_is_told_again_when_the_reason_is_another(scene: Scene) -> None:
+def test_it_is_explained_again_when_the_reason_is_another(scene: Scene) -> None:
     scene.see(None, admitted("runs"))
     scene.see(None, a_job("waits"))
     scene.round(0)
@@ -113,7 +113,7 @@ def test_it_is_told_again_when_the_reason_is_another(scene: Scene) -> None:
     assert scene.round(63) == [("waits", "GroupStopped", "group 'vision' has stopPolicy Hold")]
 
 
-def test_evicted_work_waits_anew(scene: Scene) -> None:
+def test_an_evicted_workload_waits_again(scene: Scene) -> None:
     scene.see(None, admitted("runs"))
     scene.see(None, a_job("waits"))
     scene.round(0)
@@ -124,7 +124,7 @@ def test_evicted_work_waits_anew(scene: Scene) -> None:
     assert [scene.round(second) for second in (5, 8)] == [[], [("waits", "WaitingForQuota", LACKS)]]
 
 
-def test_its_owners_own_wish_is_not_told(scene: Scene) -> None:
+def test_its_owners_own_hold_is_not_explained(scene: Scene) -> None:
     held = {GROUP_LABEL: "vision", HOLD_LABEL: "true"}
     scene.see(None, admitted("runs"))
     scene.see(None, a_job("mine", labels=held))
@@ -133,7 +133,7 @@ def test_its_owners_own_wish_is_not_told(scene: Scene) -> None:
     assert [scene.round(second) for second in (4, 7)] == [[], [("mine", "WaitingForQuota", LACKS)]]
 
 
-def test_no_more_than_ten_are_told_in_a_round_and_all_in_turn(scene: Scene) -> None:
+def test_no_more_than_ten_events_are_recorded_in_a_round_and_all_in_turn(scene: Scene) -> None:
     scene.see(None, admitted("runs"))
     for number in range(25):
         scene.see(None, a_job(f"job-{number:02}"))

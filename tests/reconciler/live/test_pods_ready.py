@@ -57,7 +57,7 @@ def requeues(history: History, name: str) -> list[dict[str, Any]]:
     return found
 
 
-def test_nothing_is_admitted_in_the_cluster_until_all_admitted_work_is_ready(q: Quotree) -> None:
+def test_nothing_is_admitted_in_the_cluster_until_all_admitted_workloads_is_ready(q: Quotree) -> None:
     q.lead(startup={"waitForPodsReady": True, "blockAdmission": "Cluster", "timeout": "1h"})
     q.group("vision", quotas=[quota(min="4")])
     q.group("nlp", quotas=[quota(min="4")])
@@ -74,7 +74,7 @@ def test_nothing_is_admitted_in_the_cluster_until_all_admitted_work_is_ready(q: 
     assert before < started_at(q, "second") < started_at(q, "third")
 
 
-def test_unready_work_that_is_given_up_lets_the_cluster_go_on(q: Quotree) -> None:
+def test_an_unready_workload_that_is_given_up_lets_the_cluster_go_on(q: Quotree) -> None:
     settings = {"blockAdmission": "Cluster", "timeout": "2s", "backoffBase": "1h", "backoffMax": "1h"}
     q.lead(startup={"waitForPodsReady": True, **settings})
     q.group("vision", quotas=[quota(min="4")])
@@ -88,7 +88,7 @@ def test_unready_work_that_is_given_up_lets_the_cluster_go_on(q: Quotree) -> Non
     wait_for(lambda: q.group_status("vision")["workloads"]["pending"] == 1, "it is set aside until its back-off ends")
 
 
-def test_unready_work_holds_back_nobody_where_nothing_is_blocked(q: Quotree) -> None:
+def test_an_unready_workload_holds_back_none_where_nothing_is_blocked(q: Quotree) -> None:
     q.lead(startup={"waitForPodsReady": True, "blockAdmission": "None", "timeout": "1h"})
     q.group("vision", quotas=[quota(min="4")])
     for name in ("slow", "slower"):
@@ -118,7 +118,7 @@ def test_each_failed_start_is_waited_for_longer_until_the_limit(q: Quotree) -> N
     wait_for(lambda: said in q.events("bad"), "its owner is told", LONG)
 
 
-def test_work_that_is_not_ready_again_in_time_is_requeued_and_other_work_stays(q: Quotree) -> None:
+def test_a_workload_that_is_not_ready_again_in_time_is_requeued_and_others_stay(q: Quotree) -> None:
     q.lead(startup={"waitForPodsReady": True, "timeout": "1h", "backoffBase": "1s"})
     for name, recovery in (("back", "1h"), ("gone", "1s")):
         q.group(f"with-{name}", quotas=[quota(min="1")], startup={"recoveryTimeout": recovery})
@@ -160,7 +160,7 @@ def test_a_job_whose_node_is_lost_goes_on_elsewhere(q: Quotree) -> None:
     assert ADMISSION in q.get_job("train")["metadata"]["annotations"]
 
 
-def test_work_that_was_not_watched_is_given_its_time_anew(q: Quotree) -> None:
+def test_a_workload_that_was_not_watched_is_given_its_time_again(q: Quotree) -> None:
     """It may have been ready for years, and have lost a pod a moment ago."""
     note = '{"flavors":{"cpu":"default"},"time":"2020-01-01T00:00:00Z"}'
     old = job_manifest("old", "vision", suspend=False, annotations=NEVER)

@@ -84,7 +84,7 @@ def test_a_head_that_waits_blocks_others_only_where_the_queue_is_strict_and_on_i
     wait_for(lambda: "a-head" in q.running(), "the head has its turn", LONG)
 
 
-def test_a_head_that_can_never_fit_is_set_aside_and_told(q: Quotree) -> None:
+def test_a_head_that_can_never_fit_is_set_aside_and_reported(q: Quotree) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="2", max="2")], queueing={"strategy": "StrictFIFO"})
     q.job("huge", "vision", "3")
@@ -110,7 +110,7 @@ def test_priority_then_age_give_the_order(q: Quotree) -> None:
 
 
 @pytest.mark.parametrize("age", ["Eviction", "Creation"])
-def test_evicted_work_waits_from_its_eviction_or_from_its_creation(q: Quotree, age: str) -> None:
+def test_an_evicted_workload_waits_from_its_eviction_or_from_its_creation(q: Quotree, age: str) -> None:
     q.lead(queueAge=age)
     q.group("vision", quotas=[quota(min="1", max="1")])
     q.job("old", "vision")
@@ -141,7 +141,7 @@ def test_groups_that_borrow_share_by_weight_and_start_many_at_once(q: Quotree) -
     assert len({note["time"] for note in notes if note is not None}) == 1, "one cycle decides all of it"
 
 
-def test_a_changed_selector_lets_waiting_work_in_and_leaves_running_work_alone(q: Quotree) -> None:
+def test_a_changed_selector_lets_waiting_workloads_in_and_leaves_running_workloads_alone(q: Quotree) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="2")], namespaceSelector={"matchLabels": {"team": "vision"}})
     q.job("waits", "vision")

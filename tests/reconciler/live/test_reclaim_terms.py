@@ -46,7 +46,7 @@ def test_grace_and_exempt_after_start_keep_borrowed_work_that_long(q: Quotree) -
     assert time_in(victims["west"]) - time_in(victims["west"], "since") >= timedelta(seconds=4)
 
 
-def test_work_that_is_not_preemptible_stays_and_never_borrows(q: Quotree) -> None:
+def test_a_workload_that_is_not_preemptible_stays_and_never_borrows(q: Quotree) -> None:
     q.lead()
     q.group("root", quotas=[quota(max="4")])
     q.group("vision", quotas=[quota(min="2")])

@@ -102,7 +102,7 @@ def test_a_group_moved_under_another_parent_counts_there(q: Quotree) -> None:
     assert q.running() == {"one"}
 
 
-def test_a_job_without_a_group_that_can_hold_it_is_told(q: Quotree) -> None:
+def test_a_job_without_a_group_that_can_hold_it_is_reported(q: Quotree) -> None:
     q.lead()
     q.group("research", isParent=True, quotas=[quota(min="2")])
     q.job("inner", "research", "1")
@@ -122,7 +122,7 @@ def test_a_deleted_group_stops_nothing_and_starts_nothing(q: Quotree) -> None:
     assert q.running() == {"runs"}
 
 
-def test_work_that_names_no_group_belongs_to_default_where_that_is_switched_on(q: Quotree) -> None:
+def test_a_workload_that_names_no_group_belongs_to_default_where_that_is_switched_on(q: Quotree) -> None:
     q.lead(defaultGroup=True)
     q.group("default", quotas=[quota(min="1", max="1")])
     q.merge("/api/v1/namespaces/default", {"metadata": {"labels": {MANAGED_LABEL: "true"}}})

@@ -43,7 +43,7 @@ def conditions(status: QuotaGroupStatus) -> dict[str, tuple[str, str]]:
     return {each.type: (each.status, each.reason) for each in status.conditions}
 
 
-def test_a_parent_counts_the_work_of_its_subtree() -> None:
+def test_a_parent_counts_the_workloads_of_its_subtree() -> None:
     seen = snapshot()
     of_leaf = status_of(record("vision", seen), seen, {}, Counts(), NOW)
     of_parent = status_of(record("research", seen), seen, {}, Counts(), NOW)

@@ -35,7 +35,7 @@ def test_an_assumption_ends_when_the_object_bears_the_mark() -> None:
     assert made.get("u1") is None
 
 
-def test_an_assumption_that_takes_a_note_away_ends_when_it_is_gone() -> None:
+def test_an_assumption_that_removes_an_annotation_ends_when_it_is_gone() -> None:
     made = Assumptions()
     noted = Metadata(uid="u1", generation=1, annotations={ADMISSION: "text"})
     made.make("u1", STARTED, (ADMISSION, None), [noted])
@@ -69,14 +69,14 @@ def test_doubts_hold_until_the_spec_changes() -> None:
     made.block("u1", 1, ["a100"])
     made.block("u1", 1, ["t4"])
     doubted = replace(PENDING, not_before=later, blocked_flavors=frozenset({"a100", "t4"}))
-    assert made.cast_doubt("u1", PENDING) == doubted
+    assert made.apply_failure("u1", PENDING) == doubted
     made.see("u1", SEEN)
-    assert made.cast_doubt("u1", PENDING) == doubted
+    assert made.apply_failure("u1", PENDING) == doubted
     made.see("u1", Metadata(uid="u1", generation=2))
-    assert made.cast_doubt("u1", PENDING) == PENDING
+    assert made.apply_failure("u1", PENDING) == PENDING
 
 
-def test_running_work_is_not_doubted() -> None:
+def test_running_workloads_keep_no_failure() -> None:
     made = Assumptions()
     made.park("u1", 1, NOW)
-    assert made.cast_doubt("u1", STARTED) == STARTED
+    assert made.apply_failure("u1", STARTED) == STARTED

@@ -15,7 +15,7 @@ from reconciler.state.projections import (
     project_job,
     project_pod,
 )
-from reconciler.state.terminating import DEPARTED, ORPHANED
+from reconciler.state.terminating import ORPHANED, TERMINATING
 from shared.api.conditions import ObservedCondition
 from shared.api.core.job import Job, read_job
 from shared.api.core.namespace import read_namespace
@@ -91,7 +91,7 @@ def work(state: ClusterState, group: str = "vision") -> list[Workload]:
     return list(state.world().workloads_of(group).by_id.values())
 
 
-def test_a_job_is_work_of_its_group_until_it_has_finished(state: ClusterState) -> None:
+def test_a_job_is_a_workload_of_its_group_until_it_has_finished(state: ClusterState) -> None:
     state.see_jobs([Changed(None, a_job())])
     (found,) = work(state)
     assert (found.key, found.request, found.is_pending) == ("ns/a", {"cpu": 2000}, True)
@@ -138,7 +138,7 @@ def test_a_new_job_of_a_deleted_ones_name_is_another(state: ClusterState) -> Non
     state.see_jobs([Changed(a_job(), None), Changed(None, a_job("u2"))])
     (found,) = work(state)
     assert found.uid == "u2"
-    assert state.work.unit_of(found) == "u2"
+    assert state.work.key_of(found) == "u2"
 
 
 def test_a_deleted_job_holds_its_quota_while_its_pods_run(state: ClusterState) -> None:
@@ -146,8 +146,8 @@ def test_a_deleted_job_holds_its_quota_while_its_pods_run(state: ClusterState) -
     state.see_jobs([Changed(None, job)])
     state.see_pods([Changed(None, pod_on_node("p1", job="u1"))])
     state.see_jobs([Changed(job, None)])
-    (departed,) = work(state)
-    assert (departed.kind, departed.is_evicting) == (DEPARTED, True)
+    (terminating,) = work(state)
+    assert (terminating.kind, terminating.is_evicting) == (TERMINATING, True)
     assert state.world().unmanaged == {}
     state.see_pods([Changed(pod_on_node("p1", job="u1"), None)])
     assert work(state) == []
@@ -157,11 +157,11 @@ def test_a_deleted_job_holds_its_quota_while_its_pods_run(state: ClusterState) -
 def test_a_deleted_job_whose_pods_were_not_seen_yet_holds_its_quota(state: ClusterState, told: dict[str, int]) -> None:
     job = replace_status(running_job(), **told)
     state.see_jobs([Changed(None, job), Changed(job, None)])
-    assert [(each.kind, each.is_evicting) for each in work(state)] == [(DEPARTED, True)]
+    assert [(each.kind, each.is_evicting) for each in work(state)] == [(TERMINATING, True)]
     assert state.work.unseen_pods == {"u1"}
     state.see_pods([Changed(None, pod_on_node("p1", job="u1"))])
-    state.await_no_pods("u1")
-    assert [each.kind for each in work(state)] == [DEPARTED]
+    state.stop_waiting_for_pods("u1")
+    assert [each.kind for each in work(state)] == [TERMINATING]
     state.see_pods([Changed(pod_on_node("p1", job="u1"), None)])
     assert work(state) == []
 
@@ -169,7 +169,7 @@ def test_a_deleted_job_whose_pods_were_not_seen_yet_holds_its_quota(state: Clust
 def test_a_deleted_job_whose_pods_are_never_seen_is_waited_for_for_a_while(state: ClusterState) -> None:
     job = replace_status(running_job(), active=1)
     state.see_jobs([Changed(None, job), Changed(job, None)])
-    state.await_no_pods("u1")
+    state.stop_waiting_for_pods("u1")
     assert work(state) == []
 
 
@@ -194,7 +194,7 @@ def victim_and_preemptor(state: ClusterState) -> tuple[Job, Job]:
 def test_a_claim_outlives_its_victim_until_the_preemptor_has_started(state: ClusterState) -> None:
     victim, preemptor = victim_and_preemptor(state)
     state.see_jobs([Changed(victim, None)])
-    assert claims(state) == {"ns/b": [DEPARTED]}
+    assert claims(state) == {"ns/b": [TERMINATING]}
     state.see_pods([Changed(pod_on_node("p1", job="u1"), None)])
     assert claims(state) == {"ns/b": [ORPHANED]}
     assert [(each.request, each.admission) for each in work(state) if each.kind == ORPHANED] == [({}, None)]
@@ -222,7 +222,7 @@ def test_a_claim_that_was_served_goes_with_its_victim(state: ClusterState) -> No
     assert claims(state) == {}
 
 
-def test_use_beside_managed_work_is_told_apart(state: ClusterState) -> None:
+def test_use_beside_managed_workloads_is_distinguished(state: ClusterState) -> None:
     state.see_jobs([Changed(None, running_job())])
     pods = [
         pod_on_node("p1", job="u1"),
@@ -243,7 +243,7 @@ def test_pods_of_a_job_that_has_just_finished_are_not_taken_off(state: ClusterSt
     assert state.world().unmanaged == {}
 
 
-def test_work_found_running_waits_for_its_adoption(state: ClusterState) -> None:
+def test_a_workload_found_running_waits_for_its_adoption(state: ClusterState) -> None:
     state.see_jobs([Changed(None, a_job(suspend=False))])
     (found,) = work(state)
     assert found.hold
@@ -264,7 +264,7 @@ def test_pods_of_a_group_are_one_workload_when_all_are_there(state: ClusterState
     assert {each.metadata.uid for each in state.work.objects("ns/gang")} == {"p1", "p2"}
 
 
-def test_of_a_group_whose_first_pod_has_ended_the_others_are_work(state: ClusterState) -> None:
+def test_of_a_group_whose_first_pod_has_ended_the_others_are_one_workload(state: ClusterState) -> None:
     labels = {POD_GROUP_LABEL: "gang", POD_GROUP_SIZE_LABEL: "2"}
     ended = PodRecord(read_pod(ended_pod("p1", **labels)), None)
     state.see_pods([Changed(None, ended), Changed(None, a_pod("p2", **labels))])
@@ -287,19 +287,19 @@ def ended_pod(uid: str, **labels: str) -> dict[str, Any]:
     }
 
 
-def test_a_group_that_does_not_admit_the_namespace_holds_its_work(state: ClusterState) -> None:
+def test_a_group_that_does_not_admit_the_namespace_holds_its_workloads(state: ClusterState) -> None:
     picky = Group("vision", namespace_selector=LabelSelector({"team": "vision"}))
     state.see_jobs([Changed(None, a_job())])
     before = GroupStatusRecord("vision", 1, Group("vision"), QuotaGroupStatus())
     state.see_groups([Changed(before, GroupStatusRecord("vision", 2, picky, QuotaGroupStatus()))])
     assert [each.hold for each in work(state)] == [True]
-    assert state.work.fresh_problems == {"u1": ("group vision does not admit namespace ns; it waits",)}
+    assert state.work.new_problems == {"u1": ("group vision does not admit namespace ns; it waits",)}
     namespace = {"metadata": {"name": "ns", "uid": "n1", "labels": {"team": "vision"}}}
     state.see_namespaces([Changed(None, read_namespace(namespace))])
     assert [each.hold for each in work(state)] == [False]
 
 
-def test_work_that_was_ready_and_is_no_more_is_noted(state: ClusterState) -> None:
+def test_a_workload_that_was_ready_and_is_no_more_is_noted(state: ClusterState) -> None:
     ready = replace_status(running_job(), ready=1)
     state.see_jobs([Changed(None, ready)])
     assert [each.admission and each.admission.ready for each in work(state)] == [True]
@@ -323,7 +323,7 @@ def suspended(job: Job, seen: datetime) -> Job:
     return replace_status(job, conditions=[ObservedCondition("Suspended", "True", last_transition_time=seen)])
 
 
-def taken_back(at_creation: datetime | None = None) -> Job:
+def revoked_starts(at_creation: datetime | None = None) -> Job:
     """Its owner suspends it right after its start; at its creation it was seen suspended, or not."""
     job = a_job(generation=3, annotations={ADMISSION: ADMITTED}, labels={GROUP_LABEL: "vision", HOLD_LABEL: "true"})
     return job if at_creation is None else suspended(job, at_creation)
@@ -333,21 +333,21 @@ def taken_back(at_creation: datetime | None = None) -> Job:
 def test_a_start_taken_back_by_its_owner_is_used_until_the_job_controller_knows(
     state: ClusterState, at_creation: datetime | None
 ) -> None:
-    started, back = running_job(generation=2), taken_back(at_creation)
+    started, back = running_job(generation=2), revoked_starts(at_creation)
     state.see_jobs([Changed(None, started)])
     state.see_jobs([Changed(started, back)])
     assert [(each.is_evicting, each.hold) for each in work(state)] == [(True, True)]
-    assert state.work.taken_back.fresh == {"u1"}
+    assert state.work.revoked_starts.fresh == {"u1"}
     state.see_jobs([Changed(back, suspended(back, after(5)))])
     assert [(each.is_pending, each.hold) for each in work(state)] == [(True, True)]
-    assert state.work.taken_back.fresh == set()
+    assert state.work.revoked_starts.fresh == set()
 
 
 def test_a_start_taken_back_is_not_waited_for_for_ever(state: ClusterState) -> None:
     started = running_job(generation=2)
-    state.see_jobs([Changed(None, started), Changed(started, taken_back(NOW))])
+    state.see_jobs([Changed(None, started), Changed(started, revoked_starts(NOW))])
     assert [each.is_evicting for each in work(state)] == [True]
-    state.work.await_no_answer("u1")
+    state.work.stop_waiting_for_answer("u1")
     assert [each.is_pending for each in work(state)] == [True]
 
 
@@ -356,7 +356,7 @@ def test_an_assumed_start_taken_back_before_it_was_seen_is_used_as_well(state: C
     (pending,) = work(state)
     started = replace(pending, admission=Admission({"cpu": "default"}, NOW, answered=False))
     state.work.assume("u1", started, (ADMISSION, ADMITTED))
-    state.see_jobs([Changed(a_job(), taken_back())])
+    state.see_jobs([Changed(a_job(), revoked_starts())])
     assert [each.is_evicting for each in work(state)] == [True]
 
 
@@ -374,12 +374,12 @@ def test_a_start_that_was_not_carried_out_leaves_the_job_pending(state: ClusterS
 
 
 def test_a_job_suspended_by_its_owner_after_the_answer_is_free_when_its_pods_have_ended(state: ClusterState) -> None:
-    started, back = answered(running_job(generation=2)), taken_back()
+    started, back = answered(running_job(generation=2)), revoked_starts()
     state.see_jobs([Changed(None, started), Changed(started, answered(back))])
     assert [each.is_evicting for each in work(state)] == [True]
     state.see_jobs([Changed(answered(back), back)])
     assert [each.is_pending for each in work(state)] == [True]
-    assert state.work.taken_back.fresh == set()
+    assert state.work.revoked_starts.fresh == set()
 
 
 def test_a_suspended_job_is_used_until_its_pods_have_ended(state: ClusterState) -> None:

@@ -114,7 +114,7 @@ class History:
         for using in (each.using for each in self.pods.values() if each.using is not None):
             node = self.nodes.get(using.node)
             flavor = matcher.flavor_of(node.labels) if node is not None and node.takes_pods else None
-            if flavor is None or self.state.work.knows(using.job or using.unit):
+            if flavor is None or self.state.work.knows(using.job or using.key):
                 continue
             namespace = self.namespaces.get(using.namespace)
             named = {using.group, namespace.metadata.labels.get(GROUP_LABEL) if namespace else None}
@@ -134,7 +134,7 @@ def test_the_count_kept_up_equals_the_recount(seed: int) -> None:
         assert (world.system, world.unmanaged) == history.recounted()
 
 
-def test_what_has_not_changed_is_the_same_object_and_asks_for_no_cycle() -> None:
+def test_what_has_not_changed_is_the_same_object_and_needs_no_cycle() -> None:
     history = History(1)
     while not history.state.world().unmanaged:
         history.step()

@@ -79,7 +79,7 @@ def test_a_start_names_the_group_that_came_from_the_namespace() -> None:
     assert patched["metadata"]["labels"] == {"app": "x", GROUP_LABEL: "vision"}
 
 
-def test_a_note_is_not_written_over_another() -> None:
+def test_an_annotation_is_not_written_over_another() -> None:
     seen = Metadata(uid="u1", annotations={EVICTION: "old"})
     with pytest.raises(jsonpatch.JsonPatchTestFailed):
         apply(

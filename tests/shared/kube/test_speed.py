@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from shared.kube.watch.cache import Cache, State
-from shared.kube.watch.memory import settle_memory
+from shared.kube.watch.memory import freeze_memory
 from shared.kube.watch.stream import Lines, split_event
 
 OBJECTS = 20_000
@@ -96,7 +96,7 @@ def _collector_as_it_was() -> Iterator[None]:
 @pytest.mark.usefixtures("_collector_as_it_was")
 def test_after_settling_a_full_collection_no_longer_looks_at_what_is_kept() -> None:
     kept = [{"a": [str(number)]} for number in range(300_000)]
-    settle_memory()
+    freeze_memory()
     started = time.process_time()
     gc.collect()
     assert time.process_time() - started < 0.1

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from random import Random
 
-from tests.chaos.cluster_setup import Stage
-from tests.chaos.work import Submission
+from tests.chaos.running.cluster_setup import Stage
+from tests.chaos.running.workloads import Submission
 
 PAUSE = 0.3
 

@@ -1,4 +1,4 @@
-"""`python -m tests.chaos.skewed SECONDS --config FILE`: a reconciler whose clock is that far ahead of ours.
+"""`python -m tests.chaos.running.skewed_clock SECONDS --config FILE`: a reconciler whose clock is ahead by SECONDS.
 
 Only what it reads as the time of day is moved: what it measures by the monotonic clock goes as fast as everywhere.
 """

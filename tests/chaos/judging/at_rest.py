@@ -19,9 +19,9 @@ from shared.kube.watch.cache import Changed, Project
 from shared.quota.decide.plan import plan
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.settings import QuotaSettings
-from tests.chaos.causes import Surrounding
-from tests.chaos.checker import Flaw
-from tests.chaos.history import Version
+from tests.chaos.judging.causes import Surrounding
+from tests.chaos.judging.checker import Flaw
+from tests.chaos.judging.history import Version
 
 R = TypeVar("R")
 PATHS = {

@@ -20,7 +20,7 @@ from shared.api.core.pod import Pod, read_pod
 from shared.api.names import API_VERSION
 from shared.quota.model.group_reading import read_group
 from shared.quota.model.tree import Group
-from tests.chaos.witness import OBSERVE
+from tests.chaos.judging.final_list import OBSERVE
 
 WRITES: Final = ["create", "update", "patch", "delete"]
 POLICY: Final = {

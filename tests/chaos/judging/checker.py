@@ -15,9 +15,9 @@ from shared.api.core.job import Job
 from shared.api.core.pod import Pod
 from shared.api.names import FALSE, GROUP_LABEL, HOLD_LABEL, PREEMPTIBLE_LABEL, TRUE
 from shared.quota.model.settings import QuotaSettings
-from tests.chaos.causes import Causes, Surrounding
-from tests.chaos.history import Version
-from tests.chaos.ledger import Ledger, excess
+from tests.chaos.judging.causes import Causes, Surrounding
+from tests.chaos.judging.history import Version
+from tests.chaos.judging.replay import Replay, excess
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class _Checker:
     def __init__(self, expected: Expectations) -> None:
         self.findings = Findings()
         self._expected = expected
-        self._ledger = Ledger(expected.lag * 1.5)
+        self._ledger = Replay(expected.lag * 1.5)
         self._causes = Causes(expected.around, expected.settings)
         self._starts = False
         self._stops: deque[tuple[Version, Job | Pod, EvictionAnnotation]] = deque()

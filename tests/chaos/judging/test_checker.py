@@ -5,17 +5,17 @@ from collections.abc import Callable
 import pytest
 
 from tests.builders import after
-from tests.chaos.history_words import EXPECTED, Tale
+from tests.chaos.judging.written_histories import EXPECTED, WrittenHistory
 
 
-def rules(tale: Tale) -> list[tuple[str, str]]:
+def rules(tale: WrittenHistory) -> list[tuple[str, str]]:
     return [(flaw.rule, flaw.object) for flaw in tale.judged().flaws]
 
 
 @pytest.fixture
-def tale() -> Tale:
+def tale() -> WrittenHistory:
     """Left borrows from right, and right asks for its own."""
-    told = Tale()
+    told = WrittenHistory()
     told.submit("borrower", "left", 6)
     told.start("borrower")
     told.run("borrower")
@@ -23,7 +23,7 @@ def tale() -> Tale:
     return told
 
 
-def test_a_sound_history(tale: Tale) -> None:
+def test_a_sound_history(tale: WrittenHistory) -> None:
     tale.evict("borrower", by="lender")
     tale.end("borrower")
     tale.start("lender")
@@ -34,35 +34,35 @@ def test_a_sound_history(tale: Tale) -> None:
     assert found.evictions == {"ns/borrower": 1}
 
 
-def test_started_again_while_its_pod_exists(tale: Tale) -> None:
+def test_started_again_while_its_pod_exists(tale: WrittenHistory) -> None:
     tale.evict("borrower", by="lender")
     tale.tell("borrower", tale.job("borrower", suspend=True, notes=tale.last_notes), "controller", by_status=True)
     tale.start("borrower")
     assert rules(tale) == [("StartedTwice", "ns/borrower")]
 
 
-def test_started_again_while_its_status_counts_pods(tale: Tale) -> None:
+def test_started_again_while_its_status_counts_pods(tale: WrittenHistory) -> None:
     tale.evict("borrower", by="lender")
     tale.tell("borrower-pod", tale.pod("borrower", "Failed"), "controller", gone=True)
     tale.start("borrower")
     assert rules(tale) == [("StartedTwice", "ns/borrower")]
 
 
-def test_started_before_the_victim_has_ended(tale: Tale) -> None:
+def test_started_before_the_victim_has_ended(tale: WrittenHistory) -> None:
     tale.evict("borrower", by="lender")
     tale.start("lender")
     assert rules(tale) == [("OverAdmitted", "ns/lender")]
 
 
 def test_started_above_a_ceiling() -> None:
-    tale = Tale()
+    tale = WrittenHistory()
     tale.submit("big", "right", 7)
     tale.start("big")
     assert rules(tale) == [("OverAdmitted", "ns/big")]
 
 
 def test_started_in_room_that_a_guarantee_keeps() -> None:
-    tale = Tale()
+    tale = WrittenHistory()
     tale.group("left", min="4", lendingLimit="1")
     tale.group("right", min="4")
     tale.versions = [each for each in tale.versions if each.revision not in (3, 4)]
@@ -72,14 +72,14 @@ def test_started_in_room_that_a_guarantee_keeps() -> None:
 
 
 def test_a_ceiling_lowered_a_moment_ago_may_not_have_been_seen() -> None:
-    tale = Tale()
+    tale = WrittenHistory()
     tale.submit("job", "right", 6)
     tale.group("right", min="2", max="2")
     tale.start("job")
     assert rules(tale) == []
 
 
-DOCTORED: dict[str, tuple[Callable[[Tale], None], str]] = {
+DOCTORED: dict[str, tuple[Callable[[WrittenHistory], None], str]] = {
     "nobody asked": (lambda tale: tale.evict("borrower"), "EvictedWithoutCause"),
     "its preemptor does not exist": (lambda tale: tale.evict("borrower", by="ghost"), "EvictedWithoutCause"),
     "for a ceiling that it is below": (
@@ -111,18 +111,18 @@ DOCTORED: dict[str, tuple[Callable[[Tale], None], str]] = {
 
 
 @pytest.mark.parametrize(("doctor", "rule"), DOCTORED.values(), ids=list(DOCTORED))
-def test_evicted(tale: Tale, doctor: Callable[[Tale], None], rule: str) -> None:
+def test_evicted(tale: WrittenHistory, doctor: Callable[[WrittenHistory], None], rule: str) -> None:
     doctor(tale)
     assert rules(tale) == [(rule, "ns/borrower")]
 
 
-def test_evicted_without_a_note(tale: Tale) -> None:
+def test_evicted_without_an_annotation(tale: WrittenHistory) -> None:
     tale.tell("borrower", tale.job("borrower", suspend=True), "reconciler")
     assert rules(tale) == [("BadEviction", "ns/borrower")]
 
 
 def test_evicted_from_a_group_within_its_runtime() -> None:
-    tale = Tale()
+    tale = WrittenHistory()
     tale.submit("modest", "left", 3)
     tale.start("modest")
     tale.run("modest")
@@ -133,7 +133,7 @@ def test_evicted_from_a_group_within_its_runtime() -> None:
 
 def test_evicted_from_a_group_whose_own_start_was_written_after_the_eviction() -> None:
     """One decision starts `urgent`, which puts left over its runtime, and takes `modest` from it for the lender."""
-    tale = Tale()
+    tale = WrittenHistory()
     tale.submit("modest", "left", 3)
     tale.start("modest")
     tale.run("modest")
@@ -145,7 +145,7 @@ def test_evicted_from_a_group_whose_own_start_was_written_after_the_eviction() -
 
 
 def test_evicted_from_a_group_that_is_over_with_what_it_has_claimed() -> None:
-    tale = Tale()
+    tale = WrittenHistory()
     tale.submit("modest", "left", 3)
     tale.start("modest")
     tale.run("modest")
@@ -162,7 +162,7 @@ def test_evicted_from_a_group_that_is_over_with_what_it_has_claimed() -> None:
 
 
 def test_evicted_for_an_preemptor_that_is_not_entitled() -> None:
-    tale = Tale()
+    tale = WrittenHistory()
     tale.submit("borrower", "left", 6)
     tale.start("borrower")
     tale.run("borrower")
@@ -172,7 +172,7 @@ def test_evicted_for_an_preemptor_that_is_not_entitled() -> None:
 
 
 def test_preempted_by_work_of_its_group_that_is_no_more_important() -> None:
-    tale = Tale()
+    tale = WrittenHistory()
     tale.submit("first", "left", 4)
     tale.start("first")
     tale.run("first")
@@ -182,7 +182,7 @@ def test_preempted_by_work_of_its_group_that_is_no_more_important() -> None:
 
 
 def test_preempted_by_more_important_work_of_its_group() -> None:
-    tale = Tale()
+    tale = WrittenHistory()
     tale.submit("first", "left", 4)
     tale.start("first")
     tale.run("first")
@@ -192,7 +192,7 @@ def test_preempted_by_more_important_work_of_its_group() -> None:
 
 
 def test_reclaimed_though_not_preemptible() -> None:
-    tale = Tale()
+    tale = WrittenHistory()
     tale.submit("borrower", "left", 6, preemptible="false")
     tale.start("borrower")
     tale.run("borrower")
@@ -202,14 +202,14 @@ def test_reclaimed_though_not_preemptible() -> None:
 
 
 def test_started_by_somebody_else() -> None:
-    tale = Tale()
+    tale = WrittenHistory()
     tale.submit("job", "left", 1)
     tale.start("job", user="mallory")
     assert rules(tale) == [("ResumedByOther", "ns/job")]
 
 
 def test_stopped_by_its_owner_when_it_had_finished() -> None:
-    tale = Tale()
+    tale = WrittenHistory()
     tale.submit("job", "left", 1)
     tale.start("job")
     done = {"conditions": [{"type": "Complete", "status": "True"}]}
@@ -218,7 +218,7 @@ def test_stopped_by_its_owner_when_it_had_finished() -> None:
     assert rules(tale) == []
 
 
-def test_suspended_by_its_owner(tale: Tale) -> None:
+def test_suspended_by_its_owner(tale: WrittenHistory) -> None:
     tale.tell("borrower", tale.job("borrower", suspend=True), "user")
     assert rules(tale) == [("StoppedByOther", "ns/borrower")]
     tale.versions.pop()
@@ -228,14 +228,14 @@ def test_suspended_by_its_owner(tale: Tale) -> None:
 
 
 def test_written_without_the_lease() -> None:
-    tale = Tale()
+    tale = WrittenHistory()
     tale.submit("job", "left", 1)
     tale.start("job", writer="another")
     assert rules(tale) == [("TwoLeaders", "ns/job")]
 
 
 def test_evicted_for_ever() -> None:
-    tale = Tale()
+    tale = WrittenHistory()
     tale.submit("borrower", "left", 6)
     tale.submit("lender", "right", 4)
     for _ in range(EXPECTED.most_evictions + 1):

@@ -12,7 +12,7 @@ from shared.api.core.pod_request import effective_request
 from shared.api.names import ADMISSION, GROUP_LABEL
 from shared.quota.model.pod_reading import is_covered_by_its_job
 from shared.quota.model.tree import ROOT, Group, Tree
-from tests.chaos.history import Lease, Shutter, Version
+from tests.chaos.judging.history import Lease, Shutter, Version
 
 Amounts = dict[str, int]
 R = TypeVar("R")
@@ -32,7 +32,7 @@ class Instant:
 
 
 @dataclass(slots=True)
-class Ledger:
+class Replay:
     """Told every version in order. `lag`: how far behind the truth a decision may fairly have been."""
 
     lag: timedelta

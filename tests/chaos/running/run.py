@@ -12,19 +12,19 @@ from random import Random
 
 from dev.controlplane import binaries
 from shared.quota.model.settings import QuotaSettings
-from tests.chaos import faults
-from tests.chaos.at_rest import Rest, judge, look, unseen
-from tests.chaos.checker import Expectations, Findings, Flaw, check
-from tests.chaos.cluster_setup import RECONCILER, SKEWS, Stage, running
-from tests.chaos.history import Version, read_history
-from tests.chaos.submitting import Submitter
-from tests.chaos.work import CPUS, organisation, submissions
+from tests.chaos.judging.at_rest import Rest, judge, look, unseen
+from tests.chaos.judging.checker import Expectations, Findings, Flaw, check
+from tests.chaos.judging.history import Version, read_history
+from tests.chaos.running import faults
+from tests.chaos.running.cluster_setup import RECONCILER, SKEWS, Stage, running
+from tests.chaos.running.submitter import Submitter
+from tests.chaos.running.workloads import CPUS, organisation, submissions
 
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class RunOptions:
     """How much of everything. Work that is still missing after the last episode is submitted in the noise alone."""
 
     seed: int
@@ -59,7 +59,7 @@ class Report:
         return self.findings.flaws
 
 
-def run(programs: binaries.Binaries, wish: Wish, say: Say) -> Report:
+def run(programs: binaries.Binaries, wish: RunOptions, say: Say) -> Report:
     """Do all of it."""
     random = Random(wish.seed)
     with running(programs, wish.seed) as stage:
@@ -121,7 +121,7 @@ def _organise(stage: Stage) -> None:
 
 
 def _strike(
-    stage: Stage, submitter: Submitter, wish: Wish, schedule: Iterator[faults.Episode], say: Say
+    stage: Stage, submitter: Submitter, wish: RunOptions, schedule: Iterator[faults.Episode], say: Say
 ) -> Counter[str]:
     committed: Counter[str] = Counter()
     for episode in schedule:

@@ -11,9 +11,9 @@ from shared.api.names import ADMISSION, EVICTION, GROUP_LABEL
 from shared.quota.model.group_reading import read_group
 from shared.quota.model.node import ClusterNode
 from tests.builders import after
-from tests.chaos.causes import Surrounding
-from tests.chaos.checker import Expectations, Findings, check
-from tests.chaos.history import Lease, Record, Version
+from tests.chaos.judging.causes import Surrounding
+from tests.chaos.judging.checker import Expectations, Findings, check
+from tests.chaos.judging.history import Lease, Record, Version
 
 EXPECTED = Expectations(
     reconciler="reconciler",
@@ -23,7 +23,7 @@ EXPECTED = Expectations(
 )
 
 
-class Tale:
+class WrittenHistory:
     """A history told in words; a second passes with each version."""
 
     def __init__(self) -> None:

@@ -18,7 +18,7 @@ from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import StopPolicy
 from shared.quota.model.workload import Admission, Workload
 from shared.resources import FlavorResource
-from tests.chaos.ledger import Instant
+from tests.chaos.judging.replay import Instant
 
 _LIMITS: Final = {"OverCeiling", "CapacityLost"}
 GONE: Final = "it was not there"

@@ -18,9 +18,9 @@ from dev.controlplane import quotree as installing
 from dev.controlplane.errors import ControlPlaneError
 from dev.controlplane.ports import Ports
 from dev.controlplane.processes import Process
-from tests.chaos.history import write_policy
-from tests.chaos.replica_balancer import Door
-from tests.chaos.work import NODES
+from tests.chaos.judging.history import write_policy
+from tests.chaos.running.replica_balancer import ReplicaBalancer
+from tests.chaos.running.workloads import NODES
 from tests.faults.proxy import FaultProxy, Side
 
 ACCOUNT: Final = f"system:serviceaccount:{installing.NAMESPACE}:"
@@ -104,7 +104,7 @@ def _installed(cp: cluster.ControlPlane, proxy: FaultProxy, seed: int) -> Iterat
     for account in ("quotree-reconciler", "quotree-webhook"):
         cp.kubectl("create", "serviceaccount", account, "-n", installing.NAMESPACE)
     with _ports() as ports:
-        door = Door(ports.take(), seed)
+        door = ReplicaBalancer(ports.take(), seed)
         values = (f"reconciler.user={RECONCILER}", f"webhook.user={WEBHOOK}")
         url = f"https://127.0.0.1:{door.port}"
         with door.open(), installing.installed(cp, webhooks=0, reconcilers=0, url=url, values=values) as quotree:
@@ -124,7 +124,13 @@ def _skew(process: Process, ahead: timedelta) -> None:
     if ahead:
         python, *words = process.command
         skewed = f"{ahead.total_seconds():g}"
-        process.command = (python, "-m", "tests.chaos.skewed", skewed, *words[words.index("reconciler") + 1 :])
+        process.command = (
+            python,
+            "-m",
+            "tests.chaos.running.skewed_clock",
+            skewed,
+            *words[words.index("reconciler") + 1 :],
+        )
         process.restart()
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from shared.quota.model.settings import QuotaSettings
 from tests.builders import NOW, after
-from tests.chaos.at_rest import PATHS, Rest, judge, unseen
-from tests.chaos.history import Lease, Version
+from tests.chaos.judging.at_rest import PATHS, Rest, judge, unseen
+from tests.chaos.judging.history import Lease, Version
 
 ROOT: dict[str, Any] = {"metadata": {"name": "root", "uid": "root"}, "spec": {"isParent": True}}
 LEAF: dict[str, Any] = {"metadata": {"name": "leaf", "uid": "leaf"}, "spec": {"quotas": [{"min": {"cpu": "2"}}]}}

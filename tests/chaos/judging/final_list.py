@@ -17,7 +17,7 @@ PATIENCE: Final = 30.0
 _PATHS: Final = {"jobs": "/apis/batch/v1/jobs", "pods": "/api/v1/pods"}
 
 
-def bear_witness(cp: ControlPlane, log: Path, killed: datetime) -> None:
+def append_final_list(cp: ControlPlane, log: Path, killed: datetime) -> None:
     """Append one line for each object that is there, and one for each kind that says which are."""
     for resource, path in _PATHS.items():
         found = _list(cp, path)

@@ -14,9 +14,9 @@ from typing import Any, Final
 from dev.controlplane.errors import ControlPlaneError
 from dev.controlplane.processes import Process
 from shared.api.names import API_VERSION, HOLD_LABEL
-from tests.chaos.cluster_setup import Stage
-from tests.chaos.witness import bear_witness
-from tests.chaos.work import NAMESPACE, NODES
+from tests.chaos.judging.final_list import append_final_list
+from tests.chaos.running.cluster_setup import Stage
+from tests.chaos.running.workloads import NAMESPACE, NODES
 from tests.faults.kinds import Asked, CutAnswer, Delay, FallSilent, Fault, LoseAnswer, Refuse, Rule, always, writes
 from tests.faults.kinds import watches as is_watch
 
@@ -148,7 +148,7 @@ def _kill_api_server(episode: Episode, stage: Stage) -> None:
     server.kill()
     time.sleep(episode.seconds)
     server.start()
-    bear_witness(stage.cluster, stage.audit_log, killed)
+    append_final_list(stage.cluster, stage.audit_log, killed)
 
 
 def _compact(stage: Stage) -> None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from random import Random
 
 
-class Door:
+class ReplicaBalancer:
     """Listens on `port`, passes bytes on to `behind`. A replica that takes no connections is passed over."""
 
     def __init__(self, port: int, seed: int) -> None:
@@ -18,7 +18,7 @@ class Door:
         self._loop = asyncio.new_event_loop()
 
     @contextmanager
-    def open(self) -> Iterator["Door"]:
+    def open(self) -> Iterator["ReplicaBalancer"]:
         """At work on a thread of its own."""
         thread = threading.Thread(target=self._loop.run_forever, name="door", daemon=True)
         thread.start()

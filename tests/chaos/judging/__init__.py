@@ -1,0 +1,1 @@
+"""Pure parts: read the history of a run, replay it, and find what must never happen; with their tests."""
