@@ -39,15 +39,15 @@ class AdmissionPasses:
         """First pass."""
         for line in _run(self._cycle, leaves_with_entitled(self._cycle), self._entitled_head, self._try_entitled):
             if not line.had_heads and not line.leaf_usage.touched:
-                self._cycle.cache.facts[line.leaf_usage.name].none_entitled = True
+                self._cycle.cache.leaves[line.leaf_usage.name].none_entitled = True
 
     def start_borrowing(self) -> None:
         """Second pass, with all room kept that entitled work waits for."""
         cycle = self._cycle
-        cycle.guard_kept_room()
+        cycle.count_delayed()
         for workload_id, each in self._deferred.items():
             if cycle.fits(each.leaf_usage, each.quantities):
-                cycle.after.add(each.leaf_usage.path, each.quantities)
+                cycle.planned.add(each.leaf_usage.path, each.quantities)
                 self._guarded.add(workload_id)
         is_reliable = not self._deferred
         room = BorrowingLeaves(cycle)
@@ -55,7 +55,7 @@ class AdmissionPasses:
         room.remember(lines, is_reliable=is_reliable)
         for workload_id in list(self._deferred):
             self._take_back(workload_id)
-        cycle.open_kept_room()
+        cycle.uncount_delayed()
 
     def _entitled_head(self, leaf_usage: LeafUsage, workload: Workload, assignments: Assignments) -> QueueHead | None:
         entitled = entitled_candidate(evaluate(self._cycle, leaf_usage, workload, assignments))
@@ -138,13 +138,13 @@ class AdmissionPasses:
         It is kept, it comes with evictions that are under way for others, or somebody cannot go yet.
         """
         cycle = self._cycle
-        extent = len(cycle.kept), len(cycle.preemptors)
+        extent = len(cycle.delayed), len(cycle.preemptors)
         if self._delayed_of[0] != extent:
             planned = (*cycle.forced, *cycle.victims)
             is_slow = any(is_early(victim, cycle) for victim in planned)
             told_first = (each for each in cycle.preemptors if not each.swaps and (is_slow or not each.victims))
             found: dict[str, list[Preemptor]] = {}
-            for preemptor in (*cycle.kept, *told_first):
+            for preemptor in (*cycle.delayed, *told_first):
                 found.setdefault(preemptor.leaf_usage.name, []).append(preemptor)
             self._delayed_of = extent, found
         return self._delayed_of[1].get(leaf_usage.name, ())
@@ -163,7 +163,7 @@ class AdmissionPasses:
             return False
         own.leaf_usage.release(own.quantities, own.workload)
         if workload_id in self._guarded:
-            self._cycle.after.remove(own.leaf_usage.path, own.quantities)
+            self._cycle.planned.remove(own.leaf_usage.path, own.quantities)
         return True
 
 

@@ -46,11 +46,11 @@ def plan(snapshot: Snapshot, cache: CycleCache | None = None) -> Plan:
 
 
 def _plan(cycle: CycleState) -> Plan:
-    for name in cycle.cache.changing:
+    for name in cycle.cache.timed:
         moment = cycle.snapshot.leaves[name].next_change
         if moment is not None:
             cycle.wake(moment)
-    cycle.cache.moved = cycle.moved
+    cycle.cache.dirty = cycle.dirty
     return Plan(
         now=cycle.now,
         starts=tuple(cycle.starts),

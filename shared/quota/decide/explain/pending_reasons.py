@@ -31,7 +31,7 @@ class PendingReasons:
         """By StrictFIFO leaf and flavor, the first work that waits."""
         self._unblocked: dict[WorkloadId, Assignments] = {}
         """What work in a StrictFIFO leaf may take beside what those before it wait for."""
-        cycle.guard_kept_room()
+        cycle.count_delayed()
 
     def __iter__(self) -> Iterator[WaitExplanation]:
         """Every pending workload that this cycle does not start, by leaf's name, then in the leaf's order."""
@@ -80,7 +80,7 @@ class PendingReasons:
             return WaitReason.PODS_NOT_READY, None, text
         # A note may be about work of the same name that has changed since.
         if note is not None and note in _WAITING_TEXT:
-            return _from(note, on_path(cycle.present, leaf_usage.path, assignments[0].quantities), _WAITING_TEXT[note])
+            return _from(note, on_path(cycle.current, leaf_usage.path, assignments[0].quantities), _WAITING_TEXT[note])
         head = self._blocker(leaf_usage, workload)
         if head is not None:
             return (
@@ -95,10 +95,12 @@ class PendingReasons:
         cycle = self._cycle
         if not leaf_usage.may_hold(quantities, workload):
             return _from(WaitReason.BEYOND_MIN, beyond_min(leaf_usage, quantities), "")
-        short = on_path(cycle.present, leaf_usage.path, quantities)
+        short = on_path(cycle.current, leaf_usage.path, quantities)
         if short is not None:
             return _from(WaitReason.WAITING_FOR_QUOTA, short, "")
-        short = on_path(cycle.after, leaf_usage.path, quantities) or on_path(cycle.soon, leaf_usage.path, quantities)
+        short = on_path(cycle.planned, leaf_usage.path, quantities) or on_path(
+            cycle.after_evictions, leaf_usage.path, quantities
+        )
         if short is not None:
             return _from(WaitReason.ROOM_KEPT_FOR_OTHERS, short, "")
         if leaf_usage.leaf.reclaim.mode is ReclaimMode.STRICT:

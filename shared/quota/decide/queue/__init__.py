@@ -1,1 +1,1 @@
-"""Whose turn it is: the order within a leaf, between leaves, and which leaves are worth a look."""
+"""The order of pending workloads: within a leaf, between leaves, and which leaves a pass must look at."""

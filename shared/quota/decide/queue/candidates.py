@@ -16,8 +16,8 @@ from shared.resources import Amount, FlavorResource
 
 def leaves_with_entitled(cycle: CycleState) -> Iterator[str]:
     """Leaves in which some pending work may be entitled."""
-    facts = cycle.cache.facts
-    return (name for name in cycle.cache.waiting if not facts[name].none_entitled or cycle.is_touched(name))
+    cached = cycle.cache.leaves
+    return (name for name in cycle.cache.waiting if not cached[name].none_entitled or cycle.is_touched(name))
 
 
 class BorrowingLeaves:
@@ -35,8 +35,8 @@ class BorrowingLeaves:
     def _look(self) -> Iterator[tuple[str, FlavorResource, Amount]]:
         """What is left in each group that may have changed."""
         cycle, cache = self._cycle, self._cycle.cache
-        for group in cache.changed | cache.moved | cycle.moved:
-            if group not in cache.facts:
+        for group in cache.changed | cache.dirty | cycle.dirty:
+            if group not in cache.leaves:
                 for key in cycle.snapshot.numbers[group]:
                     yield group, key, cycle.left(group, key)
 
@@ -44,22 +44,22 @@ class BorrowingLeaves:
         """Leaves in which somebody may borrow."""
         cycle, cache = self._cycle, self._cycle.cache
         for name in cache.waiting:
-            facts = cache.facts[name]
-            known = facts.none_borrows == cache.era and not cycle.is_touched(name) and not self._has_grown(facts)
-            if not known and not self._is_out_of_the_question(name, facts):
+            cached = cache.leaves[name]
+            known = cached.none_borrows == cache.era and not cycle.is_touched(name) and not self._has_grown(cached)
+            if not known and not self._is_out_of_the_question(name, cached):
                 yield name
 
-    def _has_grown(self, facts: LeafCache) -> bool:
-        return bool(self._grown) and not self._grown.isdisjoint(facts.leaf.path)
+    def _has_grown(self, cached: LeafCache) -> bool:
+        return bool(self._grown) and not self._grown.isdisjoint(cached.leaf.path)
 
-    def _is_out_of_the_question(self, name: str, facts: LeafCache) -> bool:
+    def _is_out_of_the_question(self, name: str, cached: LeafCache) -> bool:
         """Whether not even the smallest work of the leaf fits what root has left, and nothing is kept for the leaf."""
         cycle = self._cycle
-        if cycle.is_touched(name) or cycle.is_held_back(cycle.leaf_usage(name)) or facts.is_kept_for(cycle.snapshot):
+        if cycle.is_touched(name) or cycle.is_held_back(cycle.leaf_usage(name)) or cached.is_kept_for(cycle.snapshot):
             return False
         if any(self._is_within_root(quantities) for quantities in cycle.queue(name).smallest):
             return False
-        facts.none_borrows = cycle.cache.era
+        cached.none_borrows = cycle.cache.era
         return True
 
     def _is_within_root(self, quantities: Quantities) -> bool:
@@ -73,5 +73,5 @@ class BorrowingLeaves:
             cache.margins.clear()
         for line in lines if is_reliable else ():
             if not (line.had_heads or line.leaf_usage.touched or cycle.is_held_back(line.leaf_usage)):
-                cache.facts[line.leaf_usage.name].none_borrows = cache.era
+                cache.leaves[line.leaf_usage.name].none_borrows = cache.era
         cache.margins.update(((group, key), left) for group, key, left in self._look())

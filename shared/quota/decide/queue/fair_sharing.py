@@ -1,4 +1,4 @@
-"""Who comes first: a tournament between leaves, from the top of the tree. docs/specification.md §6.9.
+"""Which leaf starts next: a tournament between leaves, from the top of the tree. docs/specification.md §6.9.
 
 Each node sends up the best head of its subtree; a node's children are compared by the class of those heads (leaf stays
 within effectiveMin first), then by share, then by age, then by name.
@@ -22,13 +22,13 @@ Rank = tuple[bool, bool, int, datetime, str]
 """(beyond effectiveMin, weight 0, share, age of the head, name); the lowest comes first."""
 
 SHARP: Final = 320
-"""Two shares that differ do so by more than 2^-SHARP, as amounts have 63 bits: whole numbers order them exactly."""
+"""Two different shares differ by more than 2^-SHARP, because amounts have 63 bits: whole numbers order them exactly."""
 UNRANKED: Rank = (True, True, 0, datetime.max.replace(tzinfo=UTC), "")
 
 
 @dataclass(frozen=True, slots=True)
 class QueueHead:
-    """The work that a leaf would start next, and what it would most likely take."""
+    """The workload that a leaf would start next, and the quantities it would most likely take."""
 
     workload: Workload
     quantities: Quantities
@@ -36,7 +36,7 @@ class QueueHead:
 
 
 class Tournament:
-    """The heads of all leaves; `best` is the one to try, `enter` replaces a leaf's head after it was tried."""
+    """The heads of all leaves; `best` is the one to try next, `enter` replaces a leaf's head after it was tried."""
 
     __slots__ = ("_ranks", "_snapshot", "_used", "_weights", "_winners")
 
@@ -65,7 +65,7 @@ class Tournament:
         return self._winners.get(ROOT)
 
     def enter(self, leaf_usage: LeafUsage, head: QueueHead | None) -> None:
-        """Let `head` stand for its leaf from now on, None: nobody. Its path is ranked again, the rest stays."""
+        """Set the head of a leaf, or remove it if None. Only the groups on its path are ranked again."""
         path = leaf_usage.path
         self._set_winner(path[0], head)
         for child, parent in pairwise(path):

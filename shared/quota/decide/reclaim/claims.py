@@ -45,7 +45,7 @@ def _why_void(cycle: CycleState, claim: OpenClaim) -> str | None:
 def _may_start_now(cycle: CycleState, preemptor: Workload, claim: OpenClaim) -> bool:
     """Whether the room is there: a claim that ended in this very moment would only send its victims round again."""
     leaf_usage = cycle.leaf_usage(preemptor.group)
-    return not cycle.is_held_back(leaf_usage) and cycle.present.fits(
+    return not cycle.is_held_back(leaf_usage) and cycle.current.fits(
         leaf_usage.path, quantities_of(preemptor, claim.flavors)
     )
 
@@ -64,7 +64,7 @@ def _reserve(cycle: CycleState, claim: OpenClaim) -> str | None:
         return "PreemptorGone"
     leaf_usage = cycle.leaf_usage(preemptor.group)
     quantities = quantities_of(preemptor, claim.flavors)
-    if not (cycle.after.fits(leaf_usage.path, quantities) and leaf_usage.may_hold(quantities, preemptor)):
+    if not (cycle.planned.fits(leaf_usage.path, quantities) and leaf_usage.may_hold(quantities, preemptor)):
         return "NoLongerFits"
     reinstate(cycle, claim)
     return None
@@ -78,7 +78,7 @@ def serve_claims(cycle: CycleState) -> None:
             continue
         leaf_usage = cycle.leaf_usage(preemptor.group)
         quantities = quantities_of(preemptor, claim.flavors)
-        if cycle.is_held_back(leaf_usage) or not cycle.present.fits(leaf_usage.path, quantities):
+        if cycle.is_held_back(leaf_usage) or not cycle.current.fits(leaf_usage.path, quantities):
             continue
         withdraw(cycle, preemptor_id)
         tier = cycle.tier(leaf_usage, quantities, preemptor)
@@ -92,7 +92,7 @@ def withdraw(cycle: CycleState, preemptor_id: PreemptorId) -> OpenClaim:
     if claim.preemptor is not None:
         leaf_usage, quantities = cycle.leaf_usage(claim.preemptor.group), quantities_of(claim.preemptor, claim.flavors)
         cycle.release(leaf_usage, quantities, claim.preemptor)
-        cycle.soon.remove(leaf_usage.path, quantities)
+        cycle.after_evictions.remove(leaf_usage.path, quantities)
         cycle.wait_reasons.pop(claim.preemptor.id, None)
     return claim
 
@@ -102,7 +102,7 @@ def reinstate(cycle: CycleState, claim: OpenClaim) -> None:
     if claim.preemptor is not None:
         leaf_usage, quantities = cycle.leaf_usage(claim.preemptor.group), quantities_of(claim.preemptor, claim.flavors)
         cycle.reserve(leaf_usage, quantities, claim.preemptor)
-        cycle.soon.add(leaf_usage.path, quantities)
+        cycle.after_evictions.add(leaf_usage.path, quantities)
         cycle.wait_reasons[claim.preemptor.id] = WaitReason.WAITING_FOR_EVICTIONS
         cycle.claims[claim.preemptor_id] = claim
 

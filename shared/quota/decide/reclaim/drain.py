@@ -16,7 +16,7 @@ from shared.quota.model.workload import EvictionReason, Workload
 
 def stop_and_give_up(cycle: CycleState) -> None:
     """Decide these evictions first, and note which work that is not ready yet goes on holding others back."""
-    for leaf in map(cycle.snapshot.leaves.__getitem__, sorted(cycle.cache.pressing)):
+    for leaf in map(cycle.snapshot.leaves.__getitem__, sorted(cycle.cache.urgent)):
         if leaf.stop is StopPolicy.HOLD_AND_DRAIN:
             for workload in leaf.admitted:
                 _evict(cycle, leaf, workload, EvictionReason.GROUP_STOPPED, EvictionRule.STOP_POLICY)

@@ -30,15 +30,15 @@ class Needs:
         for preemptor in cycle.preemptors:
             self._room_of(preemptor)
         for (group, key), most in cycle.cured.items():
-            self._uses[group, key] = max(most, cycle.used_after.used(group, key))
+            self._uses[group, key] = max(most, cycle.used_planned.used(group, key))
 
     def _room_of(self, preemptor: Preemptor) -> None:
         for key, _ in preemptor.quantities:
             for group in preemptor.leaf_usage.path:
-                self._charges[group, key] = self._cycle.after.limit(group, key)
+                self._charges[group, key] = self._cycle.planned.limit(group, key)
         for key, most in preemptor.bounds:
             self._charges[preemptor.leaf_usage.name, key] = min(
-                most, self._cycle.after.limit(preemptor.leaf_usage.name, key)
+                most, self._cycle.planned.limit(preemptor.leaf_usage.name, key)
             )
 
     def hold(self, path: Path, quantities: Quantities) -> bool:
@@ -47,8 +47,8 @@ class Needs:
 
     def _holds(self, group: str, key: FlavorResource) -> bool:
         charge, use = self._charges.get((group, key)), self._uses.get((group, key))
-        return (charge is None or self._cycle.after.charge(group, key) <= charge) and (
-            use is None or self._cycle.used_after.used(group, key) <= use
+        return (charge is None or self._cycle.planned.charge(group, key) <= charge) and (
+            use is None or self._cycle.used_planned.used(group, key) <= use
         )
 
 
@@ -81,7 +81,7 @@ def _restore_if(cycle: CycleState, victim: Victim, needs: Needs) -> bool:
 def _importance(cycle: CycleState, victim: Victim) -> Importance:
     """Lowest first. Within runtime: the leaf's charge with it and with its preemptors is not above runtime."""
     leaf_usage, running = victim.leaf_usage, victim.running
-    beyond = any(cycle.after.over_runtime(leaf_usage.name, key) + amount > 0 for key, amount in running.quantities)
+    beyond = any(cycle.planned.over_runtime(leaf_usage.name, key) + amount > 0 for key, amount in running.quantities)
     return (beyond, -running.workload.priority, running.since, queue_order(running.workload))
 
 

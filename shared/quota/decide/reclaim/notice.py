@@ -95,7 +95,7 @@ def _postpone(cycle: CycleState, early: list[Victim], told: set[WorkloadId]) -> 
         if id(preemptor) in waiting:
             _put_off(cycle, preemptor, told)
     while short := [
-        each for each in cycle.preemptors if not cycle.after.keeps_limits(each.leaf_usage.path, each.quantities)
+        each for each in cycle.preemptors if not cycle.planned.keeps_limits(each.leaf_usage.path, each.quantities)
     ]:
         for preemptor in short:
             _put_off(cycle, preemptor, told)
@@ -113,7 +113,7 @@ def _put_off(cycle: CycleState, preemptor: Preemptor, told: set[WorkloadId]) -> 
 
 def _withdraw_others(cycle: CycleState, told: set[WorkloadId]) -> None:
     going = {each.workload.id for each in (*cycle.forced, *cycle.victims)}
-    for leaf in map(cycle.snapshot.leaves.__getitem__, sorted(cycle.cache.telling)):
+    for leaf in map(cycle.snapshot.leaves.__getitem__, sorted(cycle.cache.notifying)):
         cycle.notices_withdrawn.extend(
             each for each in leaf.admitted if each.notice is not None and each.id not in told and each.id not in going
         )

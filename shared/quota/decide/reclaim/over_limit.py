@@ -34,19 +34,19 @@ def excesses(cycle: CycleState) -> Iterator[Excess]:
     tree, suspects = cycle.snapshot.world.tree, cycle.cache.beyond
     for group in sorted(suspects, key=lambda name: (-len(tree.path(name)), name)):
         for key in suspects[group]:
-            limit = cycle.after.limit(group, key)
-            above = (cycle.after.limit(each, key) for each in tree.path(group)[1:])
+            limit = cycle.planned.limit(group, key)
+            above = (cycle.planned.limit(each, key) for each in tree.path(group)[1:])
             if used_below(cycle, group, key) > limit and all(limit < each for each in above):
                 yield Excess(group, key, limit)
 
 
 def used_below(cycle: CycleState, group: str, key: FlavorResource) -> Amount:
     """What the group's admitted work uses that is not being evicted; at root without `system`."""
-    return cycle.used_after.used(group, key) - _system_part(cycle, group, key)
+    return cycle.used_planned.used(group, key) - _system_part(cycle, group, key)
 
 
 def _system_part(cycle: CycleState, group: str, key: FlavorResource) -> Amount:
-    return cycle.used_after.used(SYSTEM, key) if group == ROOT else 0
+    return cycle.used_planned.used(SYSTEM, key) if group == ROOT else 0
 
 
 def cure(cycle: CycleState, excess: Excess) -> None:
@@ -73,12 +73,12 @@ def cure(cycle: CycleState, excess: Excess) -> None:
 def _leaves(cycle: CycleState, group: str, key: FlavorResource) -> Iterator[str]:
     for leaf in cycle.snapshot.world.tree.leaves_below(group):
         state = cycle.snapshot.leaves.get(leaf)
-        if state is not None and state.inactive is None and cycle.used_after.used(leaf, key) > 0:
+        if state is not None and state.inactive is None and cycle.used_planned.used(leaf, key) > 0:
             yield leaf
 
 
 def _place(cycle: CycleState, leaf: str, key: FlavorResource) -> tuple[Amount, str]:
-    return (-cycle.after.over_runtime(leaf, key), leaf)
+    return (-cycle.planned.over_runtime(leaf, key), leaf)
 
 
 def _cause(group: str) -> tuple[EvictionReason, EvictionRule]:

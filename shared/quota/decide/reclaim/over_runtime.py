@@ -35,7 +35,7 @@ def judge_over(cycle: CycleState, excesses: Sequence[Excess]) -> None:
 
 def _over(cycle: CycleState, name: str) -> Keys:
     keys = cycle.snapshot.numbers[name]
-    return tuple(sorted(key for key in keys if cycle.after.over_runtime(name, key) > 0))
+    return tuple(sorted(key for key in keys if cycle.planned.over_runtime(name, key) > 0))
 
 
 def _since(cycle: CycleState, judged: dict[str, Keys]) -> dict[tuple[str, FlavorResource], datetime]:

@@ -46,7 +46,7 @@ def plan_reclaim(cycle: CycleState, leaf_usage: LeafUsage, workload: Workload, c
 def keep(cycle: CycleState, preemptor: Preemptor) -> None:
     """Turn a plan that cannot be carried out yet into room kept: nobody goes, and the preemptor is in."""
     undo(cycle, preemptor)
-    cycle.keep(preemptor)
+    cycle.delay(preemptor)
     cycle.wait_reasons[preemptor.workload.id] = WaitReason.ROOM_DELAYED
 
 
@@ -81,14 +81,14 @@ def _make_room(search: VictimSearch, preemptor: Preemptor) -> bool:
 
 def _short_of(cycle: CycleState, leaf_usage: LeafUsage, quantities: Quantities) -> FlavorResource | None:
     """The first key on which a limit of the path is passed after the evictions under way."""
-    return next((key for key, _ in quantities if cycle.after.available(leaf_usage.path, key) < 0), None)
+    return next((key for key, _ in quantities if cycle.planned.available(leaf_usage.path, key) < 0), None)
 
 
 def _next_victim(search: VictimSearch, preemptor: Preemptor, key: FlavorResource) -> Victim | None:
     path = preemptor.leaf_usage.path
     below: str | None = None
     for group in path:
-        if search.cycle.after.over_runtime(group, key) > 0:
+        if search.cycle.planned.over_runtime(group, key) > 0:
             if below is None:
                 return search.below_priority(preemptor.leaf_usage, preemptor.workload.priority, key)
             return search.in_branches(group, below, key)
@@ -115,4 +115,4 @@ def _without_swaps(cycle: CycleState, preemptor: Preemptor) -> bool:
 def _may_be_withdrawn(cycle: CycleState, preemptor: Preemptor, claim: OpenClaim) -> bool:
     if not claim.swap or claim.preemptor is None or claim.preemptor.group == preemptor.leaf_usage.name:
         return False
-    return any(cycle.after.over_runtime(claim.preemptor.group, key) > 0 for key, _ in preemptor.quantities)
+    return any(cycle.planned.over_runtime(claim.preemptor.group, key) > 0 for key, _ in preemptor.quantities)

@@ -39,10 +39,10 @@ def _settled_elsewhere(cycle: CycleState) -> Counter[FlavorResource]:
 def _recycle_leaf(cycle: CycleState, leaf_usage: LeafUsage, settled: Counter[FlavorResource]) -> None:
     name = leaf_usage.name
     keys = sorted(cycle.snapshot.numbers[name])
-    over = [key for key in keys if (name, key) in cycle.over_since or cycle.after.over_runtime(name, key) > 0]
+    over = [key for key in keys if (name, key) in cycle.over_since or cycle.planned.over_runtime(name, key) > 0]
     search = VictimSearch(cycle, delayed=False)
     for key in over:
-        while cycle.after.over_runtime(name, key) > settled[key]:
+        while cycle.planned.over_runtime(name, key) > settled[key]:
             running = _next(search, leaf_usage, key, over)
             if running is None:
                 break
@@ -63,7 +63,7 @@ def _next(
     least = leaf_usage.least_important(key)
     if least is None or not search.may_go(leaf_usage, least, key):
         return None
-    after = search.cycle.after
+    after = search.cycle.planned
     overshoots = all(
         after.over_runtime(leaf_usage.name, each) >= amount for each, amount in least.quantities if each in over
     )

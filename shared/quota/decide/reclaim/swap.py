@@ -22,10 +22,10 @@ def plan_swap(cycle: CycleState, leaf_usage: LeafUsage, workload: Workload, assi
         return False
     if any(leaf_usage.claimed.get(key, 0) for key, _ in quantities) or not leaf_usage.may_hold(quantities, workload):
         return False
-    bounds = tuple((key, cycle.after.charge(leaf_usage.name, key)) for key, _ in quantities)
+    bounds = tuple((key, cycle.planned.charge(leaf_usage.name, key)) for key, _ in quantities)
     preemptor = Preemptor(workload, leaf_usage, assignment.flavors, quantities, bounds=bounds)
     cycle.reserve(leaf_usage, quantities, workload)
-    if _make_place(cycle, preemptor, bounds) and cycle.after.keeps_limits(leaf_usage.path, quantities):
+    if _make_place(cycle, preemptor, bounds) and cycle.planned.keeps_limits(leaf_usage.path, quantities):
         cycle.victims.extend(preemptor.victims)
         cycle.preemptors.append(preemptor)
         cycle.wait_reasons[workload.id] = WaitReason.WAITING_FOR_EVICTIONS
@@ -40,7 +40,7 @@ def _make_place(cycle: CycleState, preemptor: Preemptor, bounds: Quantities) -> 
     """Vacate lower-priority work, least important first, until the leaf's use is at most what it was on every key."""
     search, leaf_usage = VictimSearch(cycle, delayed=False), preemptor.leaf_usage
     for key, most in bounds:
-        while cycle.after.charge(leaf_usage.name, key) > most:
+        while cycle.planned.charge(leaf_usage.name, key) > most:
             running = search.least_important(leaf_usage, key)
             if running is None or running.workload.priority >= preemptor.workload.priority:
                 for moment in search.spared_until:
@@ -90,7 +90,7 @@ def _comes_anyway(cycle: CycleState, leaf_usage: LeafUsage, workload: Workload, 
     One that takes longer than claimTimeout is not waited for: a PodDisruptionBudget may hold it indefinitely.
     """
     quantities = assignment.quantities
-    if cycle.present.fits(leaf_usage.path, quantities) or not cycle.after.fits(leaf_usage.path, quantities):
+    if cycle.current.fits(leaf_usage.path, quantities) or not cycle.planned.fits(leaf_usage.path, quantities):
         return False
     patience = leaf_usage.leaf.reclaim.claim_timeout
     leaves = map(cycle.snapshot.leaves.__getitem__, sorted(cycle.cache.evicting))

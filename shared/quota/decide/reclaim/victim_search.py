@@ -40,7 +40,7 @@ class VictimSearch:
 
     def _over(self, group: str, key: FlavorResource) -> list[str]:
         """Children over their runtime, furthest in proportion to weight first, weight 0 before all, then by name."""
-        after, found = self.cycle.after, []
+        after, found = self.cycle.planned, []
         for child in self.cycle.snapshot.world.tree.children(group):
             excess = after.over_runtime(child, key)
             if excess > 0 and child != SYSTEM:
@@ -74,7 +74,7 @@ class VictimSearch:
 
     def may_go(self, leaf_usage: LeafUsage, running: RunningWorkload, key: FlavorResource) -> bool:
         """Whether grace and exemption after start let this very work go; never what this cycle has started."""
-        if running in leaf_usage.fresh:
+        if running in leaf_usage.started_now:
             return False
         grace = self._grace_is_over(leaf_usage, leaf_usage.name, key)
         return self.has_run_long_enough(leaf_usage, running) and grace

@@ -44,17 +44,17 @@ class LeafCache:
 
 
 class CycleCache:
-    """All facts, and the leaves that have something a cycle must look at."""
+    """All cached, and the leaves that have something a cycle must look at."""
 
     def __init__(self) -> None:
-        self.facts: dict[str, LeafCache] = {}
+        self.leaves: dict[str, LeafCache] = {}
         self.waiting: set[str] = set()
         self.evicting: set[str] = set()
-        self.pressing: set[str] = set()
+        self.urgent: set[str] = set()
         """Draining, or with work whose pods are not ready."""
-        self.telling: set[str] = set()
+        self.notifying: set[str] = set()
         """Where a notice comes before an eviction."""
-        self.changing: set[str] = set()
+        self.timed: set[str] = set()
         """Where the passing of time alone changes something."""
         self.swapping: set[str] = set()
         """Where work waits that has higher priority than some that runs."""
@@ -71,7 +71,7 @@ class CycleCache:
         self.era = 0
         self.margins: Margins = {}
         """What each group had left at the end of the previous cycle's passes."""
-        self.moved: frozenset[str] = frozenset()
+        self.dirty: frozenset[str] = frozenset()
         """Groups whose usage the previous cycle changed."""
         self.over_since: OverSince = {}
         """What the previous plan said of who is over, and of which leaves by more than their numbers tell."""
@@ -79,22 +79,22 @@ class CycleCache:
         self._inner: dict[str, GroupNumbers] = {}
         self._ground: tuple[object, ...] = (None, None, None)
 
-    def survey(self, snapshot: Snapshot) -> None:
+    def refresh(self, snapshot: Snapshot) -> None:
         """Bring all facts up to this snapshot."""
         self.changed, self.touched = set(), set()
         tree, static = snapshot.world.tree, (snapshot.world.tree, snapshot.world.flavors, snapshot.world.settings)
-        if len(self.facts) != len(snapshot.leaves) or any(map(is_not, static, self._ground)):
+        if len(self.leaves) != len(snapshot.leaves) or any(map(is_not, static, self._ground)):
             self.__init__()  # type: ignore[misc]
             self._ground = static
         for name, leaf in snapshot.leaves.items():
-            numbers, found = snapshot.numbers[name], self.facts.get(name)
+            numbers, found = snapshot.numbers[name], self.leaves.get(name)
             if found is None or found.leaf is not leaf or found.numbers is not numbers:
-                self.facts[name] = LeafCache(leaf, numbers, found.queue if found is not None else None)
+                self.leaves[name] = LeafCache(leaf, numbers, found.queue if found is not None else None)
                 self._sort(name, leaf, numbers)
-        for name in snapshot.numbers.keys() - self.facts.keys() - {SYSTEM}:
-            self._survey_inner(name, snapshot, tree)
+        for name in snapshot.numbers.keys() - self.leaves.keys() - {SYSTEM}:
+            self._refresh_inner(name, snapshot, tree)
 
-    def _survey_inner(self, name: str, snapshot: Snapshot, tree: Tree) -> None:
+    def _refresh_inner(self, name: str, snapshot: Snapshot, tree: Tree) -> None:
         numbers = snapshot.numbers[name]
         if name != ROOT and self._inner.get(name) is numbers:
             return
@@ -113,9 +113,9 @@ class CycleCache:
             (self.waiting, waits),
             (self.swapping, swaps),
             (self.evicting, bool(leaf.evicting)),
-            (self.pressing, drains or bool(leaf.unready)),
-            (self.telling, bool(leaf.reclaim.notice) and bool(leaf.admitted)),
-            (self.changing, leaf.next_change is not None),
+            (self.urgent, drains or bool(leaf.unready)),
+            (self.notifying, bool(leaf.reclaim.notice) and bool(leaf.admitted)),
+            (self.timed, leaf.next_change is not None),
             (self.strict, leaf.reclaim.mode is ReclaimMode.STRICT),
         ):
             names.add(name) if belongs else names.discard(name)
@@ -124,11 +124,11 @@ class CycleCache:
 
     def queue(self, name: str, snapshot: Snapshot) -> EquivalenceClasses:
         """The kinds of that leaf's pending work."""
-        facts = self.facts[name]
+        cached = self.leaves[name]
         flavors = snapshot.world.flavors
-        if facts.queue is None or facts.queue.leaf is not facts.leaf or facts.queue.flavors is not flavors:
-            facts.queue = EquivalenceClasses(facts.leaf, flavors, facts.queue)
-        return facts.queue
+        if cached.queue is None or cached.queue.leaf is not cached.leaf or cached.queue.flavors is not flavors:
+            cached.queue = EquivalenceClasses(cached.leaf, flavors, cached.queue)
+        return cached.queue
 
 
 def _beyond(numbers: GroupNumbers, system: GroupNumbers, *, at_root: bool) -> Keys:

@@ -1,6 +1,6 @@
-"""One leaf's own usage during a cycle: what it uses, what is reserved in it, and which workloads it could recycle.
+"""One leaf's own sums during a cycle: what it uses, what is reserved in it, and what can be recycled there.
 
-Entitlement and over-runtime are judged on these; the room on the path is judged on the usage views.
+Entitlement and over-runtime are judged on these; what is available on the path is judged on `usage`.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ _END = datetime.max.replace(tzinfo=UTC)
 
 
 class RunningWorkload(NamedTuple):
-    """Running work, what it takes and since when."""
+    """A running workload, its quantities and the time of its latest start."""
 
     workload: Workload
     quantities: Quantities
@@ -27,12 +27,12 @@ class RunningWorkload(NamedTuple):
 
     @property
     def rank(self) -> tuple[int, timedelta]:
-        """Lowest first to be recycled: lowest priority, then latest started."""
+        """Sort key: the lowest is recycled first; lowest priority, then latest started."""
         return (self.workload.priority, _END - self.since)
 
 
 class LeafUsage:
-    """What one leaf holds while a cycle plans."""
+    """The sums of one leaf while a cycle plans."""
 
     __slots__ = (
         "_lower",
@@ -40,12 +40,12 @@ class LeafUsage:
         "_running",
         "_unanswered",
         "claimed",
-        "fresh",
         "gone",
         "leaf",
         "name",
         "non_preemptible",
         "path",
+        "started_now",
         "touched",
         "used",
     )
@@ -55,15 +55,15 @@ class LeafUsage:
         self.name = leaf.group.name
         self.path: Path = leaf.path
         self.used: Sums = {key: each.used for key, each in numbers.items()}
-        """Present: admitted, being evicted, and started in this cycle."""
+        """Used by workloads that are admitted, being evicted, or started in this cycle."""
         self.claimed: Sums = {}
-        """Reserved for its own pending workloads: claims, and room kept."""
+        """Reserved for its own pending workloads: claims, and delayed reservations."""
         self.non_preemptible: Sums = {key: each.non_preemptible for key, each in numbers.items()}
         """The part of used and claimed that is not preemptible."""
         self.gone: set[WorkloadId] = set()
-        """Its work that this cycle evicts."""
-        self.fresh: list[RunningWorkload] = []
-        """Preemptible work that this cycle starts."""
+        """Its workloads that this cycle evicts."""
+        self.started_now: list[RunningWorkload] = []
+        """Preemptible workloads that this cycle starts."""
         self.touched = False
         """Whether this cycle has changed anything here."""
         self._numbers = numbers
@@ -77,39 +77,39 @@ class LeafUsage:
 
     @property
     def running(self) -> tuple[RunningWorkload, ...]:
-        """Running preemptible work, first the one to be recycled first; what this cycle starts is not among it.
+        """Running preemptible workloads, in the order of recycling; without those that this cycle starts.
 
-        Work of one priority started at one moment goes in the order opposite to the leaf's queue.
+        Workloads of one priority that started at the same moment are in the reverse of the queue's order.
         """
         if self._running is None:
-            last_in_line_first = (running_workload(each) for each in reversed(self.leaf.admitted) if each.preemptible)
-            self._running = tuple(sorted(last_in_line_first, key=lambda each: each.rank))
+            last_queued_first = (running_workload(each) for each in reversed(self.leaf.admitted) if each.preemptible)
+            self._running = tuple(sorted(last_queued_first, key=lambda each: each.rank))
         return self._running
 
     @property
     def unanswered(self) -> tuple[Workload, ...]:
-        """Running work whose start the Job controller has not noted."""
+        """Running workloads whose start the Job controller has not acknowledged."""
         if self._unanswered is None:
             self._unanswered = tuple(each for each in self.leaf.admitted if not each.is_answered)
         return self._unanswered
 
     def start(self, quantities: Quantities, workload: Workload, now: datetime) -> None:
-        """Count work as present from now on."""
+        """Count this workload as used from now on."""
         self.touched = True
         _add(self.used, quantities)
         if workload.preemptible:
-            self.fresh.append(RunningWorkload(workload, quantities, now))
+            self.started_now.append(RunningWorkload(workload, quantities, now))
         else:
             _add(self.non_preemptible, quantities)
 
     def least_important(self, key: FlavorResource) -> RunningWorkload | None:
-        """Of all preemptible work that uses `key` and is not going, also what started now, the first to recycle."""
-        present = (each for each in (*self.fresh, *self.running) if each.workload.id not in self.gone)
+        """Return the first to recycle of all preemptible workloads that use `key`, those started now included."""
+        present = (each for each in (*self.started_now, *self.running) if each.workload.id not in self.gone)
         using = (each for each in present if any(used == key for used, _ in each.quantities))
         return min(using, key=lambda each: each.rank, default=None)
 
     def reserve(self, quantities: Quantities, workload: Workload) -> None:
-        """Count a claim, or room kept, for work of this leaf."""
+        """Count a claim, or a delayed reservation, for a workload of this leaf."""
         self.touched = True
         _add(self.claimed, quantities)
         if not workload.preemptible:
@@ -123,7 +123,7 @@ class LeafUsage:
             _add(self.non_preemptible, back)
 
     def vacate(self, workload: Workload) -> None:
-        """Work of this leaf is going."""
+        """Mark a workload of this leaf as evicted by this cycle."""
         self.touched = True
         self.gone.add(workload.id)
 
@@ -132,7 +132,7 @@ class LeafUsage:
         self.gone.discard(workload.id)
 
     def preemptible_below(self, priority: int) -> Mapping[FlavorResource, Amount]:
-        """What running work of lower priority uses that could be preempted in the group, or goes in this cycle."""
+        """What running workloads of lower priority use that could be preempted in the group, or are evicted now."""
         if self.leaf.group.preemption is Preemption.NEVER:
             return {}
         found = self._lower.get(priority)
@@ -147,22 +147,22 @@ class LeafUsage:
         return found
 
     def is_entitled(self, quantities: Quantities, workload: Workload) -> bool:
-        """Whether what the leaf uses and cannot preempt for this work, and this work, are within its runtime."""
+        """Whether what the leaf uses and cannot preempt for this workload, and this workload, are within runtime."""
         below = self.preemptible_below(workload.priority)
         for key, amount in quantities:
-            non_preemptible = self.used.get(key, 0) + self.claimed.get(key, 0) - below.get(key, 0)
-            if non_preemptible + amount > self.numbers(key).runtime:
+            others = self.used.get(key, 0) + self.claimed.get(key, 0) - below.get(key, 0)
+            if others + amount > self.numbers(key).runtime:
                 return False
         return True
 
     def may_hold(self, quantities: Quantities, workload: Workload) -> bool:
-        """Whether work that is not preemptible stays within effectiveMin together; always for preemptible work."""
+        """Whether non-preemptible workloads together stay within effectiveMin; always true for a preemptible one."""
         return workload.preemptible or all(
             self.non_preemptible.get(key, 0) + amount <= self.numbers(key).effective_min for key, amount in quantities
         )
 
     def stays_within_min(self, quantities: Quantities) -> bool:
-        """Whether with this the leaf's used stays within effectiveMin on every key."""
+        """Whether the leaf's used plus `quantities` stays within effectiveMin on every key."""
         return all(self.used.get(key, 0) + amount <= self.numbers(key).effective_min for key, amount in quantities)
 
     def is_below_runtime(self, quantities: Quantities) -> bool:
@@ -173,17 +173,17 @@ class LeafUsage:
 
 
 def running_workload(workload: Workload) -> RunningWorkload:
-    """Running work as it stands."""
+    """The running workload with its quantities and start."""
     return RunningWorkload(workload, quantities_of(workload, flavors_of(workload)), started(workload))
 
 
 def started(workload: Workload) -> datetime:
-    """When admitted work was started last; its creation for work that is not admitted."""
+    """When an admitted workload was started last; the creation of one that is not admitted."""
     return workload.admission.since if workload.admission else workload.created
 
 
 def flavors_of(workload: Workload) -> Flavors:
-    """The flavors that admitted work holds; none for work that is not admitted."""
+    """The flavors of an admitted workload; none for one that is not admitted."""
     return workload.admission.flavors if workload.admission else {}
 
 

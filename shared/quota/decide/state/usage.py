@@ -1,7 +1,7 @@
-"""How much room there is: the charges and uses of every group while one cycle changes them.
+"""How much is available: the charges and uses of every group while one cycle changes them.
 
-A usage view overlays the frozen numbers of a snapshot and holds only what differs from them, so opening one costs
-nothing. Everything is per (flavor, resource), in base units; runtimes are frozen.
+A usage view overlays the frozen numbers of a snapshot and holds only the differences, so creating one costs nothing.
+Everything is per (flavor, resource), in base units; runtimes are frozen.
 
 See docs/specification.md §3.3 (charge) and §6.2 (the views of use).
 """
@@ -16,7 +16,7 @@ from shared.quota.model.workload import Flavors, Workload
 from shared.resources import Amount, FlavorResource
 
 Quantities = tuple[tuple[FlavorResource, Amount], ...]
-"""What one workload takes, by key; only keys of which it takes something."""
+"""What one workload requests, by key; only keys with an amount above 0."""
 Path = tuple[str, ...]
 """Names from a leaf up to root."""
 GroupKey = tuple[str, FlavorResource]
@@ -25,34 +25,34 @@ NOTHING_AVAILABLE = -1
 
 @lru_cache(maxsize=65536)
 def key_of(flavor: str, resource: str) -> FlavorResource:
-    """The accounting key, one object for each; there are as many as flavors times resources."""
+    """The accounting key, one object for each; there are at most flavors times resources."""
     return FlavorResource(flavor, resource)
 
 
 def quantities_in(request: Mapping[str, Amount], resources: Iterable[str], flavor: str) -> Quantities:
-    """What `request` takes of `flavor`, for those resources only."""
+    """The quantities of `request` in `flavor`, for those resources only."""
     return tuple([(key_of(flavor, each), request[each]) for each in resources if request.get(each, 0) > 0])
 
 
 def quantities_of(workload: Workload, flavors: Flavors) -> Quantities:
-    """What this workload takes in these flavors; a resource without a flavor is not counted anywhere."""
+    """The quantities of this workload in these flavors; a resource without a flavor is not counted."""
     request = workload.request
     return tuple([(key_of(flavors[each], each), request[each]) for each in sorted(flavors) if request.get(each)])
 
 
 class FrozenUsage(NamedTuple):
-    """What of one group and key stays as it is during a cycle."""
+    """The numbers of one group and key that do not change during a cycle."""
 
     charge: Amount
     """At the start of the cycle."""
     limit: Amount
-    """What charge may not pass: the ceiling; at root also the runtime."""
+    """The most that charge can be: the ceiling; at root also the runtime."""
     kept: Amount
-    """What the group costs its parent even while idle."""
+    """What the group costs its parent even while idle: min(guarantee, runtime)."""
 
 
 class UsageLimits:
-    """The frozen side of all usage views of one cycle, read from the snapshot once for each group and key."""
+    """The frozen numbers under all usage views of one cycle, read from the snapshot once for each group and key."""
 
     __slots__ = ("_numbers", "_read")
 
@@ -66,7 +66,7 @@ class UsageLimits:
         return NO_NUMBERS if found is None else found.get(key, NO_NUMBERS)
 
     def read(self, group: str, key: FlavorResource) -> FrozenUsage:
-        """Charge, limit and what is kept."""
+        """Charge, limit and the guarantee kept."""
         found = self._read.get((group, key))
         if found is None:
             numbers = self.numbers(group, key)
@@ -77,32 +77,32 @@ class UsageLimits:
 
 
 class Usage:
-    """Charges of all groups, and how much more each path takes before a limit on it is passed."""
+    """Charges of all groups, and how much more each leaf can take before a limit on its path is exceeded."""
 
-    __slots__ = ("_available", "_changed", "_terms", "versions")
+    __slots__ = ("_available", "_changed", "_limits", "versions")
 
-    def __init__(self, terms: UsageLimits, versions: dict[FlavorResource, int] | None = None) -> None:
+    def __init__(self, limits: UsageLimits, versions: dict[FlavorResource, int] | None = None) -> None:
         """`versions`: how often charges of a key have changed; views that share it count together."""
         self.versions: dict[FlavorResource, int] = {} if versions is None else versions
-        self._terms = terms
+        self._limits = limits
         self._changed: dict[GroupKey, Amount] = {}
         self._available: dict[GroupKey, tuple[int, Amount]] = {}
 
     def numbers(self, group: str, key: FlavorResource) -> Numbers:
         """The frozen numbers; all zero for a key that the group neither covers nor uses."""
-        return self._terms.numbers(group, key)
+        return self._limits.numbers(group, key)
 
     def charge(self, group: str, key: FlavorResource) -> Amount:
         """What the group costs its parent now, in this view."""
         found = self._changed.get((group, key))
-        return self._terms.read(group, key).charge if found is None else found
+        return self._limits.read(group, key).charge if found is None else found
 
     def limit(self, group: str, key: FlavorResource) -> Amount:
-        """What charge may not pass: the ceiling; at root also the runtime."""
-        return self._terms.read(group, key).limit
+        """The most that charge can be: the ceiling; at root also the runtime."""
+        return self._limits.read(group, key).limit
 
     def add(self, path: Path, quantities: Quantities) -> None:
-        """Charge `ask` to the leaf that `path` begins with, and to all above as far as it matters there."""
+        """Charge `quantities` to the leaf at the start of `path`, and to its ancestors while their charges change."""
         for key, amount in quantities:
             self._shift(path, key, amount)
 
@@ -114,7 +114,7 @@ class Usage:
     def _shift(self, path: Path, key: FlavorResource, amount: Amount) -> None:
         self.versions[key] = self.versions.get(key, 0) + 1
         for group in path:
-            frozen = self._terms.read(group, key)
+            frozen = self._limits.read(group, key)
             before = self._changed.get((group, key), frozen.charge)
             after = before + amount
             self._changed[group, key] = after
@@ -123,7 +123,7 @@ class Usage:
                 return
 
     def available(self, path: Path, key: FlavorResource) -> Amount:
-        """The most that the leaf may still take of `key`; negative where a limit on its path is already passed."""
+        """The most of `key` that the leaf can still take; negative if a limit on its path is already exceeded."""
         version = self.versions.get(key, 0)
         found = self._available.get((path[0], key))
         if found is not None and found[0] == version:
@@ -133,14 +133,14 @@ class Usage:
         return value
 
     @property
-    def moved(self) -> set[str]:
+    def dirty(self) -> set[str]:
         """Groups whose charges have been changed here."""
         return {group for group, _ in self._changed}
 
     def _compute_available(self, path: Path, key: FlavorResource) -> Amount:
         above: Amount | None = None
         for group in reversed(path):
-            start, limit, kept = self._terms.read(group, key)
+            start, limit, kept = self._limits.read(group, key)
             charge = self._changed.get((group, key), start)
             margin = limit - charge
             if margin < 0:
@@ -151,15 +151,15 @@ class Usage:
         return NOTHING_AVAILABLE if above is None else above
 
     def fits(self, path: Path, quantities: Quantities) -> bool:
-        """Whether the leaf may take all of `ask` with every limit on its path kept, on the keys of `ask` alone."""
+        """Whether the leaf can take all of `quantities` within every limit on its path, on these keys only."""
         return all(self.available(path, key) >= amount for key, amount in quantities)
 
     def keeps_limits(self, path: Path, quantities: Quantities) -> bool:
-        """Whether every limit on the path is kept as things stand, on the keys of `ask`."""
+        """Whether no limit on the path is exceeded now, on the keys of `quantities`."""
         return all(self.available(path, key) >= 0 for key, _ in quantities)
 
     def excess(self, group: str, key: FlavorResource) -> Amount:
-        """By how much the limit of this one group is passed; negative: what is left below it."""
+        """By how much this one group exceeds its limit; negative: what is left below it."""
         return self.charge(group, key) - self.limit(group, key)
 
     def over_runtime(self, group: str, key: FlavorResource) -> Amount:
@@ -168,7 +168,7 @@ class Usage:
 
 
 class UsedSums:
-    """Used of all groups: plain sums, without what is kept for the idle."""
+    """Used of all groups: plain sums, without idle guarantees."""
 
     __slots__ = ("_changed", "_numbers")
 
@@ -177,14 +177,14 @@ class UsedSums:
         self._changed: dict[GroupKey, Amount] = {}
 
     def used(self, group: str, key: FlavorResource) -> Amount:
-        """What the admitted work of the subtree asks for."""
+        """What the admitted workloads of the subtree request."""
         found = self._changed.get((group, key))
         if found is not None:
             return found
         return self._numbers.get(group, {}).get(key, NO_NUMBERS).used
 
     def add(self, path: Path, quantities: Quantities) -> None:
-        """Add `ask` to the leaf that `path` begins with, and to all above."""
+        """Add `quantities` to the leaf at the start of `path`, and to all its ancestors."""
         for key, amount in quantities:
             for group in path:
                 self._changed[group, key] = self.used(group, key) + amount
