@@ -64,7 +64,7 @@ class Story:
         return any(each["type"] == "Active" and each["status"] == "True" for each in conditions)
 
     def _try_what_is_forbidden(self) -> None:
-        self._terminal.chapter("What is refused at the door")
+        self._terminal.chapter("What is refused at once")
         by_name = {each["metadata"]["name"]: each for each in organisation.groups(self._nodes)}
         first = by_name["vision-train"]["spec"]["quotas"][0]["flavor"]
         cycle = _edited(by_name["research"], parent="vision")

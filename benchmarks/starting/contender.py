@@ -17,7 +17,7 @@ class Contender:
     """One that runs beside a control plane and starts the Jobs that are made for it.
 
     `label`: the label that says which leaf a Job belongs to; its values are `leaves()`. `suspended`: whether Jobs must
-    be created suspended, because nothing holds them at the door. `hold`, `release`: let nothing start; let all start.
+    be created suspended, because no webhook holds them. `hold`, `release`: let nothing start; let all start.
     """
 
     name: str

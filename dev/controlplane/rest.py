@@ -55,7 +55,7 @@ class Rest:
             raise kind(f"{method} {path}: {error!r}") from error
 
     def ready(self) -> bool:
-        """Whether /readyz says ok, asked over a connection of its own; whoever is silent for two seconds is not."""
+        """Whether /readyz says ok, over a connection of its own; after two silent seconds it is not."""
         connection = self._connected(PROBE_TIMEOUT)
         try:
             connection.request("GET", "/readyz", headers={"Authorization": f"Bearer {self._token}"})

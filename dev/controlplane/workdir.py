@@ -27,7 +27,7 @@ class Workdir:
 
 
 def sweep() -> None:
-    """Remove folders whose owner is dead; one younger than a minute is left alone, it may not be locked yet."""
+    """Remove folders whose owner is dead; one younger than a minute is left alone, it might not be locked yet."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         lock = folder / LOCK
         try:

@@ -12,7 +12,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m dev.image", description=__doc__)
     parser.add_argument("--tag", default=facts.tag(), help="name and tag of the image (default %(default)s)")
     parser.add_argument("--output", type=Path, help="the archive (default dist/quotree-VERSION-image.tar)")
-    parser.add_argument("--refresh", action="store_true", help="fetch the base anew, with today's packages")
+    parser.add_argument("--refresh", action="store_true", help="fetch the base again, with today's packages")
     chosen = parser.parse_args(arguments)
     output = chosen.output or build.DIST / f"quotree-{facts.version()}-image.tar"
     try:

@@ -43,7 +43,7 @@ def missing() -> list[str]:
 def layers(progress: Callable[[str], None], *, cache: Path, refresh: bool = False) -> Iterator[list[Path]]:
     """The folders of the image's layers, from the bottom up, until the end of the block.
 
-    Raises ImageError when they cannot be built. `refresh` makes the Debian root anew, with today's packages.
+    Raises ImageError when they cannot be built. `refresh` makes the Debian root again, with today's packages.
     """
     if lacks := missing():
         raise ImageError("the image cannot be built here: " + "; ".join(lacks))
@@ -63,7 +63,7 @@ def _debian(progress: Callable[[str], None], cache: Path, *, refresh: bool) -> P
     key = hashlib.sha256(" ".join((SUITE, *PACKAGES)).encode()).hexdigest()[:16]
     archive = cache / f"debian-{key}.tar"
     if archive.is_file() and not refresh:
-        progress(f"image: Debian root from {archive}; REFRESH=1 makes it anew")
+        progress(f"image: Debian root from {archive}; REFRESH=1 makes it again")
         return archive
     progress(f"image: making a Debian root ({SUITE}: {', '.join(PACKAGES)}), once, about half a minute")
     cache.mkdir(parents=True, exist_ok=True)

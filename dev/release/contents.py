@@ -1,4 +1,4 @@
-"""Which packages an image holds, read from its archive: so the list is true, whoever built the image."""
+"""Which packages an image holds, read from its archive: so the list is true for every builder."""
 
 import gzip
 import io

@@ -88,7 +88,7 @@ class TooManyRequests(ApiError):
 
 
 class Unavailable(ApiError):
-    """No answer, a cut answer, a time-out or a 5xx. A write may or may not have happened."""
+    """No answer, a cut answer, a time-out or a 5xx. A write might or might not have happened."""
 
 
 class Fenced(ApiError):
@@ -117,7 +117,7 @@ class Status(msgspec.Struct, frozen=True):
 
 
 _LONGEST_WAIT = 60
-"""Seconds; one answer may not silence a process for longer."""
+"""Seconds; one answer must not silence a process for longer."""
 
 _BY_REASON: dict[str, type[ApiError]] = {"AlreadyExists": AlreadyExists, "Expired": Gone}
 _BY_CODE: dict[int, type[ApiError]] = {

@@ -10,7 +10,7 @@ from tests.e2e_node.site import Site, job
 
 PATH = "/apis/batch/v1/namespaces/default/jobs?dryRun=All"
 PAUSE = 0.1
-ASKERS = 4
+CALLERS = 4
 CREATED = 201
 
 
@@ -39,7 +39,7 @@ class Stream:
     @property
     def accepts(self) -> bool:
         """Whether a question that was asked just now has been accepted."""
-        return any(not answer.message for answer in self.answers[-ASKERS:])
+        return any(not answer.message for answer in self.answers[-CALLERS:])
 
     @property
     def outage(self) -> float:
@@ -58,7 +58,7 @@ class Stream:
         )
 
     def __enter__(self) -> Self:
-        for number in range(ASKERS):
+        for number in range(CALLERS):
             self._threads.append(threading.Thread(target=self._ask, name=f"dry-run stream {number}", daemon=True))
         for thread in self._threads:
             thread.start()

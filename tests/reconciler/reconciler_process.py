@@ -273,7 +273,7 @@ def note_of(job: Mapping[str, Any], name: str) -> dict[str, Any] | None:
 
 
 def wait_for(ask: Callable[[], T], what: str, seconds: float = 60, every: float = 0.05) -> T:
-    """Ask until the answer is true; return it. A loaded API server may not answer in time: then ask again."""
+    """Ask until the answer is true; return it. A loaded API server might not answer in time: then ask again."""
     deadline = time.monotonic() + seconds
     while True:
         with suppress(ConnectionError):

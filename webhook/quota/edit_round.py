@@ -27,7 +27,7 @@ class EditRound:
             self.remember(each)
 
     def remember(self, reservation: Reservation) -> None:
-        """An accepted edit that may not be stored yet."""
+        """An accepted edit that might not be stored yet."""
         self.reservations = (*self.reservations, reservation)
         if reservation.kind == FLAVOR:
             self._leaving |= {reservation.name}

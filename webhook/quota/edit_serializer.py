@@ -97,7 +97,7 @@ class EditSerializer:
         return await waiting.answer
 
     async def _run(self) -> None:
-        """Judge rounds until nobody waits. Whoever is answered goes at once: the others may depend on it."""
+        """Judge rounds until no edit waits. An edit that is answered leaves at once: the others may depend on it."""
         pause = FIRST_PAUSE
         while self._still_waiting():
             try:

@@ -1,4 +1,4 @@
-"""Which trees may come to be: what is stored, and each accepted edit that may or may not be stored yet.
+"""Which trees may come to be: what is stored, and each accepted edit that might or might not be stored yet.
 
 An edit is legal only if it is legal in every such tree. Not every combination is built: a broken edge involves two
 groups, a sum the children that could gather under one parent, a path the parents that could follow each other. The
@@ -20,7 +20,7 @@ Version = Group | None
 
 @dataclass(frozen=True, slots=True)
 class PendingEdit:
-    """An accepted edit of a group that may not be stored yet: the state it leads to, None for a deletion."""
+    """An accepted edit of a group that might not be stored yet: the state it leads to, None for a deletion."""
 
     name: str
     group: Version
@@ -28,7 +28,7 @@ class PendingEdit:
 
 
 class PendingEdits:
-    """What is stored, and what was accepted and may not be. `latest`: the tree once all of it is stored."""
+    """What is stored, and what was accepted and might not be. `latest`: the tree once all of it is stored."""
 
     def __init__(self, stored: Tree, open_edits: Iterable[PendingEdit] = ()) -> None:
         self.stored = stored

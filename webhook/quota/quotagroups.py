@@ -1,7 +1,7 @@
 """Whether an edit of a QuotaGroup is legal: in the tree that is stored, and in every tree that may come to be.
 
 Pure. An edit that leaves parent, isParent and quotas alone is judged by the rules alone; every other one also against
-what was accepted and may not be stored yet.
+what was accepted and might not be stored yet.
 """
 
 from collections.abc import Iterator, Sequence
@@ -87,7 +87,7 @@ def _without(tree: Tree, name: str) -> Tree:
 
 @dataclass(frozen=True, slots=True)
 class EditOutcome:
-    """What is known of an ordered edit. `unsettled`: it depends on edits that may or may not be stored yet."""
+    """What is known of an ordered edit. `unsettled`: it depends on edits that might or might not be stored yet."""
 
     findings: Findings
     unsettled: bool = False
@@ -99,7 +99,7 @@ class EditOutcome:
 
 
 def judge_among(edit: GroupEdit, pending: PendingEdits, leaving: frozenset[str], context: Context) -> EditOutcome:
-    """The edit in every tree that may come to be; `leaving`: flavors whose deletion may not be stored yet.
+    """The edit in every tree that may come to be; `leaving`: flavors whose deletion might not be stored yet.
 
     What is illegal in the stored tree and will be once all is stored is illegal; what is illegal in some is unsettled.
     """

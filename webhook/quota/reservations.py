@@ -1,4 +1,4 @@
-"""The coordination object: which edits were accepted and may not be stored yet, and how to tell them from stored ones.
+"""The coordination object: edits that were accepted and might not be stored yet, and how to tell them from stored ones.
 
 One ConfigMap that every replica reads consistently and writes by compare-and-swap. An accepted edit is tied to the
 state it was judged on: a creation to the absence of its name, an update or deletion to the object's resourceVersion.
@@ -98,7 +98,7 @@ class Reservations(msgspec.Struct, frozen=True):
     version: str
     reservations: tuple[Reservation, ...] = ()
     floor: int = 0
-    """What is forgotten here had happened by this resourceVersion: who knows less of the groups may not judge."""
+    """What is forgotten here had happened by this resourceVersion: a replica that has seen less must not judge."""
 
 
 class _ConfigMap(ObjectMetadata, frozen=True):

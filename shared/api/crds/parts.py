@@ -56,7 +56,7 @@ def record(description: str, properties: dict[str, Schema], *rules: Schema, requ
 
 
 def atomic(schema: Schema) -> Schema:
-    """The same object, owned as a whole by whoever wrote it last."""
+    """The same object, owned as a whole by the last writer."""
     return {**schema, "x-kubernetes-map-type": "atomic"}
 
 

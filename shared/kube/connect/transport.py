@@ -82,7 +82,7 @@ class Transport:
         async with self._room:
             left = None if guard is None else min(limit, guard()).total_seconds()
             if left is not None and left <= 0:
-                raise Fenced(0, "Fenced", "this process may not write now", request=call.describe())
+                raise Fenced(0, "Fenced", "this process must not write now", request=call.describe())
             timeout = aiohttp.ClientTimeout(total=limit.total_seconds())
             started, status = time.monotonic(), 0
             try:

@@ -141,7 +141,7 @@ class Election:
             self._observe(await self._read())
         except NotFound:
             if self._lease is not None and not self._has_expired():
-                return False  # Deleted under a leader that may not have noticed: its time must run out as well.
+                return False  # Deleted under a leader that might not have noticed: its time must run out as well.
             return await self._write_new()
         free = self._has_expired() or self.holder == self.identity
         return free and await self._write(self._taken(self._lease))

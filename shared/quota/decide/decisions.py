@@ -1,6 +1,6 @@
 """What one cycle may decide: start, evict, give notice, end a claim; and why a pending workload goes on waiting.
 
-Decisions are values. Whoever executes them writes each as one patch on the workload itself.
+Decisions are values. The executor writes each as one patch on the workload itself.
 """
 
 from collections.abc import Iterator, Mapping

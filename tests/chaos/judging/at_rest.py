@@ -74,7 +74,7 @@ def judge(
 ) -> Iterator[Flaw]:
     """What is lost or stuck. `wanted`: the names of all work that was ever taken; the history tells who removed it.
 
-    A plain pod that was evicted is gone for good: whoever made it makes another.
+    A plain pod that was evicted is gone for good: its creator makes another.
     """
     removed = {each.record.metadata.key: each for each in history if each.gone and isinstance(each.record, Job | Pod)}
     keys = {_key(each) for each in (*rest.lists["jobs"], *rest.lists["pods"])}

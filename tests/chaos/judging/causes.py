@@ -157,7 +157,7 @@ def _why_within(snapshot: Snapshot, instant: Instant, leaf: str) -> str:
 
 
 def _why_not_over(snapshot: Snapshot, group: str, stopped: Sequence[Workload]) -> str:
-    """Over its runtime as a decision sees it: with what is promised to its own work, and whoever it stops in it."""
+    """Over its runtime as a decision sees it: with what its own work claims, and what it stops in it."""
     leaf = snapshot.leaves.get(group)
     if leaf is None:
         return GONE

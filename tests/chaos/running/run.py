@@ -111,7 +111,7 @@ def _keep(stage: Stage, folder: Path) -> None:
 
 
 def _organise(stage: Stage) -> None:
-    """The webhook may not have its certificate yet, or a parent may not be seen yet: ask again."""
+    """The webhook might not have its certificate yet, or a parent might not be seen yet: ask again."""
     for each in organisation():
         ends = time.monotonic() + 60
         while (answer := stage.cluster.rest.request("POST", each.path, each.body))[0] not in (201, 409):

@@ -1,4 +1,4 @@
-"""One process: started, frozen, killed, and gone with whoever started it."""
+"""One process: started, frozen, killed, and gone with the process that started it."""
 
 import os
 import subprocess

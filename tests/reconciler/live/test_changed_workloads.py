@@ -37,7 +37,7 @@ NOTHING = {"pending": 0, "admitted": 0, "ready": 0}
 
 
 def test_a_running_job_that_grows_all_the_same_counts_with_its_new_size(q: Quotree) -> None:
-    """The webhook refuses the edit; whoever goes round it is counted, and the ordinary rules apply."""
+    """The webhook refuses the edit; an edit that bypasses it is counted, and the ordinary rules apply."""
     q.lead()
     q.group("vision", quotas=[quota(min="2", max="3")])
     manifest = job_manifest("grows", "vision", pods=9)
@@ -75,7 +75,7 @@ def test_a_workload_that_is_relabelled_moves_to_its_new_group(q: Quotree) -> Non
     wait_for(lambda: len(q.running()) == 2, "it starts in its new group", LONG)
     wait_for(lambda: counts(q, "vision").get("pending") == 0, "vision has only what runs there", LONG)
     wait_for(lambda: used(q, "nlp") == "1", "it counts there", LONG)
-    # The webhook refuses this while it runs; whoever goes round it moves it, and the ordinary rules apply.
+    # The webhook refuses this while it runs; an edit that bypasses it moves it, and the ordinary rules apply.
     runs = next(iter(q.running() - {waits}))
     q.merge(f"{JOBS}/{runs}", {"metadata": {"labels": {GROUP_LABEL: "nlp"}}})
     wait_for(lambda: len(q.running()) == 1, "nlp has room for one of them", LONG)

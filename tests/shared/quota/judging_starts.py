@@ -22,7 +22,7 @@ def _of_start(judgement: Judgement, start: Start) -> Iterator[str]:
     work, flavors = start.workload, start.flavors
     leaf = judgement.snapshot.leaves[work.group]
     if work not in leaf.pending or not leaf.may_start or any(work.id == each.work.id for each in judgement.started):
-        yield "it may not be considered, or is started twice"
+        yield "it must not be considered, or is started twice"
         return
     if dict(flavors) not in ways_to_run(judgement.snapshot, work):
         yield "it cannot take these flavors"

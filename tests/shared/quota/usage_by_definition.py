@@ -119,7 +119,7 @@ def ways_to_run(snapshot: Snapshot, work: Workload) -> list[dict[str, str]]:
 def what_it_cannot_preempt(
     leaf: LeafSnapshot, work: Workload, extra: Iterable[tuple[Workload, Flavors]]
 ) -> Counter[FlavorResource]:
-    """What the leaf uses and this work may not preempt: equals and betters, work not preemptible, leaving work, claims.
+    """What the leaf uses and this work cannot preempt: equals and betters, work not preemptible, leaving work, claims.
 
     `extra` is what else the leaf uses: started in this cycle, or claims of its other preemptors.
     """

@@ -1,4 +1,4 @@
-"""Edits judged among others that may or may not be stored: whatever part of the accepted ones is, the tree is legal."""
+"""Edits judged among others that might not be stored: whatever part of the accepted ones is, the tree is legal."""
 
 import itertools
 import random

@@ -1,4 +1,4 @@
-"""What may not be done to Jobs: whole sentences for what is refused, silence for what touches none of it."""
+"""What must not be done to Jobs: whole sentences for what is refused, silence for what touches none of it."""
 
 from typing import Any
 

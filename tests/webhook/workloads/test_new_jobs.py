@@ -1,4 +1,4 @@
-"""What a new Job may not say: everything that is wrong at once, in bounded sentences, or a warning."""
+"""What a new Job must not say: everything that is wrong at once, in bounded sentences, or a warning."""
 
 from shared.quota.model.rules.workloads.submitted_workload import NeverFits
 from tests.webhook.workloads.review_builders import HELD, applied, codes, context, job, refusals, review

@@ -83,7 +83,7 @@ def _tell(cycle: CycleState, victim: Victim) -> None:
 def _postpone(cycle: CycleState, early: list[Victim], told: set[WorkloadId]) -> None:
     """Undo the plans these victims belong to, and every plan that does not fit without them.
 
-    Whoever else such a plan needs stays told: with notices that ran out of step it would never be carried out.
+    Other victims of such a plan keep their notice: with notices that ran out of step it would never be carried out.
     """
     gone = set(map(id, early))
     waiting = {id(each.preemptor) for each in early if each.preemptor is not None}

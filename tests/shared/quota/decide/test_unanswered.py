@@ -1,4 +1,4 @@
-"""Nobody is stopped whose start the Job controller has not answered: whoever needs its room waits, and keeps it."""
+"""A workload whose start the Job controller has not answered is not stopped; its room is kept for the preemptor."""
 
 from dataclasses import replace
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Strict mode: borrowing ends by itself, whoever asks. docs/specification.md §7.8."""
+"""Strict mode: borrowing ends by itself, with or without a preemptor. docs/specification.md §7.8."""
 
 from datetime import timedelta
 
@@ -51,7 +51,7 @@ def test_work_borrows_only_in_a_leaf_below_its_runtime(used: int, expected: list
         pytest.param(
             [running("a", 1, "small", priority=1), running("a", 5, "big")],
             [],
-            id="nobody goes in place of one who may not",
+            id="nobody goes in place of one who must not",
         ),
     ],
 )

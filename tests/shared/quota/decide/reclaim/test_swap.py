@@ -1,4 +1,4 @@
-"""Higher priority takes the place of lower in a leaf that may not grow. docs/specification.md §7.7."""
+"""Higher priority takes the place of lower in a leaf that must not grow. docs/specification.md §7.7."""
 
 from dataclasses import replace
 from datetime import timedelta

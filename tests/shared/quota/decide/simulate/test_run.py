@@ -117,7 +117,7 @@ def test_two_decisions_about_one_workload_in_a_cycle_are_both_carried_out() -> N
 
 
 def test_kep_79_story_1_production_borrows_from_research_but_not_the_other_way_round() -> None:
-    """Research may not borrow; its queue may not either, production's may."""
+    """Research must not borrow, and neither must its queue; production's queue can."""
     groups = "root 20\n  research/ 10 b0\n    r 10\n  production/ 10\n    p 10"
     work = [pending("r", 5, f"r{number}") for number in range(4)] + [
         pending("p", 5, f"p{number}") for number in range(4)

@@ -1,4 +1,4 @@
-"""The ledger: charges follow the formula, and what is said to be free is exactly what fits.
+"""Usage: charges follow the formula, and what is said to be free is exactly what fits.
 
 See docs/specification.md §3.3 and §6.2.
 """
@@ -28,7 +28,7 @@ def charge_of(group: str, used: dict[str, int], numbers: AllNumbers) -> int:
 
 
 @st.composite
-def ledgers(draw: st.DrawFn) -> Made:
+def usages(draw: st.DrawFn) -> Made:
     used = {leaf: draw(small) for leaf in PATHS}
     numbers = {
         group: {KEY: Numbers(ceiling=draw(small), guarantee=draw(small), runtime=draw(small))}
@@ -42,7 +42,7 @@ def ledgers(draw: st.DrawFn) -> Made:
     return used, numbers
 
 
-@given(ledgers(), st.lists(st.tuples(st.sampled_from(sorted(PATHS)), small), max_size=6))
+@given(usages(), st.lists(st.tuples(st.sampled_from(sorted(PATHS)), small), max_size=6))
 def test_charges_are_those_of_the_formula_after_any_changes(made: Made, changes: list[tuple[str, int]]) -> None:
     used, numbers = made
     usage = Usage(UsageLimits(numbers))
@@ -54,7 +54,7 @@ def test_charges_are_those_of_the_formula_after_any_changes(made: Made, changes:
     }
 
 
-@given(ledgers(), st.sampled_from(sorted(PATHS)), st.integers(1, 20))
+@given(usages(), st.sampled_from(sorted(PATHS)), st.integers(1, 20))
 @settings(max_examples=300)
 def test_work_fits_exactly_when_every_limit_on_its_path_holds_with_it(made: Made, leaf: str, amount: int) -> None:
     _, numbers = made
@@ -65,7 +65,7 @@ def test_work_fits_exactly_when_every_limit_on_its_path_holds_with_it(made: Made
     assert usage.keeps_limits(PATHS[leaf], quantities) == fits
 
 
-@given(ledgers(), st.sampled_from(sorted(PATHS)), small)
+@given(usages(), st.sampled_from(sorted(PATHS)), small)
 def test_taking_undoes_adding(made: Made, leaf: str, amount: int) -> None:
     _, numbers = made
     usage = Usage(UsageLimits(numbers))

@@ -1,0 +1,60 @@
+"""One word, one meaning: class names are unique, and words that were given up do not come back.
+
+The list has private words of this project that stand for a word of the field, and English that readers stumble over.
+"""
+
+import re
+from collections import defaultdict
+from typing import Final
+
+import pytest
+
+from tests.repository import ROOMS, public_classes, text_files, text_of
+
+INSTEAD: Final = {
+    "anew": "again",
+    "former": "previous",
+    "formerly": "before",
+    "for ever": "indefinitely",
+    "mend": "fix",
+    "mends": "fixes",
+    "mended": "fixed",
+    "in vain": "without effect",
+    "nobody's": "say whose it is not",
+    "thereby": "so",
+    "asker": "preemptor",
+    "askers": "preemptors",
+    "give back": "fill back",
+    "gives back": "fills back",
+    "given back": "filled back",
+    "foundling": "unadmitted running workload",
+    "homeless": "orphaned",
+    "scenery": "context",
+    "surroundings": "namespace context",
+    "at the door": "by the admission webhook",
+    "minimumRuntime": "exemptAfterStart",
+    "minimum_runtime": "exempt_after_start",
+}
+"""word -> what to write. Matched as whole words, upper or lower case, also where a line ends between two words."""
+BREAK: Final = r"\s+(?:# )?"
+NOT_READ: Final = frozenset({"LICENSE", "tests/test_words.py"})
+
+
+@pytest.mark.parametrize("word", INSTEAD)
+def test_a_word_that_was_given_up_does_not_come_back(word: str) -> None:
+    pattern = re.compile(rf"\b{BREAK.join(word.split())}\b", re.IGNORECASE)
+    found = [
+        f"{name}:{text.count(chr(10), 0, match.start()) + 1}"
+        for name in text_files()
+        if name not in NOT_READ
+        for text in (text_of(name),)
+        for match in pattern.finditer(text)
+    ]
+    assert found == [], f"write {INSTEAD[word]!r} instead of {word!r}"
+
+
+def test_a_public_class_name_means_one_thing() -> None:
+    files = defaultdict(list)
+    for name, file in public_classes(*ROOMS):
+        files[name].append(file)
+    assert (len(files) > 300, {name: where for name, where in files.items() if len(where) > 1}) == (True, {})
