@@ -62,13 +62,13 @@ def _job(dice: Random, group: str, name: str) -> Workload:
 
 def starts(world: World, index: int) -> World:
     """One pending job starts."""
-    job = next(filter(None, (bucket.queue for bucket in list(world.buckets.values())[index:])))[0]
+    job = next(filter(None, (workloads.queue for workloads in list(world.workload_sets.values())[index:])))[0]
     return world.with_changes([(job, running(job.group, job.request, job.key.removeprefix("ns/"), flavors="a100"))])
 
 
 def arrives(world: World, index: int) -> World:
     """One job is created."""
-    group = list(world.buckets)[7 * index]
+    group = list(world.workload_sets)[7 * index]
     return world.with_changes([(None, pending(group, {"cpu": 10, "gpu": 1}, f"new-{index}"))])
 
 
@@ -79,7 +79,7 @@ def grows(world: World, index: int) -> World:
 
 def edits(world: World, index: int) -> World:
     """One group's quota is edited."""
-    group = world.tree[list(world.buckets)[3 * index]]
+    group = world.tree[list(world.workload_sets)[3 * index]]
     return replace(world, tree=world.tree.with_group(replace(group, allow_lending=False)))
 
 

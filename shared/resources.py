@@ -76,7 +76,7 @@ def _ten_to(power: int) -> int:
 
 
 def parse_number(quantity: str | int | float) -> int:
-    """Return a quantity as JSON or YAML may hold it in units of 1e-9. Raises QuantityError when it is none.
+    """Return a quantity as JSON or YAML may hold it in units of 1e-9. Raises QuantityError when it is not one.
 
     A number counts as the text it would be written as: Kubernetes reads `cpu: 0.5` like `cpu: "0.5"`.
     """
@@ -92,10 +92,10 @@ def parse_number(quantity: str | int | float) -> int:
 
 
 def read_amount(resource: str, quantity: str | int | float, *, up: bool = True) -> Amount:
-    """Return `quantity` in base units of `resource`, rounded up, or down for what is offered rather than asked for.
+    """Return `quantity` in base units of `resource`, rounded up, or down for what is offered rather than requested.
 
-    May be negative; rules say what is allowed. Raises QuantityError when the text is no quantity or its value does
-    not fit in 64 bits.
+    May be negative; rules say what is allowed. Raises QuantityError when the text is not a quantity or its value
+    does not fit in 64 bits.
     """
     nano = parse_number(quantity)
     per_unit = _NANO // 1000 if resource == "cpu" else _NANO

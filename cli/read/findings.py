@@ -30,7 +30,7 @@ def find(
     """
     context = Context(
         flavors={flavor.name: flavor for flavor in objects.flavors},
-        work=_by_group(workloads.workloads).__getitem__,
+        workloads=_by_group(workloads.workloads).__getitem__,
         max_depth=settings.max_depth,
         capacity=capacity,
     )

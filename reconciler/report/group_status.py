@@ -15,11 +15,13 @@ from shared.api.quotagroup import (
     write_columns,
     write_quotas,
 )
+from shared.quota.measure.group_usage import Numbers
 from shared.quota.measure.inputs.world import OverSince
 from shared.quota.measure.report import Words, report_of
 from shared.quota.measure.snapshot import LeafSnapshot, Snapshot
 from shared.quota.model.membership import stop_of
 from shared.quota.model.tree import ROOT, StopPolicy
+from shared.resources import FlavorResource, write_quantity
 
 _NO_COUNTS = WorkloadCounts()
 
@@ -141,8 +143,13 @@ def _over_runtime(snapshot: Snapshot, group: str, over_since: OverSince) -> Cond
         return Condition("OverRuntime", "False", "WithinRuntime", "")
     numbers = snapshot.numbers.get(group, {})
     keys = sorted(key for key in over if key in numbers)
-    text = ", ".join(f"{key} used {numbers[key].used}, runtime {numbers[key].runtime}" for key in keys)
+    text = ", ".join(_used_and_runtime(key, numbers[key]) for key in keys)
     return Condition("OverRuntime", "True", "Borrowing", text, last_transition_time=min(over.values()))
+
+
+def _used_and_runtime(key: FlavorResource, numbers: Numbers) -> str:
+    used, runtime = write_quantity(key.resource, numbers.used), write_quantity(key.resource, numbers.runtime)
+    return f"{key} used {used}, runtime {runtime}"
 
 
 def _stopped(snapshot: Snapshot, group: str) -> Condition:

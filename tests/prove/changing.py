@@ -55,7 +55,8 @@ def changed(world: World, now: datetime, dice: Dice) -> tuple[World, datetime, s
 
 def _some_work(world: World, dice: Dice) -> list[Workload]:
     every = sorted(
-        (work for bucket in world.buckets.values() for work in bucket.by_id.values()), key=lambda each: each.key
+        (work for workloads in world.workload_sets.values() for work in workloads.by_id.values()),
+        key=lambda each: each.key,
     )
     return [work for work in every if dice.chance(15)]
 
@@ -91,7 +92,7 @@ def _edited(group: Group, dice: Dice) -> Group:
 
 def _rebuilt(world: World) -> World:
     """The same world sharing no part with the previous one."""
-    work = [each for bucket in world.buckets.values() for each in bucket.by_id.values()]
+    work = [each for workloads in world.workload_sets.values() for each in workloads.by_id.values()]
     fresh = World.of(replace(world.tree), list(world.flavors.values()), work, world.nodes, replace(world.settings))
     return replace(fresh, unmanaged=dict(world.unmanaged), system=dict(world.system))
 

@@ -79,7 +79,7 @@ def changed_into(previous: World, fresh: World) -> World:
 
 
 def _workloads(world: World) -> dict[str, Workload]:
-    return {each.key: each for bucket in world.buckets.values() for each in bucket.by_id.values()}
+    return {each.key: each for group in world.workload_sets.values() for each in group.by_id.values()}
 
 
 def live(world: ClosedWorld, limit: int = PATIENCE) -> Iterator[Cycle]:

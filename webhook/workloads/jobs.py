@@ -17,9 +17,9 @@ from shared.quota.model.rules.findings import NO_FINDINGS, Findings, Violation
 from shared.quota.model.rules.workloads.changed_workload import (
     WorkloadEdit,
     WorkloadProgress,
+    check_annotations_untouched,
     check_edit,
     check_not_started,
-    check_notes_untouched,
 )
 from shared.quota.model.rules.workloads.new_workload import check_new_workload
 from shared.quota.model.rules.workloads.submitted_workload import SubmittedWorkload
@@ -159,7 +159,7 @@ def _check_new(edit: _JobReview, context: ReviewContext) -> Findings:
     own = Findings(
         (
             *check_not_started(submitted, None, _progress(job, context)),
-            *check_notes_untouched(submitted, *_annotations_at_creation(job, injected)),
+            *check_annotations_untouched(submitted, *_annotations_at_creation(job, injected)),
             *_check_template_annotations(submitted, job, {}),
         )
     )
@@ -177,7 +177,7 @@ def _check_template_annotations(submitted: SubmittedWorkload, job: Job, before: 
     own = own_annotations(job.spec.template.metadata.annotations)
     return [
         Violation(each.rule, each.object, f"spec.template.{each.field}", each.message)
-        for each in check_notes_untouched(submitted, before, own)
+        for each in check_annotations_untouched(submitted, before, own)
     ]
 
 
@@ -214,6 +214,6 @@ def _progress(job: Job, context: ReviewContext) -> WorkloadProgress:
     return WorkloadProgress(
         held=job.spec.suspend,
         has_pods=job.has_pods,
-        notes=own_annotations(job.metadata.annotations),
+        annotations=own_annotations(job.metadata.annotations),
         peak=request_of(job.spec.template.spec, job.wanted_pods, context),
     )

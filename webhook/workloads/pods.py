@@ -17,11 +17,11 @@ from shared.quota.model.rules.findings import NO_FINDINGS, Findings
 from shared.quota.model.rules.workloads.changed_workload import (
     WorkloadEdit,
     WorkloadProgress,
+    check_annotations_untouched,
     check_edit,
     check_growth,
     check_job_kept,
     check_not_started,
-    check_notes_untouched,
 )
 from shared.quota.model.rules.workloads.new_workload import check_new_workload
 from shared.quota.model.rules.workloads.submitted_workload import SubmittedWorkload
@@ -118,7 +118,7 @@ def _check_new(pod: Pod, review: Review, context: ReviewContext) -> Findings:
     if group is None:
         return check_unmanaged(KIND, pod.metadata)
     submitted = _submitted(pod, group, context)
-    forged = Findings(tuple(check_notes_untouched(submitted, {}, own_annotations(pod.metadata.annotations))))
+    forged = Findings(tuple(check_annotations_untouched(submitted, {}, own_annotations(pod.metadata.annotations))))
     if _passes(pod, review, context):
         return forged
     held = Findings(tuple(check_not_started(submitted, None, _progress(pod, submitted))))
@@ -141,7 +141,9 @@ def _check_changed(old: Pod, pod: Pod, context: ReviewContext) -> Findings:
 def _check_covered_by_job(edit: WorkloadEdit) -> Findings:
     """Its Job is judged for group and start; the pod itself for annotations, growth and that it stays with its Job."""
     submitted = edit.after or edit.before
-    annotations = check_notes_untouched(submitted, edit.expected_notes, edit.now.notes) if submitted else ()
+    annotations = (
+        check_annotations_untouched(submitted, edit.expected_annotations, edit.now.annotations) if submitted else ()
+    )
     return Findings((*annotations, *check_growth(edit), *check_job_kept(edit)))
 
 
@@ -154,6 +156,6 @@ def _progress(pod: Pod, submitted: SubmittedWorkload | None) -> WorkloadProgress
         held=pod.is_gated,
         has_pods=not pod.is_gated,
         job=(pod.owner_job, pod.metadata.labels.get(JOB_OWNER_LABEL, "")) if pod.owner_job else (),
-        notes=own_annotations(pod.metadata.annotations),
+        annotations=own_annotations(pod.metadata.annotations),
         peak={} if submitted is None else submitted.request,
     )

@@ -11,21 +11,21 @@ class Numbers(msgspec.Struct, frozen=True, gc=False):
     """One group's numbers for one flavor and resource. A parent's cover its whole subtree."""
 
     min: Amount = 0
-    """Promised, as written; absent counts 0."""
+    """As written; absent counts 0."""
     effective_min: Amount = 0
-    """min, scaled down where the siblings' mins together exceed what their parent can promise."""
+    """min, scaled down where the siblings' mins together exceed their parent's effectiveMin."""
     guarantee: Amount = 0
     """The part of min that is kept for the group even while idle."""
     ceiling: Amount = 0
     """Never more than this."""
     weight: Amount = 0
-    """The share of what is left over, inheritance of an absent weight applied."""
+    """The share of what is left over; an absent weight is inherited."""
     request: Amount = 0
-    """used, plus pending work that counts (leaf); the children's demand together (parent)."""
+    """used, plus pending workloads that count (leaf); the children's demand together (parent)."""
     used: Amount = 0
-    """What admitted work asks for, until its pods have really ended."""
+    """What admitted workloads request, until their pods have really ended."""
     non_preemptible: Amount = 0
-    """The part of used that may not be taken back."""
+    """The part of used that cannot be reclaimed."""
     charge: Amount = 0
     """What the group costs its parent: used, plus what it keeps for idle groups below."""
     demand: Amount = 0

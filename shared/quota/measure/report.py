@@ -1,4 +1,4 @@
-"""The numbers in the words that people see: what `simulate` and `tree` print, the status and the metrics all show."""
+"""The numbers under the names that people see: in `simulate`, `tree`, the status and the metrics."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""The frozen facts that one decision is made on: every group's numbers, and every leaf's work in order."""
+"""The frozen input of one decision: every group's numbers, and every leaf's workloads in order."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -29,36 +29,40 @@ class Snapshot:
     leaves: Mapping[str, LeafSnapshot]
     """Every leaf that reaches root except `system`, by name."""
     capacity: Mapping[FlavorResource, Amount]
-    """Root's capacity before anything is taken off; its runtime is `numbers[ROOT][key].runtime`."""
+    """Root's capacity before anything is subtracted; its runtime is `numbers[ROOT][key].runtime`."""
     claims: Mapping[PreemptorId, OpenClaim]
-    """All claims found on victims that are not fulfilled, also those whose preemptor has gone or may not start."""
+    """All claims found on victims that are not fulfilled, also those whose preemptor is deleted or must not start."""
     inactive: Mapping[str, Inactive]
-    """Groups in which nothing new starts: told by the world, or not reaching root."""
+    """Groups in which nothing new starts: named by the world, or not reaching root."""
     orphaned: tuple[Workload, ...]
-    """Work whose group is absent, is no leaf, or does not reach root."""
-    ledger: Measurement = field(repr=False)
-    """What the next measure builds on; nobody else's business."""
+    """Workloads whose group is absent, is not a leaf, or does not reach root."""
+    measurement: Measurement = field(repr=False)
+    """What the next `measure` builds on; for no other use."""
 
-    def most(self, leaf: str, key: FlavorResource) -> tuple[Amount, str]:
-        """The largest request of `leaf` that could ever fit, and the group that binds; below 0 where nothing fits."""
-        bounds = self.ledger.work.ground.bounds.get(key, {})
-        return bounds.get(leaf, UNBOUND).room, binding_group(self.ledger.work.ground.frame, bounds, leaf, key)
+    def largest_fit(self, leaf: str, key: FlavorResource) -> tuple[Amount, str]:
+        """Return the largest request that could ever fit in `leaf`, and the group that binds; below 0 if none fits."""
+        bounds = self.measurement.leaf_snapshots.static.bounds.get(key, {})
+        return bounds.get(leaf, UNBOUND).room, binding_group(
+            self.measurement.leaf_snapshots.static.tree_index, bounds, leaf, key
+        )
 
 
 def measure(world: World, now: datetime, previous: Snapshot | None = None) -> Snapshot:
-    """Work out every number of the arithmetic. `previous`: share what has not changed since; the result is equal."""
-    base = previous.ledger if previous is not None else None
-    ground = build_static_state(world, base.work.world if base else None, base.work.ground if base else None)
-    work = build_leaves(world, now, ground, base.work if base else None)
-    ledger = compute_measurement(work, base)
+    """Compute every number of the arithmetic. `previous`: reuse what has not changed since; the result is equal."""
+    base = previous.measurement if previous is not None else None
+    static = build_static_state(
+        world, base.leaf_snapshots.world if base else None, base.leaf_snapshots.static if base else None
+    )
+    leaf_snapshots = build_leaves(world, now, static, base.leaf_snapshots if base else None)
+    measurement = compute_measurement(leaf_snapshots, base)
     return Snapshot(
         world=world,
         now=now,
-        numbers=ledger.numbers,
-        leaves=work.leaves,
-        capacity=ground.frame.capacity,
-        claims=work.claims,
-        inactive=ground.inactive,
-        orphaned=tuple(workload for bucket in ground.orphaned for workload in bucket.by_id.values()),
-        ledger=ledger,
+        numbers=measurement.numbers,
+        leaves=leaf_snapshots.leaves,
+        capacity=static.tree_index.capacity,
+        claims=leaf_snapshots.claims,
+        inactive=static.inactive,
+        orphaned=tuple(workload for workload_set in static.orphaned for workload in workload_set.by_id.values()),
+        measurement=measurement,
     )

@@ -1,1 +1,1 @@
-"""What there is: the tree, its limits, the work, and the rules they must obey. Nothing here measures or decides."""
+"""The tree, its limits, the workloads, and the rules they must obey. Nothing here measures or decides."""

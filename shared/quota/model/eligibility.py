@@ -1,7 +1,7 @@
 """Which flavors a workload may take: one per set of resources that its group keeps together.
 
-Work may take a flavor when its nodeSelector and its required affinity agree with the flavor's labels (other keys are
-the scheduler's business), and when the flavor's taints are tolerated by the work or by what the flavor adds to it.
+A workload may take a flavor if its nodeSelector and required affinity agree with the flavor's labels (other keys are
+left to the scheduler), and if the workload, or what the flavor adds to it, tolerates the flavor's taints.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,19 +15,19 @@ from shared.quota.model.tree import DEFAULT_FLAVOR, Entry
 from shared.quota.model.workload import Workload
 
 BINDING_EFFECTS: Final = frozenset({"NoSchedule", "NoExecute"})
-"""PreferNoSchedule keeps nobody out."""
+"""PreferNoSchedule excludes no pod."""
 
 ABSENT: Final = "there is no such flavor"
 
 Shape = tuple[object, ...]
-"""What makes two workloads alike to flavors and quota: request, placement, asked and conflicting flavors. Hashable."""
+"""What makes two workloads equal to flavors and quota: request, placement, only and blocked flavors. Hashable."""
 
 
 @dataclass(frozen=True, slots=True)
 class FlavorSet:
     """The requested resources of one codependent set, and the flavors that may serve them, in order of preference.
 
-    `flavors` are those that the work is eligible for and whose request could ever fit (docs/specification.md §3.4).
+    `flavors` are those that the workload is eligible for and whose request could ever fit (docs/specification.md §3.4).
     """
 
     resources: tuple[str, ...]
@@ -38,7 +38,7 @@ class FlavorSet:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """All flavors that a workload may take in its group. No sets: it asks for nothing that is counted."""
+    """All flavors that a workload may take in its group. No sets: it requests nothing that is counted."""
 
     sets: tuple[FlavorSet, ...] = ()
     uncovered: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ def codependent_sets(quotas: Iterable[Entry]) -> tuple[Codependent, ...]:
 
 
 def shape_of(workload: Workload) -> Shape:
-    """The shape of `workload`; work of one shape has the same options wherever it waits."""
+    """The shape of `workload`; workloads of one shape have the same options wherever they wait."""
     return (
         tuple(sorted(workload.request.items())),
         placement_key(workload.placement),
@@ -82,7 +82,7 @@ def shape_of(workload: Workload) -> Shape:
 
 
 def placement_key(placement: Placement) -> tuple[object, ...]:
-    """A hashable stand-in for `placement`."""
+    """A hashable value that stands for `placement`."""
     if placement is ANYWHERE:
         return ()
     return (tuple(sorted(placement.node_selector.items())), placement.affinity, placement.tolerations)
@@ -97,11 +97,11 @@ def why_not(workload: Workload, name: str, choice: Codependent, flavors: Mapping
 
 
 def why_not_named(workload: Workload, name: str, choice: Codependent) -> str | None:
-    """Why `workload` bars a flavor of that name, whatever the flavor is; None when it does not."""
+    """Why `workload` excludes a flavor of that name, whatever the flavor is; None when it does not."""
     if workload.only_flavor not in (None, name) and workload.only_flavor in choice.flavors:
-        return f"the work takes flavor {workload.only_flavor} only"
+        return f"the workload takes flavor {workload.only_flavor} only"
     if name in workload.blocked_flavors:
-        return "a label that the pods ask for conflicts with this flavor's"
+        return "a label in the pods' nodeSelector conflicts with this flavor's"
     return None
 
 
@@ -114,7 +114,7 @@ def why_not_placed(placement: Placement, flavor: Flavor) -> str | None:
     """Why pods placed so may not run on nodes of `flavor`; None when they may."""
     for key, value in flavor.node_labels.items():
         if placement.node_selector.get(key, value) != value:
-            return f"nodeSelector asks for {key}={placement.node_selector[key]}, the flavor is {key}={value}"
+            return f"nodeSelector requires {key}={placement.node_selector[key]}, the flavor is {key}={value}"
     if not affinity_agrees(placement, flavor.node_labels):
         return "required node affinity excludes the flavor's labels"
     tolerations = (*placement.tolerations, *flavor.tolerations)

@@ -1,4 +1,4 @@
-"""What a kind of capacity is: the nodes it means, and what work must say to run on them."""
+"""What a kind of capacity is: the nodes it means, and what a workload must tolerate to run on them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

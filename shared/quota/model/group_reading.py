@@ -55,7 +55,7 @@ Word = TypeVar("Word", bound=StrEnum)
 
 
 def read_group(raw: bytes | msgspec.Raw | Mapping[str, Any]) -> Group:
-    """The group an object of the API server says. Raises Unreadable only if it is no object with a name."""
+    """The group of an object of the API server. Raises Unreadable only if it is not an object with a name."""
     try:
         return group_of(read_quota_group(raw))
     except Unreadable:
@@ -63,13 +63,13 @@ def read_group(raw: bytes | msgspec.Raw | Mapping[str, Any]) -> Group:
 
 
 def read_group_manifest(manifest: Mapping[str, Any]) -> Group:
-    """The group a manifest says; unknown fields and wrong types are `unread`. Raises Unreadable as read_group does."""
+    """The group of a manifest; unknown fields and wrong types are `unread`. Raises Unreadable as read_group does."""
     shaped, unread = _shaped(manifest, _GROUP_SPEC)
     return group_of(read_quota_group(shaped), unread)
 
 
 def read_flavor(raw: bytes | msgspec.Raw | Mapping[str, Any]) -> Flavor:
-    """The flavor an object of the API server says. Raises Unreadable only if it is no object with a name."""
+    """The flavor of an object of the API server. Raises Unreadable only if it is not an object with a name."""
     try:
         return flavor_of(read_resource_flavor(raw))
     except Unreadable:
@@ -77,13 +77,13 @@ def read_flavor(raw: bytes | msgspec.Raw | Mapping[str, Any]) -> Flavor:
 
 
 def read_flavor_manifest(manifest: Mapping[str, Any]) -> Flavor:
-    """The flavor a manifest says; unknown fields and wrong types are `unread`."""
+    """The flavor that a manifest describes; unknown fields and wrong types are `unread`."""
     shaped, unread = _shaped(manifest, _FLAVOR_SPEC)
     return flavor_of(read_resource_flavor(shaped), unread)
 
 
 def group_of(view: QuotaGroup, unread: tuple[Unread, ...] = ()) -> Group:
-    """The group that a typed view says. Raises Unreadable if it has no name."""
+    """The group that a typed view describes. Raises Unreadable if it has no name."""
     found = list(unread)
     spec, name = view.spec, _name(view.metadata)
     return Group(
@@ -103,7 +103,7 @@ def group_of(view: QuotaGroup, unread: tuple[Unread, ...] = ()) -> Group:
 
 
 def flavor_of(view: ResourceFlavor, unread: tuple[Unread, ...] = ()) -> Flavor:
-    """The flavor that a typed view says. Raises Unreadable if it has no name."""
+    """The flavor that a typed view describes. Raises Unreadable if it has no name."""
     return Flavor(
         name=_name(view.metadata),
         node_labels=dict(view.spec.node_labels),
@@ -136,7 +136,7 @@ def _shaped(manifest: Mapping[str, Any], schema: Schema) -> tuple[Mapping[str, A
     shaped = {"metadata": _metadata(manifest.get("metadata"), found), "spec": fitted if fitted is not LEFT_OUT else {}}
     unknown = (str(field) for field in manifest if field not in _OBJECT)
     found.extend(
-        Misshapen(field, "is no field; an object has apiVersion, kind, metadata and spec") for field in unknown
+        Misshapen(field, "is not a field; an object has apiVersion, kind, metadata and spec") for field in unknown
     )
     return shaped, tuple(Unread(BAD_FIELD, field, message) for field, message in found)
 

@@ -1,7 +1,7 @@
-"""How a Job becomes a workload: whose quota, how much, and in which state. Pods: `pod_reading`.
+"""How a Job becomes a workload: its group, its request, and its state. Pods: `pod_reading`.
 
 A workload's state is read from its object alone, so a restarted process knows what the previous one knew. Annotations
-that cannot be read count as absent and are reported; nothing here raises for what an object says.
+that cannot be read count as absent and are reported; nothing here raises because of an object's contents.
 """
 
 from collections.abc import Mapping
@@ -35,24 +35,24 @@ from shared.resources import MAX_AMOUNT, QuantityError
 
 
 class ObjectState(StrEnum):
-    """Where a Job, pod or group of pods stands."""
+    """The state of a Job, pod or group of pods."""
 
     UNMANAGED = "unmanaged"
-    """Not Quotree's: names no group, nor does its namespace; or a pod that its Job answers for."""
+    """Not managed: neither it nor its namespace names a group; or a pod that its Job accounts for."""
     PENDING = "pending"
     RUNNING = "running"
     """Admitted, and not being stopped."""
     ADOPTED = "adopted"
-    """Running without an admission, as found at the first start or when its namespace was brought in."""
+    """Running without an admission, as found at the first start or when its namespace became managed."""
     EVICTING = "evicting"
     """Being stopped; its pods have not all ended."""
     FINISHED = "finished"
-    """Ended, or deleted before it started: uses nothing and wants nothing."""
+    """Ended, or deleted before it started: it uses and requests nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamespaceContext:
-    """What around a pod decides its group, priority and request: its namespace, and the cluster's classes."""
+    """What beside a pod decides its group, priority and request: its namespace, and the cluster's classes."""
 
     namespace_labels: Mapping[str, str] = field(default_factory=dict)
     priorities: Priorities = field(default_factory=Priorities)
@@ -83,46 +83,50 @@ def workload_of_job(job: Job, around: NamespaceContext, settings: QuotaSettings)
         return UNMANAGED
     if job.has_finished or (job.metadata.is_deleting and not job.has_pods):
         return FINISHED
-    notes = read_annotations(job.metadata.annotations)
-    state = _state(job, notes)
-    draft = WorkloadDraft(job.metadata, job.spec.template.spec, job.pods_left, group, notes)
-    admission = _admission(job, state, notes)
-    return draft.reading(state, admission, _eviction(job, state, notes), around, settings)
+    annotations = read_annotations(job.metadata.annotations)
+    state = _state(job, annotations)
+    draft = WorkloadDraft(job.metadata, job.spec.template.spec, job.pods_left, group, annotations)
+    admission = _admission(job, state, annotations)
+    return draft.reading(state, admission, _eviction(job, state, annotations), around, settings)
 
 
-def _state(job: Job, notes: Annotations) -> ObjectState:
+def _state(job: Job, annotations: Annotations) -> ObjectState:
     if not job.spec.suspend:
-        return ObjectState.ADOPTED if notes.admission is None else ObjectState.RUNNING
-    stopping = notes.admission is not None or (notes.eviction is not None and notes.eviction.ended is None)
+        return ObjectState.ADOPTED if annotations.admission is None else ObjectState.RUNNING
+    stopping = annotations.admission is not None or (
+        annotations.eviction is not None and annotations.eviction.ended is None
+    )
     return ObjectState.EVICTING if stopping and job.has_pods else ObjectState.PENDING
 
 
-def _admission(job: Job, state: ObjectState, notes: Annotations) -> Admission | None:
-    if notes.admission is not None and state in (ObjectState.RUNNING, ObjectState.EVICTING):
+def _admission(job: Job, state: ObjectState, annotations: Annotations) -> Admission | None:
+    if annotations.admission is not None and state in (ObjectState.RUNNING, ObjectState.EVICTING):
         ready = job.is_ready and state is ObjectState.RUNNING
-        return held_quota(notes.admission, ready=ready)
-    if state is ObjectState.EVICTING and notes.eviction is not None:
-        return Admission(notes.eviction.flavors, notes.eviction.since or notes.eviction.time)
+        return admission_of(annotations.admission, ready=ready)
+    if state is ObjectState.EVICTING and annotations.eviction is not None:
+        return Admission(annotations.eviction.flavors, annotations.eviction.since or annotations.eviction.time)
     return None
 
 
-def held_quota(note: AdmissionAnnotation, *, ready: bool) -> Admission:
-    """What an admission note says of work whose pods are all ready now, or not."""
+def admission_of(annotation: AdmissionAnnotation, *, ready: bool) -> Admission:
+    """The admission that an annotation describes; `ready`: whether all pods are ready now."""
     return Admission(
-        note.flavors,
-        note.time,
+        annotation.flavors,
+        annotation.time,
         ready=ready,
-        was_ready=ready or note.was_ready,
-        unready_since=None if ready else note.unready_since,
+        was_ready=ready or annotation.was_ready,
+        unready_since=None if ready else annotation.unready_since,
     )
 
 
-def _eviction(job: Job, state: ObjectState, notes: Annotations) -> Eviction | None:
+def _eviction(job: Job, state: ObjectState, annotations: Annotations) -> Eviction | None:
     if state is ObjectState.RUNNING:
         return None
-    if state is ObjectState.EVICTING and notes.admission is not None:
+    if state is ObjectState.EVICTING and annotations.admission is not None:
         return Eviction(EvictionReason.SUSPENDED, _suspended_at(job))
-    return None if notes.eviction is None else Eviction(reason_of(notes.eviction), notes.eviction.time)
+    return (
+        None if annotations.eviction is None else Eviction(reason_of(annotations.eviction), annotations.eviction.time)
+    )
 
 
 def _suspended_at(job: Job) -> datetime:
@@ -130,23 +134,23 @@ def _suspended_at(job: Job) -> datetime:
     return aware(times[0]) if times and times[0] is not None else job.metadata.created
 
 
-def reason_of(note: EvictionAnnotation) -> EvictionReason:
+def reason_of(annotation: EvictionAnnotation) -> EvictionReason:
     """The reason it gives; one that this version does not know counts as Reclaimed."""
     try:
-        return EvictionReason(note.reason)
+        return EvictionReason(annotation.reason)
     except ValueError:
         return EvictionReason.RECLAIMED
 
 
 @dataclass(frozen=True, slots=True)
 class WorkloadDraft:
-    """What Jobs and pods have in common, on the way to a workload."""
+    """What Jobs and pods have in common, before it becomes a workload."""
 
     metadata: Metadata
     spec: PodSpec
     pods: int
     group: str
-    notes: Annotations
+    annotations: Annotations
     kind: str = "Job"
     key: str = ""
     request: Amounts | None = None
@@ -162,9 +166,9 @@ class WorkloadDraft:
         around: NamespaceContext,
         settings: QuotaSettings,
     ) -> Reading:
-        """The finished reading."""
+        """Return the finished reading."""
         labels = self.metadata.labels
-        problems = [*self.problems, *self.notes.problems, *label_problems(labels)]
+        problems = [*self.problems, *self.annotations.problems, *label_problems(labels)]
         try:
             request = self._request(around, settings)
         except QuantityError as error:
@@ -172,26 +176,26 @@ class WorkloadDraft:
         class_name = self.spec.priority_class_name
         if class_name and self.spec.priority is None and not around.priorities.knows(class_name):
             problems.append(f"there is no PriorityClass {class_name[:63]!r}; the priority counts as none")
-        requeue = self.notes.requeue
+        requeue = self.annotations.requeue
         workload = Workload(
             key=self.key or self.metadata.key,
             group=self.group,
             request=request,
             created=self.metadata.created,
-            queued=_queued(self.metadata, self.notes, settings),
+            queued=_queued(self.metadata, self.annotations, settings),
             uid=self.metadata.uid,
             kind=self.kind,
             priority=around.priorities.of_pod(self.spec),
             preemptible=labels.get(PREEMPTIBLE_LABEL) != FALSE,
             only_flavor=labels.get(FLAVOR_LABEL) or None,
-            placement=without_injected(read_placement(self.spec), self.notes.injected),
+            placement=without_injected(read_placement(self.spec), self.annotations.injected),
             admission=admission,
             eviction=eviction,
-            claim=claim_of(self.notes.eviction),
+            claim=claim_of(self.annotations.eviction),
             hold=self.waits or labels.get(HOLD_LABEL) == TRUE,
             deactivated=requeue is not None and requeue.deactivated,
             not_before=None if requeue is None else requeue.not_before,
-            notice=None if self.notes.notice is None else self.notes.notice.time,
+            notice=None if self.annotations.notice is None else self.annotations.notice.time,
             failed_starts=0 if requeue is None else requeue.failed_starts,
         )
         return Reading(state, workload, tuple(problems))
@@ -203,7 +207,7 @@ class WorkloadDraft:
 
 
 def pod_request_of(spec: PodSpec, around: NamespaceContext, settings: QuotaSettings) -> Amounts:
-    """What one pod asks for, ignored resources left out. Raises QuantityError as `effective_request` does."""
+    """What one pod requests, ignored resources left out. Raises QuantityError as `effective_request` does."""
     one = effective_request(spec, around.limits, around.overheads.get(spec.runtime_class_name))
     return {resource: amount for resource, amount in one.items() if resource not in settings.ignored_resources}
 
@@ -214,7 +218,7 @@ def times(one: Amounts, pods: int) -> Amounts:
 
 
 def label_problems(labels: Mapping[str, str]) -> list[str]:
-    """What is wrong with the labels that say yes or no."""
+    """What is wrong with the labels whose value is true or false."""
     return [
         f'label {name} is {labels[name][:63]!r}; it counts as absent, write "true" or "false"'
         for name in (PREEMPTIBLE_LABEL, HOLD_LABEL)
@@ -222,20 +226,21 @@ def label_problems(labels: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _queued(metadata: Metadata, notes: Annotations, settings: QuotaSettings) -> datetime:
-    """Since when it waits. Evicted work counts from its eviction, or from its creation if that is set."""
+def _queued(metadata: Metadata, annotations: Annotations, settings: QuotaSettings) -> datetime:
+    """Since when it waits. An evicted workload counts from its eviction, or from its creation if that is set."""
     if settings.queue_age is QueueAge.CREATION:
         return metadata.created
-    if notes.requeue is not None and notes.requeue.queued is not None:
-        return notes.requeue.queued
-    return metadata.created if notes.eviction is None else notes.eviction.time
+    if annotations.requeue is not None and annotations.requeue.queued is not None:
+        return annotations.requeue.queued
+    return metadata.created if annotations.eviction is None else annotations.eviction.time
 
 
-def claim_of(note: EvictionAnnotation | None) -> Claim | None:
+def claim_of(annotation: EvictionAnnotation | None) -> Claim | None:
     """The claim that an eviction made for its preemptor, unless it ended."""
-    if note is None or note.claim is None or note.claim_ended:
+    if annotation is None or annotation.claim is None or annotation.claim_ended:
         return None
-    return Claim(note.claim.workload, note.claim.uid, note.claim.flavors, note.time, swap=note.rule == SWAP)
+    claim = annotation.claim
+    return Claim(claim.workload, claim.uid, claim.flavors, annotation.time, swap=annotation.rule == SWAP)
 
 
 def without_injected(placement: Placement, injected: InjectedAnnotation | None) -> Placement:

@@ -1,7 +1,7 @@
 """What is in force in a group: its stop policy, its reclaim and startup settings, and whether it is active at all.
 
-A stop policy holds for the whole subtree, the strictest on the path wins; what a child says itself stays written in it
-and is in force again once its ancestors are opened. Settings are the nearest override on the path, else the cluster's.
+A stop policy holds for the whole subtree, the strictest on the path wins; a child's own policy is in
+force again once its ancestors are opened. Settings are the nearest override on the path, else the cluster's.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from shared.quota.model.tree import Group, ReclaimOverrides, StartupOverrides, S
 class Inactive:
     """Why nothing new starts in a group: a stable CamelCase word, and a sentence.
 
-    `detached`: the group does not hang on root (absent parent, cycle), so it has no part in the arithmetic.
+    `detached`: the group does not reach root (absent parent, cycle), so it has no part in the arithmetic.
     """
 
     reason: str
@@ -29,7 +29,7 @@ STARTS_NOTHING: Final = frozenset({StopPolicy.HOLD, StopPolicy.HOLD_AND_DRAIN})
 
 
 def stop_in_force(path: Sequence[Group]) -> tuple[StopPolicy, str]:
-    """The strictest stop policy on `path` (a group, then its ancestors), and the nearest group that says it."""
+    """The strictest stop policy on `path` (a group, then its ancestors), and the nearest group that sets it."""
     strictest = max(path, key=lambda group: STRICTNESS[group.stop_policy])
     return strictest.stop_policy, strictest.name
 

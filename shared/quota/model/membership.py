@@ -1,4 +1,4 @@
-"""Which group a workload belongs to, whether the group takes its namespace, and what stops the group."""
+"""Which group a workload belongs to, whether the group admits its namespace, and what stops the group."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from shared.quota.model.tree import DEFAULT, Group, StopPolicy, Tree
 def resolve_group(labels: Mapping[str, str], namespace_labels: Mapping[str, str], *, default_group: bool) -> str | None:
     """The name of the workload's group: its own label, its namespace's, else `default`; None: it is not managed.
 
-    Work that names no group belongs to `default` only if that is switched on and its namespace is managed.
+    A workload that names no group belongs to `default` only if that is switched on and its namespace is managed.
     """
     named = labels.get(GROUP_LABEL) or namespace_labels.get(GROUP_LABEL)
     if named:
@@ -20,19 +20,19 @@ def resolve_group(labels: Mapping[str, str], namespace_labels: Mapping[str, str]
 
 
 def admits(group: Group, namespace_labels: Mapping[str, str]) -> bool:
-    """Whether work of a namespace with these labels may use the group."""
+    """Whether workloads of a namespace with these labels may use the group."""
     return group.namespace_selector is None or group.namespace_selector.matches(namespace_labels)
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """What a group has stopped doing, and which group on its path says so; empty for None."""
+    """The stop policy in force in a group, and which group on its path sets it; empty for None."""
 
     policy: StopPolicy = StopPolicy.NONE
     group: str = ""
 
 
 def stop_of(tree: Tree, name: str) -> Stop:
-    """The strictest stopPolicy on the path from `name` to root; of equals the nearest."""
+    """The strictest stopPolicy on the path from `name` to root; among equals the nearest."""
     policy, group = stop_in_force([tree[each] for each in tree.path(name)])
     return Stop() if policy is StopPolicy.NONE else Stop(policy, group)

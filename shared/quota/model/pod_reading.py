@@ -26,7 +26,7 @@ from shared.quota.model.job_reading import (
     ObjectState,
     Reading,
     WorkloadDraft,
-    held_quota,
+    admission_of,
     pod_request_of,
     reason_of,
 )
@@ -44,7 +44,7 @@ def pod_group_of(pod: Pod) -> str | None:
 
 
 def is_covered_by_its_job(pod: Pod) -> bool:
-    """Whether its Job answers for it: made by a Job, and never held or admitted by itself."""
+    """Whether its Job accounts for it: made by a Job, and never gated or admitted by itself."""
     return pod.owner_job is not None and not pod.is_gated and ADMISSION not in pod.metadata.annotations
 
 
@@ -55,11 +55,11 @@ def workload_of_pod(pod: Pod, around: NamespaceContext, settings: QuotaSettings)
         return UNMANAGED
     if _is_over(pod):
         return FINISHED
-    notes = read_annotations(pod.metadata.annotations)
-    state = _state(pod, notes)
-    draft = WorkloadDraft(pod.metadata, pod.spec, 1, group, notes, kind="Pod")
-    admission = _admission(state, notes, ready=pod.is_ready)
-    return draft.reading(state, admission, _eviction(pod, state, notes), around, settings)
+    annotations = read_annotations(pod.metadata.annotations)
+    state = _state(pod, annotations)
+    draft = WorkloadDraft(pod.metadata, pod.spec, 1, group, annotations, kind="Pod")
+    admission = _admission(state, annotations, ready=pod.is_ready)
+    return draft.reading(state, admission, _eviction(pod, state, annotations), around, settings)
 
 
 def workload_of_pod_group(members: Iterable[Pod], around: NamespaceContext, settings: QuotaSettings) -> Reading:
@@ -72,7 +72,7 @@ def workload_of_pod_group(members: Iterable[Pod], around: NamespaceContext, sett
     if not live:
         return FINISHED
     started = [pod for pod in live if not pod.is_gated]
-    notes = read_annotations(_speaker(started or live).metadata.annotations)
+    annotations = read_annotations(_representative(started or live).metadata.annotations)
     states = {_state(pod, read_annotations(pod.metadata.annotations)) for pod in live}
     state = next(each for each in _STRONGEST if each in states)
     problems = _group_problems(pods, started)
@@ -86,7 +86,7 @@ def workload_of_pod_group(members: Iterable[Pod], around: NamespaceContext, sett
         first.spec,
         len(live),
         group,
-        notes,
+        annotations,
         kind="PodGroup",
         key=pod_group_of(first) or "",
         request=request,
@@ -95,7 +95,11 @@ def workload_of_pod_group(members: Iterable[Pod], around: NamespaceContext, sett
     )
     ready = all(pod.is_ready for pod in live)
     return draft.reading(
-        state, _admission(state, notes, ready=ready), _eviction(_speaker(live), state, notes), around, settings
+        state,
+        _admission(state, annotations, ready=ready),
+        _eviction(_representative(live), state, annotations),
+        around,
+        settings,
     )
 
 
@@ -106,49 +110,49 @@ def _resolve(pods: Sequence[Pod], around: NamespaceContext, settings: QuotaSetti
 
 
 _STRONGEST = (ObjectState.RUNNING, ObjectState.ADOPTED, ObjectState.EVICTING, ObjectState.PENDING)
-"""A group that still has a running member runs; only when all that started are being stopped is it evicting."""
+"""A group with a running member is running; it is evicting only when all started members are being stopped."""
 
 
 def _is_over(pod: Pod) -> bool:
     return pod.has_ended or (pod.metadata.is_deleting and pod.is_gated)
 
 
-def _speaker(pods: Sequence[Pod]) -> Pod:
-    """The member whose annotations speak for all: one with the most of them, the first by order among equals."""
+def _representative(pods: Sequence[Pod]) -> Pod:
+    """The member whose annotations count for all: one with the most of them, the first in order among equals."""
     return max(pods, key=lambda pod: sum(name.startswith(PREFIX) for name in pod.metadata.annotations))
 
 
-def _state(pod: Pod, notes: Annotations) -> ObjectState:
+def _state(pod: Pod, annotations: Annotations) -> ObjectState:
     if pod.is_gated:
         return ObjectState.PENDING
-    if notes.admission is None and notes.eviction is None:
+    if annotations.admission is None and annotations.eviction is None:
         return ObjectState.ADOPTED
-    if pod.metadata.is_deleting or notes.eviction is not None:
+    if pod.metadata.is_deleting or annotations.eviction is not None:
         return ObjectState.EVICTING
     return ObjectState.RUNNING
 
 
-def _admission(state: ObjectState, notes: Annotations, *, ready: bool) -> Admission | None:
+def _admission(state: ObjectState, annotations: Annotations, *, ready: bool) -> Admission | None:
     if state is ObjectState.PENDING or state is ObjectState.ADOPTED:
         return None
-    if notes.admission is not None:
-        return held_quota(notes.admission, ready=ready)
-    if notes.eviction is not None:
-        return Admission(notes.eviction.flavors, notes.eviction.since or notes.eviction.time)
+    if annotations.admission is not None:
+        return admission_of(annotations.admission, ready=ready)
+    if annotations.eviction is not None:
+        return Admission(annotations.eviction.flavors, annotations.eviction.since or annotations.eviction.time)
     return None
 
 
-def _eviction(pod: Pod, state: ObjectState, notes: Annotations) -> Eviction | None:
-    """A pod that is deleted by others goes as evicted work does: at the time its deletion was asked for."""
+def _eviction(pod: Pod, state: ObjectState, annotations: Annotations) -> Eviction | None:
+    """A pod that somebody else deletes counts as evicted at the time of its deletion request."""
     if state is not ObjectState.EVICTING:
         return None
-    note: EvictionAnnotation | None = notes.eviction
-    if note is not None:
-        return Eviction(reason_of(note), note.time)
-    return Eviction(reason_of(EvictionAnnotation("Suspended", _gone(pod))), _gone(pod))
+    annotation: EvictionAnnotation | None = annotations.eviction
+    if annotation is not None:
+        return Eviction(reason_of(annotation), annotation.time)
+    return Eviction(reason_of(EvictionAnnotation("Suspended", _deleted_at(pod))), _deleted_at(pod))
 
 
-def _gone(pod: Pod) -> datetime:
+def _deleted_at(pod: Pod) -> datetime:
     return pod.metadata.deletion_timestamp or pod.metadata.created
 
 
@@ -178,5 +182,5 @@ def _group_problems(pods: Sequence[Pod], started: Sequence[Pod]) -> tuple[str, .
     if len({pod.metadata.labels.get(GROUP_LABEL) for pod in pods}) > 1:
         found.append(f"the pods of the group differ in label {GROUP_LABEL}; all must name the same group")
     if len({(str(sorted(pod.spec.node_selector.items())), str(read_placement(pod.spec).affinity)) for pod in pods}) > 1:
-        found.append("the pods of the group want different nodes; the first one's wish counts for all")
+        found.append("the pods of the group select different nodes; the first one's placement counts for all")
     return tuple(found)

@@ -15,14 +15,14 @@ class CapacitySource(StrEnum):
 
 
 class ReclaimMode(StrEnum):
-    """Whether borrowed work is recycled only for a preemptor, or whenever a leaf is over its runtime."""
+    """Whether borrowed workloads are recycled only for a preemptor, or whenever a leaf is over its runtime."""
 
     ON_DEMAND = "OnDemand"
     STRICT = "Strict"
 
 
 class BlockAdmission(StrEnum):
-    """Whom an admitted workload that is not ready holds back."""
+    """Which workloads an admitted workload that is not ready holds back."""
 
     CLUSTER = "Cluster"
     GROUP = "Group"
@@ -30,14 +30,14 @@ class BlockAdmission(StrEnum):
 
 
 class QueueAge(StrEnum):
-    """From when evicted work counts its age."""
+    """From when evicted workloads count their age."""
 
     EVICTION = "Eviction"
     CREATION = "Creation"
 
 
 class Uncovered(StrEnum):
-    """What becomes of a requested resource that no quota entry covers."""
+    """How a requested resource that no quota entry covers is treated."""
 
     DENY = "Deny"
     IGNORE = "Ignore"
@@ -81,4 +81,4 @@ class QuotaSettings:
     queue_age: QueueAge = QueueAge.EVICTION
     max_depth: int = 16
     default_group: bool = False
-    """Whether work that names no group, and whose namespace names none, belongs to `default`."""
+    """Whether workloads that name no group, and whose namespace names none, belong to `default`."""

@@ -1,7 +1,7 @@
-"""Which groups there are, and how they hang together: one immutable tree below everything.
+"""The groups and how they are related: one immutable tree, used everywhere.
 
-A group names its parent; nobody names children. A tree may hold anything that could ever be stored, also cycles and
-absent parents: `rules` says what is wrong with it, and every walk here is bounded by the number of groups.
+A group names its parent, never its children. A tree may hold anything that could ever be stored, also cycles and
+absent parents: `rules` reports what is wrong with it, and every walk here is bounded by the number of groups.
 """
 
 from bisect import bisect_left
@@ -36,14 +36,14 @@ class QueueingStrategy(StrEnum):
 
 
 class WhenCanBorrow(StrEnum):
-    """What to do in a flavor where the work could start only by borrowing."""
+    """What to do in a flavor where a workload could start only by borrowing."""
 
     BORROW = "Borrow"
     TRY_NEXT_FLAVOR = "TryNextFlavor"
 
 
 class WhenCanReclaim(StrEnum):
-    """What to do in a flavor where the work could start only by recycling others."""
+    """What to do in a flavor where a workload could start only by recycling others."""
 
     RECLAIM = "Reclaim"
     TRY_NEXT_FLAVOR = "TryNextFlavor"
@@ -108,7 +108,7 @@ class StartupOverrides:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One node of the tree, as its QuotaGroup object says it. Only root has no parent."""
+    """One node of the tree, as its QuotaGroup object describes it. Only root has no parent."""
 
     name: str
     parent: str | None = ROOT
@@ -169,7 +169,7 @@ class Tree:
         return self._children.get(name, ())
 
     def path(self, name: str) -> tuple[str, ...]:
-        """Names from `name` up to the last one that exists; stops before a name would come twice."""
+        """Names from `name` up to the last one that exists; stops before a name would repeat."""
         walked: dict[str, None] = {}
         at: str | None = name
         while at is not None and at in self.groups and at not in walked:
@@ -208,11 +208,11 @@ class Tree:
         return self._edited(MappingProxyType({key: group for key, group in self.groups.items() if key != name}), name)
 
     def _edited(self, groups: Mapping[str, Group], name: str) -> "Tree":
-        """A tree of `groups` that differs from this one in `name` only; it inherits the index of children."""
+        """A tree of `groups` that differs from this one in `name` only; it reuses the index of children."""
         after = Tree(groups)
         if "_children" in self.__dict__:
             old, new = _parent_in(self.groups, name), _parent_in(groups, name)
-            after.__dict__["_children"] = self._children if old == new else _moved(self._children, name, old, new)
+            after.__dict__["_children"] = self._children if old == new else _move_child(self._children, name, old, new)
         return after
 
 
@@ -221,10 +221,10 @@ def _parent_in(groups: Mapping[str, Group], name: str) -> str | None:
     return None if group is None else group.parent
 
 
-def _moved(
+def _move_child(
     children: Mapping[str, tuple[str, ...]], name: str, old: str | None, new: str | None
 ) -> Mapping[str, tuple[str, ...]]:
-    """The index of children after `name` has left `old` for `new`; either may be None."""
+    """The index of children after `name` moved from `old` to `new`; either may be None."""
     index = dict(children)
     if old is not None:
         index[old] = tuple(child for child in index[old] if child != name)

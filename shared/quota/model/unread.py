@@ -1,4 +1,4 @@
-"""What of an object could not be read: kept with the object, so that the rules report it with everything else."""
+"""The parts of an object that could not be read: kept with it, so that the rules report them with everything else."""
 
 from dataclasses import dataclass
 

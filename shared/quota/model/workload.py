@@ -1,4 +1,4 @@
-"""What work there is: one Job, one pod or one group of pods, as the API server tells it.
+"""A workload: one Job, one pod or one group of pods, as the API server shows it.
 
 A workload is pending (no admission), running (an admission), or being evicted (an admission and an eviction: its pods
 have not all ended). A claim stays on the victim until the preemptor has started or the claim ends
@@ -19,21 +19,21 @@ Flavors = Mapping[str, str]
 
 
 class WorkloadId(NamedTuple):
-    """What no two workloads of one cluster share at one time."""
+    """The identity of a workload: unique in a cluster at one time."""
 
     kind: str
     key: str
 
 
 class PreemptorId(NamedTuple):
-    """What a claim knows about its preemptor: namespace/name and uid, so that a namesake created later is another."""
+    """How a claim names its preemptor: namespace/name and uid, so that a later object of that name is another one."""
 
     key: str
     uid: str
 
 
 class EvictionReason(StrEnum):
-    """Why admitted work lost its quota; stable words for conditions, events and metrics."""
+    """Why an admitted workload lost its quota; stable words for conditions, events and metrics."""
 
     RECLAIMED = "Reclaimed"
     PREEMPTED = "Preempted"
@@ -47,7 +47,7 @@ class EvictionReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Room that was freed for a preemptor: who, in which flavors, since when."""
+    """Quota that was freed for a preemptor: for which one, in which flavors, since when."""
 
     preemptor: str
     preemptor_uid: str
@@ -64,7 +64,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """Quota held: in which flavors, since when (the latest start), and how far the pods have come."""
+    """Quota in use: in which flavors, since when (the latest start), and whether the pods are ready."""
 
     flavors: Flavors
     since: datetime
@@ -72,13 +72,13 @@ class Admission:
     was_ready: bool = False
     unready_since: datetime | None = None
     answered: bool = True
-    """Whether the Job controller has taken note of the start. Before that its pods may be in the making unseen, so
-    that nobody could tell when they have ended: it is not stopped yet."""
+    """Whether the Job controller has observed the start. Before that it may be creating pods that no watch has shown,
+    so the end of its pods could not be observed: the workload is not stopped yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Eviction:
-    """Quota being filled back: why and since when. Kept while pending again, as the last eviction."""
+    """Quota being given up: why and since when. Kept while pending again, as the last eviction."""
 
     reason: EvictionReason
     at: datetime
@@ -86,7 +86,7 @@ class Eviction:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """One unit of admission. `request` is what its pods ask for together, in base units, ignored resources left out.
+    """What is admitted as a whole. `request`: of all its pods, in base units, ignored resources left out.
 
     `key` is namespace/name, unique together with `kind`. `queued` orders it within its leaf after priority.
     """
@@ -111,7 +111,7 @@ class Workload:
     notice: datetime | None = None
     failed_starts: int = 0
     blocked_flavors: frozenset[str] = frozenset()
-    """Flavors whose labels conflict with what the pods already say; found out when a start was refused."""
+    """Flavors whose labels conflict with the pods' own; known after a refused start."""
 
     @property
     def id(self) -> WorkloadId:
@@ -125,12 +125,12 @@ class Workload:
 
     @property
     def is_pending(self) -> bool:
-        """Waiting for quota, or for its own wish, back-off or deactivation to end."""
+        """Waiting for quota, or for its hold, back-off or deactivation to end."""
         return self.admission is None
 
     @property
     def is_answered(self) -> bool:
-        """Whether it could be stopped now: nothing of its start is still on its way."""
+        """Whether it could be stopped now: the Job controller has observed its start."""
         return self.admission is None or self.admission.answered
 
     @property

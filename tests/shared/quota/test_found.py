@@ -30,7 +30,7 @@ def test_work_that_takes_only_a_flavor_its_group_lacks_counts_nowhere_and_never_
     assert waiting.reason is WaitReason.NO_ELIGIBLE_FLAVOR
     assert waiting.message == (
         "Job 'ns/job' waits: no flavor may serve cpu: "
-        "flavor a: the work takes flavor b only, which its group does not have"
+        "flavor a: the workload takes flavor b only, which its group does not have"
     )
 
 

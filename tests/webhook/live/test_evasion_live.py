@@ -110,7 +110,7 @@ UNCOUNTED: dict[str, tuple[dict[str, Any], str]] = {
     "another selector": (
         {"manualSelector": True, "selector": {"matchLabels": {"app": "x"}}, "labelled": {"app": "x"}},
         (
-            "Job 'foreign' spec.manualSelector: a selector of its own takes in pods that nobody has counted; leave "
+            "Job 'foreign' spec.manualSelector: a selector of its own may match pods that are not counted; leave "
             "manualSelector and selector out (OwnSelector)"
         ),
     ),
@@ -196,7 +196,7 @@ def test_namespace_that_is_taken_out_keeps_the_work_it_had(team: AdmissionSetup)
     )
     assert NEVER_STARTED in said
     let_out = {"metadata": {"labels": {"quotree.dev/group": None}}, "spec": {"suspend": False}}
-    assert "may not leave its quota" in patch(team, "job", "settled", let_out, namespace="moving")
+    assert "must not leave its quota" in patch(team, "job", "settled", let_out, namespace="moving")
 
 
 def test_gated_pod_is_neither_bound_nor_sent_to_a_node_by_hand(team: AdmissionSetup) -> None:

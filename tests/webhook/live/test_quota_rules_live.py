@@ -93,12 +93,12 @@ def test_a_group_with_children_or_work_is_neither_deleted_nor_turned(cp: Control
     }
     assert cp.rest.request("POST", JOBS, job)[0] == 201
     deleted = denied(
-        "QuotaGroup 'a': cannot be deleted while it holds work (1 pending, 0 running); "
-        "wait for it, or move it to another group, first (DeletedWithWork)"
+        "QuotaGroup 'a': cannot be deleted while it holds workloads (1 pending, 0 running); "
+        "finish or move them first (DeletedWithWork)"
     )
     turned = denied(
-        "QuotaGroup 'a' spec.isParent: still holds work (1 pending, 0 running); "
-        "wait for it, or move it to another group, first (TurnedWithWork)"
+        "QuotaGroup 'a' spec.isParent: still holds workloads (1 pending, 0 running); "
+        "finish or move them first (TurnedWithWork)"
     )
     wait_until_refused(cp, deleted[1])
     assert ask(cp, "a/ 6 ^p") == turned
@@ -138,7 +138,7 @@ def test_what_the_reconciler_has_told_of_a_group_decides_about_warnings(cp: Cont
     )
     raised = (
         "Warning: QuotaGroup 'root' spec.quotas: the first level is promised 9 of default/gpu, capacity is 8; "
-        "mins are scaled down while more is wanted than there is (FirstLevelAboveCapacity)"
+        "mins are scaled down while demand exceeds it (FirstLevelAboveCapacity)"
     )
     wait_until_said(cp, "a 2", lowered)
     wait_until_said(cp, "b 5", raised)
@@ -169,7 +169,8 @@ def test_an_unlabelled_flavor_beside_open_ones_is_warned_of(cp: ControlPlane) ->
         assert said == [
             (
                 f"Warning: ResourceFlavor '{name}' spec.nodeLabels: has no nodeLabels, and the nodes of h100 have no "
-                f"taint: work of {name} may land on them; taint those nodes, or give {name} a label (UnlabelledFlavor)"
+                f"taint: workloads of {name} might run on them; taint those nodes, "
+                f"or give {name} a label (UnlabelledFlavor)"
             )
             for name in warned
         ]

@@ -39,7 +39,7 @@ CASES = {
         {"group": "nlp"},
         {"group": "research"},
         422,
-        f"{GROUP}: group research holds groups, not work; name one of its leaves: nlp, vision (GroupNotLeaf)",
+        f"{GROUP}: group research holds groups, not workloads; name one of its leaves: nlp, vision (GroupNotLeaf)",
     ),
     "system": Case(
         {"group": "nlp"},
@@ -52,7 +52,8 @@ CASES = {
         {"group": "old"},
         403,
         (
-            f"{GROUP}: group old is below closed, which is closed (stopPolicy: Close): no new work until that is taken "
+            f"{GROUP}: group old is below closed, which is closed (stopPolicy: Close): no new workloads "
+            "until that is taken "
             "back; name another group (GroupClosed)"
         ),
     ),
@@ -61,7 +62,8 @@ CASES = {
         {"group": "choosy"},
         403,
         (
-            f"{GROUP}: group choosy does not take work of namespace blue: its namespaceSelector asks for team=red; "
+            f"{GROUP}: group choosy does not take workloads of namespace blue: its namespaceSelector "
+            "requires team=red; "
             "label the namespace so, or name another group (NamespaceNotAdmitted)"
         ),
         elsewhere="red",
@@ -192,7 +194,7 @@ def test_held_work_may_not_leave_its_quota(rules: AdmissionSetup) -> None:
     for kind, path in PATHS.items():
         stored = rules.create(path.format("blue"), body_of(kind, "stays", {"group": "nlp"}))
         refused = changes(rules, path.format("blue"), stored, {})
-        said = f"{kind} 'stays' {GROUP}: work of group nlp may not leave its quota; name another group instead"
+        said = f"{kind} 'stays' {GROUP}: a workload of group nlp must not leave its quota; name another group instead"
         assert refused == dict.fromkeys(refused, (403, f"{said} (GroupRemoved)"))
 
 
@@ -218,7 +220,7 @@ WARNED: dict[str, tuple[dict[str, Any], str]] = {
     "above its ceiling": (
         body_of("Job", "warned-large", {"group": "choosy"}, cpu="5"),
         (
-            "spec: will never start: flavor t4: it requests 5 cpu, group choosy may use at most 4; ask for less or "
+            "spec: will never start: flavor t4: it requests 5 cpu, group choosy may use at most 4; request less or "
             "raise that (NeverFits)"
         ),
     ),

@@ -80,7 +80,7 @@ def test_cron_jobs_children_are_held_as_well(admission: AdmissionSetup) -> None:
 def test_person_cannot_start_a_held_job_nor_forge_its_admission(admission: AdmissionSetup) -> None:
     create(admission, "mine", "nlp")
     assert patch(admission, "job", "mine", {"spec": {"suspend": False}}) == (
-        "Job 'mine' spec.suspend: only Quotree's reconciler starts managed work: leave spec.suspend as it "
+        "Job 'mine' spec.suspend: only Quotree's reconciler starts managed workloads: leave spec.suspend as it "
         "is, and out of "
         "the manifest; it starts when group nlp has room (OnlyReconcilerStarts)"
     )
@@ -101,7 +101,7 @@ def test_refusals_have_the_right_status(admission: AdmissionSetup) -> None:
     assert (status, answer["reason"], answer["code"]) == (422, "Invalid", 422)
     assert answer["message"] == (
         "admission webhook \"labelled.jobs.quotree.dev\" denied the request: Job 'a' "
-        "metadata.labels[quotree.dev/group]: group research holds groups, not work; name one of its "
+        "metadata.labels[quotree.dev/group]: group research holds groups, not workloads; name one of its "
         "leaves: nlp, vision "
         "(GroupNotLeaf)"
     )

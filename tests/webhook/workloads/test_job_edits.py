@@ -15,7 +15,7 @@ EDITS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
         job("nlp", **HELD),
         [
             (
-                "Job 'train' spec.suspend: only Quotree's reconciler starts managed work: leave "
+                "Job 'train' spec.suspend: only Quotree's reconciler starts managed workloads: leave "
                 "spec.suspend as it is, and "
                 "out of the manifest; it starts when group nlp has room (OnlyReconcilerStarts)"
             )
@@ -48,7 +48,7 @@ EDITS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
         job("nlp", **HELD),
         [
             (
-                "Job 'train' metadata.labels[quotree.dev/group]: work of group nlp may not leave its "
+                "Job 'train' metadata.labels[quotree.dev/group]: a workload of group nlp must not leave its "
                 "quota; name another "
                 "group instead (GroupRemoved)"
             )
@@ -59,7 +59,8 @@ EDITS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
         RUNNING,
         [
             (
-                "Job 'train' metadata.labels[quotree.dev/group]: is nlp and cannot become vision while the work runs; "
+                "Job 'train' metadata.labels[quotree.dev/group]: is nlp and cannot become vision while the "
+                "workload runs; "
                 "suspend it first (FrozenWhileRunning)"
             )
         ],
@@ -69,7 +70,7 @@ EDITS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
         job(None, status={"active": 1}),
         [
             (
-                "Job 'train' metadata.labels[quotree.dev/group]: work that runs already cannot join group "
+                "Job 'train' metadata.labels[quotree.dev/group]: a running workload cannot join group "
                 "nlp; suspend it "
                 "and wait for its pods to end (FrozenWhileRunning)"
             )
@@ -80,7 +81,7 @@ EDITS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
         job("nlp", status={"active": 1}, **HELD),
         [
             (
-                "Job 'train' metadata.labels[quotree.dev/preemptible]: cannot change while the work runs; "
+                "Job 'train' metadata.labels[quotree.dev/preemptible]: cannot change while the workload runs; "
                 "suspend it first "
                 "(FrozenWhileRunning)"
             )
@@ -112,7 +113,8 @@ EDITS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
         deleting(job("nlp", **HELD)),
         [
             (
-                "Job 'train' spec.suspend: only Quotree's reconciler starts managed work: leave spec.suspend as it is, "
+                "Job 'train' spec.suspend: only Quotree's reconciler starts managed workloads: leave "
+                "spec.suspend as it is, "
                 "and out of the manifest; it starts when group nlp has room (OnlyReconcilerStarts)"
             )
         ],
@@ -122,7 +124,7 @@ EDITS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
         job("nlp", **HELD),
         [
             (
-                "Job 'train' metadata.labels[quotree.dev/group]: group research holds groups, not work; "
+                "Job 'train' metadata.labels[quotree.dev/group]: group research holds groups, not workloads; "
                 "name one of its "
                 "leaves: nlp, vision (GroupNotLeaf)"
             )

@@ -50,8 +50,8 @@ def test_forged_injection_at_creation_is_left_for_the_validation_to_refuse() -> 
 def test_work_that_never_fits_is_warned_of_or_refused() -> None:
     large = job("nlp", cpu=200, **HELD)
     sentence = (
-        "Job 'train' spec: will never start: flavor a100: it requests 200 cpu, group nlp may use at most 8; ask for "
-        "less or raise that; flavor t4: it requests 200 cpu, group research may use at most 0; ask for less or raise "
+        "Job 'train' spec: will never start: flavor a100: it requests 200 cpu, group nlp may use at most 8; request "
+        "less or raise that; flavor t4: it requests 200 cpu, group research may use at most 0; request less or raise "
         "that (NeverFits)"
     )
     assert judge_job(review(large), context()) == Allow(warnings=(sentence,))

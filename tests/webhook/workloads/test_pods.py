@@ -122,7 +122,8 @@ NEW: dict[str, tuple[dict[str, Any], list[str]]] = {
         plain_pod(),
         [
             (
-                "Pod 'train' spec.schedulingGates: only Quotree's reconciler starts managed work: leave the scheduling "
+                "Pod 'train' spec.schedulingGates: only Quotree's reconciler starts managed workloads: "
+                "leave the scheduling "
                 "gate quotree.dev/admission in place; it starts when group vision has room (OnlyReconcilerStarts)"
             )
         ],
@@ -150,7 +151,7 @@ NEW: dict[str, tuple[dict[str, Any], list[str]]] = {
         plain_pod("research", **GATED),
         [
             (
-                "Pod 'train' metadata.labels[quotree.dev/group]: group research holds groups, not work; "
+                "Pod 'train' metadata.labels[quotree.dev/group]: group research holds groups, not workloads; "
                 "name one of its "
                 "leaves: nlp, vision (GroupNotLeaf)"
             )

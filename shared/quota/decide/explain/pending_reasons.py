@@ -129,7 +129,7 @@ class PendingReasons:
             for flavor in covered.flavors:
                 if why_not(workload, flavor, covered, snapshot.world.flavors) is None:
                     for key, amount in quantities_in(workload.request, choice.resources, flavor):
-                        most, group = snapshot.most(leaf.group.name, key)
+                        most, group = snapshot.largest_fit(leaf.group.name, key)
                         promised = snapshot.numbers[leaf.group.name].get(key, NO_NUMBERS).effective_min
                         if not workload.preemptible and promised < most:
                             most, group = promised, leaf.group.name

@@ -42,7 +42,12 @@ def carry_out(world: World, decided: Plan, now: datetime | None = None) -> World
 
 def end_evictions(world: World, but: Collection[WorkloadId] = ()) -> World:
     """The world once the pods of evicted work have ended, except of those named."""
-    ending = [workload for bucket in world.buckets.values() for workload in bucket.evicting if workload.id not in but]
+    ending = [
+        workload
+        for workloads in world.workload_sets.values()
+        for workload in workloads.evicting
+        if workload.id not in but
+    ]
     return world.with_changes((workload, replace(workload, admission=None)) for workload in ending)
 
 

@@ -33,7 +33,7 @@ class EquivalenceClasses:
         self, leaf: LeafSnapshot, flavors: Mapping[str, Flavor], previous: "EquivalenceClasses | None" = None
     ) -> None:
         """`previous`: an earlier queue of the leaf, whose answers are taken over where they still hold."""
-        alike = previous is not None and previous.leaf.chooser is leaf.chooser and previous.flavors is flavors
+        alike = previous is not None and previous.leaf.eligibility is leaf.eligibility and previous.flavors is flavors
         self.leaf: LeafSnapshot = leaf
         self.flavors: Mapping[str, Flavor] = flavors
         self._known: dict[tuple[int, int, bool], EquivalenceClass] = (

@@ -1,4 +1,4 @@
-"""All groups' numbers for all keys: which keys to settle again, and from what."""
+"""All groups' numbers for all keys: which keys to compute again, and from what."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,58 +17,58 @@ from shared.resources import Amount, FlavorResource
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measurement:
-    """Every group's numbers, and what settling them again starts from."""
+    """Every group's numbers, and what the next measurement starts from."""
 
-    work: LeafSnapshots
+    leaf_snapshots: LeafSnapshots
     numbers: Mapping[str, dict[FlavorResource, Numbers]]
     families: Mapping[FlavorResource, Families]
     others: tuple[str, ...]
-    """Those of `numbers` that are not in the frame."""
+    """Those of `numbers` that are not in the tree index."""
 
 
-def compute_measurement(work: LeafSnapshots, previous: Measurement | None) -> Measurement:
-    """Settle every key that something happened to. `previous` counts only while the tree keeps its shape."""
-    ground = work.ground
-    if previous is not None and not _same_shape(ground, previous.work.ground):
+def compute_measurement(leaf_snapshots: LeafSnapshots, previous: Measurement | None) -> Measurement:
+    """Compute every key that changed. `previous` is used only while the tree keeps its shape."""
+    static = leaf_snapshots.static
+    if previous is not None and not _same_shape(static, previous.leaf_snapshots.static):
         previous = None
-    numbers = dict(previous.numbers) if previous is not None else {name: {} for name in ground.frame.order}
+    numbers = dict(previous.numbers) if previous is not None else {name: {} for name in static.tree_index.order}
     families: dict[FlavorResource, Families] = dict(previous.families) if previous is not None else {}
-    touched = _touched_groups(ground, previous)
-    accounts = _changed_accounts(work, previous)
-    system = _changed_system(ground, previous)
+    touched = _touched_groups(static, previous)
+    totals = _changed_totals(leaf_snapshots, previous)
+    system = _changed_system(static, previous)
     written: set[str] = set()
-    for key in touched.keys() | accounts.keys() | system.keys() | _changed_runtimes(ground, previous):
-        column = Column(ground.frame, key, previous.numbers if previous else {}, families.get(key, {}))
-        column.touch(touched.get(key, ()))
-        for leaf, account in accounts.get(key, {}).items():
-            column.put(leaf, account)
-        column.put_system(*system.get(key, (NO_TOTALS, NO_TOTALS)))
-        column.resolve(ground.runtimes.get(key, 0))
+    for key in touched.keys() | totals.keys() | system.keys() | _changed_runtimes(static, previous):
+        column = Column(static.tree_index, key, previous.numbers if previous else {}, families.get(key, {}))
+        column.mark(touched.get(key, ()))
+        for leaf, total in totals.get(key, {}).items():
+            column.set_totals(leaf, total)
+        column.change_system(*system.get(key, (NO_TOTALS, NO_TOTALS)))
+        column.resolve(static.runtimes.get(key, 0))
         families[key] = {**families.get(key, {}), **column.families()}
-        _write(ground, key, column.results(ground.bounds.get(key, {})), numbers, written)
-    others = _others(work)
+        _write(static, key, column.results(static.bounds.get(key, {})), numbers, written)
+    others = _others(leaf_snapshots)
     for name in previous.others if previous is not None else ():
         if name not in others:
             del numbers[name]
     numbers.update(others)
-    return Measurement(work, numbers, families, tuple(others))
+    return Measurement(leaf_snapshots, numbers, families, tuple(others))
 
 
-def _others(work: LeafSnapshots) -> dict[str, dict[FlavorResource, Numbers]]:
+def _others(leaf_snapshots: LeafSnapshots) -> dict[str, dict[FlavorResource, Numbers]]:
     """The numbers of `system` and of groups that do not reach root."""
-    found = {name: _outside(work.world, name) for name in work.ground.frame.outside}
-    if SYSTEM in work.world.tree or work.ground.system:
-        found[SYSTEM] = {key: _unlimited(amount) for key, amount in work.ground.system.items()}
+    found = {name: _outside(leaf_snapshots.world, name) for name in leaf_snapshots.static.tree_index.outside}
+    if SYSTEM in leaf_snapshots.world.tree or leaf_snapshots.static.system:
+        found[SYSTEM] = {key: _unlimited(amount) for key, amount in leaf_snapshots.static.system.items()}
     return found
 
 
 def _unlimited(used: Amount) -> Numbers:
-    """What `system` uses is what it may use, and it gives nothing back."""
+    """`system` may use what it uses, and nothing of it is ever reclaimed."""
     return Numbers(request=used, used=used, non_preemptible=used, charge=used, demand=used, runtime=used)
 
 
 def _outside(world: World, name: str) -> dict[FlavorResource, Numbers]:
-    """The numbers of a group that does not reach root: what is written and what is used; nothing is due to it."""
+    """The numbers of a group that does not reach root: what is written and what is used; its runtime is 0."""
     use = world.workloads_of(name).use
     limits = limits_of(world.tree[name], NO_CAPS, {})
     return {
@@ -80,12 +80,12 @@ def _outside(world: World, name: str) -> dict[FlavorResource, Numbers]:
     }
 
 
-def _same_shape(ground: StaticState, previous: StaticState) -> bool:
-    return ground.frame is previous.frame or ground.frame.has_same_shape(previous.frame)
+def _same_shape(static: StaticState, previous: StaticState) -> bool:
+    return static.tree_index is previous.tree_index or static.tree_index.has_same_shape(previous.tree_index)
 
 
 def _write(
-    ground: StaticState,
+    static: StaticState,
     key: FlavorResource,
     results: Mapping[str, Numbers],
     numbers: dict[str, dict[FlavorResource, Numbers]],
@@ -94,7 +94,7 @@ def _write(
     """Put one column's results into `numbers`; a group's own mapping is copied before it is first written to."""
     for name, found in results.items():
         known = numbers[name]
-        keeps = is_worth_keeping(ground.frame, name, key, found)
+        keeps = is_worth_keeping(static.tree_index, name, key, found)
         if (known.get(key) == found) if keeps else (key not in known):
             continue
         if name not in written:
@@ -106,52 +106,54 @@ def _write(
             del known[key]
 
 
-def _touched_groups(ground: StaticState, previous: Measurement | None) -> dict[FlavorResource, list[str]]:
+def _touched_groups(static: StaticState, previous: Measurement | None) -> dict[FlavorResource, list[str]]:
     """key -> groups whose limits or bounds for it differ from the previous ones."""
     if previous is None:
         touched: dict[FlavorResource, list[str]] = {}
-        for name, limits in ground.frame.limits.items():
+        for name, limits in static.tree_index.limits.items():
             for key in limits:
                 touched.setdefault(key, []).append(name)
         return touched
     touched = {}
-    if ground.frame is not previous.work.ground.frame:
-        touched = ground.frame.changed_limits(previous.work.ground.frame)
-    for key, groups in ground.changed.items():
+    if static.tree_index is not previous.leaf_snapshots.static.tree_index:
+        touched = static.tree_index.changed_limits(previous.leaf_snapshots.static.tree_index)
+    for key, groups in static.changed.items():
         touched.setdefault(key, []).extend(groups)
     return touched
 
 
-def _changed_accounts(work: LeafSnapshots, previous: Measurement | None) -> dict[FlavorResource, dict[str, LeafTotals]]:
-    """key -> leaf -> its account, where that differs from the previous one."""
+def _changed_totals(
+    leaf_snapshots: LeafSnapshots, previous: Measurement | None
+) -> dict[FlavorResource, dict[str, LeafTotals]]:
+    """key -> leaf -> its totals, where they differ from the previous ones."""
     found: dict[FlavorResource, dict[str, LeafTotals]] = {}
-    known = previous.work.leaves if previous is not None else {}
-    for leaf in work.leaves if previous is None else work.changed & work.leaves.keys():
-        now = work.leaves[leaf].accounts
-        before = known[leaf].accounts if leaf in known else {}
+    known = previous.leaf_snapshots.leaves if previous is not None else {}
+    for leaf in leaf_snapshots.leaves if previous is None else leaf_snapshots.changed & leaf_snapshots.leaves.keys():
+        now = leaf_snapshots.leaves[leaf].totals
+        before = known[leaf].totals if leaf in known else {}
         for key in now.keys() | before.keys():
-            account = now.get(key, NO_TOTALS)
-            if account != before.get(key, NO_TOTALS):
-                found.setdefault(key, {})[leaf] = account
+            total = now.get(key, NO_TOTALS)
+            if total != before.get(key, NO_TOTALS):
+                found.setdefault(key, {})[leaf] = total
     return found
 
 
 def _changed_system(
-    ground: StaticState, previous: Measurement | None
+    static: StaticState, previous: Measurement | None
 ) -> dict[FlavorResource, tuple[LeafTotals, LeafTotals]]:
-    """key -> what `system` used and uses; all of it is non_preemptible, for it is never taken back."""
-    known = previous.work.ground.system if previous is not None else {}
+    """key -> what `system` used and uses; all of it counts as non-preemptible, because it is never reclaimed."""
+    known = previous.leaf_snapshots.static.system if previous is not None else {}
     found = {}
-    for key in ground.system.keys() | known.keys():
-        before, now = known.get(key, 0), ground.system.get(key, 0)
+    for key in static.system.keys() | known.keys():
+        before, now = known.get(key, 0), static.system.get(key, 0)
         if now != before:
             found[key] = LeafTotals(before, before, before), LeafTotals(now, now, now)
     return found
 
 
-def _changed_runtimes(ground: StaticState, previous: Measurement | None) -> set[FlavorResource]:
+def _changed_runtimes(static: StaticState, previous: Measurement | None) -> set[FlavorResource]:
     if previous is None:
-        return set(ground.runtimes)
-    known = previous.work.ground.runtimes
-    keys = ground.runtimes.keys() | known.keys()
-    return {key for key in keys if ground.runtimes.get(key, 0) != known.get(key, 0)}
+        return set(static.runtimes)
+    known = previous.leaf_snapshots.static.runtimes
+    keys = static.runtimes.keys() | known.keys()
+    return {key for key in keys if static.runtimes.get(key, 0) != known.get(key, 0)}

@@ -128,25 +128,25 @@ class Column:
     """The groups' numbers for one key, while they are worked out."""
 
     def __init__(
-        self, frame: TreeIndex, key: FlavorResource, previous: Mapping[str, GroupNumbers], families: Families
+        self, tree_index: TreeIndex, key: FlavorResource, previous: Mapping[str, GroupNumbers], families: Families
     ) -> None:
-        self._frame = frame
+        self._tree_index = tree_index
         self._key = key
         self._previous = previous
         self._families = families
         self._drafts: dict[str, GroupDraft] = {}
-        self._levels: list[list[GroupDraft]] = [[] for _ in range(1 + frame.height)]
+        self._levels: list[list[GroupDraft]] = [[] for _ in range(1 + tree_index.height)]
 
-    def touch(self, names: Iterable[str]) -> None:
+    def mark(self, names: Iterable[str]) -> None:
         """Groups whose limits or bounds changed."""
         for name in names:
             self._draft(name)
 
-    def put(self, leaf: str, account: LeafTotals) -> None:
+    def set_totals(self, leaf: str, total: LeafTotals) -> None:
         """What `leaf` uses, holds and requests now."""
-        self._draft(leaf).used, self._draft(leaf).non_preemptible, self._draft(leaf).request = account
+        self._draft(leaf).used, self._draft(leaf).non_preemptible, self._draft(leaf).request = total
 
-    def put_system(self, before: LeafTotals, after: LeafTotals) -> None:
+    def change_system(self, before: LeafTotals, after: LeafTotals) -> None:
         """What `system` used and uses now: it counts in root's sums, but neither in charge nor in the division."""
         root = self._draft(ROOT)
         root.used += after.used - before.used
@@ -176,16 +176,16 @@ class Column:
         return {
             name: Family(draft.floors, draft.wants)
             for name, draft in self._drafts.items()
-            if name in self._frame.children
+            if name in self._tree_index.children
         }
 
     def _draft(self, name: str) -> GroupDraft:
         found = self._drafts.get(name)
         if found is None:
             previous = self._previous.get(name, {}).get(self._key)
-            limits = self._frame.limit(name, self._key)
+            limits = self._tree_index.limit(name, self._key)
             found = self._drafts[name] = GroupDraft(name, limits, previous, self._families.get(name, NO_FAMILY))
-            self._levels[self._frame.depths[name]].append(found)
+            self._levels[self._tree_index.depths[name]].append(found)
         return found
 
     def _pass_up_demand(self, draft: GroupDraft) -> None:
@@ -193,7 +193,7 @@ class Column:
         draft.resolve_demand()
         if draft.name == ROOT:
             return
-        parent = self._draft(self._frame.parents[draft.name])
+        parent = self._draft(self._tree_index.parents[draft.name])
         parent.used += draft.used - previous.used
         parent.non_preemptible += draft.non_preemptible - previous.non_preemptible
         parent.request += draft.demand - previous.demand
@@ -205,7 +205,7 @@ class Column:
     def _divide(self, parent: GroupDraft) -> None:
         """Set the runtime of the children where it may have changed."""
         same_runtime = not parent.is_new and parent.runtime == parent.previous.runtime
-        if parent.name not in self._frame.children or (same_runtime and not parent.touched):
+        if parent.name not in self._tree_index.children or (same_runtime and not parent.touched):
             return
         had_enough = self._families.get(parent.name, NO_FAMILY).wants <= parent.previous.runtime
         if had_enough and parent.wants <= parent.runtime:
@@ -216,7 +216,7 @@ class Column:
 
     def _divide_all(self, parent: GroupDraft) -> None:
         siblings: dict[str, tuple[Amount, Sibling]] = {}
-        for name in self._frame.children[parent.name]:
+        for name in self._tree_index.children[parent.name]:
             draft = self._drafts.get(name)
             if draft is not None:
                 siblings[name] = draft.runtime, draft.as_sibling()
@@ -229,18 +229,18 @@ class Column:
                 self._draft(name).runtime = runtime
 
     def _pass_up_charge(self, draft: GroupDraft) -> None:
-        if self._frame.is_leaf(draft.name):
+        if self._tree_index.is_leaf(draft.name):
             draft.charge = draft.used
         if draft.name != ROOT:
             difference = draft.contribution() - draft.previous_contribution()
             if difference:
-                self._draft(self._frame.parents[draft.name]).charge += difference
+                self._draft(self._tree_index.parents[draft.name]).charge += difference
 
 
 def _sibling(name: str, numbers: Numbers) -> Sibling:
     return Sibling(name, numbers.min, numbers.weight, numbers.guarantee, numbers.non_preemptible, numbers.demand)
 
 
-def is_worth_keeping(frame: TreeIndex, group: str, key: FlavorResource, numbers: Numbers) -> bool:
+def is_worth_keeping(tree_index: TreeIndex, group: str, key: FlavorResource, numbers: Numbers) -> bool:
     """Whether the group has this key: it or a group below covers it, or work below uses it without cover."""
-    return key in frame.limits[group] or numbers.used > 0
+    return key in tree_index.limits[group] or numbers.used > 0

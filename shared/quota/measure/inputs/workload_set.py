@@ -1,6 +1,6 @@
-"""What work one group has, sorted by what state it is in; immutable, and cheap to change by one workload.
+"""One group's workloads, sorted by state; immutable, and cheap to change by one workload.
 
-A bucket does not know the time: work with a `not_before` stays in `backing_off` also when that moment is past.
+A WorkloadSet does not know the time: a workload with a `not_before` stays in `backing_off` after that moment too.
 """
 
 from bisect import bisect_left, insort
@@ -15,7 +15,7 @@ from shared.quota.model.workload import PreemptorId, Workload, WorkloadId
 from shared.resources import Amount, FlavorResource
 
 Change = tuple[Workload | None, Workload | None]
-"""(before, after) of one workload: None before it appeared, None after it has gone."""
+"""(before, after) of one workload: None before it appears, None after it is deleted."""
 
 Place = tuple[int, datetime, datetime, str, str]
 KINDS: Final = ("Job", "Pod", "PodGroup")
@@ -29,7 +29,7 @@ class ShapeCount(NamedTuple):
 
 
 class KeyUse(NamedTuple):
-    """What admitted work uses of one key, and the part of it that may not be taken back."""
+    """What admitted workloads use of one key, and the part of it that cannot be reclaimed."""
 
     used: Amount = 0
     non_preemptible: Amount = 0
@@ -41,7 +41,7 @@ def queue_order(workload: Workload) -> Place:
 
 
 def amounts_in(workload: Workload, flavors: Mapping[str, str]) -> Iterator[tuple[FlavorResource, Amount]]:
-    """What `workload` asks for, by key, in these flavors; resources that got no flavor are not counted."""
+    """What `workload` requests, by key, in these flavors; resources without a flavor are not counted."""
     for resource, amount in workload.request.items():
         flavor = flavors.get(resource)
         if flavor is not None and amount > 0:
@@ -50,16 +50,16 @@ def amounts_in(workload: Workload, flavors: Mapping[str, str]) -> Iterator[tuple
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WorkloadSet:
-    """One group's work. Every tuple is in the order of `queue_order`."""
+    """One group's workloads. Every tuple is in the order of `queue_order`."""
 
     queue: tuple[Workload, ...] = ()
-    """Pending, not non_preemptible, not deactivated, never told to wait."""
-    firm: tuple[Workload, ...] = ()
+    """Pending; not on hold, not deactivated, without a back-off."""
+    non_preemptible: tuple[Workload, ...] = ()
     """Those of `queue` that are not preemptible."""
     backing_off: tuple[Workload, ...] = ()
     """Pending with a `not_before`, past or not."""
     set_aside: tuple[Workload, ...] = ()
-    """Held by its owner, or deactivated."""
+    """On hold by its owner, or deactivated."""
     admitted: tuple[Workload, ...] = ()
     """Admitted and not being evicted."""
     unready: tuple[Workload, ...] = ()
@@ -69,19 +69,19 @@ class WorkloadSet:
     by_id: Mapping[WorkloadId, Workload] = field(default_factory=lambda: MappingProxyType({}))
     shapes: Mapping[Shape, ShapeCount] = field(default_factory=lambda: MappingProxyType({}))
     """The preemptible workloads of `queue`, by shape."""
-    firm_shapes: Mapping[Shape, ShapeCount] = field(default_factory=lambda: MappingProxyType({}))
-    """The workloads of `firm`, by shape."""
+    non_preemptible_shapes: Mapping[Shape, ShapeCount] = field(default_factory=lambda: MappingProxyType({}))
+    """The workloads of `non_preemptible`, by shape."""
     use: Mapping[FlavorResource, KeyUse] = field(default_factory=lambda: MappingProxyType({}))
-    """What admitted and evicting work uses; only keys of which something is used."""
+    """What admitted and evicting workloads use; only keys of which something is used."""
 
     @staticmethod
     def of(workloads: Iterable[Workload]) -> "WorkloadSet":
-        """Sort `workloads` into a bucket; the last of two with one id wins."""
+        """Sort `workloads` into a set; the last of two with one id wins."""
         return EMPTY.with_changes((None, workload) for workload in workloads)
 
     def with_changes(self, changes: Iterable[Change]) -> "WorkloadSet":
-        """This bucket after `changes`: what was there under the same id goes, what comes after comes in."""
-        draft = _Draft(self)
+        """Return this set after `changes`: what was there under the same id is replaced."""
+        draft = _WorkloadSetDraft(self)
         for before, after in changes:
             if before is not None:
                 draft.remove(before.id)
@@ -100,13 +100,13 @@ class WorkloadSet:
 
 
 EMPTY: Final = WorkloadSet()
-_LISTS: Final = ("queue", "firm", "backing_off", "set_aside", "admitted", "unready", "evicting")
+_LISTS: Final = ("queue", "non_preemptible", "backing_off", "set_aside", "admitted", "unready", "evicting")
 _MANY: Final = 32
 """Above so many additions to one list, sorting it is cheaper than inserting one by one."""
 
 
 def lists_of(workload: Workload) -> tuple[str, ...]:
-    """The names of the bucket's tuples that `workload` belongs in."""
+    """The names of the tuples that `workload` belongs in."""
     if workload.admission is not None:
         if workload.eviction is not None:
             return ("evicting",)
@@ -115,30 +115,30 @@ def lists_of(workload: Workload) -> tuple[str, ...]:
         return ("set_aside",)
     if workload.not_before is not None:
         return ("backing_off",)
-    return ("queue",) if workload.preemptible else ("queue", "firm")
+    return ("queue",) if workload.preemptible else ("queue", "non_preemptible")
 
 
-class _Draft:
-    """A bucket on its way to the next one; copies a list only when it is touched."""
+class _WorkloadSetDraft:
+    """The next set while it is being built; copies a list only when that list changes."""
 
-    def __init__(self, bucket: WorkloadSet) -> None:
-        self._bucket = bucket
+    def __init__(self, workload_set: WorkloadSet) -> None:
+        self._workload_set = workload_set
         self._lists: dict[str, list[Workload]] = {}
         self._added: dict[str, list[Workload]] = {}
-        self._by_id = dict(bucket.by_id)
-        self._shapes = dict(bucket.shapes)
-        self._firm_shapes = dict(bucket.firm_shapes)
-        self._use = dict(bucket.use)
+        self._by_id = dict(workload_set.by_id)
+        self._shapes = dict(workload_set.shapes)
+        self._non_preemptible_shapes = dict(workload_set.non_preemptible_shapes)
+        self._use = dict(workload_set.use)
 
     def add(self, workload: Workload) -> None:
-        """Put `workload`, whose id is free, into its lists."""
+        """Add `workload`, whose id is not in use, to its lists."""
         self._by_id[workload.id] = workload
         for name in lists_of(workload):
             self._added.setdefault(name, []).append(workload)
         self._count(workload, 1)
 
     def remove(self, workload_id: WorkloadId) -> None:
-        """Take out what is there under this id, if anything is."""
+        """Remove the workload of this id, if there is one."""
         workload = self._by_id.pop(workload_id, None)
         if workload is None:
             return
@@ -156,7 +156,7 @@ class _Draft:
         self._count(workload, -1)
 
     def done(self) -> WorkloadSet:
-        """The finished bucket."""
+        """Return the finished set."""
         for name, fresh in self._added.items():
             found = self._list(name)
             if len(fresh) < _MANY:
@@ -166,15 +166,20 @@ class _Draft:
                 found.extend(fresh)
                 found.sort(key=queue_order)
         lists = {
-            name: tuple(self._lists[name]) if name in self._lists else getattr(self._bucket, name) for name in _LISTS
+            name: tuple(self._lists[name]) if name in self._lists else getattr(self._workload_set, name)
+            for name in _LISTS
         }
         return WorkloadSet(
-            **lists, by_id=self._by_id, shapes=self._shapes, firm_shapes=self._firm_shapes, use=self._use
+            **lists,
+            by_id=self._by_id,
+            shapes=self._shapes,
+            non_preemptible_shapes=self._non_preemptible_shapes,
+            use=self._use,
         )
 
     def _list(self, name: str) -> list[Workload]:
         if name not in self._lists:
-            self._lists[name] = list(getattr(self._bucket, name))
+            self._lists[name] = list(getattr(self._workload_set, name))
         return self._lists[name]
 
     def _count(self, workload: Workload, times: int) -> None:
@@ -189,7 +194,7 @@ class _Draft:
                 else:
                     del self._use[key]
         elif "queue" in lists_of(workload):
-            shapes = self._shapes if workload.preemptible else self._firm_shapes
+            shapes = self._shapes if workload.preemptible else self._non_preemptible_shapes
             shape = shape_of(workload)
             number, example = shapes.get(shape, ShapeCount(0, workload))
             shapes[shape] = ShapeCount(number + times, example)

@@ -1,7 +1,7 @@
-"""The facts of one instant, as they are fed into the engine; immutable, and cheap to change by one workload.
+"""The engine's input: what exists at one instant; immutable, and cheap to change by one workload.
 
-Two worlds that share a part (the same tree object, the same bucket object) are known to agree there: measuring again
-costs what changed. So build a changed world from the previous one with `with_changes` or `replace`, never from scratch.
+Two worlds that share a part (the same tree object, the same WorkloadSet object) agree there, so measuring again costs
+only what changed. Build a changed world from the previous one with `with_changes` or `replace`, never from scratch.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,16 +22,16 @@ OverSince = Mapping[tuple[str, FlavorResource], datetime]
 """(leaf, key) -> since when that leaf has been over its runtime there without a break."""
 
 
-_REMEMBERED: Final = 64
+_MAX_HISTORY: Final = 64
 
 
 @dataclass(frozen=True)
 class World:
-    """What there is: the tree, the flavors, the nodes and all work."""
+    """The tree, the flavors, the nodes and all workloads."""
 
     tree: Tree
     flavors: Mapping[str, Flavor]
-    buckets: Mapping[str, WorkloadSet]
+    workload_sets: Mapping[str, WorkloadSet]
     nodes: tuple[ClusterNode, ...] = ()
     unmanaged: Mapping[FlavorResource, Amount] = field(default_factory=dict)
     """What pods that Quotree does not manage use, on nodes of the flavor."""
@@ -42,17 +42,17 @@ class World:
     inactive: Mapping[str, Inactive] = field(default_factory=dict)
     """Groups in which nothing new starts; groups that do not reach root need not be named."""
     watched_since: datetime | None = None
-    """Nobody can tell whether pods that are not ready now were ready before that; None: it has always been seen."""
+    """Whether pods that are not ready now were ready before this moment is unknown; None: every change was observed."""
 
     victims: Mapping[PreemptorId, tuple[Workload, ...]] = field(default_factory=dict)
-    """Work that carries a claim, by whose claim it is; kept up by `of` and `with_changes`."""
+    """Workloads that carry a claim, by the claim's preemptor; `of` and `with_changes` keep it up to date."""
     preemptors: Mapping[PreemptorId, Workload] = field(default_factory=dict)
-    """Those for whom `victims` names a claim, in whatever state they are, if they exist."""
+    """The preemptors of `victims` that exist, in whatever state they are."""
 
     version: object = field(default_factory=object)
-    """Changes with the buckets."""
+    """Another object whenever `workload_sets` changes."""
     history: tuple[tuple[object, frozenset[str]], ...] = ()
-    """(previous version, the groups whose work changed right after it), the latest first; not indefinitely."""
+    """(previous version, the groups whose workloads changed right after it), the latest first; of limited length."""
 
     @staticmethod
     def of(
@@ -62,18 +62,18 @@ class World:
         nodes: Iterable[ClusterNode] = (),
         settings: QuotaSettings | None = None,
     ) -> "World":
-        """Build a world from plain collections, in any order; what else there is goes in with `dataclasses.replace`."""
+        """Build a world from plain collections, in any order; set other fields with `dataclasses.replace`."""
         empty = World(
             tree=tree,
             flavors={flavor.name: flavor for flavor in flavors},
-            buckets={},
+            workload_sets={},
             nodes=tuple(nodes),
             settings=settings or QuotaSettings(),
         )
         return empty.with_changes((None, workload) for workload in workloads)
 
     def with_changes(self, changes: Iterable[Change]) -> "World":
-        """This world after each workload of `changes` went from what it was to what it is."""
+        """Return this world after `changes`, each a workload before and after."""
         by_group: dict[str, list[Change]] = {}
         listed = list(changes)
         for before, after in listed:
@@ -81,33 +81,33 @@ class World:
                 by_group.setdefault(before.group, []).append((before, None))
             if after is not None:
                 by_group.setdefault(after.group, []).append((None, after))
-        buckets = dict(self.buckets)
+        workload_sets = dict(self.workload_sets)
         for group, own in by_group.items():
-            buckets[group] = self.workloads_of(group).with_changes(own)
+            workload_sets[group] = self.workloads_of(group).with_changes(own)
         victims = _victims(self.victims, listed)
         return replace(
             self,
-            buckets=buckets,
+            workload_sets=workload_sets,
             victims=victims,
-            preemptors=_preemptors(self, buckets, victims, listed),
+            preemptors=_preemptors(self, workload_sets, victims, listed),
             version=object(),
-            history=((self.version, frozenset(by_group)), *self.history)[:_REMEMBERED],
+            history=((self.version, frozenset(by_group)), *self.history)[:_MAX_HISTORY],
         )
 
     def changed_since(self, previous: "World") -> set[str]:
-        """The groups whose work may differ from that in `previous`."""
-        if self.buckets is previous.buckets:
+        """The groups whose workloads may differ from those in `previous`."""
+        if self.workload_sets is previous.workload_sets:
             return set()
         changed: set[str] = set()
         for version, groups in self.history:
             changed |= groups
             if version is previous.version:
                 return changed
-        return set(self.buckets.keys() | previous.buckets.keys())
+        return set(self.workload_sets.keys() | previous.workload_sets.keys())
 
     def workloads_of(self, group: str) -> WorkloadSet:
-        """That group's work; empty for a group without."""
-        return self.buckets.get(group, EMPTY)
+        """That group's workloads; empty for a group without any."""
+        return self.workload_sets.get(group, EMPTY)
 
 
 def _victims(
@@ -131,7 +131,7 @@ def _victims(
 
 def _preemptors(
     previous: World,
-    buckets: Mapping[str, WorkloadSet],
+    workload_sets: Mapping[str, WorkloadSet],
     victims: Mapping[PreemptorId, tuple[Workload, ...]],
     changes: Sequence[Change],
 ) -> Mapping[PreemptorId, Workload]:
@@ -147,7 +147,7 @@ def _preemptors(
         if after is not None and after.preemptor_id in victims:
             found[after.preemptor_id] = after
     for preemptor in victims.keys() - previous.victims.keys() - found.keys():
-        waiting = next(filter(None, (bucket.find(preemptor) for bucket in buckets.values())), None)
+        waiting = next(filter(None, (workload_set.find(preemptor) for workload_set in workload_sets.values())), None)
         if waiting is not None:
             found[preemptor] = waiting
     return found

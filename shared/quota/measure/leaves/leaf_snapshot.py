@@ -1,4 +1,4 @@
-"""One leaf as a decision sees it: its work in order, its claims, and what is in force there."""
+"""One leaf as a decision sees it: its workloads in order, its claims, and the settings in force."""
 
 from bisect import insort
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ from shared.quota.model.workload import Flavors, PreemptorId, Workload
 
 @dataclass(frozen=True, slots=True)
 class OpenClaim:
-    """Room that is being freed for `preemptor`; None: no workload of that name and uid is pending and considered."""
+    """Quota that is being freed for `preemptor`; None: no workload of that name and uid is pending and considered."""
 
     preemptor_id: PreemptorId
     preemptor: Workload | None
@@ -40,7 +40,7 @@ class OpenClaim:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LeafSnapshot:
-    """One leaf as it stands. The same object in two snapshots means: nothing in it has changed."""
+    """One leaf. The same object in two snapshots means that nothing in it has changed."""
 
     group: Group
     path: tuple[str, ...]
@@ -48,26 +48,26 @@ class LeafSnapshot:
     stop: StopPolicy
     """In force here: the strictest on the path."""
     stopped_by: str
-    """The nearest group that says so; the leaf itself when nothing is stopped."""
+    """The nearest group that sets `stop`; the leaf itself when nothing is stopped."""
     inactive: Inactive | None
     reclaim: ReclaimSettings
     startup: StartupSettings
     pending: tuple[Workload, ...]
-    """Work that may be started now as far as it alone is concerned, in the leaf's order; also in a stopped leaf."""
+    """Workloads that nothing of their own keeps from starting, in the leaf's order; also in a stopped leaf."""
     aside: tuple[Workload, ...]
-    """Held, backing off, deactivated: not considered, not counted."""
+    """On hold, backing off, deactivated: not considered, not counted."""
     admitted: tuple[Workload, ...]
-    """Holding quota and not being evicted, in the leaf's order."""
+    """Admitted and not being evicted, in the leaf's order."""
     evicting: tuple[Workload, ...]
     unready: tuple[Workload, ...]
     """Those of `admitted` whose pods are not all ready; empty where the leaf does not wait for pods."""
     claims: Mapping[PreemptorId, OpenClaim]
-    """By preemptor: claims of this leaf's pending work."""
+    """By preemptor: claims of this leaf's pending workloads."""
     next_change: datetime | None
     """When the passing of time alone changes this leaf: the end of a back-off."""
-    accounts: TotalsByKey
-    """What the leaf uses, holds and requests, by key; its Numbers are made from it."""
-    chooser: FlavorEligibility = field(repr=False)
+    totals: TotalsByKey
+    """What the leaf uses and requests, by key; its Numbers are computed from it."""
+    eligibility: FlavorEligibility = field(repr=False)
 
     @property
     def may_start(self) -> bool:
@@ -75,22 +75,22 @@ class LeafSnapshot:
         return self.inactive is None and self.stop not in STARTS_NOTHING
 
     def options(self, workload: Workload) -> Options:
-        """Which flavors `workload` may take here; remembered per shape of work."""
-        return self.chooser.options(workload)
+        """Which flavors `workload` may take here; cached per shape."""
+        return self.eligibility.options(workload)
 
 
 def build_leaf(
     head: LeafSettings,
-    bucket: WorkloadSet,
+    workload_set: WorkloadSet,
     claims: Mapping[PreemptorId, OpenClaim],
-    chooser: FlavorEligibility,
+    eligibility: FlavorEligibility,
     now: datetime,
 ) -> LeafSnapshot:
-    """The leaf at `now`; of `claims`, those whose preemptor is in the bucket."""
-    due = [workload for workload in bucket.backing_off if _is_due(workload, now)]
-    waits = [workload for workload in bucket.backing_off if not _is_due(workload, now)]
+    """Build the leaf at `now`; of `claims`, those whose preemptor is in the set."""
+    due = [workload for workload in workload_set.backing_off if _is_due(workload, now)]
+    waits = [workload for workload in workload_set.backing_off if not _is_due(workload, now)]
     starts = head.inactive is None and head.stop not in STARTS_NOTHING
-    waiting = _waiting(bucket, due, claims) if starts else NOTHING_COUNTED
+    waiting = _waiting(workload_set, due, claims) if starts else NOTHING_COUNTED
     return LeafSnapshot(
         group=head.group,
         path=head.path,
@@ -99,34 +99,38 @@ def build_leaf(
         inactive=head.inactive,
         reclaim=head.reclaim,
         startup=head.startup,
-        pending=_merged(bucket.queue, due),
-        aside=_merged(bucket.set_aside, waits),
-        admitted=bucket.admitted,
-        evicting=bucket.evicting,
-        unready=bucket.unready if head.startup.wait_for_pods_ready else (),
+        pending=_merged(workload_set.queue, due),
+        aside=_merged(workload_set.set_aside, waits),
+        admitted=workload_set.admitted,
+        evicting=workload_set.evicting,
+        unready=workload_set.unready if head.startup.wait_for_pods_ready else (),
         claims=claims,
         next_change=min((each.not_before for each in waits if each.not_before is not None), default=None),
-        accounts=sum_leaf(bucket, waiting, chooser),
-        chooser=chooser,
+        totals=sum_leaf(workload_set, waiting, eligibility),
+        eligibility=eligibility,
     )
 
 
-def _waiting(bucket: WorkloadSet, due: Sequence[Workload], claims: Mapping[PreemptorId, OpenClaim]) -> CountedPending:
-    """The pending work that counts in a leaf's request, when `due` of that which was backing off may be considered."""
+def _waiting(
+    workload_set: WorkloadSet, due: Sequence[Workload], claims: Mapping[PreemptorId, OpenClaim]
+) -> CountedPending:
+    """The pending workloads that count in a leaf's request; `due`: those whose back-off has ended."""
     preemptors = {claim.preemptor_id: claim.preemptor for claim in claims.values() if claim.preemptor is not None}
-    shapes = _with(bucket.shapes, (workload for workload in due if workload.preemptible))
-    firm = _merged(bucket.firm, (workload for workload in due if not workload.preemptible))
-    firm_shapes = _with(bucket.firm_shapes, (workload for workload in due if not workload.preemptible))
+    shapes = _with(workload_set.shapes, (workload for workload in due if workload.preemptible))
+    non_preemptible = _merged(workload_set.non_preemptible, (workload for workload in due if not workload.preemptible))
+    non_preemptible_shapes = _with(
+        workload_set.non_preemptible_shapes, (workload for workload in due if not workload.preemptible)
+    )
     if preemptors:
         shapes = without_preemptors(shapes, {key: each for key, each in preemptors.items() if each.preemptible})
-        firm = tuple(workload for workload in firm if workload.preemptor_id not in preemptors)
-        firm_shapes = without_preemptors(
-            firm_shapes, {key: each for key, each in preemptors.items() if not each.preemptible}
+        non_preemptible = tuple(workload for workload in non_preemptible if workload.preemptor_id not in preemptors)
+        non_preemptible_shapes = without_preemptors(
+            non_preemptible_shapes, {key: each for key, each in preemptors.items() if not each.preemptible}
         )
     return CountedPending(
         shapes=shapes,
-        firm=firm,
-        firm_shapes=firm_shapes,
+        non_preemptible=non_preemptible,
+        non_preemptible_shapes=non_preemptible_shapes,
         claims=[
             ClaimedWorkload(claim.preemptor, claim.flavors) for claim in claims.values() if claim.preemptor is not None
         ],
@@ -157,10 +161,10 @@ def _with(shapes: Mapping[Shape, ShapeCount], more: Iterable[Workload]) -> Mappi
     return shapes if found is None else found
 
 
-def claims_in(world: World, frame: TreeIndex, now: datetime) -> dict[PreemptorId, OpenClaim]:
-    """All claims that are not fulfilled, in the order of their preemptors' names.
+def claims_in(world: World, tree_index: TreeIndex, now: datetime) -> dict[PreemptorId, OpenClaim]:
+    """Return all claims that are not fulfilled, in the order of their preemptors' names.
 
-    A claim is fulfilled once its preemptor has started, also when that has been evicted since.
+    A claim is fulfilled once its preemptor has started, even if the preemptor has been evicted since.
     """
     found: dict[PreemptorId, OpenClaim] = {}
     for preemptor_id in sorted(world.victims):
@@ -175,7 +179,7 @@ def claims_in(world: World, frame: TreeIndex, now: datetime) -> dict[PreemptorId
             oldest = min((claim for _, claim in claims), key=lambda claim: claim.made)
             found[preemptor_id] = OpenClaim(
                 preemptor_id=preemptor_id,
-                preemptor=preemptor if preemptor is not None and _is_considered(preemptor, frame, now) else None,
+                preemptor=preemptor if preemptor is not None and _is_considered(preemptor, tree_index, now) else None,
                 flavors=oldest.flavors,
                 made=oldest.made,
                 victims=tuple(victim for victim, _ in claims),
@@ -184,7 +188,10 @@ def claims_in(world: World, frame: TreeIndex, now: datetime) -> dict[PreemptorId
     return found
 
 
-def _is_considered(preemptor: Workload, frame: TreeIndex, now: datetime) -> bool:
+def _is_considered(preemptor: Workload, tree_index: TreeIndex, now: datetime) -> bool:
     return (
-        not preemptor.hold and not preemptor.deactivated and _is_due(preemptor, now) and frame.is_leaf(preemptor.group)
+        not preemptor.hold
+        and not preemptor.deactivated
+        and _is_due(preemptor, now)
+        and tree_index.is_leaf(preemptor.group)
     )

@@ -1,7 +1,7 @@
-"""What one leaf uses, holds and requests of each key: the sums over its own work.
+"""What one leaf uses and requests of each key: the sums over its own workloads.
 
-Preemptible pending work counts by shape, whatever its place. Work that is not preemptible counts in the leaf's order,
-as long as it fits what is left of effectiveMin; claims come before all other work and always count.
+Preemptible pending workloads count by shape, whatever their position. Those that are not preemptible count in the
+leaf's order, as long as each fits what is left of effectiveMin; claims are counted first, and always.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -34,13 +34,13 @@ class ClaimedWorkload(NamedTuple):
 
 
 class CountedPending(NamedTuple):
-    """Pending work that counts, as one leaf has it at one moment."""
+    """The pending workloads of one leaf that count at one moment."""
 
     shapes: Mapping[Shape, ShapeCount]
-    """Preemptible work without a claim."""
-    firm: Iterable[Workload]
-    """Work that is not preemptible and has no claim, in the leaf's order."""
-    firm_shapes: Mapping[Shape, ShapeCount]
+    """Preemptible workloads without a claim."""
+    non_preemptible: Iterable[Workload]
+    """Workloads that are not preemptible and have no claim, in the leaf's order."""
+    non_preemptible_shapes: Mapping[Shape, ShapeCount]
     """The same by shape."""
     claims: Iterable[ClaimedWorkload]
 
@@ -49,59 +49,67 @@ NOTHING_COUNTED: Final = CountedPending({}, (), {}, ())
 
 
 def sum_leaf(
-    bucket: WorkloadSet, waiting: CountedPending, chooser: FlavorEligibility
+    workload_set: WorkloadSet, waiting: CountedPending, eligibility: FlavorEligibility
 ) -> dict[FlavorResource, LeafTotals]:
-    """Add up the leaf's accounts; only keys of which anything is used or requested."""
+    """Sum the leaf's totals; only keys of which anything is used or requested."""
     counted: dict[FlavorResource, Amount] = {}
     for shape, (number, example) in waiting.shapes.items():
-        for key, amount in chooser.counted(shape, example):
+        for key, amount in eligibility.counted(shape, example):
             counted[key] = counted.get(key, 0) + number * amount
-    _count_claims(waiting, chooser, counted)
-    _count_firm(bucket, waiting, chooser, counted)
+    _count_claims(waiting, eligibility, counted)
+    _count_non_preemptible(workload_set, waiting, eligibility, counted)
     found = {
         key: LeafTotals(used, non_preemptible, used + counted.pop(key, 0))
-        for key, (used, non_preemptible) in bucket.use.items()
+        for key, (used, non_preemptible) in workload_set.use.items()
     }
     found.update((key, LeafTotals(request=amount)) for key, amount in counted.items())
     return found
 
 
-def _count_claims(waiting: CountedPending, chooser: FlavorEligibility, counted: dict[FlavorResource, Amount]) -> None:
+def _count_claims(
+    waiting: CountedPending, eligibility: FlavorEligibility, counted: dict[FlavorResource, Amount]
+) -> None:
     for workload, flavors in waiting.claims:
         for key, amount in amounts_in(workload, flavors):
-            if not chooser.covers(key):
-                continue  # its quota was taken out of the group since; the claim will end
+            if not eligibility.covers(key):
+                continue  # the group no longer covers this key; the claim will end
             counted[key] = counted.get(key, 0) + amount
 
 
-def _count_firm(
-    bucket: WorkloadSet, waiting: CountedPending, chooser: FlavorEligibility, counted: dict[FlavorResource, Amount]
+def _count_non_preemptible(
+    workload_set: WorkloadSet,
+    waiting: CountedPending,
+    eligibility: FlavorEligibility,
+    counted: dict[FlavorResource, Amount],
 ) -> None:
     taken: dict[FlavorResource, Amount] = {}
     for preemptor, flavors in waiting.claims:
         if not preemptor.preemptible:
             for key, amount in amounts_in(preemptor, flavors):
                 taken[key] = taken.get(key, 0) + amount
-    for key, amount in _fitting_in_order(bucket, waiting, chooser, taken):
+    for key, amount in _fitting_in_order(workload_set, waiting, eligibility, taken):
         taken[key] = taken.get(key, 0) + amount
         counted[key] = counted.get(key, 0) + amount
 
 
 def _fitting_in_order(
-    bucket: WorkloadSet, waiting: CountedPending, chooser: FlavorEligibility, taken: Mapping[FlavorResource, Amount]
+    workload_set: WorkloadSet,
+    waiting: CountedPending,
+    eligibility: FlavorEligibility,
+    taken: Mapping[FlavorResource, Amount],
 ) -> Iterator[tuple[FlavorResource, Amount]]:
-    """What counts of each workload in turn; what is yielded is added to `taken` before the next one is looked at.
+    """Yield what counts of each workload in turn; the caller adds it to `taken` before the next workload is checked.
 
-    A shape that does not fit will not fit later, for what is left only shrinks: the walk ends with the last shape.
+    A shape that does not fit will not fit later, because what is left only shrinks: the loop ends with the last shape.
     """
-    open_shapes = {shape: alike.number for shape, alike in waiting.firm_shapes.items()}
-    for workload in waiting.firm:
+    open_shapes = {shape: alike.number for shape, alike in waiting.non_preemptible_shapes.items()}
+    for workload in waiting.non_preemptible:
         if not open_shapes:
             return
         shape = shape_of(workload)
         if shape not in open_shapes:
             continue
-        fitting = _fitting(workload, bucket, taken, chooser)
+        fitting = _fitting(workload, workload_set, taken, eligibility)
         yield from fitting
         open_shapes[shape] -= 1
         if not open_shapes[shape] or not fitting:
@@ -109,16 +117,19 @@ def _fitting_in_order(
 
 
 def _fitting(
-    workload: Workload, bucket: WorkloadSet, taken: Mapping[FlavorResource, Amount], chooser: FlavorEligibility
+    workload: Workload,
+    workload_set: WorkloadSet,
+    taken: Mapping[FlavorResource, Amount],
+    eligibility: FlavorEligibility,
 ) -> list[tuple[FlavorResource, Amount]]:
-    """Every key in which `workload` fits what is left of effectiveMin; none when some set of it fits nowhere."""
-    options = chooser.options(workload)
+    """Every key in which `workload` fits what is left of effectiveMin; none when one of its sets fits nowhere."""
+    options = eligibility.options(workload)
     found: list[tuple[FlavorResource, Amount]] = []
     for each in options.sets if options.could_fit else ():
         fitting: list[tuple[FlavorResource, Amount]] = []
         for flavor in each.flavors:
             keys = keys_of(workload, each, flavor)
-            if all(amount <= _left(key, bucket, taken, chooser) for key, amount in keys):
+            if all(amount <= _left(key, workload_set, taken, eligibility) for key, amount in keys):
                 fitting.extend(keys)
         if not fitting:
             return []
@@ -127,15 +138,18 @@ def _fitting(
 
 
 def _left(
-    key: FlavorResource, bucket: WorkloadSet, taken: Mapping[FlavorResource, Amount], chooser: FlavorEligibility
+    key: FlavorResource,
+    workload_set: WorkloadSet,
+    taken: Mapping[FlavorResource, Amount],
+    eligibility: FlavorEligibility,
 ) -> Amount:
-    return chooser.promised(key) - bucket.use.get(key, KeyUse()).non_preemptible - taken.get(key, 0)
+    return eligibility.effective_min(key) - workload_set.use.get(key, KeyUse()).non_preemptible - taken.get(key, 0)
 
 
 def without_preemptors(
     shapes: Mapping[Shape, ShapeCount], preemptors: Mapping[PreemptorId, Workload]
 ) -> Mapping[Shape, ShapeCount]:
-    """`shapes` less these workloads, which are among them."""
+    """Return `shapes` without these workloads, which are among them."""
     left = dict(shapes)
     for preemptor in preemptors.values():
         shape = shape_of(preemptor)

@@ -1,4 +1,4 @@
-"""All leaves' work: their states and accounts, those built again that may differ from the previous ones."""
+"""All leaves' snapshots: a leaf is built again only if it may differ from the previous one."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,50 +17,52 @@ NO_CLAIMS: Final[Claims] = {}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LeafSnapshots:
-    """The work of one world at one moment, on its ground."""
+    """All leaves of one world at one moment."""
 
     world: World
     now: datetime
-    ground: StaticState
+    static: StaticState
     claims: Claims
     leaves: Mapping[str, LeafSnapshot]
-    alarms: Mapping[str, datetime]
-    """leaf -> when time alone changes it; only leaves that it does change."""
+    wake_times: Mapping[str, datetime]
+    """leaf -> when time alone changes it; only leaves that time does change."""
     changed: frozenset[str]
-    """Leaves built again, and leaves that are no more; the others are those of the previous work."""
+    """Leaves built again, and leaves that no longer exist; the others are those of the previous snapshots."""
 
 
-def build_leaves(world: World, now: datetime, ground: StaticState, previous: LeafSnapshots | None) -> LeafSnapshots:
-    """Read all work; what `previous` shares with this world is taken over."""
-    claims = _claims(world, now, ground, previous)
-    changed = frozenset(_changed_leaves(world, now, ground, claims, previous))
+def build_leaves(world: World, now: datetime, static: StaticState, previous: LeafSnapshots | None) -> LeafSnapshots:
+    """Build all leaves; what `previous` shares with this world is reused."""
+    claims = _claims(world, now, static, previous)
+    changed = frozenset(_changed_leaves(world, now, static, claims, previous))
     leaves = dict(previous.leaves) if previous is not None else {}
-    alarms = dict(previous.alarms) if previous is not None else {}
+    wake_times = dict(previous.wake_times) if previous is not None else {}
     by_leaf = claims_by_leaf(claims)
     for name in changed:
-        alarms.pop(name, None)
-        if name not in ground.heads:
+        wake_times.pop(name, None)
+        if name not in static.leaf_settings:
             leaves.pop(name, None)
             continue
-        bucket = world.workloads_of(name)
-        chooser = _chooser(name, ground, previous)
-        leaf = leaves[name] = build_leaf(ground.heads[name], bucket, by_leaf.get(name, NO_CLAIMS), chooser, now)
+        workload_set = world.workloads_of(name)
+        eligibility = _eligibility(name, static, previous)
+        leaf = leaves[name] = build_leaf(
+            static.leaf_settings[name], workload_set, by_leaf.get(name, NO_CLAIMS), eligibility, now
+        )
         if leaf.next_change is not None:
-            alarms[name] = leaf.next_change
-    return LeafSnapshots(world, now, ground, claims, leaves, alarms, changed)
+            wake_times[name] = leaf.next_change
+    return LeafSnapshots(world, now, static, claims, leaves, wake_times, changed)
 
 
-def _claims(world: World, now: datetime, ground: StaticState, previous: LeafSnapshots | None) -> Claims:
+def _claims(world: World, now: datetime, static: StaticState, previous: LeafSnapshots | None) -> Claims:
     if not world.victims:
         return NO_CLAIMS
-    found = claims_in(world, ground.frame, now)
+    found = claims_in(world, static.tree_index, now)
     if previous is not None:
         found = {preemptor: _same(claim, previous.claims.get(preemptor)) for preemptor, claim in found.items()}
     return found
 
 
 def _same(claim: OpenClaim, known: OpenClaim | None) -> OpenClaim:
-    """`known` in place of `claim` when they are about the same objects."""
+    """Return `known` in place of `claim` when both are about the same objects."""
     if known is None or known.preemptor is not claim.preemptor or len(known.victims) != len(claim.victims):
         return claim
     same = all(one is other for one, other in zip(claim.victims, known.victims, strict=True))
@@ -68,7 +70,7 @@ def _same(claim: OpenClaim, known: OpenClaim | None) -> OpenClaim:
 
 
 def claims_by_leaf(claims: Claims) -> dict[str, dict[PreemptorId, OpenClaim]]:
-    """The claims of work that is pending somewhere, by its leaf."""
+    """The claims of pending workloads, by leaf."""
     found: dict[str, dict[PreemptorId, OpenClaim]] = {}
     for preemptor_id, claim in claims.items():
         if claim.preemptor is not None:
@@ -77,24 +79,24 @@ def claims_by_leaf(claims: Claims) -> dict[str, dict[PreemptorId, OpenClaim]]:
 
 
 def _changed_leaves(
-    world: World, now: datetime, ground: StaticState, claims: Claims, previous: LeafSnapshots | None
+    world: World, now: datetime, static: StaticState, claims: Claims, previous: LeafSnapshots | None
 ) -> Iterable[str]:
-    """The leaves that may differ from the previous ones, or that are no more."""
+    """The leaves that may differ from the previous ones, or that no longer exist."""
     if previous is None:
-        return ground.heads
-    changed = _not_the_same(ground.heads, previous.ground.heads)
-    if now < previous.now or ground.offer is not previous.ground.offer:
-        return changed.union(ground.heads)
+        return static.leaf_settings
+    changed = _not_the_same(static.leaf_settings, previous.static.leaf_settings)
+    if now < previous.now or static.offer is not previous.static.offer:
+        return changed.union(static.leaf_settings)
     changed.update(world.changed_since(previous.world))
     here, there = claims_by_leaf(claims), claims_by_leaf(previous.claims)
     changed.update(name for name in here.keys() | there.keys() if not _all_same(here.get(name), there.get(name)))
-    changed.update(*ground.changed.values())
-    changed.update(leaf for leaf, at in previous.alarms.items() if at <= now)
-    return changed & (ground.heads.keys() | previous.leaves.keys())
+    changed.update(*static.changed.values())
+    changed.update(leaf for leaf, at in previous.wake_times.items() if at <= now)
+    return changed & (static.leaf_settings.keys() | previous.leaves.keys())
 
 
 def _not_the_same(now: Mapping[str, object], before: Mapping[str, object]) -> set[str]:
-    """The names under which the two do not have the very same object."""
+    """The names under which the two mappings do not hold the same object."""
     if now is before:
         return set()
     changed = {name for name, found in now.items() if before.get(name) is not found}
@@ -107,10 +109,10 @@ def _all_same(here: Claims | None, there: Claims | None) -> bool:
     return here.keys() == there.keys() and all(here[preemptor] is there[preemptor] for preemptor in here)
 
 
-def _chooser(name: str, ground: StaticState, previous: LeafSnapshots | None) -> FlavorEligibility:
-    group = ground.heads[name].group
-    bounds = {key: ground.bounds[key][name] for key in ground.frame.limits[name]}
+def _eligibility(name: str, static: StaticState, previous: LeafSnapshots | None) -> FlavorEligibility:
+    group = static.leaf_settings[name].group
+    bounds = {key: static.bounds[key][name] for key in static.tree_index.limits[name]}
     known = previous.leaves.get(name) if previous is not None else None
-    if known is not None and known.chooser.answers(group, ground.offer, bounds):
-        return known.chooser
-    return FlavorEligibility(group, ground.offer, bounds)
+    if known is not None and known.eligibility.answers(group, static.offer, bounds):
+        return known.eligibility
+    return FlavorEligibility(group, static.offer, bounds)

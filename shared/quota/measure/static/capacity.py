@@ -1,4 +1,4 @@
-"""How much root has to share out: nodes or first-level promises, capped by root's own max, less what is used outside.
+"""How much root has to divide: nodes or the first level's mins, capped by root's own max, less what is used outside.
 
 A node counts for one flavor: of those whose labels it carries the one with the most labels, ties by name.
 """
@@ -13,13 +13,13 @@ from shared.quota.model.tree import DEFAULT_FLAVOR, ROOT, SYSTEM, Amounts, Tree
 from shared.resources import Amount, FlavorResource
 
 UNCOUNTED: Final = frozenset({"pods"})
-"""What nodes offer and nobody gets quota for."""
+"""What nodes offer and no group has quota for."""
 
 Capacity = Mapping[FlavorResource, Amount]
 
 
 class FlavorMatcher:
-    """Tells a node's flavor by its labels, and remembers the answer for nodes that look alike."""
+    """Finds a node's flavor by its labels, and caches the answer for nodes with equal labels."""
 
     def __init__(self, flavors: Iterable[Flavor]) -> None:
         self._ranked = sorted(flavors, key=lambda flavor: (-len(flavor.node_labels), flavor.name))
@@ -27,7 +27,7 @@ class FlavorMatcher:
         self._known: dict[tuple[str | None, ...], str | None] = {}
 
     def flavor_of(self, labels: Mapping[str, str]) -> str | None:
-        """The name of the flavor that a node with these labels counts for; None when it is of no flavor."""
+        """The name of the flavor that a node with these labels counts for; None when it counts for none."""
         look = tuple(labels.get(label) for label in self._labels)
         if look not in self._known:
             fitting = (flavor for flavor in self._ranked if flavor.node_labels.items() <= labels.items())
@@ -65,7 +65,7 @@ def _total(offers: Sequence[Amounts]) -> dict[str, Amount]:
 
 
 def capacity_of_groups(tree: Tree) -> dict[FlavorResource, Amount]:
-    """What the first level is promised together; `system` is promised nothing."""
+    """The sum of the first level's mins; `system` has none."""
     total: dict[FlavorResource, Amount] = {}
     for name in tree.children(ROOT):
         if name != SYSTEM:
@@ -79,7 +79,7 @@ def capacity_of_groups(tree: Tree) -> dict[FlavorResource, Amount]:
 def compute_capacity(
     tree: Tree, flavors: Mapping[str, Flavor], nodes: Iterable[ClusterNode], settings: QuotaSettings
 ) -> dict[FlavorResource, Amount]:
-    """Root's capacity: from its source, keys given by hand in their place, root's own max above both."""
+    """Root's capacity: from its source, replaced by keys given by hand, and capped by root's own max."""
     if settings.capacity_source is CapacitySource.GROUPS:
         found = capacity_of_groups(tree)
     else:
@@ -94,7 +94,7 @@ def compute_capacity(
 
 
 def runtime_of_root(capacity: Amount, outside: Amount, key: FlavorResource, settings: QuotaSettings) -> Amount:
-    """What of `capacity` the groups may use, when `system`, unmanaged pods and orphaned work use `outside` of it."""
+    """Return what groups may use of `capacity` when `system`, unmanaged pods and orphaned workloads use `outside`."""
     if settings.capacity_source is CapacitySource.GROUPS and not _is_given(key, settings):
         return capacity
     return max(0, capacity - outside)

@@ -1,4 +1,4 @@
-"""What is in force in a leaf, whatever workloads it has: its path, stop policy, reclaim and startup settings."""
+"""What is in force in a leaf, independent of its workloads: its path, stop policy, reclaim and startup settings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from shared.quota.model.tree import Group, StopPolicy
 
 @dataclass(frozen=True, slots=True)
 class LeafSettings:
-    """What is in force in a leaf, whatever work it has."""
+    """What is in force in a leaf, independent of its workloads."""
 
     group: Group
     path: tuple[str, ...]
@@ -23,14 +23,14 @@ class LeafSettings:
 
 
 def read_leaf_settings(
-    frame: TreeIndex, leaf: str, inactive: Mapping[str, Inactive], settings: QuotaSettings
+    tree_index: TreeIndex, leaf: str, inactive: Mapping[str, Inactive], settings: QuotaSettings
 ) -> LeafSettings:
-    """What the path of `leaf` and the cluster's settings say."""
-    groups = frame.path_groups(leaf)
+    """Read the settings of the path of `leaf`, over the cluster's."""
+    groups = tree_index.path_groups(leaf)
     stop, by = stop_in_force(groups)
     return LeafSettings(
         group=groups[0],
-        path=frame.path(leaf),
+        path=tree_index.path(leaf),
         stop=stop,
         stopped_by=by,
         inactive=inactive.get(leaf),

@@ -1,6 +1,6 @@
-"""What limits and capacity alone say of one key: effectiveMin, and the largest request that could ever fit.
+"""What follows from limits and capacity alone for one key: effectiveMin, and the largest request that could ever fit.
 
-A request could ever fit when it fits the tree in which nothing else runs, while the others keep their guarantees.
+A request could ever fit if it fits a tree in which nothing else runs and the others keep their guarantees.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -40,32 +40,32 @@ Bounds = Mapping[str, Bound]
 """group -> its bounds, for one key."""
 
 
-def compute_bounds(frame: TreeIndex, key: FlavorResource, runtime: Amount) -> dict[str, Bound]:
+def compute_bounds(tree_index: TreeIndex, key: FlavorResource, runtime: Amount) -> dict[str, Bound]:
     """The bounds of every group that has `key`, when root's runtime is `runtime`."""
-    return _settled(_Column(frame, key, {}, set(frame.having(key))), runtime).results()
+    return _resolved(_Column(tree_index, key, {}, set(tree_index.having(key))), runtime).results()
 
 
 def revise_bounds(
-    frame: TreeIndex, key: FlavorResource, runtime: Amount, previous: Bounds, touched: Iterable[str]
+    tree_index: TreeIndex, key: FlavorResource, runtime: Amount, previous: Bounds, touched: Iterable[str]
 ) -> tuple[Bounds, frozenset[str]]:
     """What `compute_bounds` gives, and the groups for which that differs from `previous`.
 
-    `previous` is of a frame of the same shape, with another runtime of root, or other limits of `touched`.
+    `previous` is for a tree of the same shape, with another runtime of root, or other limits of `touched`.
     """
-    column = _settled(_Column(frame, key, previous, set(touched)), runtime)
+    column = _resolved(_Column(tree_index, key, previous, set(touched)), runtime)
     changed = column.differing()
     return (column.results() if changed else previous), changed
 
 
-def _settled(column: "_Column", runtime: Amount) -> "_Column":
-    column.promise(runtime)
-    column.add_up()
-    column.make_room(runtime)
+def _resolved(column: "_Column", runtime: Amount) -> "_Column":
+    column.set_effective_mins(runtime)
+    column.sum_idle()
+    column.set_room(runtime)
     return column
 
 
-class _Open:
-    """A bound that is being worked out."""
+class _BoundDraft:
+    """A bound while it is being computed."""
 
     __slots__ = ("below", "effective_min", "kept", "room")
 
@@ -83,47 +83,49 @@ class _Open:
 
 
 class _Column:
-    """The bounds of one key: down go the promises, up what idle groups cost, down again the room.
+    """The bounds of one key: effectiveMin from root down, the cost of idle groups up, then the room from root down.
 
-    `changed` grows on the way: who is in it has its own and its children's bounds looked at again.
+    `changed` grows on the way: the bounds of its groups and of their children are computed again.
     """
 
-    def __init__(self, frame: TreeIndex, key: FlavorResource, previous: Bounds, changed: set[str]) -> None:
-        self._frame = frame
+    def __init__(self, tree_index: TreeIndex, key: FlavorResource, previous: Bounds, changed: set[str]) -> None:
+        self._tree_index = tree_index
         self._key = key
         self._previous = previous
         self._changed = changed
-        self._opened = {name: _Open(previous.get(name, UNBOUND)) for name in changed if key in frame.limits[name]}
+        self._drafts = {
+            name: _BoundDraft(previous.get(name, UNBOUND)) for name in changed if key in tree_index.limits[name]
+        }
 
-    def promise(self, runtime: Amount) -> None:
-        """effectiveMin and what is kept of it."""
+    def set_effective_mins(self, runtime: Amount) -> None:
+        """Compute effectiveMin, and how much of it the group keeps while idle."""
         if self._known(ROOT).effective_min != runtime:
-            self._open(ROOT).effective_min = runtime
+            self._draft(ROOT).effective_min = runtime
         for parent in self._downwards():
-            promised = self._known(parent).effective_min
+            above = self._known(parent).effective_min
             children = self._children(parent)
             mins = [limits.min for _, limits in children]
-            if sum(mins) > promised:
-                mins = deal_round(promised, mins)
+            if sum(mins) > above:
+                mins = deal_round(above, mins)
             for (child, limits), effective_min in zip(children, mins, strict=True):
                 kept = min(limits.guarantee, effective_min)
                 known = self._known(child)
                 if effective_min != known.effective_min or kept != known.kept:
-                    own = self._open(child)
+                    own = self._draft(child)
                     own.effective_min, own.kept = effective_min, kept
 
-    def add_up(self) -> None:
-        """What idle children cost."""
+    def sum_idle(self) -> None:
+        """Sum what idle children cost."""
         for parent in self._upwards():
             below = sum(self._known(child).idle for child, _ in self._children(parent))
             if below != self._known(parent).below:
-                self._open(parent).below = below
+                self._draft(parent).below = below
 
-    def make_room(self, runtime: Amount) -> None:
-        """What could ever fit."""
-        room = min(self._frame.limit(ROOT, self._key).ceiling, runtime)
+    def set_room(self, runtime: Amount) -> None:
+        """Compute the largest charge that could ever fit."""
+        room = min(self._tree_index.limit(ROOT, self._key).ceiling, runtime)
         if self._known(ROOT).room != room:
-            self._open(ROOT).room = room
+            self._draft(ROOT).room = room
         for parent in self._downwards():
             above = self._known(parent)
             spare = above.room - above.below
@@ -132,47 +134,50 @@ class _Column:
                 left = spare + own.idle
                 room = min(limits.ceiling, left) if left >= own.kept else NO_ROOM
                 if room != own.room:
-                    self._open(child).room = room
+                    self._draft(child).room = room
 
     def results(self) -> dict[str, Bound]:
         """All bounds."""
-        found = {**self._previous, **{name: own.closed() for name, own in self._opened.items()}}
-        for name in self._changed - self._opened.keys():
+        found = {**self._previous, **{name: own.closed() for name, own in self._drafts.items()}}
+        for name in self._changed - self._drafts.keys():
             found.pop(name, None)
         return found
 
     def differing(self) -> frozenset[str]:
-        """The groups whose bounds are not what they were, or that have none any more."""
-        moved = {name for name, own in self._opened.items() if own.closed() != self._previous.get(name)}
-        return frozenset(moved | (self._changed - self._opened.keys()) & self._previous.keys())
+        """The groups whose bounds are not what they were, or that no longer have any."""
+        differing = {name for name, own in self._drafts.items() if own.closed() != self._previous.get(name)}
+        return frozenset(differing | (self._changed - self._drafts.keys()) & self._previous.keys())
 
-    def _known(self, name: str) -> Bound | _Open:
-        return self._opened.get(name) or self._previous.get(name, UNBOUND)
+    def _known(self, name: str) -> Bound | _BoundDraft:
+        return self._drafts.get(name) or self._previous.get(name, UNBOUND)
 
-    def _open(self, name: str) -> _Open:
-        if name not in self._opened:
-            self._opened[name] = _Open(self._previous.get(name, UNBOUND))
+    def _draft(self, name: str) -> _BoundDraft:
+        if name not in self._drafts:
+            self._drafts[name] = _BoundDraft(self._previous.get(name, UNBOUND))
             self._changed.add(name)
-        return self._opened[name]
+        return self._drafts[name]
 
     def _children(self, parent: str) -> list[tuple[str, Limits]]:
-        found = ((child, self._frame.limits[child].get(self._key)) for child in self._frame.children.get(parent, ()))
+        found = (
+            (child, self._tree_index.limits[child].get(self._key))
+            for child in self._tree_index.children.get(parent, ())
+        )
         return [(child, limits) for child, limits in found if limits is not None]
 
     def _downwards(self) -> Iterator[str]:
-        for depth in range(self._frame.height):
+        for depth in range(self._tree_index.height):
             yield from self._parents_at(depth)
 
     def _upwards(self) -> Iterator[str]:
-        for depth in reversed(range(self._frame.height)):
+        for depth in reversed(range(self._tree_index.height)):
             yield from self._parents_at(depth)
 
     def _parents_at(self, depth: int) -> list[str]:
         """Parents of that depth that changed, or a child of which did."""
-        depths, parents, children = self._frame.depths, self._frame.parents, self._frame.children
+        depths, parents, children = self._tree_index.depths, self._tree_index.parents, self._tree_index.children
         found = {parents[name] for name in self._changed if depths[name] == depth + 1}
         found.update(name for name in self._changed if depths[name] == depth and name in children)
-        return [name for name in found if self._key in self._frame.limits[name]]
+        return [name for name in found if self._key in self._tree_index.limits[name]]
 
 
 def changed_bounds(now: Bounds | None, before: Bounds | None) -> frozenset[str]:
@@ -181,12 +186,12 @@ def changed_bounds(now: Bounds | None, before: Bounds | None) -> frozenset[str]:
     return frozenset(name for name in now.keys() | before.keys() if now.get(name) != before.get(name))
 
 
-def binding_group(frame: TreeIndex, bounds: Bounds, leaf: str, key: FlavorResource) -> str:
+def binding_group(tree_index: TreeIndex, bounds: Bounds, leaf: str, key: FlavorResource) -> str:
     """The group whose limit makes the room of `leaf` as small as it is; of several, the highest."""
     at = leaf
     while at != ROOT:
-        room, above = bounds.get(at, UNBOUND).room, frame.parents[at]
-        if room == frame.limit(at, key).ceiling and room != bounds.get(above, UNBOUND).room:
+        room, above = bounds.get(at, UNBOUND).room, tree_index.parents[at]
+        if room == tree_index.limit(at, key).ceiling and room != bounds.get(above, UNBOUND).room:
             break
         at = above
     return at

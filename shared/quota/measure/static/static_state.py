@@ -1,4 +1,4 @@
-"""What holds before any leaf's work is looked at: the frame, what is in force where, root's runtime, every bound."""
+"""What does not depend on pending workloads: the tree index, leaf settings, root's runtime, every bound."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from shared.quota.model.lifecycle import Inactive
 from shared.quota.model.tree import ROOT, SYSTEM
 from shared.resources import Amount, FlavorResource
 
-NO_HEADS: Final[Mapping[str, LeafSettings]] = {}
+NO_LEAF_SETTINGS: Final[Mapping[str, LeafSettings]] = {}
 AmountByKey = Mapping[FlavorResource, Amount]
 
 
@@ -23,10 +23,10 @@ AmountByKey = Mapping[FlavorResource, Amount]
 class StaticState:
     """All of it, for one world. Parts that have not changed are the same objects as in the previous one."""
 
-    frame: TreeIndex
+    tree_index: TreeIndex
     offer: FlavorOffer
-    """The flavors there are; the same object while they and what is done about uncovered resources stay the same."""
-    heads: Mapping[str, LeafSettings]
+    """The flavors that exist; the same object until they or `resources.uncovered` change."""
+    leaf_settings: Mapping[str, LeafSettings]
     """By leaf."""
     inactive: Mapping[str, Inactive]
     orphaned: tuple[WorkloadSet, ...]
@@ -36,25 +36,27 @@ class StaticState:
     """runtime(root)."""
     bounds: Mapping[FlavorResource, Bounds]
     changed: Mapping[FlavorResource, frozenset[str]]
-    """key -> the groups whose bounds for it differ from those of the previous ground."""
+    """key -> the groups whose bounds for it differ from the previous ones."""
 
 
 def build_static_state(world: World, previous_world: World | None, previous: StaticState | None) -> StaticState:
-    """Work the ground out; `previous` is that of `previous_world`."""
+    """Compute it; `previous` is that of `previous_world`."""
     if previous_world is None or previous is None:
         previous_world, previous = None, None
-    frame = _frame(world, previous_world, previous)
-    inactive = _inactive(world, frame, previous_world, previous)
-    heads = _heads(world, frame, inactive, previous_world, previous)
-    groups = world.buckets.keys() - heads.keys() - {SYSTEM}
-    orphaned = tuple(world.buckets[group] for group in sorted(groups))
+    tree_index = _tree_index(world, previous_world, previous)
+    inactive = _inactive(world, tree_index, previous_world, previous)
+    leaf_settings = _leaf_settings(world, tree_index, inactive, previous_world, previous)
+    groups = world.workload_sets.keys() - leaf_settings.keys() - {SYSTEM}
+    orphaned = tuple(world.workload_sets[group] for group in sorted(groups))
     system = _added([{key: use.used for key, use in world.workloads_of(SYSTEM).use.items()}, world.system])
-    runtimes = _runtimes(world, frame, orphaned, system)
-    bounds, changed = _bounds(frame, runtimes, previous)
-    return StaticState(frame, _offer(world, previous), heads, inactive, orphaned, system, runtimes, bounds, changed)
+    runtimes = _runtimes(world, tree_index, orphaned, system)
+    bounds, changed = _bounds(tree_index, runtimes, previous)
+    return StaticState(
+        tree_index, _offer(world, previous), leaf_settings, inactive, orphaned, system, runtimes, bounds, changed
+    )
 
 
-def _frame(world: World, previous_world: World | None, previous: StaticState | None) -> TreeIndex:
+def _tree_index(world: World, previous_world: World | None, previous: StaticState | None) -> TreeIndex:
     if previous_world is None or previous is None:
         return build_tree_index(world.tree, compute_capacity(world.tree, world.flavors, world.nodes, world.settings))
     same_tree = world.tree is previous_world.tree
@@ -64,11 +66,11 @@ def _frame(world: World, previous_world: World | None, previous: StaticState | N
         and world.flavors is previous_world.flavors
         and world.settings is previous_world.settings
     ):
-        return previous.frame
+        return previous.tree_index
     capacity = compute_capacity(world.tree, world.flavors, world.nodes, world.settings)
-    if same_tree and capacity == previous.frame.capacity:
-        return previous.frame
-    return build_tree_index(world.tree, capacity, previous.frame)
+    if same_tree and capacity == previous.tree_index.capacity:
+        return previous.tree_index
+    return build_tree_index(world.tree, capacity, previous.tree_index)
 
 
 def _offer(world: World, previous: StaticState | None) -> FlavorOffer:
@@ -79,72 +81,79 @@ def _offer(world: World, previous: StaticState | None) -> FlavorOffer:
 
 
 def _inactive(
-    world: World, frame: TreeIndex, previous_world: World | None, previous: StaticState | None
+    world: World, tree_index: TreeIndex, previous_world: World | None, previous: StaticState | None
 ) -> Mapping[str, Inactive]:
     if (
         previous_world is not None
         and previous is not None
-        and frame is previous.frame
+        and tree_index is previous.tree_index
         and world.inactive is previous_world.inactive
     ):
         return previous.inactive
-    outside = [name for name in frame.outside if name not in world.inactive]
+    outside = [name for name in tree_index.outside if name not in world.inactive]
     if not outside:
         return world.inactive
     found = Inactive("NotUnderRoot", "its parents do not lead to root", detached=True)
     return {**world.inactive, **dict.fromkeys(outside, found)}
 
 
-def _heads(
+def _leaf_settings(
     world: World,
-    frame: TreeIndex,
+    tree_index: TreeIndex,
     inactive: Mapping[str, Inactive],
     previous_world: World | None,
     previous: StaticState | None,
 ) -> Mapping[str, LeafSettings]:
     if previous_world is None or previous is None or world.settings is not previous_world.settings:
-        return _read_heads(world, frame, inactive)
-    if frame is previous.frame and inactive is previous.inactive:
-        return previous.heads
-    same = _unchanged_paths(frame, previous.frame)
+        return _read_all_leaf_settings(world, tree_index, inactive)
+    if tree_index is previous.tree_index and inactive is previous.inactive:
+        return previous.leaf_settings
+    same = _unchanged_paths(tree_index, previous.tree_index)
     found = {
-        leaf: head for leaf, head in previous.heads.items() if leaf in same and head.inactive == inactive.get(leaf)
+        leaf: head
+        for leaf, head in previous.leaf_settings.items()
+        if leaf in same and head.inactive == inactive.get(leaf)
     }
-    return {**found, **_read_heads(world, frame, inactive, found)}
+    return {**found, **_read_all_leaf_settings(world, tree_index, inactive, found)}
 
 
-def _read_heads(
-    world: World, frame: TreeIndex, inactive: Mapping[str, Inactive], known: Mapping[str, LeafSettings] = NO_HEADS
+def _read_all_leaf_settings(
+    world: World,
+    tree_index: TreeIndex,
+    inactive: Mapping[str, Inactive],
+    known: Mapping[str, LeafSettings] = NO_LEAF_SETTINGS,
 ) -> dict[str, LeafSettings]:
     return {
-        leaf: read_leaf_settings(frame, leaf, inactive, world.settings)
-        for leaf in frame.order
-        if leaf not in known and frame.is_leaf(leaf)
+        leaf: read_leaf_settings(tree_index, leaf, inactive, world.settings)
+        for leaf in tree_index.order
+        if leaf not in known and tree_index.is_leaf(leaf)
     }
 
 
-def _unchanged_paths(frame: TreeIndex, previous: TreeIndex) -> set[str]:
-    """Groups that are leaves or parents as before, and up to root hang on the very groups they hung on."""
+def _unchanged_paths(tree_index: TreeIndex, previous: TreeIndex) -> set[str]:
+    """Groups whose path to root consists of the same group objects, and that are leaves or parents as before."""
     same: set[str] = set()
-    for name in frame.order:
-        parent = frame.parents.get(name)
+    for name in tree_index.order:
+        parent = tree_index.parents.get(name)
         if (
-            previous.tree.get(name) is frame.tree[name]
+            previous.tree.get(name) is tree_index.tree[name]
             and previous.parents.get(name) == parent
             and (parent is None or parent in same)
-            and frame.is_leaf(name) == previous.is_leaf(name)
+            and tree_index.is_leaf(name) == previous.is_leaf(name)
         ):
             same.add(name)
     return same
 
 
 def _runtimes(
-    world: World, frame: TreeIndex, orphaned: Iterable[WorkloadSet], system: AmountByKey
+    world: World, tree_index: TreeIndex, orphaned: Iterable[WorkloadSet], system: AmountByKey
 ) -> dict[FlavorResource, Amount]:
-    lost = [{key: use.used for key, use in bucket.use.items()} for bucket in orphaned]
+    lost = [{key: use.used for key, use in workload_set.use.items()} for workload_set in orphaned]
     outside = _added([system, world.unmanaged, *lost])
-    keys = frame.limits[ROOT].keys() | outside.keys()
-    return {key: runtime_of_root(frame.capacity.get(key, 0), outside.get(key, 0), key, world.settings) for key in keys}
+    keys = tree_index.limits[ROOT].keys() | outside.keys()
+    return {
+        key: runtime_of_root(tree_index.capacity.get(key, 0), outside.get(key, 0), key, world.settings) for key in keys
+    }
 
 
 def _added(parts: Iterable[AmountByKey]) -> dict[FlavorResource, Amount]:
@@ -156,23 +165,23 @@ def _added(parts: Iterable[AmountByKey]) -> dict[FlavorResource, Amount]:
 
 
 def _bounds(
-    frame: TreeIndex, runtimes: AmountByKey, previous: StaticState | None
+    tree_index: TreeIndex, runtimes: AmountByKey, previous: StaticState | None
 ) -> tuple[dict[FlavorResource, Bounds], dict[FlavorResource, frozenset[str]]]:
     """The bounds of every key, and per key the groups for which they differ from the previous ones."""
-    if previous is None or not (frame is previous.frame or frame.has_same_shape(previous.frame)):
+    if previous is None or not (tree_index is previous.tree_index or tree_index.has_same_shape(previous.tree_index)):
         found: dict[FlavorResource, Bounds] = {
-            key: compute_bounds(frame, key, runtimes[key]) for key in frame.limits[ROOT]
+            key: compute_bounds(tree_index, key, runtimes[key]) for key in tree_index.limits[ROOT]
         }
         known = previous.bounds if previous is not None else {}
         return found, {key: changed_bounds(found.get(key), known.get(key)) for key in found.keys() | known.keys()}
-    touched = {} if frame is previous.frame else frame.changed_limits(previous.frame)
+    touched = {} if tree_index is previous.tree_index else tree_index.changed_limits(previous.tree_index)
     found, changed = dict(previous.bounds), {}
-    for key in previous.bounds.keys() - frame.limits[ROOT].keys():
+    for key in previous.bounds.keys() - tree_index.limits[ROOT].keys():
         changed[key] = frozenset(found.pop(key))
-    for key in frame.limits[ROOT]:
+    for key in tree_index.limits[ROOT]:
         if key not in found:
-            found[key] = compute_bounds(frame, key, runtimes[key])
+            found[key] = compute_bounds(tree_index, key, runtimes[key])
             changed[key] = frozenset(found[key])
         elif key in touched or previous.runtimes[key] != runtimes[key]:
-            found[key], changed[key] = revise_bounds(frame, key, runtimes[key], found[key], touched.get(key, ()))
+            found[key], changed[key] = revise_bounds(tree_index, key, runtimes[key], found[key], touched.get(key, ()))
     return found, changed

@@ -1,6 +1,6 @@
-"""The tree as the arithmetic walks it: who hangs on root, in which order, and every group's limits for every key.
+"""The tree as the arithmetic reads it: the groups that reach root, in order, and every group's limits for every key.
 
-It depends on the tree and on root's capacity only, so it is kept until one of them changes.
+It depends only on the tree and on root's capacity, so it is kept until one of them changes.
 """
 
 from collections.abc import Mapping
@@ -48,7 +48,7 @@ class TreeIndex:
         return [name for name in self.order if key in self.limits[name]]
 
     def is_leaf(self, name: str) -> bool:
-        """Whether the group holds work: neither meant as a parent, nor made one."""
+        """Whether the group holds workloads: isParent is false and no group names it as parent."""
         return name in self.depths and name != ROOT and name not in self.children and not self.tree[name].is_parent
 
     def path(self, name: str) -> tuple[str, ...]:
@@ -69,7 +69,7 @@ class TreeIndex:
         )
 
     def changed_limits(self, previous: "TreeIndex") -> dict[FlavorResource, list[str]]:
-        """key -> the groups whose limits for it differ; both frames have the same shape."""
+        """key -> the groups whose limits for it differ; both have the same shape."""
         changed: dict[FlavorResource, list[str]] = {}
         for name in self.order:
             now, before = self.limits[name], previous.limits[name]
@@ -83,7 +83,7 @@ class TreeIndex:
 def build_tree_index(
     tree: Tree, capacity: Mapping[FlavorResource, Amount], previous: TreeIndex | None = None
 ) -> TreeIndex:
-    """Walk `tree` once. `previous`: limits that are known to be the same are taken over."""
+    """Walk `tree` once. `previous`: limits that have not changed are reused."""
     parents: dict[str, str] = {}
     children: dict[str, tuple[str, ...]] = {}
     depths = {ROOT: 0}
@@ -121,7 +121,7 @@ def build_tree_index(
 def _inherit(
     tree: Tree, order: list[str], parents: Mapping[str, str], previous: TreeIndex | None
 ) -> tuple[dict[str, Caps], dict[str, Caps]]:
-    """What every group inherits for an absent max, and what it hands on; the same objects where nothing changed."""
+    """What every group inherits for an absent max, and what its children do; the same objects where nothing changed."""
     caps: dict[str, Caps] = {}
     below: dict[str, Caps] = {}
     for name in order:

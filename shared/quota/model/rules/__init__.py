@@ -1,6 +1,6 @@
-"""What trees and flavors must obey: one rule, one function, one code. Nothing here knows of requests or of a cluster.
+"""What trees and flavors must obey: one rule, one function, one code. Nothing here knows reviews or a cluster.
 
-`check_change` judges one edit, `check_tree` a whole set, `inactive_groups` what was stored all the same.
+`check_change` judges one edit, `check_tree` a whole set, `inactive_groups` what is stored already.
 """
 
 from shared.quota.model.rules.checking import check_change, check_flavor, check_flavor_change, check_tree

@@ -1,7 +1,7 @@
-"""What is wrong with an edit, and what with a whole tree: the rules run for whom they concern.
+"""What is wrong with an edit, or with a whole tree: each rule runs for the groups it concerns.
 
-An edit answers for what it breaks or makes worse, never for what was broken before: so a tree that is already illegal
-can be fixed step by step, and a broken subtree never blocks another.
+An edit is refused for what it breaks or makes worse, never for what was broken before: so a tree that is already
+illegal can be fixed step by step, and a broken subtree never blocks another.
 """
 
 from collections.abc import Iterable, Iterator
@@ -56,7 +56,7 @@ def _own_violations(change: Change, changed: Reads) -> Iterator[Violation]:
             continue
         found = tuple(rule.check(change.new))
         known = {_place(each): each for each in rule.check(change.old)} if found and change.old else {}
-        yield from (each for each in found if _is_news(each, known.get(_place(each))))
+        yield from (each for each in found if _is_new(each, known.get(_place(each))))
 
 
 def _tree_findings(rule: TreeRule, change: Change, context: Context) -> Findings:
@@ -66,22 +66,22 @@ def _tree_findings(rule: TreeRule, change: Change, context: Context) -> Findings
         return Findings(warnings=found)
     before = (name for name in concerned if name in change.before)
     known = {_place(each): each for name in before for each in rule.check(change.before, name, context)}
-    news = tuple(each for each in found if _is_news(each, known.get(_place(each))))
+    news = tuple(each for each in found if _is_new(each, known.get(_place(each))))
     old = (each for each in found if each not in news and each.message != known[_place(each)].message)
     return Findings(news, tuple(old))
 
 
 def _place(violation: Violation) -> tuple[str, ...]:
-    """What stays the same when the same thing is broken before and after."""
+    """What identifies the same violation before and after an edit."""
     return (violation.rule, violation.object, *(violation.subject or (violation.field,)))
 
 
-def _is_news(violation: Violation, before: Violation | None) -> bool:
+def _is_new(violation: Violation, before: Violation | None) -> bool:
     return before is None or violation.is_worse_than(before)
 
 
 def check_tree(tree: Tree, context: Context) -> Findings:
-    """Everything that is wrong with a whole tree and its flavors, whatever the order they were written in."""
+    """Everything that is wrong with a whole tree and its flavors, independent of the order of its objects."""
     own = (found for name in sorted(tree.groups) for rule in OWN_RULES for found in rule.check(tree[name]))
     among = (found for rule in TREE_RULES if not rule.only_warns for found in _everywhere(rule, tree, context))
     warned = (found for rule in TREE_RULES if rule.only_warns for found in _everywhere(rule, tree, context))
@@ -112,12 +112,12 @@ def check_flavor_change(before: Flavor | None, after: Flavor | None, context: Co
     if after is None:
         return Findings(tuple(flavors.check_flavor_unused(before.name, tree)) if before else ())
     known = {_place(each): each for each in check_flavor(before)} if before else {}
-    news = tuple(each for each in check_flavor(after) if _is_news(each, known.get(_place(each))))
-    if before is not None and _looks(before) == _looks(after):
+    news = tuple(each for each in check_flavor(after) if _is_new(each, known.get(_place(each))))
+    if before is not None and _labels_and_taints(before) == _labels_and_taints(after):
         return Findings(news)
     beside = flavors.warn_unlabelled_beside_labelled({**context.flavors, after.name: after})
     return Findings(news, tuple(beside))
 
 
-def _looks(flavor: Flavor) -> tuple[object, object]:
+def _labels_and_taints(flavor: Flavor) -> tuple[object, object]:
     return (flavor.node_labels, flavor.node_taints)

@@ -1,4 +1,4 @@
-"""What a rule may look at beside the tree itself: flavors, the work of each group, capacity, the depth allowed."""
+"""What a rule may read beside the tree itself: flavors, each group's workloads, capacity, the depth allowed."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -28,16 +28,16 @@ NO_WORKLOADS: Final = GroupWorkloads()
 
 
 def no_workloads(_group: str) -> GroupWorkloads:
-    """For whoever knows of no work."""
+    """Where no workloads are known."""
     return NO_WORKLOADS
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The rest of the world. `capacity` None: not known, so nothing is compared with it."""
+    """Everything beside the tree. `capacity` None: not known, so nothing is compared with it."""
 
     flavors: Mapping[str, Flavor] = field(default_factory=dict)
-    work: Callable[[str], GroupWorkloads] = no_workloads
+    workloads: Callable[[str], GroupWorkloads] = no_workloads
     max_depth: int = 16
     capacity: Mapping[FlavorResource, Amount] | None = None
 

@@ -1,4 +1,4 @@
-"""What the rules answer: broken rules and warnings, each with its place, its numbers and its fix; and their text."""
+"""The rules' results: violations and warnings, each with its field, its numbers and its fix; and their text."""
 
 import dataclasses
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ MAX_TEXT: Final = 4096
 class Violation:
     """One broken rule. `object` is Kind/name, `field` a path such as spec.quotas[0].min, empty for the whole object.
 
-    `subject` and `excess` tell whether an edit made it worse: the same subject was broken before, by how much.
+    `subject` and `excess` show whether an edit made it worse: the same subject was broken before, by how much.
     """
 
     rule: str
@@ -24,7 +24,7 @@ class Violation:
 
     @property
     def text(self) -> str:
-        """The whole sentence, with the rule's code to look it up by."""
+        """The whole sentence, with the rule's code."""
         kind, _, name = self.object.partition("/")
         place = f" {self.field}" if self.field else ""
         return f"{kind} '{name}'{place}: {self.message} ({self.rule})"

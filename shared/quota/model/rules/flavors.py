@@ -1,4 +1,4 @@
-"""What a ResourceFlavor must obey: its labels, taints and tolerations, and that no group uses it when it goes."""
+"""What a ResourceFlavor must obey: its labels, taints and tolerations, and that no group uses it when it is deleted."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -14,7 +14,7 @@ EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 def of_flavor(name: str) -> str:
-    """How a violation calls the flavor."""
+    """The flavor as a violation names it."""
     return f"ResourceFlavor/{name}"
 
 
@@ -107,13 +107,13 @@ def check_flavor_unused(name: str, tree: Tree) -> Iterator[Violation]:
 
 
 def warn_unlabelled_beside_labelled(flavors: Mapping[str, Flavor]) -> Iterator[Violation]:
-    """An unlabelled flavor beside labelled ones without taints: its work may land on their nodes."""
+    """An unlabelled flavor beside labelled ones without taints: its workloads might run on their nodes."""
     unlabelled = sorted(name for name, flavor in flavors.items() if not flavor.node_labels)
     open_ones = sorted(name for name, flavor in flavors.items() if flavor.node_labels and not flavor.node_taints)
     for name in unlabelled if open_ones else ():
         message = (
-            f"has no nodeLabels, and the nodes of {_first(open_ones)} have no taint: work of {name} may land on them; "
-            f"taint those nodes, or give {name} a label"
+            f"has no nodeLabels, and the nodes of {_first(open_ones)} have no taint: workloads of {name} "
+            f"might run on them; taint those nodes, or give {name} a label"
         )
         yield Violation("UnlabelledFlavor", of_flavor(name), "spec.nodeLabels", message)
 

@@ -1,4 +1,4 @@
-"""Which rules there are: code, function, the fields it reads, and whom it must be run for after an edit."""
+"""All rules: code, function, the fields it reads, and the groups it is run for after an edit."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class OwnRule:
 
 @dataclass(frozen=True, slots=True)
 class TreeRule:
-    """A rule about a group among others: whom it concerns after an edit, and whom in a whole tree."""
+    """A rule about a group among others: which groups it concerns after an edit, and which in a whole tree."""
 
     codes: tuple[str, ...]
     check: Callable[[Tree, str, Context], Iterable[Violation]]
@@ -41,7 +41,7 @@ class TreeRule:
 
 @dataclass(frozen=True, slots=True)
 class ChangeRule:
-    """A rule about an edit, of which nothing is left to see in the tree afterwards."""
+    """A rule about an edit itself, which the tree after the edit does not show."""
 
     codes: tuple[str, ...]
     check: Callable[[Change, Context], Iterable[Violation]]
@@ -85,13 +85,13 @@ def _covered(group: Group, flavor: str) -> frozenset[str]:
 
 
 def its_parent(change: Change) -> Iterator[str]:
-    """Whose child the edited group is."""
+    """The parent of the edited group."""
     if change.new is not None and change.new.parent is not None:
         yield change.new.parent
 
 
 def parents(change: Change) -> Iterator[str]:
-    """Whose children's sum the edit may have changed: the old parent, the new one, the group as a parent."""
+    """Parents whose children's sum the edit may have changed: the old parent, the new one, the group itself."""
     found = {change.name} if change.new is not None else set()
     found.update(group.parent for group in (change.old, change.new) if group is not None and group.parent is not None)
     yield from sorted(found)

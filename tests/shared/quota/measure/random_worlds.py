@@ -84,7 +84,7 @@ def changed_world(dice: Random, world: World) -> World:
 
 
 def _jobs(world: World) -> list[Workload]:
-    found = [job for bucket in world.buckets.values() for job in bucket.by_id.values()]
+    found = [job for workload_set in world.workload_sets.values() for job in workload_set.by_id.values()]
     return sorted(found, key=lambda job: job.key)
 
 

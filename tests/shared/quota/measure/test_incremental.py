@@ -30,13 +30,13 @@ def facts(snapshot: Snapshot) -> dict[str, Any]:
     return {
         "numbers": snapshot.numbers,
         "leaves": {
-            name: {field.name: getattr(leaf, field.name) for field in fields(leaf) if field.name != "chooser"}
+            name: {field.name: getattr(leaf, field.name) for field in fields(leaf) if field.name != "eligibility"}
             for name, leaf in snapshot.leaves.items()
         },
         "options": {
             (name, work.key): leaf.options(work) for name, leaf in snapshot.leaves.items() for work in leaf.pending
         },
-        "most": {(name, key): snapshot.most(name, key) for name in snapshot.leaves for key in snapshot.capacity},
+        "most": {(name, key): snapshot.largest_fit(name, key) for name in snapshot.leaves for key in snapshot.capacity},
         "capacity": snapshot.capacity,
         "claims": snapshot.claims,
         "inactive": snapshot.inactive,
@@ -60,7 +60,7 @@ def test_any_chain_of_changes_measures_like_the_world_it_leads_to(seed: int) -> 
 def test_the_order_in_which_a_world_is_told_makes_no_difference(seed: int) -> None:
     dice = Random(seed)
     found = random_world(dice)
-    jobs = [job for bucket in found.buckets.values() for job in bucket.by_id.values()]
+    jobs = [job for workload_set in found.workload_sets.values() for job in workload_set.by_id.values()]
     groups = list(found.tree.groups.values())
     dice.shuffle(jobs)
     dice.shuffle(groups)
@@ -120,7 +120,7 @@ def test_an_edited_group_touches_only_what_follows_from_it() -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_a_bucket_changed_step_by_step_is_the_bucket_of_what_is_left(seed: int) -> None:
     dice = Random(seed)
-    bucket = WorkloadSet()
+    workload_set = WorkloadSet()
     jobs: dict[str, Workload] = {}
     for _ in range(60):
         name = f"job-{dice.randint(0, 50)}"
@@ -128,13 +128,13 @@ def test_a_bucket_changed_step_by_step_is_the_bucket_of_what_is_left(seed: int) 
         job = random_job(dice, name, ["a"]) if dice.random() < 0.7 else None
         if job is not None:
             jobs[job.key] = job
-        bucket = bucket.with_changes([(before, job)])
+        workload_set = workload_set.with_changes([(before, job)])
     whole = WorkloadSet.of(jobs.values())
     for field in fields(WorkloadSet):
-        if field.name not in ("shapes", "firm_shapes"):
-            assert getattr(bucket, field.name) == getattr(whole, field.name)
-    for name in ("shapes", "firm_shapes"):
-        counts = {shape: alike.number for shape, alike in getattr(bucket, name).items()}
+        if field.name not in ("shapes", "non_preemptible_shapes"):
+            assert getattr(workload_set, field.name) == getattr(whole, field.name)
+    for name in ("shapes", "non_preemptible_shapes"):
+        counts = {shape: alike.number for shape, alike in getattr(workload_set, name).items()}
         assert counts == {shape: alike.number for shape, alike in getattr(whole, name).items()}
 
 

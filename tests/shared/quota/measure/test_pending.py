@@ -118,9 +118,9 @@ def test_what_could_fit_leaves_the_others_their_guarantees_in_effect() -> None:
 
 def test_what_could_fit_is_asked_on_the_whole_path_and_says_who_binds() -> None:
     snapshot = measure(world("root 20\n p 10..12\n  a 4\n  b 4 l1\n q 5 l0", []), NOW)
-    assert snapshot.most("a", KEY) == (9, "p")
-    assert snapshot.most("q", KEY) == (17, "root")
-    assert snapshot.most("b", KEY) == (12, "p")
+    assert snapshot.largest_fit("a", KEY) == (9, "p")
+    assert snapshot.largest_fit("q", KEY) == (17, "root")
+    assert snapshot.largest_fit("b", KEY) == (12, "p")
 
 
 def test_work_with_one_resource_that_fits_nowhere_counts_nowhere() -> None:
@@ -151,8 +151,8 @@ def test_options_say_why_a_flavor_is_refused() -> None:
                 ("gpu",),
                 (),
                 {
-                    "a100": "asks for 7 of a100/gpu, the most it could get is 5",
-                    "t4": "a label that the pods ask for conflicts with this flavor's",
+                    "a100": "requests 7 of a100/gpu, the most it could get is 5",
+                    "t4": "a label in the pods' nodeSelector conflicts with this flavor's",
                 },
             ),
         )
@@ -166,36 +166,56 @@ def test_work_without_any_counted_request_has_nothing_to_choose() -> None:
     assert snapshot.leaves["a"].options(job).could_fit
 
 
-def firm(request: int, name: str, **fields: object) -> Workload:
+def non_preemptible(request: int, name: str, **fields: object) -> Workload:
     return pending("a", request, name, preemptible=False, **fields)
 
 
 def test_not_preemptible_work_counts_in_order_while_it_fits_what_is_left_of_effective_min() -> None:
     text = "root 100\n a 10"
-    assert requested(text, firm(4, "1"), firm(7, "2"), firm(5, "3"), firm(2, "4")) == 4 + 5
-    assert requested(text, firm(4, "1", queued=after(9)), firm(7, "2"), firm(5, "3"), firm(2, "4")) == 7 + 2
-    assert requested(text, running("a", 6, "0", preemptible=False), firm(5, "1"), firm(4, "2")) == 6 + 4
-    assert requested(text, running("a", 6, "0"), firm(7, "1"), pending("a", 50, "2")) == 6 + 7 + 50
-    assert requested("root 5\n a 10\n b 10", firm(2, "1"), firm(1, "2")) == 3
+    assert (
+        requested(
+            text, non_preemptible(4, "1"), non_preemptible(7, "2"), non_preemptible(5, "3"), non_preemptible(2, "4")
+        )
+        == 4 + 5
+    )
+    assert (
+        requested(
+            text,
+            non_preemptible(4, "1", queued=after(9)),
+            non_preemptible(7, "2"),
+            non_preemptible(5, "3"),
+            non_preemptible(2, "4"),
+        )
+        == 7 + 2
+    )
+    assert (
+        requested(text, running("a", 6, "0", preemptible=False), non_preemptible(5, "1"), non_preemptible(4, "2"))
+        == 6 + 4
+    )
+    assert requested(text, running("a", 6, "0"), non_preemptible(7, "1"), pending("a", 50, "2")) == 6 + 7 + 50
+    assert requested("root 5\n a 10\n b 10", non_preemptible(2, "1"), non_preemptible(1, "2")) == 3
 
 
 def test_not_preemptible_work_must_fit_on_all_its_keys_and_counts_in_each_flavor_where_it_does() -> None:
     cpu = FlavorResource("default", "cpu")
     text = "root default:cpu 90 default:gpu 9\n a default:cpu 10 default:gpu 4"
-    jobs = [firm(0, name) for name in "12"]
+    jobs = [non_preemptible(0, name) for name in "12"]
     jobs = [
         replace(jobs[0], request={"cpu": 8, "gpu": 1}),
         replace(jobs[1], request={"cpu": 3, "gpu": 1}),
-        firm(2, "3"),
+        non_preemptible(2, "3"),
     ]
     snapshot = measure(world(text, jobs), NOW)
     assert (request_of(snapshot, "a", cpu), request_of(snapshot, "a")) == (8, 3)
     flavored = "root a100:gpu 9 | t4:gpu 9\n a a100:gpu 4 | t4:gpu 2"
-    assert two_flavors(flavored, firm(3, "1"), firm(2, "2"), firm(1, "3")) == (4, 2)
+    assert two_flavors(flavored, non_preemptible(3, "1"), non_preemptible(2, "2"), non_preemptible(1, "3")) == (4, 2)
 
 
 def test_claims_of_not_preemptible_work_are_taken_off_first() -> None:
-    preemptor = firm(6, "preemptor", queued=after(9))
+    preemptor = non_preemptible(6, "preemptor", queued=after(9))
     victim = claimed(running("b", 6, "victim"), preemptor)
-    snapshot = measure(world("root 100\n a 10\n b 10", [firm(5, "older"), preemptor, firm(4, "fits"), victim]), NOW)
+    snapshot = measure(
+        world("root 100\n a 10\n b 10", [non_preemptible(5, "older"), preemptor, non_preemptible(4, "fits"), victim]),
+        NOW,
+    )
     assert request_of(snapshot, "a") == 6 + 4

@@ -79,19 +79,19 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str, str, str]] = {
         {"group_name": "lab"},
         "GroupNotLeaf",
         GROUP_LABEL,
-        "group lab holds groups, not work; name one of its leaves: nlp, vision",
+        "group lab holds groups, not workloads; name one of its leaves: nlp, vision",
     ),
     "root": (
         {"group_name": "root"},
         "GroupNotLeaf",
         GROUP_LABEL,
-        "group root holds groups, not work; name one of its leaves: choosy, inside, nlp, shut, vision, waiting",
+        "group root holds groups, not workloads; name one of its leaves: choosy, inside, nlp, shut, vision, waiting",
     ),
     "inner group without leaves": (
         {"group_name": "empty"},
         "GroupNotLeaf",
         GROUP_LABEL,
-        "group empty holds groups, not work; it has no leaves yet",
+        "group empty holds groups, not workloads; it has no leaves yet",
     ),
     "pods made by others": (
         {"group_name": "vision", "managed_by": "example.com/own"},
@@ -106,7 +106,7 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str, str, str]] = {
         {"group_name": "vision", "manual_selector": True},
         "OwnSelector",
         "spec.manualSelector",
-        "a selector of its own takes in pods that nobody has counted; leave manualSelector and selector out",
+        "a selector of its own may match pods that are not counted; leave manualSelector and selector out",
     ),
     "system": (
         {"group_name": "system"},
@@ -118,14 +118,15 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str, str, str]] = {
         {"group_name": "shut"},
         "GroupClosed",
         GROUP_LABEL,
-        "group shut is closed (stopPolicy: Close): no new work until that is taken back; name another group",
+        "group shut is closed (stopPolicy: Close): no new workloads until that is taken back; name another group",
     ),
     "closed above": (
         {"group_name": "inside"},
         "GroupClosed",
         GROUP_LABEL,
         (
-            "group inside is below closed, which is closed (stopPolicy: Close): no new work until that is taken back; "
+            "group inside is below closed, which is closed (stopPolicy: Close): no new workloads until "
+            "that is taken back; "
             "name another group"
         ),
     ),
@@ -134,7 +135,8 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str, str, str]] = {
         "NamespaceNotAdmitted",
         GROUP_LABEL,
         (
-            "group choosy does not take work of namespace blue: its namespaceSelector asks for team=red and tier In "
+            "group choosy does not take workloads of namespace blue: its namespaceSelector requires "
+            "team=red and tier In "
             "gold,silver; label the namespace so, or name another group"
         ),
     ),
@@ -210,8 +212,8 @@ WARNED: dict[str, tuple[Mapping[str, Any], list[tuple[str, str]]]] = {
                 "NeverFits",
                 (
                     "will never start: flavor a100: it requests 17 nvidia.com/gpu, group lab may use at "
-                    "most 16; ask for "
-                    "less or raise that; flavor t4 is not the one asked for"
+                    "most 16; request "
+                    "less or raise that; flavor t4 is not the one requested"
                 ),
             )
         ],
@@ -222,7 +224,7 @@ WARNED: dict[str, tuple[Mapping[str, Any], list[tuple[str, str]]]] = {
             (
                 "NeverFits",
                 (
-                    "will never start: flavor a100: it requests 7 nvidia.com/gpu, group nlp may use at most 6; ask for "
+                    "will never start: flavor a100: it requests 7 nvidia.com/gpu, group nlp may use at most 6; request "
                     "less or raise that"
                 ),
             )
@@ -236,7 +238,7 @@ WARNED: dict[str, tuple[Mapping[str, Any], list[tuple[str, str]]]] = {
                 (
                     "will never start: flavor a100: it requests 5 nvidia.com/gpu, it is not preemptible "
                     "and min of group "
-                    "nlp is 4; ask for less or raise that"
+                    "nlp is 4; request less or raise that"
                 ),
             )
         ],
@@ -251,7 +253,7 @@ WARNED: dict[str, tuple[Mapping[str, Any], list[tuple[str, str]]]] = {
             (
                 "NeverFits",
                 (
-                    "will never start: flavor a100: it requests 5 nvidia.com/gpu, the cluster has 4; ask for less or "
+                    "will never start: flavor a100: it requests 5 nvidia.com/gpu, the cluster has 4; request less or "
                     "raise that"
                 ),
             )
@@ -262,7 +264,7 @@ WARNED: dict[str, tuple[Mapping[str, Any], list[tuple[str, str]]]] = {
         [
             (
                 "NeverFits",
-                "will never start: flavor a100: nodeSelector asks for gpu=h100, the flavor is gpu=a100",
+                "will never start: flavor a100: nodeSelector requires gpu=h100, the flavor is gpu=a100",
             )
         ],
     ),

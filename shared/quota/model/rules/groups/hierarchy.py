@@ -1,4 +1,4 @@
-"""Where a group may hang: its parent, the path to root, how deep, and what its parent must have.
+"""Where a group may be in the tree: its parent, the path to root, the depth, and what its parent must cover.
 
 Walks are bounded by the number of groups, whatever is stored.
 """
@@ -22,22 +22,22 @@ def check_not_own_parent(group: Group) -> Iterator[Violation]:
 
 
 def check_no_cycle(tree: Tree, name: str, _context: Context) -> Iterator[Violation]:
-    """Following parents from `name` never comes round to a group twice. The message names the whole circle."""
+    """Following parents from `name` never reaches a group twice. The message names the whole cycle."""
     path = tree.path(name)
     last = tree[path[-1]].parent
     if last is None or last not in path or len(path) == 1:
         return
-    circle = path[path.index(last) :]
-    shown = chain((*circle, last))
+    cycle = path[path.index(last) :]
+    shown = chain((*cycle, last))
     if last == name:
         message = f"{name} would be above itself: {shown}; give one of them another parent"
     else:
-        message = f"the groups above {name} go round in a circle: {shown}; give one of them another parent"
+        message = f"the groups above {name} form a cycle: {shown}; give one of them another parent"
     yield Violation("Cycle", of_group(name), "spec.parent", message, subject=(name,))
 
 
 def cycle_heads(tree: Tree) -> Iterator[str]:
-    """Of each circle in the tree the group whose name sorts first."""
+    """Of each cycle in the tree the group whose name sorts first."""
     done: set[str] = set()
     for name in sorted(tree.groups):
         path = []
@@ -47,24 +47,24 @@ def cycle_heads(tree: Tree) -> Iterator[str]:
             path.append(at)
             at = tree[at].parent
         if at is not None and at in path:
-            circle = path[path.index(at) :]
-            if len(circle) > 1:
-                yield min(circle)
+            cycle = path[path.index(at) :]
+            if len(cycle) > 1:
+                yield min(cycle)
 
 
 def check_parent_holds_groups(tree: Tree, name: str, _context: Context) -> Iterator[Violation]:
-    """The parent is no leaf; one that does not exist yet is judged when it appears."""
+    """The parent is not a leaf; one that does not exist yet is judged when it appears."""
     above = parent_of(tree, name)
     if above is not None and not above.is_parent:
         message = (
-            f"parent {above.name} is a leaf: it holds work, not groups; name a group with isParent: true, "
-            f"or set that on {above.name} while it has no work"
+            f"parent {above.name} is a leaf: it holds workloads, not groups; name a group with isParent: true, "
+            f"or set that on {above.name} while it has no workloads"
         )
         yield Violation("ParentIsLeaf", of_group(name), "spec.parent", message, subject=(name, above.name))
 
 
 def check_depth(tree: Tree, name: str, context: Context) -> Iterator[Violation]:
-    """At most `max_depth` groups on a path without root, for the group and all below it. A circle has no depth."""
+    """At most `max_depth` groups on a path without root, for the group and all below it. A cycle has no depth."""
     path = tree.path(name)
     if name == ROOT or tree[path[-1]].parent in path:
         return

@@ -1,6 +1,6 @@
-"""Which groups may start nothing, and why: what is not there yet, and illegal trees that were stored.
+"""Which groups may start nothing, and why: absent parents and flavors, and illegal trees that were stored.
 
-A broken group takes its subtree with it and nobody else; work that runs goes on.
+A broken group makes its subtree inactive and no other group; running workloads continue.
 """
 
 from collections.abc import Collection, Iterable
@@ -13,7 +13,7 @@ from shared.quota.model.rules.findings import Violation
 from shared.quota.model.tree import ROOT, Tree
 
 _BY_ITSELF = "FlavorAbsent"
-"""Those below may do without the flavor that is absent above: they answer for themselves."""
+"""Groups below might not use the flavor that is absent above: each is judged by itself."""
 
 
 def inactive_groups(tree: Tree, flavors: Collection[str], max_depth: int = 16) -> dict[str, Inactive]:
@@ -64,7 +64,7 @@ def _has_parent(tree: Tree, name: str) -> bool:
 
 
 def _tops(tree: Tree) -> Iterable[str]:
-    """Where walks begin: groups without a parent in the tree, then one group of each circle."""
+    """Where walks begin: groups without a parent in the tree, then one group of each cycle."""
     reached: set[str] = set()
     tops = [name for name in sorted(tree.groups) if not _has_parent(tree, name)]
     tops.sort(key=lambda name: name != ROOT)
@@ -72,9 +72,9 @@ def _tops(tree: Tree) -> Iterable[str]:
         reached.update(tree.subtree(top))
     for name in sorted(tree.groups):
         if name not in reached:
-            circle = tree.path(name)
-            last = tree[circle[-1]].parent
-            head = min(circle[circle.index(last) :]) if last in circle else name
+            cycle = tree.path(name)
+            last = tree[cycle[-1]].parent
+            head = min(cycle[cycle.index(last) :]) if last in cycle else name
             tops.append(head)
             reached.update(tree.subtree(head))
     return tops

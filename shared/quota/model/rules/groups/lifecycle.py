@@ -1,4 +1,4 @@
-"""When a group may change its kind or go away, and what nobody may do to the three built-in groups."""
+"""When a group may change isParent or be deleted, and which edits of the three built-in groups are refused."""
 
 from collections.abc import Iterator
 
@@ -21,12 +21,12 @@ def check_no_children_on_turning(change: Change, _context: Context) -> Iterator[
 
 
 def check_no_work_on_turning(change: Change, context: Context) -> Iterator[Violation]:
-    """isParent changes only while the group has no work, pending or running."""
+    """isParent changes only while the group has no workloads, pending or running."""
     old, new = change.old, change.new
     if old and new and old.is_parent != new.is_parent:
-        work = context.work(change.name)
-        if work:
-            message = f"still holds work ({work}); wait for it, or move it to another group, first"
+        workloads = context.workloads(change.name)
+        if workloads:
+            message = f"still holds workloads ({workloads}); finish or move them first"
             yield Violation("TurnedWithWork", of_group(change.name), "spec.isParent", message)
 
 
@@ -40,11 +40,11 @@ def check_no_children_on_delete(change: Change, _context: Context) -> Iterator[V
 
 
 def check_no_work_on_delete(change: Change, context: Context) -> Iterator[Violation]:
-    """A group with work, pending or running, is not deleted."""
+    """A group with workloads, pending or running, is not deleted."""
     if change.new is None:
-        work = context.work(change.name)
-        if work:
-            message = f"cannot be deleted while it holds work ({work}); wait for it, or move it to another group, first"
+        workloads = context.workloads(change.name)
+        if workloads:
+            message = f"cannot be deleted while it holds workloads ({workloads}); finish or move them first"
             yield Violation("DeletedWithWork", of_group(change.name), "", message)
 
 
@@ -87,17 +87,17 @@ def check_system_untouched(change: Change, _context: Context) -> Iterator[Violat
 
 
 def warn_min_below_non_preemptible(change: Change, context: Context) -> Iterator[Violation]:
-    """min is lowered below what work that is not preemptible uses: it goes on, and nothing more of it starts."""
+    """min is lowered below what non-preemptible workloads use: they continue, and no more of them start."""
     old, new = change.old, change.new
     if new is None or old is None or old.quotas == new.quotas:
         return
-    non_preemptible = context.work(change.name).non_preemptible
+    non_preemptible = context.workloads(change.name).non_preemptible
     for key, used in sorted(non_preemptible.items()):
         if used > _min_of(new, key) and _min_of(new, key) < _min_of(old, key):
             message = (
-                f"min of {key} is lowered to {write_quantity(key.resource, _min_of(new, key))}, work that is not "
-                f"preemptible uses {write_quantity(key.resource, used)}: it goes on, and no more of it starts until "
-                "it uses less than min"
+                f"min of {key} is lowered to {write_quantity(key.resource, _min_of(new, key))}, workloads that "
+                f"are not preemptible use {write_quantity(key.resource, used)}: they continue, and no more "
+                "of them start until they use less than min"
             )
             yield Violation("MinBelowNonPreemptible", of_group(change.name), "spec.quotas", message)
 

@@ -1,4 +1,4 @@
-"""How groups, flavors and resources may be called, and how many a group may list."""
+"""How groups, flavors and resources may be named, and how many a group may list."""
 
 import re
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _A_NAME = "a name is at most 63 lower-case letters, digits, - and ., and begins 
 
 
 def of_group(name: str) -> str:
-    """How a violation calls the group."""
+    """The group as a violation names it."""
     return f"QuotaGroup/{name}"
 
 
@@ -54,7 +54,7 @@ def check_names(group: Group) -> Iterator[Violation]:
         what = f"name has {len(group.name)} characters"
         yield bad("metadata.name", what, f"a group's name is a label value: at most {MAX_NAME}")
     elif not is_name(group.name):
-        yield bad("metadata.name", f'name "{group.name}" is not a name', _A_NAME)
+        yield bad("metadata.name", f'"{group.name}" is not a name', _A_NAME)
     if group.parent is not None and not is_name(group.parent):
         yield bad("spec.parent", f'parent "{shortened(group.parent)}" is not a name', _A_NAME)
     for at, entry in enumerate(group.quotas):
@@ -68,12 +68,12 @@ def check_names(group: Group) -> Iterator[Violation]:
 
 
 def check_flavor_name(flavor: Flavor) -> Iterator[Violation]:
-    """A flavor's name is a label value, for work may ask for the flavor by label."""
+    """A flavor's name is a label value, because workloads may request the flavor by label."""
     if len(flavor.name) > MAX_NAME:
         what = f"name has {len(flavor.name)} characters; a flavor's name is a label value: at most {MAX_NAME}"
         yield Violation("BadName", f"ResourceFlavor/{flavor.name}", "metadata.name", what)
     elif not is_name(flavor.name):
-        message = f'name "{flavor.name}" is not a name; {_A_NAME}'
+        message = f'"{flavor.name}" is not a name; {_A_NAME}'
         yield Violation("BadName", f"ResourceFlavor/{flavor.name}", "metadata.name", message)
 
 
@@ -89,5 +89,5 @@ def check_counts(group: Group) -> Iterator[Violation]:
 
 
 def shortened(text: str) -> str:
-    """`text`, cut to what a message can bear."""
+    """`text`, shortened for a message."""
     return text if len(text) <= MAX_NAME else f"{text[: MAX_NAME - 1]}…"

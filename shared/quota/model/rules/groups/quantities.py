@@ -10,14 +10,14 @@ from shared.resources import MAX_AMOUNT, Amount, FlavorResource, write_quantity
 
 
 def check_shape(group: Group) -> Iterator[Violation]:
-    """Every field was understood: no unknown field, no wrong type, no word outside its list."""
+    """Every field was understood: no unknown field, no wrong type, no value outside its list."""
     for unread in group.unread:
         if unread.rule == BAD_FIELD:
             yield Violation(BAD_FIELD, of_group(group.name), unread.field, unread.message)
 
 
 def check_quantities(group: Group) -> Iterator[Violation]:
-    """Every quantity is one, and 0 ≤ q < 2^63 base units."""
+    """Every quantity is valid, and 0 ≤ q < 2^63 base units."""
     for unread in group.unread:
         if unread.rule == BAD_QUANTITY:
             yield Violation(BAD_QUANTITY, of_group(group.name), unread.field, unread.message)

@@ -12,7 +12,7 @@ _FIELD = "spec.namespaceSelector"
 
 
 def check_selector(group: Group) -> Iterator[Violation]:
-    """A namespaceSelector is a label selector that the API server would take."""
+    """A namespaceSelector is a label selector that the API server would accept."""
     if group.namespace_selector is not None:
         for field, message in _problems(group.namespace_selector):
             yield Violation("BadNamespaceSelector", of_group(group.name), field, message)
@@ -45,7 +45,7 @@ def _requirement_problems(requirement: Requirement) -> Iterator[str]:
 
 
 def check_selector_on_leaf(group: Group) -> Iterator[Violation]:
-    """Only a leaf has a namespaceSelector, for only a leaf holds work."""
+    """Only a leaf has a namespaceSelector, because only a leaf holds workloads."""
     if group.is_parent and group.namespace_selector is not None:
         message = "a parent holds no work: put namespaceSelector on its leaves, or set isParent: false"
         yield Violation("NamespaceSelectorOnParent", of_group(group.name), _FIELD, message)

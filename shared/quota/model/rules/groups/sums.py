@@ -1,4 +1,4 @@
-"""What children may be promised together: never more than their parent was. One walk over the children of a parent."""
+"""The sum of children's mins: never above the parent's min. One pass over the children of a parent."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -12,7 +12,7 @@ _SHOWN = 6
 
 
 def sum_of_min(groups: Iterable[Group]) -> dict[FlavorResource, Amount]:
-    """What the groups are promised together, of everything that one of them names."""
+    """The sum of the groups' mins, for every key that one of them names."""
     total: dict[tuple[str, str], Amount] = {}
     for group in groups:
         for entry in group.quotas:
@@ -24,7 +24,7 @@ def sum_of_min(groups: Iterable[Group]) -> dict[FlavorResource, Amount]:
 
 
 def check_sum_of_min(tree: Tree, parent: str, _context: Context) -> Iterator[Violation]:
-    """Σ children's min ≤ the parent's min, a resource absent from it counting 0. Root is exempt: nodes come and go."""
+    """Σ children's min ≤ the parent's min, a resource absent from it counting 0. Root is exempt: its nodes change."""
     above = tree.get(parent)
     if above is None or parent == ROOT:
         return
@@ -65,7 +65,7 @@ def _min_of(group: Group, key: FlavorResource) -> Amount:
 
 
 def warn_first_level_above_capacity(tree: Tree, parent: str, context: Context) -> Iterator[Violation]:
-    """The first level is promised more than the cluster has: accepted, and scaled down while it is short."""
+    """The first level's mins exceed the cluster's capacity: accepted, and scaled down while demand exceeds it."""
     if parent != ROOT or context.capacity is None:
         return
     capacity = _capped(context.capacity, tree)
@@ -74,7 +74,7 @@ def warn_first_level_above_capacity(tree: Tree, parent: str, context: Context) -
         if promised > has and context.has_flavor(key.flavor):
             message = (
                 f"the first level is promised {write_quantity(key.resource, promised)} of {key}, capacity is "
-                f"{write_quantity(key.resource, has)}; mins are scaled down while more is wanted than there is"
+                f"{write_quantity(key.resource, has)}; mins are scaled down while demand exceeds it"
             )
             yield Violation("FirstLevelAboveCapacity", of_group(ROOT), "spec.quotas", message)
 

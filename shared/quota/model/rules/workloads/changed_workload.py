@@ -1,4 +1,4 @@
-"""What may not be done to work once it is there, and by whom: only the reconciler starts it and writes Quotree's notes.
+"""Which edits of existing workloads are refused: only the reconciler starts them and writes Quotree's annotations.
 
 An edit that touches none of this is accepted, also in a closed group.
 """
@@ -32,14 +32,14 @@ from shared.resources import write_quantity
 
 @dataclass(frozen=True, slots=True)
 class WorkloadProgress:
-    """How far work has come. `held`: suspended or gated; `has_pods`: some may still run; `notes`: Quotree's own
-    annotations; `peak`: what it asks for with as many pods as it may run at a time, whatever has succeeded; `job`: by
-    what a Job knows the pod as its own, nothing for other work."""
+    """State of a workload. `held`: suspended or gated; `has_pods`: some may still run; `annotations`: Quotree's own;
+    `peak`: its request with as many pods as it may run at a time, whatever has succeeded; `job`: what makes a pod the
+    Job's own, empty for other workloads."""
 
     held: bool
     has_pods: bool = False
     job: tuple[str, ...] = ()
-    notes: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
     peak: Amounts = field(default_factory=dict)
 
     @property
@@ -50,9 +50,9 @@ class WorkloadProgress:
 
 @dataclass(frozen=True, slots=True)
 class WorkloadEdit:
-    """An edit of existing work by anybody but the reconciler. A `SubmittedWorkload` of None: not managed.
+    """An edit of an existing workload by any user but the reconciler. A `SubmittedWorkload` of None: not managed.
 
-    `expected_notes` is what Quotree's annotations must be afterwards: as they were, but for what Quotree's own
+    `expected_annotations` is what Quotree's annotations must be afterwards: as they were, but for what Quotree's own
     mutation adds to the edit.
     """
 
@@ -60,7 +60,7 @@ class WorkloadEdit:
     after: SubmittedWorkload | None
     was: WorkloadProgress
     now: WorkloadProgress
-    expected_notes: Mapping[str, str]
+    expected_annotations: Mapping[str, str]
 
 
 def check_edit(edit: WorkloadEdit, context: WorkloadContext) -> Findings:
@@ -70,7 +70,7 @@ def check_edit(edit: WorkloadEdit, context: WorkloadContext) -> Findings:
     found = Findings(
         (
             *check_not_started(edit.after, edit.was, edit.now),
-            *check_notes_untouched(edit.after, edit.expected_notes, edit.now.notes),
+            *check_annotations_untouched(edit.after, edit.expected_annotations, edit.now.annotations),
             *check_frozen(edit),
             *check_job_kept(edit),
             *check_growth(edit),
@@ -98,69 +98,71 @@ _LABELS: Final = (PREEMPTIBLE_LABEL, HOLD_LABEL, FLAVOR_LABEL, POD_GROUP_LABEL, 
 
 
 def check_group_kept(edit: WorkloadEdit) -> Iterator[Violation]:
-    """Managed work does not leave its quota."""
+    """A managed workload does not leave its quota."""
     if edit.before is not None:
-        message = f"work of group {edit.before.group} may not leave its quota; name another group instead"
+        message = f"a workload of group {edit.before.group} must not leave its quota; name another group instead"
         yield edit.before.violation("GroupRemoved", GROUP_FIELD, message)
 
 
 def check_not_started(
-    work: SubmittedWorkload, was: WorkloadProgress | None, now: WorkloadProgress
+    workload: SubmittedWorkload, was: WorkloadProgress | None, now: WorkloadProgress
 ) -> Iterator[Violation]:
-    """Nobody but the reconciler starts managed work; `was` None: it is being created."""
+    """Only the reconciler starts managed workloads; `was` None: it is being created."""
     if now.held or (was is not None and not was.held):
         return
-    if work.object.startswith("Job/"):
+    if workload.object.startswith("Job/"):
         fix = "leave spec.suspend as it is, and out of the manifest"
         where = "spec.suspend"
     else:
         fix = "leave the scheduling gate quotree.dev/admission in place"
         where = "spec.schedulingGates"
-    message = f"only Quotree's reconciler starts managed work: {fix}; it starts when group {work.group} has room"
-    yield work.violation("OnlyReconcilerStarts", where, message)
+    message = (
+        f"only Quotree's reconciler starts managed workloads: {fix}; it starts when group {workload.group} has room"
+    )
+    yield workload.violation("OnlyReconcilerStarts", where, message)
 
 
-def check_notes_untouched(
-    work: SubmittedWorkload, expected: Mapping[str, str], present: Mapping[str, str]
+def check_annotations_untouched(
+    workload: SubmittedWorkload, expected: Mapping[str, str], present: Mapping[str, str]
 ) -> Iterator[Violation]:
     """Annotations under quotree.dev/ are Quotree's own. A violation for each that is not as expected."""
     wrong = sorted(name for name in {*expected, *present} if expected.get(name) != present.get(name))
     for name in wrong[:SHOWN]:
         fix = "leave it as it is" if name in expected else "leave it out"
         message = f"annotation {shortened(name)} is written by Quotree alone; {fix}"
-        yield work.violation("ReservedAnnotation", f"metadata.annotations[{shortened(name)}]", message)
+        yield workload.violation("ReservedAnnotation", f"metadata.annotations[{shortened(name)}]", message)
 
 
 def check_frozen(edit: WorkloadEdit) -> Iterator[Violation]:
-    """Group, preemptible and pod group stay while the work runs."""
+    """Group, preemptible and pod group stay while the workload runs."""
     before, after = edit.before, edit.after
     if after is None or not edit.was.runs:
         return
     if before is None:
-        message = f"work that runs already cannot join group {after.group}; suspend it and wait for its pods to end"
+        message = f"a running workload cannot join group {after.group}; suspend it and wait for its pods to end"
         yield after.violation("FrozenWhileRunning", after.group_field, message)
         return
     if before.group != after.group:
-        message = f"is {before.group} and cannot become {after.group} while the work runs; suspend it first"
+        message = f"is {before.group} and cannot become {after.group} while the workload runs; suspend it first"
         yield after.violation("FrozenWhileRunning", after.group_field, message)
     for label in (PREEMPTIBLE_LABEL, POD_GROUP_LABEL):
         if before.labels.get(label) != after.labels.get(label):
-            message = "cannot change while the work runs; suspend it first"
+            message = "cannot change while the workload runs; suspend it first"
             yield after.violation("FrozenWhileRunning", f"metadata.labels[{label}]", message)
 
 
 def check_job_kept(edit: WorkloadEdit) -> Iterator[Violation]:
-    """A running pod stays with its Job, which would make another in its place, and one without a Job gets none."""
-    posted = edit.after or edit.before
-    if posted is None or not edit.was.runs or edit.was.job == edit.now.job:
+    """A running pod keeps its Job, which would otherwise create another in its place; a pod without a Job gets none."""
+    submitted = edit.after or edit.before
+    if submitted is None or not edit.was.runs or edit.was.job == edit.now.job:
         return
-    why = "its Job answers for it" if edit.was.job else "no Job answers for it"
+    why = "its Job accounts for it" if edit.was.job else "no Job accounts for it"
     message = f"{why}; leave its owner and its label {JOB_OWNER_LABEL} as they are"
-    yield posted.violation("JobChanged", "metadata", message)
+    yield submitted.violation("JobChanged", "metadata", message)
 
 
 def check_growth(edit: WorkloadEdit) -> Iterator[Violation]:
-    """While it runs, work asks for no more than it was started with: growth is a quota request."""
+    """A running workload requests no more than it was started with: growth is a quota request."""
     if edit.after is None or not edit.was.runs or edit.now.held:
         return
     grown = [name for name in sorted(edit.now.peak) if edit.now.peak[name] > edit.was.peak.get(name, 0)]
@@ -195,7 +197,7 @@ FORBIDDEN: Final = frozenset(
 EDIT_RULES: Final[Mapping[str, object]] = {
     "GroupRemoved": check_group_kept,
     "OnlyReconcilerStarts": check_not_started,
-    "ReservedAnnotation": check_notes_untouched,
+    "ReservedAnnotation": check_annotations_untouched,
     "FrozenWhileRunning": check_frozen,
     "GrowthWhileRunning": check_growth,
     "JobChanged": check_job_kept,

@@ -1,6 +1,6 @@
-"""Whether work could start if its group's whole tree were empty, and which group, flavor and resource say no.
+"""Whether a workload could start in an empty tree, and which group, flavor and resource prevent it.
 
-Not a promise: `measure` also keeps other groups' guarantees free. What is refused here could never start there.
+`measure` is stricter: it also keeps other groups' guarantees free. What is refused here never fits there.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,63 +23,69 @@ REQUEST_FIELD: Final = "spec"
 Bounds = Mapping[FlavorResource, tuple[Amount, str]]
 
 
-def find_misfits(work: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
+def find_misfits(workload: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
     """A ResourceNotCovered for what no entry covers, a NeverFits for each set of resources without a fitting flavor."""
-    group = context.tree.get(work.group)
-    if group is None or group.is_parent or work.group == SYSTEM or not context.tree.reaches_root(work.group):
+    group = context.tree.get(workload.group)
+    if group is None or group.is_parent or workload.group == SYSTEM or not context.tree.reaches_root(workload.group):
         return
     covered = frozenset(resource for entry in group.quotas for resource in entry.covered)
-    left = sorted(work.request.keys() - covered)
+    left = sorted(workload.request.keys() - covered)
     if left and context.settings.uncovered is Uncovered.DENY:
         has = ", ".join(sorted(covered)[:SHOWN]) or "nothing"
         message = (
-            f"requests {', '.join(left[:SHOWN])}, of which group {work.group} has no quota (it has {has}); "
+            f"requests {', '.join(left[:SHOWN])}, of which group {workload.group} has no quota (it has {has}); "
             "it will never start: leave that out, or add it to the group's quotas"
         )
-        yield work.violation("ResourceNotCovered", REQUEST_FIELD, message)
-    bounds = bounds_of(work, context) if work.request else {}
+        yield workload.violation("ResourceNotCovered", REQUEST_FIELD, message)
+    bounds = bounds_of(workload, context) if workload.request else {}
     for choice in codependent_sets(group.quotas):
-        asked = {resource: work.request[resource] for resource in sorted(choice.resources & work.request.keys())}
-        if not asked:
+        requested = {
+            resource: workload.request[resource] for resource in sorted(choice.resources & workload.request.keys())
+        }
+        if not requested:
             continue
-        refusals = list(_refusals(work, context, choice.flavors, asked, bounds))
+        refusals = list(_refusals(workload, context, choice.flavors, requested, bounds))
         if len(refusals) == len(choice.flavors):
             more = f"; and {len(refusals) - SHOWN} more" if len(refusals) > SHOWN else ""
             message = f"will never start: {'; '.join(refusals[:SHOWN])}{more}"
-            yield work.violation("NeverFits", REQUEST_FIELD, message)
+            yield workload.violation("NeverFits", REQUEST_FIELD, message)
 
 
 def _refusals(
-    work: SubmittedWorkload, context: WorkloadContext, names: Iterable[str], asked: Mapping[str, Amount], bounds: Bounds
+    workload: SubmittedWorkload,
+    context: WorkloadContext,
+    names: Iterable[str],
+    requested: Mapping[str, Amount],
+    bounds: Bounds,
 ) -> Iterator[str]:
     """One reason for each flavor that cannot serve it."""
     names = tuple(names)
-    only = work.labels.get(FLAVOR_LABEL)
+    only = workload.labels.get(FLAVOR_LABEL)
     for name in names:
         if only in names and only != name:
-            yield f"flavor {name} is not the one asked for"
+            yield f"flavor {name} is not the one requested"
             continue
         flavor = context.flavors.get(name) or (Flavor(name) if name == DEFAULT_FLAVOR else None)
-        reason = "does not exist yet" if flavor is None else why_not_placed(work.placement, flavor)
+        reason = "does not exist yet" if flavor is None else why_not_placed(workload.placement, flavor)
         if reason is None:
-            reason = _too_much(name, asked, bounds)
+            reason = _too_much(name, requested, bounds)
         if reason is not None:
             yield f"flavor {shortened(name)}: {reason}"
 
 
-def _too_much(flavor: str, asked: Mapping[str, Amount], bounds: Bounds) -> str | None:
+def _too_much(flavor: str, requested: Mapping[str, Amount], bounds: Bounds) -> str | None:
     """The tightest bound that the request breaks, with the group that sets it."""
-    for resource, amount in asked.items():
+    for resource, amount in requested.items():
         bound, who = bounds[FlavorResource(flavor, resource)]
         if amount > bound:
             wanted, has = write_quantity(resource, amount), write_quantity(resource, bound)
-            return f"it requests {wanted} {resource}, {who} {has}; ask for less or raise that"
+            return f"it requests {wanted} {resource}, {who} {has}; request less or raise that"
     return None
 
 
-def bounds_of(work: SubmittedWorkload, context: WorkloadContext) -> Bounds:
-    """For every key its group covers: the most that this work could ever have of it, and in words who says so."""
-    path = [context.tree[name] for name in context.tree.path(work.group)]
+def bounds_of(workload: SubmittedWorkload, context: WorkloadContext) -> Bounds:
+    """For every key its group covers: the most that this workload could ever get of it, and in words what limits it."""
+    path = [context.tree[name] for name in context.tree.path(workload.group)]
     keys = tuple(covered_keys(path[0]))
     known = context.capacity
     capacity = {key: MAX_AMOUNT if known is None else known.get(key, 0) for key in keys}
@@ -92,11 +98,11 @@ def bounds_of(work: SubmittedWorkload, context: WorkloadContext) -> Bounds:
             if ceiling is not None and ceiling < bounds[key][0]:
                 bounds[key] = (ceiling, f"group {group.name} may use at most")
         caps = caps_below(group, caps)
-    if work.labels.get(PREEMPTIBLE_LABEL) == FALSE:
+    if workload.labels.get(PREEMPTIBLE_LABEL) == FALSE:
         for key in keys:
             promised = _min(path[0], key)
             if promised < bounds[key][0]:
-                bounds[key] = (promised, f"it is not preemptible and min of group {work.group} is")
+                bounds[key] = (promised, f"it is not preemptible and min of group {workload.group} is")
     return bounds
 
 

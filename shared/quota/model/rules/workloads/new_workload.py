@@ -1,7 +1,7 @@
 """What a Job or pod must obey when it names a group: one rule, one function, one code, as for the tree itself.
 
-`check_new_workload` judges work when it is created, or moves to another group while it is held. Work that is legal may
-still never start; then it gets a warning that names the group, flavor and resource that bind.
+`check_new_workload` judges a workload when it is created, or moves to another group while it is held. A legal workload
+might still never start; then it gets a warning that names the group, flavor and resource that bind.
 """
 
 from collections.abc import Iterator
@@ -33,51 +33,57 @@ from shared.quota.model.rules.workloads.submitted_workload import (
 from shared.quota.model.tree import SYSTEM, Group, StopPolicy
 
 
-def check_group_exists(work: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
-    """The group is there."""
-    if work.group not in context.tree:
-        message = f"there is no group {shortened(work.group)}; name one that exists, `quotree tree` lists them"
-        yield work.violation("GroupAbsent", work.group_field, message)
+def check_group_exists(workload: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
+    """The group exists."""
+    if workload.group not in context.tree:
+        message = f"there is no group {shortened(workload.group)}; name one that exists, `quotree tree` lists them"
+        yield workload.violation("GroupAbsent", workload.group_field, message)
 
 
-def check_group_is_leaf(work: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
-    """Work goes to leaves; the message lists those below the group named."""
-    group = context.tree.get(work.group)
+def check_group_is_leaf(workload: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
+    """Only leaves take workloads; the message lists those below the group named."""
+    group = context.tree.get(workload.group)
     if group is not None and group.is_parent:
-        leaves = [each for each in context.tree.leaves_below(work.group) if each != SYSTEM]
+        leaves = [each for each in context.tree.leaves_below(workload.group) if each != SYSTEM]
         more = f" and {len(leaves) - SHOWN} more" if len(leaves) > SHOWN else ""
         fix = f"name one of its leaves: {', '.join(leaves[:SHOWN])}{more}" if leaves else "it has no leaves yet"
-        message = f"group {work.group} holds groups, not work; {fix}"
-        yield work.violation("GroupNotLeaf", work.group_field, message)
+        message = f"group {workload.group} holds groups, not workloads; {fix}"
+        yield workload.violation("GroupNotLeaf", workload.group_field, message)
 
 
-def check_group_is_not_system(work: SubmittedWorkload, _context: WorkloadContext) -> Iterator[Violation]:
-    """Nobody may ask for the group that is never limited."""
-    if work.group == SYSTEM:
+def check_group_is_not_system(workload: SubmittedWorkload, _context: WorkloadContext) -> Iterator[Violation]:
+    """No workload may name the group that is never limited."""
+    if workload.group == SYSTEM:
         message = "group system is the cluster's own and never limited; name another group"
-        yield work.violation("SystemGroup", work.group_field, message)
+        yield workload.violation("SystemGroup", workload.group_field, message)
 
 
-def check_group_is_open(work: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
-    """No group on the path refuses new work; the message names the one that does."""
-    for name in context.tree.path(work.group):
+def check_group_is_open(workload: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
+    """No group on the path refuses new workloads; the message names the one that does."""
+    for name in context.tree.path(workload.group):
         if context.tree[name].stop_policy is StopPolicy.CLOSE:
-            where = f"group {work.group}" if name == work.group else f"group {work.group} is below {name}, which"
-            message = f"{where} is closed (stopPolicy: Close): no new work until that is taken back; name another group"
-            yield work.violation("GroupClosed", work.group_field, message)
+            where = (
+                f"group {workload.group}"
+                if name == workload.group
+                else f"group {workload.group} is below {name}, which"
+            )
+            message = (
+                f"{where} is closed (stopPolicy: Close): no new workloads until that is taken back; name another group"
+            )
+            yield workload.violation("GroupClosed", workload.group_field, message)
             return
 
 
-def check_namespace(work: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
-    """The group takes work of this namespace."""
-    group = context.tree.get(work.group)
-    if group is None or work.namespace_labels is None or admits(group, work.namespace_labels):
+def check_namespace(workload: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
+    """The group takes workloads of this namespace."""
+    group = context.tree.get(workload.group)
+    if group is None or workload.namespace_labels is None or admits(group, workload.namespace_labels):
         return
     message = (
-        f"group {work.group} does not take work of namespace {work.namespace}: its namespaceSelector asks for "
-        f"{_selector(group)}; label the namespace so, or name another group"
+        f"group {workload.group} does not take workloads of namespace {workload.namespace}: its namespaceSelector "
+        f"requires {_selector(group)}; label the namespace so, or name another group"
     )
-    yield work.violation("NamespaceNotAdmitted", work.group_field, message)
+    yield workload.violation("NamespaceNotAdmitted", workload.group_field, message)
 
 
 def _selector(group: Group) -> str:
@@ -89,46 +95,46 @@ def _selector(group: Group) -> str:
     return " and ".join([*exact, *others][:SHOWN])
 
 
-def check_flavor_known(work: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
-    """The flavor asked for is one of the group's."""
-    wanted, group = work.labels.get(FLAVOR_LABEL), context.tree.get(work.group)
+def check_flavor_known(workload: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
+    """The requested flavor is one of the group's."""
+    wanted, group = workload.labels.get(FLAVOR_LABEL), context.tree.get(workload.group)
     if not wanted or group is None or group.is_parent or group.entry(wanted) is not None:
         return
     has = ", ".join(entry.flavor for entry in group.quotas[:SHOWN]) or "none"
-    message = f"group {work.group} has no quota of flavor {shortened(wanted)}; it has {has}"
-    yield work.violation("FlavorNotInGroup", f"metadata.labels[{FLAVOR_LABEL}]", message)
+    message = f"group {workload.group} has no quota of flavor {shortened(wanted)}; it has {has}"
+    yield workload.violation("FlavorNotInGroup", f"metadata.labels[{FLAVOR_LABEL}]", message)
 
 
-def check_booleans(work: SubmittedWorkload, _context: WorkloadContext) -> Iterator[Violation]:
-    """Labels that say yes or no say so."""
+def check_booleans(workload: SubmittedWorkload, _context: WorkloadContext) -> Iterator[Violation]:
+    """Labels that are true or false have one of these values."""
     for label in (PREEMPTIBLE_LABEL, HOLD_LABEL):
-        value = work.labels.get(label)
+        value = workload.labels.get(label)
         if value not in (None, TRUE, FALSE):
             message = f'is "{shortened(value)}"; write "true" or "false"'
-            yield work.violation("BadLabel", f"metadata.labels[{label}]", message)
+            yield workload.violation("BadLabel", f"metadata.labels[{label}]", message)
 
 
-def check_pod_group(work: SubmittedWorkload, _context: WorkloadContext) -> Iterator[Violation]:
+def check_pod_group(workload: SubmittedWorkload, _context: WorkloadContext) -> Iterator[Violation]:
     """A pod group has a name and a size, or neither."""
-    named, size = work.labels.get(POD_GROUP_LABEL), work.labels.get(POD_GROUP_SIZE_LABEL)
+    named, size = workload.labels.get(POD_GROUP_LABEL), workload.labels.get(POD_GROUP_SIZE_LABEL)
     if named and (size is None or read_pod_group_size(size) is None):
         said = "is absent" if size is None else f'is "{shortened(size)}"'
         message = f"{said}; write how many pods start together, a whole number from 1 to {MAX_POD_GROUP}"
-        yield work.violation("BadPodGroup", f"metadata.labels[{POD_GROUP_SIZE_LABEL}]", message)
+        yield workload.violation("BadPodGroup", f"metadata.labels[{POD_GROUP_SIZE_LABEL}]", message)
     if size is not None and not named:
         message = f"says a size without a name; add the label {POD_GROUP_LABEL} or take this one out"
-        yield work.violation("BadPodGroup", f"metadata.labels[{POD_GROUP_SIZE_LABEL}]", message)
+        yield workload.violation("BadPodGroup", f"metadata.labels[{POD_GROUP_SIZE_LABEL}]", message)
 
 
-def check_pods_are_counted(work: SubmittedWorkload, _context: WorkloadContext) -> Iterator[Violation]:
-    """A Job's pods are made by Kubernetes' own Job controller, by its own selector: what others make nobody counts."""
-    if work.managed_by not in ("", JOB_CONTROLLER):
-        whose = f"its pods are made by {shortened(work.managed_by)}"
+def check_pods_are_counted(workload: SubmittedWorkload, _context: WorkloadContext) -> Iterator[Violation]:
+    """A Job's pods are made by Kubernetes' own Job controller, by its own selector: no other pods are counted."""
+    if workload.managed_by not in ("", JOB_CONTROLLER):
+        whose = f"its pods are made by {shortened(workload.managed_by)}"
         message = f"{whose}, and only those that Kubernetes' own Job controller makes are counted; leave managedBy out"
-        yield work.violation("ForeignController", "spec.managedBy", message)
-    if work.manual_selector:
-        message = "a selector of its own takes in pods that nobody has counted; leave manualSelector and selector out"
-        yield work.violation("OwnSelector", "spec.manualSelector", message)
+        yield workload.violation("ForeignController", "spec.managedBy", message)
+    if workload.manual_selector:
+        message = "a selector of its own may match pods that are not counted; leave manualSelector and selector out"
+        yield workload.violation("OwnSelector", "spec.manualSelector", message)
 
 
 WORKLOAD_RULES: Final = (
@@ -144,21 +150,21 @@ WORKLOAD_RULES: Final = (
 )
 
 
-def warn_group_stopped(work: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
-    """The work is accepted and waits, because a group on its path holds everything."""
-    for name in context.tree.path(work.group):
+def warn_group_stopped(workload: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
+    """The workload is accepted and waits, because a group on its path starts nothing."""
+    for name in context.tree.path(workload.group):
         policy = context.tree[name].stop_policy
         if policy in (StopPolicy.HOLD, StopPolicy.HOLD_AND_DRAIN):
             message = f"group {name} has stopPolicy {policy}: nothing starts until that is taken back"
-            yield work.violation("GroupStopped", work.group_field, message)
+            yield workload.violation("GroupStopped", workload.group_field, message)
             return
 
 
-def warn_group_detached(work: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
-    """The work is accepted and waits, because its group does not hang on root."""
-    if work.group in context.tree and not context.tree.reaches_root(work.group):
-        message = f"group {work.group} is inactive: its path does not lead to root; nothing starts until it does"
-        yield work.violation("GroupInactive", work.group_field, message)
+def warn_group_detached(workload: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
+    """The workload is accepted and waits, because its group does not reach root."""
+    if workload.group in context.tree and not context.tree.reaches_root(workload.group):
+        message = f"group {workload.group} is inactive: its path does not lead to root; nothing starts until it does"
+        yield workload.violation("GroupInactive", workload.group_field, message)
 
 
 WARNINGS: Final = (
@@ -167,18 +173,18 @@ WARNINGS: Final = (
 )
 
 
-def check_new_workload(work: SubmittedWorkload, context: WorkloadContext) -> Findings:
-    """Everything that is wrong with this work in its group, and what it should be warned of."""
-    violations = tuple(found for rule in WORKLOAD_RULES for found in rule.check(work, context))
+def check_new_workload(workload: SubmittedWorkload, context: WorkloadContext) -> Findings:
+    """Everything that is wrong with this workload in its group, and what it should be warned of."""
+    violations = tuple(found for rule in WORKLOAD_RULES for found in rule.check(workload, context))
     if violations:
         return Findings(violations)
-    warnings = tuple(found for rule in WARNINGS for found in rule.check(work, context))
-    return Findings(warnings=warnings) + check_could_fit(work, context)
+    warnings = tuple(found for rule in WARNINGS for found in rule.check(workload, context))
+    return Findings(warnings=warnings) + check_could_fit(workload, context)
 
 
-def check_could_fit(work: SubmittedWorkload, context: WorkloadContext) -> Findings:
-    """Whether it could ever start: warnings, or violations where the settings refuse such work."""
-    found = tuple(find_misfits(work, context))
+def check_could_fit(workload: SubmittedWorkload, context: WorkloadContext) -> Findings:
+    """Whether it could ever start: warnings, or violations where the settings refuse such workloads."""
+    found = tuple(find_misfits(workload, context))
     if not found:
         return NO_FINDINGS
     return Findings(found) if context.never_fits is NeverFits.DENY else Findings(warnings=found)

@@ -1,4 +1,4 @@
-"""What the rules about Jobs and pods look at: the work as its owner wrote it, and the world it is judged by."""
+"""What the rules about Jobs and pods read: the workload as its owner wrote it, and the context it is judged in."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ GROUP_FIELD: Final = f"metadata.labels[{GROUP_LABEL}]"
 
 @dataclass(frozen=True, slots=True)
 class SubmittedWorkload:
-    """Work as its owner wrote it. `object` is Kind/name; `group` is what it resolves to; `request` is all its pods'.
+    """A workload as its owner wrote it. `object` is Kind/name; `group` is its group; `request` is all its pods'.
 
     `namespace_labels` None: not known, as for a file without its Namespace; then the group's selector is not judged.
     `managed_by` and `manual_selector` are a Job's.
@@ -35,17 +35,17 @@ class SubmittedWorkload:
     manual_selector: bool = False
 
     def violation(self, rule: str, where: str, message: str) -> Violation:
-        """One broken rule of this work."""
+        """One broken rule of this workload."""
         return Violation(rule, self.object, where, message)
 
     @property
     def group_field(self) -> str:
-        """Where its group was named."""
+        """The field that names its group."""
         return GROUP_FIELD if self.labels.get(GROUP_LABEL) else "metadata.namespace"
 
 
 class NeverFits(StrEnum):
-    """What becomes of work that can never start as things are."""
+    """How a workload that can never start is treated."""
 
     WARN = "Warn"
     DENY = "Deny"
@@ -53,7 +53,7 @@ class NeverFits(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WorkloadContext:
-    """The world that work is judged by. `capacity` None: not known, so nothing is compared with it."""
+    """The context that a workload is judged in. `capacity` None: not known, so nothing is compared with it."""
 
     tree: Tree
     flavors: Mapping[str, Flavor] = field(default_factory=dict)
@@ -67,7 +67,7 @@ Check = Callable[[SubmittedWorkload, WorkloadContext], Iterable[Violation]]
 
 @dataclass(frozen=True, slots=True)
 class WorkloadRule:
-    """A rule about work: its codes and its function."""
+    """A rule about a workload: its codes and its function."""
 
     codes: tuple[str, ...]
     check: Check

@@ -119,7 +119,7 @@ def test_work_that_has_moved_since_is_explained_where_it_is_now() -> None:
         pytest.param(pending("a", {"fpga": 1}, "w"), "no quota entry covers fpga", id="not covered"),
         pytest.param(
             pending("a", 1, "w", blocked_flavors=frozenset({"default"})),
-            "no flavor may serve gpu: flavor default: a label that the pods ask for conflicts with this flavor's",
+            "no flavor may serve gpu: flavor default: a label in the pods' nodeSelector conflicts with this flavor's",
             id="no eligible flavor",
         ),
     ],

@@ -43,7 +43,7 @@ def test_the_claim_is_read_from_the_victim_by_a_restarted_process() -> None:
     world = given(TWO, [running("a", 4, "a0"), running("a", 4, "a1"), PREEMPTOR])
     first = plan(measure(world, NOW))
     world = simulate.carry_out(world, first)
-    told_anew = given(TWO, [each for bucket in world.buckets.values() for each in bucket.by_id.values()])
+    told_anew = given(TWO, [each for workloads in world.workload_sets.values() for each in workloads.by_id.values()])
     second = plan(measure(told_anew, after(1)))
     assert (evictions(first), told(second), waits(second)) == (
         ["a1 Reclaim for preemptor"],
@@ -143,7 +143,7 @@ def test_borrow_and_return() -> None:
     world = given(TWO, [pending("a", 2, f"a{number}", created=after(number)) for number in range(4)])
     borrowed = simulate.run(world, NOW)
     asked = simulate.run(borrowed.world.with_changes([(None, PREEMPTOR)]), after(60))
-    preemptor = next(each for each in asked.world.buckets["b"].admitted)
+    preemptor = next(each for each in asked.world.workload_sets["b"].admitted)
     done = simulate.run(asked.world.with_changes([(preemptor, None)]), after(120))
     assert [told(each) for outcome in (borrowed, asked, done) for each in outcome.plans] == [
         (["a0 entitled", "a1 entitled", "a2 entitled", "a3 entitled"], []),

@@ -112,7 +112,7 @@ def test_two_decisions_about_one_workload_in_a_cycle_are_both_carried_out() -> N
     stale = claimed(running("a", 4, "a1", since=after(1)), pending("b", 1, "deleted"))
     work: list[Workload] = [running("a", 4, "a0"), stale, pending("b", 4, "b1")]
     outcome = simulate.run(given(TWO, work), NOW, cycles=1)
-    [victim] = outcome.world.buckets["a"].evicting
+    [victim] = outcome.world.workload_sets["a"].evicting
     assert (victim.key, victim.claim and victim.claim.preemptor) == ("ns/a1", "ns/b1")
 
 
@@ -152,7 +152,7 @@ def test_equal_worlds_told_in_any_order_run_alike() -> None:
 def test_an_preemptor_takes_its_claims_off_the_victims_when_it_starts() -> None:
     work = [running("a", 4, "a0"), running("a", 4, "a1"), pending("b", 4, "b1")]
     outcome = simulate.run(given(TWO, work), NOW)
-    assert {each.key: each.claim for each in outcome.world.buckets["a"].by_id.values()} == {
+    assert {each.key: each.claim for each in outcome.world.workload_sets["a"].by_id.values()} == {
         "ns/a0": None,
         "ns/a1": None,
     }
@@ -161,7 +161,7 @@ def test_an_preemptor_takes_its_claims_off_the_victims_when_it_starts() -> None:
 def test_an_eviction_may_take_longer_than_a_cycle() -> None:
     work = [running("a", 4, "a0"), running("a", 4, "a1"), pending("b", 4, "b1")]
     decided = simulate.run(given(TWO, work), NOW, cycles=1)
-    [victim] = decided.world.buckets["a"].evicting
+    [victim] = decided.world.workload_sets["a"].evicting
     still = simulate.end_evictions(decided.world, but=[victim.id])
     assert simulate.run(still, after(1), cycles=1).last.is_idle
-    assert replace(victim, admission=None) in simulate.end_evictions(still).buckets["a"].by_id.values()
+    assert replace(victim, admission=None) in simulate.end_evictions(still).workload_sets["a"].by_id.values()

@@ -55,7 +55,9 @@ def test_with_and_without_memory_the_same_is_decided(number: int) -> None:
 
 
 def _after_something_happened(world: World, dice: Any) -> World:
-    running = sorted((each for bucket in world.buckets.values() for each in bucket.admitted), key=lambda each: each.key)
+    running = sorted(
+        (each for bucket in world.workload_sets.values() for each in bucket.admitted), key=lambda each: each.key
+    )
     if running and dice.chance(50):
         gone = dice.one_of(running)
         return world.with_changes([(gone, None)])
@@ -77,7 +79,7 @@ def test_a_cycle_opens_the_books_of_leaves_that_changed_and_of_no_others(monkeyp
     for _ in range(3):
         snapshot = measure(world, NOW, snapshot)
         world = carry_out(world, plan(snapshot, cache))
-    finished = world.buckets["g07"].admitted[0]
+    finished = world.workload_sets["g07"].admitted[0]
     snapshot = measure(world.with_changes([(finished, None)]), NOW, snapshot)
     monkeypatch.setattr(cycle_module, "LeafUsage", Counted)
     decided = plan(snapshot, cache)

@@ -16,7 +16,7 @@ DRAWN = tree("p/ 8\n  a 4\n  b 2\nq/\nc").with_group(Group(SYSTEM)).with_group(G
 
 
 def with_work(name: str, work: GroupWorkloads) -> Context:
-    return Context(work=lambda group: work if group == name else GroupWorkloads())
+    return Context(workloads=lambda group: work if group == name else GroupWorkloads())
 
 
 def texts(found: rules.Findings) -> list[str]:
@@ -40,10 +40,7 @@ def test_a_group_with_children_does_not_become_a_leaf() -> None:
 def test_a_leaf_with_work_takes_no_children(work: GroupWorkloads) -> None:
     found = rules.check_change(DRAWN, DRAWN.with_group(group("c/")), "c", with_work("c", work))
     assert texts(found) == [
-        (
-            f"QuotaGroup 'c' spec.isParent: still holds work ({work}); wait for it, or move it to another group, first "
-            "(TurnedWithWork)"
-        )
+        (f"QuotaGroup 'c' spec.isParent: still holds workloads ({work}); finish or move them first (TurnedWithWork)")
     ]
 
 
@@ -64,8 +61,8 @@ def test_a_group_with_work_is_not_deleted() -> None:
     context = with_work("c", GroupWorkloads(pending=3, running=2))
     assert texts(rules.check_change(DRAWN, DRAWN.without("c"), "c", context)) == [
         (
-            "QuotaGroup 'c': cannot be deleted while it holds work (3 pending, 2 running); "
-            "wait for it, or move it to another group, first (DeletedWithWork)"
+            "QuotaGroup 'c': cannot be deleted while it holds workloads (3 pending, 2 running); "
+            "finish or move them first (DeletedWithWork)"
         )
     ]
 
@@ -112,8 +109,8 @@ def test_a_min_lowered_below_what_is_held_is_warned_of() -> None:
         (),
         [
             (
-                "QuotaGroup 'a' spec.quotas: min of default/gpu is lowered to 2, work that is not preemptible uses 3: "
-                "it goes on, and no more of it starts until it uses less than min (MinBelowNonPreemptible)"
+                "QuotaGroup 'a' spec.quotas: min of default/gpu is lowered to 2, workloads that are not preemptible "
+                "use 3: they continue, and no more of them start until they use less than min (MinBelowNonPreemptible)"
             )
         ],
     )
@@ -139,6 +136,6 @@ def test_an_unlabelled_flavor_beside_open_labelled_ones_is_warned_of() -> None:
     assert [each.text for each in found.warnings] == [
         (
             "ResourceFlavor 'any' spec.nodeLabels: has no nodeLabels, and the nodes of a100 have no taint: "
-            "work of any may land on them; taint those nodes, or give any a label (UnlabelledFlavor)"
+            "workloads of any might run on them; taint those nodes, or give any a label (UnlabelledFlavor)"
         )
     ]

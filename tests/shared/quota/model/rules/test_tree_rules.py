@@ -84,15 +84,17 @@ CASES = {
         "p/\nq\na",
         "a ^p",
         "a ^q",
-        "QuotaGroup 'a' spec.parent: parent q is a leaf: it holds work, not groups; name a group with isParent: true, "
-        "or set that on q while it has no work (ParentIsLeaf)",
+        "QuotaGroup 'a' spec.parent: parent q is a leaf: it holds workloads, not groups; name a "
+        "group with isParent: true, "
+        "or set that on q while it has no workloads (ParentIsLeaf)",
     ),
     "a group others wait for holds groups": Case(
         "a ^p",
         "p/",
         "p",
-        "QuotaGroup 'a' spec.parent: parent p is a leaf: it holds work, not groups; name a group with isParent: true, "
-        "or set that on p while it has no work (ParentIsLeaf)",
+        "QuotaGroup 'a' spec.parent: parent p is a leaf: it holds workloads, not groups; name a "
+        "group with isParent: true, "
+        "or set that on p while it has no workloads (ParentIsLeaf)",
     ),
     "no circle": Case(
         "a/\n  b/\n    c/",
@@ -112,7 +114,7 @@ CASES = {
         "a/ ^b\nb/ ^a\nc",
         "c ^d",
         "c ^a",
-        "QuotaGroup 'c' spec.parent: the groups above c go round in a circle: a -> b -> a; "
+        "QuotaGroup 'c' spec.parent: the groups above c form a cycle: a -> b -> a; "
         "give one of them another parent (Cycle)",
     ),
     "no deeper than maxDepth": Case(
@@ -191,14 +193,14 @@ WARNINGS = {
         "b 6",
         "b 5",
         "QuotaGroup 'root' spec.quotas: the first level is promised 21 of default/gpu, capacity is 20; "
-        "mins are scaled down while more is wanted than there is (FirstLevelAboveCapacity)",
+        "mins are scaled down while demand exceeds it (FirstLevelAboveCapacity)",
     ),
     "the first level above root's max": Warned(
         "root ..10\na 6",
         "b 5",
         "b 4",
         "QuotaGroup 'root' spec.quotas: the first level is promised 11 of default/gpu, capacity is 10; "
-        "mins are scaled down while more is wanted than there is (FirstLevelAboveCapacity)",
+        "mins are scaled down while demand exceeds it (FirstLevelAboveCapacity)",
     ),
     "a weight on some siblings": Warned(
         "a 1 w2\nb 1 w1",
