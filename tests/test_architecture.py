@@ -1,0 +1,69 @@
+"""docs/architecture.md names only rooms, files and functions that exist, and every room."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs/architecture.md").read_text()
+PRODUCT = ("cli", "reconciler", "shared", "webhook")
+MODULES = {
+    path.relative_to(ROOT).with_suffix("").as_posix().replace("/", "."): path
+    for package in PRODUCT
+    for path in (ROOT / package).rglob("*.py")
+}
+HOPS = sorted(
+    set(re.findall(r"`((?:\w+\.)+\w+)`(?: →|\n| →\n)", PAGE.split("## Five flows")[1].split("### Before")[0]))
+)
+
+
+def _names(path: Path) -> set[str]:
+    """Functions and `Class.method`s of a module."""
+    found: set[str] = set()
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            methods = (each for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef))
+            found.update(f"{node.name}.{each.name}" for each in methods)
+    return found
+
+
+def _exists(hop: str) -> bool:
+    parts = hop.split(".")
+    for cut in (1, 2):
+        module, name = ".".join(parts[:-cut]), ".".join(parts[-cut:])
+        matching = (path for known, path in MODULES.items() if known == module or known.endswith(f".{module}"))
+        if any(name in _names(path) for path in matching):
+            return True
+    return False
+
+
+def test_there_are_hops_to_check() -> None:
+    assert len(HOPS) > 20
+
+
+@pytest.mark.parametrize("hop", HOPS)
+def test_each_hop_of_a_flow_exists(hop: str) -> None:
+    assert _exists(hop)
+
+
+def test_each_room_and_file_on_the_page_exists() -> None:
+    named = re.findall(r"`((?:cli|dev|reconciler|shared|webhook)/[\w/.]*)`", PAGE)
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_each_room_says_what_may_live_there() -> None:
+    rooms = {path.parent for path in MODULES.values()}
+    assert [
+        room for room in sorted(rooms) if not ast.get_docstring(ast.parse((room / "__init__.py").read_text()))
+    ] == []
+
+
+def test_no_room_has_more_modules_than_one_can_survey() -> None:
+    rooms: dict[Path, int] = {}
+    for path in MODULES.values():
+        rooms[path.parent] = rooms.get(path.parent, 0) + 1
+    assert {room.relative_to(ROOT).as_posix(): number for room, number in rooms.items() if number > 16} == {}
