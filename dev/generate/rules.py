@@ -1,6 +1,7 @@
 """Writes docs/rules.md from the registries of the rules: `python -m dev.generate.rules`."""
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -8,6 +9,7 @@ from shared.api.crds.definitions import flavor_definition, quotagroup_definition
 from shared.quota.model.rules import flavors, registry
 from shared.quota.model.rules.workloads import changed_workload, fit, new_workload
 
+SPECIFICATION: Final = Path(__file__).parents[2] / "docs/specification.md"
 PAGE: Final = Path(__file__).parents[2] / "docs/rules.md"
 _HEAD: Final = """\
 # Rules
@@ -144,23 +146,39 @@ def work_warnings() -> Iterator[Row]:
 def page() -> str:
     """The whole page."""
     parts = (
-        ("QuotaGroup: refused", group_rows()),
-        ("QuotaGroup and ResourceFlavor: accepted with a warning", group_warnings()),
-        ("ResourceFlavor: refused", flavor_rows()),
-        ("Jobs and pods: refused", work_rows()),
-        ("Jobs and pods: accepted with a warning", work_warnings()),
+        ("QuotaGroup: refused", group_rows(), clauses()),
+        ("QuotaGroup and ResourceFlavor: accepted with a warning", group_warnings(), clauses()),
+        ("ResourceFlavor: refused", flavor_rows(), clauses("4.6 ")),
+        ("Jobs and pods: refused", work_rows(), clauses()),
+        ("Jobs and pods: accepted with a warning", work_warnings(), clauses()),
     )
-    return _HEAD + "".join(f"\n## {title}\n\n{_table(rows)}" for title, rows in parts)
+    return _HEAD + "".join(f"\n## {title}\n\n{_table(rows, clause_of)}" for title, rows, clause_of in parts)
 
 
-def _table(rows: Iterator[Row]) -> str:
+def clauses(only: str = "") -> dict[str, str]:
+    """code -> the clause of section 4 of the specification that says it, as a link; `only`: of this clause alone."""
+    section = SPECIFICATION.read_text(encoding="utf-8").partition("\n## 4 ")[2].partition("\n## 5 ")[0]
+    found: dict[str, str] = {}
+    for clause in section.split("\n### ")[1:]:
+        heading = clause.partition("\n")[0]
+        if heading.startswith(only):
+            anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+            link = f"[§{heading.split()[0]}](specification.md#{anchor})"
+            found = {**dict.fromkeys(re.findall(r"`([A-Z]\w+)`", clause), link), **found}
+    return found
+
+
+def _table(rows: Iterator[Row], clause_of: Mapping[str, str]) -> str:
     schema = f"{quotagroup_definition()} {flavor_definition()}"
-    lines = ["| code | what holds | function | also in | test | source |", "|---|---|---|---|---|---|"]
+    lines = ["| code | what holds | clause | function | also in | test | source |", "|---|---|---|---|---|---|---|"]
     for row in rows:
+        if row.code not in clause_of:
+            raise LookupError(f"{row.code} is in no clause of section 4 of {SPECIFICATION.name}; write it there")
         twin = "schema" if f"({row.code})" in schema else ""
         twin = "schema, own words" if row.code in OWN_WORDS else twin
         source = SOURCES.get(row.code, "Quotree")
-        lines.append(f"| `{row.code}` | {row.holds} | `{row.function}` | {twin} | `{row.test}` | {source} |")
+        place = f"{clause_of[row.code]} | `{row.function}`"
+        lines.append(f"| `{row.code}` | {row.holds} | {place} | {twin} | `{row.test}` | {source} |")
     return "\n".join(lines) + "\n"
 
 
