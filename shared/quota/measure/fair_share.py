@@ -23,7 +23,7 @@ class Sibling(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def floor(self) -> Amount:
-        """What it gets before anybody gets more: its use of min, and all that may not be taken back."""
+        """What it gets before anybody gets more: its use of min, and all that cannot be taken back."""
         return max(min(self.min, self.demand), self.non_preemptible, self.guarantee)
 
 

@@ -89,7 +89,7 @@ def placement_key(placement: Placement) -> tuple[object, ...]:
 
 
 def why_not(workload: Workload, name: str, choice: Codependent, flavors: Mapping[str, Flavor]) -> str | None:
-    """Why `workload` may not take the flavor of that name out of `choice`; None when it may."""
+    """Why `workload` cannot take the flavor of that name out of `choice`; None when it can."""
     flavor = flavor_of_name(name, flavors)
     if flavor is None:
         return why_not_named(workload, name, choice) or ABSENT
@@ -111,7 +111,7 @@ def flavor_of_name(name: str, flavors: Mapping[str, Flavor]) -> Flavor | None:
 
 
 def why_not_placed(placement: Placement, flavor: Flavor) -> str | None:
-    """Why pods placed so may not run on nodes of `flavor`; None when they may."""
+    """Why pods placed so cannot run on nodes of `flavor`; None when they can."""
     for key, value in flavor.node_labels.items():
         if placement.node_selector.get(key, value) != value:
             return f"nodeSelector requires {key}={placement.node_selector[key]}, the flavor is {key}={value}"

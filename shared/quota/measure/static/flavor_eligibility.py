@@ -36,7 +36,7 @@ class FlavorOffer:
     _excluded: dict[tuple[object, str], str | None] = field(default_factory=dict, repr=False)
 
     def why_not(self, workload: Workload, name: str, choice: Codependent) -> str | None:
-        """Why `workload` may not take the flavor of that name out of `choice`; None when it may."""
+        """Why `workload` cannot take the flavor of that name out of `choice`; None when it can."""
         reason = why_not_named(workload, name, choice)
         if reason is not None:
             return reason
