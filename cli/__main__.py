@@ -9,7 +9,8 @@ import click
 COMMANDS: Final = {
     "check": ("cli.commands.check", "Check manifests against every rule of the admission webhook, offline."),
     "completion": ("cli.commands.completion", "Print the completion script of bash, zsh or fish."),
-    "simulate": ("cli.commands.simulate", "Decide in memory what would start and stop, without a cluster."),
+    "simulate": ("cli.commands.simulate", "Decide in memory what would start and stop, for files or the live cluster."),
+    "version": ("cli.commands.version", "Print the version of the command line and of the Quotree in the cluster."),
     "tree": ("cli.commands.tree", "Show the live tree: min, used, runtime, borrowed, pending."),
 }
 
@@ -28,8 +29,24 @@ class _LazyGroup(click.Group):
             formatter.write_dl([(name, summary) for name, (_, summary) in sorted(COMMANDS.items())])
 
 
+def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from cli.commands.version import SOURCE_TREE
+        from cli.read.version import client_version
+
+        click.echo(f"quotree, version {client_version() or SOURCE_TREE}")
+        context.exit()
+
+
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="quotree")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Show the version and exit.",
+)
 def quotree() -> None:
     """Hierarchical elastic quota for Kubernetes."""
 

@@ -14,7 +14,7 @@ from cli.read.findings import as_data, find
 from cli.read.live import LiveCluster, cluster_options
 from cli.read.manifests import Manifest, read_manifests
 from cli.read.objects import sort_objects
-from cli.read.settings import quota_settings
+from cli.read.settings import live_settings, quota_settings
 from cli.read.workloads import read_workloads
 from cli.read.world import build_world
 from shared.problems import Problem
@@ -56,9 +56,15 @@ def read_moment(text: str | None) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def settings_of(file: str | None, mode: ReclaimMode | None, capacity: tuple[str, ...]) -> QuotaSettings:
-    """Return the settings of the file, overridden by the command line."""
-    settings = quota_settings(file)
+def settings_of(
+    file: str | None, mode: ReclaimMode | None, capacity: tuple[str, ...], cluster: LiveCluster | None = None
+) -> QuotaSettings:
+    """Return the settings of the file, else of the cluster, else the defaults, overridden by the command line."""
+    settings = live_settings(cluster) if cluster is not None and file is None else None
+    if settings is None:
+        settings = quota_settings(file)
+        if cluster is not None and file is None:
+            click.echo("quotree: the cluster's settings cannot be read; using the defaults", err=True)
     if mode is not None:
         settings = replace(settings, reclaim=replace(settings.reclaim, mode=mode))
     return replace(settings, capacity=read_capacity(capacity))
@@ -94,27 +100,28 @@ def run(manifests: Iterable[Manifest], settings: QuotaSettings, *, at: datetime,
 @click.option("--step", default="0s", show_default=True, help="The time that passes between two cycles, such as 30s.")
 @click.option("--at", metavar="TIME", help="When it begins.  [default: now]")
 @click.option("--settings", "settings_file", type=click.Path(), metavar="FILE", help="A settings file of Quotree.")
-@click.option("--cluster", is_flag=True, help="Start from the live cluster and lay the files over it.")
+@click.option("--live", is_flag=True, help="Start from the live cluster; files override its objects.")
 @click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True)
 def command(
     files: tuple[str, ...], more: tuple[str, ...], capacity: tuple[str, ...], mode: str | None, cycles: int | None,
-    until_stable: bool, step: str, at: str | None, settings_file: str | None, cluster: bool,
+    until_stable: bool, step: str, at: str | None, settings_file: str | None, live: bool,
     output: Literal["table", "json", "yaml"], context: str | None, kubeconfig: str | None,
 ) -> None:  # fmt: skip
     """Decide in memory what would start and stop, for the manifests in the given files.
 
-    Reads QuotaGroup, ResourceFlavor, Node, Job, Pod, PriorityClass, LimitRange and Namespace objects. Exit code 0 when
-    they are legal, 1 when they are not (the answer is printed all the same), 2 when a file cannot be read, 3 when
-    --until-stable gave up.
+    Reads QuotaGroup, ResourceFlavor, Node, Job, Pod, PriorityClass, RuntimeClass, LimitRange and Namespace objects from
+    files, from the live cluster (--live), or both. Exit code 0 when they are legal, 1 when they are not (the answer is
+    printed all the same), 2 when a file cannot be read, 3 when --until-stable gave up.
     """
     if until_stable and cycles is not None:
         raise Problem("--cycles and --until-stable contradict each other; give one of them")
-    if not (files or more or cluster):
-        raise Problem("nothing to simulate; name files with -f, or the live cluster with --cluster")
-    settings = settings_of(settings_file, ReclaimMode(mode) if mode else None, capacity)
-    manifests = [*(_live(LiveCluster(context, kubeconfig)) if cluster else ()), *read_manifests((*files, *more))]
+    if not (files or more or live):
+        raise Problem("nothing to simulate; name files with -f, or the live cluster with --live")
+    cluster = LiveCluster(context, kubeconfig) if live else None
+    settings = settings_of(settings_file, ReclaimMode(mode) if mode else None, capacity, cluster)
+    manifests = [*(_live(cluster) if cluster else ()), *read_manifests((*files, *more))]
     bound = None if until_stable else cycles or 1
-    data, settled = run(manifests, settings, at=read_moment(at), cycles=bound, step=_duration(step), later_wins=cluster)
+    data, settled = run(manifests, settings, at=read_moment(at), cycles=bound, step=_duration(step), later_wins=live)
     _write(data, output)
     if until_stable and not settled:
         click.echo(f"quotree: the world did not become stable within {CYCLES} cycles", err=True)

@@ -1,6 +1,16 @@
-"""Load the quota settings that a command decides by: those of a settings file, or the defaults."""
+"""Load the quota settings that a command decides by: those of a settings file, of the live cluster, or the defaults."""
 
+import tempfile
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from cli.read.live import ClusterProblem, LiveCluster
 from shared.quota.model.settings import QuotaSettings
+
+_PATH: Final = "/api/v1/configmaps?labelSelector=app.kubernetes.io%2Fname%3Dquotree"
+_KEY: Final = "reconciler.yaml"
 
 
 def quota_settings(path: str | None) -> QuotaSettings:
@@ -14,3 +24,22 @@ def quota_settings(path: str | None) -> QuotaSettings:
     from shared.process.settings import load_settings
 
     return load_settings(path, QuotaSettingsFile, part="quota").settings()
+
+
+class _ConfigMap(msgspec.Struct):
+    data: dict[str, str] = {}
+
+
+def live_settings(cluster: LiveCluster) -> QuotaSettings | None:
+    """Return the settings of the reconciler that runs in the cluster; None where they cannot be read."""
+    try:
+        found = [msgspec.json.decode(raw, type=_ConfigMap).data for raw in cluster.items(_PATH)]
+    except ClusterProblem:
+        return None
+    texts = [data[_KEY] for data in found if _KEY in data]
+    if not texts:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / _KEY
+        file.write_text(texts[0])
+        return quota_settings(str(file))

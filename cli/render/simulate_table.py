@@ -6,7 +6,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
-from shared.resources import write_quantity
+from cli.render.quantities import readable
 
 _NUMBERS: Final = ("min", "effectiveMin", "guarantee", "ceiling", "request", "used", "charge", "demand", "runtime")
 _WIDE: Final = 200
@@ -31,7 +31,7 @@ def _groups(groups: Mapping[str, Any]) -> Table:
     for name, flavors in groups.items():
         for flavor, resources in flavors.items():
             for resource, numbers in resources.items():
-                amounts = (write_quantity(resource, numbers[title]) for title in _NUMBERS)
+                amounts = (readable(resource, numbers[title]) for title in _NUMBERS)
                 table.add_row(name, f"{flavor}/{resource}", *amounts)
     return table
 
@@ -58,5 +58,5 @@ def _lines(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _lack(waiting: Mapping[str, Any]) -> str:
-    amount = write_quantity(waiting["resource"], waiting["missing"])
+    amount = readable(waiting["resource"], waiting["missing"])
     return f"{amount} of {waiting['flavor']}/{waiting['resource']}"

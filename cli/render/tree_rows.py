@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from cli.render.quantities import readable
 from shared.api.quotagroup import QuotaGroup, QuotaStatus
 from shared.api.reading import Quantities
 from shared.quota.model.tree import ROOT
-from shared.resources import Amount, FlavorResource, read_amount, write_quantity
+from shared.resources import Amount, FlavorResource, read_amount
 
 _INNER: Final = {"": "", "├─ ": "│  ", "└─ ": "   "}
 """What continues below a branch, in the lines that follow it."""
@@ -148,4 +149,4 @@ def as_data(groups: Mapping[str, QuotaGroup], top: str, wanted: Filter) -> list[
 
 def quantity(numbers: KeyNumbers, amount: Amount) -> str:
     """Return an amount of that key as text."""
-    return write_quantity(numbers.key.resource, amount)
+    return readable(numbers.key.resource, amount)

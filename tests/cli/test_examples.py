@@ -15,7 +15,7 @@ def test_the_examples_break_no_rule() -> None:
 
 
 def test_the_examples_start_without_a_cluster() -> None:
-    flags = ["--capacity", "default:cpu=100,default:memory=400Gi", "--until-stable"]
+    flags = ["--capacity", "default:cpu=4,default:memory=8Gi", "--until-stable"]
     answer = CliRunner().invoke(simulate.command, ["-f", EXAMPLES, *flags])
     assert answer.exit_code == 0
     assert "start default/large of vision on default" in answer.stdout

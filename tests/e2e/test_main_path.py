@@ -119,8 +119,8 @@ def test_an_edit_is_tried_on_the_live_cluster_before_it_is_made(ask: Asking, tmp
     edit.write_text(
         yaml.safe_dump(group("vision", "research", quotas=[{**T4, "min": {"cpu": "4"}, "max": {"cpu": "5"}}]))
     )
-    now = json.loads(ask.quotree.command("simulate", "--cluster", "-o", "json"))
-    then = json.loads(ask.quotree.command("simulate", "--cluster", "-f", str(edit), "-o", "json"))
+    now = json.loads(ask.quotree.command("simulate", "--live", "-o", "json"))
+    then = json.loads(ask.quotree.command("simulate", "--live", "-f", str(edit), "-o", "json"))
     assert now["groups"]["vision"]["t4"]["cpu"]["used"] == 6000
     assert now["cycles"][0]["evicted"] == []
     evicted = [(each["workload"], each["reason"]) for each in then["cycles"][0]["evicted"]]

@@ -1,0 +1,35 @@
+"""`quotree version`: print the version of the command line, and of what runs in the cluster."""
+
+from typing import Any, Literal
+
+import click
+import msgspec
+
+from cli.read.live import ClusterProblem, LiveCluster, cluster_options
+from cli.read.version import client_version, server_versions
+
+SOURCE_TREE = "unknown (a source tree that is not installed)"
+
+
+@cluster_options
+@click.command("version")
+@click.option("--client", is_flag=True, help="Only the version of the command line.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def command(client: bool, output: Literal["text", "json"], context: str | None, kubeconfig: str | None) -> None:
+    """Print the version of the command line and of the Quotree in the cluster.
+
+    Exit code 0 also when the cluster cannot be read; the answer then says why.
+    """
+    data: dict[str, Any] = {"client": client_version() or SOURCE_TREE}
+    if not client:
+        try:
+            data["server"] = server_versions(LiveCluster(context, kubeconfig))
+        except ClusterProblem as problem:
+            data |= {"server": {}, "problem": str(problem)}
+    if output == "json":
+        click.echo(msgspec.json.format(msgspec.json.encode(data)).decode())
+        return
+    click.echo(f"client: {data['client']}")
+    if not client:
+        parts = ", ".join(f"{name} {number}" for name, number in sorted(data["server"].items()))
+        click.echo(f"server: {parts or data.get('problem', 'no Deployment of Quotree in this cluster')}")

@@ -1,0 +1,101 @@
+"""Every command that README and docs/operations.md tell a reader to run works, in their order, on a real control plane.
+
+Quotree's processes run beside the control plane, so that `helm install` of the page is done by the harness; what builds
+or installs software is only checked to exist here, and is run by the tests of the image and of the real node.
+"""
+
+import os
+import re
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from dev.controlplane import cluster
+from dev.controlplane.binaries import Binaries
+from dev.controlplane.nodes import NodeSpec
+from dev.controlplane.quotree import Quotree, installed
+
+ROOT = Path(__file__).parent.parent
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+FIRST_WORDS = ("make", "docker", "helm", "uv", "kubectl", "quotree")
+ELSEWHERE = ("docker", "helm", "make", "uv")
+
+
+def _blocks(page: str, language: str = "") -> list[str]:
+    return [text for found, text in BLOCK.findall((ROOT / page).read_text()) if found == language]
+
+
+def _commands(page: str) -> list[str]:
+    """Return the commands of a page's plain fenced blocks, continued lines joined."""
+    blocks = [block.replace("\\\n", " ") for block in _blocks(page)]
+    lines = (line.split("  #")[0].strip() for block in blocks for line in block.splitlines())
+    return [re.sub(r"\s+", " ", line) for line in lines if line.split(" ")[0] in FIRST_WORDS]
+
+
+README = _commands("README.md")
+
+
+@pytest.fixture(scope="module")
+def quotree(control_plane_binaries: Binaries) -> Iterator[Quotree]:
+    """A cluster as a reader has it: one node of 4 cpu."""
+    nodes = [NodeSpec("node", allocatable={"cpu": "4", "memory": "8Gi", "pods": "110"})]
+    with cluster.start(control_plane_binaries, nodes=nodes) as started, installed(started) as running:
+        yield running
+
+
+def _run(quotree: Quotree, command: str) -> str:
+    done = _shell(quotree, command)
+    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def _shell(quotree: Quotree, command: str) -> subprocess.CompletedProcess[str]:
+    path = f"{quotree.commands}:{quotree.cluster.binaries.kubectl.parent}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "KUBECONFIG": str(quotree.cluster.kubeconfig)}
+    shell = ["bash", "-euo", "pipefail", "-c", command]
+    return subprocess.run(shell, cwd=ROOT, capture_output=True, text=True, check=False, env=environment)
+
+
+def _started(quotree: Quotree) -> list[str]:
+    jobs = quotree.cluster.get("jobs")["items"]
+    return sorted(job["metadata"]["name"] for job in jobs if not job["spec"]["suspend"])
+
+
+def test_the_commands_of_the_readme_work_in_its_order(quotree: Quotree) -> None:
+    printed = {command: _run(quotree, command) for command in README if command.split(" ")[0] not in ELSEWHERE}
+    assert "start default/large of vision" in printed[next(each for each in printed if "--capacity" in each)]
+    assert "vision" in printed["kubectl quotree tree"]
+    deadline = time.monotonic() + 60
+    while _started(quotree) != ["large", "small"] and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert _started(quotree) == ["large", "small"]
+
+
+def test_the_readme_shows_the_example_as_it_is() -> None:
+    shown = _blocks("README.md", "yaml")
+    example = (ROOT / "examples" / "1-organisation.yaml").read_text()
+    assert [list(yaml.safe_load_all(each)) for each in shown] == [list(yaml.safe_load_all(example))]
+
+
+@pytest.mark.parametrize("page", ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))])
+def test_every_make_target_of_a_page_exists(page: str) -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    targets = {command.split(" ")[1] for command in _commands(page) if command.startswith("make ")}
+    assert {target for target in targets if not re.search(rf"^{target}:", makefile, re.MULTILINE)} == set()
+
+
+def test_the_release_of_held_workloads_after_uninstalling_works(quotree: Quotree) -> None:
+    held = yaml.safe_load((ROOT / "examples" / "2-jobs.yaml").read_text().split("---")[0])
+    held["metadata"] |= {"name": "held", "labels": {"quotree.dev/group": "vision", "quotree.dev/hold": "true"}}
+    quotree.cluster.apply(yaml.safe_dump(held))
+    quotree.close()
+    quotree.cluster.helm("uninstall", "quotree", "--namespace", "quotree-system")
+    (script,) = [block for block in _blocks("docs/operations.md") if "schedulingGates" in block]
+    deadline = time.monotonic() + 30  # the API server takes a moment to forget the policy
+    while _shell(quotree, script).returncode != 0 and time.monotonic() < deadline:
+        time.sleep(0.5)
+    assert "held" in _started(quotree)
