@@ -3,8 +3,11 @@
 The list has private words of this project that stand for a word of the field, and English that readers stumble over.
 """
 
+import ast
 import re
 from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -53,6 +56,36 @@ def test_a_word_that_was_given_up_does_not_come_back(word: str) -> None:
         for match in pattern.finditer(text)
     ]
     assert found == [], f"write {INSTEAD[word]!r} instead of {word!r}"
+
+
+PRIVATE: Final = frozenset(
+    {"asker", "foundling", "homeless", "keeper", "ledger", "mend", "neighbourhood", "posted", "scene", "scenery"}
+    | {"showcase", "surroundings", "tally", "wish"}
+)
+"""Words of names that only their author knew; docs/glossary.md has the field's."""
+
+
+def test_no_name_in_the_code_has_a_private_word() -> None:
+    found = [
+        f"{file}:{line}: {name}"
+        for file in text_files()
+        if file.endswith(".py") and file.partition("/")[0] in ROOMS
+        for name, line in _defined(file)
+        if PRIVATE & {part.lower() for part in re.findall(r"[A-Z]?[a-z]+", name)}
+    ]
+    assert found == []
+
+
+def _defined(file: str) -> Iterator[tuple[str, int]]:
+    """Every module, class, function, argument and variable that the file names, and where."""
+    yield Path(file).stem, 1
+    for node in ast.walk(ast.parse(text_of(file))):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name, node.lineno
+        elif isinstance(node, ast.arg):
+            yield node.arg, node.lineno
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id, node.lineno
 
 
 def test_a_public_class_name_means_one_thing() -> None:
