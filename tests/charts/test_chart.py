@@ -11,6 +11,7 @@ import yaml
 
 from dev.controlplane.binaries import Binaries
 from dev.controlplane.cluster import ControlPlane
+from dev.generate import chart_readme
 from reconciler.settings import ReconcilerSettings
 from shared.process.settings import load_settings
 from shared.quota.model.settings import QuotaSettings
@@ -143,7 +144,8 @@ def test_no_role_has_a_wildcard_or_writes_more_than_its_process(control_plane_bi
 def test_the_webhook_may_not_write_a_certificate_that_others_make(
     control_plane_binaries: Binaries, source: str
 ) -> None:
-    objects = _render(control_plane_binaries, "--set", f"webhook.certificates.source={source}")
+    given = ("--set", f"webhook.certificates.source={source}", "--set", "webhook.caBundle=YQ==")
+    objects = _render(control_plane_binaries, *given)
     rules = [
         rule
         for kind in ("ClusterRole", "Role")
@@ -226,3 +228,105 @@ def test_a_bad_value_is_refused_with_its_place(control_plane_binaries: Binaries,
     answer = _helm(control_plane_binaries, "--set", setting)
     assert answer.returncode != 0
     assert words in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        pytest.param(["webhook.certificates.source=Given"], "webhook.caBundle is empty", id="no CA"),
+        pytest.param(["webhook.deploy=false"], "webhook.url is empty", id="no webhook anywhere"),
+        pytest.param(["webhook.edits.budget=10s"], "not less than webhook.quotaTimeoutSeconds, 10s", id="budget"),
+        pytest.param(
+            ["webhook.edits.budget=7s", "webhook.quotaTimeoutSeconds=6"],
+            "webhook.edits.budget is 7s, which is not less than webhook.quotaTimeoutSeconds, 6s",
+            id="timeout",
+        ),
+        pytest.param(["webhook.drain=0.5m"], "webhook.drain is 0.5m", id="drain"),
+    ],
+)
+def test_values_that_contradict_each_other_are_refused(
+    control_plane_binaries: Binaries, settings: list[str], words: str
+) -> None:
+    answer = _helm(control_plane_binaries, *(word for each in settings for word in ("--set", each)))
+    assert answer.returncode != 0
+    assert words in answer.stderr
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ["webhook.certificates.source=Given", "webhook.caBundle=YQ=="],
+        ["webhook.deploy=false", "webhook.url=https://10.0.0.7:9443"],
+        ["webhook.edits.budget=9900ms", "webhook.drain=29.9s"],
+        ["webhook.edits.budget=12s", "webhook.quotaTimeoutSeconds=13"],
+    ],
+)
+def test_values_at_the_edge_are_rendered(control_plane_binaries: Binaries, settings: list[str]) -> None:
+    assert _render(control_plane_binaries, *(word for each in settings for word in ("--set", each)))
+
+
+@pytest.mark.parametrize(("replicas", "surge"), [(1, 1), (2, 0), (3, 0)])
+def test_an_upgrade_of_several_replicas_needs_no_further_room(
+    control_plane_binaries: Binaries, replicas: int, surge: int
+) -> None:
+    objects = _render(control_plane_binaries, "--set", f"webhook.replicas={replicas}")
+    rolling = _of(objects, "Deployment", "quotree-webhook")["spec"]["strategy"]["rollingUpdate"]
+    assert rolling == {"maxSurge": surge, "maxUnavailable": 1 - surge}
+
+
+def test_every_authenticated_user_may_see_quota_objects_where_that_is_wished(
+    control_plane_binaries: Binaries,
+) -> None:
+    def bindings(*flags: str) -> list[tuple[str, str]]:
+        objects = _render(control_plane_binaries, *flags)
+        found = [each for each in objects if each["kind"] == "ClusterRoleBinding"]
+        return [
+            (each["roleRef"]["name"], who["name"])
+            for each in found
+            for who in each["subjects"]
+            if who["kind"] == "Group"
+        ]
+
+    assert bindings() == []
+    assert bindings("--set", "aggregatedRoles.allAuthenticated=true") == [("quotree-view", "system:authenticated")]
+
+
+def test_the_values_for_production_are_rendered_and_taken(control_plane: ControlPlane) -> None:
+    file = str(CHART / "values-production.yaml")
+    objects = _render(control_plane.binaries, "-f", file, "--set", "serviceMonitor.enabled=false")
+    inside = [each | {"metadata": each["metadata"] | {"namespace": "default"}} for each in objects if _is_inside(each)]
+    done = control_plane.kubectl(
+        "apply", "--dry-run=server", "--validate=strict", "-f", "-", input=yaml.safe_dump_all(inside), check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert {"ServiceMonitor"} < {each["kind"] for each in _render(control_plane.binaries, "-f", file)}
+
+
+def _is_inside(each: Object) -> bool:
+    return "namespace" in each["metadata"]
+
+
+def test_helm_test_asks_both_processes(control_plane_binaries: Binaries) -> None:
+    pods = [each for each in _render(control_plane_binaries) if each["kind"] == "Pod"]
+    assert [pod["spec"]["containers"][0]["args"][1] for pod in pods] == [
+        "http://quotree-webhook.quotree-system.svc:8081/readyz",
+        "http://quotree-reconciler.quotree-system.svc:8081/readyz",
+    ]
+
+
+def test_the_readme_is_generated_from_the_values() -> None:
+    assert chart_readme.README.read_text() == chart_readme.readme(), "run python -m dev.generate.chart_readme"
+
+
+def test_the_readme_has_every_value() -> None:
+    def leaves(value: Any, path: str) -> Iterator[str]:
+        if isinstance(value, dict) and value:
+            for key, below in value.items():
+                yield from leaves(below, f"{path}.{key}" if path else key)
+        else:
+            yield path
+
+    source = (CHART / "values.yaml").read_text()
+    listed = [each.path for each in chart_readme.values(source) if each.default]
+    inline = {path for path in leaves(yaml.safe_load(source), "") if path not in listed}
+    assert {path for path in inline if not any(path.startswith(f"{each}.") for each in listed)} == set()
