@@ -1,7 +1,7 @@
 """Which leaves a pass may leave out, because nothing there can have changed for the better since the previous cycle.
 
-Entitlement depends on the leaf alone. Borrowing depends on the room of the groups above it: a leaf where nobody could
-borrow is looked at again only when one of them has more left than when the previous passes ended.
+Entitlement depends on the leaf alone. Borrowing also depends on what is available below its parent: a leaf in which no
+workload could borrow is evaluated again only if more is available there than when the previous pass ended.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,7 +21,7 @@ def leaves_with_entitled(cycle: CycleState) -> Iterator[str]:
 
 
 class BorrowingLeaves:
-    """What the groups above the leaves have left at the start of the borrowing pass, against the previous cycle."""
+    """What is available below the parents of leaves at the start of the borrowing pass, against the previous cycle."""
 
     __slots__ = ("_cycle", "_grown", "_root")
 
@@ -33,12 +33,16 @@ class BorrowingLeaves:
         self._root: dict[FlavorResource, Amount] = {key: cycle.left(ROOT, key) for key in cycle.snapshot.numbers[ROOT]}
 
     def _look(self) -> Iterator[tuple[str, FlavorResource, Amount]]:
-        """What is left in each group that may have changed."""
-        cycle, cache = self._cycle, self._cycle.cache
-        for group in cache.changed | cache.dirty | cycle.dirty:
-            if group not in cache.leaves:
-                for key in cycle.snapshot.numbers[group]:
-                    yield group, key, cycle.left(group, key)
+        """What is available below each parent of a leaf with pending workloads.
+
+        Not only what the group has left below its own limit: a guarantee on the path that was scaled down adds to it
+        when it grows, although no group has more left.
+        """
+        cycle = self._cycle
+        paths = (cycle.snapshot.leaves[name].path[1:] for name in cycle.cache.waiting)
+        for group, path in {path[0]: path for path in paths}.items():
+            for key in cycle.snapshot.numbers[group]:
+                yield group, key, cycle.available(path, key)
 
     def candidates(self) -> Iterator[str]:
         """Leaves in which somebody may borrow."""
@@ -50,7 +54,7 @@ class BorrowingLeaves:
                 yield name
 
     def _has_grown(self, cached: LeafCache) -> bool:
-        return bool(self._grown) and not self._grown.isdisjoint(cached.leaf.path)
+        return cached.leaf.path[1] in self._grown
 
     def _is_out_of_the_question(self, name: str, cached: LeafCache) -> bool:
         """Whether not even the smallest work of the leaf fits what root has left, and nothing is kept for the leaf."""

@@ -18,7 +18,7 @@ from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.decide.state.equivalence import EquivalenceClasses
 from shared.quota.decide.state.flavor_assignment import Assignments
 from shared.quota.decide.state.leaf_usage import LeafUsage, RunningWorkload, flavors_of
-from shared.quota.decide.state.usage import GroupKey, Quantities, Usage, UsageLimits, UsedSums, quantities_of
+from shared.quota.decide.state.usage import GroupKey, Path, Quantities, Usage, UsageLimits, UsedSums, quantities_of
 from shared.quota.measure.inputs.world import OverSince
 from shared.quota.measure.snapshot import OpenClaim, Snapshot
 from shared.quota.model.workload import EvictionReason, Flavors, PreemptorId, Workload
@@ -156,6 +156,10 @@ class CycleState:
         """The least that this one group has left below its limit in any view; negative if the limit is exceeded."""
         return min([-usage.excess(group, key) for usage in self._usages])
 
+    def available(self, path: Path, key: FlavorResource) -> Amount:
+        """The most that the group at the start of `path` can still take in every view."""
+        return min([usage.available(path, key) for usage in self._usages])
+
     @property
     def dirty(self) -> frozenset[str]:
         """Groups whose usage this cycle has changed."""
@@ -167,7 +171,7 @@ class CycleState:
         for key, amount in quantities:
             version, found = versions.get(key, 0), self._available_of.get((name, key))
             if found is None or found[0] != version:
-                least = min([usage.available(leaf_usage.path, key) for usage in self._usages])
+                least = self.available(leaf_usage.path, key)
                 found = self._available_of[name, key] = (version, least)
             if found[1] < amount:
                 return False

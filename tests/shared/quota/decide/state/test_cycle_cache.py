@@ -1,4 +1,4 @@
-"""A plan made with the memory of previous cycles is the plan made without, and costs what has changed."""
+"""A plan made with the cycle cache is the plan made without, and costs what has changed."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -14,10 +14,14 @@ from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot, measure
-from tests.builders import NOW, pending
+from tests.builders import NOW, pending, running
+from tests.prove.large_worlds import random_large_world
 from tests.prove.random_draw import Seeded
+from tests.prove.searching import whole as whole_plan
+from tests.prove.stepping import live
 from tests.prove.worlds import random_world
-from tests.shared.quota.decide.plan_words import given
+from tests.shared.quota.decide.plan_words import given, starts
+from tests.trees import KEY, tree
 
 
 def whole(decided: Plan) -> tuple[object, ...]:
@@ -62,6 +66,63 @@ def _after_something_happened(world: World, dice: Any) -> World:
         gone = dice.one_of(running)
         return world.with_changes([(gone, None)])
     return world
+
+
+@pytest.mark.parametrize("number", range(30))
+def test_large_worlds_are_decided_the_same_with_and_without_the_cache(number: int) -> None:
+    """Deep, wide and open worlds, with capacity that oscillates, edits meanwhile and workloads that end."""
+    for cycle in live(random_large_world(Seeded(f"large {number}"))):
+        assert cycle.remembered is not None
+        assert whole_plan(cycle.remembered) == whole_plan(cycle.plan)
+
+
+@pytest.mark.parametrize("number", range(60))
+def test_capacity_that_comes_and_goes_is_decided_the_same_with_and_without_the_cache(number: int) -> None:
+    """Unmanaged pods take capacity and free it, so that the cache is kept; large worlds, ends and edits meanwhile."""
+    dice = Seeded(f"oscillates {number}")
+    large = random_large_world(dice)
+    capacity = tuple((key.flavor, key.resource, amount) for key, amount in large.capacity.items())
+    settings = replace(large.settings, capacity=capacity)
+    work = [replace(each.work, created=NOW, queued=NOW) for each in large.lives]
+    world, cache, snapshot, now = World.of(large.tree, large.flavors, work, settings=settings), CycleCache(), None, NOW
+    for _ in range(16):
+        snapshot = measure(world, now, snapshot)
+        cached, fresh = plan(snapshot, cache), plan(measure(world, now))
+        assert whole(cached) == whole(fresh)
+        written = carry_out(world, cached) if dice.chance(90) else world
+        written = _after_something_happened(end_evictions(written) if dice.chance(70) else written, dice)
+        taken = {key: dice.between(0, max(1, amount // 3)) for key, amount in large.capacity.items()}
+        edit = dice.one_of(large.edits) if large.edits and dice.chance(10) else None
+        world = replace(written, unmanaged=taken if dice.chance(50) else written.unmanaged)
+        world = world if edit is None else replace(world, tree=world.tree.with_group(edit.group))
+        now += timedelta(seconds=10)
+
+
+GUARANTEE_GROWS = """
+root
+  p/ 5..10 l0
+    p1 ..5 w0
+  q 5..9
+"""
+
+
+def test_a_guarantee_that_grows_with_the_capacity_is_room_although_no_group_has_more_left() -> None:
+    """At capacity 8, p's guarantee of 5 is scaled to 4; at 9 it is 5, and the job of 5 below it fits."""
+    groups = tree(GUARANTEE_GROWS)
+    work = [
+        pending("p1", 5, "waits"),
+        *(running("q", 1, f"runs-{each}") for each in range(4)),
+        *(pending("q", 1, f"q-{each}") for each in range(4)),
+    ]
+    world, cache, snapshot = given(groups, work, capacity=(("default", "gpu", 9),)), CycleCache(), None
+    decided = []
+    for left in (8, 8, 9):
+        world = replace(world, unmanaged={KEY: 9 - left})
+        snapshot = measure(world, NOW, snapshot)
+        remembered, fresh = plan(snapshot, cache), plan(measure(world, NOW))
+        assert whole(remembered) == whole(fresh)
+        decided.append(starts(remembered))
+    assert decided[2] == ["waits opportunistic"]
 
 
 def test_a_cycle_opens_the_books_of_leaves_that_changed_and_of_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
