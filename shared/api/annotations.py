@@ -20,7 +20,7 @@ MAX_ANNOTATION: Final = 64 * 1024
 
 
 class AdmissionAnnotation(View, frozen=True):
-    """Quota held: resource -> flavor, and since when; and, once ready pods are ready no more, since when that."""
+    """An admission: resource -> flavor, and since when; and, once ready pods are ready no more, since when that."""
 
     flavors: dict[Name, Name]
     time: Time

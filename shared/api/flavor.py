@@ -23,7 +23,7 @@ class TolerationSpec(View, frozen=True):
 
 
 class ResourceFlavorSpec(View, frozen=True):
-    """Everything a person writes."""
+    """The spec of a ResourceFlavor, as a person writes it."""
 
     node_labels: dict[str, str] = {}
     node_taints: list[TaintSpec] = []
@@ -31,7 +31,7 @@ class ResourceFlavorSpec(View, frozen=True):
 
 
 class ResourceFlavor(View, frozen=True):
-    """The whole object; it has no status."""
+    """A ResourceFlavor object: metadata and spec; it has no status."""
 
     metadata: Metadata = Metadata()
     spec: ResourceFlavorSpec = ResourceFlavorSpec()

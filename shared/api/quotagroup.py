@@ -80,7 +80,7 @@ class StartupSpec(View, frozen=True):
 
 
 class QuotaGroupSpec(View, frozen=True):
-    """Everything a person writes."""
+    """The spec of a QuotaGroup, as a person writes it."""
 
     parent: str | None = None
     is_parent: bool = False
@@ -131,7 +131,7 @@ class Columns(View, frozen=True):
 
 
 class QuotaGroupStatus(View, frozen=True):
-    """Everything the reconciler writes."""
+    """The status of a QuotaGroup, as the reconciler writes it."""
 
     conditions: list[Condition] = []
     quotas: list[QuotaStatus] = []
@@ -141,7 +141,7 @@ class QuotaGroupStatus(View, frozen=True):
 
 
 class QuotaGroup(View, frozen=True):
-    """The whole object."""
+    """A QuotaGroup object: metadata, spec and status."""
 
     metadata: Metadata = Metadata()
     spec: QuotaGroupSpec = QuotaGroupSpec()

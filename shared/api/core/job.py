@@ -20,7 +20,10 @@ class PodTemplate(View, frozen=True):
 
 
 class JobSpec(View, frozen=True):
-    """Absent `parallelism` means 1; absent `completions` a work queue: done when one has succeeded and all ended."""
+    """The spec of a Job.
+
+    Absent `parallelism` means 1; absent `completions` a work queue: done when one has succeeded and all ended.
+    """
 
     suspend: bool = False
     parallelism: Int32 | None = None

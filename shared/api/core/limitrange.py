@@ -15,7 +15,7 @@ from shared.api.reading import Quantities, View, reader
 
 
 class LimitRangeItem(View, frozen=True):
-    """One item; only those of type Container have defaults."""
+    """One item of a LimitRange; only those of type Container have defaults."""
 
     type: str = ""
     default: Quantities = {}
@@ -25,7 +25,7 @@ class LimitRangeItem(View, frozen=True):
 
 
 class LimitRangeSpec(View, frozen=True):
-    """The items."""
+    """The items of a LimitRange."""
 
     limits: list[LimitRangeItem] = []
 

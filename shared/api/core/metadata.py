@@ -20,7 +20,10 @@ class OwnerReference(View, frozen=True):
 
 
 class Metadata(View, frozen=True):
-    """`namespace` is empty for cluster-scoped objects and for manifests that leave it to the caller."""
+    """The metadata of an object.
+
+    `namespace` is empty for cluster-scoped objects and for manifests that leave it to the caller.
+    """
 
     name: str = ""
     generate_name: str = ""

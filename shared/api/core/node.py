@@ -18,14 +18,14 @@ class TaintView(View, frozen=True):
 
 
 class NodeSpec(View, frozen=True):
-    """`unschedulable` is a cordon."""
+    """The spec of a node; `unschedulable` is a cordon."""
 
     unschedulable: bool = False
     taints: list[TaintView] = []
 
 
 class NodeStatus(View, frozen=True):
-    """`allocatable` is what pods may use; a manifest may give `capacity` alone."""
+    """The status of a node; `allocatable` is what pods can use; a manifest may give `capacity` alone."""
 
     allocatable: Quantities = {}
     capacity: Quantities = {}

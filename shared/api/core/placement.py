@@ -38,7 +38,10 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """All of it. `affinity` is a disjunction of terms, each a conjunction of requirements; None: no affinity given."""
+    """Where pods can run: nodeSelector, required node affinity and tolerations.
+
+    `affinity` is a disjunction of terms, each a conjunction of requirements; None: no affinity given.
+    """
 
     node_selector: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     affinity: tuple[tuple[Requirement, ...], ...] | None = None

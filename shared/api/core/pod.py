@@ -57,13 +57,13 @@ class NodeSelector(View, frozen=True):
 
 
 class NodeAffinity(View, frozen=True):
-    """Only what is required; preferences do not bind."""
+    """The required part of a node affinity; preferences do not bind."""
 
     required: NodeSelector | None = msgspec.field(default=None, name="requiredDuringSchedulingIgnoredDuringExecution")
 
 
 class Affinity(View, frozen=True):
-    """Only node affinity: pod affinity says nothing about kinds of nodes."""
+    """The node affinity of a pod: pod affinity says nothing about kinds of nodes."""
 
     node_affinity: NodeAffinity | None = None
 
@@ -92,7 +92,7 @@ class PodSpec(View, frozen=True):
 
 
 class PodStatus(View, frozen=True):
-    """How far the pod has come."""
+    """The status of a pod: how far it has come."""
 
     phase: str = "Pending"
     conditions: list[ObservedCondition] = []

@@ -5,7 +5,7 @@ from shared.api.reading import Quantities, View, reader
 
 
 class Overhead(View, frozen=True):
-    """What each pod of the class needs in addition."""
+    """The overhead of a RuntimeClass: what each pod of the class needs in addition."""
 
     pod_fixed: Quantities = {}
 
