@@ -1,4 +1,7 @@
-"""Whether a new leader knows all that the previous one wrote: its watches may lag behind the last starts."""
+"""Whether a new leader knows all that the previous one wrote: its watches may lag behind the last starts.
+
+See docs/specification.md §5.8.
+"""
 
 import asyncio
 from collections.abc import Sequence

@@ -2,6 +2,8 @@
 
 An Amount is a whole number of a resource's base unit: millicores for cpu, the plain unit (bytes, devices) for
 every other resource. Text is read exactly as `k8s.io/apimachinery/pkg/api/resource` reads it, then rounded up.
+
+See docs/specification.md §2.7.
 """
 
 import re

@@ -1,4 +1,7 @@
-"""`quotree simulate`: show what would start and stop, decided in memory by the engine of the cluster."""
+"""`quotree simulate`: show what would start and stop, decided in memory by the engine of the cluster.
+
+See docs/specification.md §9.5 and §9.6.
+"""
 
 import gc
 import sys

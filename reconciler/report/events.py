@@ -1,4 +1,7 @@
-"""Events about decisions: one per start, and one each on victim and preemptor per eviction."""
+"""Events about decisions: one per start, and one each on victim and preemptor per eviction.
+
+See docs/specification.md §9.3.
+"""
 
 from typing import Final
 

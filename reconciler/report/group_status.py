@@ -1,4 +1,7 @@
-"""What a QuotaGroup's status says at one snapshot. Pure; the numbers are those of `quotree tree` and `simulate`."""
+"""What a QuotaGroup's status says at one snapshot. Pure; the numbers are those of `quotree tree` and `simulate`.
+
+See docs/specification.md §2.9 and §9.1.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

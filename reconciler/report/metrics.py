@@ -1,6 +1,8 @@
 """Prometheus metrics of the reconciler: every number of every group, decisions, writes and durations.
 
 Group names and reasons are labels; names of Jobs never are.
+
+See docs/specification.md §9.4.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,7 @@
-"""Which flavors a workload gets that was found running without an admission: the first that it may run on. Pure."""
+"""Which flavors a workload gets that was found running without an admission: the first that it may run on. Pure.
+
+See docs/specification.md §5.7.
+"""
 
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.workload import Flavors, Workload

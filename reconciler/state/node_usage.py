@@ -1,6 +1,8 @@
 """Which nodes there are, what unmanaged pods use on them, and which Jobs' pods still run. Pure.
 
 A pod is counted again only when it, its node, its namespace, or whether it is managed has changed.
+
+See docs/specification.md §3.6.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -2,6 +2,8 @@
 
 Guards are uid, `metadata.generation` and the group label, never resourceVersion: the Job controller writes status
 within milliseconds of a creation, and generation moves with the spec alone, which is what was decided on.
+
+See docs/specification.md §5.3 and §5.4.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,7 @@
-"""Evictions of the pods of evicted workloads: each requested in its own task until the API server accepts it."""
+"""Evictions of the pods of evicted workloads: each requested in its own task until the API server accepts it.
+
+See docs/specification.md §5.6.
+"""
 
 import asyncio
 from collections.abc import Callable, Sequence

@@ -1,6 +1,8 @@
 """What Quotree's own annotations say, in both directions: JSON, times in RFC 3339, UTC, microseconds.
 
 Absent members mean "none". What a later version adds is skipped; what cannot be read is a `BadAnnotation`.
+
+See docs/specification.md §2.6.
 """
 
 from collections.abc import Callable

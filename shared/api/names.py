@@ -1,6 +1,8 @@
 """How Quotree's labels, annotations and gate are spelt, and which of them belong to whom.
 
 Labels are the users' own words. Annotations under `quotree.dev/` are Quotree's, and only its own accounts write them.
+
+See docs/specification.md §2.5 and §2.6.
 """
 
 from typing import Final

@@ -7,6 +7,8 @@ whether that one was stored.
 
 The watch says what is stored, if it has reached the floor of the coordination object: what it does not show yet is
 recorded there. Otherwise, and for edits that wait long, it is read consistently, which takes the API server 0.1 s.
+
+See docs/specification.md §4.11.
 """
 
 import asyncio

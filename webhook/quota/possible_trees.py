@@ -3,6 +3,8 @@
 An edit is legal only if it is legal in every such tree. Not every combination is built: a broken edge involves two
 groups, a sum the children that could gather under one parent, a path the parents that could follow each other. The
 trees below contain the worst case of each.
+
+See docs/specification.md §4.11.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

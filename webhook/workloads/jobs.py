@@ -2,6 +2,8 @@
 
 Each judge reads the review, judges it in its context, and returns a verdict. Mutation and validation are two requests
 about the same edit; other webhooks might act in between, so validation relies on nothing but what it sees.
+
+See docs/specification.md §5.2 and §5.3.
 """
 
 from collections.abc import Mapping

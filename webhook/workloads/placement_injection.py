@@ -2,6 +2,8 @@
 
 Only what was added is recorded (the `injected` annotation), so that exactly that is taken out again and whatever the
 owner wrote stays as it was.
+
+See docs/specification.md §5.3.
 """
 
 from collections.abc import Iterable, Mapping

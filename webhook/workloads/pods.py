@@ -1,6 +1,8 @@
 """Reviews of plain pods: gated at creation, released by the reconciler alone. Pure.
 
 A pod that a managed Job creates passes untouched: its Job was held instead.
+
+See docs/specification.md §5.2 and §5.6.
 """
 
 from collections.abc import Mapping

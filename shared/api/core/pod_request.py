@@ -4,6 +4,8 @@ Source: Kubernetes' `component-helpers/resource` (PodRequests), its defaulting o
 requests; pod-level resources; every quantity rounded up to a thousandth) and LimitRanger. A pod's init containers run
 one after the other beside the sidecars started before them, so the pod needs the larger of the hungriest init step and
 of all containers and sidecars together. Sums are exact; base units are rounded up once per pod.
+
+See docs/specification.md §2.8.
 """
 
 from collections.abc import Mapping

@@ -2,6 +2,8 @@
 
 Whole numbers throughout. Every round deals all that is left to all who are hungry by the largest-remainder method,
 ties by name, and cuts at the bound; what was cut is dealt in the next round. So sums are exact and order never matters.
+
+See docs/specification.md §3.7 and §3.8.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,7 @@
-"""What is known about one group and one key: the words of the arithmetic, in base units."""
+"""What is known about one group and one key: the words of the arithmetic, in base units.
+
+See docs/specification.md §3.3.
+"""
 
 from collections.abc import Mapping
 

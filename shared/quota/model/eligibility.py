@@ -2,6 +2,8 @@
 
 A workload may take a flavor if its nodeSelector and required affinity agree with the flavor's labels (other keys are
 left to the scheduler), and if the workload, or what the flavor adds to it, tolerates the flavor's taints.
+
+See docs/specification.md §6.6.
 """
 
 from collections.abc import Iterable, Mapping

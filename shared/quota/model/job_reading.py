@@ -2,6 +2,8 @@
 
 A workload's state is read from its object alone, so a restarted process knows what the previous one knew. Annotations
 that cannot be read count as absent and are reported; nothing here raises because of an object's contents.
+
+See docs/specification.md §2.8 and §5.1.
 """
 
 from collections.abc import Mapping

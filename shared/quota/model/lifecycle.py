@@ -2,6 +2,8 @@
 
 A stop policy holds for the whole subtree, the strictest on the path wins; a child's own policy is in
 force again once its ancestors are opened. Settings are the nearest override on the path, else the cluster's.
+
+See docs/specification.md §4.10 and §11.2.
 """
 
 from collections.abc import Sequence

@@ -2,6 +2,8 @@
 
 An absent max is the nearest ancestor's, else root's own, else root's capacity; an absent weight is that max; an absent
 borrowingLimit is "up to max"; an absent lendingLimit is "all of min", or nothing where the group lends nothing.
+
+See docs/specification.md §3.2.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,7 @@
-"""Which group a workload belongs to, whether the group admits its namespace, and what stops the group."""
+"""Which group a workload belongs to, whether the group admits its namespace, and what stops the group.
+
+See docs/specification.md §2.5 and §4.10.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -2,6 +2,8 @@
 
 Members of a group are the pods of one namespace with the same `quotree.dev/pod-group` label. Until as many are there as
 the label `quotree.dev/pod-group-size` says, the group waits and is not counted.
+
+See docs/specification.md §5.6.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,7 @@
-"""What the platform team has set for the whole cluster, and what a group may override. Durations are timedeltas."""
+"""What the platform team has set for the whole cluster, and what a group may override. Durations are timedeltas.
+
+See docs/specification.md §11.1.
+"""
 
 from dataclasses import dataclass, field
 from datetime import timedelta

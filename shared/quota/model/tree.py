@@ -2,6 +2,8 @@
 
 A group names its parent, never its children. A tree may hold anything that could ever be stored, also cycles and
 absent parents: `rules` reports what is wrong with it, and every walk here is bounded by the number of groups.
+
+See docs/specification.md §2.1 and §2.2.
 """
 
 from bisect import bisect_left

@@ -1,4 +1,7 @@
-"""Why each pending workload waits. Computed only when needed, from the usage as the cycle left it."""
+"""Why each pending workload waits. Computed only when needed, from the usage as the cycle left it.
+
+See docs/specification.md §9.2.
+"""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,7 @@
-"""Which group, flavor and resource stand in the way of work, and how much is missing there."""
+"""Which group, flavor and resource stand in the way of work, and how much is missing there.
+
+See docs/specification.md §9.2.
+"""
 
 from collections.abc import Iterable
 from typing import NamedTuple

@@ -1,6 +1,8 @@
 """The world after a plan: decisions carried out, evicted work ended. Pure; an API server does this for real.
 
 Starts are ready at once, and a preemptor's claims are forgotten when it starts.
+
+See docs/specification.md §9.5.
 """
 
 from collections.abc import Collection, Iterator

@@ -2,6 +2,8 @@
 
 A column starts from the previous numbers and touches only what changed: sums take differences, and a parent is divided
 again only where the outcome could be another. Without previous numbers everything has changed; the result is the same.
+
+See docs/specification.md §3.3 and §3.7.
 """
 
 from collections.abc import Iterable, Mapping

@@ -2,6 +2,8 @@
 
 Preemptible pending workloads count by shape, whatever their position. Those that are not preemptible count in the
 leaf's order, as long as each fits what is left of effectiveMin; claims are counted first, and always.
+
+See docs/specification.md §3.4.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,6 +1,8 @@
 """How much root has to divide: nodes or the first level's mins, capped by root's own max, less what is used outside.
 
 A node counts for one flavor: of those whose labels it carries the one with the most labels, ties by name.
+
+See docs/specification.md §3.6.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,7 @@
-"""Which flavors the workloads of one leaf may take, and in which keys they count while pending; cached per shape."""
+"""Which flavors the workloads of one leaf may take, and in which keys they count while pending; cached per shape.
+
+See docs/specification.md §3.4 and §6.6.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,6 +1,8 @@
 """What follows from limits and capacity alone for one key: effectiveMin, and the largest request that could ever fit.
 
 A request could ever fit if it fits a tree in which nothing else runs and the others keep their guarantees.
+
+See docs/specification.md §3.4 and §3.5.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

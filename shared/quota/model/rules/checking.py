@@ -2,6 +2,8 @@
 
 An edit is refused for what it breaks or makes worse, never for what was broken before: so a tree that is already
 illegal can be fixed step by step, and a broken subtree never blocks another.
+
+See docs/specification.md §4.1.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,7 @@
-"""What a ResourceFlavor must obey: its labels, taints and tolerations, and that no group uses it when it is deleted."""
+"""What a ResourceFlavor must obey: its labels, taints and tolerations, and that no group uses it when it is deleted.
+
+See docs/specification.md §4.6.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 

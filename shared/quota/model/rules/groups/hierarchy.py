@@ -1,6 +1,8 @@
 """Where a group may be in the tree: its parent, the path to root, the depth, and what its parent must cover.
 
 Walks are bounded by the number of groups, whatever is stored.
+
+See docs/specification.md §4.3.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,8 @@
 """Which groups may start nothing, and why: absent parents and flavors, and illegal trees that were stored.
 
 A broken group makes its subtree inactive and no other group; running workloads continue.
+
+See docs/specification.md §4.12.
 """
 
 from collections.abc import Collection, Iterable

@@ -1,4 +1,7 @@
-"""When a group may change isParent or be deleted, and which edits of the three built-in groups are refused."""
+"""When a group may change isParent or be deleted, and which edits of the three built-in groups are refused.
+
+See docs/specification.md §4.4 and §2.3.
+"""
 
 from collections.abc import Iterator
 

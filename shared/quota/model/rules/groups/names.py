@@ -1,4 +1,7 @@
-"""How groups, flavors and resources may be named, and how many a group may list."""
+"""How groups, flavors and resources may be named, and how many a group may list.
+
+See docs/specification.md §4.2.
+"""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,7 @@
-"""What one group's own numbers must obey, each entry for itself and all entries together."""
+"""What one group's own numbers must obey, each entry for itself and all entries together.
+
+See docs/specification.md §4.2.
+"""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,7 @@
-"""Which namespaces a leaf admits: whether the selector is one."""
+"""Which namespaces a leaf admits: whether the selector is one.
+
+See docs/specification.md §4.2 and §15.1.
+"""
 
 from collections.abc import Iterator
 

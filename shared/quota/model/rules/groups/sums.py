@@ -1,4 +1,7 @@
-"""The sum of children's mins: never above the parent's min. One pass over the children of a parent."""
+"""The sum of children's mins: never above the parent's min. One pass over the children of a parent.
+
+See docs/specification.md §4.3.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 

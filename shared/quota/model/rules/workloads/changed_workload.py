@@ -1,6 +1,8 @@
 """Which edits of existing workloads are refused: only the reconciler starts them and writes Quotree's annotations.
 
 An edit that touches none of this is accepted, also in a closed group.
+
+See docs/specification.md §4.8.
 """
 
 from collections.abc import Iterator, Mapping

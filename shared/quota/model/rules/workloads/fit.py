@@ -1,6 +1,8 @@
 """Whether a workload could start in an empty tree, and which group, flavor and resource prevent it.
 
 `measure` is stricter: it also keeps other groups' guarantees free. What is refused here never fits there.
+
+See docs/specification.md §4.7.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

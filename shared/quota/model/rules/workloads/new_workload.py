@@ -2,6 +2,8 @@
 
 `check_new_workload` judges a workload when it is created, or moves to another group while it is held. A legal workload
 might still never start; then it gets a warning that names the group, flavor and resource that bind.
+
+See docs/specification.md §4.7.
 """
 
 from collections.abc import Iterator
