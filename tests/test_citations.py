@@ -58,6 +58,17 @@ def test_every_clause_that_is_cited_is_in_the_specification() -> None:
     assert (len(known) > 60, dead) == (True, [])
 
 
+UNCITED: Final = frozenset({"3.1", "3.10", "4.9"})
+"""Clauses that no one module holds."""
+
+
+def test_every_clause_about_behaviour_is_cited_by_code() -> None:
+    cited = {each for name in text_files() if name.endswith(".py") for each in CLAUSE.findall(text_of(name))}
+    held = {each for each in clauses() if "." in each and 2 <= int(each.partition(".")[0]) <= 9}
+    left = {each for each in held if each not in cited and each.partition(".")[0] not in cited}
+    assert sorted(left - UNCITED) == []
+
+
 def test_a_citation_says_of_which_page() -> None:
     """In code, a line that names a clause also names the specification; a page that names clauses links to it."""
     nameless = [

@@ -1,6 +1,8 @@
 """Deleted objects that still count: Jobs whose pods run, and claims whose victims are gone. Pure.
 
 Both are workloads like others, of kinds of their own: the next Job of the same name is another.
+
+See docs/specification.md §5.5.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,7 @@
-"""One closed world searched for what must never happen; the answer is what was found, in words."""
+"""One closed world searched for what must never happen; the answer is what was found, in words.
+
+See docs/specification.md §7.13.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,4 +1,7 @@
-"""The numbers under the names that people see: in `simulate`, `tree`, the status and the metrics."""
+"""The numbers under the names that people see: in `simulate`, `tree`, the status and the metrics.
+
+See docs/specification.md §2.9 and §3.9.
+"""
 
 from collections.abc import Sequence
 from typing import Final

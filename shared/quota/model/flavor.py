@@ -1,4 +1,7 @@
-"""What a kind of capacity is: the nodes it means, and what a workload must tolerate to run on them."""
+"""What a kind of capacity is: the nodes it means, and what a workload must tolerate to run on them.
+
+See docs/specification.md §2.4.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Which leaf starts next: a tournament between leaves, from the top of the tree. docs/specification.md §6.9.
+"""Which leaf starts next: a tournament between leaves, from the top of the tree. docs/specification.md §6.9 and §6.10.
 
 Each node sends up the best head of its subtree; a node's children are compared by the class of those heads (leaf stays
 within effectiveMin first), then by share, then by age, then by name.

@@ -1,6 +1,6 @@
 """The sum of children's mins: never above the parent's min. One pass over the children of a parent.
 
-See docs/specification.md §4.3.
+See docs/specification.md §4.3 and §4.5.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
