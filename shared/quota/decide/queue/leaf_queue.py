@@ -47,7 +47,7 @@ class LeafQueue:
     def next_head(self) -> QueueHead | None:
         """The next work that may be tried; None when the queue is through."""
         pending, kinds = self.leaf_usage.leaf.pending, self._queue.kinds
-        while self._next < len(pending) and len(self._hopeless) < len(self._queue.startable):
+        while self._next < len(pending) and not self._is_through:
             workload, kind = pending[self._next], kinds[self._next]
             self._next += 1
             head = self._judge(workload, kind) if kind.assignments is not None else None
@@ -55,6 +55,13 @@ class LeafQueue:
                 self.had_heads = True
                 return head
         return None
+
+    @property
+    def _is_through(self) -> bool:
+        """Whether no workload that is left can be a head: no class can start, or all flavors are blocked."""
+        if len(self._hopeless) >= len(self._queue.startable):
+            return True
+        return bool(self._blocked) and self._queue.all_flavors <= self._blocked
 
     def _judge(self, workload: Workload, kind: EquivalenceClass) -> QueueHead | None:
         cycle, ident = self._cycle, (workload.kind, workload.key)
@@ -67,7 +74,8 @@ class LeafQueue:
         if kind not in self._hopeless:
             assignments = without_flavors(kind.assignments, self._blocked)
             head = None if assignments is None else self._choose(self.leaf_usage, workload, assignments)
-            if head is None and not self._blocked:
+            if head is None:
+                # Also with flavors blocked: more of them become so, and what is available does not grow in a pass.
                 self._hopeless.add(kind)
         if head is None:
             self.wait(workload)
@@ -75,8 +83,7 @@ class LeafQueue:
 
     def give_up(self, workload: Workload) -> None:
         """Nobody of this kind need be tried again in this pass; the work waits."""
-        if not self._blocked:
-            self._hopeless.add(self._queue.kind_of(workload))
+        self._hopeless.add(self._queue.kind_of(workload))
 
     def open_assignments(self, workload: Workload) -> Assignments | None:
         """What this work may take of what nobody before it blocks."""

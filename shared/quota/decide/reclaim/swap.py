@@ -3,6 +3,8 @@
 Judged after all entitled and opportunistic work, and after Strict mode: the leaf's use grows on no key.
 """
 
+from collections.abc import Iterator
+
 from shared.quota.decide.decisions import EvictionRule, WaitReason
 from shared.quota.decide.queue.fair_sharing import QueueHead
 from shared.quota.decide.queue.leaf_queue import LeafQueue, evaluate
@@ -21,6 +23,8 @@ def plan_swap(cycle: CycleState, leaf_usage: LeafUsage, workload: Workload, assi
     if leaf_usage.leaf.group.preemption is Preemption.NEVER or not quantities:
         return False
     if any(leaf_usage.claimed.get(key, 0) for key, _ in quantities) or not leaf_usage.may_hold(quantities, workload):
+        return False
+    if not leaf_usage.could_preempt(quantities, workload.priority):
         return False
     bounds = tuple((key, cycle.planned.charge(leaf_usage.name, key)) for key, _ in quantities)
     preemptor = Preemptor(workload, leaf_usage, assignment.flavors, quantities, bounds=bounds)
@@ -56,7 +60,7 @@ def _make_place(cycle: CycleState, preemptor: Preemptor, bounds: Quantities) -> 
 
 def swap_in_leaves(cycle: CycleState) -> None:
     """Try a swap for all work that waits, is entitled nowhere, and has lower-priority work in its leaf."""
-    for name in sorted(cycle.cache.swapping):
+    for name in sorted(_leaves_with_swaps(cycle)):
         leaf, leaf_usage = cycle.snapshot.leaves[name], cycle.leaf_usage(name)
         if cycle.is_held_back(leaf_usage):
             continue
@@ -72,6 +76,26 @@ def swap_in_leaves(cycle: CycleState) -> None:
         line = LeafQueue(cycle, leaf_usage, choose)
         while (head := line.next_head()) is not None:
             line.wait(head.workload)
+
+
+def _leaves_with_swaps(cycle: CycleState) -> Iterator[str]:
+    """Leaves in which a swap might be planned, or a workload waits for evictions under way instead of a swap."""
+    is_evicting = bool(cycle.victims or cycle.forced or cycle.cache.evicting)
+    for name in cycle.cache.swapping:
+        if is_evicting or cycle.is_touched(name) or _could_swap(cycle, name):
+            yield name
+
+
+def _could_swap(cycle: CycleState, name: str) -> bool:
+    cached = cycle.cache.leaves[name]
+    if cached.could_swap is None:
+        leaf_usage = cycle.leaf_usage(name)
+        cached.could_swap = any(
+            leaf_usage.could_preempt(assignment.quantities, each.priority)
+            for each in cycle.queue(name).startable
+            for assignment in each.assignments or ()
+        )
+    return cached.could_swap
 
 
 def _may_swap(cycle: CycleState, leaf_usage: LeafUsage, workload: Workload, assignments: Assignments) -> bool:

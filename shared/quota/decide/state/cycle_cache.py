@@ -22,7 +22,7 @@ Margins = dict[tuple[str, FlavorResource], Amount]
 class LeafCache:
     """What is known of one leaf from its own state and numbers."""
 
-    __slots__ = ("_kept_for", "leaf", "none_borrows", "none_entitled", "numbers", "queue")
+    __slots__ = ("_kept_for", "could_swap", "leaf", "none_borrows", "none_entitled", "numbers", "queue")
 
     def __init__(self, leaf: LeafSnapshot, numbers: GroupNumbers, queue: EquivalenceClasses | None) -> None:
         self.leaf = leaf
@@ -33,6 +33,8 @@ class LeafCache:
         """A pass has found that none of its work is entitled."""
         self.none_borrows = -1
         """The era in which a pass found that none of its work may borrow."""
+        self.could_swap: bool | None = None
+        """Whether running workloads of lower priority use as much as some pending one requests; None: not known yet."""
         self._kept_for: bool | None = None
 
     def is_kept_for(self, snapshot: Snapshot) -> bool:

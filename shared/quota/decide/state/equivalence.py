@@ -1,6 +1,7 @@
-"""A leaf's pending work sorted into kinds: work of one kind stands alike, so that a pass need ask only once a kind."""
+"""A leaf's pending workloads by equivalence class: those of one class fit alike, so a pass evaluates only one."""
 
 from collections.abc import Mapping
+from typing import Final
 
 from shared.quota.decide.state.flavor_assignment import Assignments, assignments_of
 from shared.quota.decide.state.usage import Quantities
@@ -8,16 +9,20 @@ from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.eligibility import Options
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.workload import Workload
+from shared.resources import Amount, FlavorResource
+
+_SPARE: Final = 256
+"""So many classes without a workload are remembered beside those that have one."""
 
 
 class EquivalenceClass:
-    """What the work of one kind may take, its priority, and whether it is preemptible. Compared by identity."""
+    """What the workloads of one class can take, their priority, and whether preemptible. Compared by identity."""
 
     __slots__ = ("assignments", "options", "preemptible", "priority")
 
     def __init__(self, options: Options, assignments: Assignments | None, workload: Workload) -> None:
         self.options = options
-        """Held so that its identity, by which kinds are told apart, is not given to another."""
+        """Kept alive, because classes are told apart by its identity."""
         self.assignments = assignments
         """None: it could never start."""
         self.priority = workload.priority
@@ -25,14 +30,14 @@ class EquivalenceClass:
 
 
 class EquivalenceClasses:
-    """The kinds of one leaf's pending work, each in its place."""
+    """The class of each of one leaf's pending workloads."""
 
-    __slots__ = ("_by_work", "_known", "flavors", "kinds", "leaf", "smallest", "startable")
+    __slots__ = ("_all_flavors", "_by_work", "_known", "_smallest", "flavors", "kinds", "leaf", "startable")
 
     def __init__(
         self, leaf: LeafSnapshot, flavors: Mapping[str, Flavor], previous: "EquivalenceClasses | None" = None
     ) -> None:
-        """`previous`: an earlier queue of the leaf, whose answers are taken over where they still hold."""
+        """`previous`: the classes of an earlier state of the leaf; those that are still valid are taken over."""
         alike = previous is not None and previous.leaf.eligibility is leaf.eligibility and previous.flavors is flavors
         self.leaf: LeafSnapshot = leaf
         self.flavors: Mapping[str, Flavor] = flavors
@@ -41,13 +46,34 @@ class EquivalenceClasses:
         )
         by_work: dict[int, EquivalenceClass] = previous._by_work if previous is not None and alike else {}
         self.kinds = tuple([by_work.get(id(each)) or self._kind(each) for each in leaf.pending])
+        """In the order of `leaf.pending`."""
         self._by_work: dict[int, EquivalenceClass] = dict(zip(map(id, leaf.pending), self.kinds, strict=True))
         self.startable = frozenset(each for each in self.kinds if each.assignments is not None)
-        self.smallest = _smallest(self.startable)
-        """If none of these fits, nothing here does."""
+        self._smallest: tuple[Quantities, ...] | None = None
+        self._all_flavors: frozenset[str] | None = None
+        if len(self._known) > len(self.kinds) + _SPARE:
+            self._known = {(id(each.options), each.priority, each.preemptible): each for each in self.kinds}
+
+    @property
+    def smallest(self) -> tuple[Quantities, ...]:
+        """The least amounts, for each set of keys that some workload could take. If none of these fits, nothing does.
+
+        cpu 4, gpu 1 and cpu 2, gpu 8 give cpu 2, gpu 1.
+        """
+        if self._smallest is None:
+            self._smallest = tuple(_smallest(self.startable))
+        return self._smallest
+
+    @property
+    def all_flavors(self) -> frozenset[str]:
+        """Every flavor that some workload could take."""
+        if self._all_flavors is None:
+            choices = (option for each in self.startable for one in each.assignments or () for option in one.options)
+            self._all_flavors = frozenset(option.flavor for option in choices)
+        return self._all_flavors
 
     def kind_of(self, workload: Workload) -> EquivalenceClass:
-        """The kind of this pending work, or of any other that would wait here."""
+        """The class of this pending workload, or of any other that would wait here."""
         return self._by_work.get(id(workload)) or self._kind(workload)
 
     def _kind(self, workload: Workload) -> EquivalenceClass:
@@ -61,16 +87,15 @@ class EquivalenceClasses:
         return found
 
 
-def _smallest(kinds: frozenset[EquivalenceClass]) -> tuple[Quantities, ...]:
-    """What the kinds may take, less what takes at least as much of every key as another does."""
-    smallest = {each.quantities for kind in kinds for each in kind.assignments or ()}
-    return tuple(
-        quantities
-        for quantities in smallest
-        if not any(other != quantities and _is_within(other, quantities) for other in smallest)
-    )
-
-
-def _is_within(small: Quantities, large: Quantities) -> bool:
-    most = dict(large)
-    return all(amount <= most.get(key, 0) for key, amount in small)
+def _smallest(classes: frozenset[EquivalenceClass]) -> list[Quantities]:
+    found: dict[tuple[FlavorResource, ...], list[Amount]] = {}
+    for each in classes:
+        for assignment in each.assignments or ():
+            keys = tuple([key for key, _ in assignment.quantities])
+            least = found.get(keys)
+            if least is None:
+                found[keys] = [amount for _, amount in assignment.quantities]
+                continue
+            for place, (_, amount) in enumerate(assignment.quantities):
+                least[place] = min(least[place], amount)
+    return [tuple(zip(keys, least, strict=True)) for keys, least in found.items()]

@@ -146,6 +146,11 @@ class LeafUsage:
             self._lower[priority] = found
         return found
 
+    def could_preempt(self, quantities: Quantities, priority: int) -> bool:
+        """Whether the workloads of lower priority that can be preempted in the group use that much together."""
+        below = self.preemptible_below(priority)
+        return all(below.get(key, 0) >= amount for key, amount in quantities)
+
     def is_entitled(self, quantities: Quantities, workload: Workload) -> bool:
         """Whether what the leaf uses and cannot preempt for this workload, and this workload, are within runtime."""
         below = self.preemptible_below(workload.priority)

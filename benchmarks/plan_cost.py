@@ -1,0 +1,165 @@
+"""What a decision costs after one finished Job: `python -m benchmarks.plan_cost [SHAPE…] [--rounds 300]`.
+
+CPU time of measuring and planning together, median and 99th percentile, in clusters that are full and have long queues.
+"finished" is the cycle in which one Job has ended; "started" is the next one, which sees the starts of that cycle.
+"first" is the first cycle of all: everything measured, and whatever has room started.
+
+The tree has two levels with 20 leaves to a parent; every group has two flavors of three resources. A leaf's min is too
+small for most of its Jobs, so that many starts borrow. Jobs that end are replaced at the end of their queue.
+"""
+
+import argparse
+import gc
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+from statistics import median
+from typing import Final
+
+from shared.quota.decide.plan import plan
+from shared.quota.decide.simulate.step import advance
+from shared.quota.decide.state.cycle_cache import CycleCache
+from shared.quota.measure.inputs.world import World
+from shared.quota.measure.snapshot import Snapshot, measure
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.settings import QuotaSettings
+from shared.quota.model.tree import Entry, Group, QueueingStrategy, Tree
+from shared.quota.model.workload import Workload
+from tests.builders import after, pending
+
+FLAVORS: Final = ("a100", "t4")
+UNIT: Final = {"cpu": 1000, "memory": 1000, "gpu": 1}
+MIN: Final = 3
+"""Units of each flavor that a leaf is promised."""
+LEAVES_PER_PARENT: Final = 20
+MOST_CYCLES: Final = 40
+"""In which a new world comes to rest, or nearly so."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One kind of full cluster."""
+
+    jobs: int
+    leaves: int
+    queueing: QueueingStrategy = QueueingStrategy.BEST_EFFORT_FIFO
+    all_sizes_differ: bool = False
+
+
+SHAPES: Final = {
+    "200-groups": Shape(10_000, 200),
+    "200-groups-strict": Shape(50_000, 200, QueueingStrategy.STRICT_FIFO),
+    "200-groups-all-sizes": Shape(10_000, 200, all_sizes_differ=True),
+    "2000-groups": Shape(100_000, 2_000),
+    "2000-groups-strict": Shape(100_000, 2_000, QueueingStrategy.STRICT_FIFO),
+    "2000-groups-all-sizes": Shape(100_000, 2_000, all_sizes_differ=True),
+}
+
+
+def tree_of(shape: Shape) -> Tree:
+    """Parents, and the leaves below them."""
+    groups = []
+    for parent in range(shape.leaves // LEAVES_PER_PARENT):
+        groups.append(Group(f"p{parent}", is_parent=True, quotas=_quotas(MIN * LEAVES_PER_PARENT)))
+        groups.extend(
+            Group(f"p{parent}-{leaf}", f"p{parent}", quotas=_quotas(MIN), queueing=shape.queueing)
+            for leaf in range(LEAVES_PER_PARENT)
+        )
+    return Tree.of(groups)
+
+
+def _quotas(units: int) -> tuple[Entry, ...]:
+    least = {resource: amount * units for resource, amount in UNIT.items()}
+    most = {resource: 5 * amount for resource, amount in least.items()}
+    return tuple(Entry(flavor, min=least, max=most) for flavor in FLAVORS)
+
+
+class Cluster:
+    """A full cluster in which Jobs end one at a time."""
+
+    def __init__(self, shape: Shape) -> None:
+        self._dice = Random(1)
+        self._shape = shape
+        self._made = 0
+        tree = tree_of(shape)
+        self._leaves = [name for name, group in tree.groups.items() if not group.is_parent]
+        capacity = tuple(
+            (flavor, resource, MIN * shape.leaves * amount) for flavor in FLAVORS for resource, amount in UNIT.items()
+        )
+        work = [self._job(self._leaves[number % shape.leaves]) for number in range(shape.jobs)]
+        self.world = World.of(tree, map(Flavor, FLAVORS), work, settings=QuotaSettings(capacity=capacity))
+        self._snapshot: Snapshot | None = None
+        self._cache = CycleCache()
+
+    def decide(self) -> tuple[float, bool]:
+        """One cycle, carried out: its CPU time in milliseconds, and whether it changed anything."""
+        now = after(self._made)
+        began = time.thread_time()
+        self._snapshot = measure(self.world, now, self._snapshot)
+        decided = plan(self._snapshot, self._cache)
+        took = (time.thread_time() - began) * 1000
+        changes = not decided.is_idle
+        self.world = advance(self.world, decided, now) if changes else self.world
+        return took, changes
+
+    def finish_one(self) -> None:
+        """Let one running Job end, and put a new one into its queue."""
+        running: tuple[Workload, ...] = ()
+        while not running:
+            leaf = self._dice.choice(self._leaves)
+            running = self.world.workloads_of(leaf).admitted
+        self.world = self.world.with_changes([(self._dice.choice(running), None), (None, self._job(leaf))])
+
+    def _job(self, leaf: str) -> Workload:
+        self._made += 1
+        dice, gpus = self._dice, self._dice.choice((1, 1, 2, 2, 4))
+        if self._shape.all_sizes_differ:
+            request = {"cpu": dice.randint(200, 4000), "memory": dice.randint(200, 4000), "gpu": gpus}
+        else:
+            request = {"cpu": dice.choice((500, 1000, 2000)), "memory": dice.choice((500, 1000, 4000)), "gpu": gpus}
+        made = after(self._made)
+        return pending(leaf, request, f"job-{self._made}", priority=dice.choice((0, 0, 0, 1)), created=made)
+
+
+def measured(shape: Shape, rounds: int) -> Iterator[tuple[str, list[float]]]:
+    """What is measured, and its CPU times in milliseconds."""
+    cluster = Cluster(shape)
+    yield "first", [cluster.decide()[0]]
+    for _ in range(MOST_CYCLES):
+        if not cluster.decide()[1]:
+            break
+    gc.collect()
+    gc.freeze()
+    finished, started = [], []
+    for _ in range(rounds):
+        cluster.finish_one()
+        took, changes = cluster.decide()
+        finished.append(took)
+        while changes:
+            took, changes = cluster.decide()
+            started.append(took)
+    yield "finished", finished
+    yield "started", started or [0.0]
+
+
+def main() -> None:
+    """Print one line per shape and cycle."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("shapes", nargs="*", metavar="SHAPE", help=f"some of {', '.join(SHAPES)}")
+    parser.add_argument("--rounds", type=int, default=300)
+    requested = parser.parse_args()
+    names = requested.shapes or list(SHAPES)
+    if unknown := set(names) - SHAPES.keys():
+        parser.error(f"unknown shape {', '.join(sorted(unknown))}: there are {', '.join(SHAPES)}")
+    gc.set_threshold(50_000, 20, 100)
+    for name in names:
+        for what, spent in measured(SHAPES[name], requested.rounds):
+            spent.sort()
+            last = spent[min(len(spent) * 99 // 100, len(spent) - 1)]
+            print(f"{name:<22}{what:<10}{median(spent):9.2f} ms median{last:9.2f} ms p99", flush=True)
+        gc.unfreeze()
+
+
+if __name__ == "__main__":
+    main()
