@@ -161,7 +161,7 @@ def test_evicted_from_a_group_that_is_over_with_what_it_has_claimed() -> None:
     assert rules(tale) == []
 
 
-def test_evicted_for_an_preemptor_that_is_not_entitled() -> None:
+def test_evicted_for_a_preemptor_that_is_not_entitled() -> None:
     tale = WrittenHistory()
     tale.submit("borrower", "left", 6)
     tale.start("borrower")

@@ -137,7 +137,7 @@ def test_an_unready_workload_holds_back_its_group(q: Quotree) -> None:
     wait_for(lambda: "behind" in q.running(), "it goes on when the slow one has gone", LONG)
 
 
-def test_strict_mode_recycles_without_an_preemptor(q: Quotree) -> None:
+def test_strict_mode_recycles_without_a_preemptor(q: Quotree) -> None:
     q.lead(reclaim={"mode": "Strict"})
     q.group("root", quotas=[quota(max="4")])
     q.group("vision", quotas=[quota(min="2")])

@@ -132,6 +132,6 @@ def test_an_eviction_says_who_took_it_by_which_rule_and_since_when_it_ran(q: Quo
         wait_for(lambda said=said, victim=victim: said in q.events(victim), "the victim is told", LONG)  # type: ignore[misc]
     wait_for(lambda: any(reason == "Started" for reason, _ in q.events("preemptor")), "the preemptor is told", LONG)
     assert [event for event in q.events("preemptor") if event[0] != "WaitingForEvictions"] == [
-        ("RoomReclaimed", "work of group vision makes room for it (Reclaim)"),
+        ("RoomReclaimed", "a workload of group vision is evicted for it (Reclaim)"),
         ("Started", "group nlp admits it, entitled: cpu from default"),
     ]

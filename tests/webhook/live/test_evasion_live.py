@@ -154,7 +154,7 @@ def test_pod_is_not_cut_off_from_its_job_so_that_another_takes_its_place(
     pod = running(team, name)["metadata"]["name"]
     said = edited(team, "pod", pod, {"metadata": change})
     assert said == (
-        f"Pod '{pod}' metadata: its Job answers for it; leave its owner and its label "
+        f"Pod '{pod}' metadata: its Job accounts for it; leave its owner and its label "
         "batch.kubernetes.io/controller-uid as they are (JobChanged)"
     )
     harmless = {"metadata": {"labels": {"seen": "yes"}}}

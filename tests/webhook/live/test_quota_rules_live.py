@@ -133,8 +133,8 @@ def test_what_the_reconciler_has_told_of_a_group_decides_about_warnings(cp: Cont
         status = {"status": {"quotas": [{"flavor": "default", **amounts}]}}
         assert cp.rest.request("PATCH", f"{GROUPS}/{name}/status", status, content_type=MERGE)[0] == 200
     lowered = (
-        "Warning: QuotaGroup 'a' spec.quotas: min of default/gpu is lowered to 2, work that is not preemptible uses 3: "
-        "it goes on, and no more of it starts until it uses less than min (MinBelowNonPreemptible)"
+        "Warning: QuotaGroup 'a' spec.quotas: min of default/gpu is lowered to 2, workloads that are not preemptible "
+        "use 3: they continue, and no more of them start until they use less than min (MinBelowNonPreemptible)"
     )
     raised = (
         "Warning: QuotaGroup 'root' spec.quotas: the first level is promised 9 of default/gpu, capacity is 8; "

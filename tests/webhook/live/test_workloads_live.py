@@ -160,9 +160,8 @@ def test_running_job_may_not_grow_nor_change_its_group(admission: AdmissionSetup
     )
     assert patch(admission, "job", "grow", {"spec": {"parallelism": 1}}) == "job.batch/grow patched"
     assert patch(admission, "job", "grow", {"metadata": {"labels": {"quotree.dev/group": "vision"}}}) == (
-        "Job 'grow' metadata.labels[quotree.dev/group]: is nlp and cannot become vision while the work "
-        "runs; suspend it "
-        "first (FrozenWhileRunning)"
+        "Job 'grow' metadata.labels[quotree.dev/group]: is nlp and cannot become vision while the workload runs; "
+        "suspend it first (FrozenWhileRunning)"
     )
 
 

@@ -96,6 +96,6 @@ def test_room_that_is_only_delayed_is_kept_from_borrowers() -> None:
     assert (told(plan), waits(plan)) == (([], []), {"a1": "RoomKeptForOthers", "b1": "RoomDelayed"})
 
 
-def test_an_preemptor_whose_room_no_plan_can_free_keeps_nothing() -> None:
+def test_a_preemptor_whose_room_no_plan_can_free_keeps_nothing() -> None:
     work = [running("a", 6, "a0", preemptible=False), pending("b", 4, "b1"), pending("a", 2, "a1")]
     assert starts(decide(TWO, work)) == ["a1 opportunistic"]

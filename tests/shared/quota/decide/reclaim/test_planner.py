@@ -167,7 +167,7 @@ def test_victims_of_all_preemptors_are_given_back_together() -> None:
     assert evictions(decide(TWO, work)) == ["a1 Reclaim for b2"]
 
 
-def test_an_preemptor_that_evictions_under_way_will_serve_asks_for_nobody_else() -> None:
+def test_a_preemptor_that_evictions_under_way_will_serve_asks_for_nobody_else() -> None:
     work = [running("a", 4, "a0"), evicting(running("a", 4, "a1")), pending("b", 4, "b1")]
     plan = decide(TWO, work)
     assert (told(plan), waits(plan)) == (([], []), {"b1": "WaitingForEvictions"})

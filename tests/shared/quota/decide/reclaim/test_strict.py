@@ -55,11 +55,11 @@ def test_work_borrows_only_in_a_leaf_below_its_runtime(used: int, expected: list
         ),
     ],
 )
-def test_a_leaf_over_its_runtime_is_recycled_without_an_preemptor(present: list[Workload], expected: list[str]) -> None:
+def test_a_leaf_over_its_runtime_is_recycled_without_a_preemptor(present: list[Workload], expected: list[str]) -> None:
     assert evictions(decide(TWO, [*B, *present], mode=STRICT)) == expected
 
 
-def test_on_demand_leaves_borrowed_work_alone_without_an_preemptor() -> None:
+def test_on_demand_leaves_borrowed_work_alone_without_a_preemptor() -> None:
     assert told(decide(TWO, [*B, running("a", 4, "x"), running("a", 2, "y")])) == ([], [])
 
 
@@ -78,7 +78,7 @@ def test_grace_holds_for_strict_recycling_too() -> None:
     assert (evictions(plan), plan.wake_at) == ([], after(60))
 
 
-def test_strict_victims_spare_an_preemptors_victims() -> None:
+def test_strict_victims_spare_a_preemptors_victims() -> None:
     """What Strict mode takes anyway is filled back to nobody, but the preemptor's own victims are."""
     work = [running("a", 4, "x", since=after(-9)), running("a", 2, "y", since=after(-5)), running("a", 2, "z")]
     plan = decide("root 8\n  a 4 w0\n  b 4", [*work, pending("b", 4, "b1")], mode=STRICT)

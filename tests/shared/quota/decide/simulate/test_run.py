@@ -149,7 +149,7 @@ def test_equal_worlds_told_in_any_order_run_alike() -> None:
     assert runs[0] == runs[1]
 
 
-def test_an_preemptor_takes_its_claims_off_the_victims_when_it_starts() -> None:
+def test_a_preemptor_takes_its_claims_off_the_victims_when_it_starts() -> None:
     work = [running("a", 4, "a0"), running("a", 4, "a1"), pending("b", 4, "b1")]
     outcome = simulate.run(given(TWO, work), NOW)
     assert {each.key: each.claim for each in outcome.world.workload_sets["a"].by_id.values()} == {

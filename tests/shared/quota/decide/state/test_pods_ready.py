@@ -69,7 +69,7 @@ def test_a_start_holds_back_the_next(block: BlockAdmission, expected: list[str])
     assert starts(decide(TWO, [*NEW, pending("a", 1, "a2")], **waiting_for_pods(block))) == expected
 
 
-def test_nobody_is_recycled_for_an_preemptor_that_is_held_back() -> None:
+def test_nobody_is_recycled_for_a_preemptor_that_is_held_back() -> None:
     work = [unready("b", "x"), running("a", 7, "a0"), pending("b", 3, "b1")]
     assert told(decide(TWO, work, **waiting_for_pods(BlockAdmission.GROUP))) == ([], [])
 
