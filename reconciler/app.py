@@ -4,7 +4,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from reconciler.cycle import CycleRunner
+from reconciler.cycle import CycleRunner, Wake
 from reconciler.leader_sync import catch_up
 from reconciler.report.events import WorkloadEvents
 from reconciler.report.group_events import GroupEvents
@@ -42,10 +42,10 @@ class Reconciler:
         self._process = process
         self._client = client
         self._settings = settings
-        self._wake = asyncio.Event()
+        self._wake = Wake()
         self._state = ClusterState(settings.quota.settings())
         self._watches = Watches()
-        self._workload_watches = watch_everything(client, self._state, self._watches, self._wake)
+        self._workload_watches = watch_everything(client, self._state, self._watches, self._wake.observe)
         self._election = Election(client, settings.leader_election.settings())
         self._metrics = ReconcilerMetrics(process.registry)
         expose_watches(process.registry, self._watches)
@@ -85,7 +85,7 @@ class Reconciler:
         group_events = GroupEvents(self._state, events, pending_events)
         async with asyncio.TaskGroup() as group:
             executor = Executor(
-                self._state, writer, events, self._metrics, spawn=group.create_task, wake=self._wake.set
+                self._state, writer, events, self._metrics, spawn=group.create_task, wake=self._wake.request
             )
             helpers = [
                 group.create_task(recorder.run(), name="events"),
@@ -93,7 +93,7 @@ class Reconciler:
                 group.create_task(pending_events.run(), name="pending events"),
             ]
             try:
-                self._wake.set()
+                self._wake.request()
                 await CycleRunner(self._state, status, group_events, self._metrics, self._wake).run(executor)
             finally:
                 if not await executor.finish(within=min(_TO_FINISH, self._election.time_left())):

@@ -2,6 +2,8 @@
 
 import asyncio
 import time
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final, NoReturn
 
@@ -18,8 +20,28 @@ from shared.quota.measure.snapshot import Snapshot, measure
 from shared.telemetry import get_logger
 
 _LONGEST_PAUSE: Final = timedelta(milliseconds=250)
+_FIRST_IDLE_PAUSE: Final = timedelta(milliseconds=10)
+_LONGEST_IDLE_PAUSE: Final = timedelta(seconds=2)
 
 log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Wake:
+    """What starts the next cycle: a change in the cluster, or a request of this process (a write ended, a timer)."""
+
+    requested: asyncio.Event = field(default_factory=asyncio.Event)
+    observed: asyncio.Event = field(default_factory=asyncio.Event)
+    """A watch has seen a change; ends an idle pause."""
+
+    def request(self) -> None:
+        """Run a cycle soon."""
+        self.requested.set()
+
+    def observe(self) -> None:
+        """Run a cycle now: the cluster has changed."""
+        self.observed.set()
+        self.requested.set()
 
 
 class CycleRunner:
@@ -31,13 +53,14 @@ class CycleRunner:
         status: StatusWriter,
         group_events: GroupEvents,
         metrics: ReconcilerMetrics,
-        wake: asyncio.Event,
+        wake: Wake,
     ) -> None:
         self._state = state
         self._status = status
         self._group_events = group_events
         self._metrics = metrics
         self._wake = wake
+        self._idle_cycles = 0
         self._snapshot: Snapshot | None = None
         self._cycle_cache = CycleCache()
         self._timer: asyncio.TimerHandle | None = None
@@ -45,16 +68,36 @@ class CycleRunner:
     async def run(self, executor: Executor) -> NoReturn:
         """Decide indefinitely."""
         while True:
-            await self._wake.wait()
-            self._wake.clear()
+            await self._wake.requested.wait()
+            self._wake.requested.clear()
             started = time.perf_counter()
+            was_changed = self._state.changed
+            begun = executor.begun
             decided = self._decide_once(executor, datetime.now(UTC))
             took = timedelta(seconds=time.perf_counter() - started)
             self._metrics.cycled(took)
             self._metrics.assumptions.set(len(self._state.work.assumptions))
             self._set_timer(decided.wake_at)
+            await self._pause_if_idle(is_idle=not was_changed and executor.begun == begun)
             # Pause as long as it took, so that watches and writes get at least half of the time.
             await asyncio.sleep(min(took, _LONGEST_PAUSE).total_seconds())
+
+    async def _pause_if_idle(self, *, is_idle: bool) -> None:
+        """Wait after a second cycle in a row that changed nothing, longer each time; a change in the cluster ends it.
+
+        No rule needs such cycles. Should one wake the next without end, this keeps the process from spinning.
+        """
+        self._wake.observed.clear()
+        if not is_idle:
+            self._idle_cycles = 0
+            return
+        self._idle_cycles += 1
+        self._metrics.cycled_idle()
+        if self._idle_cycles < 2:
+            return
+        pause = min(_FIRST_IDLE_PAUSE * 2 ** min(self._idle_cycles - 2, 16), _LONGEST_IDLE_PAUSE)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._wake.observed.wait(), pause.total_seconds())
 
     def _decide_once(self, executor: Executor, now: datetime) -> Plan:
         snapshot = measure(self._state.world(), now, self._snapshot)
@@ -86,4 +129,4 @@ class CycleRunner:
             self._timer = None
         if wake_at is not None:
             seconds = max((wake_at - datetime.now(UTC)).total_seconds(), 0.001)
-            self._timer = asyncio.get_running_loop().call_later(seconds, self._wake.set)
+            self._timer = asyncio.get_running_loop().call_later(seconds, self._wake.request)

@@ -1,6 +1,5 @@
 """What the reconciler watches, which record it keeps of each kind, and who receives the changes."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
@@ -42,8 +41,10 @@ _NOT_GROUPED: Final = f"!{POD_GROUP_LABEL}"
 log = get_logger(__name__)
 
 
-def watch_everything(client: Client, state: ClusterState, watches: Watches, wake: asyncio.Event) -> WorkloadWatches:
-    """Add every watch to `watches`; each wakes the cycle when it changed what decisions are made on."""
+def watch_everything(
+    client: Client, state: ClusterState, watches: Watches, wake: Callable[[], None]
+) -> WorkloadWatches:
+    """Add every watch to `watches`; each calls `wake` when it changed what decisions are made on."""
 
     def add(  # noqa: PLR0913
         resource: Resource,
@@ -60,7 +61,7 @@ def watch_everything(client: Client, state: ClusterState, watches: Watches, wake
                     log.warning("Object not understood", resource=resource.plural, name=change.name, why=change.reason)
             sink(changes)
             if state.changed:
-                wake.set()
+                wake()
 
         return watches.add(Watch(client, resource, project, notify, labels=labels, fields=fields, name=name))
 

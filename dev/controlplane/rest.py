@@ -22,17 +22,25 @@ class Rest:
     def __init__(self, host: str, port: int, authority: Path, token: str) -> None:
         self._tls = ssl.create_default_context(cafile=authority)
         self._address = (host, port)
+        self._arguments = host, port, authority, token
         self._token = token
+        self._impersonated: dict[str, str] = {}
         self._turn = threading.Lock()
         self._connection: http.client.HTTPSConnection | None = None
         self._last_used = 0.0
+
+    def acting_as(self, user: str) -> "Rest":
+        """A connection whose requests the API server judges as this user's, by impersonation."""
+        other = Rest(*self._arguments)
+        other._impersonated = {"Impersonate-User": user}
+        return other
 
     def request(
         self, method: str, path: str, body: object = None, content_type: str = "application/json"
     ) -> tuple[int, Any]:
         """Status and decoded JSON body; no status is an error. Raises OSError when there is no answer."""
         data = None if body is None else json.dumps(body).encode()
-        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": content_type}
+        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": content_type, **self._impersonated}
         with self._turn:
             try:
                 status, text = self._exchange(method, path, data, headers)

@@ -50,6 +50,13 @@ class WorkloadEvents:
         """The API server or a webhook did not accept the eviction."""
         self._record(objects, EventType.WARNING, "EvictionRefused", "Evict", f"{evict.reason.value}: {message}")
 
+    def pod_deleted(self, pod: str, objects: list[WorkloadObject], preemptor: list[WorkloadObject]) -> None:
+        """A PodDisruptionBudget refused the pod's eviction for too long."""
+        text = f"its pod {pod} is deleted: a PodDisruptionBudget refused the eviction for reclaim.evictionTimeout"
+        self._record(objects, EventType.WARNING, "EvictionTimedOut", "Evict", text)
+        text = f"pod {pod}, evicted for it, is deleted: a PodDisruptionBudget refused the eviction for too long"
+        self._record(preemptor, EventType.NORMAL, "EvictionTimedOut", "Evict", text)
+
     def noticed(self, notice: Notice, objects: list[WorkloadObject]) -> None:
         """An eviction is coming."""
         when = notice.evict_at.isoformat(timespec="seconds")

@@ -55,6 +55,9 @@ class ReconcilerMetrics:
             buckets=_SECONDS,
             registry=registry,
         )
+        self._idle_cycles = Counter(
+            "quotree_cycles_idle", "Cycles in which nothing had changed and nothing was decided.", registry=registry
+        )
         self.assumptions = Gauge("quotree_assumptions", "Writes under way or not yet seen.", registry=registry)
 
     def started(self, start: Start, seconds: float) -> None:
@@ -73,6 +76,10 @@ class ReconcilerMetrics:
     def cycled(self, took: timedelta) -> None:
         """Record the duration of a decision cycle."""
         self._cycles.observe(took.total_seconds())
+
+    def cycled_idle(self) -> None:
+        """Count a cycle that changed nothing."""
+        self._idle_cycles.inc()
 
 
 class GroupNumbersCollector(Collector):
@@ -95,7 +102,7 @@ class GroupNumbersCollector(Collector):
 
 def _numbers(snapshot: Snapshot) -> Iterator[GaugeMetricFamily]:
     for name, words in _NUMBERS.items():
-        family = GaugeMetricFamily(f"quotree_group_{name}", f"{words} In base keys.", labels=_KEYS)
+        family = GaugeMetricFamily(f"quotree_group_{name}", f"{words} In base units.", labels=_KEYS)
         for group, numbers in snapshot.numbers.items():
             path = path_of(snapshot.world.tree, group)
             for key, number in numbers.items():

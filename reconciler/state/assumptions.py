@@ -69,7 +69,8 @@ class Assumptions:
         assumed = self._assumed.get(key)
         if assumed is not None and seen.uid in assumed.unseen:
             name, text = assumed.mark
-            if seen.generation > assumed.unseen[seen.uid] or seen.annotations.get(name) == text:
+            is_past = seen.generation > assumed.unseen[seen.uid] or seen.is_deleting
+            if is_past or seen.annotations.get(name) == text:
                 self._resolve(key, assumed, seen.uid)
         failure = self._failures.get(key)
         if failure is not None and failure.generation != seen.generation:

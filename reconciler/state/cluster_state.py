@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from reconciler.state.job_pods import JobPods
 from reconciler.state.namespace_cache import NamespaceCache, sides
 from reconciler.state.node_usage import NodeUsage
-from reconciler.state.projections import FinishedJob, GroupStatusRecord, PodRecord
+from reconciler.state.projections import FinishedJob, GroupStatusRecord, PodRecord, UsingPod
 from reconciler.state.workload_cache import WorkloadCache
+from reconciler.state.workload_reader import WorkloadReader
 from shared.api.core.job import Job
 from shared.api.core.limitrange import LimitRange
 from shared.api.core.namespace import Namespace
@@ -35,7 +37,8 @@ class ClusterState:
         """By name."""
         self.flavors: dict[str, Flavor] = {}
         self._namespaces = NamespaceCache()
-        self.work = WorkloadCache(settings, self._namespaces, self._admits)
+        self._job_pods = JobPods(settings.ignored_resources)
+        self.work = WorkloadCache(WorkloadReader(settings, self._namespaces, self._admits), self._job_pods)
         self._use = NodeUsage(self.work.knows, self._namespaces.labels, settings.default_group)
         self._world = World(Tree.of(()), {}, {}, settings=settings)
         self._tree_changed = True
@@ -53,26 +56,22 @@ class ClusterState:
     def see_jobs(self, changes: Sequence[Change[Job | FinishedJob]]) -> None:
         """Jobs appeared, changed, finished or went."""
         for before, after in sides(changes):
-            record = after or before
-            uid = record.uid if isinstance(record, FinishedJob) else record.metadata.uid if record else ""
-            self.work.see_job(before, after, runs_pods=self._use.runs_pods_of(uid))
+            self.work.see_job(before, after)
         self._see_owners()
 
     def see_pods(self, changes: Sequence[Change[PodRecord]]) -> None:
         """Pods appeared, changed, ended or went."""
         changed = [*sides(changes)]
-        touched = self._use.see_pods([(old.using if old else None, new.using if new else None) for old, new in changed])
-        for owner in touched:
-            if not self._use.runs_pods_of(owner):
-                self.work.see_no_pods_left(owner)
+        self._use.see_pods([(old.using if old else None, new.using if new else None) for old, new in changed])
+        for job in self._job_pods.see((_covered(old), _covered(new)) for old, new in changed):
+            self.work.see_job_pods(job)
         for old, new in changed:
             self.work.see_pod(old.work if old else None, new.work if new else None)
         self._see_owners()
 
     def stop_waiting_for_pods(self, job: str) -> None:
         """The time limit has passed for the watch to show pods of this deleted Job."""
-        if not self._use.runs_pods_of(job):
-            self.work.see_no_pods_left(job)
+        self.work.see_job_pods(job)
 
     def see_groups(self, changes: Sequence[Change[GroupStatusRecord]]) -> None:
         """QuotaGroups appeared, changed or went; a change of status alone changes no decision."""
@@ -167,3 +166,8 @@ class ClusterState:
     def _admits(self, group: str, labels: Mapping[str, str]) -> bool:
         record = self.groups.get(group)
         return record is None or admits(record.group, labels)
+
+
+def _covered(pod: PodRecord | None) -> UsingPod | None:
+    """The pod as its Job's; None when it is none, or is a workload of its own."""
+    return None if pod is None or pod.work is not None else pod.using

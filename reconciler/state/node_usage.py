@@ -1,4 +1,4 @@
-"""Which nodes there are, what unmanaged pods use on them, and which Jobs' pods still run. Pure.
+"""Which nodes there are, and what unmanaged pods use on them. Pure.
 
 A pod is counted again only when it, its node, its namespace, or whether it is managed has changed.
 
@@ -75,24 +75,20 @@ class NodeUsage:
             self._frozen = tuple(self._nodes[name] for name in sorted(self._nodes))
         return self._frozen
 
-    def see_pods(self, changes: Sequence[tuple[UsingPod | None, UsingPod | None]]) -> set[str]:
-        """Pods got a node, ended or went. Returns the owners: uids of Jobs, keys of other pods."""
-        touched = set()
+    def see_pods(self, changes: Sequence[tuple[UsingPod | None, UsingPod | None]]) -> None:
+        """Pods got a node, ended or went."""
         for before, after in changes:
             if before == after:
                 continue
             for pod in (before, after):
-                if pod is not None:
-                    touched.add(_owner(pod))
-                    if pod.uid in self._counted or not self.is_managed(_owner(pod)):
-                        self._dirty.add(pod.uid)
+                if pod is not None and (pod.uid in self._counted or not self.is_managed(_owner(pod))):
+                    self._dirty.add(pod.uid)
             if before is not None and self._pods.get(before.uid) == before:
                 self._forget(before.uid)
             if after is not None:
                 self._forget(after.uid)
                 self._pods[after.uid] = after
                 self._index(after, set.add)
-        return touched
 
     def _forget(self, uid: str) -> None:
         """A pod may appear in one watch before it leaves another, which still has its previous record."""
@@ -130,10 +126,6 @@ class NodeUsage:
     def changed(self) -> bool:
         """Whether anything is to be counted again."""
         return bool(self._dirty) or self._frozen is None
-
-    def runs_pods_of(self, job: str) -> bool:
-        """Whether a pod of the Job with this uid still occupies a node."""
-        return job in self._of_owner
 
     def count(self) -> None:
         """Bring `system` and `others` up to date."""

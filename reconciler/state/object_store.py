@@ -1,11 +1,26 @@
 """The Jobs and pods of workloads, by workload key. Pure."""
 
 from collections.abc import Iterator
+from typing import NamedTuple, Self
 
 from reconciler.state.workload_reader import WorkloadObject
 from shared.api.core.job import Job
 from shared.api.core.pod import Pod
 from shared.quota.model.pod_reading import pod_group_of
+
+
+class PodRef(NamedTuple):
+    """Which pod is to be ended, and of which workload."""
+
+    key: str
+    namespace: str
+    name: str
+    uid: str
+
+    @classmethod
+    def of(cls, key: str, pod: Pod) -> Self:
+        """This pod of the workload."""
+        return cls(key, pod.metadata.namespace, pod.metadata.name, pod.metadata.uid)
 
 
 class ObjectStore:
@@ -44,9 +59,13 @@ class ObjectStore:
         """Those that may be written; nothing when the workload has gone or ended."""
         return [each for each in self.all_of(key) if isinstance(each, Job) or not each.has_ended]
 
-    def has_pod(self, pod: Pod) -> bool:
-        """Whether this pod is still there and has not ended."""
-        found = self._pods.get(key_of_pod(pod), {}).get(pod.metadata.uid)
+    def job(self, uid: str) -> Job | None:
+        """The Job with this uid."""
+        return self._jobs.get(uid)
+
+    def has_pod(self, key: str, uid: str) -> bool:
+        """Whether this pod of the workload is still there and has not ended."""
+        found = self._pods.get(key, {}).get(uid)
         return found is not None and not found.has_ended
 
     def firsts(self) -> Iterator[tuple[str, WorkloadObject]]:

@@ -35,7 +35,7 @@ class FinishedJob(msgspec.Struct, frozen=True, gc=False):
 
 
 class UsingPod(msgspec.Struct, frozen=True):
-    """A pod that occupies a node. `group` is its own label, `job` the uid of the Job that controls it, if any.
+    """A pod that occupies a node, or that a Job covers. `group` is its own label, `job` the uid of its Job, if any.
 
     `key` is what it would be managed as: its pod group's key, else its uid.
     """
@@ -43,10 +43,12 @@ class UsingPod(msgspec.Struct, frozen=True):
     uid: str
     key: str
     namespace: str
+    name: str
     node: str
     group: str
     job: str
     request: dict[str, Amount]
+    is_terminating: bool = False
 
 
 class PodRecord(msgspec.Struct, frozen=True):
@@ -66,12 +68,12 @@ def project_pod(raw: bytes) -> PodRecord | None:
     """A pod as a workload of its own, as use of its node, or both; None for neither."""
     pod = read_pod(raw)
     work = None if is_covered_by_its_job(pod) else pod
-    using = _using(pod)
+    using = _using(pod, is_covered=work is None)
     return None if work is None and using is None else PodRecord(work, using)
 
 
-def _using(pod: Pod) -> UsingPod | None:
-    if not pod.spec.node_name or pod.has_ended:
+def _using(pod: Pod, *, is_covered: bool) -> UsingPod | None:
+    if pod.has_ended or not (pod.spec.node_name or is_covered):
         return None
     request = dict(effective_request(pod.spec, NO_DEFAULTS))
     metadata = pod.metadata
@@ -79,10 +81,12 @@ def _using(pod: Pod) -> UsingPod | None:
         uid=metadata.uid,
         key=pod_group_of(pod) or metadata.uid,
         namespace=metadata.namespace,
+        name=metadata.name,
         node=pod.spec.node_name,
         group=metadata.labels.get(GROUP_LABEL, ""),
         job=pod.owner_job or "",
         request=request,
+        is_terminating=metadata.is_deleting,
     )
 
 

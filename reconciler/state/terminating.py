@@ -1,6 +1,7 @@
-"""Deleted objects that still count: Jobs whose pods run, and claims whose victims are gone. Pure.
+"""Deleted objects that still count: pods of Jobs, and claims whose victims are gone. Pure.
 
-Both are workloads like others, of kinds of their own: the next Job of the same name is another.
+Both are workloads like others. Their kinds contain a uid: the next Job of the same name is another workload, and so are
+the pods that it leaves.
 
 See docs/specification.md §5.5.
 """
@@ -9,20 +10,30 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from shared.quota.model.tree import Amounts
 from shared.quota.model.workload import Eviction, EvictionReason, PreemptorId, Workload
 
 TERMINATING: Final = "TerminatingJob"
-"""Its Job is deleted, its pods still run."""
+"""Begins the kind of what still runs of a Job: all pods of a deleted or finished one, deleted pods of another."""
 ORPHANED: Final = "OrphanedClaim"
 """It was evicted for a preemptor that still waits. It uses and requests nothing."""
 
 
-def as_terminating(workload: Workload) -> Workload | None:
-    """What a deleted Job leaves while its pods run; None: it was never admitted, so that its pods are not counted."""
+def as_terminating(workload: Workload, request: Amounts | None = None) -> Workload | None:
+    """What a Job leaves while its pods run; None: it was never admitted, so that its pods are not counted.
+
+    It counts as evicting: for every start, and for no eviction. `request`: of those pods; None: the workload's.
+    """
     if workload.admission is None:
         return None
     ending = workload.eviction or Eviction(EvictionReason.SUSPENDED, workload.admission.since)
-    return replace(workload, kind=TERMINATING, eviction=ending)
+    request = workload.request if request is None else request
+    return replace(workload, kind=f"{TERMINATING}/{workload.uid}", eviction=ending, request=request, notice=None)
+
+
+def is_orphaned(workload: Workload) -> bool:
+    """Whether it stands for the claim of a victim that is gone."""
+    return workload.kind.startswith(ORPHANED)
 
 
 @dataclass(slots=True)
@@ -33,11 +44,11 @@ class OrphanedClaims:
 
     def leave(self, key: str, gone: Workload) -> tuple[str, Workload] | None:
         """The key and the workload that represent the claim of a victim that is gone, if it has one."""
-        if gone.claim is None or gone.kind == ORPHANED:
+        if gone.claim is None or is_orphaned(gone):
             return None
         left = f"claim on {key}"
         self._keys.setdefault(gone.claim.preemptor_id, set()).add(left)
-        return left, replace(gone, kind=ORPHANED, request={}, admission=None, notice=None, hold=True)
+        return left, replace(gone, kind=f"{ORPHANED}/{gone.uid}", request={}, admission=None, notice=None, hold=True)
 
     def served(self, preemptor: Workload | None, is_assumed: bool) -> Iterator[str]:
         """The keys of claims of this preemptor that are over because it has started, and has been seen to."""

@@ -3,33 +3,29 @@
 The key of a workload is the uid of its Job or single pod, or namespace/name of its pod group.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 
 from reconciler.state.assumptions import Assumptions, Mark
-from reconciler.state.namespace_cache import NamespaceCache
-from reconciler.state.object_store import ObjectStore, key_of_pod
+from reconciler.state.job_pods import JobPods, highest, is_as_declared, request_of_active
+from reconciler.state.object_store import ObjectStore, PodRef, key_of_pod
 from reconciler.state.projections import FinishedJob
-from reconciler.state.terminating import ORPHANED, OrphanedClaims, as_terminating
+from reconciler.state.terminating import OrphanedClaims, as_terminating, is_orphaned
 from reconciler.state.transitions import RevokedStarts, with_readiness
+from reconciler.state.unwritten import AnnotationPatch, UnwrittenAnnotations
 from reconciler.state.workload_index import WorkloadIndex
 from reconciler.state.workload_reader import WorkloadObject, WorkloadReader
 from shared.api.core.job import Job
 from shared.api.core.pod import Pod
 from shared.quota.model.job_reading import ObjectState
-from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.workload import Workload
 
 
 class WorkloadCache(WorkloadIndex):
-    """The workloads as they count now, and the objects they were read from.
+    """The workloads as they count now, and the objects they were read from."""
 
-    `admits` (group, labels of the namespace) says whose work a group takes.
-    """
-
-    def __init__(
-        self, settings: QuotaSettings, namespaces: NamespaceCache, admits: Callable[[str, Mapping[str, str]], bool]
-    ) -> None:
+    def __init__(self, reader: WorkloadReader, job_pods: JobPods) -> None:
         super().__init__()
         self.unadmitted_running: dict[str, Workload] = {}
         """Workloads that run without an admission."""
@@ -46,16 +42,22 @@ class WorkloadCache(WorkloadIndex):
         """Jobs suspended by their owners before the Job controller had noted their start."""
         self.unseen_pods: set[str] = set()
         """Deleted Jobs whose pods have not been seen yet; the executor removes them and sets a time limit."""
-        self._reader = WorkloadReader(settings, namespaces, admits)
+        self.unwritten = UnwrittenAnnotations()
+        """Annotations that their objects have no space for."""
+        self._reader = reader
+        self._job_pods = job_pods
         self._objects = ObjectStore()
         self._finished: set[str] = set()
         self._terminating: set[str] = set()
+        """Deleted and finished Jobs whose pods still run."""
+        self._unlike_declared: set[str] = set()
+        """Jobs that use something else than their template times their size."""
         self._orphaned = OrphanedClaims()
 
     # What the watches show.
 
-    def see_job(self, before: Job | FinishedJob | None, after: Job | FinishedJob | None, *, runs_pods: bool) -> None:
-        """A Job appeared, changed, finished or went; `runs_pods`: pods of it occupy nodes."""
+    def see_job(self, before: Job | FinishedJob | None, after: Job | FinishedJob | None) -> None:
+        """A Job appeared, changed, finished or went."""
         if isinstance(after, Job):
             uid = after.metadata.uid
             self._objects.put_job(after)
@@ -64,12 +66,12 @@ class WorkloadCache(WorkloadIndex):
         elif isinstance(after, FinishedJob):
             self._finished.add(after.uid)
             self.added_or_removed.add(after.uid)
-            self._lose_job(after.uid)
+            self._finish_job(after.uid)
         elif isinstance(before, FinishedJob):
             self._finished.discard(before.uid)
             self.added_or_removed.add(before.uid)
         elif before is not None:
-            self._delete_job(before, runs_pods=runs_pods)
+            self._delete_job(before)
 
     def see_pod(self, before: Pod | None, after: Pod | None) -> None:
         """A pod that may be a workload of its own appeared, changed or went."""
@@ -80,13 +82,13 @@ class WorkloadCache(WorkloadIndex):
             self._objects.put_pod(after)
             self.assumptions.see(key, after.metadata)
             self._refresh(key)
-            self._note_incomplete(key)
 
-    def see_no_pods_left(self, job: str) -> None:
-        """No pod of the Job with this uid occupies a node any more."""
+    def see_job_pods(self, job: str) -> None:
+        """Pods of the Job with this uid appeared, were deleted, or ended."""
         if job in self._terminating:
-            self._terminating.discard(job)
-            self._set(job, None)
+            self._count_terminating(job)
+        elif self._needs_recount(job):
+            self._refresh(job)
 
     def read_again(self, namespaces: set[str] | None = None) -> None:
         """The context of these namespaces, or of all, has changed: read their workloads again."""
@@ -111,6 +113,11 @@ class WorkloadCache(WorkloadIndex):
         if self.assumptions.drop(key, mark):
             self._refresh(key)
 
+    def keep_unwritten(self, key: str, annotations: AnnotationPatch) -> None:
+        """The objects have no space for these: count them as written."""
+        self.unwritten.keep(key, annotations)
+        self._refresh(key)
+
     def park(self, key: str, until: datetime) -> None:
         """Leave the workload alone until then, or until its spec has changed."""
         for each in self.objects(key)[:1]:
@@ -126,7 +133,7 @@ class WorkloadCache(WorkloadIndex):
     def end_claim(self, victim: Workload) -> None:
         """The claim ends that this victim has left."""
         key = self.key_of(victim)
-        if victim.kind == ORPHANED and key is not None:
+        if is_orphaned(victim) and key is not None:
             self._orphaned.end(key, victim)
             self._set(key, None)
 
@@ -145,25 +152,91 @@ class WorkloadCache(WorkloadIndex):
         """The Job, or the pods, of a workload that may be written; nothing when it has gone or ended."""
         return self._objects.live_of(key)
 
-    def has_pod(self, pod: Pod) -> bool:
+    def pods_to_evict(self, key: str) -> list[PodRef]:
+        """The pods of a workload that the Eviction API must end: all but a Job's that its controller ends."""
+        job = self._objects.job(key)
+        if job is None:
+            pods = [each for each in self._objects.live_of(key) if isinstance(each, Pod)]
+            return [PodRef.of(key, each) for each in pods if not each.metadata.is_deleting and not each.is_gated]
+        # The Job controller does nothing more for a Job that is being deleted.
+        active = self._job_pods.active(key) if job.metadata.is_deleting else []
+        return [PodRef(key, each.namespace, each.name, each.uid) for each in active]
+
+    def has_pod(self, pod: PodRef) -> bool:
         """Whether this pod is still there and has not ended."""
-        return self._objects.has_pod(pod)
+        return self._objects.has_pod(pod.key, pod.uid) or self._job_pods.is_active(pod.key, pod.uid)
 
     # Inside.
 
-    def _lose_job(self, uid: str) -> None:
+    def _lose_job(self, uid: str, left: Workload | None = None) -> None:
         if self._objects.lose_job(uid):
             self.assumptions.lose(uid, uid)
             self._note_problems(uid, ())
-        self._set(uid, None)
+        self._drop_beside(uid)
+        self._set(uid, left)
 
-    def _delete_job(self, job: Job, *, runs_pods: bool) -> None:
+    def _drop_beside(self, uid: str) -> None:
+        self._unlike_declared.discard(uid)
+        self._set(_beside(uid), None)
+
+    def _finish_job(self, uid: str) -> None:
+        """A Job may be Failed while its pods still end."""
+        workload, sums = self.workload(uid), self._job_pods.sums(uid)
+        left = as_terminating(workload, sums.request) if workload is not None and sums is not None else None
+        if left is not None:
+            self._terminating.add(uid)
+        self._lose_job(uid, left)
+
+    def _count_terminating(self, job: str) -> None:
+        workload, sums = self.workload(job), self._job_pods.sums(job)
+        if workload is None or sums is None:
+            self._terminating.discard(job)
+            self._set(job, None)
+        else:
+            self._set(job, replace(workload, request=sums.request))
+
+    def _needs_recount(self, job: str) -> bool:
+        """Whether what the Job's pods use differs from what it was read to use, or did; False costs little."""
+        workload, found = self.workload(job), self._objects.job(job)
+        if workload is None or found is None:
+            return False
+        if job in self._unlike_declared or found.metadata.is_deleting or workload.is_pending:
+            return True
+        sums = self._job_pods.sums(job)
+        return sums is not None and not is_as_declared(found, workload.request, sums)
+
+    def _with_pods(self, job: Job, workload: Workload) -> Workload | None:
+        """The workload as the Job's pods use it. What runs beside it, its terminating pods, is counted by itself."""
+        uid = job.metadata.uid
+        sums, beside = self._job_pods.sums(uid), None
+        declared = workload.request
+        if sums is None:
+            # Nobody takes back the start time of a Job that is being deleted: without pods it has ended.
+            counted = None if job.metadata.is_deleting and workload.is_evicting else workload
+        elif workload.is_evicting:
+            counted = replace(workload, request=highest(declared, sums.request))
+        elif workload.is_pending:
+            counted, last = workload, self.workload(_beside(uid)) or self.workload(uid)
+            beside = None if last is None else as_terminating(replace(last, claim=None), sums.request)
+        else:
+            counted = replace(workload, request=request_of_active(job, declared, sums))
+            beside = as_terminating(replace(workload, claim=None), sums.terminating_request)
+        beside = beside if beside is not None and beside.request else None
+        self._set(_beside(uid), beside)
+        if beside is None and (counted is None or counted.request == declared):
+            self._unlike_declared.discard(uid)
+        else:
+            self._unlike_declared.add(uid)
+        return counted
+
+    def _delete_job(self, job: Job) -> None:
         """A deleted Job's pods end after it: until then what it held is still used.
 
         The watch of pods may lag behind: pods that the Job's status counts, or that it was to get, are waited for.
         """
         uid = job.metadata.uid
         workload = self.workload(uid)
+        runs_pods = uid in self._job_pods
         may_run = runs_pods or job.has_pods or (workload is not None and not workload.is_answered)
         terminating = as_terminating(workload) if workload is not None and may_run else None
         if terminating is None:
@@ -174,7 +247,10 @@ class WorkloadCache(WorkloadIndex):
         self._objects.lose_job(uid)
         self.assumptions.lose(uid, uid)
         self._terminating.add(uid)
+        self._drop_beside(uid)
         self._set(uid, terminating)
+        if runs_pods:
+            self._count_terminating(uid)
 
     def _lose_pod(self, pod: Pod) -> None:
         key = key_of_pod(pod)
@@ -189,12 +265,16 @@ class WorkloadCache(WorkloadIndex):
 
     def _refresh(self, key: str) -> None:
         """Read the workload again and record it if it has changed."""
+        self._count(key)
+        self._note_incomplete(key)
+
+    def _count(self, key: str) -> None:
         self.unadmitted_running.pop(key, None)
         assumed = self.assumptions.get(key)
         if assumed is not None:
             self._set(key, assumed)
             return
-        objects = self._objects.all_of(key)
+        objects = self.unwritten.over(key, self._objects.all_of(key))
         if not objects:
             return
         reading = self._reader.read(objects)
@@ -203,6 +283,8 @@ class WorkloadCache(WorkloadIndex):
             if reading.state is ObjectState.ADOPTED:
                 self.unadmitted_running[key] = workload
             workload = self._with_history(key, objects[0], workload)
+            if isinstance(objects[0], Job):
+                workload = self._with_pods(objects[0], workload)
         self._note_problems(key, reading.problems)
         self._set(key, workload)
 
@@ -236,6 +318,7 @@ class WorkloadCache(WorkloadIndex):
         if not self.put(key, workload) or workload is not None:
             return
         self.unadmitted_running.pop(key, None)
+        self.unwritten.drop(key)
         self.unready.discard(key)
         self.revoked_starts.forget(key)
         if before is not None:
@@ -255,14 +338,21 @@ class WorkloadCache(WorkloadIndex):
                 self._set(*left)
 
     def _note_incomplete(self, key: str) -> None:
-        workload = self.workload(key)
-        pods = [each for each in self._objects.live_of(key) if isinstance(each, Pod)]
-        if workload is not None and workload.is_evicting:
-            is_incomplete = any(not pod.metadata.is_deleting and not pod.is_gated for pod in pods)
+        """A write that is not seen yet is not incomplete: another one would meet what the first has changed."""
+        workload = None if key in self.assumptions else self.workload(key)
+        if workload is None or workload.is_pending:
+            is_incomplete = False
+        elif workload.is_evicting:
+            is_incomplete = bool(self.pods_to_evict(key))
         else:
-            is_incomplete = workload is not None and not workload.is_pending and any(pod.is_gated for pod in pods)
+            is_incomplete = any(isinstance(each, Pod) and each.is_gated for each in self._objects.live_of(key))
         if is_incomplete:
             self.incomplete.add(key)
             self.changed = True
         else:
             self.incomplete.discard(key)
+
+
+def _beside(uid: str) -> str:
+    """The key of the terminating pods of a Job that counts by itself."""
+    return f"{uid}/terminating"

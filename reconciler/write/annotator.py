@@ -7,9 +7,11 @@ from typing import Final
 
 from reconciler.report.events import WorkloadEvents
 from reconciler.state.assumptions import Mark
+from reconciler.state.unwritten import AnnotationPatch
 from reconciler.state.workload_cache import WorkloadCache
 from reconciler.write import annotations, patches
-from reconciler.write.write_queue import WriteQueue
+from reconciler.write.workload_writer import WriteOutcome
+from reconciler.write.write_queue import DONE, WriteQueue
 from shared.api.annotations import BadAnnotation
 from shared.api.names import ADMISSION, EVICTION, NOTICE
 from shared.quota.decide.decisions import ClaimEnd, Notice
@@ -72,7 +74,7 @@ class Annotator:
             if text is not None:
                 self._annotate(ended.victim, replace(ended.victim, claim=None), {EVICTION: text}, (EVICTION, text))
 
-    def _annotate(self, before: Workload, after: Workload, written: patches.AnnotationPatch, mark: Mark) -> bool:
+    def _annotate(self, before: Workload, after: Workload, written: AnnotationPatch, mark: Mark) -> bool:
         """Write these annotations on all objects of the workload; whether that was begun."""
         key = self._writes.free_key(before)
         if key is None:
@@ -81,7 +83,13 @@ class Annotator:
         self._work.assume(key, after, mark)
 
         async def write() -> None:
-            await self._writes.patch(key, objects, lambda each: patches.annotate(each.metadata, written), mark)
+            outcome = await self._writes.patch(
+                key, objects, lambda each: patches.annotate(each.metadata, written), mark
+            )
+            if outcome.fate in DONE:
+                self._work.unwritten.drop(key, written)
+            elif outcome.fate in (WriteOutcome.INVALID, WriteOutcome.TOO_LARGE):
+                self._work.keep_unwritten(key, written)
             # An annotation moves no generation, and a later one might hide it: do not wait for its echo indefinitely.
             asyncio.get_running_loop().call_later(_ECHO.total_seconds(), self._work.forget, key, mark)
 

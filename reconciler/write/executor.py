@@ -13,22 +13,27 @@ from typing import Final
 from reconciler.report.events import WorkloadEvents
 from reconciler.report.metrics import ReconcilerMetrics
 from reconciler.state.cluster_state import ClusterState
+from reconciler.state.object_store import PodRef
+from reconciler.state.unwritten import AnnotationPatch
 from reconciler.state.workload_reader import WorkloadObject
 from reconciler.write import annotations, patches
 from reconciler.write.annotator import Annotator
 from reconciler.write.pod_evictions import PodEvictions
 from reconciler.write.workload_writer import WorkloadWriter, WriteOutcome
-from reconciler.write.write_queue import WAITS, Spawn, WriteQueue
+from reconciler.write.write_queue import DONE, WAITS, Spawn, WriteQueue
 from shared.api.core.job import Job
 from shared.api.core.pod import Pod
 from shared.api.names import ADMISSION, EVICTION, NOTICE, REQUEUE
 from shared.api.patches import Operation
 from shared.quota.decide.decisions import Evict, Plan, Start, Tier
-from shared.quota.model.workload import Admission, Eviction
+from shared.quota.model.workload import Admission, Eviction, Workload
 
 _ANSWER_LIMIT: Final = timedelta(seconds=30)
 """How long the Job controller may take to see a suspension and to delete the pods it had made."""
 
+_GUARDED_TRIES: Final = 2
+"""After so many stale tries an eviction no longer tests the generation: an owner who keeps changing the spec must not
+delay it."""
 _PODS_SEEN_LIMIT: Final = timedelta(seconds=10)
 """How long the watch of pods may take to show the pods of a deleted Job."""
 
@@ -52,7 +57,14 @@ class Executor:
         self._wake = wake
         self._writes = WriteQueue(state.work, writer, metrics, spawn, wake)
         self.annotator = Annotator(state.work, self._writes, events)
-        self._pod_evictions = PodEvictions(writer, state.work.has_pod, spawn)
+        self._pod_evictions = PodEvictions(
+            writer, state.work.has_pod, self._report_deletion, spawn, state.settings.reclaim.eviction_timeout
+        )
+
+    @property
+    def begun(self) -> int:
+        """How many writes were begun since this process leads."""
+        return self._writes.begun
 
     def carry_out(self, plan: Plan, now: datetime) -> None:
         """Assume and begin everything the plan says, and complete what an earlier process left incomplete."""
@@ -92,6 +104,7 @@ class Executor:
         async def write() -> None:
             outcome = await self._writes.patch(key, objects, lambda each: self._start_patch(each, start, text), mark)
             if outcome.fate is WriteOutcome.WRITTEN:
+                self._state.work.unwritten.drop(key)
                 self._metrics.started(start, time.perf_counter() - decided)
                 self._events.started(start, objects)
                 return
@@ -101,7 +114,10 @@ class Executor:
                 return
             wait = WAITS[outcome.fate]
             self._state.work.park(key, now + wait)
-            if outcome.fate is not WriteOutcome.STALE:
+            if outcome.fate is WriteOutcome.TOO_LARGE:
+                full = "the object has no space left for the admission annotation, shorten its annotations"
+                self._events.start_refused(start, objects, f"{full}: {outcome.message}")
+            elif outcome.fate is not WriteOutcome.STALE:
                 again = f"tried again in {wait.total_seconds():.0f} s"
                 self._events.start_refused(start, objects, f"{again}: {outcome.message}")
 
@@ -126,12 +142,20 @@ class Executor:
         evicting = replace(evict.workload, eviction=Eviction(evict.reason, now), claim=evict.claim, notice=None)
         self._state.work.assume(key, evicting, mark)
 
+        guard = patches.Guard.SPEC if self._writes.stale_tries(key) < _GUARDED_TRIES else patches.Guard.IDENTITY
+
+        def patch(each: WorkloadObject) -> list[Operation]:
+            return _evict_patch(each, evict, written, guard)
+
         async def write() -> None:
-            outcome = await self._writes.patch(key, objects, lambda each: _evict_patch(each, evict, written), mark)
-            if outcome.fate is WriteOutcome.WRITTEN:
+            outcome = await self._writes.patch(key, objects, patch, mark, _least_eviction)
+            if outcome.fate in DONE:
+                self._state.work.unwritten.drop(key)
+                if outcome.fate is WriteOutcome.REDUCED:
+                    self._state.work.keep_unwritten(key, {**written, ADMISSION: None, NOTICE: None})
                 self._metrics.evicted(evict)
                 self._events.evicted(evict, objects, self._preemptor(evict))
-                self._pod_evictions.begin(objects)
+                self._pod_evictions.begin(self._state.work.pods_to_evict(key), now)
             elif outcome.fate is not WriteOutcome.STALE:
                 self._events.eviction_refused(evict, objects, outcome.message)
 
@@ -169,10 +193,12 @@ class Executor:
         workload, objects = self._state.work.workload(key), self._writes.free_objects(key)
         if workload is None or workload.admission is None or not objects:
             return
-        if workload.is_evicting:
-            self._pod_evictions.begin(objects)
+        if workload.eviction is not None:
+            self._pod_evictions.begin(self._state.work.pods_to_evict(key), workload.eviction.at)
             return
         gated = [each for each in objects if isinstance(each, Pod) and each.is_gated]
+        if not gated:
+            return
         flavors = workload.admission.flavors
         text = annotations.write_admission(flavors, workload.admission.since)
 
@@ -183,12 +209,24 @@ class Executor:
 
         self._writes.begin(key, write())
 
-    def _preemptor(self, evict: Evict) -> list[WorkloadObject]:
-        key = None if evict.claim is None else self._state.work.key_named(evict.claim.preemptor)
+    def _report_deletion(self, pod: PodRef) -> None:
+        victim = self._state.work.workload(pod.key)
+        preemptor = [] if victim is None else self._preemptor(victim)
+        self._events.pod_deleted(pod.name, self._state.work.objects(pod.key), preemptor)
+
+    def _preemptor(self, evicted: Evict | Workload) -> list[WorkloadObject]:
+        key = None if evicted.claim is None else self._state.work.key_named(evicted.claim.preemptor)
         return [] if key is None else self._state.work.objects(key)
 
 
-def _evict_patch(target: WorkloadObject, evict: Evict, written: patches.AnnotationPatch) -> list[Operation]:
+def _evict_patch(
+    target: WorkloadObject, evict: Evict, written: AnnotationPatch, guard: patches.Guard
+) -> list[Operation]:
     if isinstance(target, Job):
-        return patches.evict_job(target.metadata, evict.workload.group, written)
+        return patches.evict_job(target.metadata, evict.workload.group, written, guard)
     return patches.annotate(target.metadata, {**written, NOTICE: None})
+
+
+def _least_eviction(target: WorkloadObject) -> list[Operation]:
+    """A pod needs no patch: the Eviction API alone ends it."""
+    return patches.suspend_job(target.metadata) if isinstance(target, Job) else []

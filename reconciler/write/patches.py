@@ -7,8 +7,10 @@ See docs/specification.md §5.3 and §5.4.
 """
 
 from collections.abc import Iterable, Mapping
+from enum import Enum
 from typing import Any, Final
 
+from reconciler.state.unwritten import AnnotationPatch
 from shared.api.core.metadata import Metadata
 from shared.api.core.placement import read_placement, write_toleration
 from shared.api.core.pod import Pod
@@ -21,8 +23,14 @@ LABELS: Final = ("metadata", "labels")
 NODE_SELECTOR: Final = ("spec", "nodeSelector")
 TOLERATIONS: Final = ("spec", "tolerations")
 
-AnnotationPatch = Mapping[str, str | None]
-"""annotation -> text; None: remove it."""
+
+class Guard(Enum):
+    """What a patch tests beside uid and group."""
+
+    SPEC = "generation"
+    """The spec is the one that was decided on."""
+    IDENTITY = "uid"
+    """The spec may have changed: its owner changes it faster than a guarded patch arrives."""
 
 
 def start_job(seen: Metadata, group: str, annotations: AnnotationPatch) -> list[Operation]:
@@ -30,13 +38,15 @@ def start_job(seen: Metadata, group: str, annotations: AnnotationPatch) -> list[
     return [*_guard(seen, group), _suspend(value=False), *_set_annotations(seen, annotations), *_set_group(seen, group)]
 
 
-def evict_job(seen: Metadata, group: str, annotations: AnnotationPatch) -> list[Operation]:
+def evict_job(seen: Metadata, group: str, annotations: AnnotationPatch, guard: Guard) -> list[Operation]:
     """Suspend the Job; the Job controller then deletes its pods."""
-    return [
-        *_guard(seen, group),
-        _suspend(value=True),
-        *_set_annotations(seen, {**annotations, ADMISSION: None, NOTICE: None}),
-    ]
+    written = _set_annotations(seen, {**annotations, ADMISSION: None, NOTICE: None})
+    return [*_guard(seen, group, guard), _suspend(value=True), *written]
+
+
+def suspend_job(seen: Metadata) -> list[Operation]:
+    """The least write that evicts a Job: nothing that could make the object larger."""
+    return [test(("metadata", "uid"), seen.uid), _suspend(value=True)]
 
 
 def annotate(seen: Metadata, annotations: AnnotationPatch) -> list[Operation]:
@@ -91,10 +101,10 @@ def _remove_gate(pod: Pod) -> list[Operation]:
     return []
 
 
-def _guard(seen: Metadata, group: str) -> list[Operation]:
+def _guard(seen: Metadata, group: str, guard: Guard = Guard.SPEC) -> list[Operation]:
     """Test that uid, spec and group are those that were decided on. Pods of old API servers have no generation."""
     guards = [test(("metadata", "uid"), seen.uid)]
-    if seen.generation:
+    if seen.generation and guard is Guard.SPEC:
         guards.append(test(("metadata", "generation"), seen.generation))
     if GROUP_LABEL in seen.labels:
         guards.append(test((*LABELS, GROUP_LABEL), group))

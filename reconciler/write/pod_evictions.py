@@ -1,40 +1,55 @@
 """Evictions of the pods of evicted workloads: each requested in its own task until the API server accepts it.
 
+A PodDisruptionBudget may refuse an eviction. It protects a workload against many disruptions at one time, and does not
+make it immune: after `reclaim.evictionTimeout` the pod is deleted.
+
 See docs/specification.md §5.6.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
 from functools import partial
 
-from reconciler.state.workload_reader import WorkloadObject
-from reconciler.write.workload_writer import WorkloadWriter, WriteOutcome
+from reconciler.state.object_store import PodRef
+from reconciler.write.workload_writer import UNWANTED, WorkloadWriter, WriteOutcome
 from reconciler.write.write_queue import Spawn
-from shared.api.core.pod import Pod
 from shared.telemetry import get_logger
 
 log = get_logger(__name__)
 
 
 class PodEvictions:
-    """One task for each pod, however often it is begun; a PodDisruptionBudget may refuse it for long.
+    """One task for each pod, however often it is begun.
 
-    `is_alive`: whether the pod has not ended meanwhile. An ended pod is left to its owner.
+    `is_alive`: whether the pod has not ended meanwhile. An ended pod is left to its owner. `timed_out` is called with
+    a pod that is deleted because its eviction was refused for too long.
     """
 
-    def __init__(self, writer: WorkloadWriter, is_alive: Callable[[Pod], bool], spawn: Spawn) -> None:
+    def __init__(
+        self,
+        writer: WorkloadWriter,
+        is_alive: Callable[[PodRef], bool],
+        timed_out: Callable[[PodRef], None],
+        spawn: Spawn,
+        timeout: timedelta,
+    ) -> None:
         self._writer = writer
         self._is_alive = is_alive
+        self._timed_out = timed_out
         self._spawn = spawn
+        self._timeout = timeout
         self._evicting: dict[str, asyncio.Task[None]] = {}
 
-    def begin(self, objects: Sequence[WorkloadObject]) -> None:
-        """Evict all pods of a workload at once: a pod that a disruption budget protects must not delay the others."""
-        for pod in objects:
-            uid = pod.metadata.uid
-            if isinstance(pod, Pod) and not pod.is_gated and not pod.metadata.is_deleting and uid not in self._evicting:
-                self._evicting[uid] = task = self._spawn(self._evict(pod))
-                task.add_done_callback(partial(self._done, uid))
+    def begin(self, pods: Iterable[PodRef], since: datetime) -> None:
+        """Evict these pods at once: a pod that a disruption budget protects must not delay the others.
+
+        `since`: when their workload was evicted; a restarted process goes on counting from there.
+        """
+        for pod in pods:
+            if pod.uid not in self._evicting:
+                self._evicting[pod.uid] = task = self._spawn(self._evict(pod, since + self._timeout))
+                task.add_done_callback(partial(self._done, pod.uid))
 
     def cancel(self) -> None:
         """Stop all tasks."""
@@ -44,7 +59,11 @@ class PodEvictions:
     def _done(self, uid: str, _: "asyncio.Task[None]") -> None:
         del self._evicting[uid]
 
-    async def _evict(self, pod: Pod) -> None:
-        outcome = await self._writer.evict_pod(pod, lambda: self._is_alive(pod))
+    async def _evict(self, pod: PodRef, until: datetime) -> None:
+        outcome = await self._writer.evict_pod(pod, lambda: self._is_alive(pod) and datetime.now(UTC) < until)
+        if outcome is UNWANTED and self._is_alive(pod):
+            self._timed_out(pod)
+            log.warning("Pod deleted: its eviction was refused for too long", namespace=pod.namespace, pod=pod.name)
+            outcome = await self._writer.delete_pod(pod, lambda: self._is_alive(pod))
         if outcome.fate in (WriteOutcome.REFUSED, WriteOutcome.INVALID):
-            log.warning("Pod not evicted", pod=pod.metadata.key, why=outcome.message)
+            log.warning("Pod not evicted", namespace=pod.namespace, pod=pod.name, why=outcome.message)

@@ -10,9 +10,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+from http import HTTPStatus
 from typing import Final
 
 from reconciler.state.assumptions import Mark
+from reconciler.state.object_store import PodRef
 from shared.api.core.job import Job
 from shared.api.core.metadata import Metadata
 from shared.api.core.pod import Pod
@@ -24,6 +26,8 @@ from shared.telemetry import get_logger
 
 _FIRST_WAIT: Final = timedelta(milliseconds=100)
 _LONGEST_WAIT: Final = timedelta(seconds=5)
+_SERVER_ERRORS: Final = 5
+"""After so many answers 500 in a row the write is given up: etcd refuses an object that is too large in this way."""
 
 log = get_logger(__name__)
 
@@ -38,6 +42,10 @@ class WriteOutcome(StrEnum):
     """Not allowed, now: by RBAC, a webhook or a policy."""
     INVALID = "invalid"
     """It would make an object that is not valid, such as pods of contradictory placement."""
+    TOO_LARGE = "too_large"
+    """The object has no space for what would be written, or the API server answers 500 each time."""
+    REDUCED = "reduced"
+    """The decision is carried out without its annotations: the object has no space for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +86,29 @@ class WorkloadWriter:
                 raise
 
         outcome = await self._repeat(send)
-        if outcome.fate is WriteOutcome.STALE and unanswered and await self._carries(resource, seen, mark):
+        if (
+            outcome.fate in (WriteOutcome.STALE, WriteOutcome.TOO_LARGE)
+            and unanswered
+            and await self._carries(resource, seen, mark)
+        ):
             return WRITTEN
         return outcome
 
-    async def evict_pod(self, pod: Pod, is_alive: Callable[[], bool]) -> WriteResult:
-        """Evict one pod; repeat while a PodDisruptionBudget refuses it and it `is_alive`."""
+    async def evict_pod(self, pod: PodRef, is_wanted: Callable[[], bool]) -> WriteResult:
+        """Evict one pod; repeat while a PodDisruptionBudget refuses it and it `is_wanted`."""
 
         async def send() -> None:
-            await self._client.evict(pod.metadata.name, pod.metadata.namespace, uid=pod.metadata.uid)
+            await self._client.evict(pod.name, pod.namespace, uid=pod.uid)
 
-        return await self._repeat(send, is_alive)
+        return await self._repeat(send, is_wanted)
+
+    async def delete_pod(self, pod: PodRef, is_wanted: Callable[[], bool]) -> WriteResult:
+        """Delete one pod, and no other of its name."""
+
+        async def send() -> None:
+            await self._client.delete(PODS, pod.name, pod.namespace, uid=pod.uid)
+
+        return await self._repeat(send, is_wanted)
 
     async def _carries(self, resource: Resource, seen: Metadata, mark: Mark) -> bool:
         """Whether the object carries the mark: an earlier request was carried out after all."""
@@ -104,7 +124,7 @@ class WorkloadWriter:
 
     async def _repeat(self, send: Callable[[], Awaitable[None]], is_wanted: Callable[[], bool] = _yes) -> WriteResult:
         """Send until there is an answer, or none is wanted; wait longer after each try, at most five seconds."""
-        wait = _FIRST_WAIT
+        wait, server_errors = _FIRST_WAIT, 0
         while True:
             if not self._time_left():
                 return NOT_LEADING
@@ -117,13 +137,22 @@ class WorkloadWriter:
             except (Conflict, NotFound) as error:
                 return WriteResult(WriteOutcome.STALE, str(error))
             except Invalid as error:
-                return WriteResult(WriteOutcome.INVALID, error.message)
+                fate = WriteOutcome.TOO_LARGE if _is_too_large(error) else WriteOutcome.INVALID
+                return WriteResult(fate, error.message)
             except (Unavailable, TooManyRequests) as error:
+                server_errors = server_errors + 1 if error.status == HTTPStatus.INTERNAL_SERVER_ERROR else 0
+                if server_errors == _SERVER_ERRORS:
+                    return WriteResult(WriteOutcome.TOO_LARGE, error.message)
                 pause = error.retry_after or wait
                 log.warning("Write must be repeated", error=str(error), seconds=pause.total_seconds())
                 await asyncio.sleep(pause.total_seconds() * random.uniform(0.5, 1.0))  # noqa: S311
                 wait = min(wait * 2, _LONGEST_WAIT)
             except ApiError as error:
-                return WriteResult(WriteOutcome.REFUSED, error.message)
+                is_too_large = error.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+                return WriteResult(WriteOutcome.TOO_LARGE if is_too_large else WriteOutcome.REFUSED, error.message)
             else:
                 return WRITTEN
+
+
+def _is_too_large(error: Invalid) -> bool:
+    return any(cause.field.startswith("metadata.annotations") for cause in error.causes)

@@ -19,14 +19,18 @@ WAITS: Final = {
     WriteOutcome.STALE: timedelta(seconds=1),
     WriteOutcome.REFUSED: timedelta(seconds=15),
     WriteOutcome.INVALID: timedelta(milliseconds=10),
+    WriteOutcome.TOO_LARGE: timedelta(seconds=15),
 }
 """How long an object is left alone after a write failed; a change of its spec ends it earlier.
 
 What is invalid is not tried again as it is: a start gets other flavors or none.
 """
 
-_WORST_LAST: Final = (WriteOutcome.WRITTEN, WriteOutcome.STALE, WriteOutcome.REFUSED, WriteOutcome.INVALID)
+DONE: Final = (WriteOutcome.WRITTEN, WriteOutcome.REDUCED)
+_NOT_STORABLE: Final = (WriteOutcome.INVALID, WriteOutcome.TOO_LARGE)
+_WORST_LAST: Final = (*DONE, WriteOutcome.STALE, WriteOutcome.REFUSED, *_NOT_STORABLE)
 
+LeastWrite = Callable[[WorkloadObject], list[Operation]]
 Spawn = Callable[[Coroutine[Any, Any, None]], "asyncio.Task[None]"]
 
 log = get_logger(__name__)
@@ -45,6 +49,8 @@ class WriteQueue:
     ) -> None:
         self.now = datetime.min.replace(tzinfo=UTC)
         """The time of the cycle."""
+        self.begun = 0
+        """How many writes were begun."""
         self._work = work
         self._writer = writer
         self._metrics = metrics
@@ -54,6 +60,7 @@ class WriteQueue:
         self._wanted: set[str] = set()
         """Workloads that were not free when something was to be written on them."""
         self._paused: dict[str, tuple[datetime, int]] = {}
+        self._stale_tries: dict[str, int] = {}
 
     def free_key(self, workload: Workload) -> str | None:
         """The key of this workload; None if it is gone, or a write on it is under way or has just failed."""
@@ -74,13 +81,20 @@ class WriteQueue:
         self._paused.pop(key, None)
         return objects
 
+    def stale_tries(self, key: str) -> int:
+        """How many writes in a row met another object than they were decided on."""
+        return self._stale_tries.get(key, 0)
+
     def begin(self, key: str, write: Coroutine[Any, Any, None]) -> None:
         """Run `write`, which calls `patch`."""
+        self.begun += 1
         self._under_way[key] = task = self._spawn(write)
         task.add_done_callback(partial(self._end, key))
 
     def _end(self, key: str, _: "asyncio.Task[None]") -> None:
         del self._under_way[key]
+        if self._work.workload(key) is None:
+            self._stale_tries.pop(key, None)
         if key in self._wanted or key in self._paused or key in self._work.incomplete:
             self._wanted.discard(key)
             self._wake()
@@ -91,16 +105,34 @@ class WriteQueue:
         objects: Sequence[WorkloadObject],
         patch: Callable[[WorkloadObject], list[Operation]],
         mark: Mark,
+        least: LeastWrite | None = None,
     ) -> WriteResult:
-        """Patch these objects of a workload; the worst outcome counts. The assumption is dropped if any failed."""
-        outcomes = await asyncio.gather(*(self._writer.patch(each, patch(each), mark) for each in objects))
+        """Patch these objects of a workload; the worst outcome counts. The assumption is dropped if any failed.
+
+        `least`: what is sent instead to an object that cannot store the patch; no operations: nothing is.
+        """
+        outcomes = await asyncio.gather(*(self._patch(each, patch(each), mark, least) for each in objects))
         outcome = max(outcomes, key=lambda each: _WORST_LAST.index(each.fate), default=WRITTEN)
         self._metrics.wrote(mark[0], outcome.fate.value)
-        if outcome.fate is not WriteOutcome.WRITTEN:
+        if outcome.fate is WriteOutcome.STALE:
+            self._stale_tries[key] = self.stale_tries(key) + 1
+        elif outcome.fate in DONE:
+            self._stale_tries.pop(key, None)
+        if outcome.fate not in DONE:
             log.info("Write not carried out", key=key, what=mark[0], fate=outcome.fate.value, why=outcome.message)
             self._work.forget(key, mark)
             self._pause(key, objects[0].metadata.generation, WAITS[outcome.fate])
         return outcome
+
+    async def _patch(
+        self, target: WorkloadObject, operations: list[Operation], mark: Mark, least: LeastWrite | None
+    ) -> WriteResult:
+        outcome = await self._writer.patch(target, operations, mark)
+        if least is None or outcome.fate not in _NOT_STORABLE:
+            return outcome
+        reduced = least(target)
+        again = await self._writer.patch(target, reduced, mark) if reduced else WRITTEN
+        return WriteResult(WriteOutcome.REDUCED, outcome.message) if again.fate is WriteOutcome.WRITTEN else again
 
     def _pause(self, key: str, generation: int, wait: timedelta) -> None:
         self._paused[key] = (self.now + wait, generation)

@@ -35,6 +35,7 @@ class ReclaimFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fi
     notice: timedelta = _RECLAIM.notice
     exempt_after_start: timedelta = _RECLAIM.exempt_after_start
     claim_timeout: timedelta = _RECLAIM.claim_timeout
+    eviction_timeout: timedelta = _RECLAIM.eviction_timeout
 
 
 class StartupFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):

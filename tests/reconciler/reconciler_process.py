@@ -1,8 +1,10 @@
 """A reconciler process beside a real control plane, and words to say what a test does with both."""
 
+import re
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -102,6 +104,14 @@ class Quotree:
     def log(self) -> Path:
         """What the latest reconciler says."""
         return self.folder / f"reconciler-{self.runs}.log"
+
+    def metric(self, name: str) -> float:
+        """The sum of a metric's samples in the latest reconciler."""
+        port = re.search(r"health_port=(\d+)", self.log.read_text())
+        assert port is not None, "it serves no metrics yet"
+        with urllib.request.urlopen(f"http://127.0.0.1:{port[1]}/metrics", timeout=10) as answer:
+            lines = answer.read().decode().splitlines()
+        return sum(float(each.rsplit(" ", 1)[1]) for each in lines if re.match(rf"{name}[ {{]", each))
 
     def kill(self) -> None:
         """SIGKILL."""

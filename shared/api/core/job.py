@@ -30,6 +30,7 @@ class JobSpec(View, frozen=True):
     completions: Int32 | None = None
     managed_by: str = ""
     manual_selector: bool = False
+    pod_replacement_policy: str = ""
     template: PodTemplate = PodTemplate()
 
 

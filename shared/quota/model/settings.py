@@ -55,6 +55,8 @@ class ReclaimSettings:
     notice: timedelta = timedelta()
     exempt_after_start: timedelta = timedelta()
     claim_timeout: timedelta = timedelta(minutes=5)
+    eviction_timeout: timedelta = timedelta(minutes=10)
+    """How long a PodDisruptionBudget may refuse the eviction of a pod."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ def test_an_eviction_suspends_and_takes_admission_and_notice_away() -> None:
     seen = Metadata(
         uid="u1", generation=3, labels={GROUP_LABEL: "vision"}, annotations=before["metadata"]["annotations"]
     )
-    patched = apply(before, patches.evict_job(seen, "vision", {EVICTION: "e"}))
+    patched = apply(before, patches.evict_job(seen, "vision", {EVICTION: "e"}, patches.Guard.SPEC))
     assert patched == {
         "metadata": {**JOB["metadata"], "annotations": {"mine": "1", EVICTION: "e"}},
         "spec": {"suspend": True},

@@ -25,14 +25,14 @@ def test_an_empty_file_means_the_engines_defaults() -> None:
 def test_every_key_reaches_the_engine() -> None:
     text = b"""{
       "reclaim": {"mode": "Strict", "gracePeriod": "PT5S", "notice": "PT6S", "exemptAfterStart": "PT7S",
-                  "claimTimeout": "PT8S"},
+                  "claimTimeout": "PT8S", "evictionTimeout": "PT9S"},
       "startup": {"waitForPodsReady": true, "blockAdmission": "Group", "timeout": "PT1S", "recoveryTimeout": "PT2S",
                   "backoffBase": "PT3S", "backoffMax": "PT4S", "limit": 9},
       "capacity": {"source": "Groups"}, "resources": {"uncovered": "Ignore", "ignored": ["example.com/x"]},
       "queueAge": "Creation", "maxDepth": 3, "defaultGroup": true}"""
     second = timedelta(seconds=1)
     assert msgspec.json.decode(text, type=QuotaSettingsFile).settings() == QuotaSettings(
-        reclaim=ReclaimSettings(ReclaimMode.STRICT, 5 * second, 6 * second, 7 * second, 8 * second),
+        reclaim=ReclaimSettings(ReclaimMode.STRICT, 5 * second, 6 * second, 7 * second, 8 * second, 9 * second),
         startup=StartupSettings(True, BlockAdmission.GROUP, second, 2 * second, 3 * second, 4 * second, 9),
         capacity_source=CapacitySource.GROUPS,
         uncovered=Uncovered.IGNORE,

@@ -1,0 +1,123 @@
+"""The pods of Jobs that have not ended, by Job, and what they use together. Pure.
+
+A Job uses what its pods themselves request: pods may be larger than the template says (other webhooks change them),
+and terminating pods still run beside those that replace them.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from reconciler.state.projections import UsingPod
+from shared.api.core.job import Job
+from shared.quota.model.tree import Amounts
+from shared.resources import MAX_AMOUNT, Amount
+
+
+@dataclass(frozen=True, slots=True)
+class PodSums:
+    """How many pods a Job has, and their requests together: those that run or will, and those that were deleted."""
+
+    active: int
+    terminating: int
+    active_request: Amounts
+    terminating_request: Amounts
+
+    @property
+    def request(self) -> Amounts:
+        """Of all of them."""
+        return add_up((self.active_request, self.terminating_request))
+
+
+class JobPods:
+    """One record per pod, shared with `NodeUsage`."""
+
+    def __init__(self, ignored: Collection[str]) -> None:
+        self._ignored = ignored
+        self._of_job: dict[str, dict[str, UsingPod]] = {}
+
+    def see(self, changes: Iterable[tuple[UsingPod | None, UsingPod | None]]) -> set[str]:
+        """Pods appeared, changed or went; returns the uids of their Jobs."""
+        touched = set()
+        for before, after in changes:
+            for pod in (before, after):
+                if pod is not None and pod.job:
+                    touched.add(pod.job)
+            if before is not None:
+                self._remove(before)
+            if after is not None and after.job:
+                self._of_job.setdefault(after.job, {})[after.uid] = after
+        return touched
+
+    def _remove(self, pod: UsingPod) -> None:
+        """Unless another watch has shown it meanwhile, as it is now."""
+        pods = self._of_job.get(pod.job, {})
+        if pods.get(pod.uid) == pod:
+            del pods[pod.uid]
+            if not pods:
+                del self._of_job[pod.job]
+
+    def __contains__(self, job: str) -> bool:
+        return job in self._of_job
+
+    def active(self, job: str) -> list[UsingPod]:
+        """The Job's pods that nobody has deleted."""
+        return [pod for pod in self._of_job.get(job, {}).values() if not pod.is_terminating]
+
+    def is_active(self, job: str, uid: str) -> bool:
+        """Whether the pod with this uid still is one of these."""
+        known = self._of_job.get(job, {}).get(uid)
+        return known is not None and not known.is_terminating
+
+    def sums(self, job: str) -> PodSums | None:
+        """What the Job's pods use; None when it has none."""
+        pods = self._of_job.get(job)
+        if not pods:
+            return None
+        active = [pod for pod in pods.values() if not pod.is_terminating]
+        terminating = [pod for pod in pods.values() if pod.is_terminating]
+        return PodSums(len(active), len(terminating), self._sum(active), self._sum(terminating))
+
+    def _sum(self, pods: Iterable[UsingPod]) -> Amounts:
+        total = add_up(pod.request for pod in pods)
+        return {resource: amount for resource, amount in total.items() if resource not in self._ignored}
+
+
+def add_up(requests: Iterable[Mapping[str, Amount]]) -> Amounts:
+    """The sum by resource."""
+    total: dict[str, Amount] = {}
+    for request in requests:
+        for resource, amount in request.items():
+            total[resource] = min(total.get(resource, 0) + amount, MAX_AMOUNT)
+    return total
+
+
+def highest(first: Amounts, second: Amounts) -> Amounts:
+    """The larger amount of each resource."""
+    return {resource: max(first.get(resource, 0), second.get(resource, 0)) for resource in {**first, **second}}
+
+
+def is_as_declared(job: Job, request: Amounts, sums: PodSums) -> bool:
+    """Whether the Job's pods use no more than `request`, its template's times `job.pods_left`; none terminates."""
+    wanted = job.pods_left
+    return (
+        not sums.terminating
+        and sums.active <= wanted
+        and all(amount * wanted <= request.get(name, 0) * sums.active for name, amount in sums.active_request.items())
+    )
+
+
+def request_of_active(job: Job, declared: Amounts, sums: PodSums) -> Amounts:
+    """What a running Job uses without its terminating pods: its active pods as they are, the missing ones as declared.
+
+    `declared` is the template's request times `job.pods_left`. Example: 4 pods of 1 cpu declared, 3 active of which one
+    was made to request 3: 5 for these, 1 for the fourth, 6 in all. Never less than `declared`, unless terminating pods
+    must end before they are replaced (podReplacementPolicy Failed): then those are not counted twice.
+    """
+    wanted = job.pods_left
+    delayed = sums.terminating if job.spec.pod_replacement_policy == "Failed" else 0
+    missing = max(0, wanted - sums.active - delayed)
+    one = {resource: amount // wanted for resource, amount in declared.items()} if wanted else {}
+    expected = {resource: amount * missing for resource, amount in one.items()}
+    floor = {resource: amount * max(0, wanted - delayed) for resource, amount in one.items()}
+    total = highest(add_up((sums.active_request, expected)), floor)
+    return {resource: amount for resource, amount in total.items() if amount}

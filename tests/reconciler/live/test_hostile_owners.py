@@ -1,0 +1,207 @@
+"""What owners with the role `edit` do to escape eviction: full annotations, orphaned pods, endless edits."""
+
+import threading
+from typing import Any
+
+import pytest
+
+from shared.api.names import GROUP_LABEL
+from tests.reconciler.live.test_pods import pod
+from tests.reconciler.reconciler_process import Quotree, admission_of, job_manifest, quota, wait_for
+from tests.reconciler.tenants import JOBS, PODS, Tenant
+
+pytestmark = pytest.mark.timeout(300)
+LONG = 90.0
+
+
+@pytest.fixture
+def tenant(q: Quotree) -> Tenant:
+    return Tenant.of(q)
+
+
+def attempts(q: Quotree, text: str) -> int:
+    return q.log.read_text().count(text)
+
+
+def test_a_job_whose_annotations_are_full_is_evicted_and_its_lender_runs(q: Quotree, tenant: Tenant) -> None:
+    q.lead()
+    q.group("root", quotas=[quota(max="2")])
+    q.group("vision", quotas=[quota(min="0")])
+    q.group("nlp", quotas=[quota(min="2")])
+    tenant.create(JOBS, job_manifest("hog", "vision", "2"))
+    wait_for(lambda: q.pods_of("hog"), "it borrows", LONG)
+    tenant.fill_annotations(f"{JOBS}/hog")
+    tenant.create(JOBS, job_manifest("lender", "nlp", "2"))
+    wait_for(lambda: q.running() == {"lender"}, "the lender has its own", LONG)
+    wait_for(lambda: not q.pods_of("hog"), "the hog has no pods", LONG)
+    wait_for(lambda: [reason for reason, _ in q.events("hog") if reason == "Reclaimed"], "its owner is told", LONG)
+    assert attempts(q, "Write not carried out") <= 3
+
+
+def test_a_start_that_the_object_has_no_space_for_says_so(q: Quotree, tenant: Tenant) -> None:
+    q.lead()
+    q.group("vision", quotas=[quota(min="2")], stopPolicy="Hold")
+    tenant.create(JOBS, job_manifest("full", "vision", "1"))
+    tenant.fill_annotations(f"{JOBS}/full")
+    q.group("vision", stopPolicy="None")
+    found = wait_for(lambda: [text for why, text in q.events("full") if why == "StartRefused"], "an event", LONG)
+    assert "no space left for the admission annotation" in found[0]
+    tenant.merge(f"{JOBS}/full", {"metadata": {"annotations": {"fill": None}}})
+    wait_for(lambda: q.running() == {"full"}, "it starts once there is space", LONG)
+
+
+def test_a_pod_whose_annotations_are_full_is_evicted(q: Quotree, tenant: Tenant) -> None:
+    q.lead()
+    q.group("vision", quotas=[quota(min="0", max="2")])
+    tenant.create(PODS, pod("hog", "vision", "2"))
+    wait_for(lambda: q.get(f"{PODS}/hog")["spec"].get("nodeName"), "it runs", LONG)
+    tenant.fill_annotations(f"{PODS}/hog")
+    q.group("vision", quotas=[quota(min="0", max="1")])
+    wait_for(lambda: q.cp.rest.request("GET", f"{PODS}/hog")[0] == 404, "it is gone", LONG)
+    assert attempts(q, "Write not carried out") <= 3
+
+
+def test_an_adopted_pod_whose_annotations_are_full_is_counted_and_evicted(q: Quotree, tenant: Tenant) -> None:
+    q.lead()
+    q.group("vision", quotas=[quota(min="0", max="1")])
+    running = pod("stray", "vision", "2")
+    del running["spec"]["schedulingGates"]
+    running["metadata"]["annotations"] = {"fill": "x" * (256 * 1024 - len("fill"))}
+    tenant.create(PODS, running)
+    wait_for(lambda: q.cp.rest.request("GET", f"{PODS}/stray")[0] == 404, "it is evicted over the ceiling", LONG)
+
+
+def test_a_notice_that_cannot_be_written_delays_no_eviction(q: Quotree, tenant: Tenant) -> None:
+    q.lead(reclaim={"notice": "2s"})
+    q.group("root", quotas=[quota(max="2")])
+    q.group("vision", quotas=[quota(min="0")])
+    q.group("nlp", quotas=[quota(min="2")])
+    tenant.create(JOBS, job_manifest("hog", "vision", "2"))
+    wait_for(lambda: q.running() == {"hog"}, "it borrows", LONG)
+    tenant.fill_annotations(f"{JOBS}/hog")
+    tenant.create(JOBS, job_manifest("lender", "nlp", "2"))
+    wait_for(lambda: q.running() == {"lender"}, "the lender has its own", LONG)
+
+
+def test_a_job_whose_spec_is_edited_all_the_time_is_evicted(q: Quotree, tenant: Tenant) -> None:
+    q.lead()
+    q.group("root", quotas=[quota(max="2")])
+    q.group("vision", quotas=[quota(min="0")])
+    q.group("nlp", quotas=[quota(min="2")])
+    tenant.create(JOBS, job_manifest("hog", "vision", "2"))
+    wait_for(lambda: q.running() == {"hog"}, "it borrows", LONG)
+    stop = threading.Event()
+    churning = Tenant.of(q)
+
+    def churn() -> None:
+        limit = 1000
+        while not stop.is_set():
+            limit += 1
+            churning.rest.request(
+                "PATCH", f"{JOBS}/hog", {"spec": {"backoffLimit": limit}}, "application/merge-patch+json"
+            )
+
+    thread = threading.Thread(target=churn)
+    thread.start()
+    try:
+        tenant.create(JOBS, job_manifest("lender", "nlp", "2"))
+        wait_for(lambda: q.running() == {"lender"}, "the lender has its own", LONG)
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_the_pods_of_a_deleted_job_that_a_finalizer_keeps_are_evicted(q: Quotree, tenant: Tenant) -> None:
+    q.lead()
+    q.group("root", quotas=[quota(max="2")])
+    q.group("vision", quotas=[quota(min="0")])
+    q.group("nlp", quotas=[quota(min="2")])
+    manifest = job_manifest("hog", "vision", "1", pods=2)
+    manifest["metadata"]["finalizers"] = ["example.com/mine"]
+    tenant.create(JOBS, manifest)
+    wait_for(lambda: len(q.pods_on_nodes("hog")) == 2, "it borrows", LONG)
+    tenant.delete(f"{JOBS}/hog")
+    try:
+        tenant.create(JOBS, job_manifest("lender", "nlp", "2"))
+        wait_for(lambda: "lender" in q.running(), "the lender has its own", LONG)
+        assert q.pods_of("hog") == {}
+    finally:
+        tenant.merge(f"{JOBS}/hog", {"metadata": {"finalizers": None}})
+
+
+def test_a_disruption_budget_delays_an_eviction_and_does_not_prevent_it(q: Quotree, tenant: Tenant) -> None:
+    q.lead(reclaim={"evictionTimeout": "5s"})
+    q.group("root", quotas=[quota(max="2")])
+    q.group("vision", quotas=[quota(min="0")])
+    q.group("nlp", quotas=[quota(min="2")])
+    budget = {"minAvailable": "100%", "selector": {"matchLabels": {"app": "hog"}}}
+    budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+    tenant.create(
+        budgets, {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "all"}, "spec": budget}
+    )
+    tenant.create(PODS, pod("hog", "vision", "2", labels={"app": "hog"}))
+    wait_for(lambda: q.get(f"{PODS}/hog")["status"].get("phase") == "Running", "it borrows", LONG)
+    tenant.create(JOBS, job_manifest("lender", "nlp", "2"))
+    wait_for(lambda: "lender" in q.running(), "the lender has its own", LONG)
+    for name in ("hog", "lender"):
+        wait_for(lambda name=name: "EvictionTimedOut" in dict(q.events(name)), "both are told", LONG)  # type: ignore[misc]
+
+
+def test_pods_that_end_slowly_keep_their_quota_until_they_have_ended(q: Quotree, tenant: Tenant) -> None:
+    q.lead()
+    q.group("vision", quotas=[quota(min="4", max="4")])
+    manifest = job_manifest("slow", "vision", "2", pods=2, annotations={"demo.quotree.dev/stop-takes": "15s"})
+    tenant.create(JOBS, manifest)
+    wait_for(lambda: len(q.pods_on_nodes("slow")) == 2, "it fills the group", LONG)
+    tenant.merge(f"{JOBS}/slow", {"spec": {"parallelism": 0}})
+    wait_for(lambda: not q.pods_of("slow"), "its pods are being deleted", LONG)
+    tenant.create(JOBS, job_manifest("next", "vision", "4"))
+    gone = wait_for(lambda: first_of(q, "slow", "next"), "one of both happens", LONG)
+    assert gone == "slow has ended"
+    wait_for(lambda: "next" in q.running(), "then the next one runs", LONG)
+
+
+def first_of(q: Quotree, ending: str, waiting: str) -> str:
+    """What happens first: the last pod of one Job ends, or the other Job starts."""
+    left = q.get(f"{PODS}?labelSelector=batch.kubernetes.io/job-name={ending}")["items"]
+    if waiting in q.running():
+        return f"{waiting} runs beside {len(left)} pods" if left else f"{ending} has ended"
+    return "" if left else f"{ending} has ended"
+
+
+def orphan(tenant: Tenant, q: Quotree, name: str) -> None:
+    pods = q.pods_of(name)
+    tenant.delete(f"{JOBS}/{name}", propagation="Orphan")
+    for each in pods:
+        wait_for(lambda each=each: not owners(q, each), "its pods are on their own", LONG)  # type: ignore[misc]
+
+
+def owners(q: Quotree, name: str) -> list[Any]:
+    status, found = q.cp.rest.request("GET", f"{PODS}/{name}")
+    return list(found["metadata"].get("ownerReferences", [])) if status == 200 else []
+
+
+def live_pods(q: Quotree) -> list[dict[str, Any]]:
+    return [each for each in q.get(PODS)["items"] if not each["metadata"].get("deletionTimestamp")]
+
+
+@pytest.mark.parametrize("kill", [False, True], ids=["same process", "restarted"])
+def test_orphaned_pods_above_the_ceiling_are_recycled_and_no_cycle_spins(
+    q: Quotree, tenant: Tenant, kill: bool
+) -> None:
+    q.lead()
+    q.group("vision", quotas=[quota(min="0", max="18")])
+    q.group("nlp", quotas=[quota(min="8", max="8")])
+    manifest = job_manifest("wide", "vision", "3", pods=6)
+    manifest["spec"]["template"]["metadata"]["labels"] = {GROUP_LABEL: "nlp"}
+    tenant.create(JOBS, manifest)
+    wait_for(lambda: len(q.pods_on_nodes("wide")) == 6, "all its pods run", LONG)
+    if kill:
+        q.kill()
+    orphan(tenant, q, "wide")
+    if kill:
+        q.start()
+    wait_for(lambda: len(live_pods(q)) == 2, "two fit below nlp's ceiling of 8", LONG)
+    assert all(admission_of(each) for each in live_pods(q))
+    assert q.metric("quotree_cycles_idle_total") < 20
+    wait_for(lambda: q.group_status("nlp").get("quotas", [{}])[0].get("used", {}).get("cpu") == "6", "6 is used", LONG)

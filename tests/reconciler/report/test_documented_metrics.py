@@ -1,0 +1,54 @@
+"""The table of metrics in docs/operations.md lists exactly what the two processes export."""
+
+import re
+from pathlib import Path
+from typing import cast
+
+from prometheus_client import CollectorRegistry
+
+from reconciler.report.metrics import ReconcilerMetrics
+from shared.kube.events import EventRecorder
+from shared.kube.lead.election import Election
+from shared.kube.metrics import expose_election, expose_events, expose_watches
+from shared.kube.watch.watching import Watches
+from shared.quota.measure.snapshot import measure
+from shared.telemetry import request_observer
+from tests.builders import NOW, world
+from webhook.metrics import WebhookMetrics
+
+
+class Silent:
+    """A Lease that is never asked for, and a recorder that has dropped nothing."""
+
+    dropped = 0
+
+    def may_write(self) -> bool:
+        return False
+
+
+def documented() -> set[str]:
+    text = Path("docs/operations.md").read_text()
+    section = text.split("## Metrics")[1].split("\n## ")[0]
+    names: set[str] = set()
+    for row in re.findall(r"^\| (`[^|]+`) \|", section, re.MULTILINE):
+        for name in re.findall(r"`(quotree_[^`]+)`", row):
+            stem, _, options = name.partition("{")
+            names |= {stem + option for option in options.rstrip("}").split(",")} if options else {name}
+    return names
+
+
+def exported() -> set[str]:
+    registry = CollectorRegistry()
+    metrics = ReconcilerMetrics(registry)
+    metrics.groups.snapshot = measure(world("root 8\n  vision 4"), NOW)
+    WebhookMetrics(registry)
+    request_observer(registry)
+    expose_watches(registry, Watches())
+    expose_election(registry, cast("Election", Silent()))
+    expose_events(registry, cast("EventRecorder", Silent()))
+    families = [each for each in registry.collect() if each.name.startswith("quotree_")]
+    return {f"{each.name}_total" if each.type == "counter" else each.name for each in families}
+
+
+def test_the_table_lists_what_is_exported() -> None:
+    assert documented() == exported()

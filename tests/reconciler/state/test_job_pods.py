@@ -1,0 +1,139 @@
+"""What a Job uses is what its own pods request, terminating ones included; they count for starts, and evict nothing."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from reconciler.state.cluster_state import ClusterState
+from reconciler.state.projections import FinishedJob, GroupStatusRecord, PodRecord, project_pod
+from shared.api.core.job import Job, read_job
+from shared.api.core.namespace import read_namespace
+from shared.api.names import ADMISSION
+from shared.api.quotagroup import QuotaGroupStatus
+from shared.kube.watch.cache import Changed
+from shared.quota.model.settings import QuotaSettings
+from shared.quota.model.tree import Group
+from tests.reconciler.reconciler_process import job_manifest
+
+ADMITTED = '{"flavors":{"cpu":"default"},"time":"2026-01-01T00:00:00Z"}'
+CREATED = "2026-01-01T00:00:00Z"
+
+
+def job(uid: str = "u1", pods: int = 2, *, status: dict[str, Any] | None = None, **more: Any) -> Job:
+    """A running Job named `a` of pods of 1 cpu."""
+    manifest = job_manifest("a", "vision", "1", pods=pods, suspend=more.pop("suspend", False))
+    manifest["metadata"] |= {"uid": uid, "namespace": "ns", "generation": 1, "creationTimestamp": CREATED}
+    manifest["metadata"] |= {"annotations": {ADMISSION: ADMITTED}, **more.pop("metadata", {})}
+    manifest["spec"] |= more
+    return read_job({**manifest, "status": status or {"startTime": CREATED}})
+
+
+def pod(name: str, cpu: str = "1", *, of: str = "u1", deleted: bool = False) -> PodRecord:
+    owner = {"kind": "Job", "apiVersion": "batch/v1", "uid": of, "name": "a", "controller": True}
+    metadata: dict[str, Any] = {"uid": name, "name": name, "namespace": "ns", "ownerReferences": [owner]}
+    if deleted:
+        metadata["deletionTimestamp"] = CREATED
+    spec = {"containers": [{"resources": {"requests": {"cpu": cpu, "ephemeral-storage": "1Gi"}}}]}
+    record = project_pod(msgspec.json.encode({"metadata": metadata, "spec": spec}))
+    assert record is not None
+    return record
+
+
+@pytest.fixture
+def state() -> ClusterState:
+    made = ClusterState(QuotaSettings())
+    groups = [Group("root", parent=None, is_parent=True), Group("vision")]
+    made.see_groups([Changed(None, GroupStatusRecord(each.name, 1, each, QuotaGroupStatus())) for each in groups])
+    made.see_namespaces([Changed(None, read_namespace({"metadata": {"name": "ns", "uid": "n1"}}))])
+    return made
+
+
+def uses(state: ClusterState) -> list[tuple[str, bool, int]]:
+    """(kind, whether it is evicting, millicores) of each workload."""
+    found = state.world().workloads_of("vision").by_id.values()
+    return sorted((each.kind, each.is_evicting, each.request.get("cpu", 0)) for each in found)
+
+
+def show(state: ClusterState, *pods: PodRecord) -> None:
+    state.see_pods([Changed(None, each) for each in pods])
+
+
+def test_pods_as_declared_leave_the_workload_as_it_was(state: ClusterState) -> None:
+    state.see_jobs([Changed(None, job())])
+    before = state.world().workloads_of("vision")
+    show(state, pod("p1"), pod("p2"))
+    assert state.world().workloads_of("vision") is before
+
+
+def test_a_pod_larger_than_its_template_counts_as_it_is(state: ClusterState) -> None:
+    state.see_jobs([Changed(None, job())])
+    show(state, pod("p1", "5"))
+    assert uses(state) == [("Job", False, 6000)]
+    state.see_pods([Changed(pod("p1", "5"), None)])
+    assert uses(state) == [("Job", False, 2000)]
+
+
+def test_terminating_pods_count_beside_those_that_replace_them(state: ClusterState) -> None:
+    state.see_jobs([Changed(None, job())])
+    show(state, pod("p1"), pod("p2"))
+    state.see_pods([Changed(pod("p1"), pod("p1", deleted=True)), Changed(None, pod("p3"))])
+    assert uses(state) == [("Job", False, 2000), ("TerminatingJob/u1", True, 1000)]
+    state.see_pods([Changed(pod("p1", deleted=True), None)])
+    assert uses(state) == [("Job", False, 2000)]
+
+
+def test_pods_that_are_replaced_when_they_have_ended_count_once(state: ClusterState) -> None:
+    state.see_jobs([Changed(None, job(podReplacementPolicy="Failed"))])
+    show(state, pod("p1"), pod("p2", deleted=True))
+    assert uses(state) == [("Job", False, 1000), ("TerminatingJob/u1", True, 1000)]
+
+
+def test_lower_parallelism_frees_nothing_before_pods_end(state: ClusterState) -> None:
+    state.see_jobs([Changed(None, job())])
+    show(state, pod("p1"), pod("p2"))
+    state.see_jobs([Changed(job(), job(parallelism=0))])
+    assert uses(state) == [("Job", False, 2000)]
+    state.see_pods([Changed(pod("p1"), pod("p1", deleted=True)), Changed(pod("p2"), None)])
+    assert uses(state) == [("Job", False, 0), ("TerminatingJob/u1", True, 1000)]
+
+
+def test_pods_of_namesakes_that_were_deleted_one_after_the_other_all_count(state: ClusterState) -> None:
+    for uid in ("u1", "u2"):
+        state.see_jobs([Changed(None, job(uid))])
+        show(state, pod(f"{uid}-p", of=uid))
+        state.see_jobs([Changed(job(uid), None)])
+    assert uses(state) == [("TerminatingJob/u1", True, 1000), ("TerminatingJob/u2", True, 1000)]
+    state.see_pods([Changed(pod("u1-p", of="u1"), None)])
+    assert uses(state) == [("TerminatingJob/u2", True, 1000)]
+
+
+def test_pods_of_a_finished_job_count_until_they_end(state: ClusterState) -> None:
+    state.see_jobs([Changed(None, job())])
+    show(state, pod("p1"), pod("p2", deleted=True))
+    state.see_jobs([Changed(job(), FinishedJob("u1"))])
+    assert uses(state) == [("TerminatingJob/u1", True, 2000)]
+    state.see_pods([Changed(pod("p1"), None), Changed(pod("p2", deleted=True), None)])
+    assert uses(state) == []
+
+
+def test_a_suspended_job_whose_pods_still_run_counts_them(state: ClusterState) -> None:
+    state.see_jobs([Changed(None, job())])
+    show(state, pod("p1"))
+    state.see_jobs([Changed(job(), job(suspend=True, status={"active": 0}))])
+    assert uses(state) == [("Job", False, 2000), ("TerminatingJob/u1", True, 1000)]
+    state.see_pods([Changed(pod("p1"), None)])
+    assert uses(state) == [("Job", False, 2000)]
+
+
+def test_the_pods_of_a_job_under_deletion_are_evicted_one_by_one(state: ClusterState) -> None:
+    deleting = {"deletionTimestamp": CREATED, "finalizers": ["mine"]}
+    state.see_jobs([Changed(None, job(metadata=deleting))])
+    show(state, pod("p1"), pod("p2", deleted=True))
+    assert state.work.incomplete == set()
+    state.see_jobs([Changed(job(metadata=deleting), job(metadata=deleting, suspend=True))])
+    assert state.work.incomplete == {"u1"}
+    assert [each.name for each in state.work.pods_to_evict("u1")] == ["p1"]
+    state.see_pods([Changed(pod("p1"), None), Changed(pod("p2", deleted=True), None)])
+    assert state.work.incomplete == set()
+    assert uses(state) == []

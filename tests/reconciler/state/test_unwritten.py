@@ -1,0 +1,35 @@
+"""Annotations that an object has no space for count as written, until they are or the object is gone."""
+
+import pytest
+
+from reconciler.state.unwritten import UnwrittenAnnotations
+from shared.api.core.job import Job
+from shared.api.core.metadata import Metadata
+from shared.api.names import ADMISSION, EVICTION, NOTICE
+
+
+def kept_over(job: Job, unwritten: UnwrittenAnnotations) -> dict[str, str]:
+    (seen,) = unwritten.over("k", [job])
+    return seen.metadata.annotations
+
+
+@pytest.fixture
+def job() -> Job:
+    return Job(metadata=Metadata(name="j", annotations={ADMISSION: "a", "own": "x"}))
+
+
+def test_they_replace_and_remove_what_is_written(job: Job) -> None:
+    unwritten = UnwrittenAnnotations()
+    unwritten.keep("k", {EVICTION: "e", ADMISSION: None})
+    unwritten.keep("k", {NOTICE: "n"})
+    assert kept_over(job, unwritten) == {"own": "x", EVICTION: "e", NOTICE: "n"}
+    assert job.metadata.annotations == {ADMISSION: "a", "own": "x"}
+
+
+def test_only_those_that_are_written_now_are_dropped(job: Job) -> None:
+    unwritten = UnwrittenAnnotations()
+    unwritten.keep("k", {EVICTION: "e", NOTICE: "n"})
+    unwritten.drop("k", {NOTICE: None})
+    assert kept_over(job, unwritten) == {ADMISSION: "a", "own": "x", EVICTION: "e"}
+    unwritten.drop("k")
+    assert unwritten.over("k", [job])[0] is job
