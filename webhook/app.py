@@ -14,7 +14,7 @@ from shared.telemetry import get_logger
 from webhook.http.handler import Endpoints, Judge, Route
 from webhook.http.server import Server
 from webhook.metrics import WebhookMetrics
-from webhook.quota import flavors, quotagroups
+from webhook.quota.edits import FLAVOR, GROUP
 from webhook.quota.handlers import QuotaHandlers
 from webhook.quota.quota_cache import QuotaCache
 from webhook.settings import WebhookSettings
@@ -61,8 +61,8 @@ class Webhook:
             "/validate/jobs": Route("batch", "Job", self._with_context(judge_job)),
             "/mutate/pods": Route("", "Pod", self._with_context(mutate_pod)),
             "/validate/pods": Route("", "Pod", self._with_context(judge_pod)),
-            "/validate/quotagroups": Route(names.GROUP, quotagroups.KIND, self._quota_objects.judge_quotagroup),
-            "/validate/resourceflavors": Route(names.GROUP, flavors.KIND, self._quota_objects.judge_flavor),
+            "/validate/quotagroups": Route(names.GROUP, GROUP, self._quota_objects.judge_quotagroup),
+            "/validate/resourceflavors": Route(names.GROUP, FLAVOR, self._quota_objects.judge_flavor),
         }
 
     def _unready(self) -> str | None:

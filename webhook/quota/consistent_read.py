@@ -1,4 +1,4 @@
-"""Which quota objects are stored: as a consistent list says it, of which only what changed is read again."""
+"""Read which quota objects are stored, by a consistent list of which only changed objects are decoded."""
 
 from collections.abc import Collection, Mapping
 
@@ -8,32 +8,18 @@ from shared.kube.client import Client
 from shared.kube.resources import QUOTA_GROUPS, RESOURCE_FLAVORS, Resource
 from shared.quota.model.group_reading import read_group
 from shared.quota.model.tree import Group, Tree
-from webhook.quota.flavors import KIND as FLAVOR
-from webhook.quota.quotagroups import KIND as GROUP
-from webhook.quota.reservations import StoredVersion, number
+from webhook.quota.edits import FLAVOR, GROUP, number, read_version
+from webhook.quota.reservations import StoredVersion
 
-
-class _StoredMetadata(msgspec.Struct, rename="camel", gc=False):
-    name: str
-    uid: str = ""
-    resource_version: str = ""
-    deletion_timestamp: str = ""
-
-
-class _StoredEnvelope(msgspec.Struct):
-    metadata: _StoredMetadata
-
-
-_envelope = msgspec.json.Decoder(_StoredEnvelope).decode
 EVERYTHING = 0
 """The limit of a list that is wanted whole: the API server then answers it from its cache, made consistent."""
 
 
 class StoredState:
-    """What is known to be stored: the tree, which version of each object that is; true up to `revision`.
+    """What is known to be stored: the tree, and the version of each object; true up to `revision`.
 
-    `leaving`: groups whose deletion only waits for a finalizer; they will go without another review. `is_newest`: read
-    consistently just now; else it is what a watch has told.
+    `leaving`: groups whose deletion waits for a finalizer only; they disappear without another review. `is_newest`:
+    read consistently just now; else as a watch reported it.
     """
 
     def __init__(
@@ -71,7 +57,7 @@ class ConsistentReader:
         leaving: list[str] = []
         raws, revision = await self._list(QUOTA_GROUPS)
         for raw in raws:
-            metadata = _envelope(raw).metadata
+            metadata = read_version(raw)
             name, version = metadata.name, StoredVersion(metadata.uid, metadata.resource_version)
             if metadata.deletion_timestamp:
                 leaving.append(name)
@@ -80,14 +66,14 @@ class ConsistentReader:
             versions[GROUP, name] = version
         if flavors:
             for raw in (await self._list(RESOURCE_FLAVORS))[0]:
-                metadata = _envelope(raw).metadata
+                metadata = read_version(raw)
                 versions[FLAVOR, metadata.name] = StoredVersion(metadata.uid, metadata.resource_version)
         if groups != self._groups:
-            self._tree = self._grown(groups)
+            self._tree = self._rebuilt(groups)
             self._groups = groups
         return StoredState(self._tree, versions, leaving, revision, is_newest=True)
 
-    def _grown(self, groups: Mapping[str, tuple[StoredVersion, Group]]) -> Tree:
+    def _rebuilt(self, groups: Mapping[str, tuple[StoredVersion, Group]]) -> Tree:
         """The tree of these groups, made from the last one where little has changed."""
         gone = self._groups.keys() - groups.keys()
         news = [each for name, each in groups.items() if self._groups.get(name) != each]

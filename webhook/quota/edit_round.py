@@ -1,49 +1,80 @@
-"""One round of ordered edits, judged one after another against what is stored and what may come to be."""
+"""One round of serialised edits, judged one after another against what is stored and what might be stored. Pure."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
+from typing import Final
 
-from shared.quota.model.rules import Context, Violation
+from shared.quota.model.rules import Context, Findings, Violation
 from webhook.quota.consistent_read import StoredState
-from webhook.quota.flavors import KIND as FLAVOR
-from webhook.quota.flavors import FlavorEdit, judge_flavor_among
+from webhook.quota.edits import FLAVOR, GROUP, FlavorEdit, QuotaEdit, number
+from webhook.quota.flavors import judge_flavor_among
 from webhook.quota.possible_trees import PendingEdit, PendingEdits
-from webhook.quota.quotagroups import KIND as GROUP
-from webhook.quota.quotagroups import UNDER_WAY, EditOutcome, GroupEdit, judge_among
-from webhook.quota.reservations import Reservation, reserve_group, reserved_group
+from webhook.quota.quotagroups import UNDER_WAY, EditOutcome, judge_among
+from webhook.quota.reservations import MAX_RECORDED, Reservation, reserve_group, reserved_group, size_of
 
-Ordered = GroupEdit | FlavorEdit
+UNCONFIRMED: Final = "EditUnconfirmed"
+"""The code of a refusal of an edit whose starting point was not read from the API server."""
+NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
 
 class EditRound:
-    """One round: what is stored and what may come to be, growing with each edit that is accepted."""
+    """What is stored and what might be stored, growing with each edit that is accepted."""
 
     def __init__(self, stored: StoredState, still: Sequence[Reservation]) -> None:
         self._stored = stored
         self._pending = PendingEdits(stored.tree, (PendingEdit(name, None, creates=False) for name in stored.leaving))
         self._leaving: frozenset[str] = frozenset()
         self.reservations: tuple[Reservation, ...] = ()
+        self._size = 0
         for each in still:
             self.remember(each)
 
     def remember(self, reservation: Reservation) -> None:
-        """An accepted edit that might not be stored yet."""
+        """Count an accepted edit that might not be stored yet."""
         self.reservations = (*self.reservations, reservation)
+        self._size += size_of([reservation])
         if reservation.kind == FLAVOR:
             self._leaving |= {reservation.name}
             return
         creates = not reservation.base and reservation.name not in self._stored.tree
         self._pending = self._pending.and_also(PendingEdit(reservation.name, reserved_group(reservation), creates))
 
-    def judge(self, edit: Ordered, context: Context) -> EditOutcome:
-        """The edit beside all that."""
+    def judge(self, edit: QuotaEdit, context: Context) -> EditOutcome:
+        """Judge the edit beside all that."""
+        unconfirmed = self._check_confirmed(edit)
+        if unconfirmed is not None:
+            return EditOutcome(Findings((unconfirmed,)))
+        outcome = self._judge(edit, context)
+        if outcome.is_legal and not edit.dry_run and self._size + size_of([reserve(edit, NEVER)]) > MAX_RECORDED:
+            message = "too many large edits are under way"
+            return EditOutcome(
+                Findings((Violation(UNDER_WAY, f"{edit.kind}/{edit.name}", "", message),)), unsettled=True
+            )
+        return outcome
+
+    def _judge(self, edit: QuotaEdit, context: Context) -> EditOutcome:
         if isinstance(edit, FlavorEdit):
             return judge_flavor_among(edit, self._pending, context)
         return judge_among(edit, self._pending, self._leaving, context)
 
+    def _check_confirmed(self, edit: QuotaEdit) -> Violation | None:
+        """Refuse an edit of a state that was not read: the API server would not have sent it."""
+        if not edit.base:
+            return None
+        seen = self._stored.version(edit.kind, edit.name)
+        if seen is None and self._stored.revision >= number(edit.base):
+            message = "is not stored; read it again and repeat the edit"
+        elif seen is not None and seen.uid != edit.uid:
+            message = "was deleted and created again; read it again and repeat the edit"
+        elif self._stored.revision < number(edit.base):
+            message = "the state that the edit starts from is not known to the API server; repeat the edit"
+        else:
+            return None
+        return Violation(UNCONFIRMED, f"{edit.kind}/{edit.name}", "metadata.resourceVersion", message)
 
-def reserve(edit: Ordered, at: datetime) -> Reservation:
-    """The edit as it goes into the recorded."""
+
+def reserve(edit: QuotaEdit, at: datetime) -> Reservation:
+    """The reservation of an accepted edit."""
     if isinstance(edit, FlavorEdit):
         return Reservation(edit.id, FLAVOR, edit.name, edit.uid, at, edit.base)
     group = None if edit.new is None else reserve_group(edit.new)
@@ -51,9 +82,9 @@ def reserve(edit: Ordered, at: datetime) -> Reservation:
 
 
 def write_unsettled(
-    edit: Ordered, outcome: EditOutcome, reservations: Sequence[Reservation], seconds: int
+    edit: QuotaEdit, outcome: EditOutcome, reservations: Sequence[Reservation], seconds: int
 ) -> Violation:
-    """What a user is told whose edit still depends on others; all is resolved after `seconds` at the latest."""
+    """The refusal of an edit that depends on others; what became of them is known in `seconds` at the latest."""
     first = outcome.findings.violations[0]
     others = ", ".join(str(each) for each in reservations[:3]) or "another edit"
     message = f"{first.message}; that depends on an edit under way ({others}): try again, at the latest in {seconds} s"

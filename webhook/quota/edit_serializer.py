@@ -25,26 +25,26 @@ from shared.kube.resources import CONFIG_MAPS
 from shared.kube.watch.watching import Change, Changed, Watch, Watches
 from shared.quota.model.rules import Context, Findings
 from webhook.quota.consistent_read import ConsistentReader, StoredState
-from webhook.quota.edit_round import EditRound, Ordered, reserve, write_unsettled
-from webhook.quota.flavors import KIND as FLAVOR
+from webhook.quota.edit_round import EditRound, reserve, write_unsettled
+from webhook.quota.edits import FLAVOR, QuotaEdit, number
 from webhook.quota.quota_cache import QuotaCache
 from webhook.quota.quotagroups import EditOutcome
 from webhook.quota.reservation_age import ReservationAges
 from webhook.quota.reservations import NAME, Reservation, Reservations, ReservationsObject, read_reservations
-from webhook.quota.settlement import resolve, without_superseded
+from webhook.quota.settlement import resolve
 from webhook.settings import EditsFile
 
 FIRST_PAUSE: Final = 0.01
 LONGEST_PAUSE: Final = 0.25
 LARGEST_ROUND: Final = 64
 PATIENCE: Final = 0.1
-"""Seconds of pending after which what is stored is read consistently."""
+"""Seconds that an edit waits before what is stored is read consistently."""
 VIEW_STEPS: Final = 5
 
 
 @dataclass(slots=True)
 class _WaitingEdit:
-    edit: Ordered
+    edit: QuotaEdit
     deadline: float
     answer: asyncio.Future[Findings]
     outcome: EditOutcome | None = None
@@ -57,7 +57,7 @@ class _WaitingEdit:
 
 
 class EditSerializer:
-    """Every replica has one. `context` tells what else the rules look at, at the moment of judging."""
+    """Every replica has one. `context` gives what else the rules look at, at the moment of judging."""
 
     def __init__(  # noqa: PLR0913
         self,
@@ -85,10 +85,10 @@ class EditSerializer:
             Watch(client, CONFIG_MAPS, read_reservations, self._see_reservations, namespace=namespace, fields=name)
         )
 
-    async def judge(self, edit: Ordered) -> Findings:
+    async def judge(self, edit: QuotaEdit) -> Findings:
         """What is wrong with the edit; nothing: it may be stored, and is reserved unless it is a dry run.
 
-        Raises ApiError when the recorded or the objects cannot be read or written.
+        Raises ApiError when the coordination object or the quota objects cannot be read or written.
         """
         deadline = time.monotonic() + self._budget
         waiting = _WaitingEdit(edit, deadline, asyncio.get_running_loop().create_future())
@@ -99,7 +99,7 @@ class EditSerializer:
         return await waiting.answer
 
     async def _run(self) -> None:
-        """Judge rounds until no edit waits. An edit that is answered leaves at once: the others may depend on it."""
+        """Judge rounds until no edit waits. An answer is given at once: others might depend on it."""
         pause = FIRST_PAUSE
         while self._still_waiting():
             try:
@@ -145,8 +145,8 @@ class EditSerializer:
     async def _round(self, batch: Sequence[_WaitingEdit]) -> bool:
         """Judge all in `batch` in order, write down what was accepted, and say whether all are answered.
 
-        Raises Conflict: nobody was answered. A remembered recorded is good enough to accept by, for the swap proves it
-        new; to refuse, it is read.
+        Raises Conflict: then none was answered. Reservations remembered from the last write are good enough to accept
+        by, because the swap proves them current; to refuse, they are read.
         """
         remembered = self._recorded
         recorded = remembered or await self._object.read()
@@ -168,10 +168,9 @@ class EditSerializer:
             self._recorded = None
             return await self._round(batch)
         if accepted:
-            known = without_superseded(resolved, accepted)
             new = judging.reservations[-len(accepted) :]
-            kept = (*known.kept, *(each for each in known.still if each.id not in own), *new)
-            recorded = await self._object.write(recorded, kept, known.floor)
+            kept = (*resolved.kept, *(each for each in resolved.still if each.id not in own), *new)
+            recorded = await self._object.write(recorded, kept, resolved.floor)
         return self._answered(batch, recorded)
 
     def _answered(self, batch: Sequence[_WaitingEdit], recorded: Reservations) -> bool:
@@ -179,7 +178,7 @@ class EditSerializer:
         for each in batch:
             each.judged = each.judged or now
             if each.outcome is not None and not each.done and (not each.outcome.unsettled or now >= each.deadline):
-                each.answer.set_result(self._records(each, each.outcome))
+                each.answer.set_result(self._findings(each, each.outcome))
         everyone = all(each.done for each in batch)
         self._recorded = recorded if everyone else None
         return everyone
@@ -187,15 +186,16 @@ class EditSerializer:
     async def _what_is_stored(self, recorded: Reservations, batch: Sequence[_WaitingEdit]) -> StoredState:
         now = time.monotonic()
         kinds = {*(each.edit.kind for each in batch), *(each.kind for each in recorded.reservations)}
-        in_doubt = any(each.judged and now - each.judged > PATIENCE for each in batch)
-        if FLAVOR not in kinds and not in_doubt and await self._view_comes_to(recorded.floor):
+        waits_long = any(each.judged and now - each.judged > PATIENCE for each in batch)
+        needed = max(recorded.floor, 1, *(number(each.edit.base) for each in batch))
+        if FLAVOR not in kinds and not waits_long and await self._view_reaches(needed):
             return self._view.stored()
         return await self._objects.read(flavors=FLAVOR in kinds)
 
-    async def _view_comes_to(self, floor: int) -> bool:
-        """Whether the watch has come so far; it is given a moment."""
+    async def _view_reaches(self, revision: int) -> bool:
+        """Whether the watch has reached `revision`; it gets a moment for that."""
         for _ in range(VIEW_STEPS):
-            if self._view.revision >= max(floor, 1):
+            if self._view.revision >= revision:
                 return True
             await asyncio.sleep(FIRST_PAUSE)
         return False
@@ -203,7 +203,7 @@ class EditSerializer:
     def _is_over(self, reservation: Reservation) -> bool:
         return self._ages.left(reservation, time.monotonic(), datetime.now(UTC)) <= timedelta()
 
-    def _records(self, waiting: _WaitingEdit, outcome: EditOutcome) -> Findings:
+    def _findings(self, waiting: _WaitingEdit, outcome: EditOutcome) -> Findings:
         if not outcome.unsettled:
             return outcome.findings
         now, today = time.monotonic(), datetime.now(UTC)

@@ -1,50 +1,11 @@
-"""Whether an edit of a ResourceFlavor is legal. Only its deletion depends on the groups, and is judged among edits."""
+"""Whether an edit of a ResourceFlavor is legal. Only its deletion depends on groups, and is serialised. Pure."""
 
-from dataclasses import dataclass
-from typing import Final
-
-from shared.api.review import Operation, Review
 from shared.quota.model import rules
-from shared.quota.model.flavor import Flavor
-from shared.quota.model.group_reading import read_flavor
 from shared.quota.model.rules import Context, Findings
 from shared.quota.model.tree import Tree
+from webhook.quota.edits import FlavorEdit
 from webhook.quota.possible_trees import PendingEdits, latest
-from webhook.quota.quotagroups import EditOutcome, read_version
-
-KIND: Final = "ResourceFlavor"
-
-
-@dataclass(frozen=True, slots=True)
-class FlavorEdit:
-    """One edit of a flavor. `old` None: creation; `new` None: deletion."""
-
-    id: str
-    name: str
-    uid: str
-    base: str
-    old: Flavor | None
-    new: Flavor | None
-    dry_run: bool = False
-
-    @property
-    def kind(self) -> str:
-        """What it is an edit of."""
-        return KIND
-
-    @property
-    def is_ordered(self) -> bool:
-        """Whether it must be judged one after another with edits of groups: they may come to use it."""
-        return self.new is None
-
-
-def read_flavor_edit(review: Review) -> FlavorEdit:
-    """The edit a review asks about. Raises Unreadable when its object is none."""
-    new = read_flavor(review.object) if review.operation is not Operation.DELETE and review.has_object else None
-    old = read_flavor(review.old_object) if review.operation is not Operation.CREATE and review.has_old_object else None
-    of = read_version(review)
-    base = of.resource_version if old else ""
-    return FlavorEdit(review.uid, of.name or review.name, of.uid, base, old, new, review.dry_run)
+from webhook.quota.quotagroups import EditOutcome
 
 
 def judge_flavor_alone(edit: FlavorEdit, tree: Tree, context: Context) -> Findings:
@@ -53,7 +14,7 @@ def judge_flavor_alone(edit: FlavorEdit, tree: Tree, context: Context) -> Findin
 
 
 def judge_flavor_among(edit: FlavorEdit, pending: PendingEdits, context: Context) -> EditOutcome:
-    """A deletion, in every tree that may come to be: a group that may come to use the flavor holds it."""
+    """A deletion, in every possible tree: a group that might begin to use the flavor keeps it."""
     now = judge_flavor_alone(edit, pending.stored, context)
     last = judge_flavor_alone(edit, pending.latest, context)
     if bool(now.violations) != bool(last.violations):

@@ -2,15 +2,18 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from uuid import uuid4
 
 from shared.api.review import Review
 from shared.kube.client import Client
 from shared.kube.watch.watching import Watches
 from shared.quota.model.rules import Context, Findings, GroupWorkloads
+from webhook.quota.edit_round import UNCONFIRMED
 from webhook.quota.edit_serializer import EditSerializer
-from webhook.quota.flavors import judge_flavor_alone, read_flavor_edit
+from webhook.quota.edits import read_flavor_edit, read_group_edit
+from webhook.quota.flavors import judge_flavor_alone
 from webhook.quota.quota_cache import QuotaCache
-from webhook.quota.quotagroups import UNDER_WAY, judge_alone, read_edit
+from webhook.quota.quotagroups import UNDER_WAY, judge_alone
 from webhook.settings import EditsFile
 from webhook.verdicts import Deny, Verdict, verdict_of
 
@@ -47,14 +50,14 @@ class QuotaHandlers:
 
     async def judge_quotagroup(self, review: Review) -> Verdict:
         """The verdict on an edit of a QuotaGroup."""
-        edit = read_edit(review)
+        edit = read_group_edit(review, uuid4().hex)
         if edit.is_ordered:
             return _verdict(await self._edits.judge(edit))
         return _verdict(judge_alone(edit, self._view.tree, self._context()))
 
     async def judge_flavor(self, review: Review) -> Verdict:
         """The verdict on an edit of a ResourceFlavor."""
-        edit = read_flavor_edit(review)
+        edit = read_flavor_edit(review, uuid4().hex)
         if edit.is_ordered:
             return _verdict(await self._edits.judge(edit))
         return _verdict(judge_flavor_alone(edit, self._view.tree, self._context()))
@@ -63,6 +66,6 @@ class QuotaHandlers:
 def _verdict(findings: Findings) -> Verdict:
     """As `verdict_of`; 409 where trying again may help: kubectl does so by itself."""
     verdict = verdict_of(findings)
-    if isinstance(verdict, Deny) and all(found.rule == UNDER_WAY for found in findings.violations):
+    if isinstance(verdict, Deny) and all(found.rule in (UNDER_WAY, UNCONFIRMED) for found in findings.violations):
         return Deny(verdict.violations, 409, "Conflict", verdict.warnings)
     return verdict

@@ -18,8 +18,8 @@ from shared.quota.model.group_reading import group_of, read_flavor, read_group
 from shared.quota.model.tree import ROOT, Group, Tree
 from shared.resources import Amount, FlavorResource, QuantityError, read_amount
 from webhook.quota.consistent_read import StoredState
-from webhook.quota.quotagroups import KIND
-from webhook.quota.reservations import StoredVersion, number
+from webhook.quota.edits import GROUP, number, read_version
+from webhook.quota.reservations import StoredVersion
 
 Keyed = Mapping[FlavorResource, Amount]
 
@@ -32,17 +32,6 @@ class StoredGroup(msgspec.Struct, frozen=True):
     leaving: bool = False
     non_preemptible: Keyed = {}
     capacity: Keyed = {}
-
-
-class _Version(msgspec.Struct, rename="camel", gc=False):
-    resource_version: str = ""
-
-
-class _Versioned(msgspec.Struct, gc=False):
-    metadata: _Version
-
-
-_decode_version = msgspec.json.Decoder(_Versioned).decode
 
 
 class QuotaCache:
@@ -83,12 +72,12 @@ class QuotaCache:
         here = [change.after for change in changes if isinstance(change, Changed) and change.after]
         for name in gone - {record.group.name for record in here}:
             self._records.pop(name, None)
-            self._versions.pop((KIND, name), None)
+            self._versions.pop((GROUP, name), None)
             self._leaving.discard(name)
         for record in here:
             name = record.group.name
             self._records[name] = record
-            self._versions[KIND, name] = StoredVersion(record.group.uid, record.resource_version)
+            self._versions[GROUP, name] = StoredVersion(record.group.uid, record.resource_version)
             (self._leaving.add if record.leaving else self._leaving.discard)(name)
         self._rebuild(changes)
         self.changed.set()
@@ -127,7 +116,7 @@ class QuotaCache:
 
 def group_record(raw: bytes) -> StoredGroup:
     """What is kept of a QuotaGroup."""
-    version = _decode_version(raw).metadata.resource_version
+    version = read_version(raw).resource_version
     try:
         view = read_quota_group(raw)
     except Unreadable:

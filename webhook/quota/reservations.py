@@ -1,9 +1,9 @@
-"""The coordination object: edits that were accepted and might not be stored yet, and how to tell them from stored ones.
+"""The coordination object: which edits were accepted and might not be stored yet, and how to recognise stored ones.
 
 One ConfigMap that every replica reads consistently and writes by compare-and-swap. An accepted edit is tied to the
 state it was judged on: a creation to the absence of its name, an update or deletion to the object's resourceVersion.
-The API server stores it only on that very state, and asks again otherwise; so what became of it can be read off the
-object.
+The API server stores it only on that very state, and sends another review otherwise; so the object shows whether the
+edit was stored.
 """
 
 from collections.abc import Iterable
@@ -16,10 +16,13 @@ from shared.kube.client import Client, ObjectMetadata
 from shared.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
 from shared.kube.resources import CONFIG_MAPS
 from shared.quota.model.tree import Entry, Group
+from webhook.quota.edits import number
 
 NAME: Final = "quotree-edits"
 _KEY: Final = "reservations"
 _FLOOR: Final = "floor"
+MAX_RECORDED: Final = 768 * 1024
+"""Bytes of reservations: a ConfigMap holds 1 MiB."""
 
 
 class ReservedEntry(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -61,11 +64,6 @@ class StoredVersion(msgspec.Struct, frozen=True):
     resource_version: str
 
 
-def number(resource_version: str) -> int:
-    """A resourceVersion as a number, to tell older from newer; Kubernetes allows that for one kind of object."""
-    return int(resource_version) if resource_version.isdigit() else 0
-
-
 def is_open(reservation: Reservation, stored: StoredVersion | None, revision: int) -> bool:
     """Whether the edit may still be stored later: the object is as it was when the edit was accepted, or older.
 
@@ -78,7 +76,7 @@ def is_open(reservation: Reservation, stored: StoredVersion | None, revision: in
 
 
 def reserve_group(group: Group) -> ReservedGroup:
-    """What of a group goes into its reservation."""
+    """The part of a group that its reservation keeps."""
     entries = [ReservedEntry(entry.flavor, dict(entry.min), dict(entry.max)) for entry in group.quotas]
     return ReservedGroup(group.parent, group.is_parent, entries)
 
@@ -98,7 +96,7 @@ class Reservations(msgspec.Struct, frozen=True):
     version: str
     reservations: tuple[Reservation, ...] = ()
     floor: int = 0
-    """What is forgotten here had happened by this resourceVersion: a replica that has seen less must not judge."""
+    """What is forgotten here had happened by this resourceVersion: a view that is older must not be used."""
 
 
 class _ConfigMap(ObjectMetadata, frozen=True):
@@ -108,8 +106,13 @@ class _ConfigMap(ObjectMetadata, frozen=True):
 _decode = msgspec.json.Decoder(tuple[Reservation, ...]).decode
 
 
+def size_of(reservations: Iterable[Reservation]) -> int:
+    """How many bytes they take in the ConfigMap."""
+    return sum(len(msgspec.json.encode(each)) + 1 for each in reservations)
+
+
 def read_reservations(raw: bytes | msgspec.Raw) -> Reservations:
-    """What the ConfigMap says. Raises ApiError when somebody else has written into it."""
+    """What the ConfigMap says. Raises ApiError when it is not as Quotree wrote it."""
     found = msgspec.json.decode(raw, type=_ConfigMap)
     try:
         reservations = _decode((found.data or {}).get(_KEY, "[]"))
@@ -120,7 +123,7 @@ def read_reservations(raw: bytes | msgspec.Raw) -> Reservations:
 
 
 class ReservationsObject:
-    """Reads and writes the ConfigMap; made by the first who needs it."""
+    """Reads and writes the ConfigMap; created by the first reader."""
 
     def __init__(self, client: Client, namespace: str) -> None:
         self._client = client
@@ -143,7 +146,7 @@ class ReservationsObject:
         return Reservations(made.metadata.resource_version)
 
     async def write(self, recorded: Reservations, reservations: Iterable[Reservation], floor: int) -> Reservations:
-        """The recorded with these reservations in place of its own. Raises Conflict when somebody was first."""
+        """Replace the reservations. Raises Conflict when another replica was first."""
         kept = tuple(reservations)
         body = {
             "apiVersion": "v1",
@@ -155,6 +158,6 @@ class ReservationsObject:
             written = await self._client.replace(CONFIG_MAPS, NAME, body, self._namespace)
         except NotFound as error:
             raise Conflict(
-                404, error.reason, "the recorded was deleted; read it again", request=error.request
+                404, error.reason, "the coordination object was deleted; read it again", request=error.request
             ) from error
         return Reservations(written.metadata.resource_version, kept, floor)

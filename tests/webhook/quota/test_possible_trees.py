@@ -12,9 +12,10 @@ from shared.quota.model.flavor import Flavor
 from shared.quota.model.rules import Context
 from shared.quota.model.tree import ROOT, Group, Tree
 from tests.trees import group, tree
-from webhook.quota.flavors import FlavorEdit, judge_flavor_among
+from webhook.quota.edits import FlavorEdit, GroupEdit
+from webhook.quota.flavors import judge_flavor_among
 from webhook.quota.possible_trees import PendingEdit, PendingEdits, latest
-from webhook.quota.quotagroups import EditOutcome, GroupEdit, judge_among
+from webhook.quota.quotagroups import EditOutcome, judge_among
 
 CONTEXT = Context(max_depth=4)
 NOBODY: frozenset[str] = frozenset()

@@ -6,12 +6,16 @@ import msgspec
 import pytest
 
 from shared.kube.errors import ApiError
-from shared.quota.model.tree import Tree
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.rules import Context
+from shared.quota.model.tree import Entry, Group, Tree
 from tests.trees import group
 from webhook.quota.consistent_read import StoredState
-from webhook.quota.quotagroups import GroupEdit
+from webhook.quota.edit_round import EditRound, reserve
+from webhook.quota.edits import GroupEdit
 from webhook.quota.reservation_age import ReservationAges
 from webhook.quota.reservations import (
+    MAX_RECORDED,
     Reservation,
     Reservations,
     StoredVersion,
@@ -19,8 +23,9 @@ from webhook.quota.reservations import (
     read_reservations,
     reserve_group,
     reserved_group,
+    size_of,
 )
-from webhook.quota.settlement import resolve, without_superseded
+from webhook.quota.settlement import resolve
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 CREATION = Reservation("1", "QuotaGroup", "a", "uid-a", AT, group=reserve_group(group("a 1..2 ^p")))
@@ -90,14 +95,53 @@ def test_an_edit_is_forgotten_once_it_is_known_what_became_of_it(
     assert resolved(stored, over=over) == expected
 
 
-def test_an_edit_shows_what_became_of_those_before_it() -> None:
-    before = resolve(Reservations("1", (CREATION, CHANGE), 3), known(6, newest=False), lambda _: False)
-    later = GroupEdit("4", "a", "uid-a", "8", group("a"), group("a 1"))
-    found = without_superseded(before, [later])
-    assert (found.still, found.floor) == ((), 8)
-    assert without_superseded(before, [GroupEdit("4", "b", "uid-b", "8", group("b"), None)]) == before
-    same = GroupEdit("4", "a", "uid-a", "7", group("a"), None)
-    assert [each.id for each in without_superseded(before, [same]).still] == ["2"]
+def test_a_floor_above_everything_stored_is_corrected_by_a_consistent_read() -> None:
+    poisoned = Reservations("1", (), 9_000_000_000_000_000_000)
+    assert resolve(poisoned, known(9, newest=False), lambda _: False).floor == 9_000_000_000_000_000_000
+    assert resolve(poisoned, known(9, newest=True), lambda _: False).floor == 9
+
+
+BASES = {
+    "as stored": ("7", "uid-a", None),
+    "older than stored": ("6", "uid-a", None),
+    "beyond what was read": (
+        "9000000000000000000",
+        "uid-a",
+        "the state that the edit starts from is not known to the API server; repeat the edit",
+    ),
+    "another object of that name": ("7", "uid-b", "was deleted and created again; read it again and repeat the edit"),
+}
+
+
+@pytest.mark.parametrize(("base", "uid", "said"), BASES.values(), ids=BASES)
+def test_an_edit_of_a_state_that_was_not_read_is_refused_and_forgets_nothing(
+    base: str, uid: str, said: str | None
+) -> None:
+    stored = StoredState(
+        Tree.of([group("a")]), {("QuotaGroup", "a"): StoredVersion("uid-a", "7")}, (), 9, is_newest=True
+    )
+    round_ = EditRound(stored, [DELETION])
+    found = round_.judge(GroupEdit("4", "a", uid, base, group("a"), group("a 1")), Context()).findings
+    assert [each.message for each in found.violations] == ([] if said is None else [said])
+    assert round_.reservations == (DELETION,)
+
+
+def test_large_edits_under_way_do_not_fill_the_coordination_object() -> None:
+    entries = tuple(
+        Entry(f"flavor-{at}", {f"example.com/resource-{each}": 2**62 for each in range(64)}) for at in range(64)
+    )
+    round_ = EditRound(StoredState(Tree.of(()), {}, (), 9, is_newest=True), ())
+    outcomes = []
+    for at in range(8):
+        edit = GroupEdit(str(at), f"big-{at}", f"uid-{at}", "", None, Group(f"big-{at}", quotas=entries))
+        outcome = round_.judge(edit, Context({each.flavor: Flavor(each.flavor) for each in entries}))
+        outcomes.append(outcome.is_legal)
+        if outcome.is_legal:
+            round_.remember(reserve(edit, AT))
+    assert outcomes[0]
+    assert not outcomes[-1]
+    assert outcome.unsettled
+    assert size_of(round_.reservations) <= MAX_RECORDED
 
 
 def test_the_ledger_is_read_as_it_was_written() -> None:
