@@ -17,7 +17,8 @@ from webhook.metrics import WebhookMetrics
 from webhook.quota.edits import FLAVOR, GROUP
 from webhook.quota.handlers import QuotaHandlers
 from webhook.quota.quota_cache import QuotaCache
-from webhook.settings import WebhookSettings
+from webhook.settings import KnownCallers, WebhookSettings
+from webhook.tls.path_rotator import CallerPaths
 from webhook.tls.serving_cert import CertificateHolder
 from webhook.tls.source import first_certificate, keep_certificate
 from webhook.verdicts import YES, Verdict
@@ -39,7 +40,8 @@ class Webhook:
         self._settings = settings
         self._quota = settings.quota.settings()
         self._metrics = WebhookMetrics(process.registry)
-        self._holder = CertificateHolder(self._metrics)
+        self._holder = CertificateHolder(self._metrics, settings.callers.client_ca)
+        self._paths = CallerPaths(any_caller=settings.callers.by is not KnownCallers.PATH)
         self._watches = Watches()
         self._tree = QuotaCache(client, self._watches)
         self._workloads = WatchedWorkloads(client, self._watches, default_group=self._quota.default_group)
@@ -53,7 +55,7 @@ class Webhook:
             edits=settings.edits,
         )
         self._contexts = ContextBuilder(client, self._tree, self._workloads, settings)
-        self._endpoints = Endpoints(self._routes(), self._metrics, self._unready)
+        self._endpoints = Endpoints(self._routes(), self._metrics, self._unready, self._paths.route_of)
 
     def _routes(self) -> dict[str, Route]:
         return {
@@ -90,13 +92,15 @@ class Webhook:
         expose_watches(self._process.registry, self._watches)
         self._process.health.add_check("watches", self._watches.problem)
         self._process.health.add_check("certificate", self._holder.problem)
+        self._process.health.add_check("callers", self._paths.problem)
         async with asyncio.TaskGroup() as group:
-            keep = keep_certificate(self._client, self._holder, self._settings)
+            keep = keep_certificate(self._client, self._holder, self._paths, self._settings)
             tasks = [
                 group.create_task(self._watches.run(), name="watches"),
                 group.create_task(keep, name="certificate"),
             ]
             await first_certificate(self._holder)
+            await self._paths.known.wait()
             server = Server(self._endpoints, self._metrics)
             listen = self._settings.listen
             async with server.listening(listen.host, listen.port, self._holder.listener()) as port:

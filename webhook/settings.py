@@ -53,6 +53,31 @@ class CertificatesFile(msgspec.Struct, frozen=True, rename="camel", forbid_unkno
             raise ValueError("authorityLife must be at least twice leafLife")
 
 
+class KnownCallers(StrEnum):
+    """How the API server is told from other callers of the review port."""
+
+    PATH = "Path"
+    """By a secret part of the path, which Quotree makes and writes into its webhook configurations."""
+    CERTIFICATE = "Certificate"
+    """By a client certificate, which the administrator gives the API server."""
+    ANY = "Any"
+    """Not at all: for a webhook that only the API server can reach."""
+
+
+class CallersFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """`callers:` who gets an answer."""
+
+    by: KnownCallers = KnownCallers.PATH
+    secret_name: str = "quotree-webhook-path"  # noqa: S105 - a name
+    """For Path: the Secret that keeps it."""
+    client_ca: str = msgspec.field(default="", name="clientCA")
+    """For Certificate: the file of the CA that signed the API server's client certificate."""
+
+    def __post_init__(self) -> None:
+        if self.by is KnownCallers.CERTIFICATE and not self.client_ca:
+            raise ValueError("clientCA must be given when by is Certificate")
+
+
 class EditsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """`edits:` how edits of quota objects are serialised."""
 
@@ -68,6 +93,7 @@ class WebhookSettings(ProcessSettings, frozen=True):
 
     listen: ListenFile = ListenFile()
     certificates: CertificatesFile = CertificatesFile()
+    callers: CallersFile = CallersFile()
     namespace: str = ""
     """Where Quotree is installed. Absent: the pod's own namespace ($POD_NAMESPACE), else quotree-system."""
     reconciler_user: str = ""

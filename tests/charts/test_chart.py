@@ -152,10 +152,44 @@ def test_the_webhook_may_not_write_a_certificate_that_others_make(
         for rule in _of(objects, kind, "quotree-webhook")["rules"]
         if set(rule["verbs"]) - {"get", "list", "watch"}
     ]
-    assert [(rule["resources"], rule["verbs"]) for rule in rules] == [
-        (["configmaps"], ["get", "list", "watch", "update"]),
-        (["configmaps"], ["create"]),
+    written = [(rule["resources"], rule.get("resourceNames"), rule["verbs"][-1]) for rule in rules]
+    configurations = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"]
+    assert written == [
+        (configurations, ["quotree"], "patch"),
+        (["secrets"], ["quotree-webhook-path"], "patch"),
+        (["configmaps"], ["quotree-edits"], "update"),
+        (["secrets", "configmaps"], None, "create"),
     ]
+
+
+@pytest.mark.parametrize("by", ["Certificate", "Any"])
+def test_without_a_path_of_its_own_the_webhook_writes_nothing_but_edits(
+    control_plane_binaries: Binaries, by: str
+) -> None:
+    flags = (
+        "webhook.certificates.source=Given",
+        f"webhook.callers.by={by}",
+        "webhook.callers.clientCASecret=api-server",
+    )
+    objects = _render(control_plane_binaries, *(word for flag in flags for word in ("--set", flag)))
+    rules = [
+        rule
+        for kind in ("ClusterRole", "Role")
+        for rule in _of(objects, kind, "quotree-webhook")["rules"]
+        if set(rule["verbs"]) - {"get", "list", "watch"}
+    ]
+    assert [rule["resources"] for rule in rules] == [["configmaps"], ["configmaps"]]
+    hooks = _of(objects, "ValidatingWebhookConfiguration", "quotree")["webhooks"]
+    assert hooks[0]["clientConfig"]["service"]["path"] == "/validate/quotagroups"
+    volumes = _of(objects, "Deployment", "quotree-webhook")["spec"]["template"]["spec"]["volumes"]
+    assert any(each["name"] == "callers" for each in volumes) == (by == "Certificate")
+
+
+def test_the_path_that_the_webhook_writes_is_not_in_the_manifest(control_plane_binaries: Binaries) -> None:
+    objects = _render(control_plane_binaries)
+    for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
+        for hook in _of(objects, kind, "quotree")["webhooks"]:
+            assert "path" not in hook["clientConfig"]["service"]
 
 
 def test_cert_manager_gets_an_authority_that_outlives_the_certificates(control_plane_binaries: Binaries) -> None:

@@ -94,6 +94,7 @@ class Replicas:
             "listen": {"host": "127.0.0.1", "port": port},
             "health": {"host": "127.0.0.1", "port": health},
             "certificates": {"source": "Files", "directory": str(self.folder)},
+            "callers": {"by": "Any"},
             "namespace": NAMESPACE,
             "log": {"form": "text"},
             "edits": dict(self.edits),

@@ -49,10 +49,17 @@ _ONLY_REVIEWS: Final = "only POST of an AdmissionReview is answered here"
 
 
 class Endpoints:
-    """All routes by path. `unready` says why no verdict can be given yet, or None."""
+    """All routes. `unready` says why no verdict can be given yet; `route_of` knows the route behind a called path."""
 
-    def __init__(self, routes: Mapping[str, Route], metrics: WebhookMetrics, unready: Callable[[], str | None]) -> None:
+    def __init__(
+        self,
+        routes: Mapping[str, Route],
+        metrics: WebhookMetrics,
+        unready: Callable[[], str | None],
+        route_of: Callable[[str], str | None] = lambda path: path,
+    ) -> None:
         self._routes = routes
+        self._route_of = route_of
         self._metrics = metrics
         self._unready = unready
         self._children = {
@@ -64,18 +71,22 @@ class Endpoints:
         self._metrics.bad_requests.labels(str(status)).inc()
         return Answer(status, f"{sentence}\n".encode("utf-8", "replace"))
 
-    def check(self, method: str, path: str, content_type: str) -> Answer | None:
-        """What is wrong with a request before its body is read; None when it may go on."""
-        if path not in self._routes:
-            return self.refuse(404, f"there is nothing here; {_ONLY_REVIEWS} at {', '.join(sorted(self._routes))}")
+    def check(self, method: str, path: str, content_type: str) -> Answer | str:
+        """The route of a request, before its body is read, or what is wrong with it.
+
+        A caller that does not know the path learns nothing else.
+        """
+        route = self._route_of(path)
+        if route is None or route not in self._routes:
+            return self.refuse(404, "there is nothing here")
         if method != "POST":
             return self.refuse(405, _ONLY_REVIEWS)
         if content_type.partition(";")[0].strip().lower() != "application/json":
             return self.refuse(415, "the body must be application/json")
-        return None
+        return route
 
     async def answer(self, path: str, body: bytes) -> Answer:
-        """The answer to a body on a path that `check` let through."""
+        """The answer to a body on a route that `check` found."""
         began = time.perf_counter()
         route = self._routes[path]
         try:

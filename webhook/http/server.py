@@ -108,14 +108,14 @@ class Server:
                 self._quiet.set()
             self._idle_since[connection] = (asyncio.get_running_loop().time(), IDLE.total_seconds())
         response = web.Response(body=answer.body, status=answer.status, content_type=answer.content_type)
-        if self._draining or answer.status in (408, 413):
+        if self._draining or answer.status in (404, 408, 413):
             response.force_close()
         return response
 
     async def _answer(self, request: web.BaseRequest) -> Answer:
-        refused = self._endpoints.check(request.method, request.path, request.headers.get("Content-Type", ""))
-        if refused is not None:
-            return refused
+        route = self._endpoints.check(request.method, request.path, request.headers.get("Content-Type", ""))
+        if isinstance(route, Answer):
+            return route
         try:
             async with asyncio.timeout(self._patience):
                 body = await request.read()
@@ -123,7 +123,7 @@ class Server:
             return self._endpoints.refuse(408, f"the body did not come within {self._patience:.0f} s")
         except web.HTTPRequestEntityTooLarge:
             return self._endpoints.refuse(413, f"the body has more than {MAX_BODY} bytes")
-        return await self._endpoints.answer(request.path, body)
+        return await self._endpoints.answer(route, body)
 
     async def _reap(self) -> None:
         """Close connections that are idle too long; one that never sent a request gets less time."""

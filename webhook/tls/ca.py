@@ -140,6 +140,11 @@ def expiry(pem: bytes) -> datetime:
     return read_certificates(pem)[0].not_valid_after_utc
 
 
+def valid_from(pem: bytes) -> datetime:
+    """From when the first certificate is valid, in UTC. Raises CannotUse."""
+    return read_certificates(pem)[0].not_valid_before_utc
+
+
 def life_of(pem: bytes) -> timedelta:
     """How long it is valid in all. Raises CannotUse."""
     certificate = read_certificates(pem)[0]

@@ -6,20 +6,21 @@ authorities into the two webhook configurations whenever they are missing there.
 
 import asyncio
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from shared.api.patches import Operation, add, test
+from shared.api.patches import Operation, add
 from shared.api.reading import View, reader
 from shared.kube.client import Client
 from shared.kube.errors import AlreadyExists, ApiError, Conflict
-from shared.kube.resources import MUTATING_WEBHOOKS, SECRETS, VALIDATING_WEBHOOKS, Resource
+from shared.kube.resources import SECRETS
 from shared.kube.watch.watching import Change, Changed, Watch, Watches
 from shared.telemetry import get_logger
 from webhook.tls.ca import KeyPair
+from webhook.tls.configurations import Entry, WebhookConfigurations
 from webhook.tls.rotation import AUTHORITY, CertificateLifetimes, bundle_of, leaf_of, next_contents
 from webhook.tls.serving_cert import CertificateHolder
 
@@ -42,23 +43,7 @@ class SecretRecord(View, frozen=True):
     data: dict[str, bytes] = {}
 
 
-class _ClientConfig(View, frozen=True):
-    ca_bundle: bytes = b""
-
-
-class _Hook(View, frozen=True):
-    name: str = ""
-    client_config: _ClientConfig = _ClientConfig()
-
-
-class ConfigurationRecord(View, frozen=True):
-    """A webhook configuration: which authorities each of its entries trusts."""
-
-    webhooks: list[_Hook] = []
-
-
 read_secret = reader(SecretRecord)
-read_configuration = reader(ConfigurationRecord)
 
 
 class SecretCertificate:
@@ -82,34 +67,17 @@ class SecretCertificate:
 
 
 class Bundles:
-    """The authorities in our webhook configurations; `published` remembers since when they are there."""
+    """The CAs in the webhook configurations; `published_for` remembers since when they are there."""
 
-    def __init__(self, client: Client, watches: Watches, name: str) -> None:
-        self._client = client
-        self._name = name
-        self._seen: dict[str, ConfigurationRecord] = {}
+    def __init__(self, configurations: WebhookConfigurations) -> None:
+        self._configurations = configurations
         self._published: tuple[bytes, datetime] | None = None
         self.changed = asyncio.Event()
-        for resource in (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS):
-            watches.add(
-                Watch(client, resource, read_configuration, self._sink(resource), fields=f"metadata.name={name}")
-            )
-
-    def _sink(self, resource: Resource) -> Any:
-        def see(changes: Sequence[Change[ConfigurationRecord]]) -> None:
-            for change in changes:
-                if isinstance(change, Changed):
-                    self._seen.pop(resource.plural, None)
-                    if change.after is not None:
-                        self._seen[resource.plural] = change.after
-            self.changed.set()
-
-        return see
+        configurations.listeners.append(self.changed.set)
 
     def published_for(self, authority: bytes, now: datetime) -> timedelta | None:
         """For how long every entry has trusted `authority`; None while one does not."""
-        hooks = [hook for configuration in self._seen.values() for hook in configuration.webhooks]
-        if not all(authority in hook.client_config.ca_bundle for hook in hooks):
+        if not all(authority in entry.client_config.ca_bundle for _, entry in self._configurations.entries()):
             self._published = None
             return None
         if self._published is None or self._published[0] != authority:
@@ -118,26 +86,31 @@ class Bundles:
 
     async def publish(self, bundle: bytes) -> None:
         """Make every entry trust exactly `bundle`. Raises ApiError."""
-        for resource in (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS):
-            seen = self._seen.get(resource.plural)
-            operations = [] if seen is None else bundle_operations(seen, bundle)
-            if operations:
-                with suppress(Conflict):
-                    await self._client.patch_json(resource, self._name, operations)
-                    log.info("Authorities written", configuration=resource.plural, entries=len(operations) // 2)
+        await self._configurations.change("authorities", lambda _, at, entry: bundle_operations(at, entry, bundle))
 
 
-def bundle_operations(configuration: ConfigurationRecord, bundle: bytes) -> list[Operation]:
-    """The patch after which every entry trusts `bundle`; it fails if the entries moved meanwhile."""
-    text = base64.b64encode(bundle).decode()
-    operations: list[Operation] = []
-    for at, hook in enumerate(configuration.webhooks):
-        if hook.client_config.ca_bundle != bundle:
-            operations += [
-                test(("webhooks", at, "name"), hook.name),
-                add(("webhooks", at, "clientConfig", "caBundle"), text),
-            ]
-    return operations
+def bundle_operations(at: int, entry: Entry, bundle: bytes) -> list[Operation]:
+    """Make the entry trust `bundle`."""
+    if entry.client_config.ca_bundle == bundle:
+        return []
+    return [add(("webhooks", at, "clientConfig", "caBundle"), base64.b64encode(bundle).decode())]
+
+
+def secret_body(name: str, namespace: str, kind: str, contents: Mapping[str, bytes]) -> dict[str, Any]:
+    """A new Secret."""
+    metadata = {"name": name, "namespace": namespace}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": kind, "data": _encoded(contents)}
+
+
+def secret_change(seen: SecretRecord, contents: Mapping[str, bytes]) -> dict[str, Any]:
+    """The merge patch that makes the Secret hold `contents`, if it is still as it was seen."""
+    removed: dict[str, Any] = dict.fromkeys(seen.data.keys() - contents.keys())
+    version = {"uid": seen.metadata.uid, "resourceVersion": seen.metadata.resource_version}
+    return {"metadata": version, "data": {**removed, **_encoded(contents)}}
+
+
+def _encoded(contents: Mapping[str, bytes]) -> dict[str, str]:
+    return {name: base64.b64encode(value).decode() for name, value in sorted(contents.items())}
 
 
 class CertificateRotator:
@@ -201,17 +174,12 @@ class CertificateRotator:
 
     async def _write(self, seen: SecretRecord | None, contents: dict[str, bytes]) -> None:
         """Compare and swap: the second writer takes what the first has written."""
-        data = {name: base64.b64encode(value).decode() for name, value in sorted(contents.items())}
         with suppress(AlreadyExists, Conflict):
             if seen is None:
-                metadata = {"name": self._name, "namespace": self._namespace}
-                body = {"metadata": metadata, "type": "kubernetes.io/tls", "data": data}
-                await self._client.create(SECRETS, {"apiVersion": "v1", "kind": "Secret", **body}, self._namespace)
+                body = secret_body(self._name, self._namespace, "kubernetes.io/tls", contents)
+                await self._client.create(SECRETS, body, self._namespace)
             else:
-                gone = dict.fromkeys(seen.data.keys() - contents.keys())
-                version = {"uid": seen.metadata.uid, "resourceVersion": seen.metadata.resource_version}
-                change = {"metadata": version, "data": {**gone, **data}}
-                await self._client.patch_merge(SECRETS, self._name, change, self._namespace)
+                await self._client.patch_merge(SECRETS, self._name, secret_change(seen, contents), self._namespace)
             log.info("Certificate made", stored=f"{self._namespace}/{self._name}")
 
 

@@ -6,25 +6,31 @@ handshake. Loading into the live context instead would break every handshake whe
 
 import ssl
 import tempfile
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from shared.telemetry import get_logger
 from webhook.metrics import WebhookMetrics
-from webhook.tls.ca import CannotUse, KeyPair, expiry
+from webhook.tls.ca import CannotUse, KeyPair, expiry, valid_from
 
 log = get_logger(__name__)
 
 
 class CertificateHolder:
-    """Holds the certificate in use. `problem` says for readiness why there is none, or why it is no good."""
+    """Holds the certificate in use. `client_ca`: the file of a CA that callers need a certificate of.
 
-    def __init__(self, metrics: WebhookMetrics) -> None:
+    `problem` says for readiness why there is none, or why it is no good."""
+
+    def __init__(self, metrics: WebhookMetrics, client_ca: str = "") -> None:
         self._metrics = metrics
+        self._client_ca = client_ca
         self._shown: KeyPair | None = None
         self._expires: datetime | None = None
         self._context: ssl.SSLContext | None = None
+        self.listeners: list[Callable[[], None]] = []
+        """Called at every new certificate."""
         self._trouble = "no certificate yet"
 
     @property
@@ -32,12 +38,17 @@ class CertificateHolder:
         """What is shown now."""
         return self._shown
 
+    @property
+    def valid_from(self) -> datetime | None:
+        """From when the certificate in use is valid."""
+        return None if self._shown is None else valid_from(self._shown.certificate)
+
     def show(self, pair: KeyPair) -> bool:
         """Show this from the next handshake on. False if it cannot be used: then the previous stays."""
         if pair == self._shown:
             return True
         try:
-            context, expires = _context_of(pair), expiry(pair.certificate)
+            context, expires = _context_of(pair, self._client_ca), expiry(pair.certificate)
         except CannotUse as error:
             self._trouble = str(error)
             log.error("Certificate not taken into use", reason=str(error), serving=self._shown is not None)
@@ -46,6 +57,8 @@ class CertificateHolder:
         self._metrics.certificate_expiry.set(expires.timestamp())
         self._metrics.certificate_loads.inc()
         log.info("Certificate in use", expires=expires.isoformat())
+        for listener in self.listeners:
+            listener()
         return True
 
     def problem(self) -> str | None:
@@ -60,7 +73,7 @@ class CertificateHolder:
         """The context to listen with. Raises CannotUse before the first certificate."""
         if self._shown is None:
             raise CannotUse(self._trouble)
-        context = _context_of(self._shown)
+        context = _context_of(self._shown, self._client_ca)
 
         def choose(connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
             connection.context = self._context or context
@@ -69,11 +82,17 @@ class CertificateHolder:
         return context
 
 
-def _context_of(pair: KeyPair) -> ssl.SSLContext:
+def _context_of(pair: KeyPair, client_ca: str) -> ssl.SSLContext:
     """Raises CannotUse. Python reads keys from files only; they exist for this moment, readable by this user only."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
+    if client_ca:
+        context.verify_mode = ssl.CERT_REQUIRED
+        try:
+            context.load_verify_locations(client_ca)
+        except (OSError, ssl.SSLError) as error:
+            raise CannotUse(f"the CA of callers cannot be read from {client_ca}: {_reason(error)}") from error
     with tempfile.TemporaryDirectory(prefix="quotree-") as folder:
         certificate, key = Path(folder, "tls.crt"), Path(folder, "tls.key")
         key.touch(mode=0o600)

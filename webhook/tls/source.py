@@ -1,46 +1,79 @@
 """Starts the source of the server's certificate that the settings name."""
 
 import asyncio
-from typing import Final
 
 from shared.kube.client import Client
 from shared.kube.watch.watching import Watches
-from webhook.settings import CertificateSource, WebhookSettings
+from webhook.settings import CertificateSource, KnownCallers, WebhookSettings
+from webhook.tls.configurations import WebhookConfigurations
+from webhook.tls.path_rotator import CallerPaths, PathRotator
 from webhook.tls.rotation import CertificateLifetimes
 from webhook.tls.rotator import Bundles, CertificateRotator, FileCertificate, SecretCertificate
 from webhook.tls.serving_cert import CertificateHolder
 
-_POLL: Final = 0.1
-
 
 async def first_certificate(holder: CertificateHolder) -> None:
-    """Return when there is one to show."""
-    while holder.shown is None:  # noqa: ASYNC110 - once, at the start
-        await asyncio.sleep(_POLL)
+    """Return when there is one to serve."""
+    if holder.shown is None:
+        shown = asyncio.Event()
+        holder.listeners.append(shown.set)
+        await shown.wait()
 
 
-async def keep_certificate(client: Client, holder: CertificateHolder, settings: WebhookSettings) -> None:
-    """Run indefinitely: show the certificate there is, and renew it and its CA if the source is SelfManaged."""
-    wanted = settings.certificates
-    if wanted.source is CertificateSource.FILES:
-        await FileCertificate(holder, wanted.directory).run()
+async def keep_certificate(
+    client: Client, holder: CertificateHolder, paths: CallerPaths, settings: WebhookSettings
+) -> None:
+    """Run indefinitely: serve the certificate there is; keep it, its CA and the callers' path where that is ours."""
     watches = Watches()
-    secret = SecretCertificate(client, watches, holder, settings.home, wanted.secret_name)
-    if wanted.source is not CertificateSource.SELF_MANAGED:
-        await watches.run()
-    rotator = CertificateRotator(
-        client,
-        secret,
-        Bundles(client, watches, settings.configuration_name),
-        CertificateLifetimes(called_by(settings), wanted.leaf_life, wanted.authority_life),
-        namespace=settings.home,
-        name=wanted.secret_name,
-        overlap=wanted.overlap,
-    )
+    keepers = _keepers(client, watches, holder, paths, settings)
     async with asyncio.TaskGroup() as group:
         group.create_task(watches.run(), name="certificate watches")
         await watches.all_synced()
-        await rotator.run()
+        for keeper in keepers:
+            group.create_task(keeper.run(), name=type(keeper).__name__)
+
+
+def _keepers(
+    client: Client, watches: Watches, holder: CertificateHolder, paths: CallerPaths, settings: WebhookSettings
+) -> list[FileCertificate | CertificateRotator | PathRotator]:
+    wanted, found = settings.certificates, list[FileCertificate | CertificateRotator | PathRotator]()
+    makes_certificate = wanted.source is CertificateSource.SELF_MANAGED
+    makes_path = settings.callers.by is KnownCallers.PATH
+    if wanted.source is CertificateSource.FILES:
+        found.append(FileCertificate(holder, wanted.directory))
+    else:
+        secret = SecretCertificate(client, watches, holder, settings.home, wanted.secret_name)
+    if not makes_certificate and not makes_path:
+        return found
+    configurations = WebhookConfigurations(client, watches, settings.configuration_name)
+    if makes_certificate:
+        lifetimes = CertificateLifetimes(called_by(settings), wanted.leaf_life, wanted.authority_life)
+        bundles = Bundles(configurations)
+        found.append(
+            CertificateRotator(
+                client,
+                secret,
+                bundles,
+                lifetimes,
+                namespace=settings.home,
+                name=wanted.secret_name,
+                overlap=wanted.overlap,
+            )
+        )
+    if makes_path:
+        found.append(
+            PathRotator(
+                client,
+                watches,
+                configurations,
+                holder,
+                paths,
+                namespace=settings.home,
+                name=settings.callers.secret_name,
+                overlap=wanted.overlap,
+            )
+        )
+    return found
 
 
 def called_by(settings: WebhookSettings) -> tuple[str, ...]:

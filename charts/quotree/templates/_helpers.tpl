@@ -58,15 +58,21 @@ app.kubernetes.io/component: {{ .component }}
 {{- .Values.reconciler.user | default (printf "system:serviceaccount:%s:quotree-reconciler" .Release.Namespace) -}}
 {{- end -}}
 
-{{/* Where the API server finds the webhook; call with root and path. */}}
+{{/*
+Where the API server finds the webhook; call with root and path. With callers.by Path the webhook itself writes the path,
+which only the API server is told: so it is not in the manifest, and nothing that applies the manifest takes it out.
+*/}}
 {{- define "quotree.clientConfig" -}}
+{{- $path := ternary "" .path (eq .root.Values.webhook.callers.by "Path") }}
 {{- if .root.Values.webhook.url }}
-url: {{ printf "%s%s" (trimSuffix "/" .root.Values.webhook.url) .path | quote }}
+url: {{ printf "%s%s" (trimSuffix "/" .root.Values.webhook.url) $path | quote }}
 {{- else }}
 service:
   name: quotree-webhook
   namespace: {{ .root.Release.Namespace }}
-  path: {{ .path }}
+  {{- with $path }}
+  path: {{ . }}
+  {{- end }}
   port: 443
 {{- end }}
 {{- with .root.Values.webhook.caBundle }}
@@ -103,7 +109,7 @@ livenessProbe:
   failureThreshold: 3
 readinessProbe:
   httpGet: {path: /readyz, port: health}
-  periodSeconds: 5
+  periodSeconds: 1
 startupProbe:
   httpGet: {path: /livez, port: health}
   periodSeconds: 2
@@ -246,7 +252,16 @@ spec:
           volumeMounts:
             - {name: settings, mountPath: /etc/quotree, readOnly: true}
             - {name: tmp, mountPath: /tmp}
+            {{- if and (eq .component "webhook") (eq $values.callers.by "Certificate") }}
+            - {name: callers, mountPath: /etc/quotree-callers, readOnly: true}
+            {{- end }}
       volumes:
+        {{- if and (eq .component "webhook") (eq $values.callers.by "Certificate") }}
+        - name: callers
+          secret:
+            secretName: {{ required "webhook.callers.clientCASecret must name the Secret with ca.crt when callers.by is Certificate" $values.callers.clientCASecret }}
+            items: [{key: ca.crt, path: ca.crt}]
+        {{- end }}
         - name: settings
           configMap: {name: quotree-{{ .component }}}
         - name: tmp
@@ -305,6 +320,12 @@ certificates:
   authorityLife: {{ .certificates.authorityLife }}
   overlap: {{ .certificates.overlap }}
   names: {{ .certificates.names | toJson }}
+callers:
+  by: {{ .callers.by }}
+  secretName: {{ .callers.secretName }}
+  {{- if eq .callers.by "Certificate" }}
+  clientCA: /etc/quotree-callers/ca.crt
+  {{- end }}
 drain: {{ .drain }}
 quota: {{- toYaml $.Values.quota | nindent 2 }}
 {{- end -}}

@@ -61,8 +61,8 @@ def install(admission: AdmissionSetup, url: str, *values: str) -> None:
     rendered = admission.cp.helm("template", "quotree", str(CHART), "-n", NAMESPACE, *wishes, *shown).stdout
     for each in yaml.safe_load_all(rendered):
         for hook in each["webhooks"]:
-            service = hook["clientConfig"].pop("service")
-            hook["clientConfig"]["url"] = url + service["path"]
+            del hook["clientConfig"]["service"]
+            hook["clientConfig"]["url"] = url
         work = [hook for hook in each["webhooks"] if "quotree.dev" not in hook["rules"][0]["apiGroups"]]
         admission.create(f"{REGISTRATION}/{each['kind'].lower()}s", {**each, "webhooks": work})
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from webhook.tls.ca import CannotUse, KeyPair, expiry, is_issued_by, issue, make_ca, names_of
+from webhook.tls.configurations import entry_operations, read_configuration
 from webhook.tls.rotation import CertificateLifetimes, bundle_of, leaf_of, next_contents
-from webhook.tls.rotator import bundle_operations, read_configuration
+from webhook.tls.rotator import bundle_operations
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -134,7 +135,9 @@ def test_bundle_is_written_to_the_entries_that_lack_it_and_guarded_by_their_name
             ]
         }
     )
-    assert bundle_operations(configuration, b"good") == [
+    assert entry_operations(
+        "validatingwebhookconfigurations", configuration, lambda _, at, entry: bundle_operations(at, entry, b"good")
+    ) == [
         {"op": "test", "path": "/webhooks/0/name", "value": "a"},
         {"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": "Z29vZA=="},
         {"op": "test", "path": "/webhooks/2/name", "value": "c"},

@@ -1,0 +1,83 @@
+"""The secret part of the path by which the API server calls the webhook: made, rotated, recognised. Pure.
+
+The webhook configurations name it, and only those who may read them know it; any other path gets a 404. It is replaced
+whenever a new certificate is served. The new one is written into the configurations after every replica had time to
+see it; the previous one is accepted until the API server had time to see the configurations.
+"""
+
+import hmac
+import secrets
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final
+
+from shared.api.patches import Operation, add
+from shared.api.reading import read_time, write_time
+from webhook.tls.configurations import Entry, route_of_entry
+
+PATH: Final = "path"
+OLD_PATH: Final = "path-old"
+CERTIFICATE_TIME: Final = "certificate-time"
+"""From when the certificate was valid with which the path was made."""
+LENGTH: Final = 64
+
+Contents = Mapping[str, bytes]
+"""The Secret's data."""
+
+
+def next_path_contents(contents: Contents, certificate: datetime, *, published: bool) -> dict[str, bytes]:
+    """What the Secret should hold; equal to `contents` when nothing is due.
+
+    `certificate`: from when the served certificate is valid. `published`: the configurations have named the path for
+    long enough, so that the previous one is called no more.
+    """
+    after = dict(contents)
+    if not _is_token(after.get(PATH, b"")):
+        return {PATH: _new_token(), CERTIFICATE_TIME: write_time(certificate).encode()}
+    if OLD_PATH in after:
+        if published:
+            del after[OLD_PATH]
+        return after
+    made = read_time(after.get(CERTIFICATE_TIME, b"").decode("ascii", "replace"))
+    if made is None or certificate > made:
+        return {PATH: _new_token(), OLD_PATH: after[PATH], CERTIFICATE_TIME: write_time(certificate).encode()}
+    return after
+
+
+def accepted_tokens(contents: Contents) -> tuple[str, ...]:
+    """The tokens that callers may use, the current one first."""
+    return tuple(contents[name].decode() for name in (PATH, OLD_PATH) if _is_token(contents.get(name, b"")))
+
+
+def route_of_path(path: str, tokens: tuple[str, ...]) -> str | None:
+    """The route of a called path, such as /validate/jobs; None if its token is not accepted."""
+    token, slash, route = path[1:].partition("/")
+    found = [hmac.compare_digest(token.encode("utf-8", "replace"), each.encode()) for each in tokens]
+    return f"/{route}" if path.startswith("/") and slash and any(found) else None
+
+
+def called_path(token: str, route: str) -> str:
+    """The path that reaches the route."""
+    return f"/{token}{route}"
+
+
+def path_operations(plural: str, at: int, entry: Entry, tokens: tuple[str, ...], *, switch: bool) -> list[Operation]:
+    """Make the entry call the current path, unless it calls the previous one and `switch` is not due yet."""
+    route, called = route_of_entry(plural, entry), entry.client_config
+    current = called_path(tokens[0], route)
+    fine = {current} if switch else {called_path(token, route) for token in tokens}
+    if called.path in fine:
+        return []
+    where = ("webhooks", at, "clientConfig")
+    if called.service is not None:
+        return [add((*where, "service", "path"), current)]
+    base = called.url[: len(called.url) - len(called.path)] if called.path else called.url
+    return [add((*where, "url"), base + current)]
+
+
+def _is_token(value: bytes) -> bool:
+    return len(value) == LENGTH and value.isalnum()
+
+
+def _new_token() -> bytes:
+    return secrets.token_hex(LENGTH // 2).encode()

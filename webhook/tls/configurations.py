@@ -1,0 +1,113 @@
+"""The two webhook configurations of this installation, watched, and changed entry by entry."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from shared.api.patches import Operation, test
+from shared.api.reading import View, reader
+from shared.kube.client import Client
+from shared.kube.errors import Conflict
+from shared.kube.resources import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS, Resource
+from shared.kube.watch.watching import Change, Changed, Watch, Watches
+from shared.telemetry import get_logger
+
+PHASES: Final = {MUTATING_WEBHOOKS.plural: "mutate", VALIDATING_WEBHOOKS.plural: "validate"}
+
+log = get_logger(__name__)
+
+
+class _Service(View, frozen=True):
+    path: str = ""
+
+
+class ClientConfig(View, frozen=True):
+    """How the API server calls an entry: by URL, or by Service and path."""
+
+    ca_bundle: bytes = b""
+    url: str = ""
+    service: _Service | None = None
+
+    @property
+    def path(self) -> str:
+        """The path that is called."""
+        return self.service.path if self.service is not None else urlsplit(self.url).path
+
+
+class Entry(View, frozen=True):
+    """One webhook of a configuration."""
+
+    name: str = ""
+    client_config: ClientConfig = ClientConfig()
+
+
+class ConfigurationRecord(View, frozen=True):
+    """A webhook configuration."""
+
+    webhooks: list[Entry] = []
+
+
+read_configuration = reader(ConfigurationRecord)
+
+
+def route_of_entry(plural: str, entry: Entry) -> str:
+    """The route that answers the entry: `labelled.jobs.quotree.dev` of the mutating ones is /mutate/jobs."""
+    parts = entry.name.split(".")
+    return f"/{PHASES[plural]}/{parts[-3] if len(parts) > 2 else entry.name}"
+
+
+EntryChange = Callable[[str, int, Entry], list[Operation]]
+"""The operations that change one entry, given the configuration's plural and the entry's index; none: it stays."""
+
+
+class WebhookConfigurations:
+    """Both configurations as last seen; `listeners` are called at every change."""
+
+    def __init__(self, client: Client, watches: Watches, name: str) -> None:
+        self._client = client
+        self._name = name
+        self._seen: dict[str, ConfigurationRecord] = {}
+        self.listeners: list[Callable[[], None]] = []
+        for resource in (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS):
+            watches.add(
+                Watch(client, resource, read_configuration, self._sink(resource), fields=f"metadata.name={name}")
+            )
+
+    def _sink(self, resource: Resource) -> Any:
+        def see(changes: Sequence[Change[ConfigurationRecord]]) -> None:
+            for change in changes:
+                if isinstance(change, Changed):
+                    self._seen.pop(resource.plural, None)
+                    if change.after is not None:
+                        self._seen[resource.plural] = change.after
+            for listener in self.listeners:
+                listener()
+
+        return see
+
+    def entries(self) -> Iterator[tuple[str, Entry]]:
+        """Every entry, with the plural of its configuration."""
+        for plural, configuration in self._seen.items():
+            for entry in configuration.webhooks:
+                yield plural, entry
+
+    async def change(self, what: str, change: EntryChange) -> None:
+        """Change entries; a patch fails, and is repeated at the next event, if entries moved. Raises ApiError."""
+        for resource in (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS):
+            seen = self._seen.get(resource.plural)
+            operations = [] if seen is None else entry_operations(resource.plural, seen, change)
+            if operations:
+                with suppress(Conflict):
+                    await self._client.patch_json(resource, self._name, operations)
+                    log.info("Webhook configuration written", what=what, configuration=resource.plural)
+
+
+def entry_operations(plural: str, configuration: ConfigurationRecord, change: EntryChange) -> list[Operation]:
+    """The patch that changes these entries, each guarded by its name."""
+    operations: list[Operation] = []
+    for at, entry in enumerate(configuration.webhooks):
+        changed = change(plural, at, entry)
+        if changed:
+            operations += [test(("webhooks", at, "name"), entry.name), *changed]
+    return operations
