@@ -168,6 +168,7 @@ def test_without_a_path_of_its_own_the_webhook_writes_nothing_but_edits(
 ) -> None:
     flags = (
         "webhook.certificates.source=Given",
+        "webhook.caBundle=Q0E=",
         f"webhook.callers.by={by}",
         "webhook.callers.clientCASecret=api-server",
     )

@@ -13,7 +13,7 @@ from typing import Final
 
 from shared.api.patches import Operation, add
 from shared.api.reading import read_time, write_time
-from webhook.tls.configurations import Entry, route_of_entry
+from webhook.tls.configurations import WebhookEntry, route_of_entry
 
 PATH: Final = "path"
 OLD_PATH: Final = "path-old"
@@ -61,7 +61,9 @@ def called_path(token: str, route: str) -> str:
     return f"/{token}{route}"
 
 
-def path_operations(plural: str, at: int, entry: Entry, tokens: tuple[str, ...], *, switch: bool) -> list[Operation]:
+def path_operations(
+    plural: str, at: int, entry: WebhookEntry, tokens: tuple[str, ...], *, switch: bool
+) -> list[Operation]:
     """Make the entry call the current path, unless it calls the previous one and `switch` is not due yet."""
     route, called = route_of_entry(plural, entry), entry.client_config
     current = called_path(tokens[0], route)

@@ -35,7 +35,7 @@ class ClientConfig(View, frozen=True):
         return self.service.path if self.service is not None else urlsplit(self.url).path
 
 
-class Entry(View, frozen=True):
+class WebhookEntry(View, frozen=True):
     """One webhook of a configuration."""
 
     name: str = ""
@@ -45,19 +45,19 @@ class Entry(View, frozen=True):
 class ConfigurationRecord(View, frozen=True):
     """A webhook configuration."""
 
-    webhooks: list[Entry] = []
+    webhooks: list[WebhookEntry] = []
 
 
 read_configuration = reader(ConfigurationRecord)
 
 
-def route_of_entry(plural: str, entry: Entry) -> str:
+def route_of_entry(plural: str, entry: WebhookEntry) -> str:
     """The route that answers the entry: `labelled.jobs.quotree.dev` of the mutating ones is /mutate/jobs."""
     parts = entry.name.split(".")
     return f"/{PHASES[plural]}/{parts[-3] if len(parts) > 2 else entry.name}"
 
 
-EntryChange = Callable[[str, int, Entry], list[Operation]]
+WebhookEntryChange = Callable[[str, int, WebhookEntry], list[Operation]]
 """The operations that change one entry, given the configuration's plural and the entry's index; none: it stays."""
 
 
@@ -86,13 +86,13 @@ class WebhookConfigurations:
 
         return see
 
-    def entries(self) -> Iterator[tuple[str, Entry]]:
+    def entries(self) -> Iterator[tuple[str, WebhookEntry]]:
         """Every entry, with the plural of its configuration."""
         for plural, configuration in self._seen.items():
             for entry in configuration.webhooks:
                 yield plural, entry
 
-    async def change(self, what: str, change: EntryChange) -> None:
+    async def change(self, what: str, change: WebhookEntryChange) -> None:
         """Change entries; a patch fails, and is repeated at the next event, if entries moved. Raises ApiError."""
         for resource in (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS):
             seen = self._seen.get(resource.plural)
@@ -103,7 +103,7 @@ class WebhookConfigurations:
                     log.info("Webhook configuration written", what=what, configuration=resource.plural)
 
 
-def entry_operations(plural: str, configuration: ConfigurationRecord, change: EntryChange) -> list[Operation]:
+def entry_operations(plural: str, configuration: ConfigurationRecord, change: WebhookEntryChange) -> list[Operation]:
     """The patch that changes these entries, each guarded by its name."""
     operations: list[Operation] = []
     for at, entry in enumerate(configuration.webhooks):

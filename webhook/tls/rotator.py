@@ -20,7 +20,7 @@ from shared.kube.resources import SECRETS
 from shared.kube.watch.watching import Change, Changed, Watch, Watches
 from shared.telemetry import get_logger
 from webhook.tls.ca import KeyPair
-from webhook.tls.configurations import Entry, WebhookConfigurations
+from webhook.tls.configurations import WebhookConfigurations, WebhookEntry
 from webhook.tls.rotation import AUTHORITY, CertificateLifetimes, bundle_of, leaf_of, next_contents
 from webhook.tls.serving_cert import CertificateHolder
 
@@ -89,7 +89,7 @@ class Bundles:
         await self._configurations.change("authorities", lambda _, at, entry: bundle_operations(at, entry, bundle))
 
 
-def bundle_operations(at: int, entry: Entry, bundle: bytes) -> list[Operation]:
+def bundle_operations(at: int, entry: WebhookEntry, bundle: bytes) -> list[Operation]:
     """Make the entry trust `bundle`."""
     if entry.client_config.ca_bundle == bundle:
         return []

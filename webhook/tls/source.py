@@ -25,15 +25,15 @@ async def keep_certificate(
 ) -> None:
     """Run indefinitely: serve the certificate there is; keep it, its CA and the callers' path where that is ours."""
     watches = Watches()
-    keepers = _keepers(client, watches, holder, paths, settings)
+    parts = _parts(client, watches, holder, paths, settings)
     async with asyncio.TaskGroup() as group:
         group.create_task(watches.run(), name="certificate watches")
         await watches.all_synced()
-        for keeper in keepers:
-            group.create_task(keeper.run(), name=type(keeper).__name__)
+        for part in parts:
+            group.create_task(part.run(), name=type(part).__name__)
 
 
-def _keepers(
+def _parts(
     client: Client, watches: Watches, holder: CertificateHolder, paths: CallerPaths, settings: WebhookSettings
 ) -> list[FileCertificate | CertificateRotator | PathRotator]:
     wanted, found = settings.certificates, list[FileCertificate | CertificateRotator | PathRotator]()

@@ -12,7 +12,7 @@ from shared.api.names import API_VERSION
 from tests.webhook.webhook_process import NAMESPACE, REGISTRATION, AdmissionSetup, Replica
 
 GROUPS = f"/apis/{API_VERSION}/quotagroups"
-LEDGER = f"/api/v1/namespaces/{NAMESPACE}/configmaps/quotree-edits"
+RESERVATIONS = f"/api/v1/namespaces/{NAMESPACE}/configmaps/quotree-edits"
 pytestmark = pytest.mark.timeout(300)
 
 
@@ -108,7 +108,7 @@ def test_even_with_the_path_forged_reviews_make_nothing_illegal_legal(governed: 
     assert "(EditUnconfirmed)" in refused["status"]["message"]
     assert governed.cp.rest.request("POST", GROUPS, group("second", 5, parent="team"))[0] == 422
     assert governed.cp.rest.request("POST", GROUPS, group("second", 4, parent="team"))[0] == 201
-    recorded = governed.get(LEDGER)[1]["data"]
+    recorded = governed.get(RESERVATIONS)[1]["data"]
     assert int(recorded["floor"]) <= int(governed.get(GROUPS)[1]["metadata"]["resourceVersion"])
 
 
@@ -118,9 +118,9 @@ def test_a_forged_review_does_not_take_another_edits_reservation_away(governed: 
         replica, path, forged("third", None, {**group("third", 8), "metadata": {"name": "third", "uid": "u-3"}})
     )
     assert json.loads(legal[1])["response"]["allowed"] is True
-    before = json.loads(governed.get(LEDGER)[1]["data"]["reservations"])
+    before = json.loads(governed.get(RESERVATIONS)[1]["data"]["reservations"])
     own = next(each for each in before if each["name"] == "third")
     other = {**group("fourth", 1), "metadata": {"name": "fourth", "uid": "u-4"}}
     post(replica, path, forged("fourth", None, other, uid=own["id"]))
-    after = json.loads(governed.get(LEDGER)[1]["data"]["reservations"])
+    after = json.loads(governed.get(RESERVATIONS)[1]["data"]["reservations"])
     assert [each for each in after if each["name"] == "third"] == [own]

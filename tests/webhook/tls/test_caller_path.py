@@ -11,14 +11,14 @@ from webhook.tls.caller_path import (
     path_operations,
     route_of_path,
 )
-from webhook.tls.configurations import Entry, read_configuration, route_of_entry
+from webhook.tls.configurations import WebhookEntry, read_configuration, route_of_entry
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 VALIDATING = "validatingwebhookconfigurations"
 OLD, NEW = "0" * 64, "f" * 64
 
 
-def entry(path: str = "", *, url: bool = False) -> Entry:
+def entry(path: str = "", *, url: bool = False) -> WebhookEntry:
     called = {"url": f"https://x:9{path}"} if url else {"service": {"path": path}}
     webhook = {"name": "labelled.jobs.quotree.dev", "clientConfig": called}
     return read_configuration({"webhooks": [webhook]}).webhooks[0]
