@@ -9,6 +9,7 @@ import click
 COMMANDS: Final = {
     "check": ("cli.commands.check", "Check manifests against every rule of the admission webhook, offline."),
     "completion": ("cli.commands.completion", "Print the completion script of bash, zsh or fish."),
+    "explain": ("cli.commands.explain", "Explain why a workload waits, and what would let it start."),
     "simulate": ("cli.commands.simulate", "Decide in memory what would start and stop, for files or the live cluster."),
     "version": ("cli.commands.version", "Print the version of the command line and of the Quotree in the cluster."),
     "tree": ("cli.commands.tree", "Show the live tree: min, used, runtime, borrowed, pending."),

@@ -5,13 +5,13 @@ from collections.abc import Sequence, Sized
 from typing import Literal
 
 import click
-import msgspec
 
 from cli.read.findings import Placed, find, place
 from cli.read.manifests import read_manifests
 from cli.read.objects import ManifestObjects, sort_objects
 from cli.read.settings import quota_settings
 from cli.read.workloads import read_workloads
+from cli.render.data import print_data
 
 LEGAL, ILLEGAL = 0, 1
 
@@ -64,7 +64,7 @@ def _write_json(objects: ManifestObjects, violations: Sequence[Placed], warnings
         "warnings": [placed.as_data() for placed in warnings],
         "skipped": objects.skipped,
     }
-    click.echo(msgspec.json.format(msgspec.json.encode(data)).decode())
+    print_data(data, "json")
 
 
 def _write_github(objects: ManifestObjects, violations: Sequence[Placed], warnings: Sequence[Placed]) -> None:

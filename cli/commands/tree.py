@@ -6,6 +6,7 @@ import click
 
 from cli.read.live import LiveCluster, cluster_options
 from cli.read.names import complete, flavors, groups
+from cli.render.data import print_data
 from cli.render.tree_rows import Filter, as_data, rows
 from shared.api.quotagroup import read_quota_group
 from shared.problems import Problem
@@ -33,9 +34,7 @@ def command(
         raise Problem(f"there is no QuotaGroup {group!r}; `kubectl get quotagroups` lists those that exist")
     wanted = Filter(flavor, resource, depth, busy)
     if output == "json":
-        import msgspec
-
-        click.echo(msgspec.json.format(msgspec.json.encode(as_data(found, group, wanted))).decode())
+        print_data(as_data(found, group, wanted), "json")
         return
     from cli.render.tree_table import draw
 

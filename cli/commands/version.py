@@ -3,10 +3,10 @@
 from typing import Any, Literal
 
 import click
-import msgspec
 
 from cli.read.live import ClusterProblem, LiveCluster, cluster_options
 from cli.read.version import client_version, server_versions
+from cli.render.data import print_data
 
 SOURCE_TREE = "unknown (a source tree that is not installed)"
 
@@ -27,7 +27,7 @@ def command(client: bool, output: Literal["text", "json"], context: str | None, 
         except ClusterProblem as problem:
             data |= {"server": {}, "problem": str(problem)}
     if output == "json":
-        click.echo(msgspec.json.format(msgspec.json.encode(data)).decode())
+        print_data(data, "json")
         return
     click.echo(f"client: {data['client']}")
     if not client:

@@ -1,0 +1,45 @@
+"""Read the values of options: capacities, moments, durations. Raises Problem with what is accepted."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+
+from shared.api.durations import read_duration as parse_duration
+from shared.problems import Problem
+from shared.resources import FlavorResource, QuantityError, read_amount
+
+
+def read_capacity(texts: Iterable[str]) -> tuple[tuple[str, str, int], ...]:
+    """Read FLAVOR:RESOURCE=QUANTITY,… into (flavor, resource, amount). Raises Problem."""
+    found: dict[FlavorResource, int] = {}
+    for part in (part.strip() for text in texts for part in text.split(",")):
+        key, _, quantity = part.rpartition("=")
+        flavor, _, resource = key.partition(":")
+        if not (flavor and resource and quantity):
+            raise Problem(f"--capacity {part!r} is not FLAVOR:RESOURCE=QUANTITY, such as a100:nvidia.com/gpu=8")
+        try:
+            amount = read_amount(resource, quantity)
+        except QuantityError as error:
+            raise Problem(f"--capacity {part!r}: {error}") from error
+        if amount < 0:
+            raise Problem(f"--capacity {part!r} is negative; a capacity is 0 or more")
+        found[FlavorResource(flavor, resource)] = amount
+    return tuple((key.flavor, key.resource, amount) for key, amount in found.items())
+
+
+def read_moment(text: str | None) -> datetime:
+    """Return the time at which the simulation starts; now when none is given. Raises Problem."""
+    if text is None:
+        return datetime.now(UTC)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise Problem(f"--at {text!r} is not a time; write for example 2026-01-31T12:00:00Z") from error
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def read_duration(text: str) -> timedelta:
+    """Return the duration of --step. Raises Problem."""
+    step = parse_duration(text)
+    if step is None:
+        raise Problem(f"--step {text!r} is not a duration; write for example 30s, 5m or 1h30m")
+    return step

@@ -1,0 +1,81 @@
+"""Print an explanation for people."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from cli.render.quantities import readable
+
+_SHOWN: Final = 8
+"""So many holders of a flavor are listed, then a count."""
+_BECAUSE: Final = {
+    "Evicting": "is being evicted",
+    "NotPreemptible": "is not preemptible",
+    "ExemptAfterStart": "has started too recently",
+    "NotLowerPriority": "has no lower priority",
+    "PreemptionNever": "its group does not preempt",
+    "WithinRuntime": "its group is within its runtime",
+    "GracePeriod": "its group's grace period is not over",
+    "Notice": "has to be told first",
+    "NotEntitled": "the workload that waits is not entitled",
+}
+
+
+def lines(data: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of one workload's explanation."""
+    yield data["message"]
+    place = f", place {data['position']} in its queue" if data["position"] else ""
+    entitled = " entitled," if data["entitled"] else " not entitled," if data["state"] == "Pending" else ""
+    yield f"state {data['state']},{entitled} group {data['group']}{place}"
+    if data["startsAt"] and not data["remedies"] and data["state"] == "Pending":
+        yield f"starts by itself at {data['startsAt']}"
+    for flavor in data["flavors"]:
+        yield from _flavor(flavor)
+    if data["remedies"]:
+        yield ""
+        yield "What would let it start, each alone:"
+        for each in data["remedies"]:
+            yield f"  {_remedy(each)}"
+
+
+def _flavor(flavor: Mapping[str, Any]) -> Iterator[str]:
+    binding = flavor["binding"]
+    if binding is None:
+        if flavor.get("refused"):
+            yield f"flavor {flavor['flavor']}: {flavor['refused']}"
+        return
+    amount = readable(binding["resource"], binding["missing"])
+    refused = f" ({flavor['refused']})" if flavor.get("refused") else ""
+    missing = f"{amount} of {binding['resource']} missing in {binding['group']} ({binding['limit']}){refused}"
+    yield f"flavor {flavor['flavor']}: {missing}"
+    if flavor.get("entitlement"):
+        short = flavor["entitlement"]
+        lacks = readable(short["resource"], short["missing"])
+        yield f"  not entitled: the runtime of {short['group']} lacks {lacks} of {short['resource']}"
+    for each in flavor["holders"][:_SHOWN]:
+        yield f"  {_holder(each, binding['resource'])}"
+    if len(flavor["holders"]) > _SHOWN:
+        yield f"  and {len(flavor['holders']) - _SHOWN} more"
+
+
+def _holder(holder: Mapping[str, Any], resource: str) -> str:
+    borrowed = f", {readable(resource, holder['borrowed'])} of it borrowed" if holder["borrowed"] else ""
+    stays = f": stays, {_BECAUSE[holder['because']]}" if holder["because"] else ": can be recycled"
+    until = f" until {holder['until']}" if holder.get("until") else ""
+    amount = readable(resource, holder["amount"])
+    return f"{holder['workload']} of {holder['group']} holds {amount}{borrowed}{stays}{until}"
+
+
+def _remedy(remedy: Mapping[str, Any]) -> str:
+    key = f"{remedy.get('flavor', '')}/{remedy.get('resource', '')}"
+    by = readable(remedy["resource"], remedy["by"]) if "resource" in remedy else str(remedy.get("by", ""))
+    text = {
+        "RaiseMin": f"raise min of {remedy.get('group')} by {by} of {key}",
+        "RaiseMax": f"raise max of {remedy.get('group')} by {by} of {key}",
+        "AddCapacity": f"{by} more of {key} in the cluster",
+        "AddNode": f"{by} more nodes of {remedy.get('flavor')} like {remedy.get('like')}",
+        "WaitFor": f"when {remedy.get('workload')} of {remedy.get('group')} ends",
+        "Evict": f"evict {remedy.get('workload')} of {remedy.get('group')}",
+        "Resume": f"resume {remedy.get('workload') or remedy.get('group')}",
+        "ShrinkRequest": f"request {by} less of {remedy.get('resource')}",
+    }[remedy["do"]]
+    return " and ".join([text, *(_remedy(each) for each in remedy.get("and", ()))])

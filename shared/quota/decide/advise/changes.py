@@ -1,0 +1,123 @@
+"""Worlds after one change that a person could make; None where the rules refuse the change."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from enum import StrEnum
+
+from shared.quota.measure.inputs.world import World
+from shared.quota.model import rules
+from shared.quota.model.node import ClusterNode
+from shared.quota.model.tree import ROOT, Entry, Group, StopPolicy, Tree
+from shared.quota.model.workload import Workload
+from shared.resources import Amount, FlavorResource
+
+
+class LimitField(StrEnum):
+    """A limit of a quota entry that can be raised."""
+
+    MIN = "min"
+    MAX = "max"
+
+
+Raised = tuple[World | None, dict[str, Amount]]
+"""A world, and by how much each ancestor was raised for it."""
+
+
+def with_raised_min(world: World, group: str, key: FlavorResource, by: Amount) -> Raised:
+    """Raise the min of `group`, and of its ancestors by what their children's sum then exceeds theirs.
+
+    Return the world and what each ancestor was raised by.
+    """
+    tree, raised = world.tree, dict[str, Amount]()
+    for name in tree.path(group)[:-1]:
+        amount = by if name == group else _missing_min(tree, name, key)
+        if amount <= 0:
+            continue
+        changed = with_raised(tree[name], LimitField.MIN, key, amount)
+        if changed is None:
+            return None, {}
+        tree = tree.with_group(changed)
+        if name != group:
+            raised[name] = amount
+    names = (*reversed(raised), group)
+    return with_tree(world, tree, names), raised
+
+
+def _missing_min(tree: Tree, parent: str, key: FlavorResource) -> Amount:
+    """By how much the sum of the children's min exceeds the parent's."""
+    return sum(min_of(tree[child], key) for child in tree.children(parent)) - min_of(tree[parent], key)
+
+
+def min_of(group: Group, key: FlavorResource) -> Amount:
+    """Return the min as written; 0 where absent."""
+    entry = group.entry(key.flavor)
+    return entry.min.get(key.resource, 0) if entry is not None else 0
+
+
+def with_raised_max(world: World, group: str, key: FlavorResource, by: Amount) -> World | None:
+    """Raise the max of `group`; None where it has none of its own."""
+    changed = with_raised(world.tree[group], LimitField.MAX, key, by)
+    return None if changed is None else with_tree(world, world.tree.with_group(changed), (group,))
+
+
+def with_raised(group: Group, field: LimitField, key: FlavorResource, by: Amount) -> Group | None:
+    """Raise one limit of one entry; None where no entry covers the key, or a max is not written."""
+    entry = group.entry(key.flavor)
+    if entry is None or key.resource not in entry.covered:
+        return None
+    amounts: Mapping[str, Amount] = entry.min if field is LimitField.MIN else entry.max
+    if field is LimitField.MAX and key.resource not in amounts:
+        return None
+    after = {**amounts, key.resource: amounts.get(key.resource, 0) + by}
+    changed: Entry = replace(entry, min=after) if field is LimitField.MIN else replace(entry, max=after)
+    return replace(group, quotas=tuple(changed if each is entry else each for each in group.quotas))
+
+
+def with_tree(world: World, tree: Tree, names: tuple[str, ...]) -> World | None:
+    """Put another tree into the world; None where the rules refuse the edit of one of these groups."""
+    context = rules.Context(flavors=world.flavors, max_depth=world.settings.max_depth)
+    before = world.tree
+    for name in names:
+        after = before.with_group(tree[name])
+        if rules.check_change(before, after, name, context).violations:
+            return None
+        before = after
+    return replace(world, tree=tree, inactive=rules.inactive_groups(tree, world.flavors, world.settings.max_depth))
+
+
+def with_capacity(world: World, key: FlavorResource, amount: Amount) -> World:
+    """Give root that much of the key."""
+    others = tuple(each for each in world.settings.capacity if (each[0], each[1]) != key)
+    return replace(world, settings=replace(world.settings, capacity=(*others, (*key, amount))))
+
+
+def with_nodes(world: World, like: ClusterNode, number: int) -> World:
+    """Add so many nodes that are like that one."""
+    added = tuple(replace(like, name=f"{like.name}+{count}", takes_pods=True) for count in range(1, number + 1))
+    return replace(world, nodes=(*world.nodes, *added))
+
+
+def without(world: World, workload: Workload) -> World:
+    """End a workload."""
+    return world.with_changes([(workload, None)])
+
+
+def with_workload(world: World, before: Workload, after: Workload) -> World:
+    """Replace a workload."""
+    return world.with_changes([(before, after)])
+
+
+def resumed(workload: Workload) -> Workload:
+    """Take away its owner's hold and its deactivation."""
+    return replace(workload, hold=False, deactivated=False, failed_starts=0, not_before=None)
+
+
+def with_opened(world: World, group: str) -> World:
+    """Let `group` start workloads again."""
+    tree = world.tree.with_group(replace(world.tree[group], stop_policy=StopPolicy.NONE))
+    return replace(world, tree=tree)
+
+
+def path_below_root(world: World, leaf: str) -> tuple[str, ...]:
+    """Return the leaf and its ancestors without root."""
+    return tuple(name for name in world.tree.path(leaf) if name != ROOT)

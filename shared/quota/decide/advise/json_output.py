@@ -1,0 +1,86 @@
+"""What `quotree explain` prints, as plain data: docs/specification.md §9, amounts in base units."""
+
+from typing import Any
+
+from shared.quota.decide.advise.remedies import Advice, Remedy
+from shared.quota.decide.explain.explanation import Binding, FlavorExplanation, WorkloadExplanation
+from shared.quota.decide.explain.holders import Holder
+
+Json = dict[str, Any]
+
+
+def explanation_as_data(explanation: WorkloadExplanation, advice: Advice) -> Json:
+    """Return the whole explanation of one workload."""
+    workload = explanation.workload
+    data: Json = {
+        "workload": workload.key,
+        "kind": workload.kind,
+        "state": explanation.state.value,
+        "group": workload.group,
+        "position": explanation.position,
+        "entitled": explanation.entitled,
+        "reason": explanation.reason.value if explanation.reason is not None else None,
+        "message": explanation.message,
+        "flavors": [flavor_as_data(each) for each in explanation.flavors],
+        "remedies": [remedy_as_data(each) for each in advice.remedies],
+        "startsAt": advice.starts_at.isoformat() if advice.starts_at is not None else None,
+    }
+    if workload.eviction is not None:
+        at = workload.eviction.at.isoformat()
+        data["lastEviction"] = {"reason": workload.eviction.reason.value, "at": at}
+    return data
+
+
+def flavor_as_data(flavor: FlavorExplanation) -> Json:
+    """Return one flavor; `refused` says why it is not eligible."""
+    data: Json = {
+        "flavor": flavor.flavor,
+        "eligible": flavor.eligible,
+        "entitled": flavor.entitled,
+        "binding": None if flavor.binding is None else binding_as_data(flavor.binding),
+        "holders": [holder_as_data(each) for each in flavor.holders],
+    }
+    if flavor.entitlement is not None:
+        data["entitlement"] = binding_as_data(flavor.entitlement)
+    return data | ({"refused": flavor.refused} if flavor.refused else {})
+
+
+def binding_as_data(binding: Binding) -> Json:
+    """Return what binds."""
+    return {
+        "group": binding.group,
+        "resource": binding.resource,
+        "limit": binding.limit.value,
+        "missing": binding.missing,
+    }
+
+
+def holder_as_data(holder: Holder) -> Json:
+    """Return one holder; `because` is null for one that can be recycled."""
+    data: Json = {
+        "workload": holder.workload.key,
+        "group": holder.workload.group,
+        "amount": holder.amount,
+        "borrowed": holder.borrowed,
+        "recyclable": holder.recyclable,
+        "because": holder.because or None,
+    }
+    if holder.until is not None:
+        data["until"] = holder.until.isoformat()
+    if holder.workload.claim is not None:
+        data["claimedBy"] = holder.workload.claim.preemptor
+    return data
+
+
+def remedy_as_data(remedy: Remedy) -> Json:
+    """Return one remedy, with the members that matter to it."""
+    members = {
+        "group": remedy.group,
+        "flavor": remedy.flavor,
+        "resource": remedy.resource,
+        "by": remedy.by,
+        "workload": remedy.workload,
+        "like": remedy.like,
+        "and": [remedy_as_data(each) for each in remedy.also],
+    }
+    return {"do": remedy.do.value, **{name: value for name, value in members.items() if value}}

@@ -1,0 +1,42 @@
+"""Whether a workload starts in the next cycles of a world."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from shared.quota.decide.plan import plan
+from shared.quota.decide.simulate.step import advance
+from shared.quota.decide.state.cycle_cache import CycleCache
+from shared.quota.measure.inputs.world import World
+from shared.quota.measure.snapshot import measure
+from shared.quota.model.workload import WorkloadId
+
+MOST_CYCLES: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """How it is tried: whose start is awaited, from when, and whether time passes while nothing else happens."""
+
+    workload: WorkloadId
+    now: datetime
+    time_passes: bool
+
+    def starts_at(self, world: World) -> datetime | None:
+        """Return when the workload starts; None if it does not. Evicted workloads end before the next cycle."""
+        now, snapshot, cache = self.now, None, CycleCache()
+        for _ in range(MOST_CYCLES):
+            snapshot = measure(world, now, snapshot)
+            decided = plan(snapshot, cache)
+            if any(start.workload.id == self.workload for start in decided.starts):
+                return now
+            if decided.is_idle:
+                if decided.wake_at is None or not self.time_passes:
+                    return None
+                now = decided.wake_at
+            world = advance(world, decided)
+        return None
+
+    def starts(self, world: World | None) -> bool:
+        """Whether it starts in this world; never in None, a world that must not be."""
+        return world is not None and self.starts_at(world) is not None

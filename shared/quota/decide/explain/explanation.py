@@ -1,0 +1,183 @@
+"""Explain one workload: its place, its entitlement, and per flavor what binds and who holds it.
+
+Computed from a snapshot and the plan made on it; what would let the workload start is in `decide.advise`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from shared.quota.decide.decisions import Plan, WaitReason
+from shared.quota.decide.explain.holders import Holder, Waiting, holders_of
+from shared.quota.decide.explain.shortage import Shortage, beyond_min, beyond_runtime, on_path, worst
+from shared.quota.decide.state.cycle_cache import CycleCache
+from shared.quota.decide.state.cycle_state import CycleState
+from shared.quota.decide.state.leaf_usage import LeafUsage
+from shared.quota.decide.state.usage import Quantities, quantities_in
+from shared.quota.measure.group_usage import NO_NUMBERS
+from shared.quota.measure.snapshot import LeafSnapshot, Snapshot
+from shared.quota.model.eligibility import codependent_sets
+from shared.quota.model.tree import ROOT
+from shared.quota.model.workload import Workload
+from shared.resources import Amount
+
+
+class WorkloadState(StrEnum):
+    """Where a workload stands."""
+
+    PENDING = "Pending"
+    RUNNING = "Running"
+    EVICTING = "Evicting"
+
+
+class BindingLimit(StrEnum):
+    """Which kind of limit binds."""
+
+    RUNTIME = "runtime"
+    CEILING = "ceiling"
+    CAPACITY = "capacity"
+    EFFECTIVE_MIN = "effectiveMin"
+    NODE = "node"
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What is missing: so much of a resource in a group, below that limit."""
+
+    group: str
+    resource: str
+    limit: BindingLimit
+    missing: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class FlavorExplanation:
+    """One flavor that the workload could take, or why it cannot."""
+
+    flavor: str
+    eligible: bool
+    entitled: bool
+    binding: Binding | None
+    holders: tuple[Holder, ...]
+    refused: str = ""
+    entitlement: Binding | None = None
+    """What its leaf's runtime lacks for it; None if it is entitled here, or not eligible."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadExplanation:
+    """Everything about one workload. `position`: from 1 among its leaf's waiting workloads; 0 outside the queue."""
+
+    workload: Workload
+    state: WorkloadState
+    position: int
+    entitled: bool
+    reason: WaitReason | None
+    message: str
+    flavors: tuple[FlavorExplanation, ...]
+
+
+def explain(snapshot: Snapshot, plan: Plan, workload: Workload) -> WorkloadExplanation:
+    """Explain this workload as it is in the snapshot."""
+    if not workload.is_pending:
+        return _explain_running(workload)
+    cycle = CycleState(snapshot, CycleCache())
+    leaf = snapshot.leaves.get(workload.group)
+    flavors = tuple(_flavors(cycle, leaf, workload)) if leaf is not None else ()
+    why = plan.waiting.why(workload)
+    return WorkloadExplanation(
+        workload=workload,
+        state=WorkloadState.PENDING,
+        position=_position(leaf, workload, plan),
+        entitled=any(each.entitled for each in flavors),
+        reason=why.reason if why is not None else None,
+        message=why.message if why is not None else f"{workload.kind} {workload.key!r} starts now",
+        flavors=flavors,
+    )
+
+
+def _explain_running(workload: Workload) -> WorkloadExplanation:
+    admission = workload.admission
+    assert admission is not None  # noqa: S101
+    state = WorkloadState.EVICTING if workload.is_evicting else WorkloadState.RUNNING
+    flavors = tuple(FlavorExplanation(name, True, False, None, ()) for name in sorted(set(admission.flavors.values())))
+    since = admission.since.isoformat(timespec="seconds")
+    text = f"{workload.kind} {workload.key!r} runs since {since} on {', '.join(each.flavor for each in flavors)}"
+    if workload.eviction is not None and workload.is_evicting:
+        text += f" and is being evicted: {workload.eviction.reason.value}"
+    return WorkloadExplanation(workload, state, 0, False, None, text, flavors)
+
+
+def _position(leaf: LeafSnapshot | None, workload: Workload, plan: Plan) -> int:
+    started = {start.workload.id for start in plan.starts}
+    waiting = [each.id for each in leaf.pending if each.id not in started] if leaf is not None else []
+    return waiting.index(workload.id) + 1 if workload.id in waiting else 0
+
+
+def _flavors(cycle: CycleState, leaf: LeafSnapshot, workload: Workload) -> Iterator[FlavorExplanation]:
+    """Every flavor of every codependent set that the workload needs, in the group's order."""
+    usage = cycle.leaf_usage(leaf.group.name)
+    for choice in leaf.options(workload).sets:
+        covering = [each for each in codependent_sets(leaf.group.quotas) if each.resources.issuperset(choice.resources)]
+        for flavor in covering[0].flavors if covering else choice.flavors:
+            quantities = quantities_in(workload.request, choice.resources, flavor)
+            if flavor in choice.flavors:
+                yield _eligible(cycle, usage, workload, flavor, quantities)
+            else:
+                yield _refused(cycle, workload, flavor, quantities, choice.refused.get(flavor, ""))
+
+
+def _eligible(
+    cycle: CycleState, usage: LeafUsage, workload: Workload, flavor: str, quantities: Quantities
+) -> FlavorExplanation:
+    entitled = usage.may_hold(quantities, workload) and usage.is_entitled(quantities, workload)
+    beyond = None if entitled else beyond_runtime(usage, quantities)
+    entitlement = None if beyond is None else _as_binding(beyond, BindingLimit.RUNTIME)
+    found = _binding(cycle, usage, workload, quantities)
+    if found is None:
+        return FlavorExplanation(flavor, True, entitled, None, (), entitlement=entitlement)
+    short, limit = found
+    holders = holders_of(cycle, short.group, short.key, Waiting(workload, entitled))
+    return FlavorExplanation(flavor, True, entitled, _as_binding(short, limit), tuple(holders), "", entitlement)
+
+
+def _binding(
+    cycle: CycleState, usage: LeafUsage, workload: Workload, quantities: Quantities
+) -> tuple[Shortage, BindingLimit] | None:
+    if not usage.may_hold(quantities, workload):
+        short = beyond_min(usage, quantities)
+        return None if short is None else (short, BindingLimit.EFFECTIVE_MIN)
+    for view in (cycle.current, cycle.after_evictions):
+        short = on_path(view, usage.path, quantities)
+        if short is not None:
+            return short, _limit_in(cycle, short)
+    short = beyond_runtime(usage, quantities)
+    return None if short is None else (short, BindingLimit.RUNTIME)
+
+
+def _limit_in(cycle: CycleState, short: Shortage) -> BindingLimit:
+    numbers = cycle.snapshot.numbers.get(short.group, {}).get(short.key, NO_NUMBERS)
+    is_full = short.group == ROOT and numbers.runtime <= numbers.ceiling
+    return BindingLimit.CAPACITY if is_full else BindingLimit.CEILING
+
+
+def _refused(cycle: CycleState, workload: Workload, flavor: str, quantities: Quantities, why: str) -> FlavorExplanation:
+    """A flavor that it cannot take: too large for a limit, or unlike its nodes."""
+    shortages = []
+    for key, amount in quantities:
+        most, group = cycle.snapshot.largest_fit(workload.group, key)
+        kept = cycle.snapshot.numbers[workload.group].get(key, NO_NUMBERS).effective_min
+        if not workload.preemptible and kept < most:
+            shortages.append((Shortage(amount - kept, workload.group, key, amount, kept, kept), True))
+        else:
+            shortages.append((Shortage(amount - max(0, most), group, key, amount, most, most), False))
+    short = worst(each for each, _ in shortages)
+    binding = None
+    if short is not None:
+        by_min = next(is_min for each, is_min in shortages if each is short)
+        binding = _as_binding(short, BindingLimit.EFFECTIVE_MIN if by_min else _limit_in(cycle, short))
+    return FlavorExplanation(flavor, False, False, binding, (), why)
+
+
+def _as_binding(short: Shortage, limit: BindingLimit) -> Binding:
+    return Binding(short.group, short.key.resource, limit, short.missing)

@@ -1,0 +1,91 @@
+"""Who holds what a pending workload waits for, and whether it can be recycled for it. docs/specification.md §7."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from shared.quota.decide.state.cycle_state import CycleState
+from shared.quota.decide.state.leaf_usage import LeafUsage, flavors_of, started
+from shared.quota.model.tree import Preemption
+from shared.quota.model.workload import Workload
+from shared.resources import Amount, FlavorResource
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A workload that uses a key: how much, how much of that its leaf borrows, and why it stays, if it does.
+
+    `because`: Evicting, NotPreemptible, ExemptAfterStart, NotLowerPriority, PreemptionNever, WithinRuntime,
+    GracePeriod, Notice or NotEntitled; empty if it can be recycled.
+    """
+
+    workload: Workload
+    amount: Amount
+    borrowed: Amount
+    because: str = ""
+    until: datetime | None = None
+    """When a delay alone stops keeping it."""
+
+    @property
+    def recyclable(self) -> bool:
+        """Whether it could be evicted for the workload that waits."""
+        return not self.because
+
+
+class Waiting(NamedTuple):
+    """A pending workload, and whether it is entitled in the flavor that it is explained for."""
+
+    workload: Workload
+    entitled: bool
+
+
+def holders_of(cycle: CycleState, group: str, key: FlavorResource, waiting: Waiting) -> list[Holder]:
+    """Return the workloads below `group` that use `key`, the largest first."""
+    tree = cycle.snapshot.world.tree
+    leaves = (name for name in tree.leaves_below(group) if name in cycle.snapshot.leaves)
+    found = [holder for leaf in leaves for holder in _in_leaf(cycle, cycle.leaf_usage(leaf), key, waiting)]
+    return sorted(found, key=lambda each: (-each.amount, each.workload.id))
+
+
+def _in_leaf(cycle: CycleState, leaf: LeafUsage, key: FlavorResource, waiting: Waiting) -> Iterator[Holder]:
+    numbers = leaf.numbers(key)
+    borrowed = numbers.borrowed
+    for workload in sorted((*leaf.leaf.evicting, *leaf.leaf.admitted), key=_first_to_go):
+        amount = workload.request.get(key.resource, 0) if flavors_of(workload).get(key.resource) == key.flavor else 0
+        if amount:
+            own = min(amount, borrowed)
+            borrowed -= own
+            because, until = _why_it_stays(cycle, leaf, workload, key, waiting)
+            yield Holder(workload, amount, own, because, until)
+
+
+def _first_to_go(workload: Workload) -> tuple[bool, bool, int, float]:
+    return (not workload.is_evicting, not workload.preemptible, workload.priority, -started(workload).timestamp())
+
+
+def _why_it_stays(
+    cycle: CycleState, leaf: LeafUsage, workload: Workload, key: FlavorResource, waiting: Waiting
+) -> tuple[str, datetime | None]:
+    reclaim = leaf.leaf.reclaim
+    exempt_until = started(workload) + reclaim.exempt_after_start
+    if workload.is_evicting:
+        return "Evicting", None
+    if not workload.preemptible:
+        return "NotPreemptible", None
+    if exempt_until > cycle.now:
+        return "ExemptAfterStart", exempt_until
+    if leaf.name == waiting.workload.group:
+        if leaf.leaf.group.preemption is Preemption.NEVER:
+            return "PreemptionNever", None
+        if workload.priority >= waiting.workload.priority:
+            return "NotLowerPriority", None
+    elif leaf.numbers(key).used <= leaf.numbers(key).runtime:
+        return "WithinRuntime", None
+    if not waiting.entitled:
+        return "NotEntitled", None
+    graced_until = cycle.snapshot.world.over_since.get((leaf.name, key), cycle.now) + reclaim.grace_period
+    if leaf.name != waiting.workload.group and graced_until > cycle.now:
+        return "GracePeriod", graced_until
+    noticed_until = (workload.notice or cycle.now) + reclaim.notice
+    return ("Notice", noticed_until) if noticed_until > cycle.now else ("", None)

@@ -1,0 +1,126 @@
+"""`quotree explain` prints the documented members, from files and from the live cluster."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from cli.commands import explain
+from dev.controlplane.cluster import ControlPlane
+from shared.api.crds.definitions import flavor_definition, quotagroup_definition
+
+WAITING = str(Path(__file__).parent / "questions" / "waiting.yaml")
+EIGHT = ["--capacity", "default:nvidia.com/gpu=8"]
+GPU = {"flavor": "default", "resource": "nvidia.com/gpu"}
+
+
+def _answer(*words: str) -> dict[str, Any]:
+    answer = CliRunner().invoke(explain.command, [*words, "-f", WAITING, *EIGHT, "-o", "json"])
+    assert answer.exit_code == 0, answer.output
+    found: dict[str, Any] = json.loads(answer.stdout)
+    return found
+
+
+def test_a_waiting_workload_is_explained_whole() -> None:
+    assert _answer("ns/train-2") == {
+        "workload": "ns/train-2",
+        "kind": "Job",
+        "state": "Pending",
+        "group": "vision",
+        "position": 1,
+        "entitled": False,
+        "reason": "WaitingForQuota",
+        "message": "Job 'ns/train-2' waits: group 'root' lacks 3 of default/nvidia.com/gpu (request 3, free 0); "
+        "runs when used falls to 5",
+        "flavors": [
+            {
+                "flavor": "default",
+                "eligible": True,
+                "entitled": False,
+                "binding": {"group": "root", "resource": "nvidia.com/gpu", "limit": "capacity", "missing": 3},
+                "entitlement": {"group": "vision", "resource": "nvidia.com/gpu", "limit": "runtime", "missing": 1},
+                "holders": [
+                    {
+                        "workload": "ns/base",
+                        "group": "nlp",
+                        "amount": 4,
+                        "borrowed": 2,
+                        "recyclable": False,
+                        "because": "NotEntitled",
+                    },
+                    {
+                        "workload": "ns/train-1",
+                        "group": "vision",
+                        "amount": 4,
+                        "borrowed": 0,
+                        "recyclable": False,
+                        "because": "NotLowerPriority",
+                    },
+                ],
+            }
+        ],
+        "remedies": [
+            {"do": "RaiseMin", "group": "vision", **GPU, "by": 3},
+            {"do": "AddCapacity", **GPU, "by": 1},
+            {"do": "WaitFor", "group": "nlp", "workload": "ns/base"},
+            {"do": "WaitFor", "group": "vision", "workload": "ns/train-1"},
+            {"do": "Evict", "group": "nlp", "workload": "ns/base"},
+            {"do": "Evict", "group": "vision", "workload": "ns/train-1"},
+            {"do": "ShrinkRequest", "resource": "nvidia.com/gpu", "by": 1, "workload": "ns/train-2"},
+        ],
+        "startsAt": None,
+    }
+
+
+def test_a_running_workload_says_since_when() -> None:
+    found = _answer("base", "-n", "ns")
+    assert (found["state"], found["position"], found["remedies"]) == ("Running", 0, [])
+    assert found["message"] == "Job 'ns/base' runs since 2026-01-01T00:00:00+00:00 on default"
+
+
+def test_people_get_the_same_in_sentences() -> None:
+    answer = CliRunner().invoke(explain.command, ["ns/train-2", "-f", WAITING, *EIGHT])
+    lines = answer.stdout.splitlines()
+    assert "  not entitled: the runtime of vision lacks 1 of nvidia.com/gpu" in lines
+    assert "  ns/base of nlp holds 4, 2 of it borrowed: stays, the workload that waits is not entitled" in lines
+    assert "  1 more of default/nvidia.com/gpu in the cluster" in lines
+
+
+@pytest.mark.parametrize("name", ["ns/absent", "absent", "Pod/ns/train-2"])
+def test_an_absent_workload_is_named(name: str) -> None:
+    answer = CliRunner().invoke(explain.command, [name, "-f", WAITING])
+    assert "names a group" in str(answer.exception)
+
+
+def test_the_live_cluster_is_explained_with_the_users_rights(control_plane: ControlPlane) -> None:
+    definitions = {"apiVersion": "v1", "kind": "List", "items": [quotagroup_definition(), flavor_definition()]}
+    control_plane.kubectl("apply", "--server-side", "-f", "-", input=json.dumps(definitions))
+    crds = ("crd/quotagroups.quotree.dev", "crd/resourceflavors.quotree.dev")
+    control_plane.kubectl("wait", "--for=condition=Established", *crds)
+    control_plane.kubectl("create", "namespace", "explained")
+    control_plane.apply(
+        """
+apiVersion: quotree.dev/v1alpha1
+kind: QuotaGroup
+metadata: {name: explained}
+spec: {quotas: [{min: {cpu: 1}, max: {cpu: 1}}]}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: large, namespace: explained, labels: {quotree.dev/group: explained}}
+spec:
+  suspend: true
+  template: {spec: {restartPolicy: Never, containers: [{name: a, image: a, resources: {requests: {cpu: 3}}}]}}
+"""
+    )
+    environment = {"PATH": f"{control_plane.binaries.kubectl.parent}:{os.environ['PATH']}"}
+    words = ["explained/large", "--kubeconfig", str(control_plane.kubeconfig), "-o", "json"]
+    answer = CliRunner(env=environment).invoke(explain.command, words)
+    found = json.loads(answer.stdout)
+    assert (found["reason"], found["flavors"][0]["binding"]["limit"]) == ("NeverFits", "ceiling")
+    assert {"do": "RaiseMax", "group": "explained", "flavor": "default", "resource": "cpu", "by": 2000} in found[
+        "remedies"
+    ]
