@@ -89,6 +89,7 @@ def test_every_make_target_of_a_page_exists(page: str) -> None:
 
 
 def test_the_release_of_held_workloads_after_uninstalling_works(quotree: Quotree) -> None:
+    _run(quotree, "kubectl apply -f examples/1-organisation.yaml")
     held = yaml.safe_load((ROOT / "examples" / "2-jobs.yaml").read_text().split("---")[0])
     held["metadata"] |= {"name": "held", "labels": {"quotree.dev/group": "vision", "quotree.dev/hold": "true"}}
     quotree.cluster.apply(yaml.safe_dump(held))
