@@ -15,7 +15,9 @@ from shared.api.crds.parts import MAX_ENTRIES, MAX_NAME, MAX_RESOURCES
 from shared.api.names import MAX_POD_GROUP
 from shared.api.review import MAX_SIGNS
 from shared.process.quota_settings import QuotaSettingsFile
+from shared.quota.decide.advise.remedies import RemedyAction
 from shared.quota.decide.decisions import EvictionRule, Plan, Tier, WaitReason
+from shared.quota.decide.explain.explanation import BindingLimit
 from shared.quota.decide.plan import plan
 from shared.quota.decide.simulate.run import MOST_CYCLES
 from shared.quota.decide.state.flavor_assignment import MOST_ASSIGNMENTS
@@ -182,7 +184,9 @@ def test_every_setting_of_the_quota_engine_is_listed() -> None:
     assert sorted(name for name in settings_of(QuotaSettingsFile) if name not in listed) == []
 
 
-@pytest.mark.parametrize("words", [WaitReason, EvictionReason, EvictionRule, Tier, StopPolicy, WhenCanBorrow])
+@pytest.mark.parametrize(
+    "words", [WaitReason, EvictionReason, EvictionRule, Tier, StopPolicy, WhenCanBorrow, BindingLimit, RemedyAction]
+)
 def test_every_word_of_the_output_is_on_the_page(words: type[StrEnum]) -> None:
     assert [word.value for word in words if f"`{word.value}`" not in PAGE and f": {word.value}`" not in PAGE] == []
 

@@ -1,4 +1,4 @@
-"""What `quotree explain` prints, as plain data: docs/specification.md §9, amounts in base units."""
+"""What `quotree explain` prints, as plain data: docs/specification.md §14.1, amounts in base units."""
 
 from typing import Any
 
