@@ -13,7 +13,7 @@ from reconciler.report.pending_events import PendingEvents
 from reconciler.report.status_writer import StatusWriter
 from reconciler.settings import ReconcilerSettings
 from reconciler.state.cluster_state import ClusterState
-from reconciler.state.over_runtime_since import over_since_of
+from reconciler.state.group_history import history_of, over_since_of
 from reconciler.watches import watch_everything
 from reconciler.write.builtin_objects import create_absent
 from reconciler.write.executor import Executor
@@ -73,7 +73,9 @@ class Reconciler:
     async def _lead(self) -> None:
         await catch_up(self._client, self._workload_watches)
         await self._create_built_in()
-        self._state.remember_over(over_since_of(self._state.groups.values()))
+        groups = self._state.groups.values()
+        self._state.remember_over(over_since_of(groups))
+        self._state.history = history_of(groups, self._state.settings.fairness_half_life, datetime.now(UTC))
         recorder = EventRecorder(self._client, "quotree.dev/reconciler", instance_name())
         expose_events(self._process.registry, recorder)
         status = StatusWriter(

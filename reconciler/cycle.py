@@ -77,7 +77,7 @@ class CycleRunner:
             took = timedelta(seconds=time.perf_counter() - started)
             self._metrics.cycled(took)
             self._metrics.assumptions.set(len(self._state.work.assumptions))
-            self._set_timer(decided.wake_at)
+            self._set_timer(min(filter(None, (decided.wake_at, self._state.history.next_change)), default=None))
             await self._pause_if_idle(is_idle=not was_changed and executor.begun == begun)
             # Pause as long as it took, so that watches and writes get at least half of the time.
             await asyncio.sleep(min(took, _LONGEST_PAUSE).total_seconds())
@@ -100,7 +100,7 @@ class CycleRunner:
             await asyncio.wait_for(self._wake.observed.wait(), pause.total_seconds())
 
     def _decide_once(self, executor: Executor, now: datetime) -> Plan:
-        snapshot = measure(self._state.world(), now, self._snapshot)
+        snapshot = measure(self._state.world_at(now), now, self._snapshot)
         for key, workload in list(self._state.work.unadmitted_running.items()):
             if workload.group in snapshot.leaves:
                 executor.annotator.adopt(key, flavors_for(workload, snapshot), now)
@@ -108,7 +108,7 @@ class CycleRunner:
             if self._waits_for_pods(key, snapshot):
                 executor.annotator.write_unready(key, now)
         if self._state.changed:
-            snapshot = measure(self._state.world(), now, snapshot)
+            snapshot = measure(self._state.world_at(now), now, snapshot)
         self._snapshot = snapshot
         decided = plan(snapshot, self._cycle_cache)
         self._state.remember_over(decided.over_since)

@@ -6,6 +6,7 @@ from typing import Final, NoReturn
 
 from reconciler.report.group_status import Counts, status_of
 from reconciler.state.cluster_state import ClusterState
+from reconciler.state.group_history import WrittenPastUse, past_use_to_write, read_past_use, with_past_use
 from reconciler.state.projections import GroupStatusRecord
 from shared.api.patches import add, test
 from shared.api.quotagroup import QuotaGroupStatus
@@ -65,10 +66,15 @@ class StatusWriter:
             name = record.group.name
             if name not in snapshot.world.tree or not self._is_changed(record, snapshot, over.get(name, {})):
                 continue
-            status = status_of(record, snapshot, over.get(name, {}), self._counts, now)
+            past_use = self._past_use(record)
+            status = with_past_use(status_of(record, snapshot, over.get(name, {}), self._counts, now), past_use)
             if status != self._written.get(record.uid, record.status):
                 writes.append(self._write(name, record.uid, status))
         await asyncio.gather(*writes)
+
+    def _past_use(self, record: GroupStatusRecord) -> WrittenPastUse:
+        shown = read_past_use(self._written.get(record.uid, record.status))
+        return past_use_to_write(record.group.name, self._state.history, shown)
 
     def _is_changed(self, record: GroupStatusRecord, snapshot: Snapshot, over: OverSince) -> bool:
         """Whether anything that the status is made of has changed since it was last computed."""
@@ -81,6 +87,7 @@ class StatusWriter:
             snapshot.capacity if name == ROOT else None,
             record.generation,
             over,
+            self._past_use(record).time,
         )
         if self._computed_from.get(record.uid) == computed_from:
             return False

@@ -19,6 +19,7 @@ from shared.api.core.namespace import Namespace
 from shared.api.core.priority import PriorityClass
 from shared.api.core.runtimeclass import RuntimeClass
 from shared.kube.watch.cache import Change
+from shared.quota.measure.inputs.past_use import UseHistory
 from shared.quota.measure.inputs.world import OverSince, World
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.membership import admits
@@ -43,6 +44,8 @@ class ClusterState:
         self._world = World(Tree.of(()), {}, {}, settings=settings)
         self._tree_changed = True
         self._over_since: OverSince | None = None
+        self.history = UseHistory(settings.fairness_half_life)
+        """Every group's past use."""
 
     def watched_since(self, now: datetime) -> None:
         """From now on every change is seen."""
@@ -146,6 +149,14 @@ class ClusterState:
         self._tree_changed = False
         self._over_since = None
         self._world = world
+        return world
+
+    def world_at(self, now: datetime) -> World:
+        """`world()`, with every group's past use until `now`."""
+        world = self.world()
+        self.history = self.history.after(world, now)
+        if world.past_use is not self.history.amounts:
+            world = self._world = replace(world, past_use=self.history.amounts)
         return world
 
     def _read_again(self, namespaces: set[str] | None = None) -> None:

@@ -99,6 +99,7 @@ class QuotaStatus(View, frozen=True):
     """One flavor's numbers as they are now; `min` as in effect, `capacity` on root only.
 
     `over_since`: by resource, since when the group has been above its runtime there without a break.
+    `past_use`: by resource, decayed past use in base units times seconds, at the status's `past_use_time`.
     """
 
     flavor: str = "default"
@@ -112,6 +113,7 @@ class QuotaStatus(View, frozen=True):
     lendable: Quantities = {}
     capacity: Quantities = {}
     over_since: dict[str, datetime] = {}
+    past_use: dict[str, str] = {}
 
 
 class WorkloadCounts(View, frozen=True, omit_defaults=False):
@@ -137,6 +139,7 @@ class QuotaGroupStatus(View, frozen=True):
     quotas: list[QuotaStatus] = []
     workloads: WorkloadCounts = WorkloadCounts()
     columns: Columns = Columns()
+    past_use_time: datetime | None = None
     observed_generation: int = 0
 
 

@@ -63,6 +63,12 @@ class ResourcesFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_
     ignored: tuple[str, ...] = tuple(sorted(_QUOTA.ignored_resources))
 
 
+class FairnessFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """`fairness:` how units that no whole share covers are shared over time."""
+
+    half_life: timedelta = _QUOTA.fairness_half_life
+
+
 class QuotaSettingsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """`quota:` everything the engine's answers depend on beside the objects in the cluster."""
 
@@ -70,6 +76,7 @@ class QuotaSettingsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unkn
     startup: StartupFile = StartupFile()
     capacity: CapacityFile = CapacityFile()
     resources: ResourcesFile = ResourcesFile()
+    fairness: FairnessFile = FairnessFile()
     queue_age: QueueAge = _QUOTA.queue_age
     max_depth: Depth = _QUOTA.max_depth
     default_group: bool = _QUOTA.default_group
@@ -82,6 +89,7 @@ class QuotaSettingsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unkn
             capacity_source=self.capacity.source,
             uncovered=self.resources.uncovered,
             ignored_resources=frozenset(self.resources.ignored),
+            fairness_half_life=self.fairness.half_life,
             queue_age=self.queue_age,
             max_depth=self.max_depth,
             default_group=self.default_group,

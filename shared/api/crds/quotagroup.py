@@ -214,6 +214,7 @@ def status_schema() -> Schema:
             "flavor": {**text("The flavor.", maxLength=MAX_NAME), "default": "default"},
             **{name: shown_amounts(f"{name}, as it is now.") for name in numbers},
             "overSince": times("Since when used has been above runtime, by resource."),
+            "pastUse": shown_amounts("Decayed past use at pastUseTime: base units times seconds, by resource."),
         },
     )
     return record(
@@ -230,6 +231,7 @@ def status_schema() -> Schema:
             "columns": atomic(
                 record("What kubectl prints.", {name: text(name) for name in ("min", "used", "runtime")})
             ),
+            "pastUseTime": text("The moment of pastUse.", format="date-time"),
             "observedGeneration": {**number("The spec these are about."), "format": "int64"},
         },
     )

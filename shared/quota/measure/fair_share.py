@@ -1,16 +1,23 @@
 """How a parent's runtime is divided among its children: floors first, then what is left by weight.
 
-Whole numbers throughout. Every round deals all that is left to all who are hungry by the largest-remainder method,
-ties by name, and cuts at the bound; what was cut is dealt in the next round. So sums are exact and order never matters.
+Whole numbers throughout. Every round deals all that is left among all hungry children: first the whole part of each
+share, then the units that remain, one each, in the order of `units_order`; then it cuts at the bound, and what was cut
+is dealt in the next round. So sums are exact, and the order of the input never matters.
 
 See docs/specification.md §3.7 and §3.8.
 """
 
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
 
 import msgspec
 
 from shared.resources import Amount
+
+_NOT_WAITING: Final = datetime.max.replace(tzinfo=UTC)
+_EXACT: Final = 128
+"""Two different ratios of a past use to a weight below 2^63 differ by more than 2^-128."""
 
 
 class Sibling(msgspec.Struct, frozen=True, gc=False):
@@ -22,32 +29,53 @@ class Sibling(msgspec.Struct, frozen=True, gc=False):
     guarantee: Amount
     non_preemptible: Amount
     demand: Amount
+    used: Amount = 0
+    past_use: Amount = 0
+    """Decayed use of the past; only its ratio to the siblings' matters."""
+    waiting_since: datetime | None = None
+    """When the oldest pending workload that counts was queued."""
 
     @property
     def floor(self) -> Amount:
-        """What it gets before anybody gets more: its use of min, and all that cannot be taken back."""
-        return max(min(self.min, self.demand), self.non_preemptible, self.guarantee)
+        """What the child gets before anything is shared by weight."""
+        return floor_of(self.min, self.guarantee, self.non_preemptible, self.demand)
 
 
-def divide(runtime: Amount, siblings: Iterable[Sibling]) -> dict[str, Amount]:
-    """The runtime of every sibling. They sum to at most `runtime`, except where they hold more than that."""
+def floor_of(least: Amount, guarantee: Amount, non_preemptible: Amount, demand: Amount) -> Amount:
+    """What a group with this min gets first: the part of min it demands, and all that cannot be reclaimed."""
+    return max(min(least, demand), non_preemptible, guarantee)
+
+
+class Division(NamedTuple):
+    """The runtime of every sibling, by name; and whether it depends on use, past use and waiting times."""
+
+    runtimes: dict[str, Amount]
+    depends_on_order: bool
+
+
+def divide(runtime: Amount, siblings: Iterable[Sibling]) -> Division:
+    """Divide `runtime`. The shares sum to at most `runtime`, unless non-preemptible use alone exceeds it."""
     ordered = sorted(siblings, key=lambda sibling: sibling.name)
+    dealer = _Dealer(ordered)
     floors = [sibling.floor for sibling in ordered]
     left = runtime - sum(floors)
     if left < 0:
-        shares = share_shortage(runtime, ordered, floors)
+        shares = _share_shortage(runtime, ordered, floors, dealer)
     else:
         shares = floors
-        wants = [max(floor, sibling.demand) for floor, sibling in zip(floors, ordered, strict=True)]
-        fill(left, shares, wants, [sibling.weight for sibling in ordered])
-    return {sibling.name: share for sibling, share in zip(ordered, shares, strict=True)}
+        bounds = [max(floor, sibling.demand) for floor, sibling in zip(floors, ordered, strict=True)]
+        dealer.fill(left, shares, bounds, [sibling.weight for sibling in ordered])
+    runtimes = {sibling.name: share for sibling, share in zip(ordered, shares, strict=True)}
+    return Division(runtimes, dealer.depends_on_order)
 
 
-def share_shortage(runtime: Amount, siblings: Sequence[Sibling], floors: Sequence[Amount]) -> list[Amount]:
+def _share_shortage(
+    runtime: Amount, siblings: Sequence[Sibling], floors: Sequence[Amount], dealer: "_Dealer"
+) -> list[Amount]:
     """Share too little in proportion to min, never beyond floor, never below nonPreemptible.
 
-    Who holds more than its share keeps what it holds and leaves the sharing, which makes the others' shares smaller;
-    so nobody who has left would come back, and the loop ends.
+    A child that holds more than its share keeps what it holds and leaves the sharing, which makes the others' shares
+    smaller: no child that left would return, so the loop ends.
     """
     non_preemptible = [sibling.non_preemptible for sibling in siblings]
     weights = [sibling.min for sibling in siblings]
@@ -55,7 +83,7 @@ def share_shortage(runtime: Amount, siblings: Sequence[Sibling], floors: Sequenc
     while True:
         shares = [amount if keeps else 0 for amount, keeps in zip(non_preemptible, keeping, strict=True)]
         bounds = [0 if keeps else floor for floor, keeps in zip(floors, keeping, strict=True)]
-        fill(max(0, runtime - sum(shares)), shares, bounds, weights)
+        dealer.fill(max(0, runtime - sum(shares)), shares, bounds, weights)
         over = [index for index, amount in enumerate(non_preemptible) if amount > shares[index]]
         if not over:
             return shares
@@ -63,34 +91,87 @@ def share_shortage(runtime: Amount, siblings: Sequence[Sibling], floors: Sequenc
             keeping[index] = True
 
 
-def fill(pool: Amount, shares: list[Amount], bounds: Sequence[Amount], weights: Sequence[Amount]) -> Amount:
-    """Raise `shares` in place towards `bounds` by weight until the pool is empty or nobody is hungry; return the rest.
+class _Dealer:
+    """Deals to `siblings` in rounds, and records whether the order of the remaining units was needed."""
 
-    A round either empties the pool or satisfies somebody, so there are at most as many rounds as shares.
+    def __init__(self, siblings: Sequence[Sibling]) -> None:
+        self._siblings = siblings
+        self.depends_on_order = False
+
+    def fill(self, pool: Amount, shares: list[Amount], bounds: Sequence[Amount], weights: Sequence[Amount]) -> None:
+        """Raise `shares` in place towards `bounds` by weight until the pool is empty or no child is hungry.
+
+        A round either empties the pool or satisfies a child, so there are at most as many rounds as shares.
+        """
+        hungry = [index for index, bound in enumerate(bounds) if shares[index] < bound and weights[index] > 0]
+        while pool > 0 and hungry:
+            cut = 0
+            unsatisfied = []
+            for index, dealt in zip(hungry, self._deal(pool, hungry, shares, weights), strict=True):
+                room = bounds[index] - shares[index]
+                if dealt < room:
+                    shares[index] += dealt
+                    unsatisfied.append(index)
+                else:
+                    shares[index] = bounds[index]
+                    cut += dealt - room
+            pool, hungry = cut, unsatisfied
+
+    def _deal(
+        self, pool: Amount, hungry: Sequence[int], shares: Sequence[Amount], weights: Sequence[Amount]
+    ) -> list[Amount]:
+        parts = whole_parts(pool, [weights[index] for index in hungry])
+        if parts.left:
+            self.depends_on_order = True
+            siblings = [self._siblings[index] for index in hungry]
+            have = [shares[index] + dealt for index, dealt in zip(hungry, parts.dealt, strict=True)]
+            for place in units_order(siblings, have, parts)[: parts.left]:
+                parts.dealt[place] += 1
+        return parts.dealt
+
+
+class WholeParts(NamedTuple):
+    """One round before its remaining units are dealt."""
+
+    weights: Sequence[Amount]
+    dealt: list[Amount]
+    remainders: list[Amount]
+    left: Amount
+
+
+def whole_parts(pool: Amount, weights: Sequence[Amount]) -> WholeParts:
+    """The whole part of each share of `pool` in proportion to `weights` (some above 0), and what is left."""
+    total = sum(weights)
+    dealt = [pool * weight // total for weight in weights]
+    return WholeParts(weights, dealt, [pool * weight % total for weight in weights], pool - sum(dealt))
+
+
+def units_order(siblings: Sequence[Sibling], have: Sequence[Amount], parts: WholeParts) -> list[int]:
+    """The places of `siblings`, which are sorted by name, in the order in which they get a remaining unit.
+
+    First those whose use needs the unit already, so that a change of this order evicts nothing; then the least past
+    use in proportion to weight, so that all are served over time; then the largest remainder, the longest waiting, the
+    name. Twelve equal leaves, six GPUs, one-GPU jobs: six leaves use one each and keep it. When a job ends, its GPU
+    goes to the leaf with the least past use, which is none of the five that run.
     """
-    hungry = [index for index, bound in enumerate(bounds) if shares[index] < bound and weights[index] > 0]
-    while pool > 0 and hungry:
-        cut = 0
-        unsatisfied = []
-        for index, dealt in zip(hungry, deal_round(pool, [weights[index] for index in hungry]), strict=True):
-            room = bounds[index] - shares[index]
-            if dealt < room:
-                shares[index] += dealt
-                unsatisfied.append(index)
-            else:
-                shares[index] = bounds[index]
-                cut += dealt - room
-        pool, hungry = cut, unsatisfied
-    return pool
+
+    def rank(place: int) -> tuple[bool, Amount, Amount, datetime]:
+        sibling = siblings[place]
+        past = (sibling.past_use << _EXACT) // parts.weights[place] if sibling.past_use else 0
+        return (
+            sibling.used <= have[place],
+            past,
+            -parts.remainders[place],
+            sibling.waiting_since or _NOT_WAITING,
+        )
+
+    return sorted(range(len(siblings)), key=rank)
 
 
 def deal_round(pool: Amount, weights: Sequence[Amount]) -> list[Amount]:
-    """Deal all of `pool` in proportion to `weights` (some above 0); largest remainders first, then the first."""
-    total = sum(weights)
-    dealt = [pool * weight // total for weight in weights]
-    left = pool - sum(dealt)
-    if left:
-        by_remainder = sorted(range(len(weights)), key=lambda index: pool * weights[index] % total, reverse=True)
-        for index in by_remainder[:left]:
-            dealt[index] += 1
-    return dealt
+    """Deal all of `pool` in proportion to `weights` (some above 0); the largest remainders first, then the first."""
+    parts = whole_parts(pool, weights)
+    by_remainder = sorted(range(len(weights)), key=lambda place: parts.remainders[place], reverse=True)
+    for place in by_remainder[: parts.left]:
+        parts.dealt[place] += 1
+    return parts.dealt

@@ -83,6 +83,8 @@ class QuotaSettings:
     """(flavor, resource, amount) given by hand instead of either source; used by simulate and tests."""
     uncovered: Uncovered = Uncovered.DENY
     ignored_resources: frozenset[str] = frozenset({"ephemeral-storage"})
+    fairness_half_life: timedelta = timedelta(hours=1)
+    """In which past use counts half; 0: past use is not kept."""
     queue_age: QueueAge = QueueAge.EVICTION
     max_depth: int = 16
     default_group: bool = False

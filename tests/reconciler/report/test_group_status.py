@@ -6,7 +6,7 @@ from datetime import timedelta
 import msgspec
 
 from reconciler.report.group_status import Counts, status_of
-from reconciler.state.over_runtime_since import over_since_of
+from reconciler.state.group_history import over_since_of
 from reconciler.state.projections import GroupStatusRecord
 from shared.api.conditions import Condition
 from shared.api.quotagroup import QuotaGroupStatus, WorkloadCounts

@@ -1,7 +1,7 @@
 """Which leaf starts next: a tournament between leaves, from the top of the tree. docs/specification.md §6.9 and §6.10.
 
 Each node sends up the best head of its subtree; a node's children are compared by the class of those heads (leaf stays
-within effectiveMin first), then by share, then by age, then by name.
+within effectiveMin first), then by share, past use, age and name.
 """
 
 from collections.abc import Iterable
@@ -18,12 +18,12 @@ from shared.quota.model.tree import ROOT, SYSTEM
 from shared.quota.model.workload import Workload
 from shared.resources import Amount, FlavorResource
 
-Rank = tuple[bool, bool, int, datetime, str]
-"""(beyond effectiveMin, weight 0, share, age of the head, name); the lowest comes first."""
+Rank = tuple[bool, bool, int, int, datetime, str]
+"""(beyond effectiveMin, weight 0, share, past use, age of the head, name); the lowest comes first."""
 
 SHARP: Final = 320
 """Two different shares differ by more than 2^-SHARP, because amounts have 63 bits: whole numbers order them exactly."""
-UNRANKED: Rank = (True, True, 0, datetime.max.replace(tzinfo=UTC), "")
+UNRANKED: Rank = (True, True, 0, 0, datetime.max.replace(tzinfo=UTC), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,23 +86,31 @@ class Tournament:
 
     def _rank(self, parent: str, child: str, head: QueueHead) -> Rank:
         beyond_min = not head.leaf_usage.stays_within_min(head.quantities)
-        weightless, share = False, 0
+        weightless, share, past = False, 0, 0
         for key, _ in head.quantities:
             weight = self._numbers_weight(child, key)
             if weight == 0:
                 weightless = True
             else:
                 share = max(share, self._share(parent, child, key, weight))
-        return (beyond_min, weightless, share, head.workload.queued, child)
+                past = max(past, self._past(parent, child, key, weight))
+        return (beyond_min, weightless, share, past, head.workload.queued, child)
 
     def _share(self, parent: str, child: str, key: FlavorResource, weight: Amount) -> int:
         """(borrowed / root's capacity) / (weight / all siblings' weights), before the start, in units of 2^-SHARP."""
         numbers = self._snapshot.numbers[child].get(key, NO_NUMBERS)
-        borrowed = self._used.used(child, key) - numbers.min
+        return self._in_proportion(parent, key, self._used.used(child, key) - numbers.min, weight)
+
+    def _past(self, parent: str, child: str, key: FlavorResource, weight: Amount) -> int:
+        """The same of its past use: of equal shares, the child that has used less comes first."""
+        past_use = self._snapshot.world.past_use.get(child)
+        return self._in_proportion(parent, key, past_use.get(key, 0), weight) if past_use else 0
+
+    def _in_proportion(self, parent: str, key: FlavorResource, amount: Amount, weight: Amount) -> int:
         capacity = self._snapshot.capacity.get(key, 0)
-        if borrowed <= 0 or capacity <= 0:
+        if amount <= 0 or capacity <= 0:
             return 0
-        return (borrowed * self._all_weights(parent, key) << SHARP) // (capacity * weight)
+        return (amount * self._all_weights(parent, key) << SHARP) // (capacity * weight)
 
     def _numbers_weight(self, group: str, key: FlavorResource) -> Amount:
         return self._snapshot.numbers[group].get(key, NO_NUMBERS).weight

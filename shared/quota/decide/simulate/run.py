@@ -4,7 +4,7 @@ Starts are ready at once, evicted work ends before the next cycle, nothing finis
 by `quotree simulate`, by what-if questions and by tests.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from shared.quota.decide.decisions import Plan
@@ -12,6 +12,7 @@ from shared.quota.decide.plan import plan
 from shared.quota.decide.simulate.json_output import Json, cycle_as_data, groups_as_data, waiting_as_data
 from shared.quota.decide.simulate.step import advance, carry_out, end_evictions
 from shared.quota.decide.state.cycle_cache import CycleCache
+from shared.quota.measure.inputs.past_use import UseHistory
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot, measure
 
@@ -48,8 +49,11 @@ def run(
     plans: list[Plan] = []
     snapshot: Snapshot | None = None
     cache = CycleCache()
+    history = UseHistory(world.settings.fairness_half_life)
     left = limit if cycles is None else max(1, cycles)
     while True:
+        history = history.after(world, now)
+        world = replace(world, past_use=history.amounts)
         snapshot = measure(world, now, snapshot)
         latest = plan(snapshot, cache)
         settled = latest.is_idle and latest.wake_at is None

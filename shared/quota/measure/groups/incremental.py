@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from shared.quota.measure.group_usage import Numbers
-from shared.quota.measure.groups.runtime import Column, Families, is_worth_keeping
-from shared.quota.measure.inputs.workload_set import KeyUse
+from shared.quota.measure.groups.runtime import NO_STATE, Column, ColumnState, is_worth_keeping
+from shared.quota.measure.inputs.workload_set import NO_USE
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.leaves.leaf_totals import NO_TOTALS, LeafTotals
 from shared.quota.measure.leaves.leaf_updates import LeafSnapshots
@@ -21,7 +21,7 @@ class Measurement:
 
     leaf_snapshots: LeafSnapshots
     numbers: Mapping[str, dict[FlavorResource, Numbers]]
-    families: Mapping[FlavorResource, Families]
+    columns: Mapping[FlavorResource, ColumnState]
     others: tuple[str, ...]
     """Those of `numbers` that are not in the tree index."""
 
@@ -32,26 +32,31 @@ def compute_measurement(leaf_snapshots: LeafSnapshots, previous: Measurement | N
     if previous is not None and not _same_shape(static, previous.leaf_snapshots.static):
         previous = None
     numbers = dict(previous.numbers) if previous is not None else {name: {} for name in static.tree_index.order}
-    families: dict[FlavorResource, Families] = dict(previous.families) if previous is not None else {}
+    columns = dict(previous.columns) if previous is not None else {}
+    world = leaf_snapshots.world
     touched = _touched_groups(static, previous)
     totals = _changed_totals(leaf_snapshots, previous)
     system = _changed_system(static, previous)
+    past_use = _changed_past_use(leaf_snapshots, previous)
     written: set[str] = set()
-    for key in touched.keys() | totals.keys() | system.keys() | _changed_runtimes(static, previous):
-        column = Column(static.tree_index, key, previous.numbers if previous else {}, families.get(key, {}))
+    known = previous.numbers if previous is not None else {}
+    keys = touched.keys() | totals.keys() | system.keys() | past_use.keys() | _changed_runtimes(static, previous)
+    for key in keys:
+        column = Column(static.tree_index, key, world.past_use, known, columns.get(key, NO_STATE))
         column.mark(touched.get(key, ()))
+        column.mark_past_use(past_use.get(key, ()))
         for leaf, total in totals.get(key, {}).items():
             column.set_totals(leaf, total)
         column.change_system(*system.get(key, (NO_TOTALS, NO_TOTALS)))
         column.resolve(static.runtimes.get(key, 0))
-        families[key] = {**families.get(key, {}), **column.families()}
+        columns[key] = column.state()
         _write(static, key, column.results(static.bounds.get(key, {})), numbers, written)
     others = _others(leaf_snapshots)
     for name in previous.others if previous is not None else ():
         if name not in others:
             del numbers[name]
     numbers.update(others)
-    return Measurement(leaf_snapshots, numbers, families, tuple(others))
+    return Measurement(leaf_snapshots, numbers, columns, tuple(others))
 
 
 def _others(leaf_snapshots: LeafSnapshots) -> dict[str, dict[FlavorResource, Numbers]]:
@@ -76,7 +81,7 @@ def _outside(world: World, name: str) -> dict[FlavorResource, Numbers]:
             min=limits.get(key, UNCOVERED).min, request=used, used=used, non_preemptible=kept, charge=used, demand=used
         )
         for key in limits.keys() | use.keys()
-        for used, kept in (use.get(key, KeyUse()),)
+        for used, kept in (use.get(key, NO_USE),)
     }
 
 
@@ -148,6 +153,23 @@ def _changed_system(
         before, now = known.get(key, 0), static.system.get(key, 0)
         if now != before:
             found[key] = LeafTotals(before, before, before), LeafTotals(now, now, now)
+    return found
+
+
+def _changed_past_use(leaf_snapshots: LeafSnapshots, previous: Measurement | None) -> dict[FlavorResource, list[str]]:
+    """key -> groups whose past use differs from the previous one."""
+    if previous is None:
+        return {}  # every group is computed anyway
+    now, before = leaf_snapshots.world.past_use, previous.leaf_snapshots.world.past_use
+    found: dict[FlavorResource, list[str]] = {}
+    if now is before:
+        return found
+    for name in (now.keys() | before.keys()) & previous.numbers.keys():
+        own, known = now.get(name, {}), before.get(name, {})
+        if own is not known:
+            for key in own.keys() | known.keys():
+                if own.get(key, 0) != known.get(key, 0):
+                    found.setdefault(key, []).append(name)
     return found
 
 

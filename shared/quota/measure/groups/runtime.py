@@ -1,141 +1,63 @@
 """All groups' numbers for one key: requests add up from the leaves, runtime is divided from root, charge adds up again.
 
-A column starts from the previous numbers and touches only what changed: sums take differences, and a parent is divided
-again only where the outcome could be another. Without previous numbers everything has changed; the result is the same.
+A column starts from the previous numbers and computes only what changed: sums take differences, and a parent is divided
+again only where the outcome could differ. Without previous numbers everything has changed; the result is the same.
 
 See docs/specification.md §3.3 and §3.7.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
 
 from shared.quota.measure.fair_share import Sibling, divide
-from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers, Numbers
+from shared.quota.measure.group_usage import GroupNumbers, Numbers
+from shared.quota.measure.groups.group_draft import (
+    NO_FAMILY,
+    Family,
+    GroupDraft,
+    floor_in,
+    sibling_in,
+    want_in,
+)
+from shared.quota.measure.inputs.world import PastUse
 from shared.quota.measure.leaves.leaf_totals import LeafTotals
 from shared.quota.measure.static.potential_available import UNBOUND, Bounds
 from shared.quota.measure.static.tree_index import TreeIndex
-from shared.quota.model.limits import Limits
 from shared.quota.model.tree import ROOT
 from shared.resources import Amount, FlavorResource
 
 
-class Family(NamedTuple):
-    """What the children of one parent are owed first, and what they could use, together."""
+@dataclass(frozen=True, slots=True)
+class ColumnState:
+    """What a column leaves for the next one of its key, beside the numbers."""
 
-    floors: Amount = 0
-    wants: Amount = 0
-
-
-NO_FAMILY: Final = Family()
-Families = Mapping[str, Family]
-"""parent -> its children's sums, for one key."""
+    families: Mapping[str, Family] = field(default_factory=dict)
+    """By parent."""
+    waiting: Mapping[str, datetime] = field(default_factory=dict)
+    """group -> when the oldest of the pending workloads that count in its subtree was queued."""
 
 
-def floor_of(numbers: Numbers) -> Amount:
-    """What the group gets before anybody gets more."""
-    return max(min(numbers.min, numbers.demand), numbers.non_preemptible, numbers.guarantee)
-
-
-def want_of(numbers: Numbers) -> Amount:
-    """What the group could get when there is enough for all."""
-    floor = floor_of(numbers)
-    return max(floor, numbers.demand) if numbers.weight else floor
-
-
-class GroupDraft:
-    """One group's numbers on their way; `previous` are those it had, NO_NUMBERS when it had none."""
-
-    __slots__ = (
-        "charge",
-        "demand",
-        "floor",
-        "floors",
-        "is_new",
-        "limits",
-        "name",
-        "non_preemptible",
-        "previous",
-        "request",
-        "runtime",
-        "touched",
-        "used",
-        "want",
-        "wants",
-    )
-
-    def __init__(self, name: str, limits: Limits, previous: Numbers | None, family: Family) -> None:
-        self.name = name
-        self.limits = limits
-        self.is_new = previous is None
-        self.previous = previous = NO_NUMBERS if previous is None else previous
-        self.used, self.non_preemptible, self.request = previous.used, previous.non_preemptible, previous.request
-        self.demand, self.runtime, self.charge = previous.demand, previous.runtime, previous.charge
-        self.floor, self.want = floor_of(previous), want_of(previous)
-        self.floors, self.wants = family
-        self.touched: list[GroupDraft] = []
-
-    def resolve_demand(self) -> None:
-        """Work out what follows from the sums and the limits."""
-        limits = self.limits
-        self.demand = max(limits.guarantee, min(limits.ceiling, self.request))
-        self.floor = max(min(limits.min, self.demand), self.non_preemptible, limits.guarantee)
-        self.want = max(self.floor, self.demand) if limits.weight else self.floor
-
-    def divides_as_before(self) -> bool:
-        """Whether the siblings' division sees no difference between this child and what it was."""
-        previous, limits = self.previous, self.limits
-        return (
-            not self.is_new
-            and self.floor == floor_of(previous)
-            and self.non_preemptible == previous.non_preemptible
-            and limits.min == previous.min
-            and limits.weight == previous.weight
-        )
-
-    def stays_hungry(self) -> bool:
-        """Whether it wanted more than it got and still does: then how much more makes no difference."""
-        return self.divides_as_before() and min(self.want, want_of(self.previous)) > self.previous.runtime
-
-    def contribution(self) -> Amount:
-        """What it costs its parent."""
-        return max(min(self.limits.guarantee, self.runtime), self.charge)
-
-    def previous_contribution(self) -> Amount:
-        """What it cost its parent."""
-        return max(min(self.previous.guarantee, self.previous.runtime), self.previous.charge)
-
-    def as_sibling(self) -> Sibling:
-        """Itself, to the division."""
-        limits = self.limits
-        return Sibling(self.name, limits.min, limits.weight, limits.guarantee, self.non_preemptible, self.demand)
-
-    def numbers(self, effective_min: Amount) -> Numbers:
-        """The finished numbers."""
-        return Numbers(
-            min=self.limits.min,
-            effective_min=effective_min,
-            guarantee=self.limits.guarantee,
-            ceiling=self.limits.ceiling,
-            weight=self.limits.weight,
-            request=self.request,
-            used=self.used,
-            non_preemptible=self.non_preemptible,
-            charge=self.charge,
-            demand=self.demand,
-            runtime=self.runtime,
-        )
+NO_STATE: Final = ColumnState()
 
 
 class Column:
-    """The groups' numbers for one key, while they are worked out."""
+    """The groups' numbers for one key, while they are computed."""
 
     def __init__(
-        self, tree_index: TreeIndex, key: FlavorResource, previous: Mapping[str, GroupNumbers], families: Families
+        self,
+        tree_index: TreeIndex,
+        key: FlavorResource,
+        past_use: PastUse,
+        previous: Mapping[str, GroupNumbers],
+        state: ColumnState,
     ) -> None:
         self._tree_index = tree_index
         self._key = key
+        self._past_use = past_use
         self._previous = previous
-        self._families = families
+        self._state = state
         self._drafts: dict[str, GroupDraft] = {}
         self._levels: list[list[GroupDraft]] = [[] for _ in range(1 + tree_index.height)]
 
@@ -144,9 +66,17 @@ class Column:
         for name in names:
             self._draft(name)
 
+    def mark_past_use(self, names: Iterable[str]) -> None:
+        """Groups whose past use changed; it matters only where the order of remaining units decided."""
+        for name in names:
+            parent = self._tree_index.parents.get(name)
+            if parent is not None and self._state.families.get(parent, NO_FAMILY).depends_on_order:
+                self._draft(name).past_use_changed = True
+
     def set_totals(self, leaf: str, total: LeafTotals) -> None:
-        """What `leaf` uses, holds and requests now."""
-        self._draft(leaf).used, self._draft(leaf).non_preemptible, self._draft(leaf).request = total
+        """What `leaf` uses and requests now."""
+        draft = self._draft(leaf)
+        draft.used, draft.non_preemptible, draft.request, draft.waiting_since = total
 
     def change_system(self, before: LeafTotals, after: LeafTotals) -> None:
         """What `system` used and uses now: it counts in root's sums, but neither in charge nor in the division."""
@@ -156,7 +86,7 @@ class Column:
         root.request += after.request - before.request
 
     def resolve(self, runtime: Amount) -> None:
-        """Work everything out, root's runtime being `runtime`."""
+        """Compute everything, root's runtime being `runtime`."""
         self._draft(ROOT)
         for level in reversed(self._levels):
             for draft in level:
@@ -170,23 +100,32 @@ class Column:
                 self._pass_up_charge(draft)
 
     def results(self, bounds: Bounds) -> dict[str, Numbers]:
-        """The numbers of every group that was touched."""
+        """The numbers of every group that was computed."""
         return {name: draft.numbers(bounds.get(name, UNBOUND).effective_min) for name, draft in self._drafts.items()}
 
-    def families(self) -> dict[str, Family]:
-        """The sums of every parent that was touched."""
-        return {
-            name: Family(draft.floors, draft.wants)
-            for name, draft in self._drafts.items()
-            if name in self._tree_index.children
-        }
+    def state(self) -> ColumnState:
+        """What the next column of this key starts from."""
+        families, waiting = dict(self._state.families), dict(self._state.waiting)
+        for name, draft in self._drafts.items():
+            if name in self._tree_index.children:
+                families[name] = Family(draft.floors, draft.wants, draft.depends_on_order)
+            if draft.waiting_since is not None:
+                waiting[name] = draft.waiting_since
+            else:
+                waiting.pop(name, None)
+        return ColumnState(families, waiting)
 
     def _draft(self, name: str) -> GroupDraft:
         found = self._drafts.get(name)
         if found is None:
             previous = self._previous.get(name, {}).get(self._key)
-            limits = self._tree_index.limit(name, self._key)
-            found = self._drafts[name] = GroupDraft(name, limits, previous, self._families.get(name, NO_FAMILY))
+            found = self._drafts[name] = GroupDraft(
+                name,
+                self._tree_index.limit(name, self._key),
+                previous,
+                self._state.families.get(name, NO_FAMILY),
+                self._state.waiting.get(name),
+            )
             self._levels[self._tree_index.depths[name]].append(found)
         return found
 
@@ -199,34 +138,55 @@ class Column:
         parent.used += draft.used - previous.used
         parent.non_preemptible += draft.non_preemptible - previous.non_preemptible
         parent.request += draft.demand - previous.demand
-        parent.floors += draft.floor - floor_of(previous)
-        parent.wants += draft.want - want_of(previous)
-        if draft.want != want_of(previous) or not draft.divides_as_before():
+        parent.floors += draft.floor - floor_in(previous)
+        parent.wants += draft.want - want_in(previous)
+        if draft.waiting_since != draft.previous_waiting_since:
+            self._pass_up_waiting(draft, parent)
+        if draft.is_touched:
             parent.touched.append(draft)
+
+    def _pass_up_waiting(self, draft: GroupDraft, parent: GroupDraft) -> None:
+        """Keep the parent's oldest; look at all children only when the oldest one itself got younger."""
+        since, oldest = draft.waiting_since, parent.waiting_since
+        if since is not None and (oldest is None or since <= oldest):
+            parent.waiting_since = since
+        elif draft.previous_waiting_since == oldest:
+            found = (self._waiting_since(child) for child in self._tree_index.children[parent.name])
+            parent.waiting_since = min((each for each in found if each is not None), default=None)
+
+    def _waiting_since(self, name: str) -> datetime | None:
+        draft = self._drafts.get(name)
+        return self._state.waiting.get(name) if draft is None else draft.waiting_since
 
     def _divide(self, parent: GroupDraft) -> None:
         """Set the runtime of the children where it may have changed."""
         same_runtime = not parent.is_new and parent.runtime == parent.previous.runtime
         if parent.name not in self._tree_index.children or (same_runtime and not parent.touched):
             return
-        had_enough = self._families.get(parent.name, NO_FAMILY).wants <= parent.previous.runtime
+        family = self._state.families.get(parent.name, NO_FAMILY)
+        had_enough = family.wants <= parent.previous.runtime
         if had_enough and parent.wants <= parent.runtime:
             for child in parent.touched:
                 child.runtime = child.want
-        elif not (same_runtime and all(child.stays_hungry() for child in parent.touched)):
+            parent.depends_on_order = False
+        elif not (same_runtime and all(_divides_alike(child, family) for child in parent.touched)):
             self._divide_all(parent)
 
     def _divide_all(self, parent: GroupDraft) -> None:
         siblings: dict[str, tuple[Amount, Sibling]] = {}
         for name in self._tree_index.children[parent.name]:
+            past_use = self._past_use.get(name, {}).get(self._key, 0)
             draft = self._drafts.get(name)
             if draft is not None:
-                siblings[name] = draft.runtime, draft.as_sibling()
-                continue
-            known = self._previous.get(name, {}).get(self._key)
-            if known is not None:
-                siblings[name] = known.runtime, _sibling(name, known)
-        for name, runtime in divide(parent.runtime, [sibling for _, sibling in siblings.values()]).items():
+                # `runtime` still is the previous one: each parent is divided at most once.
+                known = draft.numbers(0)
+                siblings[name] = draft.runtime, sibling_in(name, known, past_use, draft.waiting_since)
+            elif (numbers := self._previous.get(name, {}).get(self._key)) is not None:
+                waiting_since = self._state.waiting.get(name)
+                siblings[name] = numbers.runtime, sibling_in(name, numbers, past_use, waiting_since)
+        division = divide(parent.runtime, [sibling for _, sibling in siblings.values()])
+        parent.depends_on_order = division.depends_on_order
+        for name, runtime in division.runtimes.items():
             if runtime != siblings[name][0]:
                 self._draft(name).runtime = runtime
 
@@ -239,10 +199,14 @@ class Column:
                 self._draft(self._tree_index.parents[draft.name]).charge += difference
 
 
-def _sibling(name: str, numbers: Numbers) -> Sibling:
-    return Sibling(name, numbers.min, numbers.weight, numbers.guarantee, numbers.non_preemptible, numbers.demand)
+def _divides_alike(child: GroupDraft, family: Family) -> bool:
+    """Whether the division gives the same although this child changed, when its parent has what it had."""
+    same_order = not family.depends_on_order or child.is_ordered_as_before()
+    if child.want == want_in(child.previous) and child.divides_as_before():
+        return same_order
+    return same_order and child.stays_hungry()
 
 
 def is_worth_keeping(tree_index: TreeIndex, group: str, key: FlavorResource, numbers: Numbers) -> bool:
-    """Whether the group has this key: it or a group below covers it, or work below uses it without cover."""
+    """Whether the group has this key: it or a group below covers it, or a workload below uses it without cover."""
     return key in tree_index.limits[group] or numbers.used > 0

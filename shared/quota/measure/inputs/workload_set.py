@@ -22,10 +22,25 @@ KINDS: Final = ("Job", "Pod", "PodGroup")
 
 
 class ShapeCount(NamedTuple):
-    """How many workloads of one shape wait, and one of them."""
+    """The pending workloads of one shape: when each was queued, the oldest first, and one of them."""
 
-    number: int
+    queued: tuple[datetime, ...]
     example: Workload
+
+    @property
+    def number(self) -> int:
+        """How many there are."""
+        return len(self.queued)
+
+    def with_one(self, workload: Workload) -> "ShapeCount":
+        """With one more of this shape."""
+        at = bisect_left(self.queued, workload.queued)
+        return ShapeCount((*self.queued[:at], workload.queued, *self.queued[at:]), self.example)
+
+    def without_one(self, workload: Workload) -> "ShapeCount":
+        """Without `workload`, which is one of them."""
+        at = bisect_left(self.queued, workload.queued)
+        return ShapeCount((*self.queued[:at], *self.queued[at + 1 :]), self.example)
 
 
 class KeyUse(NamedTuple):
@@ -33,6 +48,9 @@ class KeyUse(NamedTuple):
 
     used: Amount = 0
     non_preemptible: Amount = 0
+
+
+NO_USE: Final = KeyUse()
 
 
 def queue_order(workload: Workload) -> Place:
@@ -126,8 +144,8 @@ class _WorkloadSetDraft:
         self._lists: dict[str, list[Workload]] = {}
         self._added: dict[str, list[Workload]] = {}
         self._by_id = dict(workload_set.by_id)
-        self._shapes = dict(workload_set.shapes)
-        self._non_preemptible_shapes = dict(workload_set.non_preemptible_shapes)
+        self._shapes = _ShapesDraft(workload_set.shapes)
+        self._non_preemptible_shapes = _ShapesDraft(workload_set.non_preemptible_shapes)
         self._use = dict(workload_set.use)
 
     def add(self, workload: Workload) -> None:
@@ -172,8 +190,8 @@ class _WorkloadSetDraft:
         return WorkloadSet(
             **lists,
             by_id=self._by_id,
-            shapes=self._shapes,
-            non_preemptible_shapes=self._non_preemptible_shapes,
+            shapes=self._shapes.done(),
+            non_preemptible_shapes=self._non_preemptible_shapes.done(),
             use=self._use,
         )
 
@@ -185,7 +203,7 @@ class _WorkloadSetDraft:
     def _count(self, workload: Workload, times: int) -> None:
         if workload.admission is not None:
             for key, amount in amounts_in(workload, workload.admission.flavors):
-                used, non_preemptible = self._use.get(key, KeyUse())
+                used, non_preemptible = self._use.get(key, NO_USE)
                 use = KeyUse(
                     used + times * amount, non_preemptible if workload.preemptible else non_preemptible + times * amount
                 )
@@ -195,8 +213,36 @@ class _WorkloadSetDraft:
                     del self._use[key]
         elif "queue" in lists_of(workload):
             shapes = self._shapes if workload.preemptible else self._non_preemptible_shapes
-            shape = shape_of(workload)
-            number, example = shapes.get(shape, ShapeCount(0, workload))
-            shapes[shape] = ShapeCount(number + times, example)
-            if not number + times:
-                del shapes[shape]
+            shapes.count(workload, times)
+
+
+class _ShapesDraft:
+    """Pending workloads by shape while they change; a shape's times are copied when first changed."""
+
+    def __init__(self, shapes: Mapping[Shape, ShapeCount]) -> None:
+        self._shapes = shapes
+        self._changed: dict[Shape, tuple[list[datetime], Workload]] = {}
+
+    def count(self, workload: Workload, times: int) -> None:
+        """Add (1) or remove (-1) `workload`."""
+        shape = shape_of(workload)
+        if shape not in self._changed:
+            known = self._shapes.get(shape)
+            self._changed[shape] = ([], workload) if known is None else (list(known.queued), known.example)
+        queued, _ = self._changed[shape]
+        if times > 0:
+            insort(queued, workload.queued)
+        else:
+            del queued[bisect_left(queued, workload.queued)]
+
+    def done(self) -> Mapping[Shape, ShapeCount]:
+        """The finished mapping; the same object when nothing changed."""
+        if not self._changed:
+            return self._shapes
+        found = {**self._shapes}
+        for shape, (queued, example) in self._changed.items():
+            if queued:
+                found[shape] = ShapeCount(tuple(queued), example)
+            else:
+                found.pop(shape, None)
+        return found

@@ -21,6 +21,9 @@ from shared.resources import Amount, FlavorResource
 OverSince = Mapping[tuple[str, FlavorResource], datetime]
 """(leaf, key) -> since when that leaf has been over its runtime there without a break."""
 
+PastUse = Mapping[str, Mapping[FlavorResource, Amount]]
+"""group -> key -> decayed use of the past; a group's mapping is another object when one of its amounts changed."""
+
 
 _MAX_HISTORY: Final = 64
 
@@ -39,6 +42,8 @@ class World:
     """What pods of the group `system` use beside its workloads."""
     settings: QuotaSettings = field(default_factory=QuotaSettings)
     over_since: OverSince = field(default_factory=dict)
+    past_use: PastUse = field(default_factory=dict)
+    """Who has used little gets a unit that no whole share covers first; `past_use.UseHistory` keeps it."""
     inactive: Mapping[str, Inactive] = field(default_factory=dict)
     """Groups in which nothing new starts; groups that do not reach root need not be named."""
     watched_since: datetime | None = None

@@ -156,8 +156,7 @@ def _with(shapes: Mapping[Shape, ShapeCount], more: Iterable[Workload]) -> Mappi
     for workload in more:
         found = dict(shapes) if found is None else found
         shape = shape_of(workload)
-        known = found.get(shape, ShapeCount(0, workload))
-        found[shape] = ShapeCount(known.number + 1, known.example)
+        found[shape] = found.get(shape, ShapeCount((), workload)).with_one(workload)
     return shapes if found is None else found
 
 

@@ -7,10 +7,11 @@ See docs/specification.md §3.4.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import Final, NamedTuple
 
-from shared.quota.measure.inputs.workload_set import KeyUse, ShapeCount, WorkloadSet, amounts_in
-from shared.quota.measure.static.flavor_eligibility import FlavorEligibility, keys_of
+from shared.quota.measure.inputs.workload_set import NO_USE, ShapeCount, WorkloadSet, amounts_in
+from shared.quota.measure.static.flavor_eligibility import Counted, FlavorEligibility, keys_of
 from shared.quota.model.eligibility import Shape, shape_of
 from shared.quota.model.workload import Flavors, PreemptorId, Workload
 from shared.resources import Amount, FlavorResource
@@ -22,6 +23,8 @@ class LeafTotals(NamedTuple):
     used: Amount = 0
     non_preemptible: Amount = 0
     request: Amount = 0
+    waiting_since: datetime | None = None
+    """When the oldest of the pending workloads that count was queued."""
 
 
 NO_TOTALS: Final = LeafTotals()
@@ -54,44 +57,55 @@ def sum_leaf(
     workload_set: WorkloadSet, waiting: CountedPending, eligibility: FlavorEligibility
 ) -> dict[FlavorResource, LeafTotals]:
     """Sum the leaf's totals; only keys of which anything is used or requested."""
-    counted: dict[FlavorResource, Amount] = {}
-    for shape, (number, example) in waiting.shapes.items():
-        for key, amount in eligibility.counted(shape, example):
-            counted[key] = counted.get(key, 0) + number * amount
+    counted = _Counted()
+    for shape, alike in waiting.shapes.items():
+        for key, amount in eligibility.counted(shape, alike.example):
+            counted.add(key, alike.number * amount, alike.queued[0])
     _count_claims(waiting, eligibility, counted)
     _count_non_preemptible(workload_set, waiting, eligibility, counted)
-    found = {
-        key: LeafTotals(used, non_preemptible, used + counted.pop(key, 0))
-        for key, (used, non_preemptible) in workload_set.use.items()
-    }
-    found.update((key, LeafTotals(request=amount)) for key, amount in counted.items())
+    found = {}
+    for key in workload_set.use.keys() | counted.amounts.keys():
+        used, non_preemptible = workload_set.use.get(key, NO_USE)
+        request = used + counted.amounts.get(key, 0)
+        found[key] = LeafTotals(used, non_preemptible, request, counted.oldest.get(key))
     return found
 
 
-def _count_claims(
-    waiting: CountedPending, eligibility: FlavorEligibility, counted: dict[FlavorResource, Amount]
-) -> None:
+class _Counted:
+    """What pending workloads count, by key: their amounts together, and when the oldest of them was queued."""
+
+    def __init__(self) -> None:
+        self.amounts: dict[FlavorResource, Amount] = {}
+        self.oldest: dict[FlavorResource, datetime] = {}
+
+    def add(self, key: FlavorResource, amount: Amount, queued: datetime) -> None:
+        """Count `amount` of workloads of which the oldest was queued then."""
+        self.amounts[key] = self.amounts.get(key, 0) + amount
+        oldest = self.oldest.get(key)
+        if oldest is None or queued < oldest:
+            self.oldest[key] = queued
+
+
+def _count_claims(waiting: CountedPending, eligibility: FlavorEligibility, counted: _Counted) -> None:
     for workload, flavors in waiting.claims:
         for key, amount in amounts_in(workload, flavors):
             if not eligibility.covers(key):
                 continue  # the group no longer covers this key; the claim will end
-            counted[key] = counted.get(key, 0) + amount
+            counted.add(key, amount, workload.queued)
 
 
 def _count_non_preemptible(
-    workload_set: WorkloadSet,
-    waiting: CountedPending,
-    eligibility: FlavorEligibility,
-    counted: dict[FlavorResource, Amount],
+    workload_set: WorkloadSet, waiting: CountedPending, eligibility: FlavorEligibility, counted: _Counted
 ) -> None:
     taken: dict[FlavorResource, Amount] = {}
     for preemptor, flavors in waiting.claims:
         if not preemptor.preemptible:
             for key, amount in amounts_in(preemptor, flavors):
                 taken[key] = taken.get(key, 0) + amount
-    for key, amount in _fitting_in_order(workload_set, waiting, eligibility, taken):
-        taken[key] = taken.get(key, 0) + amount
-        counted[key] = counted.get(key, 0) + amount
+    for workload, fitting in _fitting_in_order(workload_set, waiting, eligibility, taken):
+        for key, amount in fitting:
+            taken[key] = taken.get(key, 0) + amount
+            counted.add(key, amount, workload.queued)
 
 
 def _fitting_in_order(
@@ -99,7 +113,7 @@ def _fitting_in_order(
     waiting: CountedPending,
     eligibility: FlavorEligibility,
     taken: Mapping[FlavorResource, Amount],
-) -> Iterator[tuple[FlavorResource, Amount]]:
+) -> Iterator[tuple[Workload, Counted]]:
     """Yield what counts of each workload in turn; the caller adds it to `taken` before the next workload is checked.
 
     A shape that does not fit will not fit later, because what is left only shrinks: the loop ends with the last shape.
@@ -112,7 +126,7 @@ def _fitting_in_order(
         if shape not in open_shapes:
             continue
         fitting = _fitting(workload, workload_set, taken, eligibility)
-        yield from fitting
+        yield workload, fitting
         open_shapes[shape] -= 1
         if not open_shapes[shape] or not fitting:
             del open_shapes[shape]
@@ -123,7 +137,7 @@ def _fitting(
     workload_set: WorkloadSet,
     taken: Mapping[FlavorResource, Amount],
     eligibility: FlavorEligibility,
-) -> list[tuple[FlavorResource, Amount]]:
+) -> Counted:
     """Every key in which `workload` fits what is left of effectiveMin; none when one of its sets fits nowhere."""
     options = eligibility.options(workload)
     found: list[tuple[FlavorResource, Amount]] = []
@@ -134,9 +148,9 @@ def _fitting(
             if all(amount <= _left(key, workload_set, taken, eligibility) for key, amount in keys):
                 fitting.extend(keys)
         if not fitting:
-            return []
+            return ()
         found.extend(fitting)
-    return found
+    return tuple(found)
 
 
 def _left(
@@ -145,7 +159,7 @@ def _left(
     taken: Mapping[FlavorResource, Amount],
     eligibility: FlavorEligibility,
 ) -> Amount:
-    return eligibility.effective_min(key) - workload_set.use.get(key, KeyUse()).non_preemptible - taken.get(key, 0)
+    return eligibility.effective_min(key) - workload_set.use.get(key, NO_USE).non_preemptible - taken.get(key, 0)
 
 
 def without_preemptors(
@@ -155,7 +169,7 @@ def without_preemptors(
     left = dict(shapes)
     for preemptor in preemptors.values():
         shape = shape_of(preemptor)
-        number, example = left.pop(shape)
-        if number > 1:
-            left[shape] = ShapeCount(number - 1, example)
+        others = left.pop(shape).without_one(preemptor)
+        if others.queued:
+            left[shape] = others
     return left

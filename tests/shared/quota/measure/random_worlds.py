@@ -137,8 +137,15 @@ def _capacity_changes(dice: Random, world: World) -> World:
     return replace(world, settings=replace(world.settings, capacity=capacity))
 
 
+def _past_use_changes(dice: Random, world: World) -> World:
+    name = dice.choice(list(world.tree.groups))
+    own = {key: dice.choice((0, 1, 5, 400)) for key in KEYS if dice.random() < 0.7}
+    return replace(world, past_use={**world.past_use, name: own})
+
+
 _CHANGES = (
     _job_changes,
+    _past_use_changes,
     _job_claims,
     _unmanaged_changes,
     _group_changes,
@@ -146,7 +153,7 @@ _CHANGES = (
     _group_goes,
     _capacity_changes,
 )
-_WEIGHTS = (20, 4, 4, 3, 1, 1, 1)
+_WEIGHTS = (20, 6, 4, 4, 3, 1, 1, 1)
 
 
 def _quotas(dice: Random) -> tuple[Entry, ...]:

@@ -56,6 +56,46 @@ def test_any_chain_of_changes_measures_like_the_world_it_leads_to(seed: int) -> 
             now = after(dice.randint(-60, 60))
 
 
+CONTENDED = """
+    root 11
+      p ..20
+        p0 ..9
+        p1 ..9
+        p2 ..9
+        p3 ..9 w5
+      q ..20
+        q0 ..9
+        q1 ..9
+        q2 2..9
+      r ..30
+        r0 ..9
+        r1 ..9
+        r2 ..9
+        r3 ..9
+"""
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_order_of_remaining_units_is_followed_as_use_past_use_and_waiting_times_change(seed: int) -> None:
+    dice = Random(seed)
+    found, snapshot = world(CONTENDED), None
+    leaves = [name for name, group in found.tree.groups.items() if not group.is_parent]
+    jobs: dict[str, Workload] = {}
+    for _ in range(40):
+        name = f"job-{dice.randint(0, 40)}"
+        before, leaf = jobs.get(name), dice.choice(leaves)
+        made = (
+            running(leaf, 1, name) if dice.random() < 0.3 else pending(leaf, 1, name, queued=after(dice.randint(0, 9)))
+        )
+        jobs[name] = made
+        found = found.with_changes([(before, made)])
+        if dice.random() < 0.4:
+            group = dice.choice([*leaves, "p", "q", "r"])
+            found = replace(found, past_use={**found.past_use, group: {KEY: dice.randint(0, 3)}})
+        snapshot = measure(found, NOW, snapshot)
+        assert snapshot.numbers == measure(found, NOW).numbers
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_the_order_in_which_a_world_is_told_makes_no_difference(seed: int) -> None:
     dice = Random(seed)
@@ -134,8 +174,8 @@ def test_a_bucket_changed_step_by_step_is_the_bucket_of_what_is_left(seed: int) 
         if field.name not in ("shapes", "non_preemptible_shapes"):
             assert getattr(workload_set, field.name) == getattr(whole, field.name)
     for name in ("shapes", "non_preemptible_shapes"):
-        counts = {shape: alike.number for shape, alike in getattr(workload_set, name).items()}
-        assert counts == {shape: alike.number for shape, alike in getattr(whole, name).items()}
+        queued = {shape: alike.queued for shape, alike in getattr(workload_set, name).items()}
+        assert queued == {shape: alike.queued for shape, alike in getattr(whole, name).items()}
 
 
 def test_the_last_of_two_workloads_with_one_id_stays() -> None:

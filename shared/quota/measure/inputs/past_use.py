@@ -1,0 +1,147 @@
+"""How much each group has used in the past: the recent past counts most, what is one half-life ago counts half.
+
+Amounts are in base units times milliseconds, decayed to a moment that all groups share, `as_of`: decay changes no
+ratio, so only what groups use is added until the next one. A parent's past use is the sum of its children's.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from math import isqrt
+from typing import Final
+
+from shared.quota.measure.inputs.workload_set import KeyUse
+from shared.quota.measure.inputs.world import PastUse, World
+from shared.quota.model.tree import SYSTEM
+from shared.resources import Amount, FlavorResource
+
+_MILLISECOND: Final = timedelta(milliseconds=1)
+_BITS: Final = 64
+_STEPS: Final = 24
+PERIODS: Final = 60
+"""All amounts are brought to a new `as_of` so many times in one half-life."""
+
+
+def _roots() -> tuple[int, ...]:
+    """2^(-1/2), 2^(-1/4), 2^(-1/8), … in units of 2^-64."""
+    found = [1 << (_BITS - 1)]
+    for _ in range(_STEPS):
+        found.append(isqrt(found[-1] << _BITS))
+    return tuple(found[1:])
+
+
+_ROOTS: Final = _roots()
+
+
+def decayed(amount: Amount, elapsed: timedelta, half_life: timedelta) -> Amount:
+    """What is left of `amount` after `elapsed`, rounded down; exact arithmetic, equal on every machine."""
+    halvings, rest = divmod(max(elapsed, timedelta()), half_life)
+    factor = 1 << _BITS
+    for root in _ROOTS:
+        rest *= 2
+        if rest >= half_life:
+            rest -= half_life
+            factor = factor * root >> _BITS
+    return amount * factor >> (_BITS + halvings)
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    """What one leaf uses, and since when that has not been added to its past use."""
+
+    use: Mapping[FlavorResource, KeyUse]
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class UseHistory:
+    """The past use of all groups, and what has to be added to it; immutable."""
+
+    half_life: timedelta
+    amounts: PastUse = field(default_factory=dict)
+    as_of: datetime | None = None
+    _running: Mapping[str, _Running] = field(default_factory=dict)
+    _world: World | None = None
+
+    @staticmethod
+    def read(half_life: timedelta, leaves: PastUse, as_of: datetime) -> "UseHistory":
+        """The history in which leaves had this past use at that moment."""
+        return UseHistory(half_life, leaves, as_of)
+
+    @property
+    def next_change(self) -> datetime | None:
+        """When what runs now has to be added; None while nothing runs."""
+        return self.as_of if self._running else None
+
+    def after(self, world: World, now: datetime) -> "UseHistory":
+        """Add what was used until `now`; from now on, what `world` uses counts. Costs what changed, mostly."""
+        if not self.half_life:
+            return self
+        if self.as_of is None or self._world is None or now >= self.as_of or world.tree is not self._world.tree:
+            return self._renewed(world, now)
+        changed = world.changed_since(self._world)
+        if not changed:
+            return self
+        draft, running = _Draft(self.amounts), dict(self._running)
+        for name in sorted(changed):
+            self._add(draft, world, name, now)
+            _record(running, world, name, now)
+        return replace(self, amounts=draft.done(), _running=running, _world=world)
+
+    def _add(self, draft: "_Draft", world: World, name: str, until: datetime) -> None:
+        """Add what the leaf used since it was recorded, at the leaf and at all groups above it."""
+        known = self._running.get(name)
+        if known is None or self.as_of is None:
+            return
+        elapsed = max(0, (until - known.since) // _MILLISECOND)
+        for key, use in known.use.items():
+            amount = decayed(use.used * elapsed, self.as_of - until, self.half_life)
+            for group in world.tree.path(name):
+                draft.add(group, key, amount)
+
+    def _renewed(self, world: World, now: datetime) -> "UseHistory":
+        """Bring everything to a new `as_of`, and sum the parents again."""
+        as_of = now + max(self.half_life / PERIODS, timedelta(seconds=1))
+        fresh = replace(self, as_of=as_of)
+        draft = _Draft({})
+        for name, by_key in self.amounts.items():
+            if name in world.tree and not world.tree[name].is_parent:
+                for key, amount in by_key.items():
+                    left = decayed(amount, as_of - (self.as_of or now), self.half_life)
+                    for group in world.tree.path(name):
+                        draft.add(group, key, left)
+        running: dict[str, _Running] = {}
+        for name in self._running:
+            fresh._add(draft, world, name, now)
+        for name in world.workload_sets:
+            _record(running, world, name, now)
+        return replace(fresh, amounts=draft.done(), _running=running, _world=world)
+
+
+def _record(running: dict[str, _Running], world: World, name: str, now: datetime) -> None:
+    use = world.workloads_of(name).use
+    if use and name != SYSTEM:
+        running[name] = _Running(use, now)
+    else:
+        running.pop(name, None)
+
+
+class _Draft:
+    """Amounts while they are being added to; a group's mapping is copied before it changes."""
+
+    def __init__(self, amounts: PastUse) -> None:
+        self._before = amounts
+        self._changed: dict[str, dict[FlavorResource, Amount]] = {}
+
+    def add(self, group: str, key: FlavorResource, amount: Amount) -> None:
+        """Add `amount` to the past use of `group`."""
+        if not amount:
+            return
+        own = self._changed.get(group)
+        if own is None:
+            own = self._changed[group] = dict(self._before.get(group, {}))
+        own[key] = own.get(key, 0) + amount
+
+    def done(self) -> PastUse:
+        """The finished amounts; the same object when nothing was added."""
+        return {**self._before, **self._changed} if self._changed else self._before
