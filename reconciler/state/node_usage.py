@@ -81,7 +81,7 @@ class NodeUsage:
             if before == after:
                 continue
             for pod in (before, after):
-                if pod is not None and (pod.uid in self._counted or not self.is_managed(_owner(pod))):
+                if pod is not None and (pod.uid in self._counted or not self._is_managed(pod)):
                     self._dirty.add(pod.uid)
             if before is not None and self._pods.get(before.uid) == before:
                 self._forget(before.uid)
@@ -121,6 +121,8 @@ class NodeUsage:
         """Jobs and keys of pods have become managed, or are no longer."""
         for owner in owners:
             self._dirty |= self._of_owner.get(owner, set())
+            if owner in self._pods:
+                self._dirty.add(owner)
 
     @property
     def changed(self) -> bool:
@@ -143,12 +145,16 @@ class NodeUsage:
         self.system = self.system if system == self.system else system
         self.others = self.others if others == self.others else others
 
+    def _is_managed(self, pod: UsingPod) -> bool:
+        """By its Job or pod group, or, if it joined that later, by itself."""
+        return self.is_managed(_owner(pod)) or self.is_managed(pod.uid)
+
     def _judge(self, uid: str) -> _Counted | None:
         """The pod as it counts now; None: it does not, for it is gone, managed, or on no node that gives capacity."""
         pod = self._pods.get(uid)
         node = None if pod is None else self._nodes.get(pod.node)
         flavor = self._matcher.flavor_of(node.labels) if node is not None and node.takes_pods else None
-        if pod is None or flavor is None or self.is_managed(_owner(pod)):
+        if pod is None or flavor is None or self._is_managed(pod):
             return None
         group = resolve_group({}, self.labels_of(pod.namespace), default_group=self.default_group)
         return _Counted(SYSTEM in (pod.group, group) or pod.namespace == SYSTEM_NAMESPACE, flavor, pod)

@@ -29,6 +29,10 @@ class ObjectStore:
     def __init__(self) -> None:
         self._jobs: dict[str, Job] = {}
         self._pods: dict[str, dict[str, Pod]] = {}
+        self._key_of: dict[str, str] = {}
+        """By uid, the workload that a pod is stored under."""
+        self._labelled: dict[str, dict[str, Pod]] = {}
+        """By pod group, the pods with its label."""
 
     def put_job(self, job: Job) -> None:
         """Add or replace it."""
@@ -38,17 +42,31 @@ class ObjectStore:
         """Remove it; whether it was there."""
         return self._jobs.pop(uid, None) is not None
 
-    def put_pod(self, pod: Pod) -> None:
-        """Add or replace it."""
-        self._pods.setdefault(key_of_pod(pod), {})[pod.metadata.uid] = pod
+    def put_pod(self, key: str, pod: Pod) -> None:
+        """Add or replace it as a pod of this workload; it must not be stored under another."""
+        self._pods.setdefault(key, {})[pod.metadata.uid] = pod
+        self._key_of[pod.metadata.uid] = key
+        group = pod_group_of(pod)
+        if group is not None:
+            self._labelled.setdefault(group, {})[pod.metadata.uid] = pod
 
-    def lose_pod(self, pod: Pod) -> None:
+    def key_of_pod(self, uid: str) -> str | None:
+        """The workload that the pod is stored under."""
+        return self._key_of.get(uid)
+
+    def lose_pod(self, uid: str) -> None:
         """Remove it."""
-        key = key_of_pod(pod)
+        key = self._key_of.pop(uid, "")
         members = self._pods.get(key, {})
-        members.pop(pod.metadata.uid, None)
+        pod = members.pop(uid, None)
         if not members:
             self._pods.pop(key, None)
+        group = pod_group_of(pod) if pod is not None else None
+        if group is not None:
+            labelled = self._labelled[group]
+            labelled.pop(uid, None)
+            if not labelled:
+                del self._labelled[group]
 
     def all_of(self, key: str) -> list[WorkloadObject]:
         """The Job, or the pods, of a workload; of a group also those that have ended before others."""
@@ -68,13 +86,12 @@ class ObjectStore:
         found = self._pods.get(key, {}).get(uid)
         return found is not None and not found.has_ended
 
+    def pods_labelled(self, group: str) -> list[Pod]:
+        """The pods with the label of this pod group, members or not."""
+        return list(self._labelled.get(group, {}).values())
+
     def firsts(self) -> Iterator[tuple[str, WorkloadObject]]:
         """Every workload key, and one of its objects."""
         yield from self._jobs.items()
         for key, members in self._pods.items():
             yield key, next(iter(members.values()))
-
-
-def key_of_pod(pod: Pod) -> str:
-    """The workload key of a pod: its group's namespace/name, or its own uid."""
-    return pod_group_of(pod) or pod.metadata.uid

@@ -3,13 +3,14 @@
 The key of a workload is the uid of its Job or single pod, or namespace/name of its pod group.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from reconciler.state.assumptions import Assumptions, Mark
+from reconciler.state.group_members import GroupMembers, names_of
 from reconciler.state.job_pods import JobPods, highest, is_as_declared, request_of_active
-from reconciler.state.object_store import ObjectStore, PodRef, key_of_pod
+from reconciler.state.object_store import ObjectStore, PodRef
 from reconciler.state.projections import FinishedJob
 from reconciler.state.terminating import OrphanedClaims, as_terminating, is_orphaned
 from reconciler.state.transitions import RevokedStarts, with_readiness
@@ -19,6 +20,7 @@ from reconciler.state.workload_reader import WorkloadObject, WorkloadReader
 from shared.api.core.job import Job
 from shared.api.core.pod import Pod
 from shared.quota.model.job_reading import ObjectState
+from shared.quota.model.pod_reading import pod_group_of
 from shared.quota.model.workload import Workload
 
 
@@ -42,6 +44,8 @@ class WorkloadCache(WorkloadIndex):
         """Jobs suspended by their owners before the Job controller had noted their start."""
         self.unseen_pods: set[str] = set()
         """Deleted Jobs whose pods have not been seen yet; the executor removes them and sets a time limit."""
+        self.members = GroupMembers()
+        """The pods with which each pod group was started."""
         self.unwritten = UnwrittenAnnotations()
         """Annotations that their objects have no space for."""
         self._reader = reader
@@ -75,13 +79,18 @@ class WorkloadCache(WorkloadIndex):
 
     def see_pod(self, before: Pod | None, after: Pod | None) -> None:
         """A pod that may be a workload of its own appeared, changed or went."""
-        if before is not None and (after is None or key_of_pod(before) != key_of_pod(after)):
-            self._lose_pod(before)
-        if after is not None:
-            key = key_of_pod(after)
-            self._objects.put_pod(after)
-            self.assumptions.see(key, after.metadata)
-            self._refresh(key)
+        if after is None:
+            if before is not None:
+                self._lose_pod(before.metadata.uid)
+            return
+        key, uid = self.members.key_of(after), after.metadata.uid
+        if self._objects.key_of_pod(uid) not in (None, key):
+            self._lose_pod(uid)
+        self._objects.put_pod(key, after)
+        self.assumptions.see(key, after.metadata)
+        self._refresh(key)
+        if self.members.learn(after):
+            self._assign_pods_again(key)
 
     def see_job_pods(self, job: str) -> None:
         """Pods of the Job with this uid appeared, were deleted, or ended."""
@@ -105,6 +114,8 @@ class WorkloadCache(WorkloadIndex):
 
     def assume(self, key: str, workload: Workload, mark: Mark) -> None:
         """Count `workload` as a write under way will make it."""
+        if workload.admission is not None and workload.kind == "PodGroup" and self.members.of(key) is None:
+            self.members.start(key, (each.metadata.uid for each in self.objects(key)))
         self.assumptions.make(key, workload, mark, (each.metadata for each in self.objects(key)))
         self._refresh(key)
 
@@ -161,6 +172,15 @@ class WorkloadCache(WorkloadIndex):
         # The Job controller does nothing more for a Job that is being deleted.
         active = self._job_pods.active(key) if job.metadata.is_deleting else []
         return [PodRef(key, each.namespace, each.name, each.uid) for each in active]
+
+    def members_named(self, key: str, objects: Sequence[WorkloadObject]) -> tuple[str, ...] | None:
+        """How an admission of the workload names its pods: see `AdmissionAnnotation`."""
+        group = next((pod_group_of(each) for each in objects if isinstance(each, Pod)), None)
+        if group is None:
+            return None
+        if group != key:
+            return ()
+        return self.members.of(key) or names_of(each.metadata.uid for each in objects)
 
     def has_pod(self, pod: PodRef) -> bool:
         """Whether this pod is still there and has not ended."""
@@ -252,21 +272,37 @@ class WorkloadCache(WorkloadIndex):
         if runs_pods:
             self._count_terminating(uid)
 
-    def _lose_pod(self, pod: Pod) -> None:
-        key = key_of_pod(pod)
-        self._objects.lose_pod(pod)
-        self.assumptions.lose(key, pod.metadata.uid)
+    def _end_admission(self, key: str) -> None:
+        """A pod group that is pending or gone has no members: what waits with its label is the group."""
+        workload = self.workload(key)
+        if (workload is None or workload.is_pending) and self.members.forget(key):
+            self._assign_pods_again(key)
+
+    def _assign_pods_again(self, group: str) -> None:
+        """Which gated pods belong to the group has changed."""
+        for pod in self._objects.pods_labelled(group):
+            if self.members.key_of(pod) != self._objects.key_of_pod(pod.metadata.uid):
+                self.see_pod(pod, pod)
+
+    def _lose_pod(self, uid: str) -> None:
+        key = self._objects.key_of_pod(uid)
+        if key is None:
+            return
+        self._objects.lose_pod(uid)
+        self.assumptions.lose(key, uid)
         if self._objects.all_of(key):
             self._refresh(key)
         else:
             self._note_problems(key, ())
             self._set(key, None)
+            self._end_admission(key)
         self._note_incomplete(key)
 
     def _refresh(self, key: str) -> None:
         """Read the workload again and record it if it has changed."""
         self._count(key)
         self._note_incomplete(key)
+        self._end_admission(key)
 
     def _count(self, key: str) -> None:
         self.unadmitted_running.pop(key, None)
@@ -277,7 +313,7 @@ class WorkloadCache(WorkloadIndex):
         objects = self.unwritten.over(key, self._objects.all_of(key))
         if not objects:
             return
-        reading = self._reader.read(objects)
+        reading = self._reader.read(key, objects)
         workload = reading.workload
         if workload is not None:
             if reading.state is ObjectState.ADOPTED:

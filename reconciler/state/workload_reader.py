@@ -22,12 +22,12 @@ class WorkloadReader:
     namespaces: NamespaceCache
     admits: Callable[[str, Mapping[str, str]], bool]
 
-    def read(self, objects: Sequence[WorkloadObject]) -> Reading:
+    def read(self, key: str, objects: Sequence[WorkloadObject]) -> Reading:
         """A Job, a pod, or all pods of a group.
 
         Before its adoption, or in a namespace that the group does not admit, it is on hold.
         """
-        reading = self._as_written(objects)
+        reading = self._as_written(key, objects)
         workload = reading.workload
         if workload is None:
             return reading
@@ -41,13 +41,13 @@ class WorkloadReader:
         problem = f"group {workload.group} does not admit namespace {namespace}; it waits"
         return Reading(reading.state, replace(workload, hold=True), (*reading.problems, problem))
 
-    def _as_written(self, objects: Sequence[WorkloadObject]) -> Reading:
+    def _as_written(self, key: str, objects: Sequence[WorkloadObject]) -> Reading:
         first = objects[0]
         context = self.namespaces.of(first.metadata.namespace)
         if isinstance(first, Job):
             return workload_of_job(first, context, self.settings)
         pods = [each for each in objects if isinstance(each, Pod)]
-        if pod_group_of(first):
+        if pod_group_of(first) == key:
             return workload_of_pod_group(pods, context, self.settings)
         return workload_of_pod(first, context, self.settings)
 

@@ -17,14 +17,16 @@ from shared.quota.decide.decisions import Evict, Notice, Requeue
 from shared.quota.model.workload import Admission, Claim, Flavors
 
 _LONGEST_MESSAGE = 1024
+Members = tuple[str, ...] | None
+"""As `AdmissionAnnotation` has them."""
 
 
-def write_admission(flavors: Flavors, since: datetime) -> str:
-    """The quota held: resource -> flavor, and since when."""
-    return write_annotation(AdmissionAnnotation(dict(flavors), since))
+def write_admission(flavors: Flavors, since: datetime, members: Members) -> str:
+    """The quota held: resource -> flavor, and since when; of a pod group, for which pods."""
+    return write_annotation(AdmissionAnnotation(dict(flavors), since, members=members))
 
 
-def write_unready(admission: Admission) -> str:
+def write_unready(admission: Admission, members: Members) -> str:
     """The same quota, of a workload whose pods were ready and are not any more."""
     return write_annotation(
         AdmissionAnnotation(
@@ -32,12 +34,13 @@ def write_unready(admission: Admission) -> str:
             admission.since,
             was_ready=admission.was_ready,
             unready_since=admission.unready_since,
+            members=members,
         )
     )
 
 
 def write_eviction(evict: Evict, at: datetime) -> str:
-    """Why the quota was taken, what it was, and for whom: the preemptor's claim is_alive here."""
+    """Why the quota was taken, what it was, and for whom: the preemptor's claim is stored here."""
     admission = evict.workload.admission
     return write_annotation(
         EvictionAnnotation(

@@ -35,7 +35,7 @@ class Annotator:
         workload = self._work.unadmitted_running.get(key)
         if not objects or workload is None:
             return
-        text = annotations.write_admission(flavors, now)
+        text = annotations.write_admission(flavors, now, self._work.members_named(key, objects))
         adopted = replace(workload, admission=Admission(flavors, now), hold=False)
         if self._annotate(workload, adopted, {ADMISSION: text}, (ADMISSION, text)):
             self._events.adopted(workload.group, objects, flavors)
@@ -46,7 +46,7 @@ class Annotator:
         if workload is None or workload.admission is None or not self._writes.free_objects(key):
             return
         admission = replace(workload.admission, unready_since=workload.admission.unready_since or now)
-        text = annotations.write_unready(admission)
+        text = annotations.write_unready(admission, self._work.members_named(key, self._work.objects(key)))
         self._annotate(workload, replace(workload, admission=admission), {ADMISSION: text}, (ADMISSION, text))
 
     def give_notice(self, notice: Notice, now: datetime) -> None:

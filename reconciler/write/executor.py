@@ -93,7 +93,7 @@ class Executor:
         if key is None:
             return
         objects = self._writes.free_objects(key)
-        text = annotations.write_admission(start.flavors, now)
+        text = annotations.write_admission(start.flavors, now, self._state.work.members_named(key, objects))
         mark = (ADMISSION, text)
         is_answered = not isinstance(objects[0], Job)
         admission = Admission(start.flavors, now, answered=is_answered)
@@ -200,7 +200,9 @@ class Executor:
         if not gated:
             return
         flavors = workload.admission.flavors
-        text = annotations.write_admission(flavors, workload.admission.since)
+        text = annotations.write_admission(
+            flavors, workload.admission.since, self._state.work.members_named(key, objects)
+        )
 
         async def write() -> None:
             start = Start(workload, flavors, Tier.ENTITLED)

@@ -22,12 +22,16 @@ MAX_ANNOTATION: Final = 64 * 1024
 
 
 class AdmissionAnnotation(View, frozen=True):
-    """An admission: resource -> flavor, and since when; and, once ready pods are ready no more, since when that."""
+    """An admission: resource -> flavor, and since when; and, once ready pods are ready no more, since when that.
+
+    `members`: the pods of a pod group that were started together; empty: this pod joined its group later.
+    """
 
     flavors: dict[Name, Name]
     time: Time
     was_ready: bool = False
     unready_since: Time | None = None
+    members: tuple[Name, ...] | None = None
 
 
 class ClaimAnnotation(View, frozen=True):

@@ -1,0 +1,66 @@
+"""Which pods are members of a pod group that was started: those that its admission names. Pure.
+
+A pod that gets the group's label later is a workload of its own, and judged as such: otherwise a small group, once
+started, would admit any number of pods of any size.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from shared.api.annotations import AdmissionAnnotation, BadAnnotation, read_admission
+from shared.api.core.pod import Pod
+from shared.quota.model.pod_reading import pod_group_of
+
+_PREFIX: Final = 8
+"""So many characters of a uid name a member."""
+
+
+def names_of(uids: Iterable[str]) -> tuple[str, ...]:
+    """How an admission names the pods with these uids."""
+    return tuple(sorted(uid[:_PREFIX] for uid in uids))
+
+
+class GroupMembers:
+    """The members of each started group, by the group's key."""
+
+    def __init__(self) -> None:
+        self._members: dict[str, frozenset[str]] = {}
+
+    def key_of(self, pod: Pod) -> str:
+        """The workload that the pod belongs to: its group, unless it joined that after the start; else itself."""
+        group, uid = pod_group_of(pod), pod.metadata.uid
+        if group is None:
+            return uid
+        if pod.is_gated:
+            members = self._members.get(group)
+            return group if members is None or uid[:_PREFIX] in members else uid
+        admission = _admission_of(pod)
+        return uid if admission is not None and admission.members == () else group
+
+    def of(self, key: str) -> tuple[str, ...] | None:
+        """The members of a started group, as its admission names them; None for any other workload."""
+        members = self._members.get(key)
+        return None if members is None else tuple(sorted(members))
+
+    def start(self, key: str, uids: Iterable[str]) -> None:
+        """The group is started with these pods."""
+        self._members[key] = frozenset(names_of(uids))
+
+    def learn(self, pod: Pod) -> bool:
+        """See a pod of a started group; whether the members of the group are known only now."""
+        group, admission = pod_group_of(pod), _admission_of(pod)
+        if group is None or group in self._members or admission is None or not admission.members:
+            return False
+        self._members[group] = frozenset(admission.members)
+        return True
+
+    def forget(self, key: str) -> bool:
+        """The group is pending again, or gone; whether it was started."""
+        return self._members.pop(key, None) is not None
+
+
+def _admission_of(pod: Pod) -> AdmissionAnnotation | None:
+    try:
+        return read_admission(pod.metadata.annotations)
+    except BadAnnotation:
+        return None

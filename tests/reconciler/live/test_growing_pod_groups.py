@@ -1,0 +1,66 @@
+"""A pod that joins a running pod group is a workload of its own: an admission is for the pods that it names."""
+
+from typing import Any
+
+import pytest
+
+from shared.api.names import ADMISSION, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL, PREEMPTIBLE_LABEL
+from tests.reconciler.live.test_pods import held, placed, pod
+from tests.reconciler.reconciler_process import Quotree, note_of, quota, wait_for
+from tests.reconciler.tenants import PODS, Tenant
+
+pytestmark = pytest.mark.timeout(300)
+LONG = 90.0
+
+
+def member(name: str, cpu: str, size: str = "1") -> dict[str, Any]:
+    labels = {POD_GROUP_LABEL: "pg", POD_GROUP_SIZE_LABEL: size, PREEMPTIBLE_LABEL: "false"}
+    return pod(name, "vision", cpu, labels=labels)
+
+
+@pytest.mark.parametrize("restart", [False, True], ids=["same process", "restarted"])
+def test_pods_that_join_a_started_group_are_judged_by_themselves(q: Quotree, restart: bool) -> None:
+    tenant = Tenant.of(q)
+    q.lead()
+    q.group("root", quotas=[quota(max="40")])
+    q.group("vision", quotas=[quota(min="8")])
+    tenant.create(PODS, member("seed", "100m"))
+    wait_for(lambda: "seed" in placed(q), "the group of one runs", LONG)
+    if restart:
+        q.kill()
+    for number in range(5):
+        tenant.create(PODS, member(f"grow-{number}", "4"))
+    if restart:
+        q.start()
+    wait_for(lambda: len(placed(q)) == 2, "one more fits into min", LONG)
+    counts = {"pending": 4, "admitted": 2, "ready": 2}
+    wait_for(lambda: q.group_status("vision").get("workloads") == counts, "the others wait", LONG)
+    assert len(held(q)) == 4
+    (grown,) = [each for each in q.get(PODS)["items"] if each["metadata"]["name"] in placed(q).keys() - {"seed"}]
+    assert (note_of(grown, ADMISSION) or {})["members"] == []
+
+
+def test_nothing_joins_a_group_that_is_on_hold(q: Quotree) -> None:
+    tenant = Tenant.of(q)
+    q.lead()
+    q.group("vision", quotas=[quota(min="8")])
+    tenant.create(PODS, member("seed", "100m"))
+    wait_for(lambda: "seed" in placed(q), "the group of one runs", LONG)
+    q.group("vision", stopPolicy="Hold")
+    wait_for(lambda: q.condition("vision", "Stopped").get("reason") == "Hold", "it is on hold", LONG)
+    tenant.create(PODS, member("grow", "1"))
+    counts = {"pending": 1, "admitted": 1, "ready": 1}
+    wait_for(lambda: q.group_status("vision").get("workloads") == counts, "it waits", LONG)
+    assert held(q) == {"grow"}
+
+
+def test_a_group_starts_whole_and_names_its_members(q: Quotree) -> None:
+    tenant = Tenant.of(q)
+    q.lead()
+    q.group("vision", quotas=[quota(min="8")])
+    for name in ("a", "b"):
+        tenant.create(PODS, member(name, "1", size="2"))
+    wait_for(lambda: placed(q).keys() == {"a", "b"}, "both run", LONG)
+    found = {each["metadata"]["name"]: each for each in q.get(PODS)["items"]}
+    names = sorted(each["metadata"]["uid"][:8] for each in found.values())
+    assert [(note_of(each, ADMISSION) or {})["members"] for each in found.values()] == [names, names]

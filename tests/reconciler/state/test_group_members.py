@@ -1,0 +1,69 @@
+"""A pod that joins a started group is a workload of its own, as long as the group's admission stands."""
+
+from typing import Any
+
+import pytest
+
+from reconciler.state.cluster_state import ClusterState
+from reconciler.state.projections import GroupStatusRecord, PodRecord
+from shared.api.core.namespace import read_namespace
+from shared.api.core.pod import read_pod
+from shared.api.names import ADMISSION, GATE, GROUP_LABEL, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL
+from shared.api.quotagroup import QuotaGroupStatus
+from shared.kube.watch.cache import Changed
+from shared.quota.model.settings import QuotaSettings
+from shared.quota.model.tree import Group
+
+
+def pod(uid: str, members: str | None = None) -> PodRecord:
+    """Gated without `members`, else started with an admission for these."""
+    metadata: dict[str, Any] = {"uid": uid, "name": uid, "namespace": "ns"}
+    metadata["labels"] = {GROUP_LABEL: "vision", POD_GROUP_LABEL: "pg", POD_GROUP_SIZE_LABEL: "1"}
+    spec: dict[str, Any] = {"containers": [{"resources": {"requests": {"cpu": "1"}}}]}
+    if members is None:
+        spec["schedulingGates"] = [{"name": GATE}]
+    else:
+        text = f'{{"flavors":{{"cpu":"default"}},"time":"2026-01-01T00:00:00Z","members":{members}}}'
+        metadata["annotations"] = {ADMISSION: text}
+    return PodRecord(read_pod({"metadata": metadata, "spec": spec}), None)
+
+
+@pytest.fixture
+def state() -> ClusterState:
+    made = ClusterState(QuotaSettings())
+    groups = [Group("root", parent=None, is_parent=True), Group("vision")]
+    made.see_groups([Changed(None, GroupStatusRecord(each.name, 1, each, QuotaGroupStatus())) for each in groups])
+    made.see_namespaces([Changed(None, read_namespace({"metadata": {"name": "ns", "uid": "n1"}}))])
+    return made
+
+
+def found(state: ClusterState) -> list[tuple[str, str, bool]]:
+    """(kind, key, whether it is pending) of each workload."""
+    workloads = state.world().workloads_of("vision").by_id.values()
+    return sorted((each.kind, each.key, each.is_pending) for each in workloads)
+
+
+@pytest.mark.parametrize("order", [["seed-0001", "late-0001"], ["late-0001", "seed-0001"]], ids=["first", "last"])
+def test_a_later_pod_is_judged_by_itself_in_whatever_order_they_are_seen(state: ClusterState, order: list[str]) -> None:
+    pods = {"seed-0001": pod("seed-0001", '["seed-000"]'), "late-0001": pod("late-0001")}
+    for name in order:
+        state.see_pods([Changed(None, pods[name])])
+    assert found(state) == [("Pod", "ns/late-0001", True), ("PodGroup", "ns/pg", False)]
+
+
+def test_a_member_that_was_not_started_yet_belongs_to_its_group(state: ClusterState) -> None:
+    state.see_pods([Changed(None, pod("a-000001", '["a-000001","b-000001"]')), Changed(None, pod("b-000001"))])
+    assert found(state) == [("PodGroup", "ns/pg", False)]
+    assert state.work.incomplete == {"ns/pg"}
+
+
+def test_a_pod_that_joined_later_and_was_started_stays_by_itself(state: ClusterState) -> None:
+    state.see_pods([Changed(None, pod("late-0001", "[]")), Changed(None, pod("seed-0001", '["seed-000"]'))])
+    assert found(state) == [("Pod", "ns/late-0001", False), ("PodGroup", "ns/pg", False)]
+
+
+def test_when_the_group_has_gone_the_others_are_a_group_that_waits(state: ClusterState) -> None:
+    seed = pod("seed-0001", '["seed-000"]')
+    state.see_pods([Changed(None, seed), Changed(None, pod("late-0001"))])
+    state.see_pods([Changed(seed, None)])
+    assert found(state) == [("PodGroup", "ns/pg", True)]
