@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv binaries test lint types demo prove mutants chaos bench image release cluster cluster-down e2e clean
+.PHONY: help venv binaries test lint types generated demo prove mutants chaos bench image release cluster cluster-down e2e clean
 
 PYTHON ?= python3
 WORKERS ?= 4
@@ -13,6 +13,7 @@ help:
 	@echo 'make test      lint, types and all tests on a real control plane (WORKERS=4)'
 	@echo 'make demo      the whole path on a simulated cluster; KEEP=1 leaves it running'
 	@echo 'make lint      ruff, import contracts        make types   mypy --strict'
+	@echo 'make generated CRDs, docs/rules.md and the classes of docs/glossary.md, from the code'
 	@echo 'make prove     random worlds against the reference engine'
 	@echo 'make mutants   small changes of the engine, and whether the pure tests notice them (NUMBER=300, SEED=1)'
 	@echo 'make chaos     processes killed and frozen while work goes on'
@@ -37,6 +38,9 @@ lint: venv
 
 types: venv
 	$(BIN)/mypy --strict
+
+generated: venv
+	@for each in crds rules glossary; do $(BIN)/python -m dev.generate.$$each; done
 
 test: binaries lint types
 	$(BIN)/pytest -n $(WORKERS) --dist=worksteal

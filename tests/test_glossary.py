@@ -6,13 +6,13 @@ from typing import Any, Final
 
 import msgspec
 
+from dev.generate.glossary import PAGE, page
 from reconciler.report.metrics import _NUMBERS as NUMBERS
 from shared.api.crds.flavor import flavor_schema
 from shared.api.crds.quotagroup import spec_schema, status_schema
 from shared.process.quota_settings import QuotaSettingsFile
-from tests.repository import ROOT, text_files, text_of
+from tests.repository import text_files, text_of
 
-PAGE: Final = ROOT / "docs/glossary.md"
 TEXT: Final = PAGE.read_text(encoding="utf-8")
 PEERS: Final = frozenset({"Kubernetes", "kube-scheduler", "Kueue", "Kueue KEP-79", "Koordinator", "Volcano", "Slurm"})
 OPAQUE: Final = frozenset({"conditions", "namespaceSelector", "nodeTaints", "tolerations", "metadata"})
@@ -50,6 +50,10 @@ def settings_of(kind: type) -> Iterator[str]:
             yield from settings_of(each.type)
 
 
+def test_the_table_of_classes_is_that_of_the_code() -> None:
+    assert page(TEXT) == TEXT, "run `python -m dev.generate.glossary`, and fill in what others call a new class"
+
+
 def test_every_field_and_setting_is_listed_and_no_other() -> None:
     spoken = {*fields_of(spec_schema()), *fields_of(status_schema()), *fields_of(flavor_schema()["properties"]["spec"])}
     spoken.update(settings_of(QuotaSettingsFile))
@@ -74,12 +78,13 @@ def test_no_word_is_dead() -> None:
 def test_tables_are_sorted_and_have_one_line_a_word() -> None:
     spoken = [re.findall(r"\*\*(.+?)\*\*", row[0])[0].lower() for row in table("Words")]
     named = [re.findall(r"`(.+?)`", row[0])[0].lower() for row in table("Fields and settings")]
-    assert (spoken, named) == (sorted(spoken), sorted(named))
+    classes = [row[0].strip("`").lower() for row in table("Classes")]
+    assert (spoken, named, classes) == (sorted(spoken), sorted(named), sorted(classes))
     assert (len(set(words())), len(set(fields()))) == (len(words()), len(fields()))
 
 
 def test_other_projects_are_called_by_their_names() -> None:
-    columns = [row[-1] for title in ("Words", "Fields and settings") for row in table(title)]
+    columns = [row[-1] for title in ("Words", "Fields and settings", "Classes") for row in table(title)]
     said = [part.partition(":")[0] for column in columns for part in column.split(" · ") if part]
     strangers = {name.strip() for names in said for name in names.split(",")} - PEERS
     assert (len(said) > 100, strangers) == (True, set())
