@@ -178,10 +178,12 @@ def settings_of(kind: type, prefix: str = "") -> Iterator[str]:
             yield f"{prefix}{each.encode_name}"
 
 
-def test_every_setting_of_the_quota_engine_is_listed() -> None:
+def test_every_setting_of_the_quota_engine_is_listed_and_others_are_marked_as_planned() -> None:
     section = PAGE[PAGE.index("### 11.1 ") : PAGE.index("### 11.2 ")]
+    planned = PAGE[PAGE.index("### 1.4 ") : PAGE.index("## 2 ")]
     listed = set(re.findall(r"(?m)^\| `([\w.]+)` \|", section))
-    assert sorted(name for name in settings_of(QuotaSettingsFile) if name not in listed) == []
+    there = set(settings_of(QuotaSettingsFile))
+    assert (sorted(there - listed), {name for name in listed if f"`{name}`" in planned}) == ([], listed - there)
 
 
 @pytest.mark.parametrize(
