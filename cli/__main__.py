@@ -7,12 +7,22 @@ from typing import Final, cast
 import click
 
 COMMANDS: Final = {
-    "check": ("cli.commands.check", "Check manifests against every rule of the admission webhook, offline."),
-    "completion": ("cli.commands.completion", "Print the completion script of bash, zsh or fish."),
-    "explain": ("cli.commands.explain", "Explain why a workload waits, and what would let it start."),
-    "simulate": ("cli.commands.simulate", "Decide in memory what would start and stop, for files or the live cluster."),
-    "version": ("cli.commands.version", "Print the version of the command line and of the Quotree in the cluster."),
-    "tree": ("cli.commands.tree", "Show the live tree: min, used, runtime, borrowed, pending."),
+    "check": ("cli.commands.check:command", "Check manifests against every rule of the admission webhook, offline."),
+    "close": ("cli.commands.switches:close", "Refuse new workloads in a group."),
+    "completion": ("cli.commands.completion:command", "Print the completion script of bash, zsh or fish."),
+    "drain": ("cli.commands.switches:drain", "Stop every workload in a group."),
+    "explain": ("cli.commands.explain:command", "Explain why a workload waits, and what would let it start."),
+    "hold": ("cli.commands.switches:hold", "Let a workload wait until it is resumed."),
+    "open": ("cli.commands.switches:open_", "Let a group start workloads again."),
+    "pending": ("cli.commands.pending:command", "List what waits, in the order of the queues, and why."),
+    "resume": ("cli.commands.switches:resume", "Let a workload be considered again."),
+    "simulate": (
+        "cli.commands.simulate:command",
+        "Decide in memory what starts and stops, for files or the live cluster.",
+    ),
+    "tree": ("cli.commands.tree:command", "Show the live tree: min, used, runtime, borrowed, pending."),
+    "version": ("cli.commands.version:command", "Print the versions of the command line and of the cluster's Quotree."),
+    "what-if": ("cli.commands.what_if:command", "Show what an edit of the tree would start and stop."),
 }
 
 
@@ -23,7 +33,8 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        return cast("click.Command", importlib.import_module(COMMANDS[cmd_name][0]).command)
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        return cast("click.Command", getattr(importlib.import_module(module), name))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

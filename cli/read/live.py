@@ -26,6 +26,13 @@ class LiveCluster:
 
     def get(self, path: str) -> bytes:
         """Return the body of GET `path`. Raises ClusterProblem."""
+        return self._kubectl(f"GET {path}", "get", "--raw", path)
+
+    def change(self, *words: str) -> str:
+        """Run a kubectl command that changes an object, and return what it says. Raises ClusterProblem."""
+        return self._kubectl(" ".join(("kubectl", *words)), *words).decode(errors="replace").strip()
+
+    def _kubectl(self, what: str, *words: str) -> bytes:
         import shutil
         import subprocess
 
@@ -34,13 +41,13 @@ class LiveCluster:
             raise ClusterProblem("kubectl is not on PATH; install it; the live cluster is read through it")
         flags = [f"--context={self.context}"] if self.context else []
         flags += [f"--kubeconfig={self.kubeconfig}"] if self.kubeconfig else []
-        command = [program, "get", "--raw", path, f"--request-timeout={_TIMEOUT}s", *flags]
+        command = [program, *words, f"--request-timeout={_TIMEOUT}s", *flags]
         try:
             answer = subprocess.run(command, capture_output=True, timeout=_TIMEOUT + 5, check=False)  # noqa: S603 - no shell
         except subprocess.TimeoutExpired as error:
-            raise ClusterProblem(f"the API server did not answer GET {path} within {_TIMEOUT} s") from error
+            raise ClusterProblem(f"the API server did not answer {what} within {_TIMEOUT} s") from error
         if answer.returncode:
-            raise ClusterProblem(_error_of(path, answer.stderr.decode(errors="replace")))
+            raise ClusterProblem(_error_of(what, answer.stderr.decode(errors="replace")))
         return answer.stdout
 
     def items(self, path: str) -> Sequence[msgspec.Raw]:
@@ -55,11 +62,11 @@ class _List(msgspec.Struct):
     items: list[msgspec.Raw] = []
 
 
-def _error_of(path: str, words: str) -> str:
+def _error_of(what: str, words: str) -> str:
     lines = [line for line in words.splitlines() if line.strip()] or ["kubectl failed without a message"]
     if "could not find the requested resource" in words:
-        return f"the cluster does not know {path}; is Quotree's chart installed there?"
-    return f"GET {path}: {lines[-1].removeprefix('Error from server ').removeprefix('error: ')}"
+        return f"the cluster does not know the answer to {what}; is Quotree's chart installed there?"
+    return f"{what}: {lines[-1].removeprefix('Error from server ').removeprefix('error: ')}"
 
 
 def cluster_options(command: click.Command) -> click.Command:

@@ -128,6 +128,43 @@ def test_an_edit_is_tried_on_the_live_cluster_before_it_is_made(ask: Asking, tmp
     assert not ask.is_held("borrower")
 
 
+def test_what_if_predicts_what_the_edit_then_does(ask: Asking, tmp_path: Path) -> None:
+    ask.submit("lent", "vision", 6)
+    ask.until("it borrows", lambda: not ask.is_held("lent"))
+    ask.submit("queued", "language", 6)
+    lowered = group("vision", "research", quotas=[{**T4, "min": {"cpu": "4"}, "max": {"cpu": "5"}}])
+    edit = tmp_path / "edit.yaml"
+    edit.write_text(yaml.safe_dump(lowered))
+    predicted = json.loads(ask.quotree.command("what-if", "-f", str(edit), "-o", "json", check=False))
+    assert [(each["workload"], each["reason"]) for each in predicted["stop"]] == [("default/lent", "OverCeiling")]
+    assert [each["workload"] for each in predicted["start"]] == ["default/queued"]
+    assert ask.edit_tree(lowered).returncode == 0
+    ask.until("it stops and the other starts", lambda: ask.is_held("lent") and not ask.is_held("queued"))
+
+
+def test_people_hold_resume_close_and_open(ask: Asking) -> None:
+    ask.submit("switched", "vision", 1)
+    ask.until("it runs", lambda: not ask.is_held("switched"))
+    ask.quotree.command("hold", "default/switched")
+    ask.until("it is stopped", lambda: ask.is_held("switched"))
+    listed = json.loads(ask.quotree.command("pending", "vision", "-o", "json"))
+    assert [(each["workload"], each["reason"], each["position"]) for each in listed] == [
+        ("default/switched", "Held", 0)
+    ]
+    explained = json.loads(ask.quotree.command("explain", "switched", "-o", "json"))
+    assert explained["remedies"] == [{"do": "Resume", "workload": "default/switched"}]
+    ask.quotree.command("resume", "switched")
+    ask.until("it runs again", lambda: not ask.is_held("switched"))
+    ask.quotree.command("close", "vision")
+    assert (
+        "GroupStopped" in ask.apply(job("late", "vision", 1)).stderr
+        or ask.group("vision")["spec"]["stopPolicy"] == "Close"
+    )
+    ask.quotree.command("open", "vision")
+    ask.submit("welcome", "vision", 1)
+    ask.until("it runs", lambda: not ask.is_held("welcome"))
+
+
 def test_work_that_failed_to_start_too_often_is_resumed_by_its_owner(ask: Asking) -> None:
     startup = {"waitForPodsReady": True, "timeout": "1s", "limit": 1}
     fragile = group("fragile", "research", quotas=[{**T4, "max": {"cpu": "1"}}], startup=startup)

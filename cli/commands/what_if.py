@@ -1,0 +1,69 @@
+"""`quotree what-if`: what an edit of the tree would start and stop, before it is made."""
+
+import sys
+from typing import Any, Final, Literal
+
+import click
+
+from cli.read.findings import as_data, find
+from cli.read.live import LiveCluster, cluster_options
+from cli.read.manifests import read_manifests
+from cli.read.options import read_moment
+from cli.read.questions import manifests_of, question_options, read_question, read_settings
+from cli.render.data import print_data
+from shared.problems import Problem
+from shared.quota.decide.simulate.what_if import predict, prediction_as_data
+from shared.quota.measure.snapshot import measure
+
+HARMLESS, ILLEGAL, HARMFUL = 0, 1, 4
+Output = Literal["text", "json", "yaml", "markdown"]
+_OUTPUTS: Final = ("text", "json", "yaml", "markdown")
+
+
+@cluster_options
+@question_options
+@click.command("what-if")
+@click.option("-f", "--filename", "edits", multiple=True, required=True, type=click.Path(), help="The edited objects.")
+@click.option("--from", "files", multiple=True, type=click.Path(), help="A file or folder instead of the cluster.")
+@click.option("-o", "--output", type=click.Choice(_OUTPUTS), default="text", show_default=True)
+def command(
+    edits: tuple[str, ...], files: tuple[str, ...], output: Output, at: str | None, settings_file: str | None,
+    capacity: tuple[str, ...], context: str | None, kubeconfig: str | None,
+) -> None:  # fmt: skip
+    """Show what would start, stop and wait if the objects in the given files were applied.
+
+    Both worlds, with the edit and without it, are decided until nothing changes. Exit code 0 when no workload stops and
+    none waits that would have started, 1 when the edit breaks a rule, 2 when something cannot be read, 4 when a
+    workload stops or waits because of the edit.
+    """
+    cluster = None if files else LiveCluster(context, kubeconfig)
+    settings = read_settings(settings_file, capacity, cluster)
+    base = manifests_of(files, cluster)
+    changed = read_manifests(edits)
+    if not changed:
+        raise Problem("the files hold no object; give the edited QuotaGroups or ResourceFlavors with -f")
+    before, after = read_question(base, settings), read_question([*base, *changed], settings, later_wins=True)
+    now = read_moment(at)
+    total = measure(after.world, now).capacity
+    known = {_place(each) for each in find(before.objects, before.workloads, settings, None).violations}
+    violations = find(after.objects, after.workloads, settings, total).violations
+    broken = [each for each in violations if _place(each) not in known]
+    found = predict(before.world, after.world, now)
+    data = {**prediction_as_data(found), "violations": [as_data(each) for each in broken]}
+    _print(data, output)
+    sys.exit(ILLEGAL if broken else HARMFUL if found.harms else HARMLESS)
+
+
+def _place(violation: Any) -> tuple[str, str, str]:
+    return violation.rule, violation.object, violation.field
+
+
+def _print(data: dict[str, Any], output: Output) -> None:
+    from cli.render.what_if_text import lines, markdown
+
+    if output == "text":
+        click.echo("\n".join(lines(data)))
+    elif output == "markdown":
+        click.echo("\n".join(markdown(data)))
+    else:
+        print_data(data, output)

@@ -1,0 +1,79 @@
+"""`quotree what-if` and `pending`, on files: what an edit changes, and the exit code for CI."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cli.commands import pending, what_if
+
+WAITING = str(Path(__file__).parent / "questions" / "waiting.yaml")
+EIGHT = ["--capacity", "default:nvidia.com/gpu=8"]
+VISION = """
+apiVersion: quotree.dev/v1alpha1
+kind: QuotaGroup
+metadata: {name: vision}
+spec: {quotas: [{min: {nvidia.com/gpu: %d}}]}
+"""
+
+
+def _ask(tmp_path: Path, edit: str, output: str = "json") -> Result:
+    file = tmp_path / "edit.yaml"
+    file.write_text(edit)
+    return CliRunner().invoke(what_if.command, ["-f", str(file), "--from", WAITING, *EIGHT, "-o", output])
+
+
+def test_an_edit_that_starts_one_workload_by_stopping_another(tmp_path: Path) -> None:
+    answer = _ask(tmp_path, VISION % 9)
+    found: dict[str, Any] = json.loads(answer.stdout)
+    assert answer.exit_code == 4
+    assert found["start"] == [{"workload": "ns/train-2", "group": "vision"}]
+    assert found["stop"] == [
+        {
+            "workload": "ns/base",
+            "group": "nlp",
+            "reason": "Reclaimed",
+            "rule": "Reclaim",
+            "for": "ns/train-2",
+            "restarts": False,
+        }
+    ]
+    runtimes = {each["group"]: (each["before"], each["after"]) for each in found["runtime"]}
+    assert runtimes["vision"] == (6, 7)
+    assert (found["wait"], found["reasons"], found["stable"], found["violations"]) == ([], [], True, [])
+
+
+def test_an_edit_without_effect_is_harmless(tmp_path: Path) -> None:
+    answer = _ask(tmp_path, VISION % 6, "text")
+    assert (answer.exit_code, answer.stdout) == (0, "0 start, 0 stop, 0 wait longer\n")
+
+
+def test_an_illegal_edit_is_refused_with_its_rule(tmp_path: Path) -> None:
+    answer = _ask(tmp_path, (VISION % 6).replace("]}\n", "], isParent: true}\n"), "text")
+    assert answer.exit_code == 1
+    assert answer.stdout.splitlines()[-1] == "refused: 1 rule is broken"
+    assert "! Job/ns/train-2 metadata.labels" in answer.stdout
+
+
+@pytest.mark.parametrize(
+    ("output", "line"),
+    [
+        ("text", "- stop ns/base of nlp: Reclaimed for ns/train-2"),
+        ("text", "~ runtime vision default/nvidia.com/gpu: 6 -> 7"),
+        ("markdown", "| stops | `ns/base` of nlp: Reclaimed for `ns/train-2` |"),
+        ("markdown", "**1 start, 1 stop, 0 wait longer**"),
+    ],
+)
+def test_people_get_a_diff_or_a_table(tmp_path: Path, output: str, line: str) -> None:
+    assert line in _ask(tmp_path, VISION % 9, output).stdout.splitlines()
+
+
+def test_what_waits_is_listed_with_its_place() -> None:
+    answer = CliRunner().invoke(pending.command, ["-f", WAITING, *EIGHT, "-o", "json"])
+    listed = [(each["workload"], each["position"], each["reason"]) for each in json.loads(answer.stdout)]
+    assert listed == [("ns/train-2", 1, "WaitingForQuota")]
+    table = CliRunner().invoke(pending.command, ["vision", "-f", WAITING, *EIGHT]).stdout
+    assert "group 'root' lacks 3 of default/nvidia.com/gpu" in table
+    assert json.loads(CliRunner().invoke(pending.command, ["nlp", "-f", WAITING, *EIGHT, "-o", "json"]).stdout) == []
