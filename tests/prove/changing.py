@@ -38,7 +38,7 @@ def all_stale_numbers(seed: str) -> Iterator[str]:
 
 def changed(world: World, now: datetime, dice: Dice) -> tuple[World, datetime, str]:
     """The world after one change of some sort, and the sort."""
-    kind = dice.between(0, 6)
+    kind = dice.between(0, 7)
     if kind <= 3:
         changes = [_change(each, dice, now) for each in _some_work(world, dice)]
         return world.with_changes(changes), now, "work"
@@ -50,6 +50,10 @@ def changed(world: World, now: datetime, dice: Dice) -> tuple[World, datetime, s
             (flavor, name, dice.between(0, 2 * amount)) for flavor, name, amount in world.settings.capacity
         )
         return replace(world, settings=replace(world.settings, capacity=capacity)), now, "another capacity"
+    if kind == 6:
+        past_use = {name: {key: 2 * amount for key, amount in own.items()} for name, own in world.past_use.items()}
+        kept = {name: own for name, own in past_use.items() if dice.chance(70)}
+        return replace(world, past_use=kept), now, "more past use"
     return world, now + timedelta(minutes=dice.between(0, 3)), "time"
 
 
@@ -94,7 +98,8 @@ def _rebuilt(world: World) -> World:
     """The same world sharing no part with the previous one."""
     work = [each for workloads in world.workload_sets.values() for each in workloads.by_id.values()]
     fresh = World.of(replace(world.tree), list(world.flavors.values()), work, world.nodes, replace(world.settings))
-    return replace(fresh, unmanaged=dict(world.unmanaged), system=dict(world.system))
+    past_use = {name: dict(by_key) for name, by_key in world.past_use.items()}
+    return replace(fresh, unmanaged=dict(world.unmanaged), system=dict(world.system), past_use=past_use)
 
 
 def unequal(one: Snapshot, other: Snapshot) -> Iterator[str]:

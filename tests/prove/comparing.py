@@ -41,7 +41,7 @@ def world_of(scene: Scene) -> World:
         scene.nodes,
         settings=replace(scene.settings, capacity=given),
     )
-    return replace(world, unmanaged=scene.unmanaged)
+    return replace(world, unmanaged=scene.unmanaged, past_use=scene.past_use)
 
 
 def measure_scene(scene: Scene) -> Snapshot:

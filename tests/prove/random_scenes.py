@@ -46,7 +46,17 @@ def random_scene(dice: Dice, *, groups: int = 40, work: int = 30) -> Scene:
         else {key: _amount(dice, shape.scale // 4) for key in shape.keys if dice.chance(20)},
         flavors={name: random_flavor(dice, name) for name in shape.covered},
         settings=QuotaSettings(capacity_source=CapacitySource.GROUPS if from_groups else CapacitySource.NODES),
+        past_use=random_past_use(dice, shape, tree) if dice.chance(60) else {},
     )
+
+
+def random_past_use(dice: Dice, shape: Shape, tree: Tree) -> dict[str, dict[FlavorResource, int]]:
+    """What some groups have used in the past, equal for some."""
+    return {
+        name: {key: dice.one_of((1, 1, 5, _amount(dice, shape.scale))) for key in shape.keys if dice.chance(60)}
+        for name in sorted(tree.groups)
+        if dice.chance(70)
+    }
 
 
 def random_shape(dice: Dice) -> Shape:

@@ -5,6 +5,7 @@ engine: it imports only the types of the model. Everything is recursive, nothing
 """
 
 from collections.abc import Mapping
+from datetime import datetime
 from fractions import Fraction
 from functools import cache
 
@@ -24,7 +25,7 @@ class Reference(Limits):
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        for name in ("runtime", "request", "effective_min", "charge_alone", "counted", "claims_of"):
+        for name in ("runtime", "request", "effective_min", "charge_alone", "counted", "claims_of", "waiting_since"):
             setattr(self, name, cache(getattr(self, name)))
 
     # --- what is used and wanted ------------------------------------------------------------------------------------
@@ -190,9 +191,20 @@ class Reference(Limits):
                 self.demand(child, key),
                 self.non_preemptible(child, key),
                 self.weight(child, key),
+                self.used(child, key),
+                self.scene.past_use.get(child, {}).get(key, 0),
+                self.waiting_since(child, key),
             )
             for child in self.children(parent)
         ]
+
+    def waiting_since(self, name: str, key: FlavorResource) -> datetime | None:
+        """When the oldest pending workload of the subtree that counts in that key was queued; None: there is none."""
+        if not self.is_leaf(name):
+            below = [self.waiting_since(child, key) for child in self.children(name)]
+            return min((each for each in below if each is not None), default=None)
+        counted = self.counted(name)
+        return min((work.queued for work in self.work(name) if key in counted.get(work.key, ())), default=None)
 
     def exact_runtimes(self, parent: str, key: FlavorResource) -> Mapping[str, Fraction]:
         return divide_exactly(self.runtime(parent, key), self.siblings(parent, key))

@@ -5,7 +5,11 @@ Written from the text of the rules alone. Nothing here may import the engine.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from fractions import Fraction
+
+NEVER = datetime.max.replace(tzinfo=UTC)
+Rank = tuple[bool, Fraction, Fraction, datetime, str]
 
 
 @dataclass(frozen=True)
@@ -18,6 +22,9 @@ class Sibling:
     demand: int
     non_preemptible: int
     weight: int
+    used: int = 0
+    past_use: int = 0
+    waiting_since: datetime | None = None
 
     @property
     def floor(self) -> int:
@@ -25,26 +32,42 @@ class Sibling:
         return max(min(self.min, self.demand), self.non_preemptible, self.guarantee)
 
 
-def deal(pool: int, weights: Mapping[str, int]) -> dict[str, int]:
-    """Deal all of `pool` in proportion: whole parts first, then one each by largest remainder, ties by name."""
+def deal(pool: int, weights: Mapping[str, int], order: Callable[[str, int, Fraction], Rank]) -> dict[str, int]:
+    """Deal all of `pool` in proportion: whole parts first, then one unit each in the given order.
+
+    `order` ranks a child by its name, what it has by then, and the fraction of a unit that its share lacks.
+    """
     total = sum(weights.values())
     exact = {name: Fraction(pool * weight, total) for name, weight in weights.items()}
     dealt = {name: int(part) for name, part in exact.items()}
     left = pool - sum(dealt.values())
-    by_remainder = sorted(weights, key=lambda name: (dealt[name] - exact[name], name))
-    for name in by_remainder[:left]:
+    ranked = sorted(weights, key=lambda name: order(name, dealt[name], exact[name] - dealt[name]))
+    for name in ranked[:left]:
         dealt[name] += 1
     return dealt
 
 
-def fill(pool: int, start: Mapping[str, int], bound: Mapping[str, int], weight: Mapping[str, int]) -> dict[str, int]:
+def fill(
+    pool: int,
+    start: Mapping[str, int],
+    bound: Mapping[str, int],
+    weight: Mapping[str, int],
+    siblings: Mapping[str, Sibling],
+) -> dict[str, int]:
     """Deal `pool` on top of `start` in rounds, cutting each at its bound, until nothing is left or nobody is hungry."""
     have = dict(start)
+
+    def order(name: str, dealt: int, remainder: Fraction) -> Rank:
+        child = siblings[name]
+        needs_it_already = child.used > have[name] + dealt
+        past = Fraction(child.past_use, weight[name])
+        return not needs_it_already, past, -remainder, child.waiting_since or NEVER, name
+
     while pool > 0:
         hungry = {name: weight[name] for name in have if have[name] < bound[name] and weight[name] > 0}
         if not hungry:
             break
-        for name, part in deal(pool, hungry).items():
+        for name, part in deal(pool, hungry, order).items():
             taken = min(part, bound[name] - have[name])
             have[name] += taken
             pool -= taken
@@ -64,6 +87,7 @@ def divide(pool: int, siblings: Iterable[Sibling]) -> dict[str, int]:
         have,
         {name: sibling.demand for name, sibling in every.items()},
         {name: sibling.weight for name, sibling in every.items()},
+        every,
     )
 
 
@@ -76,6 +100,7 @@ def _share_what_is_short(pool: int, every: Mapping[str, Sibling]) -> dict[str, i
             dict.fromkeys(sharers, 0),
             {name: sibling.floor for name, sibling in sharers.items()},
             {name: sibling.min for name, sibling in sharers.items()},
+            every,
         )
         more = {name for name, share in shares.items() if sharers[name].non_preemptible > share}
         if not more:

@@ -26,6 +26,7 @@ class Scene:
     flavors: Mapping[str, Flavor] = field(default_factory=dict)
     settings: QuotaSettings = field(default_factory=QuotaSettings)
     now: datetime = EPOCH
+    past_use: Mapping[str, Mapping[FlavorResource, int]] = field(default_factory=dict)
 
     @property
     def from_groups(self) -> bool:
