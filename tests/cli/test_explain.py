@@ -46,7 +46,7 @@ def test_a_waiting_workload_is_explained_whole() -> None:
                     {
                         "workload": "ns/base",
                         "group": "nlp",
-                        "amount": 4,
+                        "amount": 6,
                         "borrowed": 2,
                         "recyclable": False,
                         "because": "NotEntitled",
@@ -54,7 +54,7 @@ def test_a_waiting_workload_is_explained_whole() -> None:
                     {
                         "workload": "ns/train-1",
                         "group": "vision",
-                        "amount": 4,
+                        "amount": 2,
                         "borrowed": 0,
                         "recyclable": False,
                         "because": "NotLowerPriority",
@@ -85,7 +85,7 @@ def test_people_get_the_same_in_sentences() -> None:
     answer = CliRunner().invoke(explain.command, ["ns/train-2", "-f", WAITING, *EIGHT])
     lines = answer.stdout.splitlines()
     assert "  not entitled: the runtime of vision lacks 1 of nvidia.com/gpu" in lines
-    assert "  ns/base of nlp holds 4, 2 of it borrowed: stays, the workload that waits is not entitled" in lines
+    assert "  ns/base of nlp holds 6, 2 of it borrowed: stays, the workload that waits is not entitled" in lines
     assert "  1 more of default/nvidia.com/gpu in the cluster" in lines
 
 

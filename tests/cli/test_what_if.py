@@ -26,7 +26,7 @@ def _ask(tmp_path: Path, edit: str, output: str = "json") -> Result:
 
 
 def test_an_edit_that_starts_one_workload_by_stopping_another(tmp_path: Path) -> None:
-    answer = _ask(tmp_path, VISION % 9)
+    answer = _ask(tmp_path, VISION % 7)
     found: dict[str, Any] = json.loads(answer.stdout)
     assert answer.exit_code == 4
     assert found["start"] == [{"workload": "ns/train-2", "group": "vision"}]
@@ -41,17 +41,17 @@ def test_an_edit_that_starts_one_workload_by_stopping_another(tmp_path: Path) ->
         }
     ]
     runtimes = {each["group"]: (each["before"], each["after"]) for each in found["runtime"]}
-    assert runtimes["vision"] == (6, 7)
+    assert runtimes["vision"] == (4, 5)
     assert (found["wait"], found["reasons"], found["stable"], found["violations"]) == ([], [], True, [])
 
 
 def test_an_edit_without_effect_is_harmless(tmp_path: Path) -> None:
-    answer = _ask(tmp_path, VISION % 6, "text")
+    answer = _ask(tmp_path, VISION % 4, "text")
     assert (answer.exit_code, answer.stdout) == (0, "0 start, 0 stop, 0 wait longer\n")
 
 
 def test_an_illegal_edit_is_refused_with_its_rule(tmp_path: Path) -> None:
-    answer = _ask(tmp_path, (VISION % 6).replace("]}\n", "], isParent: true}\n"), "text")
+    answer = _ask(tmp_path, (VISION % 4).replace("]}\n", "], isParent: true}\n"), "text")
     assert answer.exit_code == 1
     assert answer.stdout.splitlines()[-1] == "refused: 1 rule is broken"
     assert "! Job/ns/train-2 metadata.labels" in answer.stdout
@@ -61,13 +61,13 @@ def test_an_illegal_edit_is_refused_with_its_rule(tmp_path: Path) -> None:
     ("output", "line"),
     [
         ("text", "- stop ns/base of nlp: Reclaimed for ns/train-2"),
-        ("text", "~ runtime vision default/nvidia.com/gpu: 6 -> 7"),
+        ("text", "~ runtime vision default/nvidia.com/gpu: 4 -> 5"),
         ("markdown", "| stops | `ns/base` of nlp: Reclaimed for `ns/train-2` |"),
         ("markdown", "**1 start, 1 stop, 0 wait longer**"),
     ],
 )
 def test_people_get_a_diff_or_a_table(tmp_path: Path, output: str, line: str) -> None:
-    assert line in _ask(tmp_path, VISION % 9, output).stdout.splitlines()
+    assert line in _ask(tmp_path, VISION % 7, output).stdout.splitlines()
 
 
 def test_what_waits_is_listed_with_its_place() -> None:

@@ -143,12 +143,12 @@ def remedies_of(of: World, name: str) -> list[dict[str, Any]]:
 
 
 def test_min_is_raised_together_with_the_ancestors_whose_sum_it_would_exceed() -> None:
-    given = world("root 8\n  a 4\n    b 4\n  c 4", [running("c", 4), pending("b", 5, "new", preemptible=False)])
+    given = world("root 8\n  a 4\n    b 4\n  c", [running("c", 3), pending("b", 5, "new", preemptible=False)])
     found = remedies_of(given, "new")
     key = {"flavor": "default", "resource": "gpu"}
-    parent = {"do": "RaiseMin", "group": "a", **key, "by": 2}
+    parent = {"do": "RaiseMin", "group": "a", **key, "by": 1}
     assert [each for each in found if each["do"] == "RaiseMin"] == [
-        {"do": "RaiseMin", "group": "b", **key, "by": 2, "and": [parent]}
+        {"do": "RaiseMin", "group": "b", **key, "by": 1, "and": [parent]}
     ]
 
 
