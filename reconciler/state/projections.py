@@ -3,10 +3,14 @@
 An event that leaves a record equal is dropped, so a record holds nothing that changes without meaning.
 """
 
+from typing import Final
+
 import msgspec
 
+from reconciler.state.trimming import cut_job_affinity, cut_pod_affinity, trim_metadata, trim_placement
 from shared.api.core.job import Job, read_job
 from shared.api.core.limitrange import NO_DEFAULTS
+from shared.api.core.metadata import Metadata
 from shared.api.core.node import allocatable, read_node
 from shared.api.core.pod import Pod, read_pod
 from shared.api.core.pod_request import effective_request
@@ -17,6 +21,8 @@ from shared.quota.model.node import ClusterNode
 from shared.quota.model.pod_reading import is_covered_by_its_job, pod_group_of
 from shared.quota.model.tree import Group
 from shared.resources import Amount
+
+_NO_METADATA: Final = Metadata()
 
 
 class GroupStatusRecord(msgspec.Struct, frozen=True):
@@ -60,13 +66,20 @@ class PodRecord(msgspec.Struct, frozen=True):
 
 def project_job(raw: bytes) -> Job | FinishedJob:
     """A Job as a record."""
-    job = read_job(raw)
-    return FinishedJob(job.metadata.uid) if job.has_finished else job
+    job = read_job(cut_job_affinity(raw))
+    if job.has_finished:
+        return FinishedJob(job.metadata.uid)
+    template = msgspec.structs.replace(
+        job.spec.template, metadata=_NO_METADATA, spec=trim_placement(job.spec.template.spec)
+    )
+    spec = msgspec.structs.replace(job.spec, template=template)
+    return msgspec.structs.replace(job, metadata=trim_metadata(job.metadata), spec=spec)
 
 
 def project_pod(raw: bytes) -> PodRecord | None:
     """A pod as a workload of its own, as use of its node, or both; None for neither."""
-    pod = read_pod(raw)
+    pod = read_pod(cut_pod_affinity(raw))
+    pod = msgspec.structs.replace(pod, metadata=trim_metadata(pod.metadata), spec=trim_placement(pod.spec))
     work = None if is_covered_by_its_job(pod) else pod
     using = _using(pod, is_covered=work is None)
     return None if work is None and using is None else PodRecord(work, using)

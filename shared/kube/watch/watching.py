@@ -28,6 +28,8 @@ __all__ = ["Change", "Changed", "Project", "Sink", "Undecodable", "Watch", "Watc
 
 R = TypeVar("R")
 _log = logging.getLogger("quotree.kube.watching")
+_YIELD_AFTER = 256 * 1024
+"""Bytes of events; a thousand ordinary ones."""
 
 
 class WatchSettings(msgspec.Struct, frozen=True):
@@ -164,7 +166,7 @@ class Watch(Generic[R]):
         ) as content:
             while chunk := await content.readany():
                 self._hear()
-                self._take(lines, chunk)
+                await self._take(lines, chunk)
 
     def _query(self) -> dict[str, str]:
         life = self._settings.life.total_seconds() * self._random.uniform(1, 2)
@@ -173,13 +175,23 @@ class Watch(Generic[R]):
             return {**query, "sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
         return {**query, "resourceVersion": self._version or ""}
 
-    def _take(self, lines: Lines, chunk: bytes) -> None:
-        """Apply the events of one read and tell the sink once. Raises what an ERROR event says, after the rest."""
+    async def _take(self, lines: Lines, chunk: bytes) -> None:
+        """Apply the events of one read and tell the sink. Raises what an ERROR event says, after the rest.
+
+        Large objects let other tasks run between them: decoding many at once would delay decisions and the Lease.
+        """
         changes: list[Change[R]] = []
+        decoded = 0
         try:
             with _broken_stream():
                 for line in lines.feed(chunk):
                     self._take_event(line, changes)
+                    decoded += len(line)
+                    if decoded > _YIELD_AFTER:
+                        decoded = 0
+                        told, changes = changes, []
+                        self._tell(told)
+                        await asyncio.sleep(0)
         finally:
             self._tell(changes)
 
