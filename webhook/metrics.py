@@ -30,6 +30,11 @@ class WebhookMetrics:
         self.bad_requests = Counter(
             "quotree_webhook_bad_requests", "Requests that were no review, by HTTP status.", ["code"], registry=registry
         )
+        self.dropped_bodies = Counter(
+            "quotree_webhook_dropped_bodies",
+            "Requests dropped because the bodies in flight exceeded the budget.",
+            registry=registry,
+        )
         self.connections = Gauge("quotree_webhook_connections", "Open connections.", registry=registry)
         self.certificate_expiry = Gauge(
             "quotree_webhook_certificate_expiry_timestamp_seconds",

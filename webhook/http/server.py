@@ -16,6 +16,7 @@ from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 
 from shared.problems import Problem
+from webhook.http.body_budget import MAX_IN_FLIGHT, BodyBudget, BodyInFlight
 from webhook.http.handler import Answer, Endpoints
 from webhook.metrics import WebhookMetrics
 
@@ -24,13 +25,21 @@ MAX_BODY: Final = 8 << 20
 PATIENCE: Final = timedelta(seconds=10)
 """For a handshake, a request's head, and its body."""
 IDLE: Final = timedelta(seconds=120)
-MAX_CONNECTIONS: Final = 2000
+MAX_CONNECTIONS: Final = 1000
+_READ_BUFFER: Final = 1 << 14
+"""Bytes that each connection buffers beside the budget; aiohttp pauses at twice that."""
 
 
 class Server:
     """Answers on as many connections as come, until it is drained."""
 
-    def __init__(self, endpoints: Endpoints, metrics: WebhookMetrics, patience: timedelta = PATIENCE) -> None:
+    def __init__(
+        self,
+        endpoints: Endpoints,
+        metrics: WebhookMetrics,
+        patience: timedelta = PATIENCE,
+        max_in_flight: int = MAX_IN_FLIGHT,
+    ) -> None:
         self._endpoints = endpoints
         self._metrics = metrics
         self._patience = patience.total_seconds()
@@ -40,6 +49,9 @@ class Server:
         self._quiet.set()
         self._idle_since: dict[RequestHandler, tuple[float, float]] = {}
         """connection -> since when it is idle, and how long it may be."""
+        self._budget = BodyBudget(max_in_flight)
+        self._served: dict[RequestHandler, int] = {}
+        """connection -> how many reviews it was answered."""
         self._http = web.Server(
             self._handle,
             request_factory=self._request,
@@ -47,6 +59,7 @@ class Server:
             keepalive_timeout=IDLE.total_seconds(),
             auto_decompress=False,
             lingering_time=0,
+            read_bufsize=_READ_BUFFER,
         )
 
     @asynccontextmanager
@@ -108,7 +121,7 @@ class Server:
                 self._quiet.set()
             self._idle_since[connection] = (asyncio.get_running_loop().time(), IDLE.total_seconds())
         response = web.Response(body=answer.body, status=answer.status, content_type=answer.content_type)
-        if self._draining or answer.status in (404, 408, 413):
+        if self._draining or answer.status in (404, 408, 413, 503):
             response.force_close()
         return response
 
@@ -116,14 +129,37 @@ class Server:
         route = self._endpoints.check(request.method, request.path, request.headers.get("Content-Type", ""))
         if isinstance(route, Answer):
             return route
+        if (request.content_length or 0) > MAX_BODY:
+            return self._too_large()
+        connection = request.protocol
+        body = self._budget.begin(self._served.get(connection, 0), connection.force_close)
+        try:
+            return await self._read_and_answer(request, route, body)
+        finally:
+            self._budget.end(body)
+            self._metrics.dropped_bodies.inc(body.is_dropped)
+            self._served[connection] = self._served.get(connection, 0) + 1
+
+    async def _read_and_answer(self, request: web.BaseRequest, route: str, body: BodyInFlight) -> Answer:
+        chunks: list[bytes] = []
         try:
             async with asyncio.timeout(self._patience):
-                body = await request.read()
+                while chunk := await request.content.readany():
+                    chunks.append(chunk)
+                    self._budget.grow(body, len(chunk))
+                    if body.is_dropped:
+                        return self._endpoints.refuse(503, "too many bytes are in flight; try again")
+                    if body.size > MAX_BODY:
+                        return self._too_large()
         except TimeoutError:
             return self._endpoints.refuse(408, f"the body did not come within {self._patience:.0f} s")
-        except web.HTTPRequestEntityTooLarge:
-            return self._endpoints.refuse(413, f"the body has more than {MAX_BODY} bytes")
-        return await self._endpoints.answer(route, body)
+        except OSError:
+            return self._endpoints.refuse(503, "the connection was closed")
+        body.is_complete = True
+        return await self._endpoints.answer(route, b"".join(chunks))
+
+    def _too_large(self) -> Answer:
+        return self._endpoints.refuse(413, f"the body has more than {MAX_BODY} bytes")
 
     async def _reap(self) -> None:
         """Close connections that are idle too long; one that never sent a request gets less time."""
@@ -135,6 +171,7 @@ class Server:
             known = set(connections)
             for gone in [each for each in self._idle_since if each not in known]:
                 del self._idle_since[gone]
+                self._served.pop(gone, None)
             for at, connection in enumerate(connections):
                 if connection._request_in_progress:
                     continue
