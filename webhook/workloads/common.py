@@ -17,8 +17,10 @@ from shared.api.core.metadata import Metadata
 from shared.api.core.pod import PodSpec
 from shared.api.names import GROUP_LABEL, HOLD_LABEL, INJECTED, REQUEUE, TRUE, is_own
 from shared.api.patches import Operation, drop_members, set_members
+from shared.api.review import Review
 from shared.quota.model.job_reading import pod_request_of, times
 from shared.quota.model.rules.findings import NO_FINDINGS, Findings, Violation
+from shared.quota.model.rules.workloads.object_size import check_size, object_size
 from shared.quota.model.rules.workloads.submitted_workload import GROUP_FIELD, SubmittedWorkload
 from shared.quota.model.tree import Amounts
 from shared.resources import QuantityError
@@ -70,6 +72,15 @@ def submitted_workload(  # noqa: PLR0913
         request=request_of(spec, pods, context),
         placement=own_placement(spec, injected_annotation(metadata.annotations)),
     )
+
+
+def check_sizes(
+    review: Review, kind: str, metadata: Metadata, spec: PodSpec, old: tuple[Metadata, PodSpec] | None
+) -> Findings:
+    """Refuse what is too large of the object, or, of one that exists, what the edit makes too large."""
+    after = object_size(len(bytes(review.object)), metadata, spec)
+    before = None if old is None else object_size(len(bytes(review.old_object)), *old)
+    return Findings(tuple(check_size(name_of(kind, metadata), before, after)))
 
 
 def check_unmanaged(kind: str, metadata: Metadata) -> Findings:

@@ -29,6 +29,7 @@ from shared.resources import QuantityError
 from webhook.verdicts import YES, Allow, Deny, Verdict, verdict_of
 from webhook.workloads.common import (
     annotation_of,
+    check_sizes,
     check_unmanaged,
     expected_annotations,
     group_label,
@@ -147,9 +148,17 @@ def judge_job(review: Review, context: ReviewContext) -> Verdict:
     if old is not None and (edit.by_reconciler or old.has_finished):
         return YES
     try:
-        return verdict_of(_check_new(edit, context) if old is None else _check_changed(edit, old, context))
+        found = _check_new(edit, context) if old is None else _check_changed(edit, old, context)
     except QuantityError as error:
         return judge_unreadable(KIND, edit.job.metadata, old.metadata if old else None, error)
+    return verdict_of(found + _check_sizes(review, edit))
+
+
+def _check_sizes(review: Review, edit: _JobReview) -> Findings:
+    if edit.group is None:
+        return NO_FINDINGS
+    old = None if edit.old is None else (edit.old.metadata, edit.old.spec.template.spec)
+    return check_sizes(review, KIND, edit.job.metadata, edit.job.spec.template.spec, old)
 
 
 def _check_new(edit: _JobReview, context: ReviewContext) -> Findings:

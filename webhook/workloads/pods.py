@@ -31,6 +31,7 @@ from shared.resources import QuantityError
 from webhook.verdicts import YES, Allow, Deny, Verdict, verdict_of
 from webhook.workloads.common import (
     annotation_of,
+    check_sizes,
     check_unmanaged,
     expected_annotations,
     group_label,
@@ -110,9 +111,16 @@ def judge_pod(review: Review, context: ReviewContext) -> Verdict:
     if old is not None and (context.is_by_reconciler(review) or old.has_ended):
         return YES
     try:
-        return verdict_of(_check_new(pod, review, context) if old is None else _check_changed(old, pod, context))
+        found = _check_new(pod, review, context) if old is None else _check_changed(old, pod, context)
     except QuantityError as error:
         return judge_unreadable(KIND, pod.metadata, old.metadata if old else None, error)
+    return verdict_of(found + _check_sizes(pod, old, review, context))
+
+
+def _check_sizes(pod: Pod, old: Pod | None, review: Review, context: ReviewContext) -> Findings:
+    if context.group_of(pod.metadata.labels) is None or (old is None and _passes(pod, review, context)):
+        return NO_FINDINGS
+    return check_sizes(review, KIND, pod.metadata, pod.spec, None if old is None else (old.metadata, old.spec))
 
 
 def _check_new(pod: Pod, review: Review, context: ReviewContext) -> Findings:

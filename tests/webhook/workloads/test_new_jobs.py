@@ -82,6 +82,6 @@ def test_label_that_names_no_group_is_refused_at_once_and_again() -> None:
 def test_absurd_names_are_cut_short() -> None:
     body = job("x" * 100_000, labels={"quotree.dev/hold": "y" * 100_000}, **HELD)
     verdict = judge_job(review(body), context())
-    assert codes(verdict) == ["GroupAbsent", "BadLabel"]
+    assert codes(verdict) == ["GroupAbsent", "BadLabel", "ObjectTooLarge"]
     assert isinstance(verdict, Deny)
-    assert len(verdict.message) < 400
+    assert len(verdict.message) < 600

@@ -1,0 +1,68 @@
+"""A managed workload is bounded in size, so that decisions can be written on it and reading it stays fast."""
+
+from typing import Any
+
+import pytest
+
+from tests.webhook.workloads.review_builders import HELD, context, job, refusals, review
+from webhook.verdicts import YES
+from webhook.workloads.jobs import judge_job
+
+KIB = 1024
+
+
+def affinity(*terms: int) -> dict[str, Any]:
+    """One required term for each number, with an expression of so many values."""
+    written = [
+        {"matchExpressions": [{"key": "zone", "operator": "In", "values": [f"z-{at}" for at in range(count)]}]}
+        for count in terms
+    ]
+    required = {"nodeSelectorTerms": written}
+    return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}}
+
+
+LARGE = {
+    "annotations": (
+        {"annotations": {"mine": "x" * (192 * KIB)}},
+        "metadata.annotations: has 196612 bytes, a managed workload has at most 196608; move data into a ConfigMap",
+    ),
+    "terms": (
+        {"pod": affinity(*[1] * 65)},
+        "spec.affinity: has 65 required node selector terms, a managed workload has at most 64; take terms out",
+    ),
+    "values": (
+        {"pod": affinity(1024)},
+        (
+            "spec.affinity: has 1025 required expressions and values, a managed workload has at most 1024; "
+            "use a label that names the set"
+        ),
+    ),
+    "tolerations": (
+        {"pod": {"tolerations": [{"key": f"k-{at}", "operator": "Exists"} for at in range(257)]}},
+        "spec.tolerations: has 257 tolerations, a managed workload has at most 256; take tolerations out",
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "said"), LARGE.values(), ids=LARGE)
+def test_what_is_too_large_is_refused_and_named(spec: dict[str, Any], said: str) -> None:
+    found = refusals(judge_job(review(job(**spec, **HELD)), context()))
+    assert found == [f"Job 'train' {said} (ObjectTooLarge)"]
+
+
+def test_the_object_as_a_whole_is_bounded() -> None:
+    found = refusals(judge_job(review(job(pod={"schedulerName": "x" * (512 * KIB)}, **HELD)), context()))
+    assert len(found) == 1
+    assert "a managed workload has at most 524288; move data into a ConfigMap or an image (ObjectTooLarge)" in found[0]
+
+
+def test_an_edit_answers_for_what_it_makes_larger_only() -> None:
+    large = job(annotations={"mine": "x" * (200 * KIB)}, **HELD)
+    assert judge_job(review(large, large), context()) == YES
+    assert judge_job(review(job(annotations={"mine": "x"}, **HELD), large), context()) == YES
+    larger = job(annotations={"mine": "x" * (201 * KIB)}, **HELD)
+    assert len(refusals(judge_job(review(larger, large), context()))) == 1
+
+
+def test_an_unmanaged_job_is_not_bounded() -> None:
+    assert judge_job(review(job(None, annotations={"mine": "x" * (200 * KIB)})), context()) == YES
