@@ -1,0 +1,66 @@
+"""What a tenant with the role `edit` in its own namespace cannot do to managed workloads, at the chart's defaults."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.webhook.webhook_process import AdmissionSetup, job_body, words
+
+TENANT = ("--as", "mallory", "--as-group", "system:authenticated")
+TEAM = "tenant"
+KIB = 1024
+pytestmark = pytest.mark.timeout(300)
+
+
+@pytest.fixture(scope="module")
+def tenant(bare_admission: AdmissionSetup) -> AdmissionSetup:
+    """One group, and a namespace in which mallory has the role `edit`."""
+    bare_admission.flavor("default")
+    bare_admission.group("vision", quotas=[{"min": {"cpu": 8}, "max": {"cpu": 8}}])
+    bare_admission.create("/api/v1/namespaces", {"metadata": {"name": TEAM}})
+    binding = ("create", "rolebinding", "mallory", "-n", TEAM, "--clusterrole=edit", "--user=mallory")
+    bare_admission.cp.kubectl(*binding)
+    bare_admission.open()
+    return bare_admission
+
+
+def create(setup: AdmissionSetup, body: dict[str, Any]) -> str:
+    """What kubectl says when the tenant creates this."""
+    return words(setup.cp.kubectl("create", "-n", TEAM, "-f", "-", *TENANT, input=json.dumps(body), check=False))
+
+
+def patch(setup: AdmissionSetup, name: str, change: dict[str, Any]) -> str:
+    """What kubectl says when the tenant changes the Job."""
+    arguments = ("patch", "job", name, "-n", TEAM, "--type=merge", "--patch-file=/dev/stdin", *TENANT)
+    return words(setup.cp.kubectl(*arguments, input=json.dumps(change), check=False))
+
+
+def test_annotations_cannot_fill_the_room_of_an_eviction(tenant: AdmissionSetup) -> None:
+    assert create(tenant, job_body("hog", "vision")) == "job.batch/hog created"
+    full = {"metadata": {"annotations": {"padding": "x" * (255 * KIB)}}}
+    said = patch(tenant, "hog", full)
+    assert "metadata.annotations: has 261127 bytes, a managed workload has at most 196608" in said
+    below = {"metadata": {"annotations": {"padding": "x" * (191 * KIB)}}}
+    assert patch(tenant, "hog", below) == "job.batch/hog patched"
+
+
+def test_a_huge_affinity_is_refused_with_its_numbers(tenant: AdmissionSetup) -> None:
+    expression = {"key": "zone", "operator": "In", "values": [f"z{at}" for at in range(1000)]}
+    terms = [{"matchExpressions": [expression]} for _ in range(60)]
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    said = create(tenant, job_body("wide", "vision", pod={"affinity": {"nodeAffinity": required}}))
+    assert "spec.affinity: has 60060 required expressions and values, a managed workload has at most 1024" in said
+
+
+def test_a_huge_object_is_refused(tenant: AdmissionSetup) -> None:
+    container = {"name": "c", "image": "none", "args": ["x" * (600 * KIB)]}
+    said = create(tenant, job_body("huge", "vision", pod={"containers": [container]}))
+    assert "a managed workload has at most 524288; move data into a ConfigMap or an image (ObjectTooLarge)" in said
+
+
+@pytest.mark.parametrize("verb", ["get", "patch"])
+@pytest.mark.parametrize("resource", ["secrets", "configmaps", "quotagroups.quotree.dev"])
+def test_the_role_edit_reaches_nothing_of_quotrees_own(tenant: AdmissionSetup, verb: str, resource: str) -> None:
+    asked = ("auth", "can-i", verb, resource, "-n", "quotree-system", *TENANT)
+    assert tenant.cp.kubectl(*asked, check=False).stdout.strip() == "no"
