@@ -7,7 +7,12 @@ whose first choice is to borrow in another flavor is deferred to the second, whe
 from collections.abc import Callable, Iterable
 
 from shared.quota.decide.decisions import Start, Tier, WaitReason
-from shared.quota.decide.queue.candidates import BorrowingLeaves, leaves_with_entitled
+from shared.quota.decide.queue.candidates import (
+    BorrowingLeaves,
+    EvaluatedLeaves,
+    leaves_with_entitled,
+    remember_borrowing,
+)
 from shared.quota.decide.queue.fair_sharing import QueueHead, Tournament
 from shared.quota.decide.queue.leaf_queue import LeafQueue, evaluate
 from shared.quota.decide.reclaim.notice import is_early
@@ -18,8 +23,6 @@ from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.pods_ready import hold_others_back
 from shared.quota.model.tree import Preemption
 from shared.quota.model.workload import Workload, WorkloadId
-
-Choose = Callable[[LeafUsage, Workload, Assignments], QueueHead | None]
 
 
 class AdmissionPasses:
@@ -37,7 +40,8 @@ class AdmissionPasses:
 
     def start_entitled(self) -> None:
         """First pass."""
-        for line in _run(self._cycle, leaves_with_entitled(self._cycle), self._entitled_head, self._try_entitled):
+        leaves = EvaluatedLeaves(self._cycle, self._entitled_head, leaves_with_entitled(self._cycle))
+        for line in _run(self._cycle, leaves, self._try_entitled):
             if not line.had_heads and not line.leaf_usage.touched:
                 self._cycle.cache.leaves[line.leaf_usage.name].none_entitled = True
 
@@ -49,10 +53,12 @@ class AdmissionPasses:
             if cycle.fits(each.leaf_usage, each.quantities):
                 cycle.planned.add(each.leaf_usage.path, each.quantities)
                 self._guarded.add(workload_id)
-        is_reliable = not self._deferred
-        room = BorrowingLeaves(cycle)
-        lines = _run(cycle, room.candidates(), self._borrowing_head, self._try_borrowing)
-        room.remember(lines, is_reliable=is_reliable)
+        leaves = BorrowingLeaves(cycle, self._borrowing_head)
+        if self._deferred:
+            # What becomes of them may give back what is available, so that nothing is known for the next cycle.
+            _run(cycle, EvaluatedLeaves(cycle, self._borrowing_head, leaves.leaves()), self._try_borrowing)
+        else:
+            remember_borrowing(cycle, _run(cycle, leaves, self._try_borrowing))
         for workload_id in list(self._deferred):
             self._take_back(workload_id)
         cycle.uncount_delayed()
@@ -98,6 +104,8 @@ class AdmissionPasses:
             return None
         if workload.id in self._deferred:
             return QueueHead(workload, assignments[0].quantities, leaf_usage)
+        if not any(cycle.fits(leaf_usage, each.quantities) for each in assignments):
+            return None
         evaluation = evaluate(cycle, leaf_usage, workload, assignments)
         for each in candidates(evaluation, leaf_usage.leaf.group):
             if each.starts and self._spares_kept(leaf_usage, workload, each):
@@ -168,22 +176,20 @@ class AdmissionPasses:
 
 
 def _run(
-    cycle: CycleState, leaves: Iterable[str], choose: Choose, try_head: Callable[[LeafQueue, QueueHead], None]
+    cycle: CycleState, leaves: EvaluatedLeaves | BorrowingLeaves, try_head: Callable[[LeafQueue, QueueHead], None]
 ) -> Iterable[LeafQueue]:
     """Try one head after another in the tournament's order, until no leaf has one or nobody may start.
 
-    The lines walked to their end are returned; none when the pass was broken off.
+    Return the queues walked to their end; none if the pass was broken off.
     """
     if cycle.blocked_by is not None:
         return ()
-    lines = {name: LeafQueue(cycle, cycle.leaf_usage(name), choose) for name in leaves}
-    heads = (line.next_head() for line in lines.values())
-    tournament = Tournament(cycle.snapshot, cycle.used, (head for head in heads if head is not None))
+    tournament = Tournament(cycle, leaves)
     while (head := tournament.best) is not None and cycle.blocked_by is None:
-        line = lines[head.leaf_usage.name]
-        try_head(line, head)
-        tournament.enter(head.leaf_usage, line.next_head())
-    return () if cycle.blocked_by is not None else lines.values()
+        queue = leaves.queues[head.leaf_usage.name]
+        try_head(queue, head)
+        tournament.enter(head.leaf_usage, queue.next_head())
+    return () if cycle.blocked_by is not None else leaves.queues.values()
 
 
 def _start(cycle: CycleState, leaf_usage: LeafUsage, workload: Workload, candidate: Candidate) -> None:

@@ -50,7 +50,6 @@ def _plan(cycle: CycleState) -> Plan:
         moment = cycle.snapshot.leaves[name].next_change
         if moment is not None:
             cycle.wake(moment)
-    cycle.cache.dirty = cycle.dirty
     return Plan(
         now=cycle.now,
         starts=tuple(cycle.starts),

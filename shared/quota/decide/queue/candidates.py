@@ -1,81 +1,148 @@
-"""Which leaves a pass may leave out, because nothing there can have changed for the better since the previous cycle.
+"""The leaves that a pass must evaluate, and those that it can skip because nothing there could start.
 
 Entitlement depends on the leaf alone. Borrowing also depends on what is available below its parent: a leaf in which no
 workload could borrow is evaluated again only if more is available there than when the previous pass ended.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from itertools import pairwise
 
-from shared.quota.decide.queue.leaf_queue import LeafQueue
-from shared.quota.decide.state.cycle_cache import LeafCache
+from shared.quota.decide.queue.fair_sharing import Contest, QueueHead, Shares
+from shared.quota.decide.queue.leaf_queue import Choose, LeafQueue
+from shared.quota.decide.state.cycle_cache import Keys, Rank
 from shared.quota.decide.state.cycle_state import CycleState
-from shared.quota.decide.state.usage import Quantities
+from shared.quota.decide.state.smallest_requests import could_fit, could_take, is_within
+from shared.quota.decide.state.usage import Path, UsedSums
+from shared.quota.measure.group_usage import NO_NUMBERS
 from shared.quota.model.tree import ROOT
 from shared.resources import Amount, FlavorResource
 
+_FIRST: Rank = (False, False, 0, 0, datetime.min.replace(tzinfo=UTC), "")
+_LAST: Rank = (True, True, 0, 0, datetime.max.replace(tzinfo=UTC), "")
+
 
 def leaves_with_entitled(cycle: CycleState) -> Iterator[str]:
-    """Leaves in which some pending work may be entitled."""
+    """Leaves in which some pending workload may be entitled."""
     cached = cycle.cache.leaves
     return (name for name in cycle.cache.waiting if not cached[name].none_entitled or cycle.is_touched(name))
 
 
-class BorrowingLeaves:
-    """What is available below the parents of leaves at the start of the borrowing pass, against the previous cycle."""
+class EvaluatedLeaves(Contest):
+    """Leaves whose heads are all evaluated before the first one is tried."""
 
-    __slots__ = ("_cycle", "_grown", "_root")
+    def __init__(self, cycle: CycleState, choose: Choose, leaves: Iterable[str]) -> None:
+        self.queues = {name: LeafQueue(cycle, cycle.leaf_usage(name), choose) for name in leaves}
+        self._heads: dict[str, QueueHead] = {}
+        self._children: dict[str, set[str]] = {}
+        for name, queue in self.queues.items():
+            head = queue.next_head()
+            if head is not None:
+                self._heads[name] = head
+                for child, parent in pairwise(queue.leaf_usage.path):
+                    self._children.setdefault(parent, set()).add(child)
 
-    def __init__(self, cycle: CycleState) -> None:
+    def children(self, parent: str) -> Iterable[str]:
+        return self._children.get(parent, ())
+
+    def bound(self, parent: str, child: str) -> Rank:
+        return _FIRST
+
+    def is_out(self, group: str) -> bool:
+        return False
+
+    def head(self, leaf: str) -> QueueHead | None:
+        return self._heads.get(leaf)
+
+
+class BorrowingLeaves(Contest):
+    """Leaves in which workloads may borrow, evaluated only when it is their turn.
+
+    A head is chosen by what was available when the pass began, as if all had been evaluated then: so the order of
+    starts does not depend on who was evaluated when. A group in which nothing fits any more is out.
+    """
+
+    def __init__(self, cycle: CycleState, choose: Choose) -> None:
+        cycle.cache.update_requests(cycle.snapshot, cycle.touched)
+        self.queues: dict[str, LeafQueue] = {}
         self._cycle = cycle
-        self._grown = {
-            group for group, key, left in self._look() if left > cycle.cache.margins.get((group, key), left - 1)
-        }
-        self._root: dict[FlavorResource, Amount] = {key: cycle.left(ROOT, key) for key in cycle.snapshot.numbers[ROOT]}
+        self._choose = choose
+        self._tree = cycle.cache.tree
+        self._shares = Shares(cycle.snapshot, cycle.cache.weights)
+        self._at_start = UsedSums(cycle.snapshot.numbers)
+        self._rooms: dict[str, tuple[int, dict[FlavorResource, Amount]]] = {}
+        self._keys = tuple(cycle.snapshot.numbers[ROOT])
+        self._at_first = cycle.frozen_views()
 
-    def _look(self) -> Iterator[tuple[str, FlavorResource, Amount]]:
-        """What is available below each parent of a leaf with pending workloads.
+    def children(self, parent: str) -> Iterable[str]:
+        return (child for child in self._tree.children.get(parent, ()) if not self.is_out(child))
 
-        Not only what the group has left below its own limit: a guarantee on the path that was scaled down adds to it
-        when it grows, although no group has more left.
-        """
-        cycle = self._cycle
-        paths = (cycle.snapshot.leaves[name].path[1:] for name in cycle.cache.waiting)
-        for group, path in {path[0]: path for path in paths}.items():
-            for key in cycle.snapshot.numbers[group]:
-                yield group, key, cycle.available(path, key)
+    def bound(self, parent: str, child: str) -> Rank:
+        """Of the sets of keys on which something could have fitted when the pass began, the one that ranks first."""
+        found = self._cycle.cache.rank_bounds.get(child)
+        if found is None:
+            found = self._cycle.cache.rank_bounds[child] = {
+                keys: (each.beyond_min, *self._shares.of(parent, child, keys, self._at_start), each.oldest, child)
+                for keys, each in self._tree.requests[child].items()
+            }
+        if len(found) == 1 or self._tree.has_guarantee_below(parent):
+            return min(found.values())
+        path, requests = self._tree.paths[parent], self._tree.requests[child]
+        fitting = (rank for keys, rank in found.items() if self._could_fit(path, keys, requests[keys].amounts))
+        return min(fitting, default=_LAST)
 
-    def candidates(self) -> Iterator[str]:
-        """Leaves in which somebody may borrow."""
-        cycle, cache = self._cycle, self._cycle.cache
-        for name in cache.waiting:
-            cached = cache.leaves[name]
-            known = cached.none_borrows == cache.era and not cycle.is_touched(name) and not self._has_grown(cached)
-            if not known and not self._is_out_of_the_question(name, cached):
-                yield name
+    def _could_fit(self, path: Path, keys: Keys, amounts: tuple[Amount, ...]) -> bool:
+        available = self._at_first.available
+        return all(amount <= available(path, key) for key, amount in zip(keys, amounts, strict=True))
 
-    def _has_grown(self, cached: LeafCache) -> bool:
-        return cached.leaf.path[1] in self._grown
+    def is_out(self, group: str) -> bool:
+        cached, requests = self._cycle.cache.leaves.get(group), self._tree.requests.get(group)
+        if not requests:
+            return True
+        if cached is None:
+            return not self._tree.has_guarantee_below(group) and not could_fit(requests, self._below(group))
+        room, is_touched = self._room(cached.leaf.path[1]), self._cycle.is_touched(group)
+        if cached.too_little is not None and not is_touched and is_within(room, cached.too_little):
+            return True
+        if self._tree.has_guarantee(group):
+            # Not less than what is available to the leaf: what its own guarantee keeps for it comes on top.
+            room = {key: amount + cached.numbers.get(key, NO_NUMBERS).guarantee for key, amount in room.items()}
+        if not could_fit(requests, room.__getitem__):
+            return True
+        return not any(could_take(room, each) for each in self._cycle.queue(group).quantities)
 
-    def _is_out_of_the_question(self, name: str, cached: LeafCache) -> bool:
-        """Whether not even the smallest work of the leaf fits what root has left, and nothing is kept for the leaf."""
-        cycle = self._cycle
-        if cycle.is_touched(name) or cycle.is_held_back(cycle.leaf_usage(name)) or cached.is_kept_for(cycle.snapshot):
-            return False
-        if any(self._is_within_root(quantities) for quantities in cycle.queue(name).smallest):
-            return False
-        cached.none_borrows = cycle.cache.era
-        return True
+    def _below(self, parent: str) -> Callable[[FlavorResource], Amount]:
+        cycle, path = self._cycle, self._tree.paths[parent]
+        return lambda key: cycle.available(path, key)
 
-    def _is_within_root(self, quantities: Quantities) -> bool:
-        return all(amount <= self._root.get(key, 0) for key, amount in quantities)
+    def _room(self, parent: str) -> Mapping[FlavorResource, Amount]:
+        """What is available below `parent` now; nothing but a start changes it while leaves are evaluated lazily."""
+        number = len(self._cycle.starts)
+        found = self._rooms.get(parent)
+        if found is None or found[0] != number:
+            below = self._below(parent)
+            found = self._rooms[parent] = (number, {key: below(key) for key in self._keys})
+        return found[1]
 
-    def remember(self, lines: Iterable[LeafQueue], *, is_reliable: bool) -> None:
-        """Keep what this pass has found, where the room at its end is the least there was in it."""
-        cycle, cache = self._cycle, self._cycle.cache
-        if not is_reliable or cycle.blocked_by is not None:
-            cache.era += 1
-            cache.margins.clear()
-        for line in lines if is_reliable else ():
-            if not (line.had_heads or line.leaf_usage.touched or cycle.is_held_back(line.leaf_usage)):
-                cache.leaves[line.leaf_usage.name].none_borrows = cache.era
-        cache.margins.update(((group, key), left) for group, key, left in self._look())
+    def head(self, leaf: str) -> QueueHead | None:
+        queue = self.queues[leaf] = LeafQueue(self._cycle, self._cycle.leaf_usage(leaf), self._choose)
+        with self._cycle.looking_at(self._at_first):
+            return queue.next_head()
+
+    def leaves(self) -> list[str]:
+        """All leaves that are not out, and those in which this cycle has changed something."""
+        waiting = self._cycle.cache.waiting
+        return [name for name in waiting if self._cycle.is_touched(name) or not self.is_out(name)]
+
+
+def remember_borrowing(cycle: CycleState, queues: Iterable[LeafQueue]) -> None:
+    """Keep what was available when nothing in these leaves could borrow: at the end of a pass it is the least."""
+    below: dict[str, dict[FlavorResource, Amount]] = {}
+    for queue in queues:
+        leaf_usage = queue.leaf_usage
+        if queue.had_heads or leaf_usage.touched or cycle.is_held_back(leaf_usage):
+            continue
+        parent = leaf_usage.path[1:]
+        if parent[0] not in below:
+            below[parent[0]] = {key: cycle.available(parent, key) for key in cycle.snapshot.numbers[ROOT]}
+        cycle.cache.leaves[leaf_usage.name].too_little = below[parent[0]]

@@ -6,10 +6,12 @@ within effectiveMin first), then by share, past use, age and name.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from heapq import heapify, heappop, heappush, heapreplace
 from itertools import pairwise
-from typing import Final
+from typing import Final, Protocol
 
+from shared.quota.decide.state.cycle_cache import Rank
+from shared.quota.decide.state.cycle_state import CycleState
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.usage import Quantities, UsedSums
 from shared.quota.measure.group_usage import NO_NUMBERS
@@ -18,12 +20,8 @@ from shared.quota.model.tree import ROOT, SYSTEM
 from shared.quota.model.workload import Workload
 from shared.resources import Amount, FlavorResource
 
-Rank = tuple[bool, bool, int, int, datetime, str]
-"""(beyond effectiveMin, weight 0, share, past use, age of the head, name); the lowest comes first."""
-
 SHARP: Final = 320
 """Two different shares differ by more than 2^-SHARP, because amounts have 63 bits: whole numbers order them exactly."""
-UNRANKED: Rank = (True, True, 0, 0, datetime.max.replace(tzinfo=UTC), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,90 +33,120 @@ class QueueHead:
     leaf_usage: LeafUsage
 
 
+class Contest(Protocol):
+    """The leaves that take part in a tournament."""
+
+    def children(self, parent: str) -> Iterable[str]:
+        """The groups below `parent` in which somebody might start."""
+
+    def bound(self, parent: str, child: str) -> Rank:
+        """A rank that is not above the one of the child's best head."""
+
+    def is_out(self, group: str) -> bool:
+        """Whether nothing in that subtree can start any more."""
+
+    def head(self, leaf: str) -> QueueHead | None:
+        """The leaf's first head; requested once for each leaf."""
+
+
 class Tournament:
-    """The heads of all leaves; `best` is the one to try next, `enter` replaces a leaf's head after it was tried."""
+    """A tournament in which a head is evaluated only when its group might have the best one.
 
-    __slots__ = ("_ranks", "_snapshot", "_used", "_weights", "_winners")
+    Each parent has a heap of its children, by the rank of the child's best head, or by a bound for it until that head
+    is evaluated. `best` is the head to try next, `enter` replaces it after it was tried.
+    """
 
-    def __init__(self, snapshot: Snapshot, used: UsedSums, heads: Iterable[QueueHead]) -> None:
-        self._snapshot = snapshot
-        self._used = used
-        self._ranks: dict[str, dict[str, Rank]] = {}
-        self._winners: dict[str, QueueHead] = {}
-        self._weights: dict[tuple[str, FlavorResource], Amount] = {}
-        parents: dict[str, int] = {}
-        for head in heads:
-            path = head.leaf_usage.path
-            self._winners[path[0]] = head
-            parents.update((group, len(path) - level) for level, group in enumerate(path) if level)
-            for child, parent in pairwise(path):
-                self._ranks.setdefault(parent, {})[child] = UNRANKED
-        for parent in sorted(parents, key=lambda group: -parents[group]):
-            ranks = self._ranks[parent]
-            for child in ranks:
-                ranks[child] = self._rank(parent, child, self._winners[child])
-            self._winners[parent] = self._winners[min(ranks, key=ranks.__getitem__)]
+    __slots__ = ("_contest", "_heaps", "_leaves", "_shares", "_used")
+
+    def __init__(self, cycle: CycleState, contest: Contest) -> None:
+        self._contest = contest
+        self._leaves = cycle.snapshot.leaves
+        self._used = cycle.used
+        self._shares = Shares(cycle.snapshot, cycle.cache.weights)
+        self._heaps: dict[str, list[tuple[Rank, str, QueueHead | None]]] = {}
 
     @property
     def best(self) -> QueueHead | None:
         """The head that comes first in the whole tree; None when no leaf has one."""
-        return self._winners.get(ROOT)
+        if self._contest.is_out(ROOT):
+            return None
+        while (head := self._best_below(ROOT)) is not None and self._contest.is_out(head.leaf_usage.name):
+            self.enter(head.leaf_usage, None)
+        return head
+
+    def _best_below(self, parent: str) -> QueueHead | None:
+        heap = self._heaps.get(parent)
+        if heap is None:
+            children = self._contest.children(parent)
+            heap = self._heaps[parent] = [(self._contest.bound(parent, child), child, None) for child in children]
+            heapify(heap)
+        while heap and heap[0][2] is None:
+            _, child, _ = heappop(heap)
+            if not self._contest.is_out(child):
+                self._push(parent, child)
+        return heap[0][2] if heap else None
+
+    def _push(self, parent: str, child: str) -> None:
+        head = self._contest.head(child) if child in self._leaves else self._best_below(child)
+        if head is not None:
+            heappush(self._heaps[parent], (self._rank(parent, child, head), child, head))
 
     def enter(self, leaf_usage: LeafUsage, head: QueueHead | None) -> None:
-        """Set the head of a leaf, or remove it if None. Only the groups on its path are ranked again."""
-        path = leaf_usage.path
-        self._set_winner(path[0], head)
-        for child, parent in pairwise(path):
-            ranks = self._ranks.setdefault(parent, {})
-            winner = self._winners.get(child)
-            if winner is None:
-                ranks.pop(child, None)
+        """Replace the best head by the next one of its leaf, or by none. Only the groups on its path are ranked."""
+        for child, parent in pairwise(leaf_usage.path):
+            heap = self._heaps[parent]
+            head = head if child == leaf_usage.name else self._best_below(child)
+            if head is None:
+                heappop(heap)
             else:
-                ranks[child] = self._rank(parent, child, winner)
-            first = min(ranks, key=ranks.__getitem__, default=None)
-            self._set_winner(parent, None if first is None else self._winners[first])
-
-    def _set_winner(self, group: str, head: QueueHead | None) -> None:
-        if head is None:
-            self._winners.pop(group, None)
-        else:
-            self._winners[group] = head
+                heapreplace(heap, (self._rank(parent, child, head), child, head))
 
     def _rank(self, parent: str, child: str, head: QueueHead) -> Rank:
         beyond_min = not head.leaf_usage.stays_within_min(head.quantities)
+        keys = [key for key, _ in head.quantities]
+        return (beyond_min, *self._shares.of(parent, child, keys, self._used), head.workload.queued, child)
+
+
+class Shares:
+    """How much groups have borrowed, and have used in the past, for their weight."""
+
+    __slots__ = ("_snapshot", "_weights")
+
+    def __init__(self, snapshot: Snapshot, weights: dict[tuple[str, FlavorResource], Amount]) -> None:
+        """`weights`: those of each parent's children together, as far as they are known."""
+        self._snapshot = snapshot
+        self._weights = weights
+
+    def of(self, parent: str, child: str, keys: Iterable[FlavorResource], used: UsedSums) -> tuple[bool, int, int]:
+        """Whether the child has weight 0 on some key, and its largest share and past use on the others."""
         weightless, share, past = False, 0, 0
-        for key, _ in head.quantities:
-            weight = self._numbers_weight(child, key)
-            if weight == 0:
-                weightless = True
-            else:
-                share = max(share, self._share(parent, child, key, weight))
-                past = max(past, self._past(parent, child, key, weight))
-        return (beyond_min, weightless, share, past, head.workload.queued, child)
-
-    def _share(self, parent: str, child: str, key: FlavorResource, weight: Amount) -> int:
-        """(borrowed / root's capacity) / (weight / all siblings' weights), before the start, in units of 2^-SHARP."""
-        numbers = self._snapshot.numbers[child].get(key, NO_NUMBERS)
-        return self._in_proportion(parent, key, self._used.used(child, key) - numbers.min, weight)
-
-    def _past(self, parent: str, child: str, key: FlavorResource, weight: Amount) -> int:
-        """The same of its past use: of equal shares, the child that has used less comes first."""
+        numbers = self._snapshot.numbers[child]
         past_use = self._snapshot.world.past_use.get(child)
-        return self._in_proportion(parent, key, past_use.get(key, 0), weight) if past_use else 0
+        for key in keys:
+            own = numbers.get(key, NO_NUMBERS)
+            if own.weight == 0:
+                weightless = True
+                continue
+            borrowed = used.used(child, key) - own.min
+            share = max(share, self._in_proportion(parent, key, borrowed, own.weight))
+            if past_use:
+                past = max(past, self._in_proportion(parent, key, past_use.get(key, 0), own.weight))
+        return weightless, share, past
 
     def _in_proportion(self, parent: str, key: FlavorResource, amount: Amount, weight: Amount) -> int:
+        """(amount / root's capacity) / (weight / all siblings' weights), before the start, in units of 2^-SHARP."""
         capacity = self._snapshot.capacity.get(key, 0)
         if amount <= 0 or capacity <= 0:
             return 0
         return (amount * self._all_weights(parent, key) << SHARP) // (capacity * weight)
 
-    def _numbers_weight(self, group: str, key: FlavorResource) -> Amount:
+    def _weight(self, group: str, key: FlavorResource) -> Amount:
         return self._snapshot.numbers[group].get(key, NO_NUMBERS).weight
 
     def _all_weights(self, parent: str, key: FlavorResource) -> Amount:
         found = self._weights.get((parent, key))
         if found is None:
             children = (each for each in self._snapshot.world.tree.children(parent) if each != SYSTEM)
-            found = sum(self._numbers_weight(each, key) for each in children if each in self._snapshot.numbers)
+            found = sum(self._weight(each, key) for each in children if each in self._snapshot.numbers)
             self._weights[parent, key] = found
         return found

@@ -22,6 +22,9 @@ from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.tree import QueueingStrategy
 from shared.quota.model.workload import Workload
 
+Choose = Callable[[LeafUsage, Workload, Assignments], QueueHead | None]
+"""Whether a workload may be a head, given what it could take that is not blocked."""
+
 
 class LeafQueue:
     """A leaf's pending work in order, each looked at once; `choose` says whether somebody may be a head."""
@@ -32,7 +35,7 @@ class LeafQueue:
         self,
         cycle: CycleState,
         leaf_usage: LeafUsage,
-        choose: Callable[[LeafUsage, Workload, Assignments], QueueHead | None],
+        choose: Choose,
     ) -> None:
         self.leaf_usage = leaf_usage
         self.had_heads = False

@@ -12,9 +12,12 @@ from shared.quota.decide.reclaim.victim_search import VictimSearch
 from shared.quota.decide.state.cycle_state import CycleState, Preemptor, Victim
 from shared.quota.decide.state.flavor_assignment import Assignments, FlavorAssignment, entitled_candidate
 from shared.quota.decide.state.leaf_usage import LeafUsage
+from shared.quota.decide.state.smallest_requests import could_fit
 from shared.quota.decide.state.usage import Quantities
+from shared.quota.measure.group_usage import NO_NUMBERS
 from shared.quota.model.tree import Preemption
 from shared.quota.model.workload import EvictionReason, Workload
+from shared.resources import Amount, FlavorResource
 
 
 def plan_swap(cycle: CycleState, leaf_usage: LeafUsage, workload: Workload, assignment: FlavorAssignment) -> bool:
@@ -82,20 +85,44 @@ def _leaves_with_swaps(cycle: CycleState) -> Iterator[str]:
     """Leaves in which a swap might be planned, or a workload waits for evictions under way instead of a swap."""
     is_evicting = bool(cycle.victims or cycle.forced or cycle.cache.evicting)
     for name in cycle.cache.swapping:
-        if is_evicting or cycle.is_touched(name) or _could_swap(cycle, name):
+        if cycle.is_touched(name) or _could_swap(cycle, name) or (is_evicting and _may_come_anyway(cycle, name)):
             yield name
+
+
+def _may_come_anyway(cycle: CycleState, name: str) -> bool:
+    """Whether something of this leaf may fit once all evictions have ended."""
+    path, numbers = cycle.snapshot.leaves[name].path, cycle.snapshot.numbers[name]
+
+    def available(key: FlavorResource) -> Amount:
+        return cycle.planned.available(path[1:], key) + numbers.get(key, NO_NUMBERS).guarantee
+
+    return could_fit(cycle.cache.tree.requests[name], available)
 
 
 def _could_swap(cycle: CycleState, name: str) -> bool:
     cached = cycle.cache.leaves[name]
     if cached.could_swap is None:
-        leaf_usage = cycle.leaf_usage(name)
+        leaf_usage, classes = cycle.leaf_usage(name), cycle.queue(name)
+        examples = dict(zip(classes.kinds, leaf_usage.leaf.pending, strict=True))
         cached.could_swap = any(
-            leaf_usage.could_preempt(assignment.quantities, each.priority)
-            for each in cycle.queue(name).startable
-            for assignment in each.assignments or ()
+            _may_be_worth_it(leaf_usage, example, each.assignments)
+            for each, example in examples.items()
+            if each.assignments is not None
         )
     return cached.could_swap
+
+
+def _may_be_worth_it(leaf_usage: LeafUsage, workload: Workload, assignments: Assignments) -> bool:
+    """Whether the workload is entitled nowhere, and enough of lower priority runs to replace."""
+    if not any(leaf_usage.could_preempt(each.quantities, workload.priority) for each in assignments):
+        return False
+    return not any(
+        all(
+            leaf_usage.may_hold(option.quantities, workload) and leaf_usage.is_entitled(option.quantities, workload)
+            for option in each.options
+        )
+        for each in assignments
+    )
 
 
 def _may_swap(cycle: CycleState, leaf_usage: LeafUsage, workload: Workload, assignments: Assignments) -> bool:

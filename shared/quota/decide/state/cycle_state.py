@@ -10,6 +10,8 @@ capacity that this cycle's victims still hold:
 Everything here is mutable and exists for one call of `plan`.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -18,7 +20,16 @@ from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.decide.state.equivalence import EquivalenceClasses
 from shared.quota.decide.state.flavor_assignment import Assignments
 from shared.quota.decide.state.leaf_usage import LeafUsage, RunningWorkload, flavors_of
-from shared.quota.decide.state.usage import GroupKey, Path, Quantities, Usage, UsageLimits, UsedSums, quantities_of
+from shared.quota.decide.state.usage import (
+    GroupKey,
+    Path,
+    Quantities,
+    Usage,
+    UsageLimits,
+    UsageViews,
+    UsedSums,
+    quantities_of,
+)
 from shared.quota.measure.inputs.world import OverSince
 from shared.quota.measure.snapshot import OpenClaim, Snapshot
 from shared.quota.model.workload import EvictionReason, Flavors, PreemptorId, Workload
@@ -75,6 +86,7 @@ class CycleState:
         self.after_evictions = Usage(limits, self.current.versions) if under_way else self.current
         self.planned = Usage(limits, self.current.versions)
         self._usages = (self.current, self.after_evictions, self.planned) if under_way else (self.current, self.planned)
+        self._views = UsageViews(self._usages)
         self.used = UsedSums(snapshot.numbers)
         self.used_planned = UsedSums(snapshot.numbers)
         self.starts: list[Start] = []
@@ -102,8 +114,6 @@ class CycleState:
         self.started: set[tuple[str, str]] = set()
         self._wakes: list[datetime] = []
         self._guarded: list[Preemptor] | None = None
-        self._available_of: dict[GroupKey, tuple[int, Amount]] = {}
-        """By leaf and key: the least that the three views have available, and the version of the views."""
         self._queues: dict[str, EquivalenceClasses] = {}
         self._leaf_usages: dict[str, LeafUsage] = {}
         self._remove_evicting()
@@ -127,6 +137,11 @@ class CycleState:
         """Whether this cycle has changed anything in that leaf so far."""
         found = self._leaf_usages.get(leaf)
         return found is not None and found.touched
+
+    @property
+    def touched(self) -> set[str]:
+        """Leaves in which this cycle has changed something so far."""
+        return {name for name, each in self._leaf_usages.items() if each.touched}
 
     def queue(self, leaf: str) -> EquivalenceClasses:
         """The equivalence classes of the leaf's pending workloads, also once the cache is ahead of this cycle."""
@@ -152,30 +167,24 @@ class CycleState:
         """The nearest moment passed to `wake`."""
         return min(self._wakes, default=None)
 
-    def left(self, group: str, key: FlavorResource) -> Amount:
-        """The least that this one group has left below its limit in any view; negative if the limit is exceeded."""
-        return min([-usage.excess(group, key) for usage in self._usages])
-
     def available(self, path: Path, key: FlavorResource) -> Amount:
         """The most that the group at the start of `path` can still take in every view."""
-        return min([usage.available(path, key) for usage in self._usages])
-
-    @property
-    def dirty(self) -> frozenset[str]:
-        """Groups whose usage this cycle has changed."""
-        return frozenset().union(*[usage.dirty for usage in self._usages])
+        return self._views.available(path, key)
 
     def fits(self, leaf_usage: LeafUsage, quantities: Quantities) -> bool:
         """Whether `quantities` fit all three usage views, within every limit on the leaf's path."""
-        versions, name = self.current.versions, leaf_usage.name
-        for key, amount in quantities:
-            version, found = versions.get(key, 0), self._available_of.get((name, key))
-            if found is None or found[0] != version:
-                least = self.available(leaf_usage.path, key)
-                found = self._available_of[name, key] = (version, least)
-            if found[1] < amount:
-                return False
-        return True
+        return self._views.fits(leaf_usage.path, quantities)
+
+    def frozen_views(self) -> UsageViews:
+        """The usage views as they are now."""
+        return self._views.frozen()
+
+    @contextmanager
+    def looking_at(self, views: UsageViews) -> Iterator[None]:
+        """Judge what is available by these views meanwhile."""
+        own, self._views = self._views, views
+        yield
+        self._views = own
 
     def is_held_back(self, leaf_usage: LeafUsage) -> bool:
         """Whether an admitted workload that is not ready blocks admission in this leaf."""

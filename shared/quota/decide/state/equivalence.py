@@ -1,9 +1,9 @@
 """A leaf's pending workloads by equivalence class: those of one class fit alike, so a pass evaluates only one."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from shared.quota.decide.state.flavor_assignment import Assignments, assignments_of
+from shared.quota.decide.state.flavor_assignment import Assignments, assignments_of, without_flavors
 from shared.quota.decide.state.usage import Quantities
 from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.eligibility import Options
@@ -32,7 +32,17 @@ class EquivalenceClass:
 class EquivalenceClasses:
     """The class of each of one leaf's pending workloads."""
 
-    __slots__ = ("_all_flavors", "_by_work", "_known", "_smallest", "flavors", "kinds", "leaf", "startable")
+    __slots__ = (
+        "_all_flavors",
+        "_by_work",
+        "_known",
+        "_quantities",
+        "_smallest",
+        "flavors",
+        "kinds",
+        "leaf",
+        "startable",
+    )
 
     def __init__(
         self, leaf: LeafSnapshot, flavors: Mapping[str, Flavor], previous: "EquivalenceClasses | None" = None
@@ -51,6 +61,7 @@ class EquivalenceClasses:
         self.startable = frozenset(each for each in self.kinds if each.assignments is not None)
         self._smallest: tuple[Quantities, ...] | None = None
         self._all_flavors: frozenset[str] | None = None
+        self._quantities: frozenset[Quantities] | None = None
         if len(self._known) > len(self.kinds) + _SPARE:
             self._known = {(id(each.options), each.priority, each.preemptible): each for each in self.kinds}
 
@@ -61,8 +72,34 @@ class EquivalenceClasses:
         cpu 4, gpu 1 and cpu 2, gpu 8 give cpu 2, gpu 1.
         """
         if self._smallest is None:
-            self._smallest = tuple(_smallest(self.startable))
+            self._smallest = _smallest(each.assignments for each in self.startable if each.assignments is not None)
         return self._smallest
+
+    @property
+    def smallest_at_head(self) -> tuple[Quantities, ...]:
+        """The same of a StrictFIFO queue without claims: every workload blocks those behind it on all its flavors."""
+        return _smallest(self._unblocked())
+
+    def _unblocked(self) -> Iterator[Assignments]:
+        blocked: set[str] = set()
+        seen: set[EquivalenceClass] = set()
+        for each in self.kinds:
+            if each.assignments is None or each in seen:
+                continue
+            seen.add(each)
+            left = without_flavors(each.assignments, blocked)
+            if left is not None:
+                yield left
+            blocked.update(option.flavor for one in each.assignments for option in one.options)
+            if blocked >= self.all_flavors:
+                return
+
+    @property
+    def quantities(self) -> frozenset[Quantities]:
+        """Everything that some workload could take."""
+        if self._quantities is None:
+            self._quantities = frozenset(one.quantities for each in self.startable for one in each.assignments or ())
+        return self._quantities
 
     @property
     def all_flavors(self) -> frozenset[str]:
@@ -87,10 +124,10 @@ class EquivalenceClasses:
         return found
 
 
-def _smallest(classes: frozenset[EquivalenceClass]) -> list[Quantities]:
+def _smallest(choices: Iterable[Assignments]) -> tuple[Quantities, ...]:
     found: dict[tuple[FlavorResource, ...], list[Amount]] = {}
-    for each in classes:
-        for assignment in each.assignments or ():
+    for assignments in choices:
+        for assignment in assignments:
             keys = tuple([key for key, _ in assignment.quantities])
             least = found.get(keys)
             if least is None:
@@ -98,4 +135,4 @@ def _smallest(classes: frozenset[EquivalenceClass]) -> list[Quantities]:
                 continue
             for place, (_, amount) in enumerate(assignment.quantities):
                 least[place] = min(least[place], amount)
-    return [tuple(zip(keys, least, strict=True)) for keys, least in found.items()]
+    return tuple(tuple(zip(keys, least, strict=True)) for keys, least in found.items())

@@ -122,6 +122,12 @@ class Usage:
             if not amount:
                 return
 
+    def copied(self, versions: dict[FlavorResource, int]) -> "Usage":
+        """A usage of its own with the same charges."""
+        copy = Usage(self._limits, versions)
+        copy._changed = dict(self._changed)
+        return copy
+
     def available(self, path: Path, key: FlavorResource) -> Amount:
         """The most of `key` that the leaf can still take; negative if a limit on its path is already exceeded."""
         version = self.versions.get(key, 0)
@@ -131,11 +137,6 @@ class Usage:
         value = self._compute_available(path, key)
         self._available[path[0], key] = (version, value)
         return value
-
-    @property
-    def dirty(self) -> set[str]:
-        """Groups whose charges have been changed here."""
-        return {group for group, _ in self._changed}
 
     def _compute_available(self, path: Path, key: FlavorResource) -> Amount:
         above: Amount | None = None
@@ -165,6 +166,39 @@ class Usage:
     def over_runtime(self, group: str, key: FlavorResource) -> Amount:
         """By how much the charge is above the runtime; negative below it."""
         return self.charge(group, key) - self.numbers(group, key).runtime
+
+
+class UsageViews:
+    """The usage views of one cycle together: what fits must fit all of them."""
+
+    __slots__ = ("_available", "_versions", "usages")
+
+    def __init__(self, usages: tuple[Usage, ...]) -> None:
+        self.usages = usages
+        self._versions = usages[0].versions
+        self._available: dict[GroupKey, tuple[int, Amount]] = {}
+        """The least that the views have available, and the version of the key."""
+
+    def available(self, path: Path, key: FlavorResource) -> Amount:
+        """The most of `key` that the group at the start of `path` can still take in every view."""
+        version, found = self._versions.get(key, 0), self._available.get((path[0], key))
+        if found is not None and found[0] == version:
+            return found[1]
+        least = min([usage.available(path, key) for usage in self.usages])
+        self._available[path[0], key] = (version, least)
+        return least
+
+    def fits(self, path: Path, quantities: Quantities) -> bool:
+        """Whether `quantities` fit every view, within every limit on the path."""
+        for key, amount in quantities:  # noqa: SIM110 - a generator costs as much again, and this runs most
+            if self.available(path, key) < amount:
+                return False
+        return True
+
+    def frozen(self) -> "UsageViews":
+        """The views as they are now; later changes of these do not show there."""
+        versions = dict(self._versions)
+        return UsageViews(tuple(usage.copied(versions) for usage in self.usages))
 
 
 class UsedSums:
