@@ -17,7 +17,7 @@ DEPLOYMENT = """
 apiVersion: apps/v1
 kind: Deployment
 metadata:
-  name: quotree-webhook
+  name: versioned
   namespace: default
   labels: {app.kubernetes.io/name: quotree, app.kubernetes.io/component: webhook, app.kubernetes.io/version: "0.0.9"}
 spec:
