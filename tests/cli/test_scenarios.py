@@ -14,7 +14,13 @@ import pytest
 from click.testing import CliRunner
 
 from cli.commands.simulate import command
+from cli.read.manifests import read_manifests
+from cli.read.questions import read_question, read_settings
+from shared.quota.measure.snapshot import measure
+from shared.resources import FlavorResource
+from tests.builders import NOW
 
+GPU = FlavorResource("default", "gpu")
 SEEDS = Path(__file__).parent.parent / "scenarios" / "seeds"
 
 
@@ -31,19 +37,18 @@ def test_a_seed_scenario_gives_its_whole_answer(name: str) -> None:
 
 
 def test_the_figures_of_the_seeds_come_out() -> None:
-    runtimes = {
-        name: {group: flavors["default"]["gpu"]["runtime"] for group, flavors in _groups(name).items() if flavors}
-        for name in ("four-groups", "two-levels")
-    }
-    assert runtimes == {
+    """Before anything starts: a unit that no whole share covers then stays where it is used."""
+    assert {name: _runtimes(name) for name in ("four-groups", "two-levels")} == {
         "four-groups": {"root": 100, "a": 5, "b": 20, "c": 35, "d": 40},
         "two-levels": {"root": 100, "parent-a": 20, "a-1": 10, "a-2": 10, "parent-b": 80, "b-1": 27, "b-2": 53},
     }
 
 
-def _groups(name: str) -> dict[str, dict[str, dict[str, dict[str, int]]]]:
-    groups: dict[str, dict[str, dict[str, dict[str, int]]]] = json.loads((SEEDS / f"{name}.json").read_text())["groups"]
-    return groups
+def _runtimes(name: str) -> dict[str, int]:
+    settings = read_settings(None, _flags(SEEDS / f"{name}.yaml")[1:2])
+    world = read_question(read_manifests([str(SEEDS / f"{name}.yaml")]), settings).world
+    numbers = measure(world, NOW).numbers
+    return {group: by_key[GPU].runtime for group, by_key in numbers.items() if GPU in by_key}
 
 
 @pytest.mark.parametrize("name", ["two-levels", "codependent-flavors"])
