@@ -55,7 +55,7 @@ class AdmissionPasses:
                 self._guarded.add(workload_id)
         leaves = BorrowingLeaves(cycle, self._borrowing_head)
         if self._deferred:
-            # What becomes of them may give back what is available, so that nothing is known for the next cycle.
+            # What becomes of them might free capacity again, so that nothing is known for the next cycle.
             _run(cycle, EvaluatedLeaves(cycle, self._borrowing_head, leaves.leaves()), self._try_borrowing)
         else:
             remember_borrowing(cycle, _run(cycle, leaves, self._try_borrowing))
