@@ -12,6 +12,7 @@ from cli.read.objects import ManifestObjects, sort_objects
 from cli.read.settings import quota_settings
 from cli.read.workloads import read_workloads
 from cli.render.data import print_data
+from shared.problems import Problem
 
 LEGAL, ILLEGAL = 0, 1
 
@@ -21,15 +22,20 @@ LEGAL, ILLEGAL = 0, 1
 @click.option(
     "--settings", "settings_file", type=click.Path(), help="A settings file of Quotree; its `quota:` part is used."
 )
+@click.option("--allow-empty", is_flag=True, help="Accept files without any quota object or workload.")
 @click.option("-o", "--output", type=click.Choice(["text", "json", "github"]), default="text", show_default=True)
-def command(files: tuple[str, ...], settings_file: str | None, output: Literal["text", "json", "github"]) -> None:
+def command(
+    files: tuple[str, ...], settings_file: str | None, allow_empty: bool, output: Literal["text", "json", "github"]
+) -> None:
     """Check FILES (files, folders, or - for standard input) against every rule, in any order.
 
     The same functions as in the webhook, with the same codes and sentences. Exit code 0 when all is legal, 1 when
-    something is not, 2 when a file cannot be read.
+    something is not, 2 when a file cannot be read, or when there is nothing to check.
     """
     settings = quota_settings(settings_file)
     objects = sort_objects(read_manifests(files))
+    if not (allow_empty or objects.groups or objects.flavors or objects.jobs or objects.pods or objects.problems):
+        raise Problem(f"there is nothing to check in {', '.join(files)}: no QuotaGroup, ResourceFlavor, Job or Pod")
     found = find(objects, read_workloads(objects, settings), settings, capacity=None)
     violations = [place(each, objects) for each in found.violations]
     warnings = [place(each, objects) for each in found.warnings]

@@ -20,3 +20,10 @@ def test_the_examples_start_without_a_cluster() -> None:
     assert answer.exit_code == 0
     assert "start default/large of vision on default" in answer.stdout
     assert "start default/small of language on default" in answer.stdout
+
+
+def test_a_folder_without_anything_to_check_is_a_mistake(tmp_path: Path) -> None:
+    (tmp_path / "other.yaml").write_text("apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n")
+    answer = CliRunner().invoke(check.command, [str(tmp_path)])
+    assert f"there is nothing to check in {tmp_path}" in str(answer.exception)
+    assert CliRunner().invoke(check.command, [str(tmp_path), "--allow-empty"]).exit_code == 0
