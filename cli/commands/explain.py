@@ -1,5 +1,6 @@
 """`quotree explain`: why a workload waits, who holds what it waits for, and what would let it start."""
 
+from datetime import datetime
 from typing import Any, Literal
 
 import click
@@ -38,8 +39,9 @@ def command(
     """
     cluster = None if files else LiveCluster(context, kubeconfig)
     settings = read_settings(settings_file, capacity, cluster)
-    world = read_question(manifests_of(files, cluster), settings).world
-    data = explain_in(world, workload, namespace, at)
+    now = read_moment(at)
+    world = read_question(manifests_of(files, cluster), settings).world_at(now)
+    data = explain_in(world, workload, namespace, now)
     if output == "text":
         from cli.render.explanation_text import lines
 
@@ -48,9 +50,8 @@ def command(
         print_data(data, output)
 
 
-def explain_in(world: World, name: str, namespace: str, at: str | None) -> dict[str, Any]:
+def explain_in(world: World, name: str, namespace: str, now: datetime) -> dict[str, Any]:
     """Return the explanation as data. What the next cycle would start counts as started, as it would a moment later."""
-    now = read_moment(at)
     given = measure(world, now)
     workload = find_workload(world, name, namespace)
     after = measure(carry_out(world, plan(given)), now, given)

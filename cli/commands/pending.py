@@ -1,6 +1,7 @@
 """`quotree pending`: what waits, in the order of the queues, and why."""
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any, Literal
 
 import click
@@ -37,10 +38,11 @@ def command(
     """
     cluster = None if files else LiveCluster(context, kubeconfig)
     settings = read_settings(settings_file, capacity, cluster)
-    world = read_question(manifests_of(files, cluster), settings).world
+    now = read_moment(at)
+    world = read_question(manifests_of(files, cluster), settings).world_at(now)
     if group not in world.tree:
         raise Problem(f"there is no QuotaGroup {group!r}; `kubectl get quotagroups` lists those that exist")
-    found = list(_pending(world, group, at))
+    found = list(_pending(world, group, now))
     if output != "table":
         print_data(found, output)
         return
@@ -49,8 +51,7 @@ def command(
     draw(found)
 
 
-def _pending(world: World, group: str, at: str | None) -> Iterator[dict[str, Any]]:
-    now = read_moment(at)
+def _pending(world: World, group: str, now: datetime) -> Iterator[dict[str, Any]]:
     given = measure(world, now)
     after = measure(carry_out(world, plan(given)), now, given)
     below = set(world.tree.subtree(group))

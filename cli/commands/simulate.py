@@ -32,7 +32,7 @@ def run(manifests: Iterable[Manifest], settings: QuotaSettings, *, at: datetime,
     # Tens of thousands of small objects live to the end of the process: searching them for cycles only costs time.
     gc.disable()
     question = read_question(manifests, settings, later_wins=later_wins)
-    outcome = simulate.run(question.world, at, cycles=cycles, step=step, limit=CYCLES)
+    outcome = simulate.run(question.world_at(at), at, cycles=cycles, step=step, limit=CYCLES)
     found = find(question.objects, question.workloads, settings, outcome.snapshot.capacity)
     data = simulate.as_json(outcome)
     data["violations"] = [as_data(each) for each in found.violations]

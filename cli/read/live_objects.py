@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from cli.read.live import ClusterProblem, LiveCluster
-from cli.read.manifests import Manifest
+from cli.read.manifests import CLUSTER, Manifest
 
 _PATHS: Final = (
     ("quotree.dev/v1alpha1", "QuotaGroup", "/apis/quotree.dev/v1alpha1/quotagroups"),
@@ -33,4 +33,4 @@ def _manifest(api_version: str, kind: str, raw: msgspec.Raw) -> Manifest:
     if not isinstance(body, dict):
         raise ClusterProblem(f"the API server listed a {kind} that is no object")
     metadata = body.get("metadata", {})
-    return Manifest(kind, api_version, metadata["name"], metadata.get("namespace"), body, "cluster", 1, "")
+    return Manifest(kind, api_version, metadata["name"], metadata.get("namespace"), body, CLUSTER, 1, "")

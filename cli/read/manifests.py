@@ -18,6 +18,8 @@ from shared.problems import Problem
 
 ENDINGS: Final = (".yaml", ".yml", ".json")
 STANDARD_INPUT: Final = "-"
+CLUSTER: Final = "cluster"
+"""The file of objects that the live cluster holds."""
 _MAX_DEPTH: Final = 200
 _STEP: Final = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
 

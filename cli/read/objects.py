@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
-from cli.read.manifests import Manifest
+from cli.read.manifests import CLUSTER, Manifest
 from shared.api.core.job import Job, read_job
 from shared.api.core.limitrange import LimitRange, read_limit_range
 from shared.api.core.namespace import Namespace, read_namespace
@@ -12,6 +12,7 @@ from shared.api.core.node import NodeObject, read_node
 from shared.api.core.pod import Pod, read_pod
 from shared.api.core.priority import PriorityClass, read_priority_class
 from shared.api.core.runtimeclass import RuntimeClass, read_runtime_class
+from shared.api.quotagroup import QuotaGroupStatus, read_quota_group
 from shared.api.reading import Unreadable
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.group_reading import read_flavor_manifest, read_group_manifest
@@ -29,6 +30,8 @@ class ManifestObjects:
     """Everything that was read, in the order of the files. `problems` are the objects that could not be read."""
 
     groups: list[Group] = field(default_factory=list)
+    statuses: dict[str, QuotaGroupStatus] = field(default_factory=dict)
+    """Of groups that come from a cluster, by name."""
     flavors: list[Flavor] = field(default_factory=list)
     nodes: list[NodeObject] = field(default_factory=list)
     namespaces: list[Namespace] = field(default_factory=list)
@@ -76,6 +79,8 @@ def sort_objects(manifests: Iterable[Manifest], *, later_wins: bool = False) -> 
             continue
         try:
             chosen[name] = kind[0], kind[1](manifest.body)
+            if kind[0] == "groups" and manifest.file == CLUSTER:
+                found.statuses[manifest.name] = read_quota_group(manifest.body).status
         except Unreadable as error:
             found.problems.append(Violation(BAD_FIELD, name, "", f"cannot be read: {error}"))
         found.sources[name] = manifest

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, TypeVar
 
 import click
@@ -16,6 +17,7 @@ from cli.read.workloads import SubmittedWorkloads, read_workloads
 from cli.read.world import build_world
 from shared.problems import Problem
 from shared.quota.measure.inputs.world import World
+from shared.quota.measure.inputs.written_status import read_history, read_over_since
 from shared.quota.model.settings import QuotaSettings, ReclaimMode
 from shared.quota.model.workload import Workload
 
@@ -30,10 +32,12 @@ class Question:
     workloads: SubmittedWorkloads
     settings: QuotaSettings
 
-    @property
-    def world(self) -> World:
-        """The engine's world."""
-        return build_world(self.objects, self.workloads, self.settings)
+    def world_at(self, now: datetime) -> World:
+        """Return the engine's world, with what the statuses of a cluster's groups keep of the past."""
+        statuses = self.objects.statuses.items()
+        history = read_history(statuses, self.settings.fairness_half_life, now)
+        world = build_world(self.objects, self.workloads, self.settings)
+        return replace(world, past_use=history.amounts, over_since=read_over_since(statuses))
 
 
 def read_question(manifests: Iterable[Manifest], settings: QuotaSettings, *, later_wins: bool = False) -> Question:

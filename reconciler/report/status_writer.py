@@ -6,7 +6,7 @@ from typing import Final, NoReturn
 
 from reconciler.report.group_status import Counts, status_of
 from reconciler.state.cluster_state import ClusterState
-from reconciler.state.group_history import WrittenPastUse, past_use_to_write, read_past_use, with_past_use
+from reconciler.state.group_history import past_use_to_write, with_past_use
 from reconciler.state.projections import GroupStatusRecord
 from shared.api.patches import add, test
 from shared.api.quotagroup import QuotaGroupStatus
@@ -14,6 +14,7 @@ from shared.kube.client import Client
 from shared.kube.errors import ApiError, Conflict, NotFound
 from shared.kube.resources import QUOTA_GROUPS
 from shared.quota.measure.inputs.world import OverSince
+from shared.quota.measure.inputs.written_status import WrittenPastUse, read_past_use
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.membership import stop_of
 from shared.quota.model.tree import ROOT

@@ -3,8 +3,7 @@
 See docs/specification.md §3.8 and §7.1.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -12,39 +11,19 @@ from msgspec.structs import replace
 
 from reconciler.state.projections import GroupStatusRecord
 from shared.api.quotagroup import QuotaGroupStatus
-from shared.api.reading import aware
 from shared.quota.measure.inputs.past_use import UseHistory, decayed
 from shared.quota.measure.inputs.world import OverSince
-from shared.resources import Amount, FlavorResource
+from shared.quota.measure.inputs.written_status import (
+    MILLISECONDS,
+    WrittenPastUse,
+    read_history,
+    read_over_since,
+)
+from shared.resources import Amount
 
-_MILLISECONDS: Final = 1000
 _SHORTEST: Final = timedelta(minutes=1)
 _WRITES: Final = 12
 """A group that uses something has its past use written so many times in one half-life, but at most once a minute."""
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenPastUse:
-    """The past use of one group as its status shows it: base units times seconds, at `time`."""
-
-    time: datetime | None = None
-    amounts: Mapping[FlavorResource, Amount] = field(default_factory=dict)
-
-
-NO_PAST_USE: Final = WrittenPastUse()
-
-
-def read_past_use(status: QuotaGroupStatus) -> WrittenPastUse:
-    """What a status shows; an amount that is no whole number is left out."""
-    if status.past_use_time is None:
-        return NO_PAST_USE
-    amounts = {
-        FlavorResource(quota.flavor, resource): int(text)
-        for quota in status.quotas
-        for resource, text in quota.past_use.items()
-        if text.isascii() and text.isdigit()
-    }
-    return WrittenPastUse(aware(status.past_use_time), amounts)
 
 
 def with_past_use(status: QuotaGroupStatus, written: WrittenPastUse) -> QuotaGroupStatus:
@@ -67,7 +46,7 @@ def past_use_to_write(group: str, history: UseHistory, shown: WrittenPastUse) ->
         return shown
     time = history.as_of.replace(microsecond=0)
     by_key = history.amounts.get(group, {})
-    now = {key: amount // _MILLISECONDS for key, amount in sorted(by_key.items()) if amount >= _MILLISECONDS}
+    now = {key: amount // MILLISECONDS for key, amount in sorted(by_key.items()) if amount >= MILLISECONDS}
     if shown.time is None:
         return WrittenPastUse(time, now) if now else shown
     elapsed = time - shown.time
@@ -86,22 +65,9 @@ def _rounding(amount: Amount) -> Amount:
 
 def history_of(records: Iterable[GroupStatusRecord], half_life: timedelta, now: datetime) -> UseHistory:
     """The history that the groups' statuses show, decayed to `now`."""
-    amounts: dict[str, dict[FlavorResource, Amount]] = {}
-    for record in records if half_life else ():
-        written = read_past_use(record.status)
-        if written.time is not None:
-            elapsed = now - written.time
-            amounts[record.group.name] = {
-                key: decayed(amount * _MILLISECONDS, elapsed, half_life) for key, amount in written.amounts.items()
-            }
-    return UseHistory.read(half_life, amounts, now)
+    return read_history(((record.group.name, record.status) for record in records), half_life, now)
 
 
 def over_since_of(records: Iterable[GroupStatusRecord]) -> OverSince:
     """(group, key) -> the time that its status gives; keys that are not over any more drop out with the next plan."""
-    found: dict[tuple[str, FlavorResource], datetime] = {}
-    for record in records:
-        for quota in record.status.quotas:
-            for resource, since in quota.over_since.items():
-                found[record.group.name, FlavorResource(quota.flavor, resource)] = aware(since)
-    return found
+    return read_over_since((record.group.name, record.status) for record in records)

@@ -46,7 +46,7 @@ def test_the_figures_of_the_seeds_come_out() -> None:
 
 def _runtimes(name: str) -> dict[str, int]:
     settings = read_settings(None, _flags(SEEDS / f"{name}.yaml")[1:2])
-    world = read_question(read_manifests([str(SEEDS / f"{name}.yaml")]), settings).world
+    world = read_question(read_manifests([str(SEEDS / f"{name}.yaml")]), settings).world_at(NOW)
     numbers = measure(world, NOW).numbers
     return {group: by_key[GPU].runtime for group, by_key in numbers.items() if GPU in by_key}
 

@@ -4,17 +4,11 @@ from datetime import timedelta
 
 import pytest
 
-from reconciler.state.group_history import (
-    NO_PAST_USE,
-    WrittenPastUse,
-    history_of,
-    past_use_to_write,
-    read_past_use,
-    with_past_use,
-)
+from reconciler.state.group_history import history_of, past_use_to_write, with_past_use
 from reconciler.state.projections import GroupStatusRecord
 from shared.api.quotagroup import QuotaGroupStatus, QuotaStatus
 from shared.quota.measure.inputs.past_use import UseHistory
+from shared.quota.measure.inputs.written_status import NO_PAST_USE, WrittenPastUse, read_past_use
 from tests.builders import NOW, after, running, world
 from tests.trees import GPU, KEY
 

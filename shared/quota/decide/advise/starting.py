@@ -1,12 +1,13 @@
 """Whether a workload starts in the next cycles of a world."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
 from shared.quota.decide.plan import plan
 from shared.quota.decide.simulate.step import advance
 from shared.quota.decide.state.cycle_cache import CycleCache
+from shared.quota.measure.inputs.past_use import UseHistory
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.workload import WorkloadId
@@ -25,7 +26,10 @@ class Trial:
     def starts_at(self, world: World) -> datetime | None:
         """Return when the workload starts; None if it does not. Evicted workloads end before the next cycle."""
         now, snapshot, cache = self.now, None, CycleCache()
+        history = UseHistory.read(world.settings.fairness_half_life, world.past_use, now)
         for _ in range(MOST_CYCLES):
+            history = history.after(world, now)
+            world = replace(world, past_use=history.amounts)
             snapshot = measure(world, now, snapshot)
             decided = plan(snapshot, cache)
             if any(start.workload.id == self.workload for start in decided.starts):

@@ -49,7 +49,7 @@ def run(
     plans: list[Plan] = []
     snapshot: Snapshot | None = None
     cache = CycleCache()
-    history = UseHistory(world.settings.fairness_half_life)
+    history = UseHistory.read(world.settings.fairness_half_life, world.past_use, now)
     left = limit if cycles is None else max(1, cycles)
     while True:
         history = history.after(world, now)
