@@ -22,10 +22,11 @@ from shared.kube.client import Client
 from shared.kube.errors import ApiError
 from shared.kube.events import EventRecorder
 from shared.kube.lead.election import Election
+from shared.kube.lead.holder_pods import gone_pods
 from shared.kube.metrics import expose_election, expose_events, expose_watches
 from shared.kube.watch.memory import freeze_memory
 from shared.kube.watch.watching import Watches
-from shared.process.common_settings import instance_name
+from shared.process.common_settings import home_namespace, instance_name
 from shared.process.running import Process
 from shared.telemetry import get_logger
 
@@ -46,7 +47,7 @@ class Reconciler:
         self._state = ClusterState(settings.quota.settings())
         self._watches = Watches()
         self._workload_watches = watch_everything(client, self._state, self._watches, self._wake.observe)
-        self._election = Election(client, settings.leader_election.settings())
+        self._election = Election(client, settings.leader_election.settings(), gone_pods(client, home_namespace("")))
         self._metrics = ReconcilerMetrics(process.registry)
         expose_watches(process.registry, self._watches)
         expose_election(process.registry, self._election)

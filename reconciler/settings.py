@@ -3,15 +3,22 @@
 Only what a file cannot know comes from elsewhere: the pod's own name and namespace from the environment.
 """
 
+import os
 import uuid
 from datetime import timedelta
 
 import msgspec
 
 from shared.kube.lead.election import ElectionSettings
+from shared.kube.lead.holder_pods import identity_of_pod
 from shared.process.common_settings import ProcessSettings, home_namespace, instance_name
 
 LEASE = "quotree-reconciler"
+
+
+def _identity() -> str:
+    pod = os.environ.get("POD_NAME")
+    return identity_of_pod(pod) if pod else instance_name()
 
 
 class ElectionFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -29,7 +36,7 @@ class ElectionFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
         return ElectionSettings(
             namespace=home_namespace(self.namespace),
             name=self.name,
-            identity=f"{instance_name()}_{uuid.uuid4().hex[:8]}",
+            identity=f"{_identity()}_{uuid.uuid4().hex[:8]}",
             lease_duration=self.lease_duration,
             renew_deadline=self.renew_deadline,
             retry_period=self.retry_period,

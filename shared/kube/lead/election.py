@@ -53,6 +53,10 @@ class ElectionSettings(msgspec.Struct, frozen=True, rename="camel"):
             raise ValueError("leaseDuration must be at least 1s: a Lease counts whole seconds")
 
 
+IsGone = Callable[[str], Awaitable[bool]]
+"""Whether the process with this identity is known to have ended."""
+
+
 def now_seconds() -> float:
     """A clock that never jumps, and that goes on while the machine is suspended, as the others' clocks do."""
     boottime = getattr(time, "CLOCK_BOOTTIME", None)
@@ -60,9 +64,12 @@ def now_seconds() -> float:
 
 
 class Election:
-    """One candidate for one Lease. What only the leader may write is sent by a client guarded by `time_left`."""
+    """One candidate for one Lease. What only the leader may write is sent by a client guarded by `time_left`.
 
-    def __init__(self, client: Client, settings: ElectionSettings) -> None:
+    `is_gone`: a Lease whose holder is known to have ended is taken before it runs out.
+    """
+
+    def __init__(self, client: Client, settings: ElectionSettings, is_gone: IsGone | None = None) -> None:
         self._random = Random()  # noqa: S311 - tells apart and spreads load, guards nothing
         # Room of its own: a hundred slow writes must not keep the Lease from being renewed.
         self._client = client.reserved(2).within(settings.renew_deadline / 3)
@@ -71,6 +78,8 @@ class Election:
         self.identity = f"{settings.identity}_{self._random.getrandbits(40):010x}"
         self._lease: Lease | None = None
         self._lease_seen = now_seconds()
+        self._is_gone = is_gone
+        self._seen_gone: tuple[object, ...] | None = None
         self._leads_until = 0.0
         self._releases = True
 
@@ -143,8 +152,19 @@ class Election:
             if self._lease is not None and not self._has_expired():
                 return False  # Deleted under a leader that might not have noticed: its time must run out as well.
             return await self._write_new()
-        free = self._has_expired() or self.holder == self.identity
+        free = self._has_expired() or self.holder == self.identity or await self._holder_is_gone()
         return free and await self._write(self._taken(self._lease))
+
+    async def _holder_is_gone(self) -> bool:
+        """Whether the holder was gone at two looks in a row, a retry period apart, and wrote nothing between them."""
+        if self._is_gone is None or self._lease is None or not await self._is_gone(self.holder):
+            self._seen_gone = None
+            return False
+        if self._seen_gone == self._lease.mark:
+            _log.info("lease holder is gone", extra=self._facts(holder=self.holder))
+            return True
+        self._seen_gone = self._lease.mark
+        return False
 
     async def _renew_until_lost(self, renewed_at: float) -> None:
         """Renew until that fails for too long. Raises LeadershipLost; no call can hold it beyond the deadline."""
