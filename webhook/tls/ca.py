@@ -146,9 +146,9 @@ def valid_from(pem: bytes) -> datetime:
 
 
 def life_of(pem: bytes) -> timedelta:
-    """How long it is valid in all. Raises CannotUse."""
+    """How long it was issued for: without the hour before, which is for clocks that are late. Raises CannotUse."""
     certificate = read_certificates(pem)[0]
-    return certificate.not_valid_after_utc - certificate.not_valid_before_utc
+    return certificate.not_valid_after_utc - certificate.not_valid_before_utc - SKEW
 
 
 def is_issued_by(pem: bytes, authority: bytes) -> bool:

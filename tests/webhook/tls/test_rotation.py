@@ -45,6 +45,13 @@ def test_certificate_is_renewed_for_its_last_third_without_touching_the_authorit
     assert expiry(later["tls.crt"]) == NOW + 151 * DAY
 
 
+def test_short_certificate_is_good_until_its_last_third_too() -> None:
+    terms = CertificateLifetimes(NAMES, leaf_life=timedelta(seconds=90), authority_life=DAY)
+    made = next_contents({}, terms, NOW, published=True)
+    assert next_contents(made, terms, NOW + timedelta(seconds=59), published=True) == made
+    assert next_contents(made, terms, NOW + timedelta(seconds=61), published=True) != made
+
+
 def test_certificate_for_other_names_is_replaced() -> None:
     terms = CertificateLifetimes((*NAMES, "webhook.example.com"), TERMS.leaf_life, TERMS.authority_life)
     assert names_of(next_contents(first(), terms, NOW, published=True)["tls.crt"]) == frozenset(terms.names)
