@@ -69,14 +69,22 @@ class Site:
         return found
 
     def pods(self, component: str) -> list[Object]:
-        """Quotree's own pods of a component that are not being deleted."""
-        listed = self.get("pods", "-n", NAMESPACE, "-l", f"app.kubernetes.io/component={component}")["items"]
-        return [pod for pod in listed if "deletionTimestamp" not in pod["metadata"]]
+        """Quotree's own pods of a component, also those that are being deleted and may still answer."""
+        listed: list[Object] = self.get("pods", "-n", NAMESPACE, "-l", f"app.kubernetes.io/component={component}")[
+            "items"
+        ]
+        return listed
 
     def ready(self, component: str, replicas: int = 2) -> bool:
         """Whether so many pods of the component are Ready, and no other is there."""
         pods = self.pods(component)
-        return len(pods) == replicas and all(map(is_ready, pods))
+        return len(pods) == replicas and all(
+            is_ready(pod) and "deletionTimestamp" not in pod["metadata"] for pod in pods
+        )
+
+    def settle(self) -> None:
+        """Wait until Quotree's pods are ready and those of before are gone."""
+        self.until("all pods of Quotree are ready", lambda: self.ready("webhook") and self.ready("reconciler"))
 
     def leader(self) -> str:
         """The name of the pod that leads."""

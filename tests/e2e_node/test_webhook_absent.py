@@ -39,10 +39,8 @@ def test_jobs_are_accepted_again_when_the_webhook_is_back(clean: Site) -> None:
 
 
 def _scale_to_none(site: Site) -> None:
-    """Also without those that go on answering while they drain."""
     _scale(site, 0)
-    selector = "app.kubernetes.io/component=webhook"
-    site.until("no webhook pod is left", lambda: not site.get("pods", "-n", NAMESPACE, "-l", selector)["items"])
+    site.until("no webhook pod is left", lambda: not site.pods("webhook"))
 
 
 def _scale(site: Site, replicas: int) -> None:

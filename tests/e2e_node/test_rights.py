@@ -1,0 +1,68 @@
+"""What both accounts may do, whole, against what the audit log shows that they did in all the tests before."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.e2e_node.site import NAMESPACE, Site
+
+# Writes that are granted for an occasion that these tests need not bring about.
+SELDOM: dict[str, set[tuple[str, str]]] = {
+    # The certificate in a Secret that exists is renewed after two thirds of its life.
+    "webhook": {("patch", "secrets")},
+    # The Lease comes with the chart and is made only where somebody has deleted it; a pod is deleted when it can be
+    # removed no other way; an event that is told again is patched.
+    "reconciler": {("create", "leases"), ("delete", "pods"), ("patch", "events")},
+}
+READS = {"get", "list", "watch"}
+# What every authenticated account may do, by Kubernetes' own default roles.
+EVERYBODY = {"selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews"}
+
+
+@pytest.mark.parametrize("component", ["webhook", "reconciler"])
+def test_an_account_may_do_what_it_does_and_nothing_else(clean: Site, component: str) -> None:
+    used = _used(clean, component)
+
+    unused = _granted(clean, component) - used
+    assert {(verb, resource) for verb, resource in unused if verb not in READS} <= SELDOM[component]
+    # What is read is watched; get and list are for a server that cannot stream a list, and for reading one again.
+    assert {resource for verb, resource in unused if verb in READS} <= {name for verb, name in used if verb in READS}
+
+
+@pytest.mark.parametrize("component", ["webhook", "reconciler"])
+def test_an_account_is_never_refused(clean: Site, component: str) -> None:
+    user = _user(component)
+    refused = [event for event in clean.cluster.audit_events() if event.user == user and event.code == 403]
+
+    assert refused == []
+
+
+def _user(component: str) -> str:
+    return f"system:serviceaccount:{NAMESPACE}:quotree-{component}"
+
+
+def _used(site: Site, component: str) -> set[tuple[str, str]]:
+    user = _user(component)
+    return {
+        (event.verb, f"{event.resource}/{event.subresource}".removesuffix("/"))
+        for event in site.cluster.audit_events()
+        if event.user == user and event.resource and event.resource not in EVERYBODY
+    }
+
+
+def _granted(site: Site, component: str) -> set[tuple[str, str]]:
+    """As the API server itself lists them to the account in Quotree's namespace (`kubectl auth can-i --list`)."""
+    kubeconfig = site.cluster.kubeconfig_for(_user(component), ("system:serviceaccounts", "system:authenticated"))
+    review = '{"apiVersion":"authorization.k8s.io/v1","kind":"SelfSubjectRulesReview","spec":{"namespace":"%s"}}'
+    listed = site.cluster.kubectl(
+        "create", "--validate=false", "-f", "-", "-o", "json", input=review % NAMESPACE, as_kubeconfig=kubeconfig
+    ).stdout
+    rules: list[dict[str, Any]] = json.loads(listed)["status"]["resourceRules"]
+    return {
+        (verb, resource)
+        for rule in rules
+        for verb in rule["verbs"]
+        for resource in rule["resources"]
+        if resource not in EVERYBODY
+    }
