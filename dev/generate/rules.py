@@ -43,7 +43,6 @@ SOURCES: Final = {
     "DuplicateFlavor": _CLUSTER_QUEUE,
     "OverlappingEntries": f"{_CLUSTER_QUEUE}: codependent resources",
     "BadNamespaceSelector": f"{_CLUSTER_QUEUE}: namespace selector",
-    "NamespaceSelectorOnParent": f"{_CLUSTER_QUEUE}: namespace selector",
     "BuiltInLocked": "Koordinator, elastic quota: system and default group",
     "SystemLocked": "Koordinator, elastic quota: system and default group",
     "BuiltInDeleted": "Koordinator, elastic quota: system and default group",

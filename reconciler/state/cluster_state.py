@@ -22,11 +22,11 @@ from shared.kube.watch.cache import Change
 from shared.quota.measure.inputs.past_use import UseHistory
 from shared.quota.measure.inputs.world import OverSince, World
 from shared.quota.model.flavor import Flavor
-from shared.quota.model.membership import admits
+from shared.quota.model.membership import admits, is_bound_elsewhere, path_of
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.rules import inactive_groups
 from shared.quota.model.settings import CapacitySource, QuotaSettings
-from shared.quota.model.tree import Tree
+from shared.quota.model.tree import Group, Tree
 
 
 class ClusterState:
@@ -78,7 +78,7 @@ class ClusterState:
 
     def see_groups(self, changes: Sequence[Change[GroupStatusRecord]]) -> None:
         """QuotaGroups appeared, changed or went; a change of status alone changes no decision."""
-        selective = set()
+        moved: set[str] = set()
         for before, after in sides(changes):
             old = None if before is None else before.group
             new = None if after is None else after.group
@@ -89,9 +89,10 @@ class ClusterState:
             if old == new:
                 continue
             self._tree_changed = True
-            selective |= {each.name for each in (old, new) if each is not None and each.namespace_selector is not None}
-        if selective:
-            self.work.recheck_admittance(selective)
+            if _place_and_selector(old) != _place_and_selector(new):
+                moved |= {each.name for each in (old, new) if each is not None}
+        if moved:
+            self.work.recheck_admittance(self._below(moved))
 
     def see_flavors(self, changes: Sequence[Change[Flavor]]) -> None:
         """ResourceFlavors appeared, changed or went."""
@@ -175,8 +176,26 @@ class ClusterState:
         return replace(world, system=self._use.system, unmanaged=self._use.others)
 
     def _admits(self, group: str, labels: Mapping[str, str]) -> bool:
-        record = self.groups.get(group)
-        return record is None or admits(record.group, labels)
+        if group not in self.groups:
+            return True
+        if self.settings.namespace_label_binds and is_bound_elsewhere(self._group, group, labels):
+            return False
+        return admits(self._group, group, labels, open_groups=self.settings.open_groups)
+
+    def _group(self, name: str) -> Group | None:
+        record = self.groups.get(name)
+        return None if record is None else record.group
+
+    def _below(self, names: set[str]) -> set[str]:
+        """These groups, and all that are below one of them."""
+        return {
+            name for name in self.groups if any(group.name in names for group in path_of(self._group, name))
+        } | names
+
+
+def _place_and_selector(group: Group | None) -> tuple[object, ...]:
+    """What of a group decides which namespaces it and those below it admit."""
+    return () if group is None else (group.parent, group.namespace_selector)
 
 
 def _covered(pod: PodRecord | None) -> UsingPod | None:

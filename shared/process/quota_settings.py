@@ -79,6 +79,8 @@ class QuotaSettingsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unkn
     fairness: FairnessFile = FairnessFile()
     queue_age: QueueAge = _QUOTA.queue_age
     max_depth: Depth = _QUOTA.max_depth
+    open_groups: bool = _QUOTA.open_groups
+    namespace_label_binds: bool = _QUOTA.namespace_label_binds
     default_group: bool = _QUOTA.default_group
 
     def settings(self) -> QuotaSettings:
@@ -92,5 +94,7 @@ class QuotaSettingsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unkn
             fairness_half_life=self.fairness.half_life,
             queue_age=self.queue_age,
             max_depth=self.max_depth,
+            open_groups=self.open_groups,
+            namespace_label_binds=self.namespace_label_binds,
             default_group=self.default_group,
         )

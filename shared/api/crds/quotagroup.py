@@ -131,11 +131,6 @@ def spec_schema() -> Schema:
             "startup": _startup_schema(),
             "stopPolicy": word("Inherited by the whole subtree.", "None", "Close", "Hold", "HoldAndDrain"),
         },
-        rule(
-            "NamespaceSelectorOnParent",
-            "!has(self.namespaceSelector) || !has(self.isParent) || !self.isParent",
-            "a parent holds no work: put namespaceSelector on its leaves, or set isParent: false",
-        ),
     )
 
 
@@ -157,7 +152,7 @@ def _selector_schema() -> Schema:
         required=("key", "operator"),
     )
     return record(
-        "Which namespaces may use a leaf; absent or {}: every namespace.",
+        "Which namespaces may use the group and those below; absent: inherited. {}: every namespace.",
         {
             "matchLabels": labels("Labels that a namespace has.", MAX_ENTRIES, label_key_rule("BadNamespaceSelector")),
             "matchExpressions": listing("Requirements that a namespace meets.", expression, MAX_ENTRIES),

@@ -1,14 +1,15 @@
 """Which group a workload belongs to, whether the group admits its namespace, and what stops the group.
 
-See docs/specification.md §2.5 and §4.10.
+See docs/specification.md §2.5, §4.10 and §15.1.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from shared.api.core.selectors import LabelSelector
 from shared.api.names import GROUP_LABEL, MANAGED_LABEL, TRUE
 from shared.quota.model.lifecycle import stop_in_force
-from shared.quota.model.tree import DEFAULT, Group, StopPolicy, Tree
+from shared.quota.model.tree import DEFAULT, ROOT, Group, StopPolicy, Tree
 
 
 def resolve_group(labels: Mapping[str, str], namespace_labels: Mapping[str, str], *, default_group: bool) -> str | None:
@@ -22,9 +23,41 @@ def resolve_group(labels: Mapping[str, str], namespace_labels: Mapping[str, str]
     return DEFAULT if default_group and namespace_labels.get(MANAGED_LABEL) == TRUE else None
 
 
-def admits(group: Group, namespace_labels: Mapping[str, str]) -> bool:
-    """Whether workloads of a namespace with these labels may use the group."""
-    return group.namespace_selector is None or group.namespace_selector.matches(namespace_labels)
+GroupByName = Callable[[str], Group | None]
+"""The group of that name, as far as it is known."""
+
+
+def selector_of(groups: GroupByName, name: str) -> tuple[LabelSelector, str] | None:
+    """The namespaceSelector in force in a group, and whose it is: its own, else the nearest ancestor's."""
+    for group in path_of(groups, name):
+        if group.namespace_selector is not None:
+            return group.namespace_selector, group.name
+    return None
+
+
+def admits(groups: GroupByName, name: str, namespace_labels: Mapping[str, str], *, open_groups: bool) -> bool:
+    """Whether workloads of a namespace with these labels may use the group; without any selector, `open_groups`."""
+    found = selector_of(groups, name)
+    return open_groups if found is None else found[0].matches(namespace_labels)
+
+
+def is_bound_elsewhere(groups: GroupByName, name: str, namespace_labels: Mapping[str, str]) -> bool:
+    """Whether the namespace's own group label keeps its workloads from the group.
+
+    They may use the group that the label names, or a leaf below it.
+    """
+    bound = namespace_labels.get(GROUP_LABEL)
+    return bool(bound) and bound != name and all(group.name != bound for group in path_of(groups, name))
+
+
+def path_of(groups: GroupByName, name: str) -> list[Group]:
+    """The known groups from `name` to root; it ends where the path begins to repeat."""
+    found: dict[str, Group] = {}
+    group = groups(name)
+    while group is not None and group.name not in found:
+        found[group.name] = group
+        group = None if group.name == ROOT else groups(group.parent or ROOT)
+    return list(found.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,5 +87,9 @@ class QuotaSettings:
     """In which past use counts half; 0: past use is not kept."""
     queue_age: QueueAge = QueueAge.EVICTION
     max_depth: int = 16
+    open_groups: bool = True
+    """Whether a group without any namespaceSelector on its path admits every namespace."""
+    namespace_label_binds: bool = True
+    """Whether the group label of a namespace keeps its workloads from groups outside."""
     default_group: bool = False
     """Whether workloads that name no group, and whose namespace names none, belong to `default`."""

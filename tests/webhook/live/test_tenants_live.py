@@ -9,6 +9,7 @@ from tests.webhook.webhook_process import AdmissionSetup, job_body, words
 
 TENANT = ("--as", "mallory", "--as-group", "system:authenticated")
 TEAM = "tenant"
+BOUND = "bound"
 KIB = 1024
 pytestmark = pytest.mark.timeout(300)
 
@@ -18,16 +19,22 @@ def tenant(bare_admission: AdmissionSetup) -> AdmissionSetup:
     """One group, and a namespace in which mallory has the role `edit`."""
     bare_admission.flavor("default")
     bare_admission.group("vision", quotas=[{"min": {"cpu": 8}, "max": {"cpu": 8}}])
+    bare_admission.group("team", isParent=True, namespaceSelector={"matchLabels": {"team": "red"}})
+    bare_admission.group("reds", "team")
     bare_admission.create("/api/v1/namespaces", {"metadata": {"name": TEAM}})
-    binding = ("create", "rolebinding", "mallory", "-n", TEAM, "--clusterrole=edit", "--user=mallory")
-    bare_admission.cp.kubectl(*binding)
+    bare_admission.create(
+        "/api/v1/namespaces", {"metadata": {"name": BOUND, "labels": {"quotree.dev/group": "vision"}}}
+    )
+    for namespace in (TEAM, BOUND):
+        binding = ("create", "rolebinding", "mallory", "-n", namespace, "--clusterrole=edit", "--user=mallory")
+        bare_admission.cp.kubectl(*binding)
     bare_admission.open()
     return bare_admission
 
 
-def create(setup: AdmissionSetup, body: dict[str, Any]) -> str:
+def create(setup: AdmissionSetup, body: dict[str, Any], namespace: str = TEAM) -> str:
     """What kubectl says when the tenant creates this."""
-    return words(setup.cp.kubectl("create", "-n", TEAM, "-f", "-", *TENANT, input=json.dumps(body), check=False))
+    return words(setup.cp.kubectl("create", "-n", namespace, "-f", "-", *TENANT, input=json.dumps(body), check=False))
 
 
 def patch(setup: AdmissionSetup, name: str, change: dict[str, Any]) -> str:
@@ -64,3 +71,16 @@ def test_a_huge_object_is_refused(tenant: AdmissionSetup) -> None:
 def test_the_role_edit_reaches_nothing_of_quotrees_own(tenant: AdmissionSetup, verb: str, resource: str) -> None:
     asked = ("auth", "can-i", verb, resource, "-n", "quotree-system", *TENANT)
     assert tenant.cp.kubectl(*asked, check=False).stdout.strip() == "no"
+
+
+def test_a_group_below_a_selector_does_not_take_another_teams_namespace(tenant: AdmissionSetup) -> None:
+    said = create(tenant, job_body("thief", "reds"))
+    assert "the namespaceSelector of team requires team=red; label the namespace so, or name another group" in said
+    tried = ("label", "namespace", TEAM, "team=red", *TENANT)
+    assert "forbidden" in tenant.cp.kubectl(*tried, check=False).stderr
+
+
+def test_a_namespace_with_a_group_label_is_bound_to_it(tenant: AdmissionSetup) -> None:
+    said = create(tenant, job_body("elsewhere", "reds"), BOUND)
+    assert "namespace bound is bound to group vision by its own label; name vision or a leaf below it" in said
+    assert create(tenant, job_body("at-home", None), BOUND) == "job.batch/at-home created"

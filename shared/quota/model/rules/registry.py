@@ -119,9 +119,6 @@ OWN_RULES: Final = (
     OwnRule(("OverlappingEntries",), quantities.check_codependent, QUOTAS),
     OwnRule(("OwnParent",), hierarchy.check_not_own_parent, PARENT),
     OwnRule(("BadNamespaceSelector",), selectors.check_selector, frozenset({"namespace_selector"})),
-    OwnRule(
-        ("NamespaceSelectorOnParent",), selectors.check_selector_on_leaf, frozenset({"namespace_selector", "is_parent"})
-    ),
     OwnRule(("BuiltInLocked",), lifecycle.check_built_in_locked, PARENT | KIND | QUOTAS),
 )
 TREE_RULES: Final = (

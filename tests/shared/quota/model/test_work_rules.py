@@ -136,9 +136,23 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str, str, str]] = {
         GROUP_LABEL,
         (
             "group choosy does not take workloads of namespace blue: its namespaceSelector requires "
-            "team=red and tier In "
-            "gold,silver; label the namespace so, or name another group"
+            "tier In gold,silver; label the namespace so, or name another group"
         ),
+    ),
+    "namespace without a selector": (
+        {"group_name": "vision", "namespace_labels": {}, "settings": QuotaSettings(open_groups=False)},
+        "NamespaceNotAdmitted",
+        GROUP_LABEL,
+        (
+            "group vision does not take workloads of namespace default: no namespaceSelector stands on its path, and "
+            "quota.openGroups is false; give it one"
+        ),
+    ),
+    "namespace bound to another group": (
+        {"group_name": "vision", "namespace": "blue", "namespace_labels": {"quotree.dev/group": "nlp"}},
+        "NamespaceBound",
+        GROUP_LABEL,
+        "namespace blue is bound to group nlp by its own label; name nlp or a leaf below it",
     ),
     "flavor the group has not": (
         {"group_name": "nlp", "labels": {"quotree.dev/flavor": "t4"}},

@@ -1,4 +1,4 @@
-"""Which namespaces a leaf admits: whether the selector is one.
+"""Which namespaces a group admits: whether the selector is one.
 
 See docs/specification.md §4.2 and §15.1.
 """
@@ -45,10 +45,3 @@ def _requirement_problems(requirement: Requirement) -> Iterator[str]:
     for value in requirement.values:
         if not is_label_value(value):
             yield f'"{shortened(value)}" is not a label value'
-
-
-def check_selector_on_leaf(group: Group) -> Iterator[Violation]:
-    """Only a leaf has a namespaceSelector, because only a leaf holds workloads."""
-    if group.is_parent and group.namespace_selector is not None:
-        message = "a parent holds no work: put namespaceSelector on its leaves, or set isParent: false"
-        yield Violation("NamespaceSelectorOnParent", of_group(group.name), _FIELD, message)

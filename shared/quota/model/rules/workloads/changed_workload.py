@@ -193,6 +193,7 @@ FORBIDDEN: Final = frozenset(
         "GroupClosed",
         "SystemGroup",
         "NamespaceNotAdmitted",
+        "NamespaceBound",
     }
 )
 """Codes that mean "not allowed" rather than "not valid": HTTP 403 rather than 422."""

@@ -6,12 +6,14 @@ might still never start; then it gets a warning that names the group, flavor and
 See docs/specification.md §4.7.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
+from shared.api.core.selectors import LabelSelector
 from shared.api.names import (
     FALSE,
     FLAVOR_LABEL,
+    GROUP_LABEL,
     HOLD_LABEL,
     JOB_CONTROLLER,
     MAX_POD_GROUP,
@@ -21,7 +23,7 @@ from shared.api.names import (
     TRUE,
     read_pod_group_size,
 )
-from shared.quota.model.membership import admits
+from shared.quota.model.membership import admits, is_bound_elsewhere, selector_of
 from shared.quota.model.rules.findings import NO_FINDINGS, Findings, Violation
 from shared.quota.model.rules.groups.hierarchy import SHOWN
 from shared.quota.model.rules.groups.names import shortened
@@ -32,7 +34,7 @@ from shared.quota.model.rules.workloads.submitted_workload import (
     WorkloadContext,
     WorkloadRule,
 )
-from shared.quota.model.tree import SYSTEM, Group, StopPolicy
+from shared.quota.model.tree import SYSTEM, StopPolicy
 
 
 def check_group_exists(workload: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
@@ -77,23 +79,41 @@ def check_group_is_open(workload: SubmittedWorkload, context: WorkloadContext) -
 
 
 def check_namespace(workload: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
-    """The group takes workloads of this namespace."""
-    group = context.tree.get(workload.group)
-    if group is None or workload.namespace_labels is None or admits(group, workload.namespace_labels):
+    """The group admits the workload's namespace, by its own namespaceSelector or the nearest ancestor's."""
+    group, labels = context.tree.get(workload.group), workload.namespace_labels
+    if group is None or labels is None:
         return
-    message = (
-        f"group {workload.group} does not take workloads of namespace {workload.namespace}: its namespaceSelector "
-        f"requires {_selector(group)}; label the namespace so, or name another group"
-    )
+    if admits(context.tree.get, group.name, labels, open_groups=context.settings.open_groups):
+        return
+    found = selector_of(context.tree.get, group.name)
+    if found is None:
+        why = "no namespaceSelector stands on its path, and quota.openGroups is false; give it one"
+    else:
+        whose = "its namespaceSelector" if found[1] == group.name else f"the namespaceSelector of {found[1]}"
+        why = f"{whose} requires {_unmet(found[0], labels)}; label the namespace so, or name another group"
+    message = f"group {workload.group} does not take workloads of namespace {workload.namespace}: {why}"
     yield workload.violation("NamespaceNotAdmitted", workload.group_field, message)
 
 
-def _selector(group: Group) -> str:
-    selector = group.namespace_selector
-    if selector is None:
-        return "nothing"
-    exact = [f"{key}={value}" for key, value in sorted(selector.match_labels.items())]
-    others = [f"{each.key} {each.operator} {','.join(each.values)}".strip() for each in selector.match_expressions]
+def check_namespace_binds(workload: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
+    """A workload in a namespace with a group label uses that group or a leaf below it."""
+    labels = workload.namespace_labels
+    if labels is None or not context.settings.namespace_label_binds:
+        return
+    if is_bound_elsewhere(context.tree.get, workload.group, labels):
+        bound = shortened(labels[GROUP_LABEL])
+        message = f"namespace {workload.namespace} is bound to group {bound} by its own label; name {bound}"
+        yield workload.violation("NamespaceBound", workload.group_field, f"{message} or a leaf below it")
+
+
+def _unmet(selector: LabelSelector, labels: Mapping[str, str]) -> str:
+    """The requirements that the namespace does not meet, each with its key and values."""
+    exact = [f"{key}={value}" for key, value in sorted(selector.match_labels.items()) if labels.get(key) != value]
+    others = [
+        f"{each.key} {each.operator} {','.join(each.values)}".strip()
+        for each in selector.match_expressions
+        if not LabelSelector(match_expressions=(each,)).matches(labels)
+    ]
     return " and ".join([*exact, *others][:SHOWN])
 
 
@@ -145,6 +165,7 @@ WORKLOAD_RULES: Final = (
     WorkloadRule(("SystemGroup",), check_group_is_not_system),
     WorkloadRule(("GroupClosed",), check_group_is_open),
     WorkloadRule(("NamespaceNotAdmitted",), check_namespace),
+    WorkloadRule(("NamespaceBound",), check_namespace_binds),
     WorkloadRule(("FlavorNotInGroup",), check_flavor_known),
     WorkloadRule(("BadLabel",), check_booleans),
     WorkloadRule(("BadPodGroup",), check_pod_group),

@@ -226,13 +226,6 @@ GROUP_CASES = {
         "spec.namespaceSelector.matchLabels",
         exact=False,
     ),
-    "a selector on a leaf only": Case(
-        "NamespaceSelectorOnParent",
-        {"isParent": False, "namespaceSelector": {}},
-        {"isParent": True, "namespaceSelector": {}},
-        "a parent holds no work: put namespaceSelector on its leaves, or set isParent: false",
-        "spec.namespaceSelector",
-    ),
     "root has no parent": Case(
         "BuiltInLocked",
         {"isParent": True, "quotas": [{"max": {"cpu": 1}}]},

@@ -1,0 +1,62 @@
+"""Which namespaces a group admits: by its own selector, an ancestor's, or none; and whom a namespace's label binds."""
+
+from dataclasses import replace
+
+import pytest
+
+from shared.api.core.selectors import LabelSelector
+from shared.quota.model.membership import admits, is_bound_elsewhere, selector_of
+from shared.quota.model.tree import Group, Tree
+from tests.trees import tree
+
+DRAWN = tree("research/ 8\n  vision 4\n  open 2\nlab/ 2\n  bench 1")
+
+
+def selecting(name: str, **labels: str) -> Group:
+    return replace(DRAWN[name], namespace_selector=LabelSelector(match_labels=labels))
+
+
+TREE = DRAWN.with_group(selecting("research", team="red")).with_group(selecting("open"))
+
+
+@pytest.mark.parametrize(
+    ("group", "labels", "expected"),
+    [
+        ("vision", {"team": "red"}, True),
+        ("vision", {"team": "blue"}, False),
+        ("open", {"team": "blue"}, True),
+    ],
+    ids=["inherited", "inherited, not met", "its own comes first"],
+)
+def test_the_nearest_selector_on_the_path_decides(group: str, labels: dict[str, str], expected: bool) -> None:
+    assert admits(TREE.get, group, labels, open_groups=False) is expected
+
+
+def test_without_any_selector_the_setting_decides() -> None:
+    assert selector_of(TREE.get, "bench") is None
+    assert [admits(TREE.get, "bench", {}, open_groups=each) for each in (True, False)] == [True, False]
+
+
+def test_a_selector_of_root_is_everybodys() -> None:
+    closed = TREE.with_group(selecting("root", team="red"))
+    assert [admits(closed.get, "bench", {"team": each}, open_groups=True) for each in ("red", "blue")] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("group", "bound", "expected"),
+    [
+        ("vision", "vision", False),
+        ("vision", "research", False),
+        ("vision", "open", True),
+        ("bench", "research", True),
+        ("vision", "", False),
+    ],
+    ids=["the same", "below it", "a sibling", "elsewhere", "no label"],
+)
+def test_a_namespaces_label_binds_to_its_group_and_those_below(group: str, bound: str, expected: bool) -> None:
+    assert is_bound_elsewhere(TREE.get, group, {"quotree.dev/group": bound}) is expected
+
+
+def test_a_circle_of_parents_ends() -> None:
+    circle = Tree.of([replace(DRAWN["research"], parent="lab"), replace(DRAWN["lab"], parent="research")])
+    assert selector_of(circle.get, "lab") is None
