@@ -10,9 +10,9 @@ from itertools import pairwise
 
 from shared.quota.decide.queue.fair_sharing import Contest, QueueHead, Shares
 from shared.quota.decide.queue.leaf_queue import Choose, LeafQueue
-from shared.quota.decide.state.cycle_cache import Keys, Rank
+from shared.quota.decide.state.cycle_cache import Keys, LeafCache, Rank
 from shared.quota.decide.state.cycle_state import CycleState
-from shared.quota.decide.state.smallest_requests import could_fit, could_take, is_within
+from shared.quota.decide.state.smallest_requests import could_fit, is_within
 from shared.quota.decide.state.usage import Path, UsedSums
 from shared.quota.measure.group_usage import NO_NUMBERS
 from shared.quota.model.tree import ROOT
@@ -71,6 +71,9 @@ class BorrowingLeaves(Contest):
         self._shares = Shares(cycle.snapshot, cycle.cache.weights)
         self._at_start = UsedSums(cycle.snapshot.numbers)
         self._rooms: dict[str, tuple[int, dict[FlavorResource, Amount]]] = {}
+        self._starts_before = len(cycle.starts)
+        self._places: dict[str, int] = {}
+        """By leaf: the place in its queue before which nothing fitted when the pass began."""
         self._keys = tuple(cycle.snapshot.numbers[ROOT])
         self._at_first = cycle.frozen_views()
 
@@ -104,12 +107,21 @@ class BorrowingLeaves(Contest):
         room, is_touched = self._room(cached.leaf.path[1]), self._cycle.is_touched(group)
         if cached.too_little is not None and not is_touched and is_within(room, cached.too_little):
             return True
-        if self._tree.has_guarantee(group):
-            # Not less than what is available to the leaf: what its own guarantee keeps for it comes on top.
-            room = {key: amount + cached.numbers.get(key, NO_NUMBERS).guarantee for key, amount in room.items()}
+        room = self._with_guarantee(cached, room)
         if not could_fit(requests, room.__getitem__):
             return True
-        return not any(could_take(room, each) for each in self._cycle.queue(group).quantities)
+        place = self._cycle.queue(group).first_within(room)
+        if place is not None and len(self._cycle.starts) == self._starts_before:
+            self._places[group] = place
+        return place is None
+
+    def _with_guarantee(
+        self, cached: LeafCache, room: Mapping[FlavorResource, Amount]
+    ) -> Mapping[FlavorResource, Amount]:
+        """Not less than what is available to the leaf: what its own guarantee keeps for it is added."""
+        if not self._tree.has_guarantee(cached.leaf.group.name):
+            return room
+        return {key: amount + cached.numbers.get(key, NO_NUMBERS).guarantee for key, amount in room.items()}
 
     def _below(self, parent: str) -> Callable[[FlavorResource], Amount]:
         cycle, path = self._cycle, self._tree.paths[parent]
@@ -126,6 +138,7 @@ class BorrowingLeaves(Contest):
 
     def head(self, leaf: str) -> QueueHead | None:
         queue = self.queues[leaf] = LeafQueue(self._cycle, self._cycle.leaf_usage(leaf), self._choose)
+        queue.skip_to(self._places.get(leaf, 0))
         with self._cycle.looking_at(self._at_first):
             return queue.next_head()
 

@@ -59,6 +59,13 @@ class LeafQueue:
                 return head
         return None
 
+    def skip_to(self, place: int) -> None:
+        """Let all workloads before that place of the queue wait, without evaluating them."""
+        for workload in self.leaf_usage.leaf.pending[:place]:
+            if workload.id not in self._cycle.started and self._queue.kind_of(workload).assignments is not None:
+                self.wait(workload)
+        self._next = place
+
     @property
     def _is_through(self) -> bool:
         """Whether no workload that is left can be a head: no class can start, or all flavors are blocked."""

@@ -28,6 +28,16 @@ class EquivalenceClass:
         self.priority = workload.priority
         self.preemptible = workload.preemptible
 
+    def is_within(self, room: Mapping[FlavorResource, Amount]) -> bool:
+        """Whether all that some assignment takes is available in `room`."""
+        for assignment in self.assignments or ():
+            for key, amount in assignment.quantities:
+                if amount > room[key]:
+                    break
+            else:
+                return True
+        return False
+
 
 class EquivalenceClasses:
     """The class of each of one leaf's pending workloads."""
@@ -61,7 +71,6 @@ class EquivalenceClasses:
         self.startable = frozenset(each for each in self.kinds if each.assignments is not None)
         self._smallest: tuple[Quantities, ...] | None = None
         self._all_flavors: frozenset[str] | None = None
-        self._quantities: frozenset[Quantities] | None = None
         if len(self._known) > len(self.kinds) + _SPARE:
             self._known = {(id(each.options), each.priority, each.preemptible): each for each in self.kinds}
 
@@ -94,12 +103,16 @@ class EquivalenceClasses:
             if blocked >= self.all_flavors:
                 return
 
-    @property
-    def quantities(self) -> frozenset[Quantities]:
-        """Everything that some workload could take."""
-        if self._quantities is None:
-            self._quantities = frozenset(one.quantities for each in self.startable for one in each.assignments or ())
-        return self._quantities
+    def first_within(self, room: Mapping[FlavorResource, Amount]) -> int | None:
+        """The place in the queue of the first workload that could take something of what is available in `room`."""
+        beyond: set[EquivalenceClass] = set()
+        for place, each in enumerate(self.kinds):
+            if each in beyond:
+                continue
+            if each.is_within(room):
+                return place
+            beyond.add(each)
+        return None
 
     @property
     def all_flavors(self) -> frozenset[str]:

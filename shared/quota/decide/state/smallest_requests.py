@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from shared.quota.decide.state.equivalence import EquivalenceClasses
-from shared.quota.decide.state.usage import Quantities
 from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers
 from shared.quota.model.tree import QueueingStrategy
 from shared.resources import Amount, FlavorResource
@@ -79,14 +78,6 @@ def could_fit(requests: SmallestRequests, available: Callable[[FlavorResource], 
         else:
             return True
     return False
-
-
-def could_take(room: Mapping[FlavorResource, Amount], quantities: Quantities) -> bool:
-    """Whether all of `quantities` is available in `room`."""
-    for key, amount in quantities:  # noqa: SIM110 - a generator costs as much again, and this runs most
-        if amount > room[key]:
-            return False
-    return True
 
 
 def is_within(room: Mapping[FlavorResource, Amount], most: Mapping[FlavorResource, Amount]) -> bool:

@@ -79,11 +79,13 @@ class UsageLimits:
 class Usage:
     """Charges of all groups, and how much more each leaf can take before a limit on its path is exceeded."""
 
-    __slots__ = ("_available", "_changed", "_limits", "versions")
+    __slots__ = ("_available", "_changed", "_limits", "changes", "versions")
 
     def __init__(self, limits: UsageLimits, versions: dict[FlavorResource, int] | None = None) -> None:
         """`versions`: how often charges of a key have changed; views that share it count together."""
         self.versions: dict[FlavorResource, int] = {} if versions is None else versions
+        self.changes: dict[FlavorResource, int] = {}
+        """How often charges of a key have changed in this view alone."""
         self._limits = limits
         self._changed: dict[GroupKey, Amount] = {}
         self._available: dict[GroupKey, tuple[int, Amount]] = {}
@@ -113,6 +115,7 @@ class Usage:
 
     def _shift(self, path: Path, key: FlavorResource, amount: Amount) -> None:
         self.versions[key] = self.versions.get(key, 0) + 1
+        self.changes[key] = self.changes.get(key, 0) + 1
         for group in path:
             frozen = self._limits.read(group, key)
             before = self._changed.get((group, key), frozen.charge)
@@ -126,6 +129,7 @@ class Usage:
         """A usage of its own with the same charges."""
         copy = Usage(self._limits, versions)
         copy._changed = dict(self._changed)
+        copy.changes = dict(self.changes)
         return copy
 
     def available(self, path: Path, key: FlavorResource) -> Amount:
@@ -139,17 +143,18 @@ class Usage:
         return value
 
     def _compute_available(self, path: Path, key: FlavorResource) -> Amount:
-        above: Amount | None = None
-        for group in reversed(path):
-            start, limit, kept = self._limits.read(group, key)
-            charge = self._changed.get((group, key), start)
-            margin = limit - charge
-            if margin < 0:
-                return NOTHING_AVAILABLE
-            if above is not None:
-                margin = min(margin, above + kept - charge if kept > charge else above)
-            above = margin
-        return NOTHING_AVAILABLE if above is None else above
+        group = path[0]
+        start, limit, kept = self._limits.read(group, key)
+        charge = self._changed.get((group, key), start)
+        margin = limit - charge
+        if margin < 0:
+            return NOTHING_AVAILABLE
+        if len(path) == 1:
+            return margin
+        above = self.available(path[1:], key)
+        if above < 0:
+            return NOTHING_AVAILABLE
+        return min(margin, above + kept - charge if kept > charge else above)
 
     def fits(self, path: Path, quantities: Quantities) -> bool:
         """Whether the leaf can take all of `quantities` within every limit on its path, on these keys only."""
@@ -184,7 +189,12 @@ class UsageViews:
         version, found = self._versions.get(key, 0), self._available.get((path[0], key))
         if found is not None and found[0] == version:
             return found[1]
-        least = min([usage.available(path, key) for usage in self.usages])
+        first = self.usages[0]
+        least, changes = first.available(path, key), first.changes.get(key)
+        for usage in self.usages[1:]:
+            # A start changes every view. As often as the first one: nothing else has changed this one.
+            if usage.changes.get(key) != changes:
+                least = min(least, usage.available(path, key))
         self._available[path[0], key] = (version, least)
         return least
 
