@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from functools import partial
+from math import gcd
 from typing import Final
 
 from shared.quota.decide.advise import changes
@@ -23,7 +24,7 @@ from shared.quota.model.tree import ROOT, StopPolicy
 from shared.quota.model.workload import Workload
 from shared.resources import Amount, FlavorResource
 
-MOST_WAITED_FOR: Final = 48
+MOST_WAITED_FOR: Final = 24
 """Of so many holders, the largest, it is tried whether their end would do."""
 MOST_NODES: Final = 16
 
@@ -238,7 +239,7 @@ class _Search:
 
     def _smaller_requests(self) -> Iterator[Remedy]:
         for resource, amount in sorted(self._workload.request.items()):
-            by = self._smallest_effect(partial(self._with_less, resource), amount - 1)
+            by = self._smallest_effect(partial(self._with_less, resource), amount - 1, self._unit(resource))
             if by is not None:
                 yield Remedy(RemedyAction.SHRINK_REQUEST, resource=resource, by=by, workload=self._workload.key)
 
@@ -247,10 +248,16 @@ class _Search:
         return changes.with_workload(self._world, self._workload, replace(self._workload, request=request))
 
     def _smallest(self, after: Callable[[int], World | None], most: int, key: FlavorResource) -> int | None:
-        return self._smallest_effect(after, most, self._workload.request.get(key.resource, 0))
+        own = self._workload.request.get(key.resource, 0)
+        return smallest(lambda by: self._trial.starts(after(by)), most, (*self._hints, own), self._unit(key.resource))
 
-    def _smallest_effect(self, after: Callable[[int], World | None], most: int, *hints: int) -> int | None:
-        return smallest(lambda by: self._trial.starts(after(by)), most, (*self._hints, *hints))
+    def _unit(self, resource: str) -> Amount:
+        """What all requests and the workload's own are multiples of."""
+        workloads = (each for found in self._world.workload_sets.values() for each in found.by_id.values())
+        return gcd(*(each.request.get(resource, 0) for each in workloads)) or 1
+
+    def _smallest_effect(self, after: Callable[[int], World | None], most: int, unit: Amount = 1) -> int | None:
+        return smallest(lambda by: self._trial.starts(after(by)), most, self._hints, unit)
 
     def _most(self, key: FlavorResource) -> Amount:
         """More than that of a key changes nothing any more: all that is requested, promised and there."""
