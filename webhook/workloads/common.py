@@ -15,7 +15,7 @@ from shared.api.annotations import (
 )
 from shared.api.core.metadata import Metadata
 from shared.api.core.pod import PodSpec
-from shared.api.names import GROUP_LABEL, HOLD_LABEL, INJECTED, REQUEUE, TRUE, is_own
+from shared.api.names import GROUP_LABEL, HOLD_LABEL, INJECTED, MANAGED_LABEL, REQUEUE, TRUE, is_own
 from shared.api.patches import Operation, drop_members, set_members
 from shared.api.review import Review
 from shared.quota.model.job_reading import pod_request_of, times
@@ -83,14 +83,21 @@ def check_sizes(
     return Findings(tuple(check_size(name_of(kind, metadata), before, after)))
 
 
-def check_unmanaged(kind: str, metadata: Metadata) -> Findings:
-    """Refuse a new workload whose group label is empty; without the label, one that has no group is not managed.
+def check_unmanaged(kind: str, metadata: Metadata, context: ReviewContext) -> Findings:
+    """Refuse a new workload that should have a group and has none: its label is empty, or its namespace is managed.
 
-    The admission policy holds everything that has the label, so such a workload would wait indefinitely.
+    The admission policy holds everything that has the label, so with an empty one it would wait indefinitely; in a
+    managed namespace it would run without quota.
     """
-    if metadata.labels.get(GROUP_LABEL) != "":
+    if metadata.labels.get(GROUP_LABEL) == "":
+        message = "is empty; name a group, or leave the label out"
+    elif context.namespace.namespace_labels.get(MANAGED_LABEL) == TRUE:
+        message = (
+            "is absent, the namespace is managed, and there is no default group (quota.defaultGroup); "
+            "name a group here or on the namespace"
+        )
+    else:
         return NO_FINDINGS
-    message = "is empty; name a group, or leave the label out"
     return Findings((Violation("GroupAbsent", name_of(kind, metadata), GROUP_FIELD, message),))
 
 

@@ -89,7 +89,7 @@ def mutate_job(review: Review, context: ReviewContext) -> Verdict:
     """Hold and place a new Job; at the reconciler's start inject what its flavors need."""
     edit = _read(review, context)
     if edit.group is None:
-        return YES if edit.old is not None else verdict_of(check_unmanaged(KIND, edit.job.metadata))
+        return YES if edit.old is not None else verdict_of(check_unmanaged(KIND, edit.job.metadata, context))
     if edit.old is not None and (edit.old.has_finished or edit.old.metadata.is_deleting):
         return YES
     injected = _injection(edit, edit.group, context)
@@ -164,7 +164,7 @@ def _check_sizes(review: Review, edit: _JobReview) -> Findings:
 def _check_new(edit: _JobReview, context: ReviewContext) -> Findings:
     job = edit.job
     if edit.group is None:
-        return check_unmanaged(KIND, job.metadata)
+        return check_unmanaged(KIND, job.metadata, context)
     submitted = _submitted(job, edit.group, context)
     injected = pending_injection(job.metadata, job.spec.template.spec, edit.group, context)
     own = Findings(

@@ -96,7 +96,7 @@ def _passes(pod: Pod, review: Review, context: ReviewContext) -> bool:
     A Job covers the pods that Kubernetes' Job controller creates for it: owned by it, and labelled with its uid. The
     same pod from any other user could request more than the Job was started with, or outlive it.
     """
-    if MIRROR in pod.metadata.annotations and "system:nodes" in review.user_info.groups:
+    if _is_mirror(pod, review):
         return True
     owner = pod.owner_job
     if owner is None or pod.is_gated or not context.is_by_job_controller(review):
@@ -126,7 +126,12 @@ def _check_sizes(pod: Pod, old: Pod | None, review: Review, context: ReviewConte
 def _check_new(pod: Pod, review: Review, context: ReviewContext) -> Findings:
     group = context.group_of(pod.metadata.labels)
     if group is None:
-        return check_unmanaged(KIND, pod.metadata)
+        is_judged_elsewhere = pod.owner_job is not None and context.is_by_job_controller(review)
+        return (
+            NO_FINDINGS
+            if is_judged_elsewhere or _is_mirror(pod, review)
+            else check_unmanaged(KIND, pod.metadata, context)
+        )
     submitted = _submitted(pod, group, context)
     forged = Findings(tuple(check_annotations_untouched(submitted, {}, own_annotations(pod.metadata.annotations))))
     if _passes(pod, review, context):
@@ -169,3 +174,7 @@ def _progress(pod: Pod, submitted: SubmittedWorkload | None) -> WorkloadProgress
         annotations=own_annotations(pod.metadata.annotations),
         peak={} if submitted is None else submitted.request,
     )
+
+
+def _is_mirror(pod: Pod, review: Review) -> bool:
+    return MIRROR in pod.metadata.annotations and "system:nodes" in review.user_info.groups

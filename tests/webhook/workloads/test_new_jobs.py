@@ -85,3 +85,16 @@ def test_absurd_names_are_cut_short() -> None:
     assert codes(verdict) == ["GroupAbsent", "BadLabel", "ObjectTooLarge"]
     assert isinstance(verdict, Deny)
     assert len(verdict.message) < 600
+
+
+def test_job_without_a_group_in_a_managed_namespace_is_refused_and_told_why() -> None:
+    managed = context(namespace={"quotree.dev/managed": "true"})
+    said = [
+        (
+            "Job 'train' metadata.labels[quotree.dev/group]: is absent, the namespace is managed, and there is no "
+            "default group (quota.defaultGroup); name a group here or on the namespace (GroupAbsent)"
+        )
+    ]
+    assert refusals(mutate_job(review(job(None)), managed)) == said
+    assert refusals(judge_job(review(job(None)), managed)) == said
+    assert refusals(judge_job(review(job("vision", **HELD)), managed)) == []
