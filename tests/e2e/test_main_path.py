@@ -147,10 +147,12 @@ def test_people_hold_resume_close_and_open(ask: Asking) -> None:
     ask.until("it runs", lambda: not ask.is_held("switched"))
     ask.quotree.command("hold", "default/switched")
     ask.until("it is stopped", lambda: ask.is_held("switched"))
-    listed = json.loads(ask.quotree.command("pending", "vision", "-o", "json"))
-    assert [(each["workload"], each["reason"], each["position"]) for each in listed] == [
-        ("default/switched", "Held", 0)
-    ]
+
+    def listed() -> list[tuple[str, str, int]]:
+        found = json.loads(ask.quotree.command("pending", "vision", "-o", "json"))
+        return [(each["workload"], each["reason"], each["position"]) for each in found]
+
+    ask.until("its pods have ended", lambda: listed() == [("default/switched", "Held", 0)])
     explained = json.loads(ask.quotree.command("explain", "switched", "-o", "json"))
     assert explained["remedies"] == [{"do": "Resume", "workload": "default/switched"}]
     ask.quotree.command("resume", "switched")
