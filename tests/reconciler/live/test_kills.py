@@ -96,6 +96,6 @@ def test_killed_while_evicting(q: Quotree, proxy: FaultProxy, step: Rule) -> Non
         succeed(q, proxy)
         wait_for(lambda: "lender" in q.running(), "nlp has its quota", LONG)
         wait_for(lambda: len(q.running()) == 3, "two borrowers go on", LONG)
-        assert history.starts()["lender"] == 1
+        wait_for(lambda: history.starts()["lender"] == 1, "the recorder has seen it too", LONG)
         assert sum(history.evictions().values()) == 2
     assert_sound(history, 4)
