@@ -127,10 +127,14 @@ def why_not_placed(placement: Placement, flavor: Flavor) -> str | None:
 
 
 def affinity_agrees(placement: Placement, labels: Mapping[str, str]) -> bool:
-    """Whether some term holds as far as it is about the keys of `labels`. A term without any requirement never does."""
+    """Whether some term holds as far as it is about the keys of `labels`.
+
+    A term without requirements on labels has some on node fields, such as the node's name in a DaemonSet's pods:
+    `read_placement` leaves out those that have neither.
+    """
     if placement.affinity is None:
         return True
-    return any(term and _holds(term, labels) for term in placement.affinity)
+    return any(_holds(term, labels) for term in placement.affinity)
 
 
 def _holds(term: Iterable[Requirement], labels: Mapping[str, str]) -> bool:
