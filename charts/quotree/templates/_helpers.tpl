@@ -65,7 +65,16 @@ which only the API server is told: so it is not in the manifest, and nothing tha
 {{- define "quotree.clientConfig" -}}
 {{- $path := ternary "" .path (eq .root.Values.webhook.callers.by "Path") }}
 {{- if .root.Values.webhook.url }}
-url: {{ printf "%s%s" (trimSuffix "/" .root.Values.webhook.url) $path | quote }}
+{{- $base := trimSuffix "/" .root.Values.webhook.url }}
+{{- $url := printf "%s%s" $base $path }}
+{{- /* A URL is one field: an upgrade must repeat the path that the webhook wrote into it. */}}
+{{- range $kind := ternary (list "MutatingWebhookConfiguration" "ValidatingWebhookConfiguration") (list) (not $path) }}
+{{- range (lookup "admissionregistration.k8s.io/v1" $kind "" "quotree").webhooks }}
+{{- $live := dig "clientConfig" "url" "" . }}
+{{- if and (hasPrefix (printf "%s/" $base) $live) (hasSuffix $.path $live) }}{{ $url = $live }}{{ end }}
+{{- end }}
+{{- end }}
+url: {{ $url | quote }}
 {{- else }}
 service:
   name: quotree-webhook
