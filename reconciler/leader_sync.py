@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from reconciler.state.projections import FinishedJob, PodRecord
+from reconciler.state.observed.projections import FinishedJob, PodRecord
 from shared.api.core.job import Job
 from shared.api.names import ADMISSION, EVICTION, GROUP_LABEL
 from shared.kube.client import Client, ObjectMetadata, WrittenMetadata

@@ -5,7 +5,7 @@ from typing import Final, TypeVar
 
 from reconciler.leader_sync import LIVE, WorkloadWatches
 from reconciler.state.cluster_state import ClusterState
-from reconciler.state.projections import (
+from reconciler.state.observed.projections import (
     project_group,
     project_job,
     project_node,

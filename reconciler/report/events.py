@@ -5,7 +5,7 @@ See docs/specification.md §9.3.
 
 from typing import Final
 
-from reconciler.state.workload_reader import WorkloadObject
+from reconciler.state.observed.workload_reader import WorkloadObject
 from shared.api.core.job import Job
 from shared.api.names import API_VERSION
 from shared.kube.events import EventRecorder, EventType, Regarding

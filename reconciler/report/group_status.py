@@ -9,7 +9,7 @@ from datetime import datetime
 
 import msgspec
 
-from reconciler.state.projections import GroupStatusRecord
+from reconciler.state.observed.projections import GroupStatusRecord
 from shared.api.conditions import Condition
 from shared.api.quotagroup import (
     QuotaGroupStatus,

@@ -7,7 +7,7 @@ from typing import Final, NoReturn
 from reconciler.report.group_status import Counts, status_of
 from reconciler.state.cluster_state import ClusterState
 from reconciler.state.group_history import past_use_to_write, with_past_use
-from reconciler.state.projections import GroupStatusRecord
+from reconciler.state.observed.projections import GroupStatusRecord
 from shared.api.patches import add, test
 from shared.api.quotagroup import QuotaGroupStatus
 from shared.kube.client import Client

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from reconciler.state.job_pods import JobPods
-from reconciler.state.namespace_cache import NamespaceCache, sides
-from reconciler.state.node_usage import NodeUsage
-from reconciler.state.projections import FinishedJob, GroupStatusRecord, PodRecord, UsingPod
+from reconciler.state.observed.job_pods import JobPods
+from reconciler.state.observed.namespace_cache import NamespaceCache, sides
+from reconciler.state.observed.node_usage import NodeUsage
+from reconciler.state.observed.projections import FinishedJob, GroupStatusRecord, PodRecord, UsingPod
+from reconciler.state.observed.workload_reader import WorkloadReader
 from reconciler.state.workload_cache import WorkloadCache
-from reconciler.state.workload_reader import WorkloadReader
 from shared.api.core.job import Job
 from shared.api.core.limitrange import LimitRange
 from shared.api.core.namespace import Namespace

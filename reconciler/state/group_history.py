@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from reconciler.state.projections import GroupStatusRecord
+from reconciler.state.observed.projections import GroupStatusRecord
 from shared.api.quotagroup import QuotaGroupStatus
 from shared.quota.measure.inputs.past_use import UseHistory, decayed
 from shared.quota.measure.inputs.world import OverSince

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from reconciler.state.workload_reader import WorkloadObject
+from reconciler.state.observed.workload_reader import WorkloadObject
 
 AnnotationPatch = Mapping[str, str | None]
 """annotation -> text; None: remove it."""

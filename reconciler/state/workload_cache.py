@@ -8,15 +8,15 @@ from dataclasses import replace
 from datetime import datetime
 
 from reconciler.state.assumptions import Assumptions, Mark
-from reconciler.state.group_members import GroupMembers, names_of
-from reconciler.state.job_pods import JobPods, highest, is_as_declared, request_of_active
-from reconciler.state.object_store import ObjectStore, PodRef
-from reconciler.state.projections import FinishedJob
+from reconciler.state.observed.group_members import GroupMembers, names_of
+from reconciler.state.observed.job_pods import JobPods, highest, is_as_declared, request_of_active
+from reconciler.state.observed.object_store import ObjectStore, PodRef
+from reconciler.state.observed.projections import FinishedJob
+from reconciler.state.observed.workload_reader import WorkloadObject, WorkloadReader
 from reconciler.state.terminating import OrphanedClaims, as_terminating, is_orphaned
 from reconciler.state.transitions import RevokedStarts, with_readiness
 from reconciler.state.unwritten import AnnotationPatch, UnwrittenAnnotations
 from reconciler.state.workload_index import WorkloadIndex
-from reconciler.state.workload_reader import WorkloadObject, WorkloadReader
 from shared.api.core.job import Job
 from shared.api.core.pod import Pod
 from shared.quota.model.job_reading import ObjectState

@@ -13,9 +13,9 @@ from typing import Final
 from reconciler.report.events import WorkloadEvents
 from reconciler.report.metrics import ReconcilerMetrics
 from reconciler.state.cluster_state import ClusterState
-from reconciler.state.object_store import PodRef
+from reconciler.state.observed.object_store import PodRef
+from reconciler.state.observed.workload_reader import WorkloadObject
 from reconciler.state.unwritten import AnnotationPatch
-from reconciler.state.workload_reader import WorkloadObject
 from reconciler.write import annotations, patches
 from reconciler.write.annotator import Annotator
 from reconciler.write.pod_evictions import PodEvictions

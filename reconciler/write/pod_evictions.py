@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
-from reconciler.state.object_store import PodRef
+from reconciler.state.observed.object_store import PodRef
 from reconciler.write.workload_writer import UNWANTED, WorkloadWriter, WriteOutcome
 from reconciler.write.write_queue import Spawn
 from shared.telemetry import get_logger

@@ -14,7 +14,7 @@ from http import HTTPStatus
 from typing import Final
 
 from reconciler.state.assumptions import Mark
-from reconciler.state.object_store import PodRef
+from reconciler.state.observed.object_store import PodRef
 from shared.api.core.job import Job
 from shared.api.core.metadata import Metadata
 from shared.api.core.pod import Pod

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from reconciler.report.metrics import ReconcilerMetrics
 from reconciler.state.assumptions import Mark
+from reconciler.state.observed.workload_reader import WorkloadObject
 from reconciler.state.workload_cache import WorkloadCache
-from reconciler.state.workload_reader import WorkloadObject
 from reconciler.write.workload_writer import WRITTEN, WorkloadWriter, WriteOutcome, WriteResult
 from shared.api.patches import Operation
 from shared.quota.model.workload import Workload

@@ -9,7 +9,7 @@ import msgspec
 
 from dev.controlplane.cluster import ControlPlane
 from reconciler.state.cluster_state import ClusterState
-from reconciler.state.projections import project_group, project_job, project_node, project_pod
+from reconciler.state.observed.projections import project_group, project_job, project_node, project_pod
 from shared.api.core.job import Job
 from shared.api.core.namespace import read_namespace
 from shared.api.core.pod import Pod

@@ -9,7 +9,7 @@ import pytest
 from reconciler.report.events import WorkloadEvents
 from reconciler.report.pending_events import PendingEvents
 from reconciler.state.cluster_state import ClusterState
-from reconciler.state.projections import GroupStatusRecord
+from reconciler.state.observed.projections import GroupStatusRecord
 from shared.api.core.job import Job, JobStatus, read_job
 from shared.api.names import ADMISSION, GROUP_LABEL, HOLD_LABEL
 from shared.api.quotagroup import QuotaGroupStatus

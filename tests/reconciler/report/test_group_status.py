@@ -7,7 +7,7 @@ import msgspec
 
 from reconciler.report.group_status import Counts, status_of
 from reconciler.state.group_history import over_since_of
-from reconciler.state.projections import GroupStatusRecord
+from reconciler.state.observed.projections import GroupStatusRecord
 from shared.api.conditions import Condition
 from shared.api.quotagroup import QuotaGroupStatus, WorkloadCounts
 from shared.quota.measure.snapshot import Snapshot, measure

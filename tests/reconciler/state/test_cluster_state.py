@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from reconciler.state.cluster_state import ClusterState
-from reconciler.state.projections import (
+from reconciler.state.observed.projections import (
     FinishedJob,
     GroupStatusRecord,
     PodRecord,

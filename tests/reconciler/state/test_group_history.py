@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from reconciler.state.group_history import history_of, past_use_to_write, with_past_use
-from reconciler.state.projections import GroupStatusRecord
+from reconciler.state.observed.projections import GroupStatusRecord
 from shared.api.quotagroup import QuotaGroupStatus, QuotaStatus
 from shared.quota.measure.inputs.past_use import UseHistory
 from shared.quota.measure.inputs.written_status import NO_PAST_USE, WrittenPastUse, read_past_use

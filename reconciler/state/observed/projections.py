@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from reconciler.state.trimming import cut_job_affinity, cut_pod_affinity, trim_metadata, trim_placement
+from reconciler.state.observed.trimming import cut_job_affinity, cut_pod_affinity, trim_metadata, trim_placement
 from shared.api.core.job import Job, read_job
 from shared.api.core.limitrange import NO_DEFAULTS
 from shared.api.core.metadata import Metadata

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple, Self
 
-from reconciler.state.workload_reader import WorkloadObject
+from reconciler.state.observed.workload_reader import WorkloadObject
 from shared.api.core.job import Job
 from shared.api.core.pod import Pod
 from shared.quota.model.pod_reading import pod_group_of

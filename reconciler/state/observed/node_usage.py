@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from reconciler.state.namespace_cache import sides
-from reconciler.state.projections import UsingPod
+from reconciler.state.observed.namespace_cache import sides
+from reconciler.state.observed.projections import UsingPod
 from shared.kube.watch.cache import Change
 from shared.quota.measure.static.capacity import FlavorMatcher, known_flavors
 from shared.quota.model.flavor import Flavor

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from reconciler.state.cluster_state import ClusterState
-from reconciler.state.projections import FinishedJob, GroupStatusRecord, PodRecord, project_pod
+from reconciler.state.observed.projections import FinishedJob, GroupStatusRecord, PodRecord, project_pod
 from shared.api.core.job import Job, read_job
 from shared.api.core.namespace import read_namespace
 from shared.api.names import ADMISSION

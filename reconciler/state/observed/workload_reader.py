@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from reconciler.state.namespace_cache import NamespaceCache
+from reconciler.state.observed.namespace_cache import NamespaceCache
 from shared.api.core.job import Job
 from shared.api.core.pod import Pod
 from shared.quota.model.job_reading import ObjectState, Reading, workload_of_job

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reconciler.state.cluster_state import ClusterState
-from reconciler.state.projections import GroupStatusRecord, PodRecord
+from reconciler.state.observed.projections import GroupStatusRecord, PodRecord
 from shared.api.core.namespace import read_namespace
 from shared.api.core.pod import read_pod
 from shared.api.names import ADMISSION, GATE, GROUP_LABEL, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL

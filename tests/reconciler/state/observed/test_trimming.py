@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from reconciler.state.projections import project_job, project_pod
-from reconciler.state.trimming import MAX_PLACEMENT
+from reconciler.state.observed.projections import project_job, project_pod
+from reconciler.state.observed.trimming import MAX_PLACEMENT
 from shared.api.core.job import Job
 from shared.api.core.placement import read_placement
 from shared.api.names import GROUP_LABEL

@@ -1,0 +1,1 @@
+"""What the watches show: records of each kind of object, and what follows from them alone."""
