@@ -119,8 +119,12 @@ def spec_schema() -> Schema:
             "flavorFungibility": record(
                 "When the next flavor is tried instead of this one.",
                 {
-                    "whenCanBorrow": word("Where it could start by borrowing only.", "Borrow", "TryNextFlavor"),
-                    "whenCanReclaim": word("Where it could start by recycling only.", "Reclaim", "TryNextFlavor"),
+                    "whenCanBorrow": word(
+                        "Where it could start by borrowing only. Absent: TryNextFlavor.", "Borrow", "TryNextFlavor"
+                    ),
+                    "whenCanReclaim": word(
+                        "Where it could start by recycling only. Absent: TryNextFlavor.", "Reclaim", "TryNextFlavor"
+                    ),
                 },
             ),
             "preemption": record(

@@ -119,7 +119,7 @@ class Group:
     allow_lending: bool = True
     namespace_selector: LabelSelector | None = None
     queueing: QueueingStrategy = QueueingStrategy.BEST_EFFORT_FIFO
-    when_can_borrow: WhenCanBorrow = WhenCanBorrow.BORROW
+    when_can_borrow: WhenCanBorrow = WhenCanBorrow.TRY_NEXT_FLAVOR
     when_can_reclaim: WhenCanReclaim = WhenCanReclaim.TRY_NEXT_FLAVOR
     preemption: Preemption = Preemption.LOWER_PRIORITY
     reclaim: ReclaimOverrides = ReclaimOverrides()

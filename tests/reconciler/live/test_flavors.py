@@ -116,8 +116,8 @@ def test_no_pod_is_ever_on_a_node_of_another_model(q: Quotree) -> None:
 @pytest.mark.parametrize(
     ("fungibility", "flavors"),
     [
-        pytest.param({}, ["fast", "fast"], id="borrows in the first"),
-        pytest.param({"whenCanBorrow": "TryNextFlavor"}, ["fast", "slow"], id="next before borrowing"),
+        pytest.param({}, ["fast", "slow"], id="next before borrowing"),
+        pytest.param({"whenCanBorrow": "Borrow"}, ["fast", "fast"], id="borrows in the first"),
     ],
 )
 def test_when_work_could_borrow(q: Quotree, fungibility: dict[str, str], flavors: list[str]) -> None:

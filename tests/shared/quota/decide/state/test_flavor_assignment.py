@@ -18,7 +18,7 @@ from tests.trees import tree
 FLAVORS = (Flavor("big"), Flavor("small"))
 CAPACITY = (("big", "gpu", 8), ("small", "gpu", 8))
 TREE = "a big:gpu 4 | small:gpu 4\nb big:gpu 4 | small:gpu 4"
-BORROW_NEXT = {"when_can_borrow": WhenCanBorrow.TRY_NEXT_FLAVOR}
+BORROW_FIRST: dict[str, Any] = {"when_can_borrow": WhenCanBorrow.BORROW}
 RECLAIM_FIRST: dict[str, Any] = {"when_can_reclaim": WhenCanReclaim.RECLAIM}
 
 
@@ -52,13 +52,13 @@ B_WAITS = pending("b", 8, "b1", only_flavor="big")
     ("present", "settings", "expected"),
     [
         pytest.param([], {}, (["new entitled big"], []), id="the first entry"),
-        pytest.param([in_big("a", 4, "a0"), B_WAITS], {}, (["new opportunistic big"], []), id="borrowing in the first"),
+        pytest.param([in_big("a", 4, "a0"), B_WAITS], {}, (["new entitled small"], []), id="entitled in the next"),
         pytest.param(
-            [in_big("a", 4, "a0"), B_WAITS], BORROW_NEXT, (["new entitled small"], []), id="entitled in the next"
+            [in_big("a", 4, "a0"), B_WAITS], BORROW_FIRST, (["new opportunistic big"], []), id="borrowing in the first"
         ),
         pytest.param(
             [in_big("a", 4, "a0"), in_small("a", 4, "a1"), B_WAITS, pending("b", 8, "b2", only_flavor="small")],
-            BORROW_NEXT,
+            {},
             (["new opportunistic big"], []),
             id="entitled nowhere: the first that borrows",
         ),
@@ -146,7 +146,7 @@ def test_work_that_would_rather_borrow_keeps_its_own_room_from_other_borrowers()
     older = {"created": after(-9)}
     work = [pending("a", 4, "new"), pending("c", 4, "c1", **older), pending("c", 4, "c2", **older)]
     present = [in_big("b", 4, "b0"), pending("b", 8, "b1", only_flavor="big")]
-    plan = chosen([*work, *present], groups, capacity=(("big", "gpu", 8), ("small", "gpu", 4)))
+    plan = chosen([*work, *present], groups, capacity=(("big", "gpu", 8), ("small", "gpu", 4)), **BORROW_FIRST)
     assert (told(plan), waits(plan)) == (
         (["c1 opportunistic big", "new entitled small"], []),
         {"c2": "WaitingForQuota", "b1": "WaitingForQuota"},
@@ -157,5 +157,5 @@ def test_one_that_would_rather_borrow_leaves_its_own_room_to_the_next_when_it_ha
     groups = "a big:gpu 0 w1 | small:gpu 4\nb big:gpu 8"
     work = [pending("a", 4, "new1"), pending("a", 4, "new2"), pending("a", 4, "new3")]
     present = [in_big("b", 4, "b0"), pending("b", 8, "b1", only_flavor="big")]
-    plan = chosen([*work, *present], groups, capacity=(("big", "gpu", 8), ("small", "gpu", 4)))
+    plan = chosen([*work, *present], groups, capacity=(("big", "gpu", 8), ("small", "gpu", 4)), **BORROW_FIRST)
     assert told(plan) == (["new1 opportunistic big", "new2 entitled small"], [])
