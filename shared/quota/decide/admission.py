@@ -54,7 +54,7 @@ class AdmissionPasses:
                 cycle.planned.add(each.leaf_usage.path, each.quantities)
                 self._guarded.add(workload_id)
         leaves = BorrowingLeaves(cycle, self._borrowing_head)
-        if self._deferred:
+        if self._deferred or cycle.taken_over.may_not_borrow:
             # What becomes of them might free capacity again, so that nothing is known for the next cycle.
             _run(cycle, EvaluatedLeaves(cycle, self._borrowing_head, leaves.leaves()), self._try_borrowing)
         else:

@@ -148,6 +148,8 @@ class Plan:
     over_since: OverSince
     wake_at: datetime | None
     """When the passing of time alone may change the next plan; None: only a change in the world can."""
+    measured_after: tuple[int, ...] = ()
+    """After how many of `starts` the numbers were measured again, each time; the rest was decided on the last ones."""
 
     @property
     def deactivations(self) -> tuple[Evict, ...]:

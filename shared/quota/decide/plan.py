@@ -1,21 +1,18 @@
 """One decision cycle: a frozen snapshot in, a plan out. docs/specification.md §6.1.
 
-Who must go whatever else is decided; claims; excess over ceilings; entitled work and the room made for it; fill-back;
-work that borrows; Strict mode; swaps; fill-back over all; notices.
+Evictions that no number decides; claims; excess over ceilings; entitled workloads and the room made for them. If
+workloads started, all of that again on numbers measured with them, until nothing entitled starts any more. Then
+fill-back; workloads that borrow; Strict mode; swaps; fill-back over all; notices.
 """
 
-from shared.quota.decide.admission import AdmissionPasses
 from shared.quota.decide.decisions import Plan
 from shared.quota.decide.explain.pending_reasons import PendingReasons
-from shared.quota.decide.reclaim.claims import resolve_claims, serve_claims
-from shared.quota.decide.reclaim.drain import stop_and_give_up
 from shared.quota.decide.reclaim.evictions import decide_evictions
 from shared.quota.decide.reclaim.fill_back import fill_back
 from shared.quota.decide.reclaim.notice import give_notice
-from shared.quota.decide.reclaim.over_limit import cure, excesses
-from shared.quota.decide.reclaim.over_runtime import judge_over
 from shared.quota.decide.reclaim.strict import recycle_strictly
 from shared.quota.decide.reclaim.swap import swap_in_leaves
+from shared.quota.decide.rounds import start_all_entitled, start_borrowers
 from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.decide.state.cycle_state import CycleState
 from shared.quota.measure.snapshot import Snapshot
@@ -26,18 +23,8 @@ def plan(snapshot: Snapshot, cache: CycleCache | None = None) -> Plan:
 
     `memory`: one object for all cycles of one process; the plan is the same, and what has not changed costs nothing.
     """
-    cycle = CycleState(snapshot, CycleCache() if cache is None else cache)
-    stop_and_give_up(cycle)
-    resolve_claims(cycle)
-    serve_claims(cycle)
-    over = list(excesses(cycle))
-    judge_over(cycle, over)
-    for excess in over:
-        cure(cycle, excess)
-    admission = AdmissionPasses(cycle)
-    admission.start_entitled()
-    fill_back(cycle)
-    admission.start_borrowing()
+    cycle, admission = start_all_entitled(CycleState(snapshot, CycleCache() if cache is None else cache))
+    cycle = start_borrowers(cycle, admission)
     recycle_strictly(cycle)
     swap_in_leaves(cycle)
     fill_back(cycle)
@@ -52,7 +39,7 @@ def _plan(cycle: CycleState) -> Plan:
             cycle.wake(moment)
     return Plan(
         now=cycle.now,
-        starts=tuple(cycle.starts),
+        starts=(*cycle.taken_over.starts, *cycle.starts),
         evictions=decide_evictions(cycle),
         notices=tuple(cycle.notices),
         notices_withdrawn=tuple(cycle.notices_withdrawn),
@@ -60,4 +47,5 @@ def _plan(cycle: CycleState) -> Plan:
         waiting=PendingReasons(cycle),
         over_since=cycle.over_since,
         wake_at=cycle.wake_at,
+        measured_after=cycle.taken_over.measured_after,
     )

@@ -4,11 +4,12 @@ The books advance as the plan is read, in the plan's own order.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from shared.quota.decide.decisions import Evict, EvictionRule, Plan, WaitReason
-from shared.quota.measure.snapshot import LeafSnapshot, Snapshot
-from shared.quota.model.workload import Flavors, Workload
+from shared.quota.measure.snapshot import LeafSnapshot, Snapshot, measure
+from shared.quota.model.workload import Admission, Flavors, Workload
 from shared.resources import FlavorResource
 from tests.shared.quota.usage_by_definition import (
     Book,
@@ -32,6 +33,11 @@ class Promise:
     borrows: bool = False
 
 
+def _running(promise: Promise, now: datetime) -> Workload:
+    admission = Admission(promise.flavors, now, answered=False)
+    return replace(promise.work, admission=admission, eviction=None, notice=None, not_before=None)
+
+
 @dataclass
 class Judgement:
     """The state of the review."""
@@ -43,8 +49,21 @@ class Judgement:
     claims: dict[str, Promise] = field(init=False)
     started: list[Promise] = field(default_factory=list)
     kept: list[Promise] = field(default_factory=list)
+    judged: int = 0
+    """How many of the plan's starts have been judged."""
 
     def __post_init__(self) -> None:
+        self._open_books()
+
+    def measure_again(self) -> None:
+        """From here on the plan goes by the numbers measured with the starts so far."""
+        world = self.snapshot.world.with_changes((each.work, _running(each, self.plan.now)) for each in self.started)
+        self.snapshot = measure(world, self.plan.now)
+        self.started = []
+        self._open_books()
+        self.kept = list(self.room_kept())
+
+    def _open_books(self) -> None:
         self.now_used = present(self.snapshot)
         self.later_used = after_evictions(self.snapshot)
         ended = {end.victim.claim.preemptor_id for end in self.plan.claims_ended if end.victim.claim}
@@ -115,6 +134,10 @@ class Judgement:
             promised = self.now_used.numbers(work.group, key).effective_min
             if held > promised:
                 yield f"not preemptible, {held} of {key} with what is held, beyond {promised} in effect"
+
+    def to_come(self) -> list[Promise]:
+        """The plan's starts that have not been judged."""
+        return [Promise(each.workload, each.flavors) for each in self.plan.starts[self.judged :]]
 
     def preemptor_of(self, evict: Evict) -> Workload | None:
         asking = None if evict.claim is None else evict.claim.preemptor_id

@@ -13,9 +13,14 @@ from tests.shared.quota.usage_by_definition import asked, ways_to_run
 def judge_starts(judgement: Judgement) -> Iterator[str]:
     """What is wrong with the starts; the books of the judgement go on with each."""
     judgement.kept = list(judgement.room_kept())
-    for start in judgement.plan.starts:
+    for number, start in enumerate(judgement.plan.starts):
+        if number in judgement.plan.measured_after:
+            judgement.measure_again()
+        judgement.judged = number
         for found in _of_start(judgement, start):
             yield f"start of {start.workload.key} in {dict(start.flavors)} ({start.tier}): {found}"
+    if len(judgement.plan.starts) in judgement.plan.measured_after:
+        judgement.measure_again()
 
 
 def _of_start(judgement: Judgement, start: Start) -> Iterator[str]:
@@ -51,9 +56,7 @@ def _of_tier(judgement: Judgement, leaf: LeafSnapshot, start: Start) -> Iterator
         if start.tier is Tier.OPPORTUNISTIC or judgement.is_tried_before(promise.work, start.workload)
     ]
     if start.tier is Tier.OPPORTUNISTIC:
-        begun = {each.work.id for each in judgement.started}
-        later = (each for each in judgement.plan.starts if each.workload.id not in begun)
-        tried += [Promise(each.workload, each.flavors) for each in later]
+        tried += judgement.to_come()
     entitled = judgement.is_entitled(leaf, start.workload, start.flavors, tried)
     if entitled != (start.tier is Tier.ENTITLED) and not (entitled and has_choice):
         yield f"it is {'entitled' if entitled else 'not entitled'}"

@@ -116,13 +116,15 @@ def evaluate(
 ) -> Iterable[Candidate]:
     """How this work stands now in each assignment. In a Strict leaf borrowed room needs a leaf below its runtime."""
     strict = leaf_usage.leaf.reclaim.mode is ReclaimMode.STRICT
+    may_borrow = workload.id not in cycle.taken_over.may_not_borrow
 
     def fit(option: FlavorChoice) -> Fit:
         if not leaf_usage.may_hold(option.quantities, workload):
             return Fit(entitled=False, fits=False)
         entitled = leaf_usage.is_entitled(option.quantities, workload)
         fits = cycle.fits(leaf_usage, option.quantities)
-        return Fit(entitled, fits and (entitled or not strict or leaf_usage.is_below_runtime(option.quantities)))
+        borrows = may_borrow and (not strict or leaf_usage.is_below_runtime(option.quantities))
+        return Fit(entitled, fits and (entitled or borrows))
 
     evaluation = Evaluation(assignments, fit)
     if not strict:

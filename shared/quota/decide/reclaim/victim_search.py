@@ -98,7 +98,7 @@ class VictimSearch:
         return self._is_past(since + leaf_usage.leaf.reclaim.grace_period)
 
     def _is_past(self, until: datetime) -> bool:
-        if until <= self.cycle.now:
+        if until <= self.cycle.now or self.cycle.taken_over.trial:
             return True
         self.spared_until.append(until)
         return self.delayed

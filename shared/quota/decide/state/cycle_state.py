@@ -12,8 +12,9 @@ Everything here is mutable and exists for one call of `plan`.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Final
 
 from shared.quota.decide.decisions import ClaimEnd, EvictionRule, Notice, Start, Tier, WaitReason
 from shared.quota.decide.state.cycle_cache import CycleCache
@@ -32,7 +33,7 @@ from shared.quota.decide.state.usage import (
 )
 from shared.quota.measure.inputs.world import OverSince
 from shared.quota.measure.snapshot import OpenClaim, Snapshot
-from shared.quota.model.workload import EvictionReason, Flavors, PreemptorId, Workload
+from shared.quota.model.workload import EvictionReason, Flavors, PreemptorId, Workload, WorkloadId
 from shared.resources import Amount, FlavorResource
 
 
@@ -72,10 +73,27 @@ class Victim:
         return self.running.workload
 
 
+@dataclass(frozen=True, slots=True)
+class TakenOver:
+    """What one round of a cycle takes over from the rounds before it. docs/specification.md §6.1."""
+
+    starts: tuple[Start, ...] = ()
+    """They are in the snapshot, which was measured again with them."""
+    measured_after: tuple[int, ...] = ()
+    """After how many of `starts` each measuring was done."""
+    may_not_borrow: frozenset[WorkloadId] = frozenset()
+    """Those that an entitled workload would reclaim at once."""
+    trial: frozenset[WorkloadId] = frozenset()
+    """Of `starts`, those that may be reclaimed, whatever delays an eviction: this round is not carried out."""
+
+
+FIRST_ROUND: Final = TakenOver()
+
+
 class CycleState:
     """The usage and the decisions of one cycle while it plans."""
 
-    def __init__(self, snapshot: Snapshot, cache: CycleCache) -> None:
+    def __init__(self, snapshot: Snapshot, cache: CycleCache, taken_over: TakenOver = FIRST_ROUND) -> None:
         cache.refresh(snapshot)
         self.cache = cache
         self.snapshot = snapshot
@@ -89,6 +107,7 @@ class CycleState:
         self._views = UsageViews(self._usages)
         self.used = UsedSums(snapshot.numbers)
         self.used_planned = UsedSums(snapshot.numbers)
+        self.taken_over = taken_over
         self.starts: list[Start] = []
         self.victims: list[Victim] = []
         """For preemptors, or to cure an excess; victims that are not needed are filled back."""
@@ -111,7 +130,9 @@ class CycleState:
         """A workload whose pods are not ready, which blocks admission in the whole cluster."""
         self.blocked_leaves: dict[str, Workload] = {}
         """leaf -> a workload whose pods are not ready, which blocks admission in its leaf."""
-        self.started: set[tuple[str, str]] = set()
+        self.started: set[WorkloadId] = {each.workload.id for each in taken_over.starts}
+        """Of this cycle, also before it was measured again."""
+        self._not_evicted = frozenset(self.started - taken_over.trial)
         self._wakes: list[datetime] = []
         self._guarded: list[Preemptor] | None = None
         self._queues: dict[str, EquivalenceClasses] = {}
@@ -126,11 +147,18 @@ class CycleState:
                 self.planned.remove(leaf.path, quantities)
                 self.used_planned.remove(leaf.path, quantities)
 
+    def without_borrowing(self, workloads: frozenset[WorkloadId]) -> "CycleState":
+        """The same round from its beginning; these workloads do not borrow in it."""
+        barred = self.taken_over.may_not_borrow | workloads
+        return CycleState(self.snapshot, self.cache, replace(self.taken_over, may_not_borrow=barred))
+
     def leaf_usage(self, leaf: str) -> LeafUsage:
         """The usage of that leaf, made at the first call."""
         found = self._leaf_usages.get(leaf)
         if found is None:
-            found = self._leaf_usages[leaf] = LeafUsage(self.snapshot.leaves[leaf], self.snapshot.numbers[leaf])
+            found = self._leaf_usages[leaf] = LeafUsage(
+                self.snapshot.leaves[leaf], self.snapshot.numbers[leaf], self._not_evicted
+            )
         return found
 
     def is_touched(self, leaf: str) -> bool:

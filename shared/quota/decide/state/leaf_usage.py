@@ -3,7 +3,7 @@
 Entitlement and over-runtime are judged on these; what is available on the path is judged on `usage`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
@@ -35,6 +35,7 @@ class LeafUsage:
     """The sums of one leaf while a cycle plans."""
 
     __slots__ = (
+        "_admitted",
         "_lower",
         "_numbers",
         "_running",
@@ -50,7 +51,8 @@ class LeafUsage:
         "used",
     )
 
-    def __init__(self, leaf: LeafSnapshot, numbers: GroupNumbers) -> None:
+    def __init__(self, leaf: LeafSnapshot, numbers: GroupNumbers, started: Collection[WorkloadId] = ()) -> None:
+        """`started`: what this cycle has started before it was measured again; admitted in `leaf`, and not evicted."""
         self.leaf = leaf
         self.name = leaf.group.name
         self.path: Path = leaf.path
@@ -64,8 +66,14 @@ class LeafUsage:
         """Its workloads that this cycle evicts."""
         self.started_now: list[RunningWorkload] = []
         """Preemptible workloads that this cycle starts."""
+        self._admitted = leaf.admitted
         self.touched = False
         """Whether this cycle has changed anything here."""
+        if started:
+            self.started_now = [
+                running_workload(each) for each in leaf.admitted if each.id in started and each.preemptible
+            ]
+            self._admitted = tuple(each for each in leaf.admitted if each.id not in started)
         self._numbers = numbers
         self._running: tuple[RunningWorkload, ...] | None = None
         self._unanswered: tuple[Workload, ...] | None = None
@@ -82,7 +90,7 @@ class LeafUsage:
         Workloads of one priority that started at the same moment are in the reverse of the queue's order.
         """
         if self._running is None:
-            last_queued_first = (running_workload(each) for each in reversed(self.leaf.admitted) if each.preemptible)
+            last_queued_first = (running_workload(each) for each in reversed(self._admitted) if each.preemptible)
             self._running = tuple(sorted(last_queued_first, key=lambda each: each.rank))
         return self._running
 
@@ -138,7 +146,7 @@ class LeafUsage:
         found = self._lower.get(priority)
         if found is None:
             found = {}
-            for each in reversed(self.leaf.admitted):
+            for each in reversed(self._admitted):
                 if each.priority >= priority:
                     break
                 if each.preemptible:

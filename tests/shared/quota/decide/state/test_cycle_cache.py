@@ -129,9 +129,9 @@ def test_a_cycle_opens_the_books_of_leaves_that_changed_and_of_no_others(monkeyp
     opened: list[str] = []
 
     class Counted(LeafUsage):
-        def __init__(self, leaf: Any, numbers: Any) -> None:
+        def __init__(self, leaf: Any, numbers: Any, *started: Any) -> None:
             opened.append(leaf.group.name)
-            super().__init__(leaf, numbers)
+            super().__init__(leaf, numbers, *started)
 
     groups = "root 200\n" + "\n".join(f"  g{number:02} 4" for number in range(50))
     work = [pending(f"g{number:02}", 2, f"w{number:02}-{each}") for number in range(50) for each in range(5)]
