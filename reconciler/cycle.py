@@ -77,7 +77,7 @@ class CycleRunner:
             took = timedelta(seconds=time.perf_counter() - started)
             self._metrics.cycled(took)
             self._metrics.assumptions.set(len(self._state.work.assumptions))
-            self._set_timer(min(filter(None, (decided.wake_at, self._state.history.next_change)), default=None))
+            self._set_timer(min(filter(None, (decided.wake_at, self._state.next_change)), default=None))
             await self._pause_if_idle(is_idle=not was_changed and executor.begun == begun)
             # Pause as long as it took, so that watches and writes get at least half of the time.
             await asyncio.sleep(min(took, _LONGEST_PAUSE).total_seconds())

@@ -7,6 +7,7 @@ See docs/specification.md §2.7.
 """
 
 import re
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -124,6 +125,15 @@ def write_quantity(resource: str, amount: Amount) -> str:
         if amount and amount % size == 0:
             return f"{amount // size}{suffix}"
     return str(amount)
+
+
+def sum_amounts(parts: Iterable[Mapping[str, Amount]]) -> dict[str, Amount]:
+    """The sum of amounts by resource."""
+    total: dict[str, Amount] = {}
+    for part in parts:
+        for resource, amount in part.items():
+            total[resource] = total.get(resource, 0) + amount
+    return total
 
 
 def is_counted_in_bytes(resource: str) -> bool:

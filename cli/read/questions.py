@@ -36,7 +36,7 @@ class Question:
         """Return the engine's world, with what the statuses of a cluster's groups keep of the past."""
         statuses = self.objects.statuses.items()
         history = read_history(statuses, self.settings.fairness_half_life, now)
-        world = build_world(self.objects, self.workloads, self.settings)
+        world = build_world(self.objects, self.workloads, self.settings, now)
         return replace(world, past_use=history.amounts, over_since=read_over_since(statuses))
 
 

@@ -40,7 +40,7 @@ class ClusterState:
         self._namespaces = NamespaceCache()
         self._job_pods = JobPods(settings.ignored_resources)
         self.work = WorkloadCache(WorkloadReader(settings, self._namespaces, self._admits), self._job_pods)
-        self._use = NodeUsage(self.work.knows, self._namespaces.labels, settings.default_group)
+        self._use = NodeUsage(self.work.knows, self._namespaces.labels, settings)
         self._world = World(Tree.of(()), {}, {}, settings=settings)
         self._tree_changed = True
         self._over_since: OverSince | None = None
@@ -153,12 +153,18 @@ class ClusterState:
         return world
 
     def world_at(self, now: datetime) -> World:
-        """`world()`, with every group's past use until `now`."""
+        """`world()` at that moment: lost nodes left out, every group's past use added up."""
+        self._use.advance(now)
         world = self.world()
         self.history = self.history.after(world, now)
         if world.past_use is not self.history.amounts:
             world = self._world = replace(world, past_use=self.history.amounts)
         return world
+
+    @property
+    def next_change(self) -> datetime | None:
+        """When time alone changes the world."""
+        return min(filter(None, (self._use.next_change, self.history.next_change)), default=None)
 
     def _read_again(self, namespaces: set[str] | None = None) -> None:
         self.work.read_again(namespaces)

@@ -54,6 +54,7 @@ class CapacityFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
     """`capacity:` where root's capacity comes from."""
 
     source: CapacitySource = _QUOTA.capacity_source
+    node_grace_period: timedelta = _QUOTA.node_grace_period
 
 
 class ResourcesFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -89,6 +90,7 @@ class QuotaSettingsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unkn
             reclaim=ReclaimSettings(**msgspec.structs.asdict(self.reclaim)),
             startup=StartupSettings(**msgspec.structs.asdict(self.startup)),
             capacity_source=self.capacity.source,
+            node_grace_period=self.capacity.node_grace_period,
             uncovered=self.resources.uncovered,
             ignored_resources=frozenset(self.resources.ignored),
             fairness_half_life=self.fairness.half_life,

@@ -7,6 +7,7 @@ See docs/specification.md §3.6.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from reconciler.state.observed.namespace_cache import sides
@@ -14,15 +15,15 @@ from reconciler.state.observed.projections import UsingPod
 from shared.kube.watch.cache import Change
 from shared.quota.measure.static.capacity import FlavorMatcher, known_flavors
 from shared.quota.model.flavor import Flavor
-from shared.quota.model.membership import resolve_group
+from shared.quota.model.membership import is_of_system
 from shared.quota.model.node import ClusterNode
-from shared.quota.model.tree import SYSTEM
-from shared.resources import Amount, FlavorResource
+from shared.quota.model.settings import QuotaSettings
+from shared.resources import Amount, FlavorResource, sum_amounts
 
 Use = dict[FlavorResource, Amount]
 
-SYSTEM_NAMESPACE: Final = "kube-system"
-"""Its pods belong to the group `system`, whatever their labels."""
+
+_START: Final = datetime.min.replace(tzinfo=UTC)
 
 
 class _Counted(NamedTuple):
@@ -42,12 +43,15 @@ class NodeUsage:
 
     is_managed: Callable[[str], bool]
     labels_of: Callable[[str], Mapping[str, str]]
-    default_group: bool = False
+    settings: QuotaSettings
     system: Use = field(default_factory=dict)
     """Use by unmanaged pods of the group `system`, as counted last; another object when it changed."""
     others: Use = field(default_factory=dict)
     """Use by all other unmanaged pods."""
     _nodes: dict[str, ClusterNode] = field(default_factory=dict)
+    _now: datetime = _START
+    _losses: dict[str, datetime] = field(default_factory=dict)
+    """node -> when the use of pods on it stops counting."""
     _frozen: tuple[ClusterNode, ...] | None = None
     _matcher: FlavorMatcher = field(default_factory=lambda: FlavorMatcher(known_flavors({})))
     _pods: dict[str, UsingPod] = field(default_factory=dict)
@@ -63,17 +67,46 @@ class NodeUsage:
         for before, after in sides(changes):
             if before is not None:
                 self._nodes.pop(before.name, None)
+                self._losses.pop(before.name, None)
                 self._dirty |= self._on_node.get(before.name, set())
             if after is not None:
                 self._nodes[after.name] = after
+                self._set_loss(after)
                 self._dirty |= self._on_node.get(after.name, set())
         self._frozen = None
 
+    def _set_loss(self, node: ClusterNode) -> None:
+        until = node.keeps_use_until(self.settings.node_grace_period)
+        if until is not None and until > self._now:
+            self._losses[node.name] = until
+
+    @property
+    def next_change(self) -> datetime | None:
+        """When time alone changes what counts: the end of a node's grace period."""
+        return min(self._losses.values(), default=None)
+
+    def advance(self, now: datetime) -> None:
+        """Let time pass: nodes whose grace period has ended are lost."""
+        self._now = now
+        for name in [name for name, until in self._losses.items() if until <= now]:
+            del self._losses[name]
+            self._dirty |= self._on_node.get(name, set())
+            self._frozen = None
+
     def nodes(self) -> tuple[ClusterNode, ...]:
-        """All nodes by name; the same object until one changes."""
+        """All nodes by name, with what pods on closed ones use; the same object until one changes."""
         if self._frozen is None:
-            self._frozen = tuple(self._nodes[name] for name in sorted(self._nodes))
+            self._frozen = tuple(self._with_use(self._nodes[name]) for name in sorted(self._nodes))
         return self._frozen
+
+    def _with_use(self, node: ClusterNode) -> ClusterNode:
+        if node.takes_pods or not self._counts(node):
+            return node
+        pods = [self._pods[uid] for uid in self._on_node.get(node.name, ())]
+        return node.keeping(sum_amounts(pod.request for pod in pods))
+
+    def _counts(self, node: ClusterNode) -> bool:
+        return node.counts_use(self._now, self.settings.node_grace_period)
 
     def see_pods(self, changes: Sequence[tuple[UsingPod | None, UsingPod | None]]) -> None:
         """Pods got a node, ended or went."""
@@ -81,6 +114,9 @@ class NodeUsage:
             if before == after:
                 continue
             for pod in (before, after):
+                node = None if pod is None else self._nodes.get(pod.node)
+                if node is not None and not node.takes_pods:
+                    self._frozen = None
                 if pod is not None and (pod.uid in self._counted or not self._is_managed(pod)):
                     self._dirty.add(pod.uid)
             if before is not None and self._pods.get(before.uid) == before:
@@ -150,14 +186,15 @@ class NodeUsage:
         return self.is_managed(_owner(pod)) or self.is_managed(pod.uid)
 
     def _judge(self, uid: str) -> _Counted | None:
-        """The pod as it counts now; None: it does not, for it is gone, managed, or on no node that gives capacity."""
+        """The pod as it counts now; None: it is gone, managed, or on a node that is no capacity."""
         pod = self._pods.get(uid)
         node = None if pod is None else self._nodes.get(pod.node)
-        flavor = self._matcher.flavor_of(node.labels) if node is not None and node.takes_pods else None
+        flavor = self._matcher.flavor_of(node.labels) if node is not None and self._counts(node) else None
         if pod is None or flavor is None or self._is_managed(pod):
             return None
-        group = resolve_group({}, self.labels_of(pod.namespace), default_group=self.default_group)
-        return _Counted(SYSTEM in (pod.group, group) or pod.namespace == SYSTEM_NAMESPACE, flavor, pod)
+        labels = self.labels_of(pod.namespace)
+        is_system = is_of_system(pod.group, pod.namespace, labels, default_group=self.settings.default_group)
+        return _Counted(is_system, flavor, pod)
 
 
 def _owner(pod: UsingPod) -> str:

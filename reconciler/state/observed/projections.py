@@ -106,7 +106,9 @@ def _using(pod: Pod, *, is_covered: bool) -> UsingPod | None:
 def project_node(raw: bytes) -> ClusterNode:
     """A node as far as capacity goes."""
     node = read_node(raw)
-    return ClusterNode(node.metadata.name, node.metadata.labels, allocatable(node), node.takes_pods)
+    return ClusterNode(
+        node.metadata.name, node.metadata.labels, allocatable(node), node.takes_pods, node.not_ready_since
+    )
 
 
 def project_group(raw: bytes) -> GroupStatusRecord:

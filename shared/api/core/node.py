@@ -1,12 +1,16 @@
 """What a node says: its labels, its taints, whether it takes pods, and what it offers them."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Final
 
 from shared.api.conditions import ObservedCondition, is_true
 from shared.api.core.metadata import Metadata
 from shared.api.core.placement import Taint
-from shared.api.reading import Quantities, View, reader
+from shared.api.reading import Quantities, View, aware, reader
 from shared.resources import Amount, read_amount
+
+_LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class TaintView(View, frozen=True):
@@ -45,8 +49,16 @@ class NodeObject(View, frozen=True):
         return not self.status.conditions or is_true(self.status.conditions, "Ready")
 
     @property
+    def not_ready_since(self) -> datetime | None:
+        """Since when Ready is not True; None while it is. Without a time the node counts as lost long ago."""
+        if self.is_ready:
+            return None
+        times = [each.last_transition_time for each in self.status.conditions if each.type == "Ready"]
+        return aware(times[0]) if times and times[0] is not None else _LONG_AGO
+
+    @property
     def takes_pods(self) -> bool:
-        """Ready, not cordoned, not being deleted: its allocatable counts as capacity."""
+        """Ready, not cordoned, not being deleted: its allocatable is capacity."""
         return self.is_ready and not self.spec.unschedulable and not self.metadata.is_deleting
 
     @property

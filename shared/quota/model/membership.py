@@ -5,11 +5,12 @@ See docs/specification.md §2.5, §4.10 and §15.1.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from shared.api.core.selectors import LabelSelector
 from shared.api.names import GROUP_LABEL, MANAGED_LABEL, TRUE
 from shared.quota.model.lifecycle import stop_in_force
-from shared.quota.model.tree import DEFAULT, ROOT, Group, StopPolicy, Tree
+from shared.quota.model.tree import DEFAULT, ROOT, SYSTEM, Group, StopPolicy, Tree
 
 
 def resolve_group(labels: Mapping[str, str], namespace_labels: Mapping[str, str], *, default_group: bool) -> str | None:
@@ -21,6 +22,16 @@ def resolve_group(labels: Mapping[str, str], namespace_labels: Mapping[str, str]
     if named:
         return named
     return DEFAULT if default_group and namespace_labels.get(MANAGED_LABEL) == TRUE else None
+
+
+SYSTEM_NAMESPACE: Final = "kube-system"
+"""Its unmanaged pods belong to the group `system`, whatever their labels."""
+
+
+def is_of_system(group_label: str, namespace: str, namespace_labels: Mapping[str, str], *, default_group: bool) -> bool:
+    """Whether an unmanaged pod with this group label counts as use of `system`."""
+    group = resolve_group({}, namespace_labels, default_group=default_group)
+    return namespace == SYSTEM_NAMESPACE or SYSTEM in (group_label, group)
 
 
 GroupByName = Callable[[str], Group | None]

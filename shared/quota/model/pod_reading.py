@@ -34,9 +34,8 @@ from shared.quota.model.job_reading import (
 )
 from shared.quota.model.membership import resolve_group
 from shared.quota.model.settings import QuotaSettings
-from shared.quota.model.tree import Amounts
 from shared.quota.model.workload import Admission, Eviction
-from shared.resources import QuantityError
+from shared.resources import QuantityError, sum_amounts
 
 
 def pod_group_of(pod: Pod) -> str | None:
@@ -80,7 +79,7 @@ def workload_of_pod_group(members: Iterable[Pod], around: NamespaceContext, sett
     problems = _group_problems(pods, started)
     first = pods[0]
     try:
-        request = _sum(pod_request_of(pod.spec, around, settings) for pod in live)
+        request = sum_amounts(pod_request_of(pod.spec, around, settings) for pod in live)
     except QuantityError as error:
         return Reading(state, None, (*problems, str(error)))
     draft = WorkloadDraft(
@@ -156,14 +155,6 @@ def _eviction(pod: Pod, state: ObjectState, annotations: Annotations) -> Evictio
 
 def _deleted_at(pod: Pod) -> datetime:
     return pod.metadata.deletion_timestamp or pod.metadata.created
-
-
-def _sum(requests: Iterable[Amounts]) -> Amounts:
-    total: dict[str, int] = {}
-    for request in requests:
-        for resource, amount in request.items():
-            total[resource] = total.get(resource, 0) + amount
-    return total
 
 
 def _group_problems(pods: Sequence[Pod], started: Sequence[Pod]) -> tuple[str, ...]:

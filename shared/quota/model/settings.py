@@ -83,6 +83,8 @@ class QuotaSettings:
     """(flavor, resource, amount) given by hand instead of either source; used by simulate and tests."""
     uncovered: Uncovered = Uncovered.DENY
     ignored_resources: frozenset[str] = frozenset({"ephemeral-storage"})
+    node_grace_period: timedelta = timedelta(minutes=5)
+    """How long the use of pods on a node that is not ready still counts."""
     fairness_half_life: timedelta = timedelta(hours=1)
     """In which past use counts half; 0: past use is not kept."""
     queue_age: QueueAge = QueueAge.EVICTION

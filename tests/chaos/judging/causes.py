@@ -137,7 +137,9 @@ class Causes:
         workloads = [
             each for each in work if each is not None and (only is None or not each.is_pending or each.id == only.id)
         ]
-        nodes = [replace(each, takes_pods=False) if each.name in instant.closed else each for each in self.around.nodes]
+        # At most: a closed node counts what pods on it use. So no eviction can have a cordon as its cause.
+        kept = {each.name: replace(each, takes_pods=False, kept=each.allocatable) for each in self.around.nodes}
+        nodes = [kept[each.name] if each.name in instant.closed else each for each in self.around.nodes]
         world = World.of(instant.tree, (), workloads, nodes, self.settings)
         return measure(world, instant.received)
 

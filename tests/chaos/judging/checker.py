@@ -124,15 +124,12 @@ class _Checker:
         assert isinstance(version.record, Job | Pod)
         used = self._ledger.used()
         found: list[str] = []
-        for tree, closed in self._ledger.grounds(version.record.metadata.labels.get(GROUP_LABEL, "")):
-            found = list(excess(tree, used, self._capacity_without(closed)))
+        # A closed node counts what pods on it use, at most all that it has.
+        for tree, _ in self._ledger.grounds(version.record.metadata.labels.get(GROUP_LABEL, "")):
+            found = list(excess(tree, used, self._expected.capacity))
             if not found:
                 return
         self._flaw("OverAdmitted", version.record, version, f"was started, then {'; '.join(found)}")
-
-    def _capacity_without(self, closed: frozenset[str]) -> Mapping[str, int]:
-        lost = [each.allocatable for each in self._expected.around.nodes if each.name in closed]
-        return {name: most - sum(one.get(name, 0) for one in lost) for name, most in self._expected.capacity.items()}
 
     def _judge_stop(self, version: Version, before: Job | Pod, after: Job | Pod) -> None:
         self.findings.counts["evictions"] += 1

@@ -70,7 +70,7 @@ def test_lost_capacity_scales_every_min_and_takes_from_all(q: Quotree) -> None:
     labels = {"model": "small"}
     nodes = [cluster.NodeSpec(f"small-{n}", labels=labels, allocatable={"cpu": "2", "pods": "10"}) for n in range(2)]
     q.cp.add_nodes(nodes)
-    q.lead()
+    q.lead(capacity={"nodeGracePeriod": "0s"})
     q.flavor("small", nodeLabels=labels)
     for name in ("vision", "nlp"):
         q.group(name, quotas=[quota("small", min="2")])

@@ -73,6 +73,9 @@ def test_node_offers_its_allocatable_rounded_down_while_it_takes_pods() -> None:
     assert node.takes_pods
     assert not read_node({"spec": {"unschedulable": True}}).takes_pods
     assert not read_node({"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}}).takes_pods
+    condition = {"type": "Ready", "status": "Unknown", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    assert read_node({"status": {"conditions": [condition]}}).not_ready_since == datetime(2026, 1, 1, tzinfo=UTC)
+    assert read_node({"status": {"conditions": [{**condition, "status": "True"}]}}).not_ready_since is None
     assert allocatable(read_node({"status": {"capacity": {"cpu": 1}}})) == {"cpu": 1000}
 
 

@@ -5,14 +5,14 @@ A node counts for one flavor: of those whose labels it carries the one with the 
 See docs/specification.md §3.6.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.settings import CapacitySource, QuotaSettings
 from shared.quota.model.tree import DEFAULT_FLAVOR, ROOT, SYSTEM, Amounts, Tree
-from shared.resources import Amount, FlavorResource
+from shared.resources import Amount, FlavorResource, sum_amounts
 
 UNCOUNTED: Final = frozenset({"pods"})
 """What nodes offer and no group has quota for."""
@@ -43,27 +43,19 @@ def known_flavors(flavors: Mapping[str, Flavor]) -> list[Flavor]:
 
 
 def capacity_of_nodes(nodes: Iterable[ClusterNode], flavors: Mapping[str, Flavor]) -> dict[FlavorResource, Amount]:
-    """What the ready, schedulable nodes offer, by the flavor that each counts for."""
+    """What the nodes offer, by the flavor that each counts for."""
     matcher = FlavorMatcher(known_flavors(flavors))
     by_flavor: dict[str, list[Amounts]] = {}
     for node in nodes:
-        flavor = matcher.flavor_of(node.labels) if node.takes_pods else None
+        flavor = matcher.flavor_of(node.labels) if node.offer else None
         if flavor is not None:
-            by_flavor.setdefault(flavor, []).append(node.allocatable)
+            by_flavor.setdefault(flavor, []).append(node.offer)
     return {
         FlavorResource(flavor, resource): amount
         for flavor, offers in by_flavor.items()
-        for resource, amount in _total(offers).items()
+        for resource, amount in sum_amounts(offers).items()
         if resource not in UNCOUNTED
     }
-
-
-def _total(offers: Sequence[Amounts]) -> dict[str, Amount]:
-    total: dict[str, Amount] = {}
-    for offer in offers:
-        for resource, amount in offer.items():
-            total[resource] = total.get(resource, 0) + amount
-    return total
 
 
 def capacity_of_groups(tree: Tree) -> dict[FlavorResource, Amount]:

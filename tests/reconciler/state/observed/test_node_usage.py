@@ -1,5 +1,7 @@
 """What pods occupy beside managed work is counted step by step; on random histories it equals the whole recount."""
 
+from dataclasses import replace
+from datetime import timedelta
 from random import Random
 from typing import Any
 
@@ -17,11 +19,13 @@ from shared.quota.model.flavor import Flavor
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.settings import QuotaSettings
 from shared.resources import FlavorResource
+from tests.builders import NOW, after
 from tests.reconciler.reconciler_process import job_manifest
 
 NAMESPACES = ("team", "other", "kube-system")
 NODES = ("n0", "n1", "n2")
 JOBS = ("j0", "j1", "j2", "j3")
+GRACE = QuotaSettings().node_grace_period
 FLAVORS = (Flavor("fast", node_labels={"speed": "fast"}), Flavor("big", node_labels={"size": "big"}))
 
 
@@ -30,6 +34,7 @@ class History:
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
+        self.now = NOW
         self.state = ClusterState(QuotaSettings())
         self.nodes: dict[str, ClusterNode] = {}
         self.flavors: dict[str, Flavor] = {}
@@ -46,7 +51,11 @@ class History:
     def a_node(self) -> None:
         name = self.random.choice(NODES)
         labels = {key: value for key, value in (("speed", "fast"), ("size", "big")) if self.random.random() < 0.5}
-        node = ClusterNode(name, labels, {"cpu": 8000}, self.random.random() < 0.8)
+        closed = self.random.random() < 0.4
+        since = (
+            self.now - timedelta(seconds=self.random.randint(0, 900)) if closed and self.random.random() < 0.5 else None
+        )
+        node = ClusterNode(name, labels, {"cpu": 8000}, not closed, since)
         before = self.nodes.pop(name, None)
         after = node if before is None or self.random.random() < 0.7 else None
         if after is not None:
@@ -113,7 +122,8 @@ class History:
         others: dict[FlavorResource, int] = {}
         for using in (each.using for each in self.pods.values() if each.using is not None):
             node = self.nodes.get(using.node)
-            flavor = matcher.flavor_of(node.labels) if node is not None and node.takes_pods else None
+            counts = node is not None and node.counts_use(self.now, GRACE)
+            flavor = matcher.flavor_of(node.labels) if node is not None and counts else None
             if flavor is None or self.state.work.knows(using.job or using.key):
                 continue
             namespace = self.namespaces.get(using.namespace)
@@ -123,6 +133,16 @@ class History:
             total[key] = total.get(key, 0) + using.request.get("cpu", 0)
         return {key: each for key, each in system.items() if each}, {key: each for key, each in others.items() if each}
 
+    def kept(self) -> dict[str, dict[str, int]]:
+        """What pods use on nodes that take none, managed or not, from the beginning."""
+        found: dict[str, dict[str, int]] = {}
+        for node in self.nodes.values():
+            pods = [each.using for each in self.pods.values() if each.using is not None]
+            requests = [pod.request.get("cpu", 0) for pod in pods if pod.node == node.name]
+            counts = not node.takes_pods and node.counts_use(self.now, GRACE)
+            found[node.name] = {"cpu": sum(requests)} if sum(requests) and counts else {}
+        return found
+
 
 @pytest.mark.parametrize("seed", range(40))
 def test_the_count_kept_up_equals_the_recount(seed: int) -> None:
@@ -130,8 +150,10 @@ def test_the_count_kept_up_equals_the_recount(seed: int) -> None:
     for _ in range(150):
         for _ in range(history.random.randint(1, 4)):
             history.step()
-        world = history.state.world()
+        history.now += timedelta(seconds=history.random.choice((0, 1, 60, 300)))
+        world = history.state.world_at(history.now)
         assert (world.system, world.unmanaged) == history.recounted()
+        assert {node.name: node.kept for node in world.nodes} == history.kept()
 
 
 def test_what_has_not_changed_is_the_same_object_and_needs_no_cycle() -> None:
@@ -150,3 +172,33 @@ def test_what_has_not_changed_is_the_same_object_and_needs_no_cycle() -> None:
     }
     history.state.see_pods([Changed(None, project_pod(msgspec.json.encode(pod)))])
     assert not history.state.changed
+
+
+def test_a_cordon_keeps_what_pods_use_and_a_node_not_ready_loses_it_after_the_grace_period() -> None:
+    state = ClusterState(QuotaSettings())
+    ready = ClusterNode("n0", {}, {"cpu": 8000})
+    cordoned = replace(ready, takes_pods=False)
+    lost = replace(cordoned, not_ready_since=after(1000))
+    pods = [("mine", "team", "2"), ("agent", "kube-system", "1")]
+    state.see_nodes([Changed(None, ready)])
+    for name, namespace, cpu in pods:
+        spec = {"nodeName": "n0", "containers": [{"resources": {"requests": {"cpu": cpu}}}]}
+        manifest = {"metadata": {"uid": name, "name": name, "namespace": namespace}, "spec": spec}
+        state.see_pods([Changed(None, project_pod(msgspec.json.encode(manifest)))])
+    key = FlavorResource("default", "cpu")
+
+    def seen(seconds: int) -> tuple[int, int, int]:
+        world = state.world_at(after(seconds))
+        offered = sum(node.offer.get("cpu", 0) for node in world.nodes)
+        return offered, world.unmanaged.get(key, 0), world.system.get(key, 0)
+
+    assert seen(0) == (8000, 2000, 1000)
+    state.see_nodes([Changed(ready, cordoned)])
+    assert seen(1) == (3000, 2000, 1000)
+    assert seen(1000) == (3000, 2000, 1000)
+    state.see_nodes([Changed(cordoned, lost)])
+    assert (seen(1299), state.next_change) == ((3000, 2000, 1000), after(1300))
+    assert seen(1300) == (0, 0, 0)
+    assert state.next_change is None
+    state.see_nodes([Changed(lost, ready)])
+    assert seen(1301) == (8000, 2000, 1000)

@@ -48,15 +48,16 @@ def test_a_node_of_no_flavor_counts_for_none() -> None:
     assert FlavorMatcher([A100]).flavor_of({"gpu": "t4"}) is None
 
 
-def test_nodes_that_take_pods_add_up_by_flavor() -> None:
+def test_what_nodes_offer_adds_up_by_flavor() -> None:
     nodes = [
         ClusterNode("one", {"gpu": "a100"}, {"cpu": 8000, "gpu": 8, "pods": 110}),
         ClusterNode("two", {"gpu": "a100"}, {"cpu": 4000, "gpu": 4}),
         ClusterNode("cordoned", {"gpu": "a100"}, {"cpu": 4000, "gpu": 4}, takes_pods=False),
+        ClusterNode("draining", {"gpu": "a100"}, {"cpu": 4000, "gpu": 4}, takes_pods=False).keeping({"cpu": 500}),
         ClusterNode("plain", {}, {"cpu": 2000, "ephemeral-storage": 10**9}),
     ]
     assert capacity("root", nodes, A100, PLAIN) == {
-        FlavorResource("a100", "cpu"): 12000,
+        FlavorResource("a100", "cpu"): 12500,
         FlavorResource("a100", "gpu"): 12,
         FlavorResource("default", "cpu"): 2000,
     }

@@ -1,0 +1,53 @@
+"""A cordon, and a node that is not ready for a moment, stop nothing; nothing new starts in their place."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.reconciler.reconciler_process import Quotree, eviction_of, quota, wait_for
+
+pytestmark = pytest.mark.timeout(300)
+LONG = 60.0
+NODE = "/api/v1/nodes/node-0"
+
+
+def stopped(q: Quotree) -> set[str]:
+    return {name for name, job in q.jobs().items() if eviction_of(job) is not None}
+
+
+def runtime(q: Quotree) -> list[str]:
+    return [each["runtime"]["cpu"] for each in q.group_status("root")["quotas"]]
+
+
+@contextmanager
+def restored(q: Quotree) -> Iterator[None]:
+    """Leave the node to the next test as it was."""
+    try:
+        yield
+    finally:
+        q.merge(NODE, {"metadata": {"annotations": {"demo.quotree.dev/not-ready": None}}})
+        q.merge(NODE, {"spec": {"unschedulable": None}})
+
+
+def test_a_cordon_and_a_node_not_ready_keep_what_runs_and_offer_nothing_new(q: Quotree) -> None:
+    q.lead(capacity={"nodeGracePeriod": "15s"})
+    q.group("vision", quotas=[quota(min="4")])
+    names = {f"vision-{number}" for number in range(4)}
+    for name in names:
+        q.job(name, "vision")
+    wait_for(lambda: sum(len(q.pods_on_nodes(name)) for name in names) == 4, "all four run", LONG)
+    whole = runtime(q)
+    with restored(q):
+        q.merge(NODE, {"spec": {"unschedulable": True}})
+        wait_for(lambda: runtime(q) == ["4"], "the cordoned node counts what runs on it", LONG)
+        q.job("next", "vision")
+        wait_for(lambda: q.events("next"), "the next one waits", LONG)
+        assert (q.running(), stopped(q)) == (names, set())
+        q.merge(NODE, {"spec": {"unschedulable": None}})
+        wait_for(lambda: runtime(q) == whole and "next" in q.running(), "it is open again", LONG)
+        wait_for(lambda: q.pods_on_nodes("next"), "the next one runs", LONG)
+        q.merge(NODE, {"metadata": {"annotations": {"demo.quotree.dev/not-ready": "true"}}})
+        wait_for(lambda: runtime(q) == ["5"], "a node that is not ready counts what runs on it", LONG)
+        assert (q.running(), stopped(q)) == ({*names, "next"}, set())
+        wait_for(lambda: runtime(q) != ["5"], "after the grace period it is lost", LONG)
