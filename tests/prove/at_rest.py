@@ -92,6 +92,10 @@ def held_beyond_min(judgement: Judgement, keys: dict[FlavorResource, int]) -> bo
 
 
 def _is_within_min(judgement: Judgement, leaf: LeafSnapshot, work: Workload, flavors: Flavors) -> bool:
+    """Whether min promises the room. Where mins are scaled, one unit of it may be in use elsewhere, and stays there."""
+    numbers = judgement.snapshot.numbers.values()
+    if any(own[key].effective_min < own[key].min for own in numbers for key in asked(work, flavors) if key in own):
+        return False
     book = judgement.with_claims(judgement.now_used, but=work).add(work, flavors)
     return all(
         book.used(work.group, key) <= book.numbers(work.group, key).effective_min for key in asked(work, flavors)

@@ -14,6 +14,7 @@ start, and the pass is done again without them.
     So a's job starts in t4 at once, and b's in a100, instead of one eviction later.
 """
 
+from itertools import groupby
 from typing import Final
 
 from shared.quota.decide.admission import AdmissionPasses
@@ -84,8 +85,8 @@ def _start_entitled(cycle: CycleState) -> AdmissionPasses:
     serve_claims(cycle)
     over = list(excesses(cycle))
     judge_over(cycle, over)
-    for excess in over:
-        cure(cycle, excess)
+    for group, of_group in groupby(over, key=lambda excess: excess.group):
+        cure(cycle, group, tuple(of_group))
     admission = AdmissionPasses(cycle)
     admission.start_entitled()
     return admission

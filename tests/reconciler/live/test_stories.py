@@ -58,7 +58,7 @@ def test_four_groups_share_by_weight_what_one_of_them_leaves(q: Quotree) -> None
     for name, jobs in (("a", 1), ("b", 4), ("c", 8), ("d", 14)):
         for number in range(jobs):
             q.job(f"{name}-{number}", name, pod={"containers": [container]})
-    for name in "abcd":
+    for name in "dcba":  # d first: of the unit that no whole share covers, what is in use already stays
         q.group(name, stopPolicy="None")
     shares = {"a": "5", "b": "20", "c": "35", "d": "40"}
     wait_for(lambda: counts(q, "a b c d") == {"a": 1, "b": 4, "c": 7, "d": 8}, "each has its runtime", LONG)

@@ -55,11 +55,8 @@ def _labels_agree(placement: Placement, flavor: Flavor) -> bool:
             return False
     if placement.affinity is None:
         return True
-    return any(
-        term
-        and all(
-            _holds(requirement, flavor.node_labels) for requirement in term if requirement.key in flavor.node_labels
-        )
+    return any(  # a term without any requirement on labels has one on the node's fields
+        all(_holds(requirement, flavor.node_labels) for requirement in term if requirement.key in flavor.node_labels)
         for term in placement.affinity
     )
 

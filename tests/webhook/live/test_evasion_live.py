@@ -96,7 +96,7 @@ def test_name_that_kubernetes_makes_up_changes_nothing(team: AdmissionSetup) -> 
     assert team.create(JOBS.format(TEAM), body)["spec"]["suspend"] is True
     body["metadata"]["labels"] = {"quotree.dev/group": "absent"}
     said = team.try_job(body, TEAM)[1].partition("denied the request: ")[2]
-    assert (said.startswith("Job 'made-up-"), said.endswith("(GroupAbsent)")) == (True, True)
+    assert (said.startswith("Job 'made-up-"), "(GroupAbsent)" in said) == (True, True)
 
 
 UNCOUNTED: dict[str, tuple[dict[str, Any], str]] = {

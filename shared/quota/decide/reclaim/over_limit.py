@@ -7,7 +7,8 @@ See docs/specification.md §7.9 and §7.10.
 """
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from typing import NamedTuple
 
 from shared.quota.decide.decisions import EvictionRule
@@ -49,36 +50,50 @@ def _system_part(cycle: CycleState, group: str, key: FlavorResource) -> Amount:
     return cycle.used_planned.used(SYSTEM, key) if group == ROOT else 0
 
 
-def cure(cycle: CycleState, excess: Excess) -> None:
-    """Vacate whatever lowers the excess, from the leaf furthest over its runtime, until it is gone or nobody may go."""
-    group, key, limit = excess
+def cure(cycle: CycleState, group: str, over: Sequence[Excess]) -> None:
+    """Vacate whatever lowers the group's excesses, all its keys together, until they are gone or nobody may go.
+
+    The next victim is the least important workload that uses a key still exceeded, of the leaf furthest over its
+    runtime. Over cpu and gpu by 4 each: `low` (priority 1, 4 gpu) goes before `high` (priority 100, 4 cpu and 4 gpu).
+    """
     search = VictimSearch(cycle, delayed=False)
-    cycle.cured[group, key] = limit + _system_part(cycle, group, key)
-    queue = [_place(cycle, leaf, key) for leaf in _leaves(cycle, group, key)]
+    for excess in over:
+        cycle.cured[group, excess.key] = excess.limit + _system_part(cycle, group, excess.key)
+    queue = [(_place(cycle, leaf, over), leaf) for leaf in _leaves(cycle, group, over)]
     heapq.heapify(queue)
-    while queue and used_below(cycle, group, key) > limit:
-        place = heapq.heappop(queue)
-        leaf = place[1]
-        running = search.over_limit(cycle.leaf_usage(leaf), group, key)
+    while queue and (exceeded := [each for each in over if used_below(cycle, group, each.key) > each.limit]):
+        place, leaf = heapq.heappop(queue)
+        current = _place(cycle, leaf, exceeded)
+        if current != place:
+            heapq.heappush(queue, (current, leaf))
+            continue
+        running = search.over_limit(cycle.leaf_usage(leaf), group, (each.key for each in exceeded))
         if running is None:
             continue
+        used = {key for key, _ in running.quantities}
+        key = next(each.key for each in exceeded if each.key in used)
         victim = Victim(running, cycle.leaf_usage(leaf), *_cause(group), group, key)
         cycle.vacate(victim)
         cycle.victims.append(victim)
-        heapq.heappush(queue, _place(cycle, leaf, key))
+        heapq.heappush(queue, (_place(cycle, leaf, exceeded), leaf))
     for moment in search.spared_until:
         cycle.wake(moment)
 
 
-def _leaves(cycle: CycleState, group: str, key: FlavorResource) -> Iterator[str]:
+def _leaves(cycle: CycleState, group: str, over: Sequence[Excess]) -> Iterator[str]:
     for leaf in cycle.snapshot.world.tree.leaves_below(group):
         state = cycle.snapshot.leaves.get(leaf)
-        if state is not None and state.inactive is None and cycle.used_planned.used(leaf, key) > 0:
+        uses = any(cycle.used_planned.used(leaf, each.key) > 0 for each in over)
+        if state is not None and state.inactive is None and uses:
             yield leaf
 
 
-def _place(cycle: CycleState, leaf: str, key: FlavorResource) -> tuple[Amount, str]:
-    return (-cycle.planned.over_runtime(leaf, key), leaf)
+def _place(cycle: CycleState, leaf: str, over: Sequence[Excess]) -> Fraction:
+    """Lowest first: how far the leaf is over its runtime, in proportion to the limit, on the key where it is most.
+
+    It only grows while victims go and keys are cured, so that an entry of the queue is never too late.
+    """
+    return -max(Fraction(cycle.planned.over_runtime(leaf, each.key), max(1, each.limit)) for each in over)
 
 
 def _cause(group: str) -> tuple[EvictionReason, EvictionRule]:

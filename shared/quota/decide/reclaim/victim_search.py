@@ -3,6 +3,7 @@
 A search asks for one victim at a time, because each that goes changes who is over.
 """
 
+from collections.abc import Iterable, Set
 from datetime import datetime
 from fractions import Fraction
 
@@ -66,11 +67,11 @@ class VictimSearch:
             return None
         return Victim(running, leaf_usage, EvictionReason.PREEMPTED, EvictionRule.PREEMPTION, leaf_usage.name, key)
 
-    def over_limit(self, leaf_usage: LeafUsage, group: str, key: FlavorResource) -> RunningWorkload | None:
-        """Work of this leaf that may go because `group`, somewhere on its path, uses more than its limit."""
-        if not self._grace_is_over(leaf_usage, group, key):
-            return None
-        return self.least_important(leaf_usage, key)
+    def over_limit(self, leaf_usage: LeafUsage, group: str, keys: Iterable[FlavorResource]) -> RunningWorkload | None:
+        """The workload of this leaf that goes first because `group`, on its path, is over its limit on these keys."""
+        return self._least_important_of(
+            leaf_usage, frozenset(key for key in keys if self._grace_is_over(leaf_usage, group, key))
+        )
 
     def may_go(self, leaf_usage: LeafUsage, running: RunningWorkload, key: FlavorResource) -> bool:
         """Whether grace and exemption after start let this very work go; never what this cycle has started."""
@@ -81,9 +82,14 @@ class VictimSearch:
 
     def least_important(self, leaf_usage: LeafUsage, key: FlavorResource) -> RunningWorkload | None:
         """Of the leaf's preemptible work that uses `key` and may go, the one to go first."""
-        for running in leaf_usage.running:
-            uses_it = running.workload.id not in leaf_usage.gone and any(each == key for each, _ in running.quantities)
-            if uses_it and self.has_run_long_enough(leaf_usage, running):
+        return self._least_important_of(leaf_usage, frozenset((key,)))
+
+    def _least_important_of(self, leaf_usage: LeafUsage, keys: Set[FlavorResource]) -> RunningWorkload | None:
+        for running in leaf_usage.running if keys else ():
+            uses_one = running.workload.id not in leaf_usage.gone and any(
+                each in keys for each, _ in running.quantities
+            )
+            if uses_one and self.has_run_long_enough(leaf_usage, running):
                 return running
         return None
 

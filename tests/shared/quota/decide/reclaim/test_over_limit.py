@@ -4,8 +4,14 @@ from datetime import timedelta
 
 import pytest
 
+from shared.quota.decide.plan import plan
+from shared.quota.measure.inputs.world import World
+from shared.quota.measure.snapshot import measure
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.settings import QuotaSettings
+from shared.quota.model.tree import Entry, Group, Tree
 from shared.quota.model.workload import Workload
-from tests.builders import after, pending, running
+from tests.builders import NOW, after, pending, running
 from tests.shared.quota.decide.plan_words import decide, evictions, told
 from tests.trees import KEY
 
@@ -96,3 +102,19 @@ def test_the_evicted_waits_for_room_below_the_ceiling() -> None:
         "root 8\n  a 2..4", [running("a", 3, "x"), running("a", 2, "y", since=after(1)), pending("a", 1, "z")]
     )
     assert told(plan) == ([], ["y Ceiling"])
+
+
+def test_over_two_ceilings_the_least_important_goes_whatever_the_order_of_the_keys() -> None:
+    """For cpu alone `high` would go, then `big`; as `high` cures gpu too, `low` would be spared."""
+    leaf = Group("a", quotas=(Entry("default", max={"cpu": 2, "gpu": 4}),))
+    world = World.of(
+        Tree.of([leaf]),
+        [Flavor("default")],
+        [
+            running("a", {"cpu": 1, "gpu": 4}, "high", priority=100),
+            running("a", {"cpu": 4}, "big", priority=200),
+            running("a", {"gpu": 4}, "low", priority=1),
+        ],
+        settings=QuotaSettings(capacity=(("default", "cpu", 20), ("default", "gpu", 20))),
+    )
+    assert evictions(plan(measure(world, NOW))) == ["low Ceiling", "big Ceiling"]
