@@ -129,7 +129,7 @@ def build(objects: Iterable[Object]) -> World:
     """The engine's world of these manifests, read as the command line reads them."""
     read = sort_objects(_manifest(each) for each in objects)
     settings = QuotaSettings()
-    return build_world(read, read_workloads(read, settings), settings)
+    return build_world(read, read_workloads(read, settings), settings, START)
 
 
 def _manifest(body: Object) -> Manifest:
