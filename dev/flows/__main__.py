@@ -18,7 +18,7 @@ from typing import Any
 
 from dev.controlplane import binaries, cluster, quotree
 from dev.controlplane.processes import Process
-from dev.flows.tracer import PREFIX, module_of
+from dev.flows.tracer import is_own, module_of
 
 TREE = """\
 apiVersion: quotree.dev/v1alpha1
@@ -86,8 +86,7 @@ def trace_simulate(folder: Path) -> None:
 
     def see(frame: Any, event: str, _argument: Any) -> None:
         code = frame.f_code
-        own = code.co_filename.startswith(PREFIX) and "/.venv/" not in code.co_filename
-        if event == "call" and own and not code.co_name.startswith("<"):
+        if event == "call" and is_own(code.co_filename) and not code.co_name.startswith("<"):
             calls.append(f"{module_of(code.co_filename)}:{code.co_qualname}")
 
     arguments = ["simulate", "-f", str(path), "--capacity", "default:cpu=10", "-o", "json"]

@@ -28,7 +28,7 @@ class Tracer:
     def see(self, frame: FrameType, event: str, _argument: Any) -> None:
         """Called by the interpreter for every call and return."""
         code = frame.f_code
-        if event != "call" or not code.co_filename.startswith(PREFIX) or "/.venv/" in code.co_filename:
+        if event != "call" or not is_own(code.co_filename):
             return
         name = code.co_qualname
         if not self._flow:
@@ -53,6 +53,11 @@ class Tracer:
     def _write(self) -> None:
         (self._folder / f"{self._flow}.json").write_text(json.dumps(self._calls))
         self._flow = ""
+
+
+def is_own(filename: str) -> bool:
+    """Whether the file is the project's own, and no package that it uses."""
+    return filename.startswith(PREFIX) and "/.venv/" not in filename
 
 
 def module_of(filename: str) -> str:

@@ -21,7 +21,7 @@ from shared.quota.measure.snapshot import Snapshot
 def plan(snapshot: Snapshot, cache: CycleCache | None = None) -> Plan:
     """Decide what this cycle starts and stops. Pure: the same snapshot gives the same plan.
 
-    `memory`: one object for all cycles of one process; the plan is the same, and what has not changed costs nothing.
+    `cache`: one object for all cycles of one process; the plan is the same, and what has not changed costs nothing.
     """
     cycle, admission = start_all_entitled(CycleState(snapshot, CycleCache() if cache is None else cache))
     cycle = start_borrowers(cycle, admission)
