@@ -11,6 +11,7 @@ import yaml
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.rest import Rest
 from dev.node.node import Node
+from shared.kube.lead.holder_pods import identity_of_pod
 
 Object = dict[str, Any]
 PATIENCE: Final = 90.0
@@ -89,7 +90,7 @@ class Site:
     def leader(self) -> str:
         """The name of the pod that leads."""
         lease = self.get("lease", "quotree-reconciler", "-n", NAMESPACE)
-        return str(lease["spec"].get("holderIdentity") or "").partition("_")[0]
+        return str(lease["spec"].get("holderIdentity") or "").removeprefix(identity_of_pod("")).partition("_")[0]
 
     def until(self, what: str, seen: Callable[[], bool], patience: float = PATIENCE) -> float:
         """Wait until it is seen; the seconds that took. Fails with Quotree's last words when it is not."""
