@@ -28,11 +28,11 @@ from shared.quota.model.flavor import Flavor
 from shared.quota.model.job_reading import NamespaceContext
 from shared.quota.model.rules.workloads.submitted_workload import WorkloadContext
 from shared.quota.model.tree import Entry, Group, Tree
+from shared.tls.ca import issue, make_ca
+from shared.tls.serving_cert import CertificateHolder
 from webhook.http.handler import Endpoints, Route
 from webhook.http.server import Server
 from webhook.metrics import WebhookMetrics
-from webhook.tls.ca import issue, make_ca
-from webhook.tls.serving_cert import CertificateHolder
 from webhook.verdicts import Verdict
 from webhook.workloads.jobs import judge_job, mutate_job
 from webhook.workloads.review_context import ReviewContext

@@ -11,6 +11,7 @@ from shared.kube.watch.memory import freeze_memory
 from shared.kube.watch.watching import Watches
 from shared.process.running import Process
 from shared.telemetry import get_logger
+from shared.tls.serving_cert import CertificateHolder
 from webhook.http.handler import Endpoints, Judge, Route
 from webhook.http.server import Server
 from webhook.metrics import WebhookMetrics
@@ -19,8 +20,7 @@ from webhook.quota.handlers import QuotaHandlers
 from webhook.quota.quota_cache import QuotaCache
 from webhook.settings import KnownCallers, WebhookSettings
 from webhook.tls.path_rotator import CallerPaths
-from webhook.tls.serving_cert import CertificateHolder
-from webhook.tls.source import first_certificate, keep_certificate
+from webhook.tls.source import keep_certificate
 from webhook.verdicts import YES, Verdict
 from webhook.workloads.context_builder import ContextBuilder
 from webhook.workloads.jobs import judge_job, mutate_job
@@ -99,7 +99,7 @@ class Webhook:
                 group.create_task(self._watches.run(), name="watches"),
                 group.create_task(keep, name="certificate"),
             ]
-            await first_certificate(self._holder)
+            await self._holder.first_shown()
             await self._paths.known.wait()
             server = Server(self._endpoints, self._metrics)
             listen = self._settings.listen

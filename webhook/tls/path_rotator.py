@@ -11,6 +11,8 @@ from shared.kube.errors import AlreadyExists, ApiError, Conflict
 from shared.kube.resources import SECRETS
 from shared.kube.watch.watching import Change, Changed, Watch, Watches
 from shared.telemetry import get_logger
+from shared.tls.rotator import SecretRecord, read_secret, secret_body, secret_change
+from shared.tls.serving_cert import CertificateHolder
 from webhook.tls.caller_path import (
     PATH,
     accepted_tokens,
@@ -20,8 +22,6 @@ from webhook.tls.caller_path import (
     route_of_path,
 )
 from webhook.tls.configurations import WebhookConfigurations, route_of_entry
-from webhook.tls.rotator import SecretRecord, read_secret, secret_body, secret_change
-from webhook.tls.serving_cert import CertificateHolder
 
 _CHECK: Final = timedelta(minutes=1)
 _RETRY: Final = timedelta(seconds=2)

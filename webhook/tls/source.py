@@ -4,20 +4,13 @@ import asyncio
 
 from shared.kube.client import Client
 from shared.kube.watch.watching import Watches
+from shared.tls.rotation import CertificateLifetimes
+from shared.tls.rotator import CertificateRotator, FileCertificate, SecretCertificate
+from shared.tls.serving_cert import CertificateHolder
 from webhook.settings import CertificateSource, KnownCallers, WebhookSettings
+from webhook.tls.configuration_bundles import ConfigurationBundles
 from webhook.tls.configurations import WebhookConfigurations
 from webhook.tls.path_rotator import CallerPaths, PathRotator
-from webhook.tls.rotation import CertificateLifetimes
-from webhook.tls.rotator import Bundles, CertificateRotator, FileCertificate, SecretCertificate
-from webhook.tls.serving_cert import CertificateHolder
-
-
-async def first_certificate(holder: CertificateHolder) -> None:
-    """Return when there is one to serve."""
-    if holder.shown is None:
-        shown = asyncio.Event()
-        holder.listeners.append(shown.set)
-        await shown.wait()
 
 
 async def keep_certificate(
@@ -48,7 +41,7 @@ def _parts(
     configurations = WebhookConfigurations(client, watches, settings.configuration_name)
     if makes_certificate:
         lifetimes = CertificateLifetimes(called_by(settings), wanted.leaf_life, wanted.authority_life)
-        bundles = Bundles(configurations)
+        bundles = ConfigurationBundles(configurations)
         found.append(
             CertificateRotator(
                 client,

@@ -16,13 +16,13 @@ from prometheus_client import CollectorRegistry
 
 from shared.api.review import Review
 from shared.problems import Problem
+from shared.tls.ca import KeyPair, issue, make_ca
+from shared.tls.rotator import FileCertificate
+from shared.tls.serving_cert import CertificateHolder
 from tests.webhook.http.test_handler import PATH, accept, body
 from webhook.http.handler import Endpoints, Judge, Route
 from webhook.http.server import MAX_BODY, Server
 from webhook.metrics import WebhookMetrics
-from webhook.tls.ca import KeyPair, issue, make_ca
-from webhook.tls.rotator import FileCertificate
-from webhook.tls.serving_cert import CertificateHolder
 from webhook.verdicts import YES, Verdict
 
 DAY = timedelta(days=1)

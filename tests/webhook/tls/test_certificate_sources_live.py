@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 import yaml
 
+from shared.tls.ca import KeyPair, issue, make_ca
 from tests.webhook.balancer import Balancer
 from tests.webhook.job_stream import Traffic
 from tests.webhook.webhook_process import MERGE, NAMESPACE, PATCH, REGISTRATION, AdmissionSetup, wait_for
-from webhook.tls.ca import KeyPair, issue, make_ca
 
 CHART = Path(__file__).parents[3] / "charts" / "quotree"
 SECRETS = f"/api/v1/namespaces/{NAMESPACE}/secrets"

@@ -1,7 +1,7 @@
-"""Keeps the certificate Secret and the webhook configurations, by all replicas together; or reads files.
+"""Keeps the certificate Secret and the CA that clients are told to trust, by all replicas together; or reads files.
 
 The Secret is the truth. Every replica watches it, any of them fixes it by compare-and-swap, and each writes its
-authorities into the two webhook configurations whenever they are missing there.
+authorities into the objects that tell clients which CA to trust whenever they are missing there.
 """
 
 import asyncio
@@ -10,19 +10,17 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
-from shared.api.patches import Operation, add
 from shared.api.reading import View, reader
 from shared.kube.client import Client
 from shared.kube.errors import AlreadyExists, ApiError, Conflict
 from shared.kube.resources import SECRETS
 from shared.kube.watch.watching import Change, Changed, Watch, Watches
 from shared.telemetry import get_logger
-from webhook.tls.ca import KeyPair
-from webhook.tls.configurations import WebhookConfigurations, WebhookEntry
-from webhook.tls.rotation import AUTHORITY, CertificateLifetimes, bundle_of, leaf_of, next_contents
-from webhook.tls.serving_cert import CertificateHolder
+from shared.tls.ca import KeyPair
+from shared.tls.rotation import AUTHORITY, CertificateLifetimes, bundle_of, leaf_of, next_contents
+from shared.tls.serving_cert import CertificateHolder
 
 _CHECK: Final = timedelta(minutes=1)
 _RETRY: Final = timedelta(seconds=2)
@@ -66,34 +64,17 @@ class SecretCertificate:
         self.changed.set()
 
 
-class Bundles:
-    """The CAs in the webhook configurations; `published_for` remembers since when they are there."""
+class Bundles(Protocol):
+    """The CAs that the server's clients are told to trust, in the objects that name the server."""
 
-    def __init__(self, configurations: WebhookConfigurations) -> None:
-        self._configurations = configurations
-        self._published: tuple[bytes, datetime] | None = None
-        self.changed = asyncio.Event()
-        configurations.listeners.append(self.changed.set)
+    changed: asyncio.Event
+    """Set when one of those objects changes."""
 
     def published_for(self, authority: bytes, now: datetime) -> timedelta | None:
-        """For how long every entry has trusted `authority`; None while one does not."""
-        if not all(authority in entry.client_config.ca_bundle for _, entry in self._configurations.entries()):
-            self._published = None
-            return None
-        if self._published is None or self._published[0] != authority:
-            self._published = (authority, now)
-        return now - self._published[1]
+        """For how long all of them have trusted `authority`; None while one does not."""
 
     async def publish(self, bundle: bytes) -> None:
-        """Make every entry trust exactly `bundle`. Raises ApiError."""
-        await self._configurations.change("authorities", lambda _, at, entry: bundle_operations(at, entry, bundle))
-
-
-def bundle_operations(at: int, entry: WebhookEntry, bundle: bytes) -> list[Operation]:
-    """Make the entry trust `bundle`."""
-    if entry.client_config.ca_bundle == bundle:
-        return []
-    return [add(("webhooks", at, "clientConfig", "caBundle"), base64.b64encode(bundle).decode())]
+        """Make all of them trust exactly `bundle`. Raises ApiError."""
 
 
 def secret_body(name: str, namespace: str, kind: str, contents: Mapping[str, bytes]) -> dict[str, Any]:
@@ -114,7 +95,7 @@ def _encoded(contents: Mapping[str, bytes]) -> dict[str, str]:
 
 
 class CertificateRotator:
-    """Keeps the Secret and the configurations as `rotation` says."""
+    """Keeps the Secret and the bundles as `rotation` says."""
 
     def __init__(  # noqa: PLR0913
         self,

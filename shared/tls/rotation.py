@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from webhook.tls.ca import (
+from shared.tls.ca import (
     SKEW,
     CannotUse,
     KeyPair,

@@ -44,7 +44,7 @@ class CannotUse(ValueError):
 def make_ca(life: timedelta, now: datetime) -> KeyPair:
     """A new certificate authority; each has its own name, so that old and new differ."""
     key = ec.generate_private_key(ec.SECP256R1())
-    name = _name(f"quotree-webhook-ca-{now:%Y%m%d%H%M%S}")
+    name = _name(f"quotree-ca-{now:%Y%m%d%H%M%S}")
     builder = (
         _builder(name, name, key.public_key(), now, life)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
@@ -59,7 +59,7 @@ def issue(authority: KeyPair, names: Iterable[str], life: timedelta, now: dateti
     key = ec.generate_private_key(ec.SECP256R1())
     identifier = issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
     builder = (
-        _builder(issuer.subject, _name("quotree-webhook"), key.public_key(), now, life)
+        _builder(issuer.subject, _name("quotree"), key.public_key(), now, life)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_usage("digital_signature"), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)

@@ -4,18 +4,29 @@ A certificate is loaded into a fresh TLS context; only one that loaded takes the
 handshake. Loading into the live context instead would break every handshake when certificate and key do not match.
 """
 
+import asyncio
 import ssl
 import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
+
+from prometheus_client import Counter, Gauge
 
 from shared.telemetry import get_logger
-from webhook.metrics import WebhookMetrics
-from webhook.tls.ca import CannotUse, KeyPair, expiry, valid_from
+from shared.tls.ca import CannotUse, KeyPair, expiry, valid_from
 
 log = get_logger(__name__)
+
+
+class CertificateMetrics(Protocol):
+    """What a server counts of its certificate."""
+
+    certificate_expiry: Gauge
+    """When the certificate in use expires, as a timestamp."""
+    certificate_loads: Counter
+    """Certificates taken into use."""
 
 
 class CertificateHolder:
@@ -23,7 +34,7 @@ class CertificateHolder:
 
     `problem` says for readiness why there is none, or why it is no good."""
 
-    def __init__(self, metrics: WebhookMetrics, client_ca: str = "") -> None:
+    def __init__(self, metrics: CertificateMetrics, client_ca: str = "") -> None:
         self._metrics = metrics
         self._client_ca = client_ca
         self._shown: KeyPair | None = None
@@ -60,6 +71,13 @@ class CertificateHolder:
         for listener in self.listeners:
             listener()
         return True
+
+    async def first_shown(self) -> None:
+        """Return when there is a certificate to serve."""
+        if self.shown is None:
+            shown = asyncio.Event()
+            self.listeners.append(shown.set)
+            await shown.wait()
 
     def problem(self) -> str | None:
         """None while the certificate shown is valid."""

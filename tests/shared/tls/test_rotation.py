@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from webhook.tls.ca import CannotUse, KeyPair, expiry, is_issued_by, issue, make_ca, names_of
-from webhook.tls.configurations import entry_operations, read_configuration
-from webhook.tls.rotation import CertificateLifetimes, bundle_of, leaf_of, next_contents
-from webhook.tls.rotator import bundle_operations
+from shared.tls.ca import CannotUse, KeyPair, expiry, is_issued_by, issue, make_ca, names_of
+from shared.tls.rotation import CertificateLifetimes, bundle_of, leaf_of, next_contents
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -130,23 +128,3 @@ def test_context_with_strict_flags_trusts_the_bundle() -> None:
     made = first()
     context = ssl.create_default_context(cadata=bundle_of({**made, "ca-old.crt": first()["ca.crt"]}).decode())
     assert len(context.get_ca_certs()) == 2
-
-
-def test_bundle_is_written_to_the_entries_that_lack_it_and_guarded_by_their_names() -> None:
-    configuration = read_configuration(
-        {
-            "webhooks": [
-                {"name": "a", "clientConfig": {"caBundle": "YmFk"}},
-                {"name": "b", "clientConfig": {"caBundle": "Z29vZA=="}},
-                {"name": "c", "clientConfig": {"url": "https://x"}},
-            ]
-        }
-    )
-    assert entry_operations(
-        "validatingwebhookconfigurations", configuration, lambda _, at, entry: bundle_operations(at, entry, b"good")
-    ) == [
-        {"op": "test", "path": "/webhooks/0/name", "value": "a"},
-        {"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": "Z29vZA=="},
-        {"op": "test", "path": "/webhooks/2/name", "value": "c"},
-        {"op": "add", "path": "/webhooks/2/clientConfig/caBundle", "value": "Z29vZA=="},
-    ]

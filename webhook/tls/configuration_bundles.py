@@ -1,0 +1,38 @@
+"""The CAs in the webhook configurations: published there, and since when."""
+
+import asyncio
+import base64
+from datetime import datetime, timedelta
+
+from shared.api.patches import Operation, add
+from webhook.tls.configurations import WebhookConfigurations, WebhookEntry
+
+
+class ConfigurationBundles:
+    """The CAs in the webhook configurations; `published_for` remembers since when they are there."""
+
+    def __init__(self, configurations: WebhookConfigurations) -> None:
+        self._configurations = configurations
+        self._published: tuple[bytes, datetime] | None = None
+        self.changed = asyncio.Event()
+        configurations.listeners.append(self.changed.set)
+
+    def published_for(self, authority: bytes, now: datetime) -> timedelta | None:
+        """For how long every entry has trusted `authority`; None while one does not."""
+        if not all(authority in entry.client_config.ca_bundle for _, entry in self._configurations.entries()):
+            self._published = None
+            return None
+        if self._published is None or self._published[0] != authority:
+            self._published = (authority, now)
+        return now - self._published[1]
+
+    async def publish(self, bundle: bytes) -> None:
+        """Make every entry trust exactly `bundle`. Raises ApiError."""
+        await self._configurations.change("authorities", lambda _, at, entry: bundle_operations(at, entry, bundle))
+
+
+def bundle_operations(at: int, entry: WebhookEntry, bundle: bytes) -> list[Operation]:
+    """Make the entry trust `bundle`."""
+    if entry.client_config.ca_bundle == bundle:
+        return []
+    return [add(("webhooks", at, "clientConfig", "caBundle"), base64.b64encode(bundle).decode())]
