@@ -105,7 +105,7 @@ class WebhookSettings(ProcessSettings, frozen=True):
     edits: EditsFile = EditsFile()
     never_fits: NeverFits = NeverFits.WARN
     """What becomes of work that could never start."""
-    drain: timedelta = timedelta(seconds=5)
+    drain: timedelta = timedelta(seconds=10)
 
     @property
     def home(self) -> str:

@@ -53,7 +53,7 @@ class Health:
         self._checks[name] = check
 
     def stopping(self) -> None:
-        """Not ready from now on, so that no new requests come."""
+        """Not ready from now on: nothing is answered any more."""
         self._stopping = True
 
     def alive(self) -> dict[str, str | None]:

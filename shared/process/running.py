@@ -1,7 +1,10 @@
 """How a process lives and ends: one event loop, one TaskGroup, signals, and an exit code that means something.
 
 0: asked to stop, and did. 1: our own bug, with a logged traceback. A Problem's own code (2): one sentence on standard
-error. On SIGTERM: not ready, drain, the registered stops, then every task is cancelled. A second signal ends at once.
+error. On SIGTERM: drain, not ready, the registered stops, then every task is cancelled. A second signal ends at once.
+
+While it drains a process stays ready: it still answers, and where all replicas of a Service are leaving, Kubernetes
+sends requests to those that are ready.
 """
 
 import asyncio
@@ -22,7 +25,7 @@ from shared.telemetry import escape, new_registry
 
 _log = logging.getLogger("quotree.process")
 _GRACE = timedelta(seconds=25)
-"""From the end of the drain: Kubernetes kills after 30 s."""
+"""From the end of the drain. The chart's grace period is longer than both together."""
 
 
 class _Stop(Exception):
@@ -118,9 +121,9 @@ async def _run_main(process: Process, main: Main) -> None:
 
 async def _stop_when_asked(process: Process, drain: timedelta) -> NoReturn:
     await process.stopping.wait()
-    process.health.stopping()
     _log.info("process stopping", extra={"program": process.name, "drain_seconds": drain.total_seconds()})
     await asyncio.sleep(drain.total_seconds())
+    process.health.stopping()
     asyncio.get_running_loop().call_later(_GRACE.total_seconds(), _give_up)
     for stop in reversed(process._stops):
         await stop()

@@ -276,7 +276,7 @@ def test_a_bad_value_is_refused_with_its_place(control_plane_binaries: Binaries,
             "webhook.edits.budget is 7s, which is not less than webhook.quotaTimeoutSeconds, 6s",
             id="timeout",
         ),
-        pytest.param(["webhook.drain=0.5m"], "webhook.drain is 0.5m", id="drain"),
+        pytest.param(["webhook.drain=0.75m"], "webhook.drain is 0.75m", id="drain"),
     ],
 )
 def test_values_that_contradict_each_other_are_refused(
@@ -292,7 +292,7 @@ def test_values_that_contradict_each_other_are_refused(
     [
         ["webhook.certificates.source=Given", "webhook.caBundle=YQ=="],
         ["webhook.deploy=false", "webhook.url=https://10.0.0.7:9443"],
-        ["webhook.edits.budget=9900ms", "webhook.drain=29.9s"],
+        ["webhook.edits.budget=9900ms", "webhook.drain=39.9s"],
         ["webhook.edits.budget=12s", "webhook.quotaTimeoutSeconds=13"],
     ],
 )

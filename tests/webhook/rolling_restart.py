@@ -1,5 +1,6 @@
 """Two replicas restarted one after the other while Jobs are created, as a rolling update does on a small node."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -8,7 +9,9 @@ from tests.webhook.job_stream import Traffic
 from tests.webhook.webhook_process import AdmissionSetup, wait_for
 
 DRAIN = {"drain": "5s"}
-"""As in the product: a balancer that learns of it later sends to a replica that has ended."""
+"""A balancer that has not learned of it by then sends to a replica that has ended."""
+LATE = 1.0
+"""After so many seconds a Service has learned that a replica is leaving, which itself stays ready until it ends."""
 
 
 @contextmanager
@@ -33,8 +36,11 @@ def two_replicas(admission: AdmissionSetup) -> Iterator[Balancer]:
 def restart_both(admission: AdmissionSetup, balancer: Balancer, traffic: Traffic) -> None:
     """SIGTERM to each in turn, and another in its place once it has ended; the other one serves alone meanwhile."""
     for old in list(balancer.replicas):
-        assert old.stop() == 0
+        old.process.terminate()
+        time.sleep(LATE)
+        balancer.replicas = [each for each in balancer.replicas if each is not old]
+        assert old.process.wait(40) == 0
         new = admission.start(**DRAIN)
-        balancer.replicas = [each if each is not old else new for each in balancer.replicas]
+        balancer.replicas = [*balancer.replicas, new]
         wait_for(new.is_ready, "the new replica is ready")
         traffic.wait_for_more(int(traffic.rate))

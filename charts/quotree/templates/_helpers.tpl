@@ -7,7 +7,7 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end -}}
 
 {{/* How long Kubernetes waits for a process that was told to stop. */}}
-{{- define "quotree.gracePeriodSeconds" -}}30{{- end -}}
+{{- define "quotree.gracePeriodSeconds" -}}40{{- end -}}
 
 {{/* A duration such as 1m30s in milliseconds; call with the text. */}}
 {{- define "quotree.milliseconds" -}}
@@ -121,8 +121,8 @@ readinessProbe:
   periodSeconds: 1
 startupProbe:
   httpGet: {path: /livez, port: health}
-  periodSeconds: 2
-  failureThreshold: 30
+  periodSeconds: 1
+  failureThreshold: 60
 {{- end -}}
 
 {{- define "quotree.spread" -}}

@@ -124,7 +124,7 @@ async def test_our_own_bug_is_logged_with_its_traceback() -> None:
     assert "ZeroDivisionError: division by zero" in last["exception"]
 
 
-async def test_a_signal_makes_it_unready_drains_stops_and_cancels_in_that_order() -> None:
+async def test_a_signal_lets_it_drain_while_ready_then_stops_and_cancels_in_that_order() -> None:
     running = await start("""
         async def main(process: Process) -> None:
             async def first() -> None: print("first", process.health.ready())
@@ -144,7 +144,7 @@ async def test_a_signal_makes_it_unready_drains_stops_and_cancels_in_that_order(
     ended = await running.end(signal.SIGTERM)
     assert (ended.code, ended.words) == (0, [])
     unready = "{'shutdown': 'the process is stopping'}"
-    assert ended.out.splitlines()[-3:] == ["second", f"first {unready}", "cancelled"]
+    assert ended.out.splitlines() == ["asked {}", "second", f"first {unready}", "cancelled"]
     assert ended.messages() == ["process started", "process stopping", "process ended"]
 
 
