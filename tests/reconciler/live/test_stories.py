@@ -44,6 +44,11 @@ def counts(q: Quotree, groups: str) -> dict[str, int]:
     return {group: running_in(q, group) for group in groups.split()}
 
 
+def units(q: Quotree, number: str) -> dict[str, int]:
+    """That number of cards of each of the four groups."""
+    return {name: int(amount) for name, amount in numbers(q, number, "a b c d", CARD).items()}
+
+
 def cards(**limits: int) -> dict[str, object]:
     """One entry about cards, which are dealt in whole pieces."""
     return {"flavor": "default", **{name: {CARD: str(number)} for name, number in limits.items()}}
@@ -58,12 +63,19 @@ def test_four_groups_share_by_weight_what_one_of_them_leaves(q: Quotree) -> None
     for name, jobs in (("a", 1), ("b", 4), ("c", 8), ("d", 14)):
         for number in range(jobs):
             q.job(f"{name}-{number}", name, pod={"containers": [container]})
-    for name in "dcba":  # d first: of the unit that no whole share covers, what is in use already stays
+    for name in "dcba":
         q.group(name, stopPolicy="None")
-    shares = {"a": "5", "b": "20", "c": "35", "d": "40"}
-    wait_for(lambda: counts(q, "a b c d") == {"a": 1, "b": 4, "c": 7, "d": 8}, "each has its runtime", LONG)
-    wait_for(lambda: numbers(q, "used", "a b c d", CARD) == shares, "nothing is idle", LONG)
-    assert numbers(q, "runtime", "a b c d", CARD) == shares
+
+    def shared() -> bool:
+        """20 jobs run, and c and d share by weight within one job: a unit that no whole share covers stays in use."""
+        now = counts(q, "a b c d")
+        return sum(now.values()) == 20 and (now["a"], now["b"]) == (1, 4) and abs(now["c"] - 7) <= 1
+
+    wait_for(shared, "each has its runtime within one job", LONG)
+    wait_for(lambda: units(q, "used") == {n: 5 * jobs for n, jobs in counts(q, "a b c d").items()}, "all count", LONG)
+    runtime = units(q, "runtime")
+    assert (runtime["a"], runtime["b"], runtime["c"] + runtime["d"]) == (5, 20, 75)
+    assert abs(runtime["c"] - 35) <= 2  # one unit for each of the two rounds of the division
     assert numbers(q, "request", "a b c d", CARD) == {"a": "5", "b": "20", "c": "40", "d": "70"}
     wait_for(lambda: sum(len(q.pods_on_nodes(name)) for name in q.running()) == 20, "all are on the node", LONG)
 
