@@ -18,6 +18,7 @@ from shared.process.quota_settings import QuotaSettingsFile
 from shared.quota.decide.advise.remedies import RemedyAction
 from shared.quota.decide.decisions import EvictionRule, Plan, Tier, WaitReason
 from shared.quota.decide.explain.explanation import BindingLimit
+from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
 from shared.quota.decide.simulate.run import MOST_CYCLES
 from shared.quota.decide.state.flavor_assignment import MOST_ASSIGNMENTS
@@ -129,7 +130,7 @@ def decision(workload: str, decided: Plan) -> str:
     for evict in decided.evictions:
         if evict.workload.key == key:
             return f"evicted for {evict.claim.preemptor.removeprefix('ns/')}" if evict.claim else "evicted"
-    return "waits" if any(each.workload.key == key for each in decided.waiting) else "stays"
+    return "waits" if any(each.workload.key == key for each in PendingReasons(decided)) else "stays"
 
 
 @pytest.mark.parametrize("example", EXAMPLES.values(), ids=EXAMPLES)

@@ -12,6 +12,7 @@ from cli.read.options import read_moment
 from cli.read.questions import manifests_of, question_options, read_question, read_settings
 from cli.render.data import print_data
 from shared.problems import Problem
+from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
 from shared.quota.decide.simulate.json_output import waiting_as_data
 from shared.quota.decide.simulate.step import carry_out
@@ -56,7 +57,7 @@ def _pending(world: World, group: str, now: datetime) -> Iterator[dict[str, Any]
     after = measure(carry_out(world, plan(given)), now, given)
     below = set(world.tree.subtree(group))
     place: dict[str, int] = {}
-    for each in plan(after).waiting:
+    for each in PendingReasons(plan(after)):
         name = each.workload.group
         is_queued = name in after.leaves and each.workload in after.leaves[name].pending
         place[name] = place.get(name, 0) + is_queued

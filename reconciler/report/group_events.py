@@ -6,6 +6,7 @@ from reconciler.report.events import WorkloadEvents
 from reconciler.report.pending_events import PendingEvents
 from reconciler.state.cluster_state import ClusterState
 from shared.quota.decide.decisions import Plan
+from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.lifecycle import Inactive
 from shared.quota.model.workload import Workload
@@ -52,6 +53,6 @@ class GroupEvents:
             if key is not None:
                 now.add(key)
                 if key not in self._orphaned:
-                    why = plan.waiting.why(workload)
+                    why = PendingReasons(plan).why(workload)
                     self._events.orphaned(workload, why.message if why else "", self._state.work.objects(key))
         self._orphaned = now

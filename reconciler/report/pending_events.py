@@ -12,6 +12,7 @@ from typing import Final, NoReturn
 from reconciler.report.events import WorkloadEvents
 from reconciler.state.workload_cache import WorkloadCache
 from shared.quota.decide.decisions import Plan, WaitExplanation, WaitReason
+from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.model.workload import Workload
 
 _PATIENCE: Final = timedelta(seconds=3)
@@ -59,12 +60,12 @@ class PendingEvents:
             self._reported.pop(key, None)
             self._enter(self._fresh, key, now + _PATIENCE)
         self._work.newly_pending.clear()
-        looks = _LOOKS
+        looks, reasons = _LOOKS, PendingReasons(self.plan)
         for line in (self._fresh, self._known):
             passed_over = 0
             while looks and passed_over < _PASSED_OVER and line and line[0][0] <= now:
                 due, key = line.popleft()
-                if self._due.get(key) == due and self._look(key, self.plan, now):
+                if self._due.get(key) == due and self._look(key, reasons, now):
                     looks -= 1
                 else:
                     passed_over += 1
@@ -73,19 +74,19 @@ class PendingEvents:
         self._due[key] = due
         line.append((due, key))
 
-    def _look(self, key: str, plan: Plan, now: datetime) -> bool:
+    def _look(self, key: str, reasons: PendingReasons, now: datetime) -> bool:
         """Whether the workload is still pending; records an event if the reason is new."""
         workload = self._work.workload(key)
         if workload is None or not workload.is_pending:
             del self._due[key]
             self._reported.pop(key, None)
             return False
-        self._report(key, workload, plan)
+        self._report(key, workload, reasons)
         self._enter(self._known, key, now + _AGAIN)
         return True
 
-    def _report(self, key: str, workload: Workload, plan: Plan) -> None:
-        waiting = plan.waiting.why(workload)
+    def _report(self, key: str, workload: Workload, reasons: PendingReasons) -> None:
+        waiting = reasons.why(workload)
         if waiting is None or waiting.reason in _REPORTED_ELSEWHERE:
             return
         said = _reason_of(waiting)

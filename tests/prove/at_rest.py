@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from shared.quota.decide.decisions import WaitReason
+from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.tree import QueueingStrategy
@@ -25,7 +26,7 @@ def unrest(cycle: Cycle) -> Iterator[str]:
 
 
 def _of_waiting(cycle: Cycle, judgement: Judgement, leaf: LeafSnapshot, work: Workload) -> Iterator[str]:
-    waiting = cycle.plan.waiting.why(work)
+    waiting = PendingReasons(cycle.plan).why(work)
     if waiting is None or not waiting.message:
         yield "no reason is given"
         return

@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from shared.quota.decide.decisions import Plan, Tier, WaitReason
+from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan as planned
 from shared.quota.decide.simulate.run import advance
 from shared.quota.measure.inputs.world import World
@@ -76,27 +77,29 @@ def whole(plan: Plan) -> dict[str, object]:
         "ended claims": [(each.victim.key, each.reason) for each in plan.claims_ended],
         "over since": dict(plan.over_since),
         "next moment": plan.wake_at,
-        "reasons": sorted((each.workload.key, each.message) for each in plan.waiting),
+        "reasons": sorted((each.workload.key, each.message) for each in PendingReasons(plan)),
     }
 
 
 def _overtaken(cycle: Cycle) -> Iterator[tuple[str, str]]:
     """Work whose room comes later, without a claim, and work behind it that borrows and that it cannot preempt."""
+    reasons = PendingReasons(cycle.plan)
     for start in (each for each in cycle.plan.starts if each.tier is Tier.OPPORTUNISTIC and not each.on_claim):
         leaf = cycle.snapshot.leaves[start.workload.group]
         claims = {evict.claim.preemptor_id for evict in cycle.plan.evictions if evict.claim} | leaf.claims.keys()
         for work in leaf.pending[: leaf.pending.index(start.workload)]:
-            waiting = cycle.plan.waiting.why(work)
+            waiting = reasons.why(work)
             is_safe = start.workload.preemptible and start.workload.priority < work.priority
             if waiting is not None and waiting.reason in COMING and work.preemptor_id not in claims and not is_safe:
                 yield work.key, start.workload.key
 
 
 def _lost_for_good(cycle: Cycle, overtaken: Mapping[str, str]) -> Iterator[str]:
+    reasons = PendingReasons(cycle.plan)
     for leaf in cycle.snapshot.leaves.values():
         running = {work.key for work in leaf.admitted}
         for work in leaf.pending:
-            waiting = cycle.plan.waiting.why(work)
+            waiting = reasons.why(work)
             if leaf.may_start and overtaken.get(work.key) in running and waiting and waiting.reason not in STATED:
                 yield f"{work.key} waits: its room was delayed, and {overtaken[work.key]} behind it took it"
 

@@ -3,13 +3,13 @@
 Decisions are values. The executor writes each as one patch on the workload itself.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
 
-from shared.quota.model.workload import Claim, EvictionReason, Flavors, Workload
+from shared.quota.measure.snapshot import Snapshot
+from shared.quota.model.workload import Claim, EvictionReason, Flavors, Workload, WorkloadId
 from shared.resources import Amount, FlavorResource
 
 OverSince = Mapping[tuple[str, FlavorResource], datetime]
@@ -124,19 +124,50 @@ class WaitExplanation:
     missing: Amount = 0
 
 
-class Waits(Protocol):
-    """All waiting work of one cycle. Nothing is computed before it is needed."""
+Charges = Mapping[tuple[str, FlavorResource], Amount]
+"""(group, key) -> what the group costs its parent there; only where that differs from the snapshot's numbers."""
+Sums = Mapping[FlavorResource, Amount]
 
-    def why(self, workload: Workload) -> WaitExplanation | None:
-        """Why this workload waits; None when it does not (it starts now, runs, or is unknown)."""
 
-    def __iter__(self) -> Iterator[WaitExplanation]:
-        """Every pending workload that this cycle does not start, by leaf, then in the leaf's order."""
+@dataclass(frozen=True, slots=True)
+class LeafSums:
+    """What a cycle has made of one leaf: what it uses, what is reserved in it, what of both is not preemptible."""
+
+    used: Sums
+    claimed: Sums
+    non_preemptible: Sums
+
+
+@dataclass(frozen=True, slots=True)
+class EndState:
+    """How a cycle left the usage, and whom it passed over: what `decide.explain` computes reasons from.
+
+    Only what the cycle has changed; the rest is in the numbers of `snapshot`.
+    """
+
+    snapshot: Snapshot = field(compare=False, repr=False)
+    """The last numbers of the cycle: its first `measured_after` starts are measured in them."""
+    current: Charges
+    """With all workloads whose pods have not ended."""
+    after_evictions: Charges
+    """Without those that were being evicted already, and with the claims on their capacity."""
+    planned: Charges
+    """That without the plan's victims, with its preemptors and all reservations."""
+    leaves: Mapping[str, LeafSums]
+    wait_reasons: Mapping[WorkloadId, WaitReason]
+    """Why the cycle passed over a workload, where the numbers alone do not show it."""
+    blocked_by: Workload | None
+    """A workload whose pods are not ready, which blocks admission in the whole cluster."""
+    blocked_leaves: Mapping[str, Workload]
+    """leaf -> a workload whose pods are not ready, which blocks admission in its leaf."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All decisions of one cycle, each list in the order of execution. Equal inputs give equal plans."""
+    """All decisions of one cycle, each list in the order of execution. Equal inputs give equal plans.
+
+    A plan is data and never changes; why a workload waits is computed from it, and from nothing else, when needed.
+    """
 
     now: datetime
     starts: tuple[Start, ...]
@@ -144,7 +175,7 @@ class Plan:
     notices: tuple[Notice, ...]
     notices_withdrawn: tuple[Workload, ...]
     claims_ended: tuple[ClaimEnd, ...]
-    waiting: Waits
+    end: EndState
     over_since: OverSince
     wake_at: datetime | None
     """When the passing of time alone may change the next plan; None: only a change in the world can."""

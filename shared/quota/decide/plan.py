@@ -6,7 +6,6 @@ fill-back; workloads that borrow; Strict mode; swaps; fill-back over all; notice
 """
 
 from shared.quota.decide.decisions import Plan
-from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.reclaim.evictions import decide_evictions
 from shared.quota.decide.reclaim.fill_back import fill_back
 from shared.quota.decide.reclaim.notice import give_notice
@@ -44,7 +43,7 @@ def _plan(cycle: CycleState) -> Plan:
         notices=tuple(cycle.notices),
         notices_withdrawn=tuple(cycle.notices_withdrawn),
         claims_ended=tuple(cycle.claims_ended),
-        waiting=PendingReasons(cycle),
+        end=cycle.frozen(),
         over_since=cycle.over_since,
         wake_at=cycle.wake_at,
         measured_after=cycle.taken_over.measured_after,

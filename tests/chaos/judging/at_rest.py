@@ -16,6 +16,7 @@ from shared.api.core.pod import Pod
 from shared.api.core.priority import Priorities, read_priority_class
 from shared.api.names import API_VERSION, EVICTION, GROUP_LABEL
 from shared.kube.watch.cache import Changed, Project
+from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.settings import QuotaSettings
@@ -94,7 +95,7 @@ def judge(
         would = {each.workload.key: "would be started" for each in decided.starts}
         would.update({each.workload.key: "would be evicted" for each in decided.evictions})
         for key in left:
-            waiting = next((each.message for each in decided.waiting if each.workload.key == key), "it runs")
+            waiting = next((each.message for each in PendingReasons(decided) if each.workload.key == key), "it runs")
             yield Flaw("Stuck" if key in would else "Lost", key, 0, would.get(key, f"has not finished: {waiting}"))
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from shared.quota.decide.decisions import Evict, EvictionRule, Plan, WaitReason
+from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.measure.snapshot import LeafSnapshot, Snapshot, measure
 from shared.quota.model.workload import Admission, Flavors, Workload
 from shared.resources import FlavorResource
@@ -165,9 +166,10 @@ class Judgement:
         new = [promise for promise in promised.values() if promise.work.key not in self.claims]
         for promise in new:
             book.add(promise.work, promise.flavors)
+        reasons = PendingReasons(self.plan)
         for leaf in self.snapshot.leaves.values():
             for work in leaf.pending:
-                waiting = self.plan.waiting.why(work)
+                waiting = reasons.why(work)
                 if waiting is None or waiting.reason not in KEPT or work.key in {**self.claims, **promised}:
                     continue
                 for flavors in ways_to_run(self.snapshot, work):

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 from shared.quota.decide.decisions import WaitReason
+from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure
@@ -22,7 +23,7 @@ def test_work_that_takes_only_a_flavor_its_group_lacks_counts_nowhere_and_never_
     settings = QuotaSettings(capacity=(("a", "cpu", 4), ("b", "cpu", 4)))
     snapshot = measure(World.of(tree, [Flavor("a"), Flavor("b")], [job], settings=settings), EPOCH)
     decided = plan(snapshot)
-    waiting = decided.waiting.why(job)
+    waiting = PendingReasons(decided).why(job)
 
     assert snapshot.numbers["team"][FlavorResource("a", "cpu")].request == 0
     assert decided.starts == ()
@@ -88,7 +89,7 @@ def test_work_behind_a_strict_head_is_told_what_lacks_in_the_flavor_that_the_hea
         pending("team", {"cpu": 1}, "behind"),
     ]
     decided = decide(tree, work, [Flavor("a"), Flavor("b")], capacity=(("a", "cpu", 1), ("b", "cpu", 3)))
-    waiting = decided.waiting.why(work[-1])
+    waiting = PendingReasons(decided).why(work[-1])
 
     assert waiting is not None
     assert (waiting.reason, waiting.binding, waiting.flavor, waiting.missing) == (

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from shared.quota.decide.decisions import Plan, WaitReason
 from shared.quota.decide.explain.holders import Holder, Waiting, holders_of
+from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.explain.shortage import Shortage, beyond_min, beyond_runtime, on_path, worst
 from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.decide.state.cycle_state import CycleState
@@ -84,7 +85,7 @@ def explain(snapshot: Snapshot, plan: Plan, workload: Workload) -> WorkloadExpla
     cycle = CycleState(snapshot, CycleCache())
     leaf = snapshot.leaves.get(workload.group)
     flavors = tuple(_flavors(cycle, leaf, workload)) if leaf is not None else ()
-    why = plan.waiting.why(workload)
+    why = PendingReasons(plan).why(workload)
     return WorkloadExplanation(
         workload=workload,
         state=WorkloadState.PENDING,

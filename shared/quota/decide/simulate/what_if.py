@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from shared.quota.decide.decisions import Evict, WaitExplanation
+from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.simulate.run import SimulationRun, run
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.workload import Workload, WorkloadId
@@ -65,8 +66,8 @@ def predict(before: World, after: World, now: datetime) -> Prediction:
     without, edited = run(before, now), run(after, now)
     evicted_without, evicted = _evictions(without), _evictions(edited)
     running_without, running = _running(without), _running(edited)
-    waiting_without = {each.workload.id: each for each in without.last.waiting}
-    waiting = {each.workload.id: each for each in edited.last.waiting}
+    waiting_without = {each.workload.id: each for each in PendingReasons(without.last)}
+    waiting = {each.workload.id: each for each in PendingReasons(edited.last)}
     stops = [
         Stopped(each, workload_id in running)
         for workload_id, each in evicted.items()

@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import Final
 
-from shared.quota.decide.decisions import ClaimEnd, EvictionRule, Notice, Start, Tier, WaitReason
+from shared.quota.decide.decisions import ClaimEnd, EndState, EvictionRule, Notice, Start, Tier, WaitReason
 from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.decide.state.equivalence import EquivalenceClasses
 from shared.quota.decide.state.flavor_assignment import Assignments
@@ -124,7 +125,7 @@ class CycleState:
         self.notices: list[Notice] = []
         self.notices_withdrawn: list[Workload] = []
         self.over_since: OverSince = {}
-        self.wait_reasons: dict[tuple[str, str], WaitReason] = {}
+        self.wait_reasons: dict[WorkloadId, WaitReason] = {}
         """Why this cycle passed over a workload, where the numbers alone do not show it."""
         self.blocked_by: Workload | None = None
         """A workload whose pods are not ready, which blocks admission in the whole cluster."""
@@ -258,6 +259,20 @@ class CycleState:
         for preemptor in self._guarded or ():
             self.planned.remove(preemptor.leaf_usage.path, preemptor.quantities)
         self._guarded = None
+
+    def frozen(self) -> EndState:
+        """The state at the end of the cycle, which changes nothing here any more."""
+        self.count_delayed()
+        return EndState(
+            snapshot=self.snapshot,
+            current=self.current.changed,
+            after_evictions=self.after_evictions.changed,
+            planned=self.planned.changed,
+            leaves=MappingProxyType({name: each.frozen() for name, each in self._leaf_usages.items() if each.touched}),
+            wait_reasons=MappingProxyType(self.wait_reasons),
+            blocked_by=self.blocked_by,
+            blocked_leaves=MappingProxyType(self.blocked_leaves),
+        )
 
     def vacate(self, victim: Victim) -> None:
         """Count a running workload as evicted in `planned`."""

@@ -5,8 +5,10 @@ Entitlement and over-runtime are judged on these; what is available on the path 
 
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 from typing import NamedTuple
 
+from shared.quota.decide.decisions import LeafSums
 from shared.quota.decide.state.usage import Path, Quantities, quantities_of
 from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers, Numbers
 from shared.quota.measure.snapshot import LeafSnapshot
@@ -78,6 +80,19 @@ class LeafUsage:
         self._running: tuple[RunningWorkload, ...] | None = None
         self._unanswered: tuple[Workload, ...] | None = None
         self._lower: dict[int, Sums] = {}
+
+    def frozen(self) -> LeafSums:
+        """The sums as they are now, at the end of a cycle."""
+        return LeafSums(*map(MappingProxyType, (self.used, self.claimed, self.non_preemptible)))
+
+    @classmethod
+    def of(cls, leaf: LeafSnapshot, numbers: GroupNumbers, sums: LeafSums | None) -> "LeafUsage":
+        """The usage of the leaf with these sums; None: those of its numbers."""
+        usage = cls(leaf, numbers)
+        if sums is not None:
+            usage.used, usage.claimed = dict(sums.used), dict(sums.claimed)
+            usage.non_preemptible = dict(sums.non_preemptible)
+        return usage
 
     def numbers(self, key: FlavorResource) -> Numbers:
         """The leaf's frozen numbers."""

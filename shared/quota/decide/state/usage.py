@@ -8,8 +8,10 @@ See docs/specification.md §3.3 (charge) and §6.2 (the views of use).
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import NamedTuple
 
+from shared.quota.decide.decisions import Charges
 from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers, Numbers
 from shared.quota.model.tree import ROOT
 from shared.quota.model.workload import Flavors, Workload
@@ -102,6 +104,18 @@ class Usage:
     def limit(self, group: str, key: FlavorResource) -> Amount:
         """The most that charge can be: the ceiling; at root also the runtime."""
         return self._limits.read(group, key).limit
+
+    @property
+    def changed(self) -> Charges:
+        """The charges that differ from the frozen numbers, or have done so. It cannot be changed through this."""
+        return MappingProxyType(self._changed)
+
+    @classmethod
+    def of(cls, limits: UsageLimits, changed: Charges) -> "Usage":
+        """A view with these charges over the frozen numbers."""
+        usage = cls(limits)
+        usage._changed.update(changed)
+        return usage
 
     def add(self, path: Path, quantities: Quantities) -> None:
         """Charge `quantities` to the leaf at the start of `path`, and to its ancestors while their charges change."""

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from shared.quota.decide.decisions import Plan
+from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure
@@ -81,7 +82,7 @@ def evictions(decided: Plan) -> list[str]:
 
 def waits(decided: Plan) -> dict[str, str]:
     """name -> reason of all that waits."""
-    return {name(each.workload): each.reason.value for each in decided.waiting}
+    return {name(each.workload): each.reason.value for each in PendingReasons(decided)}
 
 
 def told(decided: Plan) -> tuple[list[str], list[str]]:

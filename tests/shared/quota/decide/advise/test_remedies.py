@@ -10,6 +10,7 @@ import pytest
 from shared.quota.decide.advise.json_output import remedy_as_data
 from shared.quota.decide.advise.remedies import Remedy, RemedyAction, advise
 from shared.quota.decide.explain.explanation import WorkloadExplanation, explain
+from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
 from shared.quota.decide.simulate import run as simulate
 from shared.quota.measure.inputs.world import World
@@ -46,7 +47,7 @@ def waiting(of: World, now: datetime) -> Iterator[tuple[WorkloadExplanation, tup
     """Every pending workload with its remedies."""
     snapshot = measure(of, now)
     decided = plan(snapshot)
-    for each in decided.waiting:
+    for each in PendingReasons(decided):
         explanation = explain(snapshot, decided, each.workload)
         yield explanation, advise(snapshot, explanation).remedies
 
@@ -138,7 +139,7 @@ ROOT_MAX = {"do": "RaiseMax", "group": "root", "flavor": "default", "resource": 
 def remedies_of(of: World, name: str) -> list[dict[str, Any]]:
     snapshot = measure(of, NOW)
     decided = plan(snapshot)
-    (found,) = [each.workload for each in decided.waiting if each.workload.key == f"ns/{name}"]
+    (found,) = [each.workload for each in PendingReasons(decided) if each.workload.key == f"ns/{name}"]
     return [remedy_as_data(each) for each in advise(snapshot, explain(snapshot, decided, found)).remedies]
 
 

@@ -5,6 +5,7 @@ See docs/specification.md §9.2.
 
 import pytest
 
+from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import BlockAdmission
 from shared.quota.model.workload import Workload
@@ -13,7 +14,7 @@ from tests.shared.quota.decide.plan_words import decide
 
 
 def binding(groups: str, work: list[Workload], of: str = "new") -> tuple[str, str, str, str, int]:
-    [found] = [each for each in decide(groups, work).waiting if each.workload.key == f"ns/{of}"]
+    [found] = [each for each in PendingReasons(decide(groups, work)) if each.workload.key == f"ns/{of}"]
     return (found.reason.value, found.binding, found.flavor, found.resource, found.missing)
 
 
@@ -78,7 +79,7 @@ def test_the_sentence_says_who_lacks_how_much_and_when_it_runs() -> None:
         (Flavor("a100"),),
         capacity=(("a100", "gpu", 9),),
     )
-    assert [each.message for each in plan.waiting] == [
+    assert [each.message for each in PendingReasons(plan)] == [
         "Job 'ns/train-7' waits: group 'a' lacks 2 of a100/gpu (request 4, free 2); runs when used falls to 4"
     ]
 
@@ -87,11 +88,11 @@ def test_work_that_has_moved_since_is_explained_where_it_is_now() -> None:
     work = [running("a", 1, "x", ready=False), pending("a", 1, "w")]
     block = BlockAdmission.GROUP
     plan = decide("root 8\n  a 4\n  b 2..2", work, wait_for_pods_ready=True, block_admission=block)
-    assert [each.reason for each in plan.waiting] == ["PodsNotReady"]
-    moved = plan.waiting.why(pending("b", 3, "w"))
+    assert [each.reason for each in PendingReasons(plan)] == ["PodsNotReady"]
+    moved = PendingReasons(plan).why(pending("b", 3, "w"))
     assert moved is not None
     assert moved.reason == "NeverFits"
-    again = plan.waiting.why(pending("b", 1, "w"))
+    again = PendingReasons(plan).why(pending("b", 1, "w"))
     assert again is not None
     assert again.reason == "WaitingForQuota"
 
@@ -125,10 +126,11 @@ def test_work_that_has_moved_since_is_explained_where_it_is_now() -> None:
     ],
 )
 def test_work_that_is_not_considered_says_why(work: Workload, message: str) -> None:
-    assert [each.message for each in decide("root 8\n  a 4", [work]).waiting] == [f"Job 'ns/w' waits: {message}"]
+    [waiting] = PendingReasons(decide("root 8\n  a 4", [work]))
+    assert waiting.message == f"Job 'ns/w' waits: {message}"
 
 
 def test_work_that_starts_or_runs_does_not_wait() -> None:
     plan = decide("root 8\n  a 4", [running("a", 1, "x"), pending("a", 1, "new")])
-    assert [plan.waiting.why(each.workload) for each in plan.starts] == [None]
-    assert plan.waiting.why(running("a", 1, "x")) is None
+    assert [PendingReasons(plan).why(each.workload) for each in plan.starts] == [None]
+    assert PendingReasons(plan).why(running("a", 1, "x")) is None

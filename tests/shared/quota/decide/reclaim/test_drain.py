@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.lifecycle import Inactive
@@ -31,7 +32,7 @@ def test_a_stop_policy_holds_for_the_whole_subtree(groups: str, expected: tuple[
 
 
 def test_waiting_work_names_the_group_that_stops_it() -> None:
-    [waiting] = decide("root 8\n  p/ 4 hold\n    a 4", WORK).waiting
+    [waiting] = PendingReasons(decide("root 8\n  p/ 4 hold\n    a 4", WORK))
     assert (waiting.reason.value, waiting.binding, waiting.message) == (
         "GroupStopped",
         "p",

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from shared.quota.decide.decisions import Plan
+from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
 from shared.quota.decide.simulate.step import carry_out, end_evictions
 from shared.quota.decide.state import cycle_state as cycle_module
@@ -33,7 +34,7 @@ def whole(decided: Plan) -> tuple[object, ...]:
         decided.claims_ended,
         dict(decided.over_since),
         decided.wake_at,
-        sorted((each.workload.key, each.message) for each in decided.waiting),
+        sorted((each.workload.key, each.message) for each in PendingReasons(decided)),
     )
 
 

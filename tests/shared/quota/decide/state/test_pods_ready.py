@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from shared.quota.decide.decisions import EvictionRule, Requeue
+from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan as decide_on
 from shared.quota.decide.reclaim.requeue import back_off, requeue
 from shared.quota.measure.snapshot import measure
@@ -51,7 +52,7 @@ def test_ready_work_holds_back_nobody(block: BlockAdmission) -> None:
 
 def test_those_held_back_say_for_whose_pods_they_wait() -> None:
     plan = decide(TWO, [unready("a", "x"), *NEW], **waiting_for_pods(BlockAdmission.CLUSTER))
-    assert {each.message for each in plan.waiting if each.reason.value == "PodsNotReady"} == {
+    assert {each.message for each in PendingReasons(plan) if each.reason.value == "PodsNotReady"} == {
         "Job 'ns/a1' waits: the pods of Job 'ns/x' are not ready yet",
         "Job 'ns/b1' waits: the pods of Job 'ns/x' are not ready yet",
     }

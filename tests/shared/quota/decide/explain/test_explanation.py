@@ -1,0 +1,66 @@
+"""A plan is data: what it explains does not depend on when it is asked, or on what was planned since."""
+
+from dataclasses import FrozenInstanceError, replace
+from datetime import timedelta
+
+import pytest
+
+from shared.quota.decide.decisions import Plan
+from shared.quota.decide.explain.explanation import WorkloadExplanation, explain
+from shared.quota.decide.explain.pending_reasons import PendingReasons
+from shared.quota.decide.plan import plan
+from shared.quota.decide.simulate.step import advance
+from shared.quota.decide.state.cycle_cache import CycleCache
+from shared.quota.measure.inputs.world import World
+from shared.quota.measure.snapshot import Snapshot, measure
+from tests.builders import NOW, pending, running
+from tests.prove.random_draw import Seeded
+from tests.prove.worlds import random_world
+from tests.shared.quota.decide.plan_words import decide, given
+
+
+def _explanations(snapshot: Snapshot, decided: Plan) -> list[WorkloadExplanation]:
+    return [explain(snapshot, decided, each) for leaf in snapshot.leaves.values() for each in leaf.pending]
+
+
+def _random_world(number: int) -> World:
+    closed = random_world(Seeded(f"data {number}"))
+    capacity = tuple((key.flavor, key.resource, amount) for key, amount in closed.capacity.items())
+    work = [each.work for each in closed.lives]
+    return World.of(closed.tree, closed.flavors, work, settings=replace(closed.settings, capacity=capacity))
+
+
+@pytest.mark.parametrize("number", range(20))
+def test_a_plan_explains_the_same_after_later_cycles(number: int) -> None:
+    world, cache, now = _random_world(number), CycleCache(), NOW
+    snapshot: Snapshot | None = None
+    said = []
+    for _ in range(5):
+        snapshot = measure(world, now, snapshot)
+        decided = plan(snapshot, cache)
+        said.append((snapshot, decided, list(PendingReasons(decided)), _explanations(snapshot, decided)))
+        world, now = advance(world, decided), now + timedelta(minutes=1)
+    for then, decided, reasons, explanations in said:
+        assert list(PendingReasons(decided)) == reasons
+        assert _explanations(then, decided) == explanations
+
+
+def test_equal_worlds_give_equal_plans() -> None:
+    groups, work = "root 8\n  a 4\n  b 4", [running("b", 8, "x"), pending("a", 4, "new"), pending("b", 1, "y")]
+    assert decide(groups, work) == decide(groups, work)
+
+
+def test_nothing_of_a_plan_can_be_changed() -> None:
+    world = given("root 8\n  a 4\n  b 4", [running("b", 8, "x"), pending("a", 4, "new")])
+    decided = plan(measure(world, NOW))
+    end = decided.end
+    assert [each.key for each in end.wait_reasons] == ["ns/new"]
+    assert end.planned != end.current
+    with pytest.raises(FrozenInstanceError):
+        end.blocked_by = None  # type: ignore[misc]
+    for part in (end.current, end.after_evictions, end.planned, end.leaves, end.wait_reasons, end.blocked_leaves):
+        with pytest.raises(TypeError):
+            part["a"] = None  # type: ignore[index]
+    for sums in end.leaves.values():
+        with pytest.raises(TypeError):
+            sums.used["a"] = 1  # type: ignore[index]
