@@ -13,6 +13,7 @@ MEASUREMENTS: Final = (
     "job_create",
     "edits",
     "rolling_restart",
+    "large_objects",
     "starts",
     "full_start",
 )

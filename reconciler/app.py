@@ -21,8 +21,8 @@ from reconciler.write.workload_writer import WorkloadWriter
 from shared.kube.client import Client
 from shared.kube.errors import ApiError
 from shared.kube.events import EventRecorder
-from shared.kube.lead.election import Election
 from shared.kube.lead.holder_pods import gone_pods
+from shared.kube.lead.own_thread import ElectionThread
 from shared.kube.metrics import expose_election, expose_events, expose_watches
 from shared.kube.watch.memory import freeze_memory
 from shared.kube.watch.watching import Watches
@@ -47,10 +47,15 @@ class Reconciler:
         self._state = ClusterState(settings.quota.settings())
         self._watches = Watches()
         self._workload_watches = watch_everything(client, self._state, self._watches, self._wake.observe)
-        self._election = Election(client, settings.leader_election.settings(), gone_pods(client, home_namespace("")))
+        self._election = ElectionThread(
+            client,
+            settings.leader_election.settings(),
+            settings.leader_election.stall_limit,
+            lambda own: gone_pods(own, home_namespace("")),
+        )
         self._metrics = ReconcilerMetrics(process.registry)
         expose_watches(process.registry, self._watches)
-        expose_election(process.registry, self._election)
+        expose_election(process.registry, self._election.may_write)
 
     async def run(self) -> None:
         """Sync, then stand for election, and lead."""

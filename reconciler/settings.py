@@ -30,6 +30,8 @@ class ElectionFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
     lease_duration: timedelta = timedelta(seconds=15)
     renew_deadline: timedelta = timedelta(seconds=10)
     retry_period: timedelta = timedelta(seconds=2)
+    stall_limit: timedelta = timedelta(seconds=20)
+    """How long the process may stand still, computing or decoding, before its Lease is no longer renewed."""
 
     def settings(self) -> ElectionSettings:
         """The same for `shared.kube`; the identity is new with every start of the process."""

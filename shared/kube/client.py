@@ -6,7 +6,7 @@ server for metadata alone, which spares both sides the rest of the object.
 
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from copy import copy
 from datetime import timedelta
 from functools import cache
@@ -15,7 +15,7 @@ from typing import Any
 import aiohttp
 import msgspec
 
-from shared.kube.connect.connection import Connection
+from shared.kube.connect.connection import Connection, connected
 from shared.kube.connect.transport import METADATA_ONLY, Call, Guard, RequestObserver, Transport
 from shared.kube.errors import Gone, Invalid, PatchTestFailed
 from shared.kube.patch_tests import first_failed_test
@@ -68,6 +68,14 @@ class Client:
         other = copy(self)
         other._transport = self._transport.reserved(concurrency)
         return other
+
+    @asynccontextmanager
+    async def on_own_connection(self) -> AsyncIterator["Client"]:
+        """The same client over a connection of its own, for another event loop. Raises ConnectionProblem."""
+        async with connected(self._transport.connection.settings) as connection:
+            other = copy(self)
+            other._transport = self._transport.over(connection)
+            yield other
 
     def guarded(self, time_left: Guard) -> "Client":
         """The same client; a write takes no longer than `time_left` says at its sending, and raises Fenced at zero."""

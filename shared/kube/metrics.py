@@ -1,13 +1,12 @@
 """What watches, the election and the event recorder count, for a Prometheus registry; read when it is scraped."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from shared.kube.events import EventRecorder
-from shared.kube.lead.election import Election
 from shared.kube.watch.watching import Watches
 
 
@@ -16,9 +15,9 @@ def expose_watches(registry: CollectorRegistry, watches: Watches) -> None:
     registry.register(_WatchCollector(watches))
 
 
-def expose_election(registry: CollectorRegistry, election: Election) -> None:
+def expose_election(registry: CollectorRegistry, leads: Callable[[], bool]) -> None:
     """`quotree_leader` is 1 on the one process that leads."""
-    registry.register(_ElectionCollector(election))
+    registry.register(_ElectionCollector(leads))
 
 
 def expose_events(registry: CollectorRegistry, recorder: EventRecorder) -> None:
@@ -52,11 +51,11 @@ class _WatchCollector(Collector):
 
 
 class _ElectionCollector(Collector):
-    def __init__(self, election: Election) -> None:
-        self._election = election
+    def __init__(self, leads: Callable[[], bool]) -> None:
+        self._leads = leads
 
     def collect(self) -> Iterable[Metric]:
-        return (GaugeMetricFamily("quotree_leader", "1 while this process leads.", float(self._election.may_write())),)
+        return (GaugeMetricFamily("quotree_leader", "1 while this process leads.", float(self._leads())),)
 
 
 class _EventCollector(Collector):

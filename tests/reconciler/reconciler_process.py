@@ -7,7 +7,7 @@ import time
 import urllib.request
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -33,6 +33,10 @@ class Quotree:
     kubeconfig: Path | None = None
     lease_seconds: int = 30
     """How long the Lease is held. A test that kills a leader wants it short; a loaded machine does not."""
+    election: Mapping[str, Any] = field(default_factory=dict)
+    """Further settings of the election."""
+    module: str = "reconciler"
+    """What is started."""
     runs: int = 0
     process: subprocess.Popen[bytes] | None = None
 
@@ -85,6 +89,7 @@ class Quotree:
                 "leaseDuration": f"{self.lease_seconds}s",
                 "renewDeadline": f"{self.lease_seconds * 2 // 3}s",
                 "retryPeriod": "250ms",
+                **self.election,
             },
             "health": {"host": "127.0.0.1", "port": 0},
             "log": {"level": "info", "form": "text"},
@@ -92,7 +97,7 @@ class Quotree:
         config = self.folder / f"reconciler-{self.runs}.yaml"
         config.write_text(yaml.safe_dump(settings))
         with self.log.open("wb") as log:
-            command = [sys.executable, "-m", "reconciler", "--config", str(config)]
+            command = [sys.executable, "-m", self.module, "--config", str(config)]
             self.process = subprocess.Popen(command, stdout=log, stderr=log)
 
     def lead(self, **quota: Any) -> None:

@@ -66,13 +66,18 @@ class Transport:
     """Sends calls over a connection; at most `concurrency` at a time, watches not counted."""
 
     def __init__(self, connection: Connection, concurrency: int, on_request: RequestObserver | None) -> None:
-        self._connection = connection
+        self.connection = connection
+        self._concurrency = concurrency
         self._room = asyncio.Semaphore(concurrency)
         self._on_request = on_request
 
     def reserved(self, concurrency: int) -> "Transport":
         """Another one over the same connection, with room of its own."""
-        return Transport(self._connection, concurrency, self._on_request)
+        return Transport(self.connection, concurrency, self._on_request)
+
+    def over(self, connection: Connection) -> "Transport":
+        """Another one over that connection."""
+        return Transport(connection, self._concurrency, self._on_request)
 
     async def send(self, call: Call, into: type[T], limit: timedelta, guard: Guard | None = None) -> T:
         """The answer's body as `into`. Time spent waiting for room is not counted in `limit`.
@@ -116,12 +121,12 @@ class Transport:
 
     async def _open(self, call: Call, timeout: aiohttp.ClientTimeout) -> aiohttp.ClientResponse:  # noqa: ASYNC109
         try:
-            access = await self._connection.access()
+            access = await self.connection.access()
             answer = await self._request(call, timeout, access)
             if answer.status != 401:
                 return answer
             await answer.read()
-            access = await self._connection.renew(access)
+            access = await self.connection.renew(access)
         except ConnectionProblem as problem:
             raise Unavailable(0, "NoCredentials", str(problem), request=call.describe()) from problem
         return await self._request(call, timeout, access)
@@ -132,9 +137,9 @@ class Transport:
         timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109
         access: Access,
     ) -> aiohttp.ClientResponse:
-        return await self._connection.session.request(
+        return await self.connection.session.request(
             call.method,
-            URL(self._connection.base_url + call.target(), encoded=True),
+            URL(self.connection.base_url + call.target(), encoded=True),
             data=call.content,
             headers={**call.headers(), **access.headers},
             timeout=timeout,

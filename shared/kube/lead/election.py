@@ -66,10 +66,17 @@ def now_seconds() -> float:
 class Election:
     """One candidate for one Lease. What only the leader may write is sent by a client guarded by `time_left`.
 
-    `is_gone`: a Lease whose holder is known to have ended is taken before it runs out.
+    `is_gone`: a Lease whose holder is known to have ended is taken before it runs out. `is_alive`: while it says no,
+    the Lease is neither taken nor renewed.
     """
 
-    def __init__(self, client: Client, settings: ElectionSettings, is_gone: IsGone | None = None) -> None:
+    def __init__(
+        self,
+        client: Client,
+        settings: ElectionSettings,
+        is_gone: IsGone | None = None,
+        is_alive: Callable[[], bool] = lambda: True,
+    ) -> None:
         self._random = Random()  # noqa: S311 - tells apart and spreads load, guards nothing
         # Room of its own: a hundred slow writes must not keep the Lease from being renewed.
         self._client = client.reserved(2).within(settings.renew_deadline / 3)
@@ -79,6 +86,7 @@ class Election:
         self._lease: Lease | None = None
         self._lease_seen = now_seconds()
         self._is_gone = is_gone
+        self._is_alive = is_alive
         self._seen_gone: tuple[object, ...] | None = None
         self._leads_until = 0.0
         self._releases = True
@@ -115,7 +123,7 @@ class Election:
             lost = renewing.done() and not work.done()
             if lost:
                 self._leads_until = 0.0
-            await self._stop(work)
+            await self._stop(work, self._until_another_leads() if lost else _SETTLE)
             renewing.cancel()
             await asyncio.wait({renewing})
             self._leads_until = 0.0
@@ -127,9 +135,13 @@ class Election:
         if work.done() and not work.cancelled():
             work.result()
 
-    async def _stop(self, work: "asyncio.Future[None]") -> None:
+    def _until_another_leads(self) -> timedelta:
+        """How long the work may take to stop after the deadline, with some to spare."""
+        return (self._settings.lease_duration - self._settings.renew_deadline) * 0.8
+
+    async def _stop(self, work: "asyncio.Future[None]", within: timedelta) -> None:
         work.cancel()
-        _, pending = await asyncio.wait({work}, timeout=_SETTLE.total_seconds())
+        _, pending = await asyncio.wait({work}, timeout=within.total_seconds())
         if pending:
             _log.error("work goes on after the lease is lost", extra=self._facts())
 
@@ -146,6 +158,8 @@ class Election:
             await asyncio.sleep(self._settings.retry_period.total_seconds() * self._random.uniform(0.8, 1.2))
 
     async def _try_to_take(self) -> bool:
+        if not self._is_alive():
+            return False
         try:
             self._observe(await self._read())
         except NotFound:
@@ -175,6 +189,9 @@ class Election:
             try:
                 async with asyncio.timeout(left):
                     await asyncio.sleep(pause)
+                    if not self._is_alive():
+                        trouble = "the process stands still"
+                        continue
                     started = now_seconds()
                     await self._renew()
             except TimeoutError:

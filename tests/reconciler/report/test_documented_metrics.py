@@ -8,7 +8,6 @@ from prometheus_client import CollectorRegistry
 
 from reconciler.report.metrics import ReconcilerMetrics
 from shared.kube.events import EventRecorder
-from shared.kube.lead.election import Election
 from shared.kube.metrics import expose_election, expose_events, expose_watches
 from shared.kube.watch.watching import Watches
 from shared.quota.measure.snapshot import measure
@@ -44,7 +43,7 @@ def exported() -> set[str]:
     WebhookMetrics(registry)
     request_observer(registry)
     expose_watches(registry, Watches())
-    expose_election(registry, cast("Election", Silent()))
+    expose_election(registry, lambda: False)
     expose_events(registry, cast("EventRecorder", Silent()))
     families = [each for each in registry.collect() if each.name.startswith("quotree_")]
     return {f"{each.name}_total" if each.type == "counter" else each.name for each in families}

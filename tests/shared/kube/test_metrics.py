@@ -40,7 +40,7 @@ async def test_watches_are_counted_per_resource(client: Client, namespace: str) 
 
 def test_leading_and_dropped_events_are_told(client: Client) -> None:
     registry = CollectorRegistry()
-    expose_election(registry, Election(client, ElectionSettings("default", "x", "me")))
+    expose_election(registry, Election(client, ElectionSettings("default", "x", "me")).may_write)
     recorder = EventRecorder(client, "quotree.dev/test", "me", EventSettings(capacity=1))
     expose_events(registry, recorder)
     for number in range(3):

@@ -1,0 +1,117 @@
+"""What one tenant's large Jobs cost the others: `python -m benchmarks.large_objects [--jobs 149] [--kilobytes 1300]`.
+
+A real control plane and one reconciler with its default Lease, no webhook (which would refuse such Jobs). One tenant
+creates large Jobs as fast as the API server takes them; once a second another tenant creates a small one, and it is
+measured when that was let go. Ends with code 1 when a small Job waited for longer than `--bar` seconds, memory rose
+above the chart's limit, or the Lease changed hands.
+"""
+
+import argparse
+import tempfile
+import threading
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+import yaml
+
+from dev.controlplane import binaries, cluster
+from tests.reconciler.reconciler_process import NAMESPACE, Quotree, job_manifest, quota, wait_for
+from tests.reconciler.tenants import JOBS, Tenant
+
+NODE: Final = cluster.NodeSpec("node-0", allocatable={"cpu": "1000", "memory": "1Ti", "pods": "1000"})
+LEASE: Final = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/quotree-reconciler"
+VALUES: Final = Path(__file__).parents[1] / "charts" / "quotree" / "values.yaml"
+TERM_BYTES: Final = 290
+LONG: Final = 120.0
+
+
+def large_job(name: str, kilobytes: int) -> dict[str, Any]:
+    """A Job of about that size, by its node affinity."""
+    values = [f"{name}-{number:010d}" for number in range(12)]
+    term = {"matchExpressions": [{"key": "zone", "operator": "In", "values": values}]}
+    terms = [term] * (kilobytes * 1000 // TERM_BYTES)
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
+    return job_manifest(name, "vision", "1", pod={"affinity": affinity})
+
+
+def flood(tenant: Tenant, jobs: int, kilobytes: int) -> None:
+    """Create them all."""
+    for number in range(jobs):
+        tenant.create(JOBS, large_job(f"large-{number}", kilobytes))
+
+
+def delays_of_others(q: Quotree, flooding: threading.Thread) -> list[float]:
+    """How long each small Job waited, from before its creation until it was let go."""
+    delays: list[float] = []
+    while flooding.is_alive() or len(delays) < 5:
+        name = f"small-{len(delays)}"
+        created = time.monotonic()
+        q.job(name, "nlp", "1")
+        wait_for(lambda name=name: not q.get_job(name)["spec"].get("suspend"), "it runs", LONG)  # type: ignore[misc]
+        delays.append(time.monotonic() - created)
+        time.sleep(max(0.0, created + 1 - time.monotonic()))
+    return delays
+
+
+def peak_mib(q: Quotree) -> float:
+    """The most memory that the process ever had."""
+    assert q.process is not None
+    lines = Path(f"/proc/{q.process.pid}/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024
+
+
+def limit_mib() -> float:
+    """The chart's limit."""
+    text = yaml.safe_load(VALUES.read_text())["reconciler"]["resources"]["limits"]["memory"]
+    return float(text.removesuffix("Gi")) * 1024
+
+
+def measure(q: Quotree, jobs: int, kilobytes: int, bar: float) -> bool:
+    """Whether all stayed within the bars."""
+    tenant = Tenant.of(q)
+    q.lead()
+    q.group("vision", quotas=[quota(min="100")])
+    q.group("nlp", quotas=[quota(min="500")])
+    q.job("first", "nlp", "1")
+    wait_for(lambda: "first" in q.running(), "it decides", LONG)
+    before = peak_mib(q)
+    flooding = threading.Thread(target=flood, args=(tenant, jobs, kilobytes))
+    flooding.start()
+    delays = delays_of_others(q, flooding)
+    known = {"pending": jobs, "admitted": 0, "ready": 0}
+    wait_for(lambda: q.group_status("vision").get("workloads") == known, "all are known, none fits", LONG)
+    peak, turns = peak_mib(q), q.get(LEASE)["spec"]["leaseTransitions"]
+    print(
+        f"{jobs} Jobs of {kilobytes} kB: {len(delays)} small ones waited {median(delays):.2f} s (median), "
+        f"{max(delays):.2f} s (longest); memory {before:.0f} MiB before, {peak:.0f} MiB at most; "
+        f"the Lease changed hands {turns} times",
+        flush=True,
+    )
+    q.stop()
+    return max(delays) <= bar and peak < limit_mib() and turns == 0
+
+
+def main() -> int:
+    """Run it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--jobs", type=int, default=149)
+    parser.add_argument("--kilobytes", type=int, default=1300)
+    parser.add_argument("--bar", type=float, default=1.0)
+    wishes = parser.parse_args()
+    found = binaries.ensure(progress=print)
+    with tempfile.TemporaryDirectory() as folder, cluster.start(found, nodes=[NODE]) as control_plane:
+        q = Quotree(control_plane, Path(folder), lease_seconds=15)
+        q.install()
+        try:
+            return 0 if measure(q, wishes.jobs, wishes.kilobytes, wishes.bar) else 1
+        except AssertionError:
+            print(q.say())
+            raise
+        finally:
+            q.kill()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
