@@ -19,6 +19,8 @@ MAX_AMOUNT: Final = 2**63 - 1
 MAX_QUANTITY_LENGTH: Final = 64
 """Longer texts are refused before any arithmetic: `int()` of a megabyte of digits would stall the process."""
 
+OUT_OF_RANGE: Final = "is out of range; a quantity is at least 0 and below 2^63 base units"
+
 _NANO: Final = 10**9
 _MAX_EXPONENT: Final = 100
 _GRAMMAR: Final = re.compile(
@@ -68,7 +70,7 @@ def _scaled(text: str, digits: int, scale: int, match: re.Match[str]) -> int:
         return 0
     power = (9 + int(match["exponent"]) if match["exponent"] else _DECIMAL[match["decimal"]]) - scale
     if power > _MAX_EXPONENT:
-        raise QuantityError(f"{text!r} is out of range; a quantity is below 2^63 base units")
+        raise QuantityError(f"{text} {OUT_OF_RANGE}")
     if power < -_MAX_EXPONENT:
         return 1
     return digits * _ten_to(power) if power >= 0 else -(-digits // _ten_to(-power))
@@ -86,11 +88,11 @@ def parse_number(quantity: str | int | float) -> int:
     if isinstance(quantity, str):
         return parse_quantity(quantity)
     if isinstance(quantity, bool) or not isinstance(quantity, (int, float)):
-        raise QuantityError(f"{_show(quantity)} is not a quantity; write a whole number or text such as 500m or 16Gi")
+        raise QuantityError(f"{quantity!r:.64} is not a quantity; write a whole number or text such as 500m or 16Gi")
     if isinstance(quantity, float):
         return parse_quantity(repr(quantity))
     if abs(quantity) > MAX_AMOUNT:
-        raise QuantityError(f"{_show(quantity)} is out of range; a quantity is below 2^63 base units")
+        raise QuantityError(f"{_show(quantity)} {OUT_OF_RANGE}")
     return quantity * _NANO
 
 
@@ -104,7 +106,7 @@ def read_amount(resource: str, quantity: str | int | float, *, up: bool = True) 
     per_unit = _NANO // 1000 if resource == "cpu" else _NANO
     amount = -(-nano // per_unit) if up else nano // per_unit
     if abs(amount) > MAX_AMOUNT:
-        raise QuantityError(f"{_show(quantity)} is out of range; a quantity is below 2^63 base units")
+        raise QuantityError(f"{_show(quantity)} {OUT_OF_RANGE}")
     return amount
 
 
@@ -112,7 +114,7 @@ def _show(quantity: object) -> str:
     """The quantity for a message, cut short; `str()` of an int with thousands of digits is itself an error."""
     if isinstance(quantity, int) and not isinstance(quantity, bool) and quantity.bit_length() > 256:
         return f"a number of {quantity.bit_length()} bits"
-    return repr(quantity)[:MAX_QUANTITY_LENGTH]
+    return str(quantity)[:MAX_QUANTITY_LENGTH]
 
 
 def write_quantity(resource: str, amount: Amount) -> str:

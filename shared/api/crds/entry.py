@@ -6,21 +6,29 @@ from shared.api.crds.parts import (
     MAX_ENTRIES,
     MAX_NAME,
     NAME,
-    RESOURCE_NAME,
     Schema,
     amounts,
     listing,
+    not_a_key,
     record,
     rule,
     rule_on_keys,
+    rule_on_own_keys,
     text,
 )
+from shared.resources import OUT_OF_RANGE
 
 COMPARED_ENTRIES: Final = 16
 """Of longer lists the schema does not compare the entries: that would exceed what the API server spends on a rule."""
 _TOP_CPU: Final = "9223372036854775.807"
 _TOP: Final = "9223372036854775807"
-_QUANTITY: Final = "quantity(string({}))"
+_LONG_EXPONENT: Final = r"[eE].{4}"
+"""Reading 1e999999999 would keep the API server busy without end: it makes a number of a billion digits."""
+
+
+_SAME_OR_NONE: Final = (
+    "two entries cover the same resources or none in common: give both the same, or take out of one what both have"
+)
 
 
 def quotas_schema() -> Schema:
@@ -40,11 +48,11 @@ def _entry_schema() -> Schema:
                 "default": "default",
                 "x-kubernetes-validations": [name_rule("flavor")],
             },
-            "min": _amounts("Promised to the group; absent counts 0."),
-            "max": _amounts("Never more than this; absent inherits the nearest ancestor's."),
-            "borrowingLimit": _amounts("Never more than this above min; absent is up to max."),
-            "lendingLimit": _amounts("Never lend more than this of min; absent is all of min."),
-            "weight": _amounts("Share of what is left over, as a quantity; absent is max."),
+            "min": _amounts("min", "Promised to the group; absent counts 0."),
+            "max": _amounts("max", "Never more than this; absent inherits the nearest ancestor's."),
+            "borrowingLimit": _amounts("borrowingLimit", "Never more than this above min; absent is up to max."),
+            "lendingLimit": _amounts("lendingLimit", "Never lend more than this of min; absent is all of min."),
+            "weight": _amounts("weight", "Share of what is left over, as a quantity; absent is max."),
         },
         _min_above_max(),
         _lending_above_min(),
@@ -62,32 +70,41 @@ def name_rule(field: str) -> Schema:
     )
 
 
-def _amounts(description: str) -> Schema:
+def _quantity(value: str) -> str:
+    """CEL that reads a quantity; 0 for what is not read, which the pattern refuses."""
+    return f"quantity(string({value}).matches(r'{_LONG_EXPONENT}') ? '0' : string({value}))"
+
+
+def _amounts(limit: str, description: str) -> Schema:
     top = f"quantity(k == 'cpu' ? '{_TOP_CPU}' : '{_TOP}')"
-    amount = _QUANTITY.format("self[k]")
-    quantity = rule(
+    amount = _quantity("self[k]")
+    quantity = rule_on_own_keys(
         "BadQuantity",
-        f"self.all(k, !{amount}.isLessThan(quantity('0')) && !{amount}.isGreaterThan({top}))",
-        "a quantity is at least 0 and below 2^63 base units",
+        f"{amount}.isLessThan(quantity('0')) || {amount}.isGreaterThan({top})",
+        f"{limit} of %s: %s {OUT_OF_RANGE}",
+        "k",
+        "string(self[k])",
     )
-    name = rule(
+    name = rule_on_own_keys(
         "BadName",
-        f"self.all(k, size(k) <= 317 && k.matches(r'{RESOURCE_NAME}'))",
-        "this is not the name of a resource; write one such as cpu, memory or nvidia.com/gpu",
+        not_a_key("k"),
+        f'{limit} names a resource "%s"; write one such as cpu, memory or nvidia.com/gpu',
+        "k",
     )
     return amounts(description, quantity, name)
 
 
 def _min_above_max() -> Schema:
     low, high = "self.min[k]", "self.max[k]"
-    above = f"has(self.max) && k in self.max && {_QUANTITY.format(low)}.isGreaterThan({_QUANTITY.format(high)})"
+    above = f"has(self.max) && k in self.max && {_quantity(low)}.isGreaterThan({_quantity(high)})"
     message = "min of %s/%s is %s, max is %s; lower min to %s or raise max to %s"
     return rule_on_keys("MinAboveMax", "self.min", above, message, "self.flavor", "k", low, high, high, low)
 
 
 def _lending_above_min() -> Schema:
-    lent, low = "self.lendingLimit[k]", "(has(self.min) && k in self.min ? string(self.min[k]) : '0')"
-    above = f"{_QUANTITY.format(lent)}.isGreaterThan(quantity({low}))"
+    lent, has_min = "self.lendingLimit[k]", "(has(self.min) && k in self.min)"
+    low = f"({has_min} ? string(self.min[k]) : '0')"
+    above = f"{_quantity(lent)}.isGreaterThan({has_min} ? {_quantity('self.min[k]')} : quantity('0'))"
     message = "lendingLimit of %s/%s is %s, min is %s; lower lendingLimit to %s or raise min to %s"
     words = ("self.flavor", "k", lent, low, low, lent)
     return rule_on_keys("LendingLimitAboveMin", "self.lendingLimit", above, message, *words)
@@ -104,16 +121,31 @@ def _uncovered(limit: str) -> Schema:
 def _overlapping(field: str) -> Schema:
     """No entry has a resource of its `field` in common with another entry that does not cover all it covers."""
 
-    def some(of: str, quantifier: str) -> str:
-        both = f"a.{of}.{quantifier}(k, k in b.min || k in b.max)"
-        in_min, in_max = (f"a.{of}.{quantifier}(k, k in b.{bound})" for bound in ("min", "max"))
-        none = "false" if quantifier == "exists" else f"size(a.{of}) == 0"
+    def each(of: str, call: str, none: str) -> str:
+        """`call` on the resources of a's `of` that b covers; the branches, because the estimate takes the dearest."""
+        both = f"a.{of}.{call}(k, k in b.min || k in b.max)"
+        in_min, in_max = (f"a.{of}.{call}(k, k in b.{bound})" for bound in ("min", "max"))
         return f"(has(b.min) ? (has(b.max) ? {both} : {in_min}) : (has(b.max) ? {in_max} : {none}))"
 
-    common = f"has(a.{field}) && {some(field, 'exists')}"
-    beyond = " || ".join(f"has(a.{of}) && !{some(of, 'all')}" for of in ("min", "max"))
-    return rule(
-        "OverlappingEntries",
-        f"size(self) > {COMPARED_ENTRIES} || !self.exists(a, self.exists(b, {common} && ({beyond})))",
-        "two entries cover the same resources or none in common: give both the same, or take out of one what both have",
-    )
+    common = f"has(a.{field}) && {each(field, 'exists', 'false')}"
+    beyond = " || ".join(f"has(a.{of}) && !{each(of, 'all', f'size(a.{of}) == 0')}" for of in ("min", "max"))
+    return {
+        **rule(
+            "OverlappingEntries",
+            f"size(self) > {COMPARED_ENTRIES} || !self.exists(a, self.exists(b, {common} && ({beyond})))",
+            f"two entries have something in common and not all; {_SAME_OR_NONE}",
+        ),
+        "messageExpression": _overlapping_message(field, each(field, "all", "true")),
+    }
+
+
+def _overlapping_message(field: str, all_covered: str) -> str:
+    """CEL of the sentence that names the two flavors and the first resource that both have in `field`.
+
+    Where what they have in common stands in different fields it fails, and the API server takes the rule's message:
+    looking for that too would exceed what it spends on a message.
+    """
+    both = f"has(a.{field}) && has(b.{field}) && a.{field}.exists(k, k in b.{field}) && !{all_covered}"
+    message = f"%s and %s have %s in common and not all; {_SAME_OR_NONE} (OverlappingEntries)"
+    said = f"'{message}'.format([a.flavor, b.flavor, a.{field}.filter(k, k in b.{field})[0]])"
+    return f"self.map(a, self.map(b, {both}, {said})).filter(found, size(found) > 0)[0][0]"

@@ -50,7 +50,7 @@ def _node_labels() -> Schema:
     return labels(
         "Labels of the flavor's nodes; none: every node that no other flavor has.",
         MAX_ENTRIES,
-        label_key_rule("BadNodeLabel"),
+        label_key_rule("BadNodeLabel", "accelerator or example.com/model"),
     )
 
 

@@ -82,13 +82,14 @@ def labels(description: str, most: int, *rules: Schema) -> Schema:
     return _with_rules(schema, rules)
 
 
-def label_key_rule(code: str) -> Schema:
+def label_key_rule(code: str, example: str) -> Schema:
     """The rule that the keys of a map may be labels' keys."""
-    return rule(
-        code,
-        f"self.all(k, size(k) <= 317 && k.matches(r'{RESOURCE_NAME}'))",
-        "this is not a label key; write one such as accelerator or example.com/model",
-    )
+    return rule_on_own_keys(code, not_a_key("k"), f'"%s" is not a label key; write one such as {example}', "k")
+
+
+def not_a_key(text: str) -> str:
+    """CEL for: this text is not the key of a label, nor the name of a resource."""
+    return f"size({text}) > 317 || !{text}.matches(r'{RESOURCE_NAME}')"
 
 
 def amounts(description: str, *rules: Schema) -> Schema:
@@ -132,17 +133,34 @@ def rule(code: str, holds: str, message: str) -> Schema:
     return {"rule": holds, "message": f"{message} ({code})"}
 
 
+def rule_with_words(code: str, holds: str, message: str, *words: str) -> Schema:
+    """One CEL rule whose message has a %s for each of `words`, CEL values."""
+    return {"rule": holds, "messageExpression": _formatted(code, message, words)}
+
+
+def rule_on_own_keys(code: str, breaks: str, message: str, *words: str) -> Schema:
+    """The same as `rule_on_keys` for the map that the rule stands on."""
+    return {
+        "rule": f"self.all(k, !({breaks}))",
+        "messageExpression": f"self.map(k, {breaks}, {_formatted(code, message, words)})[0]",
+    }
+
+
 def rule_on_keys(code: str, mapping: str, breaks: str, message: str, *words: str) -> Schema:
     """One CEL rule about the keys `k` of a map: none `breaks` it. `message` has a %s for each of `words`, CEL values.
 
-    The message is about the first offender. It is one `format` and no concatenation: the API server reckons the cost of
-    a concatenation by the longest key there could be, and refuses the schema.
+    The message is about the first offender.
     """
-    message_expression = f"'{message} ({code})'.format([{', '.join(words)}])"
     return {
         "rule": f"!has({mapping}) || !{mapping}.exists(k, {breaks})",
-        "messageExpression": f"{mapping}.map(k, {breaks}, {message_expression})[0]",
+        "messageExpression": f"{mapping}.map(k, {breaks}, {_formatted(code, message, words)})[0]",
     }
+
+
+def _formatted(code: str, message: str, words: tuple[str, ...]) -> str:
+    """CEL of the message. One `format` and no concatenation: the API server reckons the cost of a concatenation by the
+    longest key there could be, and refuses the schema."""
+    return f"'{message} ({code})'.format([{', '.join(words)}])"
 
 
 def _with_rules(schema: Schema, rules: tuple[Schema, ...]) -> Schema:

@@ -14,9 +14,11 @@ from shared.api.crds.parts import (
     label_key_rule,
     labels,
     listing,
+    not_a_key,
     number,
     record,
     rule,
+    rule_with_words,
     shown_amounts,
     text,
     times,
@@ -148,17 +150,34 @@ def _selector_schema() -> Schema:
                 "For In and NotIn.", text("A label's value.", maxLength=MAX_NAME, pattern=LABEL_VALUE), MAX_ENTRIES
             ),
         },
-        rule(
+        rule_with_words(
             "BadNamespaceSelector",
-            "(self.operator in ['In', 'NotIn']) == (has(self.values) && size(self.values) > 0)",
-            "In and NotIn need at least one value, Exists and DoesNotExist take none",
+            "!(self.operator in ['In', 'NotIn']) || (has(self.values) && size(self.values) > 0)",
+            "the requirement on %s is %s without values; give at least one",
+            "self.key",
+            "self.operator",
+        ),
+        rule_with_words(
+            "BadNamespaceSelector",
+            "self.operator in ['In', 'NotIn'] || !has(self.values) || size(self.values) == 0",
+            "the requirement on %s is %s with values; take them out",
+            "self.key",
+            "self.operator",
+        ),
+        rule_with_words(
+            "BadNamespaceSelector",
+            f"!({not_a_key('self.key')})",
+            '"%s" is not a label key; write one such as team',
+            "self.key",
         ),
         required=("key", "operator"),
     )
     return record(
         "Which namespaces may use the group and those below; absent: inherited. {}: every namespace.",
         {
-            "matchLabels": labels("Labels that a namespace has.", MAX_ENTRIES, label_key_rule("BadNamespaceSelector")),
+            "matchLabels": labels(
+                "Labels that a namespace has.", MAX_ENTRIES, label_key_rule("BadNamespaceSelector", "team")
+            ),
             "matchExpressions": listing("Requirements that a namespace meets.", expression, MAX_ENTRIES),
         },
     )

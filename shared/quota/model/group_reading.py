@@ -168,15 +168,15 @@ def _parent(name: str, parent: str | None) -> str | None:
 def _entry(spec: EntrySpec, field: str, found: list[Unread]) -> Entry:
     return Entry(
         flavor=spec.flavor,
-        min=_amounts(spec.min, f"{field}.min", found),
-        max=_amounts(spec.max, f"{field}.max", found),
-        borrowing_limit=_amounts(spec.borrowing_limit, f"{field}.borrowingLimit", found),
-        lending_limit=_amounts(spec.lending_limit, f"{field}.lendingLimit", found),
-        weight=_amounts(spec.weight, f"{field}.weight", found),
+        min=_amounts(spec.min, field, "min", found),
+        max=_amounts(spec.max, field, "max", found),
+        borrowing_limit=_amounts(spec.borrowing_limit, field, "borrowingLimit", found),
+        lending_limit=_amounts(spec.lending_limit, field, "lendingLimit", found),
+        weight=_amounts(spec.weight, field, "weight", found),
     )
 
 
-def _amounts(quantities: Quantities, field: str, found: list[Unread]) -> Amounts:
+def _amounts(quantities: Quantities, entry: str, limit: str, found: list[Unread]) -> Amounts:
     amounts: dict[str, int] = {}
     for resource, quantity in quantities.items():
         try:
@@ -184,7 +184,7 @@ def _amounts(quantities: Quantities, field: str, found: list[Unread]) -> Amounts
                 raise QuantityError(f"{quantity!r} is a number with a point; write it as text, in quotes")
             amounts[resource] = read_amount(resource, quantity)
         except QuantityError as error:
-            found.append(Unread(BAD_QUANTITY, f"{field}[{resource}]", str(error)))
+            found.append(Unread(BAD_QUANTITY, f"{entry}.{limit}[{resource}]", f"{limit} of {resource}: {error}"))
     return amounts or NOTHING
 
 

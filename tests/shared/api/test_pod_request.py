@@ -164,7 +164,7 @@ def test_overhead_of_the_runtime_class_counts_until_the_pod_carries_it() -> None
         ),
         (
             {"containers": [], "overhead": {"cpu": "1e999"}},
-            "overhead[cpu]: '1e999' is out of range; a quantity is below 2^63 base units",
+            "overhead[cpu]: 1e999 is out of range; a quantity is at least 0 and below 2^63 base units",
         ),
     ],
     ids=["no quantity", "negative", "out of range"],

@@ -109,8 +109,16 @@ DENIED: dict[str, tuple[bytes, int, str]] = {
         with_requests({"cpu": "1e999"}),
         422,
         (
-            "Job 'train' spec: containers[0].resources.requests[cpu]: '1e999' is out of range; a quantity is below "
-            "2^63 base units (BadQuantity)"
+            "Job 'train' spec: containers[0].resources.requests[cpu]: 1e999 is out of range; a quantity is at least 0 "
+            "and below 2^63 base units (BadQuantity)"
+        ),
+    ),
+    "an exponent of nine digits": (
+        with_requests({"memory": "1e999999999"}),
+        422,
+        (
+            "Job 'train' spec: containers[0].resources.requests[memory]: 1e999999999 is out of range; a quantity is at "
+            "least 0 and below 2^63 base units (BadQuantity)"
         ),
     ),
     "quantity of 8 MiB": (with_requests({"cpu": "9" * (MAX_BODY - 2000)}), 422, "Job 'train' spec: containers[0]."),

@@ -9,7 +9,7 @@ from shared.quota.model.rules.findings import Violation
 from shared.quota.model.rules.groups.names import LIMITS, WRITTEN, limits, of_group
 from shared.quota.model.tree import Group
 from shared.quota.model.unread import BAD_FIELD, BAD_QUANTITY
-from shared.resources import MAX_AMOUNT, Amount, FlavorResource, write_quantity
+from shared.resources import MAX_AMOUNT, OUT_OF_RANGE, Amount, FlavorResource, write_quantity
 
 
 def check_shape(group: Group) -> Iterator[Violation]:
@@ -28,10 +28,7 @@ def check_quantities(group: Group) -> Iterator[Violation]:
         for limit in LIMITS:
             for resource, amount in getattr(entry, limit).items():
                 if not 0 <= amount <= MAX_AMOUNT:
-                    message = (
-                        f"{WRITTEN[limit]} of {resource} is {write_quantity(resource, amount)}; "
-                        "a quantity is at least 0 and below 2^63 base units"
-                    )
+                    message = f"{WRITTEN[limit]} of {resource}: {write_quantity(resource, amount)} {OUT_OF_RANGE}"
                     yield Violation(BAD_QUANTITY, of_group(group.name), f"spec.quotas[{at}].{WRITTEN[limit]}", message)
 
 

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 
 class Case(NamedTuple):
-    """`by_schema` False: the API server's schema refuses it in words of its own, before any rule is run."""
+    """`by_schema`: the API server's schema refuses it in words of its own, before any rule is run. `schema_says`: the
+    schema's sentence, where it cannot be the same."""
 
     code: str
     accepted: dict[str, Any]
@@ -17,7 +18,7 @@ class Case(NamedTuple):
     name: str = "team"
     refused_name: str = ""
     by_schema: bool = False
-    exact: bool = True
+    schema_says: str = ""
 
 
 def quotas(*entries: dict[str, Any]) -> dict[str, Any]:
@@ -25,7 +26,7 @@ def quotas(*entries: dict[str, Any]) -> dict[str, Any]:
 
 
 NAME = "a name is at most 63 lower-case letters, digits, - and ., and begins and ends with a letter or digit"
-QUANTITY = "a quantity is at least 0 and below 2^63 base units"
+QUANTITY = "is out of range; a quantity is at least 0 and below 2^63 base units"
 TWO_ENTRIES = "two entries cover the same resources or none in common"
 
 GROUP_CASES = {
@@ -79,7 +80,8 @@ GROUP_CASES = {
         quotas({"min": {"cpu": 1}, "max": {"memory": 1}}, {"flavor": "b", "max": {"cpu": 1}}),
         f"b covers cpu, default covers cpu, memory; {TWO_ENTRIES}: give both the same, or take cpu out of one",
         "spec.quotas[1]",
-        exact=False,
+        schema_says=f"two entries have something in common and not all; {TWO_ENTRIES}: "
+        "give both the same, or take out of one what both have",
     ),
     "two entries have nothing in common": Case(
         "OverlappingEntries",
@@ -87,7 +89,8 @@ GROUP_CASES = {
         quotas({"min": {"cpu": 1}}, {"flavor": "b", "min": {"gpu": 1, "cpu": 1}}),
         f"b covers cpu, gpu, default covers cpu; {TWO_ENTRIES}: give both the same, or take cpu out of one",
         "spec.quotas[1]",
-        exact=False,
+        schema_says=f"b and default have cpu in common and not all; {TWO_ENTRIES}: "
+        "give both the same, or take out of one what both have",
     ),
     "one entry a flavor": Case(
         "DuplicateFlavor",
@@ -117,31 +120,44 @@ GROUP_CASES = {
         "BadQuantity",
         quotas({"min": {"cpu": "-0"}}),
         quotas({"min": {"cpu": "-1"}}),
-        f"min of cpu is -1; {QUANTITY}",
+        f"min of cpu: -1 {QUANTITY}",
         "spec.quotas[0].min",
-        exact=False,
     ),
     "the largest quantity": Case(
         "BadQuantity",
         quotas({"max": {"memory": "9223372036854775807"}}),
         quotas({"max": {"memory": "9223372036854775808"}}),
-        "'9223372036854775808' is out of range; a quantity is below 2^63 base units",
+        f"max of memory: 9223372036854775808 {QUANTITY}",
         "spec.quotas[0].max[memory]",
-        exact=False,
     ),
     "the largest cpu": Case(
         "BadQuantity",
         quotas({"max": {"cpu": "9223372036854775807m"}}),
         quotas({"max": {"cpu": "9223372036854775.8071"}}),
-        "'9223372036854775.8071' is out of range; a quantity is below 2^63 base units",
+        f"max of cpu: 9223372036854775.8071 {QUANTITY}",
         "spec.quotas[0].max[cpu]",
-        exact=False,
     ),
     "the grammar of quantities": Case(
         "BadQuantity",
         quotas({"min": {"cpu": "1.5e3"}}),
         quotas({"min": {"cpu": "1.5kk"}}),
-        "'1.5kk' is not a quantity; write for example 4, 500m, 1.5 or 16Gi",
+        "min of cpu: '1.5kk' is not a quantity; write for example 4, 500m, 1.5 or 16Gi",
+        "spec.quotas[0].min[cpu]",
+        by_schema=True,
+    ),
+    "an exponent of two digits": Case(
+        "BadQuantity",
+        quotas({"min": {"cpu": "1e15"}, "max": {"cpu": "1E+15"}}),
+        quotas({"min": {"cpu": "1e999999999"}, "max": {"cpu": "1"}, "lendingLimit": {"cpu": "1E+999999999"}}),
+        f"min of cpu: 1e999999999 {QUANTITY}",
+        "spec.quotas[0].min[cpu]",
+        by_schema=True,
+    ),
+    "a quantity of a few characters": Case(
+        "BadQuantity",
+        quotas({"min": {"cpu": "0" * 64}}),
+        quotas({"min": {"cpu": "9" * 100_000}}),
+        "min of cpu: a quantity has at most 64 characters, this one has 100000",
         "spec.quotas[0].min[cpu]",
         by_schema=True,
     ),
@@ -149,7 +165,7 @@ GROUP_CASES = {
         "BadQuantity",
         quotas({"min": {"cpu": "12"}}),
         quotas({"min": {"cpu": "\uff11\uff12"}}),
-        "'\uff11\uff12' is not a quantity; write for example 4, 500m, 1.5 or 16Gi",
+        "min of cpu: '\uff11\uff12' is not a quantity; write for example 4, 500m, 1.5 or 16Gi",
         "spec.quotas[0].min[cpu]",
         by_schema=True,
     ),
@@ -159,7 +175,7 @@ GROUP_CASES = {
         {"parent": "A_b"},
         f'parent "A_b" is not a name; {NAME}',
         "spec.parent",
-        exact=False,
+        schema_says=f"parent is not a name; {NAME}",
     ),
     "the name of a flavor": Case(
         "BadName",
@@ -175,7 +191,6 @@ GROUP_CASES = {
         quotas({"min": {"nvidia.com/": 1}}),
         'min names a resource "nvidia.com/"; write one such as cpu, memory or nvidia.com/gpu',
         "spec.quotas[0].min",
-        exact=False,
     ),
     "the length of a group's name": Case(
         "BadName",
@@ -185,7 +200,7 @@ GROUP_CASES = {
         "metadata.name",
         name="x" * 63,
         refused_name="x" * 64,
-        exact=False,
+        schema_says="a group's name is a label value: at most 63 characters",
     ),
     "not its own parent": Case(
         "OwnParent",
@@ -200,7 +215,6 @@ GROUP_CASES = {
         {"namespaceSelector": {"matchExpressions": [{"key": "team", "operator": "In", "values": []}]}},
         "the requirement on team is In without values; give at least one",
         "spec.namespaceSelector.matchExpressions[0]",
-        exact=False,
     ),
     "Exists has no values": Case(
         "BadNamespaceSelector",
@@ -208,7 +222,6 @@ GROUP_CASES = {
         {"namespaceSelector": {"matchExpressions": [{"key": "team", "operator": "Exists", "values": ["a"]}]}},
         "the requirement on team is Exists with values; take them out",
         "spec.namespaceSelector.matchExpressions[0]",
-        exact=False,
     ),
     "a selector's label values": Case(
         "BadNamespaceSelector",
@@ -218,13 +231,19 @@ GROUP_CASES = {
         "spec.namespaceSelector.matchLabels[team]",
         by_schema=True,
     ),
+    "the key of a requirement": Case(
+        "BadNamespaceSelector",
+        {"namespaceSelector": {"matchExpressions": [{"key": "example.com/team", "operator": "Exists"}]}},
+        {"namespaceSelector": {"matchExpressions": [{"key": "example.com/", "operator": "Exists"}]}},
+        '"example.com/" is not a label key; write one such as team',
+        "spec.namespaceSelector.matchExpressions[0]",
+    ),
     "a selector's label keys": Case(
         "BadNamespaceSelector",
         {"namespaceSelector": {"matchLabels": {"example.com/team": "a"}}},
         {"namespaceSelector": {"matchLabels": {"example.com/team/": "a"}}},
         '"example.com/team/" is not a label key; write one such as team',
         "spec.namespaceSelector.matchLabels",
-        exact=False,
     ),
     "root has no parent": Case(
         "BuiltInLocked",
@@ -331,7 +350,6 @@ FLAVOR_CASES = {
         {"nodeLabels": {"example.com/a/b": "a100"}},
         '"example.com/a/b" is not a label key; write one such as accelerator or example.com/model',
         "spec.nodeLabels",
-        exact=False,
     ),
     "the values of labels": Case(
         "BadNodeLabel",
@@ -402,6 +420,6 @@ FLAVOR_CASES = {
         "metadata.name",
         name="x" * 63,
         refused_name="x" * 64,
-        exact=False,
+        schema_says="a flavor's name is a label value: at most 63 characters",
     ),
 }
