@@ -25,7 +25,7 @@ from prometheus_client import CollectorRegistry
 from shared.api.review import Review
 from shared.kube.watch.memory import freeze_memory
 from shared.quota.model.flavor import Flavor
-from shared.quota.model.job_reading import NamespaceContext
+from shared.quota.model.namespace_context import NamespaceContext
 from shared.quota.model.rules.workloads.submitted_workload import WorkloadContext
 from shared.quota.model.tree import Entry, Group, Tree
 from shared.tls.ca import issue, make_ca

@@ -1,49 +1,41 @@
 """Read the workloads among the objects: which are managed, what each requests, and which pods run outside quota."""
 
-from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Set
+from dataclasses import dataclass
+
+import msgspec
 
 from cli.read.objects import ManifestObjects
 from shared.api.core.job import Job, JobSpec
-from shared.api.core.limitrange import NO_DEFAULTS, ContainerDefaults, LimitRange, container_defaults
+from shared.api.core.limitrange import LimitRange
 from shared.api.core.metadata import Metadata
 from shared.api.core.pod import Pod
-from shared.api.core.priority import Priorities
-from shared.quota.model.job_reading import NamespaceContext, ObjectState, Reading, workload_of_job
+from shared.quota.model.job_reading import ObjectState, Reading, workload_of_job
+from shared.quota.model.namespace_context import NamespaceContexts
 from shared.quota.model.pod_reading import pod_group_of, workload_of_pod, workload_of_pod_group
 from shared.quota.model.rules.workloads.submitted_workload import SubmittedWorkload
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.workload import Workload
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestContexts:
-    """The context of all workloads: namespaces' labels and limits, and the cluster's classes."""
+def contexts_of(objects: ManifestObjects) -> NamespaceContexts:
+    """The context of all workloads of the manifests; a namespace that is not among them has no labels."""
+    contexts = NamespaceContexts()
+    contexts.see_namespaces((None, each) for each in objects.namespaces)
+    contexts.see_limit_ranges((None, _with_namespace(each)) for each in objects.limit_ranges)
+    contexts.see_priority_classes((None, each) for each in objects.priority_classes)
+    contexts.see_runtime_classes((None, each) for each in objects.runtime_classes)
+    return contexts
 
-    labels: Mapping[str, Mapping[str, str]]
-    limits: Mapping[str, ContainerDefaults]
-    classes: NamespaceContext
 
-    @staticmethod
-    def of(objects: ManifestObjects) -> "ManifestContexts":
-        """Build it from the manifests; a namespace that is not among them has no labels."""
-        by_namespace: dict[str, list[LimitRange]] = {}
-        for each in objects.limit_ranges:
-            by_namespace.setdefault(each.metadata.namespace or "default", []).append(each)
-        return ManifestContexts(
-            labels={each.metadata.name: each.metadata.labels for each in objects.namespaces},
-            limits={name: container_defaults(found) for name, found in by_namespace.items()},
-            classes=NamespaceContext(
-                priorities=Priorities.of(objects.priority_classes),
-                overheads={each.metadata.name: each.overhead.pod_fixed for each in objects.runtime_classes},
-            ),
-        )
+def namespace_of(metadata: Metadata) -> str:
+    """Where kubectl would create the object: a manifest without a namespace means `default`."""
+    return metadata.namespace or "default"
 
-    def of_namespace(self, namespace: str) -> NamespaceContext:
-        """Return the context of workloads in that namespace."""
-        name = namespace or "default"
-        labels, limits = self.labels.get(name, {}), self.limits.get(name, NO_DEFAULTS)
-        return replace(self.classes, namespace_labels=labels, limits=limits)
+
+def _with_namespace(limits: LimitRange) -> LimitRange:
+    metadata = msgspec.structs.replace(limits.metadata, namespace=namespace_of(limits.metadata))
+    return msgspec.structs.replace(limits, metadata=metadata)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +62,7 @@ class _Read:
 
 def read_workloads(objects: ManifestObjects, settings: QuotaSettings) -> SubmittedWorkloads:
     """Read every managed Job, pod and pod group, and the unmanaged pods that use nodes."""
-    cluster = ManifestContexts.of(objects)
+    cluster = contexts_of(objects)
     found = [_read_job(job, cluster, settings) for job in objects.jobs]
     alone = [pod for pod in objects.pods if pod_group_of(pod) is None]
     found += [_read_pod(pod, cluster, settings) for pod in alone]
@@ -90,38 +82,38 @@ def read_workloads(objects: ManifestObjects, settings: QuotaSettings) -> Submitt
     )
 
 
-def _read_job(job: Job, cluster: ManifestContexts, settings: QuotaSettings) -> _Read:
-    reading = workload_of_job(job, cluster.of_namespace(job.metadata.namespace), settings)
+def _read_job(job: Job, cluster: NamespaceContexts, settings: QuotaSettings) -> _Read:
+    reading = workload_of_job(job, cluster.of(namespace_of(job.metadata)), settings)
     return _Read(f"Job/{job.metadata.key}", job.metadata, reading, job.spec)
 
 
-def _read_pod(pod: Pod, cluster: ManifestContexts, settings: QuotaSettings) -> _Read:
-    reading = workload_of_pod(pod, cluster.of_namespace(pod.metadata.namespace), settings)
+def _read_pod(pod: Pod, cluster: NamespaceContexts, settings: QuotaSettings) -> _Read:
+    reading = workload_of_pod(pod, cluster.of(namespace_of(pod.metadata)), settings)
     return _Read(f"Pod/{pod.metadata.key}", pod.metadata, reading)
 
 
-def _read_group(key: str, members: list[Pod], cluster: ManifestContexts, settings: QuotaSettings) -> _Read:
-    reading = workload_of_pod_group(members, cluster.of_namespace(members[0].metadata.namespace), settings)
+def _read_group(key: str, members: list[Pod], cluster: NamespaceContexts, settings: QuotaSettings) -> _Read:
+    reading = workload_of_pod_group(members, cluster.of(namespace_of(members[0].metadata)), settings)
     return _Read(f"PodGroup/{key}", members[0].metadata, reading)
 
 
-def _is_outside(pod: Pod, managed: Set[str], cluster: ManifestContexts, settings: QuotaSettings) -> bool:
+def _is_outside(pod: Pod, managed: Set[str], cluster: NamespaceContexts, settings: QuotaSettings) -> bool:
     """Whether the pod uses a node without quota: neither it nor its Job is managed."""
     if not pod.spec.node_name or pod.has_ended or pod.owner_job in managed or pod_group_of(pod) is not None:
         return False
     return _read_pod(pod, cluster, settings).reading.state is ObjectState.UNMANAGED
 
 
-def _submitted(read: _Read, cluster: ManifestContexts) -> Iterator[SubmittedWorkload]:
+def _submitted(read: _Read, cluster: NamespaceContexts) -> Iterator[SubmittedWorkload]:
     workload = read.reading.workload
     if workload is not None and workload.admission is None:
-        namespace = read.metadata.namespace or "default"
+        namespace = namespace_of(read.metadata)
         yield SubmittedWorkload(
             object=read.name,
             group=workload.group,
             namespace=namespace,
             labels=read.metadata.labels,
-            namespace_labels=cluster.labels.get(namespace),
+            namespace_labels=cluster.labels(namespace) if cluster.knows(namespace) else None,
             request=workload.request,
             placement=workload.placement,
             managed_by=read.job.managed_by if read.job else "",

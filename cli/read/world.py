@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from cli.read.objects import ManifestObjects
-from cli.read.workloads import ManifestContexts, SubmittedWorkloads
+from cli.read.workloads import SubmittedWorkloads, contexts_of, namespace_of
 from shared.api.core.node import NodeObject as NodeView
 from shared.api.core.node import allocatable
 from shared.api.core.pod import Pod
@@ -55,20 +55,20 @@ class _Requests:
     """What pods of the manifests request, and whether they belong to `system`."""
 
     def __init__(self, objects: ManifestObjects, settings: QuotaSettings) -> None:
-        self._contexts = ManifestContexts.of(objects)
+        self._contexts = contexts_of(objects)
         self._settings = settings
 
     def of(self, pod: Pod) -> Mapping[str, Amount]:
         """Return the pod's request; nothing when it cannot be read, which is reported elsewhere."""
         try:
-            return pod_request_of(pod.spec, self._contexts.of_namespace(pod.metadata.namespace), self._settings)
+            return pod_request_of(pod.spec, self._contexts.of(namespace_of(pod.metadata)), self._settings)
         except QuantityError:
             return {}
 
     def is_of_system(self, pod: Pod) -> bool:
         """Whether an unmanaged pod counts as use of `system`."""
-        namespace, default = pod.metadata.namespace, self._settings.default_group
-        labels = self._contexts.of_namespace(namespace).namespace_labels
+        namespace, default = namespace_of(pod.metadata), self._settings.default_group
+        labels = self._contexts.labels(namespace)
         return is_of_system(pod.metadata.labels.get(GROUP_LABEL, ""), namespace, labels, default_group=default)
 
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from datetime import datetime
 
 from reconciler.state.observed.job_pods import JobPods
-from reconciler.state.observed.namespace_cache import NamespaceCache, sides
 from reconciler.state.observed.node_usage import NodeUsage
 from reconciler.state.observed.projections import FinishedJob, GroupStatusRecord, PodRecord, UsingPod
 from reconciler.state.observed.workload_reader import WorkloadReader
@@ -18,11 +17,12 @@ from shared.api.core.limitrange import LimitRange
 from shared.api.core.namespace import Namespace
 from shared.api.core.priority import PriorityClass
 from shared.api.core.runtimeclass import RuntimeClass
-from shared.kube.watch.cache import Change
+from shared.kube.watch.cache import Change, transitions
 from shared.quota.measure.inputs.past_use import UseHistory
 from shared.quota.measure.inputs.world import OverSince, World
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.membership import admits, is_bound_elsewhere, path_of
+from shared.quota.model.namespace_context import NamespaceContexts
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.rules import inactive_groups
 from shared.quota.model.settings import CapacitySource, QuotaSettings
@@ -37,7 +37,7 @@ class ClusterState:
         self.groups: dict[str, GroupStatusRecord] = {}
         """By name."""
         self.flavors: dict[str, Flavor] = {}
-        self._namespaces = NamespaceCache()
+        self._namespaces = NamespaceContexts()
         self._job_pods = JobPods(settings.ignored_resources)
         self.work = WorkloadCache(WorkloadReader(settings, self._namespaces, self._admits), self._job_pods)
         self._use = NodeUsage(self.work.knows, self._namespaces.labels, settings)
@@ -58,13 +58,13 @@ class ClusterState:
 
     def see_jobs(self, changes: Sequence[Change[Job | FinishedJob]]) -> None:
         """Jobs appeared, changed, finished or went."""
-        for before, after in sides(changes):
+        for before, after in transitions(changes):
             self.work.see_job(before, after)
         self._see_owners()
 
     def see_pods(self, changes: Sequence[Change[PodRecord]]) -> None:
         """Pods appeared, changed, ended or went."""
-        changed = [*sides(changes)]
+        changed = [*transitions(changes)]
         self._use.see_pods([(old.using if old else None, new.using if new else None) for old, new in changed])
         for job in self._job_pods.see((_covered(old), _covered(new)) for old, new in changed):
             self.work.see_job_pods(job)
@@ -79,7 +79,7 @@ class ClusterState:
     def see_groups(self, changes: Sequence[Change[GroupStatusRecord]]) -> None:
         """QuotaGroups appeared, changed or went; a change of status alone changes no decision."""
         moved: set[str] = set()
-        for before, after in sides(changes):
+        for before, after in transitions(changes):
             old = None if before is None else before.group
             new = None if after is None else after.group
             if old is not None:
@@ -96,7 +96,7 @@ class ClusterState:
 
     def see_flavors(self, changes: Sequence[Change[Flavor]]) -> None:
         """ResourceFlavors appeared, changed or went."""
-        for before, after in sides(changes):
+        for before, after in transitions(changes):
             if before is not None:
                 self.flavors.pop(before.name, None)
             if after is not None:
@@ -110,22 +110,22 @@ class ClusterState:
 
     def see_namespaces(self, changes: Sequence[Change[Namespace]]) -> None:
         """Namespaces appeared, changed or went."""
-        touched = self._namespaces.see_namespaces(changes)
+        touched = self._namespaces.see_namespaces(transitions(changes))
         self._read_again(touched)
         self._use.see_namespaces(touched)
 
     def see_limit_ranges(self, changes: Sequence[Change[LimitRange]]) -> None:
         """LimitRanges appeared, changed or went."""
-        self._read_again(self._namespaces.see_limit_ranges(changes))
+        self._read_again(self._namespaces.see_limit_ranges(transitions(changes)))
 
     def see_priority_classes(self, changes: Sequence[Change[PriorityClass]]) -> None:
         """PriorityClasses appeared, changed or went."""
-        self._namespaces.see_priority_classes(changes)
+        self._namespaces.see_priority_classes(transitions(changes))
         self._read_again()
 
     def see_runtime_classes(self, changes: Sequence[Change[RuntimeClass]]) -> None:
         """RuntimeClasses appeared, changed or went."""
-        self._namespaces.see_runtime_classes(changes)
+        self._namespaces.see_runtime_classes(transitions(changes))
         self._read_again()
 
     def remember_over(self, over_since: OverSince) -> None:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from shared.api.names import JOB_CONTROLLERS
 from shared.api.review import Review
-from shared.quota.model.job_reading import NamespaceContext
 from shared.quota.model.membership import resolve_group
+from shared.quota.model.namespace_context import NamespaceContext
 from shared.quota.model.rules.workloads.submitted_workload import WorkloadContext
 
 

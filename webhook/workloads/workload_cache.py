@@ -1,27 +1,30 @@
 """Workloads and what they are judged with, from watches: namespaces, LimitRanges, RuntimeClasses, Jobs, plain pods."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
 from shared.api.core.job import read_job
-from shared.api.core.limitrange import NO_DEFAULTS, ContainerDefaults, LimitRange, container_defaults, read_limit_range
-from shared.api.core.namespace import Namespace, read_namespace
+from shared.api.core.limitrange import read_limit_range
+from shared.api.core.namespace import read_namespace
 from shared.api.core.pod import read_pod
-from shared.api.core.runtimeclass import RuntimeClass, read_runtime_class
+from shared.api.core.runtimeclass import read_runtime_class
 from shared.api.names import GROUP_LABEL
 from shared.kube.client import Client
 from shared.kube.errors import NotFound
 from shared.kube.resources import JOBS, LIMIT_RANGES, NAMESPACES, PODS, RUNTIME_CLASSES
-from shared.kube.watch.watching import Change, Changed, Watch, Watches
-from shared.quota.model.job_reading import NamespaceContext
+from shared.kube.watch.cache import Change, Sink, transitions
+from shared.kube.watch.watching import Watch, Watches
 from shared.quota.model.membership import resolve_group
+from shared.quota.model.namespace_context import NamespaceContext, NamespaceContexts, Transition
 from shared.quota.model.pod_reading import is_covered_by_its_job
 from shared.quota.model.rules import GroupWorkloads
 from shared.quota.model.rules.groups.names import is_name
+
+R = TypeVar("R")
 
 UNFINISHED: Final = "status.phase!=Succeeded,status.phase!=Failed"
 
@@ -42,14 +45,11 @@ class WatchedWorkloads:
     def __init__(self, client: Client, watches: Watches, *, default_group: bool) -> None:
         self._client = client
         self._default_group = default_group
-        self._labels: dict[str, dict[str, str]] = {}
-        self._limit_ranges: dict[str, dict[str, LimitRange]] = {}
-        self._limits: dict[str, ContainerDefaults] = {}
-        self._overheads: dict[str, Mapping[str, int | float | str]] = {}
+        self._namespaces = contexts = NamespaceContexts()
         self._counts: Counter[tuple[str, str, bool]] = Counter()
-        watches.add(Watch(client, NAMESPACES, read_namespace, self._see_namespaces))
-        watches.add(Watch(client, LIMIT_RANGES, read_limit_range, self._see_limit_ranges))
-        watches.add(Watch(client, RUNTIME_CLASSES, read_runtime_class, self._see_runtime_classes))
+        watches.add(Watch(client, NAMESPACES, read_namespace, _sink(contexts.see_namespaces)))
+        watches.add(Watch(client, LIMIT_RANGES, read_limit_range, _sink(contexts.see_limit_ranges)))
+        watches.add(Watch(client, RUNTIME_CLASSES, read_runtime_class, _sink(contexts.see_runtime_classes)))
         self._jobs = watches.add(Watch(client, JOBS, job_record, self._see_work))
         watches.add(Watch(client, PODS, pod_record, self._see_work, labels=GROUP_LABEL, fields=UNFINISHED))
 
@@ -68,8 +68,9 @@ class WatchedWorkloads:
 
     async def namespace_context(self, namespace: str) -> NamespaceContext:
         """The context of workloads in the namespace; read from the API server if no watch has reported it yet."""
-        labels = self._labels.get(namespace)
-        return await self.namespace_context_now(namespace) if labels is None else self._context_of(namespace, labels)
+        if self._namespaces.knows(namespace):
+            return self._namespaces.of(namespace)
+        return await self.namespace_context_now(namespace)
 
     async def namespace_context_now(self, namespace: str) -> NamespaceContext:
         """The same with the labels that the namespace has at this moment. Raises ApiError."""
@@ -77,10 +78,7 @@ class WatchedWorkloads:
         if is_name(namespace):
             with suppress(NotFound):
                 labels = read_namespace(await self._client.get(NAMESPACES, namespace)).metadata.labels
-        return self._context_of(namespace, labels)
-
-    def _context_of(self, namespace: str, labels: dict[str, str]) -> NamespaceContext:
-        return NamespaceContext(labels, limits=self._limits.get(namespace, NO_DEFAULTS), overheads=self._overheads)
+        return self._namespaces.with_labels(namespace, labels)
 
     async def is_managed_job_now(self, namespace: str, name: str, uid: str) -> bool:
         """The same as `is_managed_job`, read from the API server. Raises ApiError."""
@@ -94,13 +92,12 @@ class WatchedWorkloads:
 
     def _resolve(self, namespace: str, label: str) -> str | None:
         labels = {GROUP_LABEL: label} if label else {}
-        return resolve_group(labels, self._labels.get(namespace, {}), default_group=self._default_group)
+        return resolve_group(labels, self._namespaces.labels(namespace), default_group=self._default_group)
 
     def _see_work(self, changes: Sequence[Change[WorkloadRecord]]) -> None:
-        for change in changes:
-            if isinstance(change, Changed):
-                self._count(change.before, -1)
-                self._count(change.after, 1)
+        for before, after in transitions(changes):
+            self._count(before, -1)
+            self._count(after, 1)
 
     def _count(self, record: WorkloadRecord | None, step: int) -> None:
         if record is None or record.over:
@@ -110,35 +107,14 @@ class WatchedWorkloads:
         if not self._counts[key]:
             del self._counts[key]
 
-    def _see_namespaces(self, changes: Sequence[Change[Namespace]]) -> None:
-        for change in changes:
-            if isinstance(change, Changed):
-                if change.before is not None:
-                    self._labels.pop(change.before.metadata.name, None)
-                if change.after is not None:
-                    self._labels[change.after.metadata.name] = change.after.metadata.labels
 
-    def _see_limit_ranges(self, changes: Sequence[Change[LimitRange]]) -> None:
-        touched = set()
-        for change in changes:
-            if isinstance(change, Changed):
-                for record in (change.before, change.after):
-                    if record is not None:
-                        touched.add(record.metadata.namespace)
-                        ranges = self._limit_ranges.setdefault(record.metadata.namespace, {})
-                        ranges.pop(record.metadata.name, None)
-                        if record is change.after:
-                            ranges[record.metadata.name] = record
-        for namespace in touched:
-            self._limits[namespace] = container_defaults(self._limit_ranges[namespace].values())
+def _sink(see: Callable[[Iterable[Transition[R]]], object]) -> Sink[R]:
+    """Pass a watch's changes on as transitions."""
 
-    def _see_runtime_classes(self, changes: Sequence[Change[RuntimeClass]]) -> None:
-        for change in changes:
-            if isinstance(change, Changed):
-                if change.before is not None:
-                    self._overheads.pop(change.before.metadata.name, None)
-                if change.after is not None:
-                    self._overheads[change.after.metadata.name] = change.after.overhead.pod_fixed
+    def sink(changes: Sequence[Change[R]]) -> None:
+        see(transitions(changes))
+
+    return sink
 
 
 def job_record(raw: bytes) -> WorkloadRecord:

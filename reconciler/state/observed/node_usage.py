@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-from reconciler.state.observed.namespace_cache import sides
 from reconciler.state.observed.projections import UsingPod
-from shared.kube.watch.cache import Change
+from shared.kube.watch.cache import Change, transitions
 from shared.quota.measure.static.capacity import FlavorMatcher, known_flavors
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.membership import is_of_system
@@ -64,7 +63,7 @@ class NodeUsage:
 
     def see_nodes(self, changes: Sequence[Change[ClusterNode]]) -> None:
         """Nodes appeared, changed or went."""
-        for before, after in sides(changes):
+        for before, after in transitions(changes):
             if before is not None:
                 self._nodes.pop(before.name, None)
                 self._losses.pop(before.name, None)

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from reconciler.state.observed.namespace_cache import NamespaceCache
 from shared.api.core.job import Job
 from shared.api.core.pod import Pod
 from shared.quota.model.job_reading import ObjectState, Reading, workload_of_job
+from shared.quota.model.namespace_context import NamespaceContexts
 from shared.quota.model.pod_reading import pod_group_of, workload_of_pod, workload_of_pod_group
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.workload import Workload
@@ -19,7 +19,7 @@ class WorkloadReader:
     """`admits` (group, labels of the namespace): whether the group takes its workloads."""
 
     settings: QuotaSettings
-    namespaces: NamespaceCache
+    namespaces: NamespaceContexts
     admits: Callable[[str, Mapping[str, str]], bool]
 
     def read(self, key: str, objects: Sequence[WorkloadObject]) -> Reading:

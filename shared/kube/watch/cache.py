@@ -4,19 +4,20 @@ Objects are projected to records at once, so that only the fields used stay in m
 and created again under its name is another one. Knows nothing of the network.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, TypeVar
 
 import msgspec
 
 R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 
 
-class Changed(msgspec.Struct, Generic[R], frozen=True, gc=False):
+class Changed(msgspec.Struct, Generic[R_co], frozen=True, gc=False):
     """A record before and after: (None, x) appeared, (x, y) changed, (x, None) is gone."""
 
-    before: R | None
-    after: R | None
+    before: R_co | None
+    after: R_co | None
 
 
 class Undecodable(msgspec.Struct, frozen=True, gc=False):
@@ -32,6 +33,13 @@ Change = Changed[R] | Undecodable
 Project = Callable[[bytes], R | None]
 """An object's JSON -> the record kept of it; None: of no interest."""
 Sink = Callable[[Sequence[Change[R]]], None]
+
+
+def transitions(changes: Sequence[Change[R]]) -> Iterator[tuple[R | None, R | None]]:
+    """(before, after) of each change; objects that could not be read are skipped: their previous record stays."""
+    for change in changes:
+        if isinstance(change, Changed):
+            yield change.before, change.after
 
 
 class _CachedMetadata(msgspec.Struct, rename="camel", gc=False):

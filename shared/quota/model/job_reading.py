@@ -7,7 +7,7 @@ See docs/specification.md §2.8 and §5.1.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
@@ -21,15 +21,14 @@ from shared.api.annotations import (
     read_annotations,
 )
 from shared.api.core.job import Job
-from shared.api.core.limitrange import NO_DEFAULTS, ContainerDefaults
 from shared.api.core.metadata import Metadata
 from shared.api.core.placement import Placement, read_placement, write_toleration
 from shared.api.core.pod import PodSpec
 from shared.api.core.pod_request import effective_request
-from shared.api.core.priority import Priorities
 from shared.api.names import FALSE, FLAVOR_LABEL, HOLD_LABEL, PREEMPTIBLE_LABEL, TRUE
 from shared.api.reading import aware
 from shared.quota.model.membership import resolve_group
+from shared.quota.model.namespace_context import NamespaceContext
 from shared.quota.model.settings import QueueAge, QuotaSettings
 from shared.quota.model.tree import Amounts
 from shared.quota.model.workload import Admission, Claim, Eviction, EvictionReason, Workload
@@ -50,17 +49,6 @@ class ObjectState(StrEnum):
     """Being stopped; its pods have not all ended."""
     FINISHED = "finished"
     """Ended, or deleted before it started: it uses and requests nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class NamespaceContext:
-    """What beside a pod decides its group, priority and request: its namespace, and the cluster's classes."""
-
-    namespace_labels: Mapping[str, str] = field(default_factory=dict)
-    priorities: Priorities = field(default_factory=Priorities)
-    limits: ContainerDefaults = NO_DEFAULTS
-    overheads: Mapping[str, Mapping[str, int | float | str]] = field(default_factory=dict)
-    """RuntimeClass name -> its pods' overhead."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,6 @@ from shared.api.names import (
 from shared.quota.model.job_reading import (
     FINISHED,
     UNMANAGED,
-    NamespaceContext,
     ObjectState,
     Reading,
     WorkloadDraft,
@@ -33,6 +32,7 @@ from shared.quota.model.job_reading import (
     reason_of,
 )
 from shared.quota.model.membership import resolve_group
+from shared.quota.model.namespace_context import NamespaceContext
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.workload import Admission, Eviction
 from shared.resources import QuantityError, sum_amounts

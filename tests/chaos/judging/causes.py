@@ -11,7 +11,8 @@ from shared.api.core.pod import Pod
 from shared.api.core.priority import Priorities
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot, measure
-from shared.quota.model.job_reading import NamespaceContext, workload_of_job
+from shared.quota.model.job_reading import workload_of_job
+from shared.quota.model.namespace_context import NamespaceContext
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.pod_reading import workload_of_pod
 from shared.quota.model.settings import QuotaSettings

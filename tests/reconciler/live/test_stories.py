@@ -46,7 +46,7 @@ def counts(q: Quotree, groups: str) -> dict[str, int]:
 
 def units(q: Quotree, number: str) -> dict[str, int]:
     """That number of cards of each of the four groups."""
-    return {name: int(amount) for name, amount in numbers(q, number, "a b c d", CARD).items()}
+    return {name: int(amount or 0) for name, amount in numbers(q, number, "a b c d", CARD).items()}
 
 
 def cards(**limits: int) -> dict[str, object]:

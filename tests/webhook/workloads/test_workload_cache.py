@@ -29,7 +29,7 @@ def namespaced(it: WatchedWorkloads, before: dict[str, str] | None, after: dict[
         None if labels is None else read_namespace({"metadata": {"name": "a", "labels": labels}})
         for labels in (before, after)
     ]
-    it._see_namespaces([Changed(made[0], made[1])])
+    it._namespaces.see_namespaces([(made[0], made[1])])
 
 
 def test_work_is_counted_by_label_and_by_namespace() -> None:

@@ -1,0 +1,131 @@
+"""What beside a pod decides its group, priority and request: its namespace, LimitRanges and the cluster's classes.
+
+One place for all readers: the processes feed it the changes that their watches report, the command line the objects of
+its manifests. Pure.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final, Protocol, TypeVar
+
+from shared.api.core.limitrange import NO_DEFAULTS, ContainerDefaults, LimitRange, container_defaults
+from shared.api.core.metadata import Metadata
+from shared.api.core.namespace import Namespace
+from shared.api.core.priority import Priorities, PriorityClass
+from shared.api.core.runtimeclass import RuntimeClass
+
+NO_LABELS: Final[Mapping[str, str]] = MappingProxyType({})
+
+R = TypeVar("R")
+Transition = tuple[R | None, R | None]
+"""(before, after) of one object: (None, x) appeared, (x, y) changed, (x, None) is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceContext:
+    """The context of the workloads of one namespace."""
+
+    namespace_labels: Mapping[str, str] = field(default_factory=dict)
+    priorities: Priorities = field(default_factory=Priorities)
+    limits: ContainerDefaults = NO_DEFAULTS
+    overheads: Mapping[str, Mapping[str, int | float | str]] = field(default_factory=dict)
+    """RuntimeClass name -> its pods' overhead."""
+
+
+@dataclass(slots=True)
+class NamespaceContexts:
+    """The latest object of each kind, and for every namespace the context of its workloads.
+
+    `see_…` takes transitions; those of namespaces and LimitRanges return the namespaces that are affected, a changed
+    class affects all.
+    """
+
+    _labels: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    _limits: dict[str, ContainerDefaults] = field(default_factory=dict)
+    _limit_ranges: dict[str, dict[str, LimitRange]] = field(default_factory=dict)
+    _classes: dict[str, PriorityClass] = field(default_factory=dict)
+    _priorities: Priorities = field(default_factory=Priorities)
+    _overheads: Mapping[str, Mapping[str, int | float | str]] = field(default_factory=dict)
+    _known: dict[str, NamespaceContext] = field(default_factory=dict)
+
+    def of(self, namespace: str) -> NamespaceContext:
+        """The context of the workloads of `namespace`."""
+        known = self._known.get(namespace)
+        if known is None:
+            known = self._known[namespace] = self.with_labels(namespace, self.labels(namespace))
+        return known
+
+    def with_labels(self, namespace: str, labels: Mapping[str, str]) -> NamespaceContext:
+        """The same for a namespace of which other labels are known to be true."""
+        return NamespaceContext(labels, self._priorities, self._limits.get(namespace, NO_DEFAULTS), self._overheads)
+
+    def knows(self, namespace: str) -> bool:
+        """Whether the namespace was seen."""
+        return namespace in self._labels
+
+    def labels(self, namespace: str) -> Mapping[str, str]:
+        """The namespace's own labels; none for one that is not known."""
+        return self._labels.get(namespace, NO_LABELS)
+
+    def see_namespaces(self, transitions: Iterable[Transition[Namespace]]) -> set[str]:
+        """Namespaces appeared, changed or went."""
+        touched = _store(self._labels, transitions, lambda each: each.metadata.labels)
+        self._forget(touched)
+        return touched
+
+    def see_limit_ranges(self, transitions: Iterable[Transition[LimitRange]]) -> set[str]:
+        """LimitRanges appeared, changed or went."""
+        touched = set()
+        for before, after in transitions:
+            for record in (before, after):
+                if record is not None:
+                    of_namespace = self._limit_ranges.setdefault(record.metadata.namespace, {})
+                    of_namespace.pop(record.metadata.name, None)
+                    touched.add(record.metadata.namespace)
+                    if record is after:
+                        of_namespace[record.metadata.name] = record
+        for namespace in touched:
+            self._limits[namespace] = container_defaults(self._limit_ranges[namespace].values())
+        self._forget(touched)
+        return touched
+
+    def see_priority_classes(self, transitions: Iterable[Transition[PriorityClass]]) -> None:
+        """PriorityClasses appeared, changed or went."""
+        _store(self._classes, transitions, lambda each: each)
+        self._priorities = Priorities.of(self._classes.values())
+        self._known.clear()
+
+    def see_runtime_classes(self, transitions: Iterable[Transition[RuntimeClass]]) -> None:
+        """RuntimeClasses appeared, changed or went."""
+        overheads = dict(self._overheads)
+        _store(overheads, transitions, lambda each: each.overhead.pod_fixed)
+        self._overheads = overheads
+        self._known.clear()
+
+    def _forget(self, namespaces: set[str]) -> None:
+        for namespace in namespaces:
+            self._known.pop(namespace, None)
+
+
+class _Named(Protocol):
+    @property
+    def metadata(self) -> Metadata:
+        """With the object's name."""
+
+
+N = TypeVar("N", bound=_Named)
+V = TypeVar("V")
+
+
+def _store(kept: dict[str, V], transitions: Iterable[Transition[N]], value: Callable[[N], V]) -> set[str]:
+    """Keep what is used of each object by its name; return the names that were touched."""
+    touched = set()
+    for before, after in transitions:
+        if before is not None:
+            kept.pop(before.metadata.name, None)
+            touched.add(before.metadata.name)
+        if after is not None:
+            kept[after.metadata.name] = value(after)
+            touched.add(after.metadata.name)
+    return touched
