@@ -1,7 +1,7 @@
-"""What can be asked of the API server: one method per verb, typed answers, errors from `shared.kube.errors`.
+"""The requests to the API server: one method per verb, typed answers, errors from `shared.kube.errors`.
 
 Reads answer with raw JSON unless a type is given, and only the fields of that type are decoded. Writes ask the
-server for metadata alone, which spares both sides the rest of the object.
+server for metadata alone, which saves both sides the rest of the object.
 """
 
 import sys
@@ -41,7 +41,7 @@ _METADATA: Any = ObjectMetadata
 
 
 class Client:
-    """Requests on one connection. `concurrency` bounds the requests under way, watches not counted."""
+    """Requests on one connection. `concurrency` bounds the requests in flight, except watches."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Client:
         return other
 
     def reserved(self, concurrency: int) -> "Client":
-        """The same client, with room of its own that other requests do not fill."""
+        """The same client with a concurrency limit of its own, which other requests do not use up."""
         other = copy(self)
         other._transport = self._transport.reserved(concurrency)
         return other
@@ -78,7 +78,7 @@ class Client:
             yield other
 
     def guarded(self, time_left: Guard) -> "Client":
-        """The same client; a write takes no longer than `time_left` says at its sending, and raises Fenced at zero."""
+        """The same client; a write times out after `time_left` as of its sending, and raises Fenced at zero."""
         other = copy(self)
         other._guard = time_left
         return other
@@ -91,7 +91,7 @@ class Client:
         *,
         into: type[R] = _RAW,
     ) -> R:
-        """One object. Raises NotFound."""
+        """Read one object. Raises NotFound."""
         call = Call("GET", resource, namespace, name)
         return await self._send(call, into)
 
@@ -105,7 +105,7 @@ class Client:
         fields: str = "",
         limit: int = 500,
     ) -> AsyncIterator[Page[R]]:
-        """All objects, page by page. Raises Gone when the list grew too old between two pages: start again."""
+        """All objects, page by page. Raises Gone when the list expires between two pages: start again."""
         token = ""
         body_type = _list_type(into)  # type: ignore[arg-type]  # types are hashable
         while True:
@@ -126,7 +126,7 @@ class Client:
         labels: str = "",
         fields: str = "",
     ) -> list[R]:
-        """All objects at once; started again, once, when the list grew too old on the way."""
+        """All objects at once; starts again, once, when the list expires between two pages."""
         for last_try in (False, True):
             items: list[R] = []
             try:
@@ -148,7 +148,7 @@ class Client:
         into: type[W] = _METADATA,
         dry_run: DryRun = DryRun.OFF,
     ) -> W:
-        """A new object. Raises AlreadyExists, Invalid, Forbidden."""
+        """Create an object. Raises AlreadyExists, Invalid, Forbidden."""
         query = {"fieldManager": self.field_manager, "dryRun": dry_run.value}
         call = Call("POST", resource, namespace, query=query, content=_encode(body))
         return await self._send(call, into)
@@ -163,7 +163,7 @@ class Client:
         subresource: str | None = None,
         into: type[W] = _METADATA,
     ) -> W:
-        """The whole object again. With a resourceVersion in the body: Conflict unless it is still the stored one."""
+        """Replace the whole object. With a resourceVersion in the body: Conflict unless it is still the stored one."""
         query = {"fieldManager": self.field_manager}
         call = Call("PUT", resource, namespace, name, subresource, query, _encode(body))
         return await self._send(call, into)
@@ -241,7 +241,7 @@ class Client:
         await self._send(Call("DELETE", resource, namespace, name, content=_encode(options)), msgspec.Raw)
 
     async def evict(self, name: str, namespace: str, *, uid: str | None = None) -> None:
-        """Ask for a pod's eviction. Raises TooManyRequests while a PodDisruptionBudget holds it."""
+        """Evict a pod by the Eviction API. Raises TooManyRequests while a PodDisruptionBudget forbids it."""
         body: dict[str, Any] = {
             "apiVersion": "policy/v1",
             "kind": "Eviction",

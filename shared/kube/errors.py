@@ -1,4 +1,4 @@
-"""What the API server refused, as exceptions told apart by status code and reason, never by message."""
+"""Refusals of the API server as exceptions, distinguished by status code and reason, never by message."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -60,11 +60,11 @@ class PatchTestFailed(Conflict):
 
 
 class AlreadyExists(ApiError):
-    """An object of that name is there already."""
+    """An object of that name exists already."""
 
 
 class NotFound(ApiError):
-    """The object, or its whole kind, is not there."""
+    """The object, or its whole kind, does not exist."""
 
 
 class Gone(ApiError):
@@ -84,7 +84,7 @@ class Invalid(ApiError):
 
 
 class TooManyRequests(ApiError):
-    """The API server, or a PodDisruptionBudget, asks to wait; `retry_after` may say how long."""
+    """The API server, or a PodDisruptionBudget, asks to wait; `retry_after` is how long, if known."""
 
 
 class Unavailable(ApiError):

@@ -1,6 +1,6 @@
-"""What people see in `kubectl get events`: told once, repeats counted, never in anybody's way.
+"""Events for `kubectl get events`: written once, repeats counted, and never delaying the caller.
 
-Callers only put a note down; one task sends. The same note about the same object is one Event whose series counts on,
+Callers only queue; one task sends. The same text about the same object is one Event whose series is incremented,
 patched at most every half minute, and again after six quiet minutes. What cannot be sent in time is dropped: the API
 server's own limits and a bounded memory come before completeness.
 """
@@ -31,14 +31,14 @@ _PAUSE_AFTER_FAILURE = 5.0
 
 
 class EventType(enum.Enum):
-    """The two types Kubernetes knows."""
+    """The two types of Kubernetes."""
 
     NORMAL = "Normal"
     WARNING = "Warning"
 
 
 class Regarding(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """The object an event is about. Of a cluster-scoped one, the event lives in the namespace `default`."""
+    """The object an event is about. The event of a cluster-scoped one is in the namespace `default`."""
 
     api_version: str
     kind: str
@@ -65,7 +65,7 @@ _Key = tuple[str, str, str, str, str, str]
 
 
 class _Note(msgspec.Struct):
-    """One thing said about one object, `count` times so far; `told` of those are known to the API server."""
+    """One text about one object, recorded `count` times so far; the API server knows `told` of them."""
 
     regarding: Regarding
     type: EventType
@@ -87,14 +87,14 @@ class _Bucket(msgspec.Struct):
     filled: float
 
     def seconds_to_token(self, now: float, burst: float, per_second: float) -> float:
-        """Fill up; 0 when a token is there to be taken."""
+        """Refill; 0 when a token is available."""
         self.tokens = min(burst, self.tokens + (now - self.filled) * per_second)
         self.filled = now
         return max(0.0, (1 - self.tokens) / per_second)
 
 
 class EventRecorder:
-    """Notes down events and, in `run`, sends them. `dropped` counts those that never were."""
+    """Queues events and, in `run`, sends them. `dropped` counts those that were never sent."""
 
     def __init__(  # noqa: PLR0913
         self,
@@ -129,7 +129,7 @@ class EventRecorder:
         action: str,
         note: str,
     ) -> None:
-        """Say that this happened. Returns at once, whatever the API server does."""
+        """Record that this happened. Returns at once, whatever the API server does."""
         note = _cut(note, _LONGEST_NOTE)
         key = (regarding.uid or regarding.kind, regarding.namespace, regarding.name, reason, action, note)
         now, at = self._monotonic(), self._clock()
@@ -208,7 +208,7 @@ class EventRecorder:
         return True
 
     async def _send(self, key: _Key, note: _Note) -> None:
-        """Create the Event or count its series on; wait when the API server cannot take it now."""
+        """Create the Event or increment its series; wait when the API server cannot take it now."""
         count, note.scheduled = note.count, False
         try:
             with suppress(AlreadyExists):  # Ours: created by a try whose answer was lost.

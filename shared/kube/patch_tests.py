@@ -11,7 +11,7 @@ _ABSENT = object()
 
 
 def first_failed_test(document: object, operations: Sequence[Mapping[str, Any]]) -> str | None:
-    """A sentence about the first test that fails on the document as it is now, or None."""
+    """Describe the first test that fails on the document, or None."""
     for operation in operations:
         if operation.get("op") != "test":
             continue

@@ -1,4 +1,4 @@
-"""Where a kind of object lives in the API: group, version, plural, and the paths made of them."""
+"""A kind's group, version and plural, and the URL paths made of them."""
 
 from dataclasses import dataclass
 from urllib.parse import quote

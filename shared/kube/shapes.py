@@ -1,4 +1,4 @@
-"""What answers look like, as far as the client itself looks into them."""
+"""The parts of answers that the client itself reads."""
 
 import enum
 from typing import Generic, TypeVar
@@ -9,14 +9,14 @@ T = TypeVar("T")
 
 
 class DryRun(enum.Enum):
-    """Whether a write is only tried."""
+    """Whether a write is a dry run."""
 
     OFF = ""
     ALL = "All"
 
 
 class WrittenMetadata(msgspec.Struct, frozen=True, rename="camel"):
-    """An object's metadata, the fields that writers need back."""
+    """The metadata fields that writers need."""
 
     name: str = ""
     namespace: str = ""
@@ -28,7 +28,7 @@ class WrittenMetadata(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ObjectMetadata(msgspec.Struct, frozen=True):
-    """An answer of metadata alone: asked for with this type, the server sends no spec and status."""
+    """An object of metadata alone: requested as this type, the server sends no spec and status."""
 
     metadata: WrittenMetadata = WrittenMetadata()
 

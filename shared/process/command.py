@@ -1,6 +1,6 @@
-"""What both processes do before they are what they are: read `--config FILE`, serve health, reach the API server.
+"""The start of both processes: read `--config FILE`, serve health, connect to the API server.
 
-One sentence for what is wrong with any of it, and an exit code.
+Anything wrong with that is one sentence and an exit code.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""What every process' settings file says in the same words: where the API server is, how much is logged."""
+"""The keys that every process' settings file shares: connection and log."""
 
 import os
 import socket
@@ -38,7 +38,7 @@ class LogFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields
 
 
 class ProcessSettings(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """What every process' file has; a process adds what is its own."""
+    """Keys of every process' file; a process adds its own."""
 
     quota: QuotaSettingsFile = QuotaSettingsFile()
     connection: ConnectionFile = ConnectionFile()

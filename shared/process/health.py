@@ -1,6 +1,6 @@
-"""Is the process alive, is it ready, what does it count: /livez, /readyz and /metrics on plain HTTP.
+"""/livez, /readyz and /metrics on plain HTTP.
 
-Alive and ready are different things: one that waits for the API server, or that is draining, is alive.
+A process that waits for the API server, or that is draining, is alive.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ class HealthSettings(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Health:
-    """What the probes are told."""
+    """Heartbeats and checks that the probes report."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
@@ -45,7 +45,7 @@ class Health:
         self._beats[name] = (self._now(), within.total_seconds())
 
     def beat(self, name: str) -> None:
-        """What `name` stands for goes on."""
+        """Record a heartbeat of `name`."""
         self._beats[name] = (self._now(), self._beats[name][1])
 
     def add_check(self, name: str, check: Check) -> None:
@@ -53,7 +53,7 @@ class Health:
         self._checks[name] = check
 
     def stopping(self) -> None:
-        """Not ready from now on: nothing is answered any more."""
+        """Report not ready from now on: requests are no longer answered."""
         self._stopping = True
 
     def alive(self) -> dict[str, str | None]:
@@ -72,7 +72,7 @@ class Health:
 
 @asynccontextmanager
 async def serving_health(settings: HealthSettings, health: Health, registry: CollectorRegistry) -> AsyncIterator[int]:
-    """Answer probes while the block runs; gives the port. Raises Problem when the port is taken."""
+    """Answer probes while the block runs; yields the port. Raises Problem when the port is taken."""
     app = web.Application()
     app.add_routes(_routes(health, registry))
     runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1)

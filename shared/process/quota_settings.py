@@ -1,4 +1,4 @@
-"""What a settings file says about the quota itself: the part that every process and `simulate --settings` share.
+"""The `quota:` part of a settings file, which every process and `simulate --settings` share.
 
 Keys are as in the chart's values.yaml; durations are written 30s, 5m, 1h30m. Defaults are the engine's own.
 """
@@ -58,7 +58,7 @@ class CapacityFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
 
 
 class ResourcesFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """`resources:` what becomes of a resource no entry covers, and which are never counted."""
+    """`resources:` how a resource that no entry covers is treated, and which are never counted."""
 
     uncovered: Uncovered = _QUOTA.uncovered
     ignored: tuple[str, ...] = tuple(sorted(_QUOTA.ignored_resources))
@@ -71,7 +71,7 @@ class FairnessFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
 
 
 class QuotaSettingsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """`quota:` everything the engine's answers depend on beside the objects in the cluster."""
+    """`quota:` everything that the engine's results depend on besides the cluster's objects."""
 
     reclaim: ReclaimFile = ReclaimFile()
     startup: StartupFile = StartupFile()

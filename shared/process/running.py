@@ -1,4 +1,4 @@
-"""How a process lives and ends: one event loop, one TaskGroup, signals, and an exit code that means something.
+"""The life of a process: one event loop, one TaskGroup, signals, and a defined exit code.
 
 0: asked to stop, and did. 1: our own bug, with a logged traceback. A Problem's own code (2): one sentence on standard
 error. On SIGTERM: drain, not ready, the registered stops, then every task is cancelled. A second signal ends at once.
@@ -48,7 +48,7 @@ class Process:
         return self.group.create_task(work, name=name)
 
     def on_stop(self, stop: Callable[[], Awaitable[None]]) -> None:
-        """Await this when the process is asked to stop, after the drain; the last registered first."""
+        """Await this when the process stops, after the drain; the last registered first."""
         self._stops.append(stop)
 
 

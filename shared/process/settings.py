@@ -1,4 +1,4 @@
-"""What a settings file says, or everything that is wrong with it, each with line, key, and what is accepted.
+"""Read a settings file; report everything wrong with it, each with line, key, and what is accepted.
 
 YAML into msgspec Structs. Unknown and repeated keys are errors; durations are written 30s, 5m, 1h30m. A Struct's own
 checks go into __post_init__ as ValueError.

@@ -1,1 +1,1 @@
-"""Reaching the API server: which one, with which credentials, over which connections."""
+"""Connections to the API server: address, credentials, transport."""

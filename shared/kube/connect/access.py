@@ -1,4 +1,4 @@
-"""What a request needs to be let in: credentials, TLS and proxy, as the kubeconfig or service account gives them.
+"""Credentials, TLS and proxy of a request, as the kubeconfig or service account gives them.
 
 kubernetes_asyncio reads kubeconfigs, service accounts, exec plugins and OIDC; it is imported here alone, and only when
 a connection is made, because importing it takes half a second. Its typed client, Watch and LeaderElection are not
@@ -39,7 +39,7 @@ class ConnectionSettings(msgspec.Struct, frozen=True, rename="camel"):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What one request needs: its headers, and aiohttp's options for TLS and proxy. Replaced as a whole."""
+    """Headers of a request, and aiohttp's options for TLS and proxy. Replaced as a whole."""
 
     headers: Mapping[str, str]
     options: Mapping[str, Any]
@@ -123,7 +123,7 @@ def _tls_context(configuration: "Configuration", *, strict: bool) -> ssl.SSLCont
 
 
 def _proxy_from_environment(server: str) -> str | None:
-    """Looked up once: aiohttp's own look-up starts a thread for every request."""
+    """Read the environment once: aiohttp would start a thread for every request."""
     parts = urlsplit(server)
     if not parts.hostname or proxy_bypass(parts.hostname):
         return None

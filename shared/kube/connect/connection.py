@@ -1,6 +1,6 @@
-"""How the API server is reached: address, TLS, credentials, and one HTTP session for everything.
+"""The connection to the API server: address, TLS, credentials, and one HTTP session for all requests.
 
-Who wants to talk to the API server begins with `connected`.
+`connected` is the entry point.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ _UNACKNOWLEDGED = timedelta(seconds=5)
 
 @dataclass(slots=True)
 class Connection:
-    """An open way to one API server; `origin` says in words where it was configured."""
+    """A connection to one API server; `origin` says in words where it was configured."""
 
     base_url: str
     origin: str
@@ -43,7 +43,7 @@ class Connection:
     _renewal: "asyncio.Task[Access] | None" = field(default=None)
 
     async def access(self) -> Access:
-        """What the next request needs. The service account's token is read again every minute: it is rotated."""
+        """Credentials of the next request. The service account's token is rotated, so it is read again every minute."""
         if self.chosen is None and time.monotonic() - self._access.read_at > _TOKEN_LIFE.total_seconds():
             try:
                 return await self.renew(self._access)
@@ -53,7 +53,7 @@ class Connection:
         return self._access
 
     async def renew(self, refused: Access) -> Access:
-        """Read the credentials again, once for all who were refused with the same. Raises ConnectionProblem."""
+        """Read the credentials again, once for all requests refused with the same ones. Raises ConnectionProblem."""
         if self._access is refused:
             if self._renewal is None:
                 self._renewal = asyncio.create_task(self._read_again())
@@ -70,7 +70,7 @@ class Connection:
 
 @asynccontextmanager
 async def connected(settings: ConnectionSettings) -> AsyncIterator[Connection]:
-    """A connection that has been seen to work. Raises ConnectionProblem with one sentence otherwise."""
+    """Connect and verify that the API server answers. Raises ConnectionProblem with one sentence otherwise."""
     chosen = _choose(settings)
     access = await read_access(settings, chosen, None)
     base_url = chosen.server if chosen else _service_address()
@@ -88,7 +88,7 @@ async def connected(settings: ConnectionSettings) -> AsyncIterator[Connection]:
 
 
 def _socket(address: tuple[Any, ...]) -> socket.socket:
-    """A socket whose unacknowledged bytes are given up after a while: nothing sent arrives when nobody expects it."""
+    """A socket that drops unacknowledged bytes after a while, so that no request arrives after its time-out."""
     family, kind, protocol, *_ = address
     made = socket.socket(family, kind, protocol)
     made.setblocking(False)
@@ -98,7 +98,7 @@ def _socket(address: tuple[Any, ...]) -> socket.socket:
 
 
 def _choose(settings: ConnectionSettings) -> Chosen | None:
-    """The kubeconfig to use; None means the pod's service account."""
+    """Choose the kubeconfig; None means the pod's service account."""
     given = settings.kubeconfig or os.environ.get("KUBECONFIG")
     if given:
         return choose([Path(part).expanduser() for part in given.split(os.pathsep) if part], settings.context)

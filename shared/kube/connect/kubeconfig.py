@@ -1,7 +1,7 @@
-"""Which kubeconfig, context, cluster and user are meant, and what is wrong with them, as one sentence.
+"""Choose kubeconfig, context, cluster and user, and say in one sentence what is wrong with them.
 
-Merges as kubectl does: of several files the first that names a thing wins. Only looks; the credentials themselves are
-read by kubernetes_asyncio, whose own messages may quote them and are therefore never shown.
+Merges as kubectl does: of several files the first that names a thing wins. kubernetes_asyncio reads the credentials
+themselves; its messages can quote them and are therefore never shown.
 """
 
 import os
@@ -29,7 +29,7 @@ class Chosen:
 
     @property
     def origin(self) -> str:
-        """For messages: where the connection was read from."""
+        """Where the connection was configured, for messages."""
         return f"kubeconfig {os.pathsep.join(map(str, self.paths))}, context {self.context!r}"
 
 
@@ -40,7 +40,7 @@ class _Named:
 
 
 def choose(paths: list[Path], context: str | None) -> Chosen:
-    """What `context` (None: the current one) of these files means. Raises ConnectionProblem."""
+    """Resolve `context` (None: the current one) in these files. Raises ConnectionProblem."""
     present = [path for path in paths if path.is_file()]
     where = os.pathsep.join(map(str, paths))
     if not present:

@@ -1,4 +1,4 @@
-"""Is there an API server that lets us in? Asked once, so that the answer can be one clear sentence."""
+"""Check once that there is an API server and that it accepts the credentials, for one clear message if not."""
 
 import errno
 import os
@@ -16,7 +16,7 @@ _PROBE_TIMEOUT = timedelta(seconds=10)
 
 
 async def probe(session: aiohttp.ClientSession, base_url: str, origin: str, access: Access) -> None:
-    """Ask for /version. Raises ConnectionProblem."""
+    """Request /version. Raises ConnectionProblem."""
     where = f"{base_url} ({origin})"
     timeout = aiohttp.ClientTimeout(total=_PROBE_TIMEOUT.total_seconds())
     try:
@@ -40,7 +40,7 @@ async def probe(session: aiohttp.ClientSession, base_url: str, origin: str, acce
 
 
 def _reason(error: OSError) -> str:
-    """In words; event loops put other texts into an OSError, and name look-up has numbers of its own."""
+    """The reason in words; event loops put different texts into an OSError, and name look-up has numbers of its own."""
     if error.errno is not None and error.errno in errno.errorcode and not isinstance(error, socket.gaierror):
         return os.strerror(error.errno)
     return error.strerror or str(error)

@@ -1,7 +1,7 @@
-"""One request to the API server: send, check the status, decode just what is asked for.
+"""One request to the API server: send, check the status, decode only the wanted type.
 
 Every answer's status is checked here, and every failure becomes one of `shared.kube.errors`. Nothing is sent twice,
-except once after a 401 with renewed credentials: who called knows whether the reason to call still holds.
+except once after a 401 with renewed credentials: only the caller knows whether to retry.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ _NETWORK_ERRORS = (aiohttp.ClientError, TimeoutError, OSError)
 
 
 class Call(msgspec.Struct, frozen=True):
-    """What is asked of the API server. Empty query values are left out."""
+    """A request to the API server. Empty query values are left out."""
 
     method: str
     resource: Resource
@@ -72,17 +72,17 @@ class Transport:
         self._on_request = on_request
 
     def reserved(self, concurrency: int) -> "Transport":
-        """Another one over the same connection, with room of its own."""
+        """A transport over the same connection with a concurrency limit of its own."""
         return Transport(self.connection, concurrency, self._on_request)
 
     def over(self, connection: Connection) -> "Transport":
-        """Another one over that connection."""
+        """A transport over that connection."""
         return Transport(connection, self._concurrency, self._on_request)
 
     async def send(self, call: Call, into: type[T], limit: timedelta, guard: Guard | None = None) -> T:
-        """The answer's body as `into`. Time spent waiting for room is not counted in `limit`.
+        """The answer's body as `into`. Time spent waiting for a free slot is not counted in `limit`.
 
-        What the guard allows is the time for everything: when it is over, the connection has been closed.
+        The guard's time covers everything: when it is over, the connection has been closed.
         """
         async with self._room:
             left = None if guard is None else min(limit, guard()).total_seconds()
@@ -150,7 +150,7 @@ class Transport:
 
 
 def _abort(answer: aiohttp.ClientResponse) -> None:
-    """Drop a stream that has not ended: closing politely waits half a minute for a peer that may be dead."""
+    """Drop a stream that has not ended: a graceful close waits half a minute for a peer that might be dead."""
     transport = answer.connection.transport if answer.connection else None
     if transport is not None:
         transport.abort()

@@ -1,4 +1,4 @@
-"""How long to wait before trying again: longer each time, never exactly, short again after a healthy while."""
+"""Exponential back-off with jitter, reset after a healthy period."""
 
 from dataclasses import dataclass, field
 from random import Random
@@ -14,7 +14,7 @@ _SHARE = 0.1
 class Backoff:
     """Delays in seconds: 0.1, 0.2, 0.4 … 30, each ±25 %.
 
-    They start again after a minute that went well. After a second or more, they are at most a tenth of what went well:
+    They start again after a healthy minute. After a healthy second or more, they are at most a tenth of that time:
     a proxy that cuts every half minute must not cost another half minute each time.
     """
 
@@ -22,7 +22,7 @@ class Backoff:
     _failures: int = 0
 
     def delay_after(self, lived: float) -> float:
-        """The wait after an attempt that went well for `lived` seconds before it ended."""
+        """The wait after an attempt that was healthy for `lived` seconds."""
         if lived >= HEALTHY:
             self._failures = 0
         delay = min(LONGEST, FIRST * 2.0 ** min(self._failures, 20))

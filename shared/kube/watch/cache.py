@@ -1,4 +1,4 @@
-"""What a watch knows of its objects, and what each event changes in that.
+"""The records of a watch, and the change that each event makes.
 
 Objects are projected to records at once, so that only the fields used stay in memory. Keyed by uid: an object deleted
 and created again under its name is another one. Knows nothing of the network.
@@ -67,7 +67,7 @@ class State(Generic[R]):
 
 
 class Cache(State[R]):
-    """The state a watch has told its sink, and the changes that lead to the next."""
+    """The state as last reported to the sink, and the changes that lead to the next."""
 
     __slots__ = ("_project",)
 
@@ -87,7 +87,7 @@ class Cache(State[R]):
             state.records[meta.uid] = record
 
     def replace(self, state: State[R]) -> list[Change[R]]:
-        """Make `state` this one's. Returns the difference, the gone first, so that what they held is free."""
+        """Adopt `state`. Returns the difference, removed objects first, so that what they used is free."""
         changes: list[Change[R]] = [
             Changed(record, None) for uid, record in self.records.items() if uid not in state.records
         ]
@@ -100,7 +100,7 @@ class Cache(State[R]):
         return changes
 
     def put(self, raw: bytes) -> tuple[str, Change[R] | None]:
-        """An object as it is now. Returns its resourceVersion and the change; None when nothing kept has changed."""
+        """Store an object. Returns its resourceVersion and the change; None when nothing kept has changed."""
         meta = _identify(raw).metadata
         record = self._record(meta, raw)
         if isinstance(record, Undecodable):
@@ -112,7 +112,7 @@ class Cache(State[R]):
         return meta.resource_version, self._set(meta.uid, record)
 
     def drop(self, raw: bytes) -> tuple[str, Change[R] | None]:
-        """An object that is gone. Returns as `put`."""
+        """Remove an object that is gone. Returns as `put`."""
         meta = _identify(raw).metadata
         self.undecodable.pop(meta.uid, None)
         return meta.resource_version, self._set(meta.uid, None)

@@ -1,4 +1,4 @@
-"""How the garbage collector is kept from stalling a process that holds many records."""
+"""Keep the garbage collector from stalling a process that holds many records."""
 
 import gc
 

@@ -1,6 +1,6 @@
-"""A watch's bytes as events: lines, each a frame around an object's JSON.
+"""Split a watch's bytes into events: lines, each a frame around an object's JSON.
 
-The object itself is left undecoded, for who wants it decodes only what is used.
+The object itself is left undecoded: its reader decodes only the fields it uses.
 """
 
 from typing import NamedTuple
@@ -24,17 +24,17 @@ class Bookmark(NamedTuple):
 
 
 class EndlessLine(Exception):
-    """A line is longer than any object can be."""
+    """A line longer than any object can be."""
 
 
 class Lines:
-    """Cuts what is read into whole lines; the last, unfinished one waits for the next read."""
+    """Splits bytes into whole lines; an unfinished one waits for the next read."""
 
     def __init__(self) -> None:
         self._rest = bytearray()
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """The lines that are whole now, without their ends. Raises EndlessLine."""
+        """Add bytes; return the lines that are complete now, without their ends. Raises EndlessLine."""
         end = chunk.rfind(b"\n")
         if end < 0:
             self._rest += chunk
@@ -67,8 +67,8 @@ _decode_bookmark = msgspec.json.Decoder(_BookmarkObject).decode
 def split_event(line: bytes) -> tuple[str, bytes]:
     """An event's type and its object's JSON. Raises msgspec.MsgspecError.
 
-    The API server frames every event alike. Cutting the frame off spares a pass over the object, which is checked
-    as a whole when it is decoded; a frame of another form is decoded properly.
+    The API server frames every event alike. Cutting the frame off saves a pass over the object, which is checked
+    as a whole when it is decoded; a frame of another form is decoded.
     """
     frame = line[: line.find(b"{", 1, _LONGEST_FRAME + 1)]
     kind = _FRAMES.get(frame)

@@ -1,8 +1,8 @@
-"""What objects there are, kept up to date: an informer that survives every way a watch can fail.
+"""An informer that survives every way a watch can fail.
 
 It starts with a streaming list (pages where the server has none), follows from the last resourceVersion of any event
 or bookmark, and lists again only when that is too old. Silence is a failure: the API server sends a bookmark a minute.
-The sink is told of differences only, in batches, and never of half a list.
+The sink gets differences only, in batches, and never half a list.
 """
 
 import asyncio
@@ -45,11 +45,11 @@ _decode_status = msgspec.json.Decoder(Status).decode
 
 
 class _NoStreamingList(Exception):
-    """The server takes the watch but does not send the objects there are."""
+    """The server accepts the watch but does not send the existing objects."""
 
 
 class Watch(Generic[R]):
-    """One kind of object, watched. `run` never returns; all else may be read at any time from the same loop."""
+    """The watch of one kind. `run` never returns; everything else can be read at any time from the same loop."""
 
     def __init__(  # noqa: PLR0913
         self,
@@ -87,7 +87,7 @@ class Watch(Generic[R]):
 
     @property
     def records(self) -> Mapping[str, R]:
-        """The records by uid, as last told to the sink."""
+        """The records by uid, as last reported to the sink."""
         return self._cache.records
 
     @property
@@ -97,15 +97,15 @@ class Watch(Generic[R]):
 
     @property
     def version(self) -> str:
-        """The resourceVersion up to which the records are true, as last told to the sink; empty while there is none."""
+        """The resourceVersion of the records as last reported to the sink; empty before the first list."""
         return self._version or ""
 
     def quiet_seconds(self) -> float:
-        """How long nothing was heard from the server; grows to about a minute on a healthy quiet watch."""
+        """Seconds since the server last sent anything; up to about a minute on a healthy quiet watch."""
         return time.monotonic() - self._heard
 
     async def run(self) -> NoReturn:
-        """Watch indefinitely. Only the sink's own exceptions come out."""
+        """Watch indefinitely. Raises only the sink's own exceptions."""
         backoff = Backoff(self._random)
         while True:
             self._healthy_since = None
@@ -157,7 +157,7 @@ class Watch(Generic[R]):
                 self._cache.gather(fresh, bytes(raw))
 
     async def _follow(self, fresh: State[R] | None) -> None:
-        """Read one stream to its end; with `fresh`, one that begins with all objects there are."""
+        """Read one stream to its end; with `fresh`, one that begins with all existing objects."""
         self._fresh = fresh
         self.streams += 1
         lines = Lines()
@@ -176,7 +176,7 @@ class Watch(Generic[R]):
         return {**query, "resourceVersion": self._version or ""}
 
     async def _take(self, lines: Lines, chunk: bytes) -> None:
-        """Apply the events of one read and tell the sink. Raises what an ERROR event says, after the rest.
+        """Apply the events of one read and call the sink. Raises what an ERROR event says, after the rest.
 
         Large objects let other tasks run between them: decoding many at once would delay decisions and the Lease.
         """
@@ -274,7 +274,7 @@ class Watches:
     members: list[Watch[Any]] = field(default_factory=list)
 
     def add(self, watch: Watch[R]) -> Watch[R]:
-        """Take a watch in, before `run`; returns it."""
+        """Add a watch, before `run`; returns it."""
         self.members.append(watch)
         return watch
 
@@ -285,7 +285,7 @@ class Watches:
                 group.create_task(watch.run(), name=f"watch {watch.resource.plural}")
 
     async def all_synced(self) -> None:
-        """Return when every sink knows everything there is."""
+        """Return when every sink has the complete first list."""
         for watch in self.members:
             await watch.synced.wait()
 
