@@ -147,6 +147,9 @@ class EditSerializer:
 
         Raises Conflict: then none was answered. Reservations remembered from the last write are good enough to accept
         by, because the swap proves them current; to refuse, they are read.
+
+        Two replicas get min 6 for a and min 6 for b, of a parent with 10. Each judges its own alone and accepts it;
+        the second swap fails, its replica reads the first one's reservation, and refuses: 12 of 10.
         """
         remembered = self._recorded
         recorded = remembered or await self._object.read()

@@ -27,6 +27,10 @@ def resolve(recorded: Reservations, stored: StoredState, is_over: Callable[[Rese
 
     A watch that lags could take for over what was stored long ago: only a consistent read ends an edit by its age. It
     also corrects a floor that is above everything stored.
+
+    Reserved: an update of vision, based on version 40. Stored is vision at 40: it might still be stored, so it counts.
+    Stored at 47: some edit was stored since, this one or another that makes it a conflict; forgotten, floor 47.
+    Not stored at all in a consistent read: deleted meanwhile; kept until it is over.
     """
     still, kept = [], []
     floor = min(recorded.floor, stored.revision) if stored.is_newest else recorded.floor

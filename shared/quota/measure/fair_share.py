@@ -54,7 +54,12 @@ class Division(NamedTuple):
 
 
 def divide(runtime: Amount, siblings: Iterable[Sibling]) -> Division:
-    """Divide `runtime`. The shares sum to at most `runtime`, unless non-preemptible use alone exceeds it."""
+    """Divide `runtime`. The shares sum to at most `runtime`, unless non-preemptible use alone exceeds it.
+
+    Runtime 10; a: min 2, weight 1, demand 9; b: min 1, weight 2, demand 2; c: min 0, weight 3, demand 9.
+    Floors 2, 1, 0 leave 7. Round 1 deals 1, 2, 3 (of 1.17, 2.33, 3.5) and the unit that remains to c, the
+    largest remainder. b is bound by 2, so 1 is left: round 2 deals it to c (0.75 against 0.25). Result 3, 2, 5.
+    """
     ordered = sorted(siblings, key=lambda sibling: sibling.name)
     dealer = _Dealer(ordered)
     floors = [sibling.floor for sibling in ordered]
@@ -76,6 +81,9 @@ def _share_shortage(
 
     A child that holds more than its share keeps what it holds and leaves the sharing, which makes the others' shares
     smaller: no child that left would return, so the loop ends.
+
+    Runtime 8; a: min 6; b: min 4; c: min 2, all of it in non-preemptible use; each demands 9.
+    In proportion to min: 4, 2.67, 1.33. c holds more than that: it keeps 2, and a and b share 6: 4 and 2.
     """
     non_preemptible = [sibling.non_preemptible for sibling in siblings]
     weights = [sibling.min for sibling in siblings]

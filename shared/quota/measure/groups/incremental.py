@@ -27,7 +27,12 @@ class Measurement:
 
 
 def compute_measurement(leaf_snapshots: LeafSnapshots, previous: Measurement | None) -> Measurement:
-    """Compute every key that changed. `previous` is used only while the tree keeps its shape."""
+    """Compute every key that changed. `previous` is used only while the tree keeps its shape.
+
+    One job of leaf nlp, using cpu and gpu of a100, has ended: nlp's totals of these two keys changed. Two columns
+    are computed, each for nlp and its ancestors, and for siblings whose runtime follows; the numbers of all
+    other keys and groups are the previous objects.
+    """
     static = leaf_snapshots.static
     if previous is not None and not _same_shape(static, previous.leaf_snapshots.static):
         previous = None

@@ -140,6 +140,11 @@ def _preemptors(
     victims: Mapping[PreemptorId, tuple[Workload, ...]],
     changes: Sequence[Change],
 ) -> Mapping[PreemptorId, Workload]:
+    """Every preemptor that some victim's claim names, as the changes leave it; costs what changed.
+
+    x is evicted with a claim for y: y is searched for once and kept. y changes: the new record takes its place.
+    y starts, the claim is removed: nothing names y any more, and it is dropped.
+    """
     named = (
         {workload.preemptor_id for change in changes for workload in change if workload is not None} if victims else ()
     )
