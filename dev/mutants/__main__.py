@@ -1,22 +1,27 @@
 """`python -m dev.mutants`: mutants of the engine drawn by a seed, and those that the pure tests do not notice.
 
-Each mutant runs in a checkout of its own below a temporary folder, so that nothing here is ever changed. The tests
-nearest to the mutated file run first, then all pure tests. Exit code 1 when fewer than `--least` percent are killed.
+Each mutant runs in a checkout of its own below a temporary folder, so that nothing here is ever changed. First every
+pure test file is run once, to learn which functions it calls; a mutant is then tried against the files that call the
+mutated function, the quickest first. Exit code 1 when fewer than `--least` percent are killed.
 """
 
 import argparse
+import ast
 import random
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from queue import Queue
 from typing import Final
 
-from dev.mutants.mutations import Mutant, count_sites, mutant
+from dev.mutants.calls import TestFile, pytest_command, trace
+from dev.mutants.mutations import Mutant, count_sites, enclosing_function, mutant
 
 ROOT: Final = Path(__file__).parents[2]
 COPIED: Final = (
@@ -47,32 +52,36 @@ def draw(seed: int, number: int) -> list[Mutant]:
     return [mutant(path, sources[path], index) for path, index in chosen]
 
 
-def nearest_tests(path: str) -> list[str]:
-    """The folder of tests that mirrors the folder of the file, or the nearest one above it that exists."""
-    folder = (Path("tests") / path).parent
-    while not (ROOT / folder).is_dir():
-        folder = folder.parent
-    return [folder.as_posix()]
+def tests_of(each: Mutant, files: Sequence[TestFile]) -> list[str]:
+    """The files that reach the mutant, the quickest first; code outside functions is reached by all."""
+    first = enclosing_function(ast.parse((ROOT / each.path).read_text()), each.line)
+    reaching = [file for file in files if first is None or (each.path, first) in file.calls]
+    return [file.path for file in sorted(reaching, key=lambda file: file.seconds)]
 
 
-def survives(each: Mutant, checkout: Path) -> bool:
-    """Whether all pure tests pass with the mutant in place."""
+def survives(each: Mutant, checkout: Path, tests: list[str]) -> bool:
+    """Whether these tests pass with the mutant in place."""
+    if not tests:
+        return True
     target = checkout / each.path
     original = target.read_text()
     target.write_text(each.source)
     try:
-        return all(_passes(checkout, tests) for tests in (nearest_tests(each.path), list(PURE_TESTS)))
-    finally:
-        target.write_text(original)
-
-
-def _passes(checkout: Path, tests: list[str]) -> bool:
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", *tests]
-    try:
-        done = subprocess.run(command, cwd=checkout, capture_output=True, timeout=LONGEST, check=False)
+        done = subprocess.run(pytest_command(tests), cwd=checkout, capture_output=True, timeout=LONGEST, check=False)
     except subprocess.TimeoutExpired:
         return False
+    finally:
+        target.write_text(original)
     return done.returncode == 0
+
+
+def _pure_test_files() -> list[str]:
+    found = [path for place in PURE_TESTS for path in sorted(_files_of(ROOT / place))]
+    return [path.relative_to(ROOT).as_posix() for path in found]
+
+
+def _files_of(place: Path) -> Iterable[Path]:
+    return place.rglob("test_*.py") if place.is_dir() else [place]
 
 
 def _checkouts(folder: Path, number: int) -> "Queue[Path]":
@@ -116,14 +125,30 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="quotree-mutants-") as folder:
         free = _checkouts(Path(folder), options.workers)
 
-        def run(each: Mutant) -> tuple[Mutant, bool]:
+        @contextmanager
+        def a_checkout() -> Iterator[Path]:
             checkout = free.get()
             try:
-                return each, survives(each, checkout)
+                yield checkout
             finally:
                 free.put(checkout)
 
+        def traced(path: str) -> TestFile:
+            with a_checkout() as checkout:
+                return trace(path, checkout)
+
+        def run(each: Mutant) -> tuple[Mutant, bool]:
+            with a_checkout() as checkout:
+                return each, survives(each, checkout, tests_of(each, files))
+
         with ThreadPoolExecutor(options.workers) as pool:
+            files = list(pool.map(traced, _pure_test_files()))
+            broken = [file.path for file in files if not file.passes]
+            if broken:
+                print(f"these tests fail without any mutant: {', '.join(broken)}", file=sys.stderr)
+                return 1
+            seconds = time.monotonic() - began
+            print(f"{len(files)} test files traced in {seconds:.0f} s", file=sys.stderr, flush=True)
             for done, (each, is_alive) in enumerate(pool.map(run, drawn), start=1):
                 if is_alive:
                     alive.append(each)

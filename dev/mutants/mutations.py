@@ -59,6 +59,17 @@ def mutant(path: str, source: str, index: int) -> Mutant:
     return Mutant(path, getattr(site, "lineno", 0), what, ast.unparse(ast.fix_missing_locations(tree)) + "\n")
 
 
+def enclosing_function(tree: ast.Module, line: int) -> int | None:
+    """The first line, decorators included, of the innermost function around that line; None outside of all."""
+    found: int | None = None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+            if node.lineno <= line <= (node.end_lineno or line) and (found is None or first > found):
+                found = first
+    return found
+
+
 def _sites(tree: ast.AST) -> Iterator[ast.AST]:
     for node in ast.walk(tree):
         is_comparison = isinstance(node, ast.Compare) and type(node.ops[0]) in _COMPARISONS
