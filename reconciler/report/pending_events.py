@@ -5,7 +5,9 @@ A workload that starts at once gets no event here.
 """
 
 import asyncio
+import time
 from collections import deque
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Final, NoReturn
 
@@ -22,6 +24,8 @@ _AGAIN: Final = timedelta(minutes=1)
 _ROUND: Final = timedelta(seconds=1)
 _LOOKS: Final = 10
 """How many are looked at in one round: the maximum of events a second."""
+_TIME: Final = 0.05
+"""Seconds after which a round looks at no further workload: an amount can need several measurements of a large tree."""
 _PASSED_OVER: Final = 2000
 """How many started ones are dropped in one round: decisions must not wait for it."""
 
@@ -33,11 +37,17 @@ ReportedReason = tuple[str, str, str, str]
 
 
 class PendingEvents:
-    """All pending workloads in the order in which they are to be looked at; `round` is pure but for its events."""
+    """All pending workloads in the order in which they are to be looked at.
 
-    def __init__(self, work: WorkloadCache, events: WorkloadEvents) -> None:
+    `clock`: what tells how long a round takes, in seconds.
+    """
+
+    def __init__(
+        self, work: WorkloadCache, events: WorkloadEvents, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.plan: Plan | None = None
         """The latest plan."""
+        self._clock = clock
         self._work = work
         self._events = events
         self._fresh: deque[tuple[datetime, str]] = deque()
@@ -60,10 +70,10 @@ class PendingEvents:
             self._reported.pop(key, None)
             self._enter(self._fresh, key, now + _PATIENCE)
         self._work.newly_pending.clear()
-        looks, reasons = _LOOKS, PendingReasons(self.plan)
+        looks, reasons, until = _LOOKS, PendingReasons(self.plan), self._clock() + _TIME
         for line in (self._fresh, self._known):
             passed_over = 0
-            while looks and passed_over < _PASSED_OVER and line and line[0][0] <= now:
+            while looks and self._clock() < until and passed_over < _PASSED_OVER and line and line[0][0] <= now:
                 due, key = line.popleft()
                 if self._due.get(key) == due and self._look(key, reasons, now):
                     looks -= 1

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from shared.quota.measure.group_usage import GroupNumbers
 from shared.quota.measure.groups.incremental import Measurement, compute_measurement
+from shared.quota.measure.groups.more_capacity import MoreCapacity, numbers_with, with_more
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.leaves.leaf_snapshot import LeafSnapshot, OpenClaim
 from shared.quota.measure.leaves.leaf_updates import build_leaves
@@ -45,6 +46,19 @@ class Snapshot:
         return bounds.get(leaf, UNBOUND).room, binding_group(
             self.measurement.leaf_snapshots.static.tree_index, bounds, leaf, key
         )
+
+    def with_more(self, key: FlavorResource, by: Amount) -> MoreCapacity:
+        """Return what limits and capacity say if root had so much more of `key`."""
+        return with_more(self.measurement, key, by)
+
+    def numbers_with(self, more: MoreCapacity) -> Mapping[str, GroupNumbers]:
+        """Return the numbers of that key then, of every group that has it; the same workloads count."""
+        return numbers_with(self.measurement, more)
+
+    def unavailable(self, key: FlavorResource) -> Amount:
+        """How much more `system`, unmanaged pods and orphaned workloads use than there is."""
+        static = self.measurement.leaf_snapshots.static
+        return max(0, static.outside.get(key, 0) - self.capacity.get(key, 0)) if not static.runtimes.get(key, 0) else 0
 
 
 def measure(world: World, now: datetime, previous: Snapshot | None = None) -> Snapshot:

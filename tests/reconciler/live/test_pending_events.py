@@ -37,12 +37,25 @@ class Heard:
 
 
 @dataclass
+class Clock:
+    """By which a round measures how long it takes: it advances whenever it is read."""
+
+    step: float = 0.0
+    seconds: float = 0.0
+
+    def read(self) -> float:
+        self.seconds += self.step
+        return self.seconds
+
+
+@dataclass
 class Scene:
     """A cluster of 100 cpus with the group vision, in which nothing starts unless a test says so."""
 
     state: ClusterState
     reports: PendingEvents
     heard: Heard
+    clock: "Clock"
 
     def see(self, before: Job | None, after: Job | None) -> None:
         self.state.see_jobs([Changed(before, after)])
@@ -71,9 +84,10 @@ def a_job(name: str, cpu: str = "1", **metadata: Any) -> Job:
 
 @pytest.fixture
 def scene() -> Scene:
-    heard = Heard()
+    heard, clock = Heard(), Clock()
     state = ClusterState(QuotaSettings(capacity=(("default", "cpu", 100_000),)))
-    found = Scene(state, PendingEvents(state.work, WorkloadEvents(cast("EventRecorder", heard))), heard)
+    events = WorkloadEvents(cast("EventRecorder", heard))
+    found = Scene(state, PendingEvents(state.work, events, clock.read), heard, clock)
     found.state.see_flavors([Changed(None, Flavor("default"))])
     found.groups("vision default:cpu ..1000")
     return found
@@ -141,6 +155,16 @@ def test_no_more_than_ten_events_are_recorded_in_a_round_and_all_in_turn(scene: 
     rounds = [scene.round(second) for second in (3, 4, 5, 6)]
     assert [len(each) for each in rounds] == [10, 10, 5, 0]
     assert [name for each in rounds for name, _, _ in each] == [f"job-{number:02}" for number in range(25)]
+
+
+def test_a_round_in_which_looking_takes_long_goes_on_in_the_next_one(scene: Scene) -> None:
+    scene.see(None, admitted("runs"))
+    for number in range(3):
+        scene.see(None, a_job(f"job-{number}"))
+    scene.round(0)
+    scene.clock.step = 0.03
+    rounds = [scene.round(second) for second in (3, 4, 5, 6)]
+    assert [[name for name, _, _ in each] for each in rounds] == [["job-0"], ["job-1"], ["job-2"], []]
 
 
 def test_a_reason_that_only_a_person_can_mend_is_a_warning(scene: Scene) -> None:

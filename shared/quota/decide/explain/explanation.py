@@ -9,8 +9,9 @@ from enum import StrEnum
 
 from shared.quota.decide.decisions import Plan, WaitReason
 from shared.quota.decide.explain.holders import Holder, Waiting, holders_of
+from shared.quota.decide.explain.missing_capacity import MissingCapacity
 from shared.quota.decide.explain.pending_reasons import PendingReasons
-from shared.quota.decide.explain.shortage import Shortage, beyond_min, beyond_runtime, on_path, worst
+from shared.quota.decide.explain.shortage import Shortage, beyond_min, beyond_runtime, worst
 from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.decide.state.cycle_state import CycleState
 from shared.quota.decide.state.leaf_usage import LeafUsage
@@ -149,7 +150,7 @@ def _binding(
         short = beyond_min(usage, quantities)
         return None if short is None else (short, BindingLimit.EFFECTIVE_MIN)
     for view in (cycle.current, cycle.after_evictions):
-        short = on_path(view, usage.path, quantities)
+        short = MissingCapacity(cycle.snapshot).on_path(view, usage.path, quantities)
         if short is not None:
             return short, _limit_in(cycle, short)
     short = beyond_runtime(usage, quantities)
@@ -168,7 +169,7 @@ def _refused(cycle: CycleState, workload: Workload, flavor: str, quantities: Qua
     for key, amount in quantities:
         most, group = cycle.snapshot.largest_fit(workload.group, key)
         kept = cycle.snapshot.numbers[workload.group].get(key, NO_NUMBERS).effective_min
-        if not workload.preemptible and kept < most:
+        if not workload.preemptible and kept <= most:
             shortages.append((Shortage(amount - kept, workload.group, key, amount, kept, kept), True))
         else:
             shortages.append((Shortage(amount - max(0, most), group, key, amount, most, most), False))
@@ -176,7 +177,11 @@ def _refused(cycle: CycleState, workload: Workload, flavor: str, quantities: Qua
     binding = None
     if short is not None:
         by_min = next(is_min for each, is_min in shortages if each is short)
-        binding = _as_binding(short, BindingLimit.EFFECTIVE_MIN if by_min else _limit_in(cycle, short))
+        if by_min:
+            binding = _as_binding(short, BindingLimit.EFFECTIVE_MIN)
+        else:
+            short = MissingCapacity(cycle.snapshot).to_fit_alone(workload.group, short)
+            binding = _as_binding(short, _limit_in(cycle, short))
     return FlavorExplanation(flavor, False, False, binding, (), why)
 
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from shared.quota.decide.decisions import Plan, WaitExplanation, WaitReason
-from shared.quota.decide.explain.shortage import Shortage, beyond_min, beyond_runtime, on_path, worst
+from shared.quota.decide.explain.missing_capacity import MissingCapacity
+from shared.quota.decide.explain.never import never
+from shared.quota.decide.explain.shortage import Shortage, beyond_min, beyond_runtime
 from shared.quota.decide.state.flavor_assignment import Assignments, assignments_of, without_flavors
 from shared.quota.decide.state.leaf_usage import LeafUsage
-from shared.quota.decide.state.usage import Quantities, Usage, UsageLimits, quantities_in
-from shared.quota.measure.group_usage import NO_NUMBERS
+from shared.quota.decide.state.usage import Quantities, Usage, UsageLimits
 from shared.quota.measure.inputs.workload_set import queue_order
 from shared.quota.measure.snapshot import LeafSnapshot
-from shared.quota.model.eligibility import FlavorSet, codependent_sets, why_not
 from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.tree import QueueingStrategy
 from shared.quota.model.workload import Workload
@@ -29,11 +29,21 @@ class PendingReasons:
     What several reasons need is computed once for each reader.
     """
 
-    __slots__ = ("_after_evictions", "_current", "_end", "_first_waits", "_planned", "_snapshot", "_started")
+    __slots__ = (
+        "_after_evictions",
+        "_current",
+        "_end",
+        "_first_waits",
+        "_missing",
+        "_planned",
+        "_snapshot",
+        "_started",
+    )
 
     def __init__(self, plan: Plan) -> None:
         self._end = plan.end
         self._snapshot = plan.end.snapshot
+        self._missing = MissingCapacity(self._snapshot)
         limits = UsageLimits(self._snapshot.numbers)
         self._current = Usage.of(limits, plan.end.current)
         self._after_evictions = Usage.of(limits, plan.end.after_evictions)
@@ -92,7 +102,7 @@ class PendingReasons:
             return WaitReason.PODS_NOT_READY, None, text
         # It may be about work of the same name that has changed since.
         if passed_over is not None and passed_over in _WAITING_TEXT:
-            short = on_path(self._current, leaf_usage.path, assignments[0].quantities)
+            short = self._missing.on_path(self._current, leaf_usage.path, assignments[0].quantities)
             return _from(passed_over, short, _WAITING_TEXT[passed_over])
         before = self._waits_before(leaf_usage.leaf, workload, assignments)
         unblocked = without_flavors(assignments, before)
@@ -105,10 +115,10 @@ class PendingReasons:
     def _for_room(self, leaf_usage: LeafUsage, workload: Workload, quantities: Quantities) -> Found:
         if not leaf_usage.may_hold(quantities, workload):
             return _from(WaitReason.BEYOND_MIN, beyond_min(leaf_usage, quantities), "")
-        short = on_path(self._current, leaf_usage.path, quantities)
+        short = self._missing.on_path(self._current, leaf_usage.path, quantities)
         if short is not None:
             return _from(WaitReason.WAITING_FOR_QUOTA, short, "")
-        short = on_path(self._planned, leaf_usage.path, quantities) or on_path(
+        short = self._missing.on_path(self._planned, leaf_usage.path, quantities) or self._missing.on_path(
             self._after_evictions, leaf_usage.path, quantities
         )
         if short is not None:
@@ -118,32 +128,12 @@ class PendingReasons:
         return WaitReason.WAITING_FOR_QUOTA, None, "its turn comes next"
 
     def _never(self, leaf: LeafSnapshot, workload: Workload) -> Found:
-        """Why work could never start in its leaf: not covered, too large, or unlike every flavor."""
-        options = leaf.options(workload)
-        if options.uncovered:
-            return WaitReason.NO_ELIGIBLE_FLAVOR, None, f"no quota entry covers {', '.join(options.uncovered)}"
-        for each in (each for each in options.sets if not each.flavors):
-            refused = "; ".join(f"flavor {flavor}: {why}" for flavor, why in each.refused.items())
-            large = worst(self._too_large(leaf, workload, each))
-            if large is not None:
-                return WaitReason.NEVER_FITS, large, f"it could never fit ({refused})"
-            return WaitReason.NO_ELIGIBLE_FLAVOR, None, f"no flavor may serve {', '.join(each.resources)}: {refused}"
-        return WaitReason.NO_ELIGIBLE_FLAVOR, None, "no node could have flavors for all that it requests"
-
-    def _too_large(self, leaf: LeafSnapshot, workload: Workload, choice: FlavorSet) -> Iterator[Shortage]:
-        """What is missing in each flavor that only its size keeps this work from."""
-        snapshot = self._snapshot
-        for covered in codependent_sets(leaf.group.quotas):
-            if not covered.resources.issuperset(choice.resources):
-                continue
-            for flavor in covered.flavors:
-                if why_not(workload, flavor, covered, snapshot.world.flavors) is None:
-                    for key, amount in quantities_in(workload.request, choice.resources, flavor):
-                        most, group = snapshot.largest_fit(leaf.group.name, key)
-                        promised = snapshot.numbers[leaf.group.name].get(key, NO_NUMBERS).effective_min
-                        if not workload.preemptible and promised < most:
-                            most, group = promised, leaf.group.name
-                        yield Shortage(amount - max(0, most), group, key, amount, most, most)
+        """Why work could never start in its leaf: not covered, unlike every flavor, or too large."""
+        misfit = never(self._snapshot, leaf, workload)
+        short = misfit.short
+        if short is not None and short.missing:
+            short = self._missing.to_fit_alone(leaf.group.name, short)
+        return misfit.reason, short, misfit.text
 
     def _waits_before(self, leaf: LeafSnapshot, workload: Workload, assignments: Assignments) -> dict[str, Workload]:
         """By flavor that this workload could take: who waits for it first in a StrictFIFO leaf, and before this one."""

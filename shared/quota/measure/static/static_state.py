@@ -32,6 +32,8 @@ class StaticState:
     orphaned: tuple[WorkloadSet, ...]
     system: AmountByKey
     """used(system)."""
+    outside: AmountByKey
+    """What comes off root's runtime: used(system), unmanaged pods, workloads without a leaf."""
     runtimes: AmountByKey
     """runtime(root)."""
     bounds: Mapping[FlavorResource, Bounds]
@@ -49,10 +51,20 @@ def build_static_state(world: World, previous_world: World | None, previous: Sta
     groups = world.workload_sets.keys() - leaf_settings.keys() - {SYSTEM}
     orphaned = tuple(world.workload_sets[group] for group in sorted(groups))
     system = _added([{key: use.used for key, use in world.workloads_of(SYSTEM).use.items()}, world.system])
-    runtimes = _runtimes(world, tree_index, orphaned, system)
+    outside = _outside(world, orphaned, system)
+    runtimes = _runtimes(world, tree_index, outside)
     bounds, changed = _bounds(tree_index, runtimes, previous)
     return StaticState(
-        tree_index, _offer(world, previous), leaf_settings, inactive, orphaned, system, runtimes, bounds, changed
+        tree_index=tree_index,
+        offer=_offer(world, previous),
+        leaf_settings=leaf_settings,
+        inactive=inactive,
+        orphaned=orphaned,
+        system=system,
+        outside=outside,
+        runtimes=runtimes,
+        bounds=bounds,
+        changed=changed,
     )
 
 
@@ -145,11 +157,12 @@ def _unchanged_paths(tree_index: TreeIndex, previous: TreeIndex) -> set[str]:
     return same
 
 
-def _runtimes(
-    world: World, tree_index: TreeIndex, orphaned: Iterable[WorkloadSet], system: AmountByKey
-) -> dict[FlavorResource, Amount]:
+def _outside(world: World, orphaned: Iterable[WorkloadSet], system: AmountByKey) -> AmountByKey:
     lost = [{key: use.used for key, use in workload_set.use.items()} for workload_set in orphaned]
-    outside = _added([system, world.unmanaged, *lost])
+    return _added([system, world.unmanaged, *lost])
+
+
+def _runtimes(world: World, tree_index: TreeIndex, outside: AmountByKey) -> dict[FlavorResource, Amount]:
     keys = tree_index.limits[ROOT].keys() | outside.keys()
     return {
         key: runtime_of_root(tree_index.capacity.get(key, 0), outside.get(key, 0), key, world.settings) for key in keys

@@ -10,7 +10,7 @@ from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import BlockAdmission
 from shared.quota.model.workload import Workload
 from tests.builders import after, pending, running
-from tests.shared.quota.decide.plan_words import decide
+from tests.shared.quota.decide.plan_words import decide, waits
 
 
 def binding(groups: str, work: list[Workload], of: str = "new") -> tuple[str, str, str, str, int]:
@@ -69,6 +69,49 @@ def test_what_binds_is_named_with_what_is_missing(
     groups: str, work: list[Workload], expected: tuple[str, str, str, str, int]
 ) -> None:
     assert binding(groups, work) == expected
+
+
+@pytest.mark.parametrize(
+    ("groups", "waiting", "expected", "message"),
+    [
+        pytest.param(
+            "a 4..6",
+            pending("a", 7, "new", only_flavor="b"),
+            ("NoEligibleFlavor", "a", "b", "gpu", 0),
+            "no flavor may serve gpu: flavor default: the workload takes flavor b only, which its group does not have",
+            id="a flavor that the group lacks, and too large for the one that it has",
+        ),
+        pytest.param(
+            "a 4..6",
+            pending("a", {"fpga": 1, "gpu": 7}, "new"),
+            ("NoEligibleFlavor", "a", "", "fpga", 0),
+            "no quota entry covers fpga",
+            id="a resource that the group lacks, and too much of another",
+        ),
+        pytest.param(
+            "a 4..6 | b:cpu 4",
+            pending("a", {"cpu": 1, "gpu": 7}, "new", blocked_flavors=frozenset({"b"})),
+            ("NoEligibleFlavor", "a", "b", "cpu", 0),
+            "no flavor may serve cpu: flavor b: a label in the pods' nodeSelector conflicts with this flavor's",
+            id="too large in one set, unlike every flavor of another",
+        ),
+    ],
+)
+def test_what_no_number_changes_is_said_before_any_missing_amount(
+    groups: str, waiting: Workload, expected: tuple[str, str, str, str, int], message: str
+) -> None:
+    capacity = (("default", "gpu", 8), ("b", "gpu", 8), ("b", "cpu", 8))
+    plan = decide(groups, [waiting], (Flavor("default"), Flavor("b")), capacity=capacity)
+    [found] = PendingReasons(plan)
+    assert (found.reason.value, found.binding, found.flavor, found.resource, found.missing) == expected
+    assert found.message == f"Job 'ns/new' waits: {message}"
+
+
+def test_flavors_that_no_node_could_have_together_are_said_before_a_missing_amount() -> None:
+    flavors = (Flavor("x", {"kind": "x"}), Flavor("y", {"kind": "y"}))
+    waiting = pending("a", {"cpu": 9, "gpu": 1}, "new")
+    capacity = (("x", "cpu", 4), ("y", "gpu", 4))
+    assert waits(decide("a x:cpu 4 | y:gpu 4", [waiting], flavors, capacity=capacity)) == {"new": "NoEligibleFlavor"}
 
 
 def test_the_sentence_says_who_lacks_how_much_and_when_it_runs() -> None:

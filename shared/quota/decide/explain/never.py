@@ -1,0 +1,92 @@
+"""Why a workload could never start in its leaf: no flavor may serve it, or it is too large for those that may.
+
+What no number changes comes first: NeverFits, with the missing amount, is said only where that amount would do.
+
+See docs/specification.md §9.2.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice, product
+from typing import NamedTuple
+
+from shared.quota.decide.decisions import WaitReason
+from shared.quota.decide.explain.shortage import Shortage, worst
+from shared.quota.decide.state.flavor_assignment import MOST_ASSIGNMENTS
+from shared.quota.decide.state.usage import key_of, quantities_in
+from shared.quota.measure.group_usage import NO_NUMBERS
+from shared.quota.measure.snapshot import LeafSnapshot, Snapshot
+from shared.quota.model.eligibility import FlavorSet, agree, codependent_sets, why_not
+from shared.quota.model.workload import Workload
+
+Chosen = Sequence[tuple[FlavorSet, str]]
+
+
+class Misfit(NamedTuple):
+    """The reason, the group and key that it is about, with the amount where one is missing, and the sentence."""
+
+    reason: WaitReason
+    short: Shortage | None
+    text: str
+
+
+def never(snapshot: Snapshot, leaf: LeafSnapshot, workload: Workload) -> Misfit:
+    """Why `workload`, which cannot start in `leaf` whatever runs, cannot."""
+    options = leaf.options(workload)
+    if options.uncovered:
+        text = f"no quota entry covers {', '.join(options.uncovered)}"
+        return _no_flavor(leaf, workload, options.uncovered, text)
+    placeable = [(each, tuple(_placeable(snapshot, leaf, workload, each))) for each in options.sets]
+    for each, flavors in placeable:
+        if not flavors:
+            text = f"no flavor may serve {', '.join(each.resources)}: {_refusals(each)}"
+            return _no_flavor(leaf, workload, each.resources, text)
+    chosen = _together(snapshot, [flavors for _, flavors in placeable])
+    if chosen is None:
+        return Misfit(WaitReason.NO_ELIGIBLE_FLAVOR, None, "no node could have flavors for all that it requests")
+    short = worst(_shortages(snapshot, leaf, workload, list(zip(options.sets, chosen, strict=True))))
+    refused = "; ".join(_refusals(each) for each in options.sets if not each.flavors)
+    return Misfit(WaitReason.NEVER_FITS, short, f"it could never fit ({refused})")
+
+
+def _no_flavor(leaf: LeafSnapshot, workload: Workload, resources: Sequence[str], text: str) -> Misfit:
+    """About the flavor that it asks for, or that its group would try first."""
+    covering = (each for each in codependent_sets(leaf.group.quotas) if each.resources.issuperset(resources))
+    first = next((each.flavors[0] for each in covering), "")
+    key = key_of(workload.only_flavor or first, resources[0])
+    requested = workload.request[resources[0]]
+    return Misfit(WaitReason.NO_ELIGIBLE_FLAVOR, Shortage(0, leaf.group.name, key, requested, 0, 0), text)
+
+
+def _placeable(snapshot: Snapshot, leaf: LeafSnapshot, workload: Workload, choice: FlavorSet) -> Iterator[str]:
+    """The flavors that at most its size keeps this workload from, in the group's order."""
+    if workload.only_flavor is not None and leaf.group.entry(workload.only_flavor) is None:
+        return
+    for covered in codependent_sets(leaf.group.quotas):
+        if covered.resources.issuperset(choice.resources):
+            for flavor in covered.flavors:
+                if why_not(workload, flavor, covered, snapshot.world.flavors) is None:
+                    yield flavor
+
+
+def _together(snapshot: Snapshot, sets: Sequence[Sequence[str]]) -> tuple[str, ...] | None:
+    """The first choice of one flavor for each set that one node could have; None if there is none."""
+    known = snapshot.world.flavors
+    for chosen in islice(product(*sets), MOST_ASSIGNMENTS):
+        if agree(known[name] for name in chosen if name in known):
+            return chosen
+    return None
+
+
+def _shortages(snapshot: Snapshot, leaf: LeafSnapshot, workload: Workload, chosen: Chosen) -> Iterator[Shortage]:
+    """What is missing of each key in these flavors."""
+    for each, flavor in chosen:
+        for key, amount in quantities_in(workload.request, each.resources, flavor):
+            most, group = snapshot.largest_fit(leaf.group.name, key)
+            promised = snapshot.numbers[leaf.group.name].get(key, NO_NUMBERS).effective_min
+            if not workload.preemptible and promised <= most:
+                most, group = promised, leaf.group.name
+            yield Shortage(amount - max(0, most), group, key, amount, most, most)
+
+
+def _refusals(choice: FlavorSet) -> str:
+    return "; ".join(f"flavor {flavor}: {why}" for flavor, why in choice.refused.items())
