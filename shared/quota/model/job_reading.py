@@ -75,6 +75,8 @@ def workload_of_job(job: Job, around: NamespaceContext, settings: QuotaSettings)
         return FINISHED
     annotations = read_annotations(job.metadata.annotations)
     state = _state(job, annotations)
+    if job.metadata.is_deleting and state is ObjectState.PENDING:
+        return FINISHED  # the Job controller makes no pods for it, even if its status counts some
     draft = WorkloadDraft(job.metadata, job.spec.template.spec, job.pods_left, group, annotations)
     admission = _admission(job, state, annotations)
     return draft.reading(state, admission, _eviction(job, state, annotations), around, settings)

@@ -173,6 +173,10 @@ STATES: dict[str, tuple[dict[str, Any], ObjectState]] = {
         ObjectState.RUNNING,
     ),
     "deleted while held": ({"suspend": True, "deleting": True}, ObjectState.FINISHED),
+    "deleted while held, with a pod that it has adopted": (
+        {"suspend": True, "deleting": True, "status": {"active": 1}},
+        ObjectState.FINISHED,
+    ),
     "deleted while running": (
         {"deleting": True, "annotations": {"quotree.dev/admission": ADMITTED}, "status": {"active": 1}},
         ObjectState.RUNNING,
