@@ -11,6 +11,7 @@ from dev.controlplane.cluster import ControlPlane
 from reconciler.state.cluster_state import ClusterState
 from reconciler.state.observed.projections import project_group, project_job, project_node, project_pod
 from shared.api.core.job import Job
+from shared.api.core.limitrange import read_limit_range
 from shared.api.core.namespace import read_namespace
 from shared.api.core.pod import Pod
 from shared.api.core.priority import Priorities, read_priority_class
@@ -32,6 +33,7 @@ PATHS = {
     "nodes": "/api/v1/nodes",
     "namespaces": "/api/v1/namespaces",
     "priorities": "/apis/scheduling.k8s.io/v1/priorityclasses",
+    "limit ranges": "/api/v1/limitranges",
 }
 
 
@@ -91,7 +93,7 @@ def judge(
             yield Flaw("Lost", _key(job), 0, "has failed, though none of its pods was to fail")
     left = rest.left()
     if left:
-        decided = plan(measure(_state(rest, settings).world(), now))
+        decided = plan(measure(state_of(rest, settings).world(), now))
         would = {each.workload.key: "would be started" for each in decided.starts}
         would.update({each.workload.key: "would be evicted" for each in decided.evictions})
         for key in left:
@@ -109,9 +111,11 @@ def unseen(rest: Rest, history: Sequence[Version]) -> list[str]:
     ]
 
 
-def _state(rest: Rest, settings: QuotaSettings) -> ClusterState:
+def state_of(rest: Rest, settings: QuotaSettings) -> ClusterState:
+    """What a reconciler that knows no more than the lists would decide on."""
     state = ClusterState(settings)
     state.see_namespaces(_all(rest.lists["namespaces"], read_namespace))
+    state.see_limit_ranges(_all(rest.lists["limit ranges"], read_limit_range))
     state.see_priority_classes(_all(rest.lists["priorities"], read_priority_class))
     state.see_groups(_all(rest.lists["groups"], project_group))
     state.see_nodes(_all(rest.lists["nodes"], project_node))

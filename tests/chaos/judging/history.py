@@ -202,11 +202,13 @@ def _versions(lines: Iterable[_Line]) -> Iterator[Version]:
             if previous is None:
                 continue
             body = _completed(previous, body["metadata"], line.request_object)
-        if previous is not None and _revision(previous) == _revision(body):
+        is_gone = _is_gone(line.verb, body["metadata"])
+        # The write that takes the last finalizer away removes the object, and shows the revision before.
+        if previous is not None and _revision(previous) == _revision(body) and not is_gone:
             continue
         last[uid] = body
         uids[target.resource, target.namespace, body["metadata"].get("name", "")] = uid
-        yield _version(line, body, revision, gone=_is_gone(line.verb, body["metadata"]))
+        yield _version(line, body, revision, gone=is_gone)
         if uid in leaving and "deletionTimestamp" not in body["metadata"] and _goes_at_once(body):
             # It had ended before it was evicted, though the log says it in the other order.
             yield _version(line, body, revision, gone=True)

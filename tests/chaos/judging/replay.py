@@ -42,6 +42,8 @@ class Replay:
     lease_writer: str = ""
     _groups: dict[str, Group] = field(default_factory=dict)
     _pods_of: dict[str, dict[str, Pod]] = field(default_factory=dict)
+    _owners: dict[str, str] = field(default_factory=dict)
+    """Pod -> the Job that has made it."""
     _instants: deque[Instant] = field(default_factory=deque)
     _closed: frozenset[str] = frozenset()
     _tree: Tree = field(default_factory=lambda: Tree.of(()))
@@ -58,6 +60,7 @@ class Replay:
             self._see_pod_of_job(record, version)
             return
         elif isinstance(record, Pod):
+            self._orphan(version.uid)
             _put(self.pods, version.uid, None if version.gone else record)
         elif isinstance(record, Shutter):
             self._closed = self._closed | {record.node} if record.is_down else self._closed - {record.node}
@@ -71,7 +74,15 @@ class Replay:
         if lease.holder:
             self.lease_writer = version.writer
 
+    def was_of_job(self, pod: str) -> bool:
+        """Whether a Job has made it."""
+        return pod in self._owners
+
+    def _orphan(self, pod: str) -> None:
+        self._pods_of.get(self._owners.get(pod, ""), {}).pop(pod, None)
+
     def _see_pod_of_job(self, pod: Pod, version: Version) -> None:
+        self._owners[version.uid] = pod.owner_job or ""
         running = self._pods_of.setdefault(pod.owner_job or "", {})
         running.pop(version.uid, None)
         if not version.gone and not pod.has_ended:

@@ -1,0 +1,292 @@
+"""What a tenant does next: a verb, a path and a body, drawn from all that the role `edit` names and a little more.
+
+What is refused is no mistake: that is what the border is for.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, Final
+
+from dev.controlplane.rest import Rest
+from shared.api.names import ADMISSION, GROUP_LABEL, HOLD_LABEL, JOB_OWNER_LABEL, PREEMPTIBLE_LABEL
+from tests.fuzz import manifests
+from tests.fuzz.manifests import FINALIZER, Body
+from tests.fuzz.organisation import Tenant
+
+MERGE: Final = "application/merge-patch+json"
+PATCH: Final = "application/json-patch+json"
+STRATEGIC: Final = "application/strategic-merge-patch+json"
+APPLY: Final = "application/apply-patch+yaml"
+JSON: Final = "application/json"
+MOST_OBJECTS: Final = 25
+"""Of one kind in a namespace; above that a tenant deletes before it creates."""
+
+
+@dataclass(slots=True)
+class Actor:
+    """One tenant at work. `tried` counts what it did, by action and status."""
+
+    tenant: Tenant
+    rest: Rest
+    random: Random
+    tried: Counter[tuple[str, int]] = field(default_factory=Counter)
+    said: list[str] = field(default_factory=list)
+    """Each request in a line."""
+    _number: int = 0
+
+    def act(self) -> None:
+        """Do one thing."""
+        kinds, weights = zip(*_ACTIONS, strict=True)
+        action = self.random.choices(kinds, weights)[0]
+        action(self)
+
+    def path(self, kind: str, name: str = "", subresource: str = "") -> str:
+        """Where objects of that kind are."""
+        parts = [f"{_PREFIXES[kind]}/namespaces/{self.tenant.namespace}/{kind}", name, subresource]
+        return "/".join(filter(None, parts))
+
+    def request(self, what: str, method: str, path: str, body: object = None, content_type: str = JSON) -> Any:
+        """Send it, and note what became of it."""
+        status, answer = self.rest.request(method, path, body, content_type)
+        self.tried[what, status] += 1
+        words = str(answer.get("message", ""))[:300] if isinstance(answer, dict) and status >= 400 else ""
+        self.said.append(f"{self.tenant.name} {what}: {method} {path} {str(body)[:600]} -> {status} {words}")
+        return answer
+
+    def all(self, kind: str) -> list[Body]:
+        """What there is."""
+        status, found = self.rest.request("GET", self.path(kind))
+        return list(found["items"]) if status == 200 else []
+
+    def one(self, kind: str) -> Body | None:
+        """Any of them."""
+        found = self.all(kind)
+        return self.random.choice(found) if found else None
+
+    def new_name(self, prefix: str) -> str:
+        """A name that was not used before."""
+        self._number += 1
+        return f"{prefix}-{self._number}"
+
+
+_PREFIXES: Final = {
+    "jobs": "/apis/batch/v1",
+    "pods": "/api/v1",
+    "poddisruptionbudgets": "/apis/policy/v1",
+    "limitranges": "/api/v1",
+    "deployments": "/apis/apps/v1",
+    "replicasets": "/apis/apps/v1",
+}
+
+
+def _create_job(actor: Actor) -> None:
+    if len(actor.all("jobs")) >= MOST_OBJECTS:
+        return _delete(actor, "jobs")
+    body = manifests.job(actor.random, actor.tenant, actor.new_name("job"))
+    actor.request("create job", "POST", actor.path("jobs"), body)
+    return None
+
+
+def _create_pod(actor: Actor) -> None:
+    if len(actor.all("pods")) >= 2 * MOST_OBJECTS:
+        return _delete(actor, "pods")
+    body = manifests.pod(actor.random, actor.tenant, actor.new_name("pod"), actor.all("jobs"))
+    actor.request("create pod", "POST", actor.path("pods"), body)
+    return None
+
+
+def _delete(actor: Actor, kind: str) -> None:
+    found = actor.one(kind)
+    if found is None:
+        return
+    options: Body = {"propagationPolicy": actor.random.choice(("Background", "Background", "Foreground", "Orphan"))}
+    if actor.random.random() < 0.3:
+        options["gracePeriodSeconds"] = actor.random.choice((0, 1))
+    what = f"delete {kind} {options['propagationPolicy']}"
+    actor.request(what, "DELETE", actor.path(kind, found["metadata"]["name"]), options)
+
+
+def _delete_job(actor: Actor) -> None:
+    _delete(actor, "jobs")
+
+
+def _delete_pod(actor: Actor) -> None:
+    _delete(actor, "pods")
+
+
+def _delete_many(actor: Actor) -> None:
+    kind = actor.random.choice(("jobs", "pods"))
+    options = {"propagationPolicy": actor.random.choice(("Background", "Orphan"))}
+    actor.request(f"deletecollection {kind}", "DELETE", actor.path(kind), options)
+
+
+def _patch_job(actor: Actor) -> None:
+    found = actor.one("jobs")
+    if found is None:
+        return
+    change = actor.random.choice(_JOB_CHANGES)(actor.random, actor.tenant)
+    name = found["metadata"]["name"]
+    if actor.random.random() < 0.15:
+        whole = {"apiVersion": "batch/v1", "kind": "Job", **change}
+        query = "?fieldManager=tenant&force=true"
+        actor.request("apply job", "PATCH", actor.path("jobs", name) + query, whole, APPLY)
+    else:
+        actor.request("patch job", "PATCH", actor.path("jobs", name), change, MERGE)
+
+
+def _churn(actor: Actor) -> None:
+    """The spec again and again, as fast as the API server takes it."""
+    found = actor.one("jobs")
+    if found is not None:
+        for limit in range(actor.random.randint(5, 40)):
+            path = actor.path("jobs", found["metadata"]["name"])
+            actor.request("churn job", "PATCH", path, {"spec": {"backoffLimit": 500 + limit}}, MERGE)
+
+
+def _put_job(actor: Actor) -> None:
+    found = actor.one("jobs")
+    if found is None:
+        return
+    found["spec"]["suspend"] = False
+    found["metadata"].get("annotations", {}).pop(ADMISSION, None)
+    actor.request("update job", "PUT", actor.path("jobs", found["metadata"]["name"]), found)
+
+
+def _touch_job_status(actor: Actor) -> None:
+    found = actor.one("jobs")
+    if found is not None:
+        path = actor.path("jobs", found["metadata"]["name"], "status")
+        actor.request("patch job status", "PATCH", path, {"status": {"active": 0, "terminating": 0}}, MERGE)
+
+
+def _patch_pod(actor: Actor) -> None:
+    found, jobs = actor.one("pods"), actor.all("jobs")
+    if found is None:
+        return
+    owner = manifests.owner_reference(actor.random.choice(jobs)) if jobs else None
+    change = actor.random.choice(_POD_CHANGES)(actor.random, actor.tenant, owner)
+    actor.request("patch pod", "PATCH", actor.path("pods", found["metadata"]["name"]), change, MERGE)
+
+
+def _ungate(actor: Actor) -> None:
+    gated = [each for each in actor.all("pods") if each["spec"].get("schedulingGates")]
+    if gated:
+        path = actor.path("pods", actor.random.choice(gated)["metadata"]["name"])
+        actor.request("ungate pod", "PATCH", path, [{"op": "remove", "path": "/spec/schedulingGates"}], PATCH)
+
+
+def _evict(actor: Actor) -> None:
+    found = actor.one("pods")
+    if found is not None:
+        name = found["metadata"]["name"]
+        body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
+        actor.request("evict pod", "POST", actor.path("pods", name, "eviction"), body)
+
+
+def _subresource(actor: Actor) -> None:
+    """Of a pod: a further container, another size, a status, a node."""
+    found = actor.one("pods")
+    if found is None:
+        return
+    name, containers = found["metadata"]["name"], found["spec"]["containers"]
+    cpu = actor.random.choice(("100m", "4", "8"))
+    resized = [{"name": each["name"], "resources": {"requests": {"cpu": cpu}}} for each in containers]
+    debug = [{"name": f"debug-{actor.random.randint(1, 1000)}", "image": "none"}]
+    subresource, body = actor.random.choice(
+        (
+            ("ephemeralcontainers", {"spec": {"ephemeralContainers": debug}}),
+            ("resize", {"spec": {"containers": resized}}),
+            ("status", {"status": {"phase": "Succeeded"}}),
+        )
+    )
+    actor.request(f"patch {subresource}", "PATCH", actor.path("pods", name, subresource), body, STRATEGIC)
+
+
+def _bind(actor: Actor) -> None:
+    found = actor.one("pods")
+    if found is not None:
+        body = {"metadata": {"name": found["metadata"]["name"]}, "target": {"kind": "Node", "name": "node-0"}}
+        actor.request("bind pod", "POST", actor.path("pods", found["metadata"]["name"], "binding"), body)
+
+
+def _budget(actor: Actor) -> None:
+    _make_or_delete(actor, "poddisruptionbudgets", lambda: manifests.disruption_budget(actor.random, "all"))
+
+
+def _limit_range(actor: Actor) -> None:
+    _make_or_delete(actor, "limitranges", lambda: manifests.limit_range(actor.random, "all"))
+
+
+def _make_or_delete(actor: Actor, kind: str, make: Callable[[], Body]) -> None:
+    if actor.all(kind):
+        actor.request(f"delete {kind}", "DELETE", actor.path(kind, "all"))
+    else:
+        actor.request(f"create {kind}", "POST", actor.path(kind), make())
+
+
+def _deployment(actor: Actor) -> None:
+    found = actor.one("deployments")
+    if found is None or (len(actor.all("deployments")) < 2 and actor.random.random() < 0.5):
+        body = manifests.deployment(actor.random, actor.tenant, actor.new_name("web"))
+        actor.request("create deployment", "POST", actor.path("deployments"), body)
+    elif actor.random.random() < 0.5:
+        path = actor.path("deployments", found["metadata"]["name"], "scale")
+        change = {"spec": {"replicas": actor.random.randint(0, 4)}}
+        actor.request("scale deployment", "PATCH", path, change, MERGE)
+    else:
+        _delete(actor, "deployments")
+
+
+Change = Callable[[Random, Tenant], Body]
+_JOB_CHANGES: Final[tuple[Change, ...]] = (
+    lambda random, _: {"spec": {"parallelism": random.choice((0, 1, 2, 4, 8))}},
+    lambda random, _: {"spec": {"parallelism": random.choice((1, 4)), "completions": random.choice((1, 4))}},
+    lambda random, _: {"spec": {"suspend": random.choice((True, False, None))}},
+    lambda _, __: {"spec": {"suspend": True}},
+    lambda random, tenant: {"metadata": {"labels": manifests.labels(random, tenant)}},
+    lambda random, tenant: {"metadata": {"labels": {GROUP_LABEL: random.choice((*tenant.groups, None))}}},
+    lambda random, _: {"metadata": {"labels": {PREEMPTIBLE_LABEL: random.choice(("true", "false", None))}}},
+    lambda random, _: {"metadata": {"labels": {HOLD_LABEL: random.choice(("true", None))}}},
+    lambda random, _: {"metadata": {"annotations": manifests.annotations(random)}},
+    lambda _, __: {"metadata": {"annotations": {ADMISSION: None}}},
+    lambda random, _: {"metadata": {"finalizers": random.choice(([FINALIZER], None))}},
+    lambda _, __: {"metadata": {"ownerReferences": None}},
+    lambda random, tenant: {"spec": {"template": manifests.pod_template(random, tenant)}},
+    lambda random, _: {"spec": {"activeDeadlineSeconds": random.choice((1, 100, None))}},
+    lambda _, __: {"spec": {"template": {"spec": {"nodeSelector": {"kubernetes.io/hostname": "node-1"}}}}},
+)
+PodChange = Callable[[Random, Tenant, Body | None], Body]
+_POD_CHANGES: Final[tuple[PodChange, ...]] = (
+    lambda random, tenant, _: {"metadata": {"labels": manifests.labels(random, tenant)}},
+    lambda random, tenant, _: {"metadata": {"labels": {GROUP_LABEL: random.choice((*tenant.groups, None))}}},
+    lambda random, _, __: {"metadata": {"labels": {JOB_OWNER_LABEL: random.choice((None, "0"))}}},
+    lambda _, __, ___: {"metadata": {"labels": {"batch.kubernetes.io/job-name": None, "job-name": None}}},
+    lambda _, __, ___: {"metadata": {"ownerReferences": None}},
+    lambda _, __, owner: {"metadata": {"ownerReferences": [owner] if owner else None}},
+    lambda _, __, ___: {"metadata": {"finalizers": None}},
+    lambda random, _, __: {"metadata": {"finalizers": random.choice(([FINALIZER], None))}},
+    lambda random, _, __: {"metadata": {"annotations": manifests.annotations(random)}},
+    lambda _, __, ___: {"metadata": {"annotations": {ADMISSION: None}}},
+    lambda _, __, ___: {"spec": {"activeDeadlineSeconds": 2}},
+)
+_ACTIONS: Final[tuple[tuple[Callable[[Actor], None], int], ...]] = (
+    (_create_job, 30),
+    (_create_pod, 16),
+    (_delete_job, 10),
+    (_delete_pod, 10),
+    (_delete_many, 1),
+    (_patch_job, 24),
+    (_churn, 1),
+    (_put_job, 3),
+    (_touch_job_status, 1),
+    (_patch_pod, 14),
+    (_ungate, 3),
+    (_evict, 5),
+    (_subresource, 5),
+    (_bind, 1),
+    (_budget, 2),
+    (_limit_range, 1),
+    (_deployment, 4),
+)

@@ -1,0 +1,91 @@
+"""Where the tenants work: nodes, a tree, a namespace for each tenant, and the role `edit` in it and nowhere else."""
+
+import time
+from dataclasses import dataclass
+from typing import Any, Final
+
+from dev.controlplane.cluster import ControlPlane, NodeSpec
+from dev.controlplane.flags import DEFAULT_CONTROLLERS
+from dev.controlplane.rest import Rest
+from shared.api.names import API_VERSION, GROUP_LABEL, MANAGED_LABEL
+
+CONTROLLERS: Final = (*DEFAULT_CONTROLLERS, "replicaset-controller", "deployment-controller")
+NODES: Final = tuple(
+    NodeSpec(f"node-{number}", allocatable={"cpu": "12", "memory": "64Gi", "pods": "500"}) for number in range(2)
+)
+CPUS: Final = 24
+PRIORITIES: Final = {"low": 100, "high": 1000}
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """A user, its namespace, and the groups that it knows of."""
+
+    name: str
+    namespace: str
+    group: str
+    """The group of its namespace; empty: it names a group itself."""
+    groups: tuple[str, ...]
+
+    def rest(self, cp: ControlPlane) -> Rest:
+        """Requests that the API server judges as this user's."""
+        return cp.rest.acting_as(self.name)
+
+
+TENANTS: Final = (
+    Tenant("red", "team-red", "red", ("red", "blue", "nowhere")),
+    Tenant("blue", "team-blue", "blue", ("blue", "green-a", "root", "system")),
+    Tenant("green", "team-green", "", ("green-a", "green-b", "green", "red")),
+)
+
+
+def build(cp: ControlPlane) -> None:
+    """All of it."""
+    rest = cp.rest
+    for name, value in PRIORITIES.items():
+        # What the scheduler itself takes from pods for others is no business of Quotree's.
+        body = {"metadata": {"name": name}, "value": value, "preemptionPolicy": "Never"}
+        _create(rest, "/apis/scheduling.k8s.io/v1/priorityclasses", body)
+    for tenant in TENANTS:
+        own = {GROUP_LABEL: tenant.group} if tenant.group else {MANAGED_LABEL: "true"}
+        labels = {"team": tenant.name, **own}
+        _create(rest, "/api/v1/namespaces", {"metadata": {"name": tenant.namespace, "labels": labels}})
+        _create(
+            rest, f"/apis/rbac.authorization.k8s.io/v1/namespaces/{tenant.namespace}/rolebindings", _binding(tenant)
+        )
+    defaults = {"limits": [{"type": "Container", "defaultRequest": {"cpu": "500m"}}]}
+    _create(rest, "/api/v1/namespaces/team-green/limitranges", {"metadata": {"name": "defaults"}, "spec": defaults})
+    _group(rest, "red", min=8, max=12)
+    _group(rest, "blue", min=8, max=20)
+    _group(rest, "green", is_parent=True, min=6, max=16)
+    _group(rest, "green-a", "green", min=4, max=8)
+    _group(rest, "green-b", "green", min=2, max=16)
+
+
+def _binding(tenant: Tenant) -> dict[str, Any]:
+    return {
+        "metadata": {"name": "tenant"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "edit"},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": tenant.name}],
+    }
+
+
+def _group(rest: Rest, name: str, parent: str = "root", *, is_parent: bool = False, **limits: int) -> None:
+    """A group that takes workloads from its own team's namespace alone."""
+    spec = {
+        "parent": parent,
+        "isParent": is_parent,
+        "quotas": [{each: {"cpu": str(cpu)} for each, cpu in limits.items()}],
+        "namespaceSelector": {"matchLabels": {"team": name.partition("-")[0]}},
+    }
+    body = {"apiVersion": API_VERSION, "kind": "QuotaGroup", "metadata": {"name": name}, "spec": spec}
+    _create(rest, f"/apis/{API_VERSION}/quotagroups", body)
+
+
+def _create(rest: Rest, path: str, body: dict[str, Any]) -> None:
+    """The webhook might not have its certificate yet, or a parent might not be seen yet: try again."""
+    ends = time.monotonic() + 60
+    while (answer := rest.request("POST", path, body))[0] not in (201, 409):
+        if time.monotonic() > ends:
+            raise AssertionError(f"{path} was refused: {answer}")
+        time.sleep(0.2)

@@ -1,0 +1,210 @@
+"""One run: tenants act side by side, the judge looks every second; then they stop and everything must come to rest."""
+
+import re
+import shutil
+import tempfile
+import threading
+import time
+import urllib.request
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import Final
+
+import yaml
+
+from dev.controlplane import binaries, cluster
+from dev.controlplane.quotree import CHART, RECONCILER_USER, Quotree, installed
+from shared.quota.model.settings import QuotaSettings, ReclaimSettings
+from tests.chaos.judging.at_rest import look
+from tests.chaos.judging.causes import Surrounding
+from tests.chaos.judging.checker import Expectations, check
+from tests.chaos.judging.history import read_history, write_policy
+from tests.fuzz.actions import Actor
+from tests.fuzz.judge import Groups, Patience, entitled_waiting, over_limits
+from tests.fuzz.organisation import CONTROLLERS, CPUS, NODES, TENANTS, build
+
+Say = Callable[[str], None]
+EVICTION_TIMEOUT: Final = timedelta(seconds=10)
+OVER_FOR_AT_MOST: Final = timedelta(seconds=45)
+"""A decision, an eviction that a budget delays, and the slowest end, on a loaded machine."""
+WAITS_AT_MOST: Final = timedelta(seconds=75)
+"""The same, a write that was refused before (15 s), and the victims of a first plan that vanished by themselves."""
+IDLE_CYCLES: Final = 2.0
+"""A second, on average over the whole run."""
+FAILED_WRITES: Final = 5.0
+KEPT_RULES: Final = frozenset({"ResumedByOther", "BadAdmission", "TwoLeaders", "EvictedForEver"})
+"""What the checker of tests/chaos judges whatever owners do. The others take a Job for what its template says."""
+
+
+@dataclass(slots=True)
+class Report:
+    """What was tried, and what was found."""
+
+    tried: Counter[tuple[str, int]] = field(default_factory=Counter)
+    flaws: list[str] = field(default_factory=list)
+    starts: int = 0
+    evictions: int = 0
+    figures: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Stage:
+    """What a run is played on."""
+
+    cp: cluster.ControlPlane
+    quotree: Quotree
+    actors: list[Actor]
+    groups: Groups
+    report: Report
+    settings: QuotaSettings
+    over: Patience = field(default_factory=lambda: Patience(OVER_FOR_AT_MOST))
+    waits: Patience = field(default_factory=lambda: Patience(WAITS_AT_MOST))
+
+    def sample(self) -> bool:
+        """Look once; whether nothing is wrong now."""
+        with suppress(OSError):
+            rest, now = look(self.cp), datetime.now(UTC)
+            self.groups.see(rest.lists["jobs"])
+            over = list(over_limits(rest, self.groups, {"cpu": CPUS * 1000}))
+            waiting = list(entitled_waiting(rest, self.settings, now))
+            late = self.over.see(over, now) + self.waits.see(waiting, now)
+            self.report.flaws += [f"{now:%H:%M:%S} {each}" for each in late]
+            return not over and not waiting
+        return False
+
+
+def run(
+    programs: binaries.Binaries, seed: int, seconds: float, say: Say, *, pace: float = 0.15, keep: Path | None = None
+) -> Report:
+    """Do all of it. `pace`: seconds between two actions of a tenant, on average. `keep`: where the logs go."""
+    with tempfile.TemporaryDirectory(prefix="quotree-fuzz-") as folder:
+        log = Path(folder) / "audit.log"
+        policy = write_policy(Path(folder) / "policy.json")
+        arguments = [f"--audit-policy-file={policy}", f"--audit-log-path={log}", "--audit-log-maxsize=8000"]
+        quota = {"reclaim": {"evictionTimeout": f"{EVICTION_TIMEOUT.total_seconds():g}s"}}
+        with (
+            cluster.start(programs, nodes=NODES, controllers=CONTROLLERS, extra_apiserver_args=arguments) as cp,
+            installed(cp, quota=quota) as quotree,
+        ):
+            stage = _stage(cp, quotree, seed)
+            _play(stage, seconds, pace, seed)
+            say(f"{stage.report.tried.total()} requests; coming to rest")
+            _rest(stage, say)
+            surrounding = look(cp).surrounding()
+            _judge_processes(stage, seconds)
+            if keep is not None:
+                _keep(stage, log, keep)
+        _judge_history(stage.report, log, surrounding)
+    return stage.report
+
+
+def _stage(cp: cluster.ControlPlane, quotree: Quotree, seed: int) -> Stage:
+    build(cp)
+    actors = [Actor(each, each.rest(cp), Random(f"{seed} {each.name}")) for each in TENANTS]
+    groups = Groups({each.namespace: each.group for each in TENANTS})
+    settings = QuotaSettings(reclaim=ReclaimSettings(eviction_timeout=EVICTION_TIMEOUT))
+    return Stage(cp, quotree, actors, groups, Report(), settings)
+
+
+def _play(stage: Stage, seconds: float, pace: float, seed: int) -> None:
+    ended = threading.Event()
+
+    def work(actor: Actor) -> None:
+        dice = Random(f"{seed} {actor.tenant.name} pace")
+        while not ended.wait(dice.expovariate(1 / pace)):
+            with suppress(OSError):
+                actor.act()
+
+    threads = [threading.Thread(target=work, args=(each,), daemon=True) for each in stage.actors]
+    for each in threads:
+        each.start()
+    ends = time.monotonic() + seconds
+    while time.monotonic() < ends:
+        stage.sample()
+        time.sleep(1)
+    ended.set()
+    for each in threads:
+        each.join(60)
+    for actor in stage.actors:
+        stage.report.tried += actor.tried
+
+
+def _rest(stage: Stage, say: Say) -> None:
+    """Until three looks in a row find nothing wrong, or something has been wrong for too long."""
+    good, ends = 0, time.monotonic() + 2 * WAITS_AT_MOST.total_seconds()
+    while good < 3 and time.monotonic() < ends:
+        good = good + 1 if stage.sample() else 0
+        time.sleep(1)
+    if good < 3:
+        stage.report.flaws.append("it did not come to rest")
+    say("at rest" if good >= 3 else "it did not come to rest")
+
+
+def _judge_processes(stage: Stage, seconds: float) -> None:
+    report, quotree = stage.report, stage.quotree
+    limits = yaml.safe_load((CHART / "values.yaml").read_text())
+    for process, kind in ((quotree.reconcilers[0], "reconciler"), (quotree.webhooks[0], "webhook")):
+        if not process.running:
+            report.flaws.append(f"the {kind} has ended")
+            continue
+        peak, limit = _peak_mib(process.pid), _mib(limits[kind]["resources"]["limits"]["memory"])
+        report.figures.append(f"{kind}: {peak:.0f} MiB at most")
+        if peak > limit:
+            report.flaws.append(f"the {kind} took {peak:.0f} MiB, its limit is {limit:.0f}")
+        if "Traceback" in process.log.read_text():
+            report.flaws.append(f"the {kind} logged a traceback")
+    decided = _metrics(quotree.health["reconciler-0"])
+    idle = _sum(decided, r"quotree_cycles_idle_total")
+    failed = _sum(decided, r'quotree_writes_total\{fate="(?!written|reduced)[^}]*')
+    cycles = _sum(decided, r"quotree_cycle_seconds_count")
+    report.starts, report.evictions = (
+        int(_sum(decided, "quotree_starts_total")),
+        int(_sum(decided, "quotree_evictions_total")),
+    )
+    report.figures.append(f"{cycles:.0f} cycles, {idle:.0f} of them idle; {failed:.0f} writes failed")
+    if idle > IDLE_CYCLES * seconds:
+        report.flaws.append(f"{idle:.0f} cycles changed nothing")
+    longest = [each.longest.total_seconds() for each in (stage.over, stage.waits)]
+    report.figures.append(f"over a ceiling for {longest[0]:.0f} s at most, owed a start for {longest[1]:.0f} s at most")
+    if failed > FAILED_WRITES * seconds:
+        report.flaws.append(f"{failed:.0f} writes failed")
+    if errors := _sum(_metrics(quotree.health["webhook-0"]), r'quotree_webhook_reviews_total\{[^}]*verdict="error"'):
+        report.flaws.append(f"the webhook failed at {errors:.0f} reviews")
+
+
+def _judge_history(report: Report, log: Path, surrounding: Surrounding) -> None:
+    findings = check(read_history(log), Expectations(RECONCILER_USER, surrounding, {"cpu": CPUS * 1000}))
+    found = Counter(flaw.rule for flaw in findings.flaws)
+    report.figures.append(f"history: {dict(findings.counts)}; {dict(found)}")
+    report.flaws += [str(flaw) for flaw in findings.flaws if flaw.rule in KEPT_RULES]
+
+
+def _keep(stage: Stage, log: Path, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for each in (log, *(process.log for process in (*stage.quotree.reconcilers, *stage.quotree.webhooks))):
+        shutil.copy(each, folder / each.name)
+    for actor in stage.actors:
+        (folder / f"{actor.tenant.name}.txt").write_text("\n".join(actor.said))
+
+
+def _metrics(url: str) -> str:
+    with urllib.request.urlopen(f"{url}/metrics", timeout=30) as answer:
+        return str(answer.read().decode())
+
+
+def _sum(text: str, name: str) -> float:
+    return sum(float(each.rsplit(" ", 1)[1]) for each in text.splitlines() if re.match(rf"{name}[ {{}}]", each))
+
+
+def _peak_mib(pid: int) -> float:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024
+
+
+def _mib(text: str) -> float:
+    return float(text[:-2]) * {"Mi": 1, "Gi": 1024}[text[-2:]]

@@ -1,0 +1,90 @@
+"""The judge of the fuzzer, on lists written by hand."""
+
+from datetime import timedelta
+from typing import Any
+
+from shared.quota.model.settings import QuotaSettings
+from tests.builders import NOW, after
+from tests.chaos.judging.at_rest import PATHS, Rest
+from tests.fuzz.judge import Groups, Patience, entitled_waiting, over_limits, used_by_live_pods
+
+NAMESPACES = {"bound": "left", "open": ""}
+ROOT = {"metadata": {"name": "root"}, "spec": {"isParent": True}}
+
+
+def group(name: str, cpu: int) -> dict[str, Any]:
+    quotas = [{"min": {"cpu": cpu}, "max": {"cpu": cpu}}]
+    return {"metadata": {"name": name}, "spec": {"parent": "root", "quotas": quotas}}
+
+
+def pod(cpu: int, namespace: str = "bound", phase: str = "Running", **more: Any) -> dict[str, Any]:
+    container = {"name": "c", "resources": {"requests": {"cpu": str(cpu)}}}
+    metadata = {"name": "p", "namespace": namespace, "uid": "p", **more.pop("metadata", {})}
+    spec = {"containers": [container], "nodeName": "n", **more}
+    return {"metadata": metadata, "spec": spec, "status": {"phase": phase}}
+
+
+def job(cpu: int, **spec: Any) -> dict[str, Any]:
+    template = {"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": str(cpu)}}}]}}
+    created = NOW.isoformat()
+    metadata = {
+        "name": "j",
+        "namespace": "bound",
+        "uid": "j",
+        "creationTimestamp": created,
+        "labels": {"quotree.dev/group": "left"},
+    }
+    body = {"parallelism": 1, "completions": 1, "suspend": True, "template": template, **spec}
+    return {"metadata": metadata, "spec": body, "status": {}}
+
+
+def lists(**found: list[dict[str, Any]]) -> Rest:
+    return Rest({**{name: [] for name in PATHS}, "groups": [ROOT, group("left", 4)], **found})
+
+
+def over(*pods: dict[str, Any], groups: Groups | None = None) -> list[str]:
+    return list(over_limits(lists(pods=list(pods)), groups or Groups(NAMESPACES), {"cpu": 8000}))
+
+
+def test_pods_count_with_what_they_ask_for_until_they_have_ended() -> None:
+    ended, gated = pod(1, phase="Succeeded"), pod(2, schedulingGates=[{"name": "quotree.dev/admission"}])
+    elsewhere = pod(4, "elsewhere")
+    assert used_by_live_pods([pod(3), ended, gated, elsewhere], Groups(NAMESPACES)) == {"left": {"cpu": 3000}}
+    assert over(pod(3), ended, gated, elsewhere) == []
+    assert over(pod(3), pod(2)) == ["group 'left' is over"]
+
+
+def test_a_pod_that_ends_slowly_counts() -> None:
+    assert over(pod(3), pod(2, metadata={"deletionTimestamp": NOW.isoformat()})) == ["group 'left' is over"]
+
+
+def test_a_pod_belongs_to_its_jobs_group_also_when_the_job_is_gone() -> None:
+    groups = Groups({"open": ""})
+    owned = job(1)
+    owned["metadata"]["namespace"] = "open"
+    groups.see([owned])
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "j", "controller": True}
+    assert used_by_live_pods([pod(1, "open", metadata={"ownerReferences": [owner]})], groups) == {"left": {"cpu": 1000}}
+
+
+def test_a_pod_that_no_group_counts_is_told() -> None:
+    assert over(pod(1, "open")) == ["pods run in a managed namespace and belong to no group"]
+
+
+def test_work_below_its_groups_min_that_nobody_starts_is_told() -> None:
+    nodes = [{"metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "8"}, "conditions": [READY]}}]
+    waiting = lists(jobs=[job(3)], nodes=nodes)
+    assert list(entitled_waiting(waiting, QuotaSettings(), after(1))) == ["bound/j waits"]
+    assert list(entitled_waiting(lists(jobs=[job(5)], nodes=nodes), QuotaSettings(), after(1))) == []
+
+
+READY = {"type": "Ready", "status": "True"}
+
+
+def test_only_what_is_wrong_without_a_break_is_told_and_only_once() -> None:
+    patience = Patience(timedelta(seconds=10))
+    assert patience.see(["a", "b"], after(0)) == []
+    assert patience.see(["a"], after(9)) == []
+    assert patience.see(["a", "b"], after(11)) == ["a for 11 s"]
+    assert patience.see(["a", "b"], after(12)) == []
+    assert patience.longest == timedelta(seconds=12)
