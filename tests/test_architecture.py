@@ -67,3 +67,44 @@ def test_no_room_has_more_modules_than_one_can_survey() -> None:
     for path in MODULES.values():
         rooms[path.parent] = rooms.get(path.parent, 0) + 1
     assert {room.relative_to(ROOT).as_posix(): number for room, number in rooms.items() if number > 16} == {}
+
+
+_MOST_ATTRIBUTES = 14
+_DECIDE = sorted((ROOT / "shared/quota/decide").rglob("*.py"))
+
+
+def _attributes(node: ast.ClassDef) -> set[str]:
+    """Names that a class annotates, has slots for, or assigns to `self`."""
+    slots = (
+        each.value for each in node.body if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == "__slots__"
+    )
+    return {
+        *(ast.unparse(each.target) for each in node.body if isinstance(each, ast.AnnAssign)),
+        *(name for each in slots for name in ast.literal_eval(each)),
+        *(
+            each.attr
+            for each in ast.walk(node)
+            if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store) and ast.unparse(each.value) == "self"
+        ),
+    }
+
+
+def test_no_object_of_a_cycle_holds_everything() -> None:
+    """A step is given the parts that it reads and changes. The cycle cache is what one cycle leaves to the next."""
+    large = {
+        node.name: len(_attributes(node))
+        for path in _DECIDE
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef) and len(_attributes(node)) > _MOST_ATTRIBUTES
+    }
+    assert set(large) <= {"CycleCache", "EvictionRule", "WaitReason"}
+
+
+def test_only_the_plan_sees_all_parts_of_a_round() -> None:
+    named = {
+        path.stem
+        for path in _DECIDE
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Name) and node.id == "Round"
+    }
+    assert named == {"plan", "rounds"}

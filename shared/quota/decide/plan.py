@@ -5,15 +5,17 @@ workloads started, all of that again on numbers measured with them, until nothin
 fill-back; workloads that borrow; Strict mode; swaps; fill-back over all; notices.
 """
 
-from shared.quota.decide.decisions import Plan
+from types import MappingProxyType
+
+from shared.quota.decide.decisions import EndState, Plan
 from shared.quota.decide.reclaim.evictions import decide_evictions
 from shared.quota.decide.reclaim.fill_back import fill_back
-from shared.quota.decide.reclaim.notice import give_notice
+from shared.quota.decide.reclaim.notice import Notices, give_notice
 from shared.quota.decide.reclaim.strict import recycle_strictly
-from shared.quota.decide.reclaim.swap import swap_in_leaves
-from shared.quota.decide.rounds import start_all_entitled, start_borrowers
+from shared.quota.decide.reclaim.swap import Swaps
+from shared.quota.decide.rounds import Round, start_all_entitled, start_borrowers
 from shared.quota.decide.state.cycle_cache import CycleCache
-from shared.quota.decide.state.cycle_state import CycleState
+from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.measure.snapshot import Snapshot
 
 
@@ -22,29 +24,43 @@ def plan(snapshot: Snapshot, cache: CycleCache | None = None) -> Plan:
 
     `cache`: one object for all cycles of one process; the plan is the same, and what has not changed costs nothing.
     """
-    cycle, admission = start_all_entitled(CycleState(snapshot, CycleCache() if cache is None else cache))
-    cycle = start_borrowers(cycle, admission)
-    recycle_strictly(cycle)
-    swap_in_leaves(cycle)
-    fill_back(cycle)
-    give_notice(cycle)
-    return _plan(cycle)
+    last = start_borrowers(start_all_entitled(RoundInput(snapshot, CycleCache() if cache is None else cache)))
+    inputs, usage, evictions, waits = last.inputs, last.usage, last.evictions, last.waits
+    recycle_strictly(inputs, usage, evictions, waits, last.delays)
+    Swaps(inputs, last.block, last.claims, last.delays, usage, evictions, waits).plan()
+    fill_back(usage, evictions)
+    return _plan(last, give_notice(usage, evictions, waits, inputs.cache.notifying))
 
 
-def _plan(cycle: CycleState) -> Plan:
-    for name in cycle.cache.timed:
-        moment = cycle.snapshot.leaves[name].next_change
-        if moment is not None:
-            cycle.wake(moment)
+def _plan(last: Round, notices: Notices) -> Plan:
+    inputs = last.inputs
+    changes = (inputs.snapshot.leaves[name].next_change for name in inputs.cache.timed)
+    last.waits.wake(*(moment for moment in changes if moment is not None))
     return Plan(
-        now=cycle.now,
-        starts=(*cycle.taken_over.starts, *cycle.starts),
-        evictions=decide_evictions(cycle),
-        notices=tuple(cycle.notices),
-        notices_withdrawn=tuple(cycle.notices_withdrawn),
-        claims_ended=tuple(cycle.claims_ended),
-        end=cycle.frozen(),
-        over_since=cycle.over_since,
-        wake_at=cycle.wake_at,
-        measured_after=cycle.taken_over.measured_after,
+        now=inputs.now,
+        starts=(*inputs.taken_over.starts, *last.usage.starts),
+        evictions=decide_evictions(last.evictions, inputs.snapshot.world.settings.queue_age, inputs.now),
+        notices=notices.given,
+        notices_withdrawn=notices.withdrawn,
+        claims_ended=tuple(last.claims.ended),
+        end=_end(last),
+        over_since=last.delays.over_since,
+        wake_at=last.waits.wake_at,
+        measured_after=inputs.taken_over.measured_after,
+    )
+
+
+def _end(last: Round) -> EndState:
+    """The parts of the last round as they are left; no step changes them any more."""
+    usage = last.usage
+    last.evictions.count_delayed(usage)
+    return EndState(
+        snapshot=usage.snapshot,
+        current=usage.current.changed,
+        after_evictions=usage.after_evictions.changed,
+        planned=usage.planned.changed,
+        leaves=MappingProxyType({name: each.frozen() for name, each in usage.touched.items()}),
+        wait_reasons=MappingProxyType(last.waits.reasons),
+        blocked_by=last.block.by,
+        blocked_leaves=MappingProxyType(last.block.leaves),
     )

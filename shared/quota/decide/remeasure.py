@@ -8,41 +8,41 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from shared.quota.decide.decisions import Start
-from shared.quota.decide.state.cycle_state import CycleState
+from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.model.workload import Admission, Workload, WorkloadId
 
 
-def is_worth_measuring(cycle: CycleState) -> bool:
-    """Whether the starts since the last measuring can change anybody's runtime, and somebody is left who waits."""
-    if cycle.blocked_by is not None or not any(_moves_demand(cycle, start) for start in cycle.starts):
+def is_worth_measuring(inputs: RoundInput, starts: Collection[Start]) -> bool:
+    """Whether these starts can change anybody's runtime, and somebody is left who waits."""
+    if not any(_moves_demand(inputs, start) for start in starts):
         return False
-    waiting = sum(len(cycle.snapshot.leaves[name].pending) for name in cycle.cache.waiting)
-    return waiting > len(cycle.starts)
+    waiting = sum(len(inputs.snapshot.leaves[name].pending) for name in inputs.cache.waiting)
+    return waiting > len(starts)
 
 
-def _moves_demand(cycle: CycleState, start: Start) -> bool:
+def _moves_demand(inputs: RoundInput, start: Start) -> bool:
     """Whether this workload counts otherwise once it is started: in fewer flavors, or as use that is not preemptible.
 
     Work with a claim counted only in the flavors of the claim already.
     """
     if not start.workload.preemptible:
         return True
-    assignments = cycle.assignments(cycle.leaf_usage(start.workload.group), start.workload)
+    assignments = inputs.assignments(start.workload.group, start.workload)
     return not start.on_claim and assignments is not None and len(assignments) > 1
 
 
-def measure_again(cycle: CycleState, trial: Collection[WorkloadId] = ()) -> CycleState:
-    """The same cycle from its beginning, on numbers measured with its starts; of what it decided only they are kept.
+def measure_again(inputs: RoundInput, starts: Collection[Start], trial: Collection[WorkloadId] = ()) -> RoundInput:
+    """The input of a next round of the same cycle, on numbers measured with these starts.
 
     `trial`: starts that may be taken back, to find out who would reclaim them.
     """
-    before = cycle.taken_over
-    starts = (*before.starts, *cycle.starts)
+    before = inputs.taken_over
+    all_starts = (*before.starts, *starts)
     taken_over = replace(
-        before, starts=starts, measured_after=(*before.measured_after, len(starts)), trial=frozenset(trial)
+        before, starts=all_starts, measured_after=(*before.measured_after, len(all_starts)), trial=frozenset(trial)
     )
-    return CycleState(measure_started(cycle.snapshot, cycle.starts), cycle.cache, taken_over)
+    return RoundInput(measure_started(inputs.snapshot, starts), inputs.cache, taken_over)
 
 
 def measure_started(snapshot: Snapshot, starts: Iterable[Start]) -> Snapshot:

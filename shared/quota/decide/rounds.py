@@ -14,86 +14,115 @@ start, and the pass is done again without them.
     So a's job starts in t4 at once, and b's in a100, instead of one eviction later.
 """
 
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
 from shared.quota.decide.admission import AdmissionPasses
-from shared.quota.decide.reclaim.claims import resolve_claims, serve_claims
+from shared.quota.decide.reclaim.claims import ClaimSteps
 from shared.quota.decide.reclaim.drain import stop_and_give_up
 from shared.quota.decide.reclaim.fill_back import fill_back
 from shared.quota.decide.reclaim.over_limit import cure, excesses
 from shared.quota.decide.reclaim.over_runtime import judge_over
+from shared.quota.decide.reclaim.planner import ReclaimPlanner
+from shared.quota.decide.reclaim.victim_search import EvictionDelays
 from shared.quota.decide.remeasure import is_worth_measuring, measure_again
-from shared.quota.decide.state.cycle_state import CycleState
+from shared.quota.decide.state.eviction_plan import EvictionPlan
+from shared.quota.decide.state.pods_ready import AdmissionBlock
+from shared.quota.decide.state.round_input import RoundInput
+from shared.quota.decide.state.round_usage import RoundUsage
+from shared.quota.decide.state.standing_claims import StandingClaims
+from shared.quota.decide.state.waits import Waits
 from shared.quota.model.workload import WorkloadId
 
 MOST_TRIALS: Final = 4
 """How often one cycle tries which borrowers would stay; then it starts those that may."""
 
-Round = tuple[CycleState, AdmissionPasses]
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What one round reads, and the parts that its steps change, each given only to the steps that need it."""
+
+    inputs: RoundInput
+    usage: RoundUsage
+    evictions: EvictionPlan
+    claims: StandingClaims
+    block: AdmissionBlock
+    waits: Waits
+    delays: EvictionDelays
+    admission: AdmissionPasses
+
+    @property
+    def is_worth_measuring(self) -> bool:
+        """Whether numbers measured with this round's starts may be others, and may matter."""
+        return self.block.by is None and is_worth_measuring(self.inputs, self.usage.starts)
 
 
-def start_all_entitled(cycle: CycleState) -> Round:
+def start_all_entitled(inputs: RoundInput) -> Round:
     """Rounds until no entitled workload starts that could change what others may have."""
-    admission = _start_entitled(cycle)
-    while is_worth_measuring(cycle):
-        cycle = measure_again(cycle)
-        admission = _start_entitled(cycle)
-    return cycle, admission
+    latest = _start_entitled(inputs)
+    while latest.is_worth_measuring:
+        latest = _start_entitled(measure_again(latest.inputs, latest.usage.starts))
+    return latest
 
 
-def start_borrowers(cycle: CycleState, admission: AdmissionPasses) -> CycleState:
+def start_borrowers(latest: Round) -> Round:
     """Start what borrows, in turns with what is entitled because of that."""
     for _ in range(MOST_TRIALS):
-        borrowers = _borrow(cycle, admission)
-        if cycle.preemptors or cycle.delayed:
+        borrowers = _borrow(latest)
+        if latest.evictions.preemptors or latest.evictions.delayed:
             # Their plans stand: on numbers with a borrower of their own leaf they might not be entitled any more.
-            return cycle
-        if not borrowers or not is_worth_measuring(cycle):
-            return cycle if borrowers else _with_anybody(cycle)
-        reclaimed = _reclaimed(cycle, borrowers)
+            return latest
+        if not borrowers or not latest.is_worth_measuring:
+            return latest if borrowers else _with_anybody(latest)
+        reclaimed = _reclaimed(latest, borrowers)
         if reclaimed:
-            cycle = cycle.without_borrowing(reclaimed)
-            admission = _start_entitled(cycle)
+            latest = _start_entitled(latest.inputs.without_borrowing(reclaimed))
         else:
-            cycle, admission = start_all_entitled(measure_again(cycle))
-    _borrow(cycle, admission)
-    return cycle
+            latest = start_all_entitled(measure_again(latest.inputs, latest.usage.starts))
+    _borrow(latest)
+    return latest
 
 
-def _with_anybody(cycle: CycleState) -> CycleState:
-    """The same cycle; but if it started nobody, with those who were held back: room is not left idle at rest."""
-    if cycle.taken_over.starts or cycle.starts or not cycle.taken_over.may_not_borrow:
-        return cycle
-    cycle = CycleState(cycle.snapshot, cycle.cache)
-    _borrow(cycle, _start_entitled(cycle))
-    return cycle
+def _with_anybody(latest: Round) -> Round:
+    """The same round; but if it started nobody, with those who were held back: room is not left idle at rest."""
+    taken_over = latest.inputs.taken_over
+    if taken_over.starts or latest.usage.starts or not taken_over.may_not_borrow:
+        return latest
+    latest = _start_entitled(RoundInput(latest.inputs.snapshot, latest.inputs.cache))
+    _borrow(latest)
+    return latest
 
 
-def _borrow(cycle: CycleState, admission: AdmissionPasses) -> frozenset[WorkloadId]:
+def _borrow(latest: Round) -> frozenset[WorkloadId]:
     """One borrowing pass; the workloads that it started."""
-    count = len(cycle.starts)
-    fill_back(cycle)
-    admission.start_borrowing()
-    return frozenset(each.workload.id for each in cycle.starts[count:])
+    count = len(latest.usage.starts)
+    fill_back(latest.usage, latest.evictions)
+    latest.admission.start_borrowing()
+    return frozenset(each.workload.id for each in latest.usage.starts[count:])
 
 
-def _start_entitled(cycle: CycleState) -> AdmissionPasses:
-    """All steps of a cycle up to the entitled pass."""
-    stop_and_give_up(cycle)
-    resolve_claims(cycle)
-    serve_claims(cycle)
-    over = list(excesses(cycle))
-    judge_over(cycle, over)
-    for group, of_group in groupby(over, key=lambda excess: excess.group):
-        cure(cycle, group, tuple(of_group))
-    admission = AdmissionPasses(cycle)
+def _start_entitled(inputs: RoundInput) -> Round:
+    """All steps of a round up to the entitled pass."""
+    cache = inputs.cache
+    cache.refresh(inputs.snapshot)
+    usage = RoundUsage(inputs.snapshot, cache.evicting, inputs.taken_over)
+    evictions, claims, block, waits = EvictionPlan(), StandingClaims(), AdmissionBlock(), Waits(inputs.now)
+    stop_and_give_up(usage, evictions, block, waits, cache.urgent)
+    claim_steps = ClaimSteps(usage, claims, waits, block)
+    claim_steps.resolve()
+    claim_steps.serve()
+    over = list(excesses(usage, cache.beyond))
+    delays = EvictionDelays(judge_over(usage, cache, claims, over), ignored=bool(inputs.taken_over.trial))
+    for _, of_group in groupby(over, key=lambda excess: excess.group):
+        cure(usage, evictions, waits, delays, tuple(of_group))
+    planner = ReclaimPlanner(usage, evictions, claim_steps, waits, delays)
+    admission = AdmissionPasses(inputs, claims, block, usage, evictions, waits, planner)
     admission.start_entitled()
-    return admission
+    return Round(inputs, usage, evictions, claims, block, waits, delays, admission)
 
 
-def _reclaimed(cycle: CycleState, borrowers: frozenset[WorkloadId]) -> frozenset[WorkloadId]:
+def _reclaimed(latest: Round, borrowers: frozenset[WorkloadId]) -> frozenset[WorkloadId]:
     """Those borrowers that entitled workloads would reclaim on numbers measured with all of them."""
-    trial = measure_again(cycle, trial=borrowers)
-    _start_entitled(trial)
-    return borrowers.intersection(victim.workload.id for victim in trial.victims)
+    trial = _start_entitled(measure_again(latest.inputs, latest.usage.starts, trial=borrowers))
+    return borrowers.intersection(victim.workload.id for victim in trial.evictions.victims)

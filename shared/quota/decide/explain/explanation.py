@@ -12,9 +12,8 @@ from shared.quota.decide.explain.holders import Holder, Waiting, holders_of
 from shared.quota.decide.explain.missing_capacity import MissingCapacity
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.explain.shortage import Shortage, beyond_min, beyond_runtime, worst
-from shared.quota.decide.state.cycle_cache import CycleCache
-from shared.quota.decide.state.cycle_state import CycleState
 from shared.quota.decide.state.leaf_usage import LeafUsage
+from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage import Quantities, quantities_in
 from shared.quota.measure.group_usage import NO_NUMBERS
 from shared.quota.measure.snapshot import LeafSnapshot, Snapshot
@@ -83,9 +82,9 @@ def explain(snapshot: Snapshot, plan: Plan, workload: Workload) -> WorkloadExpla
     """Explain this workload as it is in the snapshot."""
     if not workload.is_pending:
         return _explain_running(workload)
-    cycle = CycleState(snapshot, CycleCache())
+    usage = RoundUsage(snapshot, snapshot.leaves)
     leaf = snapshot.leaves.get(workload.group)
-    flavors = tuple(_flavors(cycle, leaf, workload)) if leaf is not None else ()
+    flavors = tuple(_flavors(usage, leaf, workload)) if leaf is not None else ()
     why = PendingReasons(plan).why(workload)
     return WorkloadExplanation(
         workload=workload,
@@ -116,59 +115,59 @@ def _position(leaf: LeafSnapshot | None, workload: Workload, plan: Plan) -> int:
     return waiting.index(workload.id) + 1 if workload.id in waiting else 0
 
 
-def _flavors(cycle: CycleState, leaf: LeafSnapshot, workload: Workload) -> Iterator[FlavorExplanation]:
+def _flavors(usage: RoundUsage, leaf: LeafSnapshot, workload: Workload) -> Iterator[FlavorExplanation]:
     """Every flavor of every codependent set that the workload needs, in the group's order."""
-    usage = cycle.leaf_usage(leaf.group.name)
+    leaf_usage = usage.leaf(leaf.group.name)
     for choice in leaf.options(workload).sets:
         covering = [each for each in codependent_sets(leaf.group.quotas) if each.resources.issuperset(choice.resources)]
         for flavor in covering[0].flavors if covering else choice.flavors:
             quantities = quantities_in(workload.request, choice.resources, flavor)
             if flavor in choice.flavors:
-                yield _eligible(cycle, usage, workload, flavor, quantities)
+                yield _eligible(usage, leaf_usage, workload, flavor, quantities)
             else:
-                yield _refused(cycle, workload, flavor, quantities, choice.refused.get(flavor, ""))
+                yield _refused(usage, workload, flavor, quantities, choice.refused.get(flavor, ""))
 
 
 def _eligible(
-    cycle: CycleState, usage: LeafUsage, workload: Workload, flavor: str, quantities: Quantities
+    usage: RoundUsage, leaf_usage: LeafUsage, workload: Workload, flavor: str, quantities: Quantities
 ) -> FlavorExplanation:
-    entitled = usage.may_hold(quantities, workload) and usage.is_entitled(quantities, workload)
-    beyond = None if entitled else beyond_runtime(usage, quantities)
+    entitled = leaf_usage.may_hold(quantities, workload) and leaf_usage.is_entitled(quantities, workload)
+    beyond = None if entitled else beyond_runtime(leaf_usage, quantities)
     entitlement = None if beyond is None else _as_binding(beyond, BindingLimit.RUNTIME)
-    found = _binding(cycle, usage, workload, quantities)
+    found = _binding(usage, leaf_usage, workload, quantities)
     if found is None:
         return FlavorExplanation(flavor, True, entitled, None, (), entitlement=entitlement)
     short, limit = found
-    holders = holders_of(cycle, short.group, short.key, Waiting(workload, entitled))
+    holders = holders_of(usage, short.group, short.key, Waiting(workload, entitled))
     return FlavorExplanation(flavor, True, entitled, _as_binding(short, limit), tuple(holders), "", entitlement)
 
 
 def _binding(
-    cycle: CycleState, usage: LeafUsage, workload: Workload, quantities: Quantities
+    usage: RoundUsage, leaf_usage: LeafUsage, workload: Workload, quantities: Quantities
 ) -> tuple[Shortage, BindingLimit] | None:
-    if not usage.may_hold(quantities, workload):
-        short = beyond_min(usage, quantities)
+    if not leaf_usage.may_hold(quantities, workload):
+        short = beyond_min(leaf_usage, quantities)
         return None if short is None else (short, BindingLimit.EFFECTIVE_MIN)
-    for view in (cycle.current, cycle.after_evictions):
-        short = MissingCapacity(cycle.snapshot).on_path(view, usage.path, quantities)
+    for view in (usage.current, usage.after_evictions):
+        short = MissingCapacity(usage.snapshot).on_path(view, leaf_usage.path, quantities)
         if short is not None:
-            return short, _limit_in(cycle, short)
-    short = beyond_runtime(usage, quantities)
+            return short, _limit_in(usage, short)
+    short = beyond_runtime(leaf_usage, quantities)
     return None if short is None else (short, BindingLimit.RUNTIME)
 
 
-def _limit_in(cycle: CycleState, short: Shortage) -> BindingLimit:
-    numbers = cycle.snapshot.numbers.get(short.group, {}).get(short.key, NO_NUMBERS)
+def _limit_in(usage: RoundUsage, short: Shortage) -> BindingLimit:
+    numbers = usage.snapshot.numbers.get(short.group, {}).get(short.key, NO_NUMBERS)
     is_full = short.group == ROOT and numbers.runtime <= numbers.ceiling
     return BindingLimit.CAPACITY if is_full else BindingLimit.CEILING
 
 
-def _refused(cycle: CycleState, workload: Workload, flavor: str, quantities: Quantities, why: str) -> FlavorExplanation:
+def _refused(usage: RoundUsage, workload: Workload, flavor: str, quantities: Quantities, why: str) -> FlavorExplanation:
     """A flavor that it cannot take: too large for a limit, or unlike its nodes."""
     shortages = []
     for key, amount in quantities:
-        most, group = cycle.snapshot.largest_fit(workload.group, key)
-        kept = cycle.snapshot.numbers[workload.group].get(key, NO_NUMBERS).effective_min
+        most, group = usage.snapshot.largest_fit(workload.group, key)
+        kept = usage.snapshot.numbers[workload.group].get(key, NO_NUMBERS).effective_min
         if not workload.preemptible and kept <= most:
             shortages.append((Shortage(amount - kept, workload.group, key, amount, kept, kept), True))
         else:
@@ -180,8 +179,8 @@ def _refused(cycle: CycleState, workload: Workload, flavor: str, quantities: Qua
         if by_min:
             binding = _as_binding(short, BindingLimit.EFFECTIVE_MIN)
         else:
-            short = MissingCapacity(cycle.snapshot).to_fit_alone(workload.group, short)
-            binding = _as_binding(short, _limit_in(cycle, short))
+            short = MissingCapacity(usage.snapshot).to_fit_alone(workload.group, short)
+            binding = _as_binding(short, _limit_in(usage, short))
     return FlavorExplanation(flavor, False, False, binding, (), why)
 
 

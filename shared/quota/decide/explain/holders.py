@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from shared.quota.decide.state.cycle_state import CycleState
 from shared.quota.decide.state.leaf_usage import LeafUsage, flavors_of, started
+from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.model.tree import Preemption
 from shared.quota.model.workload import Workload
 from shared.resources import Amount, FlavorResource
@@ -40,15 +40,15 @@ class Waiting(NamedTuple):
     entitled: bool
 
 
-def holders_of(cycle: CycleState, group: str, key: FlavorResource, waiting: Waiting) -> list[Holder]:
+def holders_of(usage: RoundUsage, group: str, key: FlavorResource, waiting: Waiting) -> list[Holder]:
     """Return the workloads below `group` that use `key`, the largest first."""
-    tree = cycle.snapshot.world.tree
-    leaves = (name for name in tree.leaves_below(group) if name in cycle.snapshot.leaves)
-    found = [holder for leaf in leaves for holder in _in_leaf(cycle, cycle.leaf_usage(leaf), key, waiting)]
+    tree = usage.snapshot.world.tree
+    leaves = (name for name in tree.leaves_below(group) if name in usage.snapshot.leaves)
+    found = [holder for leaf in leaves for holder in _in_leaf(usage, usage.leaf(leaf), key, waiting)]
     return sorted(found, key=lambda each: (-each.amount, each.workload.id))
 
 
-def _in_leaf(cycle: CycleState, leaf: LeafUsage, key: FlavorResource, waiting: Waiting) -> Iterator[Holder]:
+def _in_leaf(usage: RoundUsage, leaf: LeafUsage, key: FlavorResource, waiting: Waiting) -> Iterator[Holder]:
     numbers = leaf.numbers(key)
     borrowed = numbers.borrowed
     for workload in sorted((*leaf.leaf.evicting, *leaf.leaf.admitted), key=_first_to_go):
@@ -56,7 +56,7 @@ def _in_leaf(cycle: CycleState, leaf: LeafUsage, key: FlavorResource, waiting: W
         if amount:
             own = min(amount, borrowed)
             borrowed -= own
-            because, until = _why_it_stays(cycle, leaf, workload, key, waiting)
+            because, until = _why_it_stays(usage, leaf, workload, key, waiting)
             yield Holder(workload, amount, own, because, until)
 
 
@@ -65,7 +65,7 @@ def _first_to_go(workload: Workload) -> tuple[bool, bool, int, float]:
 
 
 def _why_it_stays(
-    cycle: CycleState, leaf: LeafUsage, workload: Workload, key: FlavorResource, waiting: Waiting
+    usage: RoundUsage, leaf: LeafUsage, workload: Workload, key: FlavorResource, waiting: Waiting
 ) -> tuple[str, datetime | None]:
     reclaim = leaf.leaf.reclaim
     exempt_until = started(workload) + reclaim.exempt_after_start
@@ -73,7 +73,7 @@ def _why_it_stays(
         return "Evicting", None
     if not workload.preemptible:
         return "NotPreemptible", None
-    if exempt_until > cycle.now:
+    if exempt_until > usage.now:
         return "ExemptAfterStart", exempt_until
     if leaf.name == waiting.workload.group:
         if leaf.leaf.group.preemption is Preemption.NEVER:
@@ -84,8 +84,8 @@ def _why_it_stays(
         return "WithinRuntime", None
     if not waiting.entitled:
         return "NotEntitled", None
-    graced_until = cycle.snapshot.world.over_since.get((leaf.name, key), cycle.now) + reclaim.grace_period
-    if leaf.name != waiting.workload.group and graced_until > cycle.now:
+    graced_until = usage.snapshot.world.over_since.get((leaf.name, key), usage.now) + reclaim.grace_period
+    if leaf.name != waiting.workload.group and graced_until > usage.now:
         return "GracePeriod", graced_until
-    noticed_until = (workload.notice or cycle.now) + reclaim.notice
-    return ("Notice", noticed_until) if noticed_until > cycle.now else ("", None)
+    noticed_until = (workload.notice or usage.now) + reclaim.notice
+    return ("Notice", noticed_until) if noticed_until > usage.now else ("", None)

@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 from itertools import pairwise
 
 from shared.quota.decide.queue.fair_sharing import Contest, QueueHead, Shares
-from shared.quota.decide.queue.leaf_queue import Choose, LeafQueue
-from shared.quota.decide.state.cycle_cache import Keys, LeafCache, Rank
-from shared.quota.decide.state.cycle_state import CycleState
+from shared.quota.decide.queue.leaf_queue import LeafQueue
+from shared.quota.decide.state.cycle_cache import CycleCache, Keys, LeafCache, Rank
+from shared.quota.decide.state.round_input import RoundInput
+from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.smallest_requests import could_fit, is_within
 from shared.quota.decide.state.usage import Path, UsedSums
 from shared.quota.measure.group_usage import NO_NUMBERS
@@ -22,17 +23,16 @@ _FIRST: Rank = (False, False, 0, 0, datetime.min.replace(tzinfo=UTC), "")
 _LAST: Rank = (True, True, 0, 0, datetime.max.replace(tzinfo=UTC), "")
 
 
-def leaves_with_entitled(cycle: CycleState) -> Iterator[str]:
+def leaves_with_entitled(cache: CycleCache, usage: RoundUsage) -> Iterator[str]:
     """Leaves in which some pending workload may be entitled."""
-    cached = cycle.cache.leaves
-    return (name for name in cycle.cache.waiting if not cached[name].none_entitled or cycle.is_touched(name))
+    return (name for name in cache.waiting if not cache.leaves[name].none_entitled or usage.is_touched(name))
 
 
 class EvaluatedLeaves(Contest):
     """Leaves whose heads are all evaluated before the first one is tried."""
 
-    def __init__(self, cycle: CycleState, choose: Choose, leaves: Iterable[str]) -> None:
-        self.queues = {name: LeafQueue(cycle, cycle.leaf_usage(name), choose) for name in leaves}
+    def __init__(self, queues: Iterable[LeafQueue]) -> None:
+        self.queues = {queue.leaf_usage.name: queue for queue in queues}
         self._heads: dict[str, QueueHead] = {}
         self._children: dict[str, set[str]] = {}
         for name, queue in self.queues.items():
@@ -62,29 +62,30 @@ class BorrowingLeaves(Contest):
     starts does not depend on who was evaluated when. A group in which nothing fits any more is out.
     """
 
-    def __init__(self, cycle: CycleState, choose: Choose) -> None:
-        cycle.cache.update_requests(cycle.snapshot, cycle.touched)
+    def __init__(self, inputs: RoundInput, usage: RoundUsage, queue_of: Callable[[str], LeafQueue]) -> None:
+        inputs.cache.update_requests(inputs.snapshot, usage.touched.keys())
         self.queues: dict[str, LeafQueue] = {}
-        self._cycle = cycle
-        self._choose = choose
-        self._tree = cycle.cache.tree
-        self._shares = Shares(cycle.snapshot, cycle.cache.weights)
-        self._at_start = UsedSums(cycle.snapshot.numbers)
+        self._inputs = inputs
+        self._usage = usage
+        self._queue_of = queue_of
+        self._tree = inputs.cache.tree
+        self._shares = Shares(inputs.snapshot, inputs.cache.weights)
+        self._at_start = UsedSums(inputs.snapshot.numbers)
         self._rooms: dict[str, tuple[int, dict[FlavorResource, Amount]]] = {}
-        self._starts_before = len(cycle.starts)
+        self._starts_before = len(usage.starts)
         self._places: dict[str, int] = {}
         """By leaf: the place in its queue before which nothing fitted when the pass began."""
-        self._keys = tuple(cycle.snapshot.numbers[ROOT])
-        self._at_first = cycle.frozen_views()
+        self._keys = tuple(inputs.snapshot.numbers[ROOT])
+        self._at_first = usage.frozen_views()
 
     def children(self, parent: str) -> Iterable[str]:
         return (child for child in self._tree.children.get(parent, ()) if not self.is_out(child))
 
     def bound(self, parent: str, child: str) -> Rank:
         """Of the sets of keys on which something could have fitted when the pass began, the one that ranks first."""
-        found = self._cycle.cache.rank_bounds.get(child)
+        found = self._inputs.cache.rank_bounds.get(child)
         if found is None:
-            found = self._cycle.cache.rank_bounds[child] = {
+            found = self._inputs.cache.rank_bounds[child] = {
                 keys: (each.beyond_min, *self._shares.of(parent, child, keys, self._at_start), each.oldest, child)
                 for keys, each in self._tree.requests[child].items()
             }
@@ -99,19 +100,19 @@ class BorrowingLeaves(Contest):
         return all(amount <= available(path, key) for key, amount in zip(keys, amounts, strict=True))
 
     def is_out(self, group: str) -> bool:
-        cached, requests = self._cycle.cache.leaves.get(group), self._tree.requests.get(group)
+        cached, requests = self._inputs.cache.leaves.get(group), self._tree.requests.get(group)
         if not requests:
             return True
         if cached is None:
             return not self._tree.has_guarantee_below(group) and not could_fit(requests, self._below(group))
-        room, is_touched = self._room(cached.leaf.path[1]), self._cycle.is_touched(group)
+        room, is_touched = self._room(cached.leaf.path[1]), self._usage.is_touched(group)
         if cached.too_little is not None and not is_touched and is_within(room, cached.too_little):
             return True
         room = self._with_guarantee(cached, room)
         if not could_fit(requests, room.__getitem__):
             return True
-        place = self._cycle.queue(group).first_within(room)
-        if place is not None and len(self._cycle.starts) == self._starts_before:
+        place = self._inputs.queue(group).first_within(room)
+        if place is not None and len(self._usage.starts) == self._starts_before:
             self._places[group] = place
         return place is None
 
@@ -124,12 +125,12 @@ class BorrowingLeaves(Contest):
         return {key: amount + cached.numbers.get(key, NO_NUMBERS).guarantee for key, amount in room.items()}
 
     def _below(self, parent: str) -> Callable[[FlavorResource], Amount]:
-        cycle, path = self._cycle, self._tree.paths[parent]
-        return lambda key: cycle.available(path, key)
+        usage, path = self._usage, self._tree.paths[parent]
+        return lambda key: usage.available(path, key)
 
     def _room(self, parent: str) -> Mapping[FlavorResource, Amount]:
         """What is available below `parent` now; nothing but a start changes it while leaves are evaluated lazily."""
-        number = len(self._cycle.starts)
+        number = len(self._usage.starts)
         found = self._rooms.get(parent)
         if found is None or found[0] != number:
             below = self._below(parent)
@@ -137,25 +138,25 @@ class BorrowingLeaves(Contest):
         return found[1]
 
     def head(self, leaf: str) -> QueueHead | None:
-        queue = self.queues[leaf] = LeafQueue(self._cycle, self._cycle.leaf_usage(leaf), self._choose)
+        queue = self.queues[leaf] = self._queue_of(leaf)
         queue.skip_to(self._places.get(leaf, 0))
-        with self._cycle.looking_at(self._at_first):
+        with self._usage.looking_at(self._at_first):
             return queue.next_head()
 
     def leaves(self) -> list[str]:
         """All leaves that are not out, and those in which this cycle has changed something."""
-        waiting = self._cycle.cache.waiting
-        return [name for name in waiting if self._cycle.is_touched(name) or not self.is_out(name)]
+        waiting = self._inputs.cache.waiting
+        return [name for name in waiting if self._usage.is_touched(name) or not self.is_out(name)]
 
 
-def remember_borrowing(cycle: CycleState, queues: Iterable[LeafQueue]) -> None:
+def remember_borrowing(cache: CycleCache, usage: RoundUsage, queues: Iterable[LeafQueue]) -> None:
     """Keep what was available when nothing in these leaves could borrow: at the end of a pass it is the least."""
     below: dict[str, dict[FlavorResource, Amount]] = {}
     for queue in queues:
         leaf_usage = queue.leaf_usage
-        if queue.had_heads or leaf_usage.touched or cycle.is_held_back(leaf_usage):
+        if queue.had_heads or leaf_usage.touched:
             continue
         parent = leaf_usage.path[1:]
         if parent[0] not in below:
-            below[parent[0]] = {key: cycle.available(parent, key) for key in cycle.snapshot.numbers[ROOT]}
-        cycle.cache.leaves[leaf_usage.name].too_little = below[parent[0]]
+            below[parent[0]] = {key: usage.available(parent, key) for key in usage.snapshot.numbers[ROOT]}
+        cache.leaves[leaf_usage.name].too_little = below[parent[0]]

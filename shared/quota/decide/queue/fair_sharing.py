@@ -10,9 +10,9 @@ from heapq import heapify, heappop, heappush, heapreplace
 from itertools import pairwise
 from typing import Final, Protocol
 
-from shared.quota.decide.state.cycle_cache import Rank
-from shared.quota.decide.state.cycle_state import CycleState
+from shared.quota.decide.state.cycle_cache import Rank, Weights
 from shared.quota.decide.state.leaf_usage import LeafUsage
+from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage import Quantities, UsedSums
 from shared.quota.measure.group_usage import NO_NUMBERS
 from shared.quota.measure.snapshot import Snapshot
@@ -58,11 +58,11 @@ class Tournament:
 
     __slots__ = ("_contest", "_heaps", "_leaves", "_shares", "_used")
 
-    def __init__(self, cycle: CycleState, contest: Contest) -> None:
+    def __init__(self, usage: RoundUsage, weights: Weights, contest: Contest) -> None:
         self._contest = contest
-        self._leaves = cycle.snapshot.leaves
-        self._used = cycle.used
-        self._shares = Shares(cycle.snapshot, cycle.cache.weights)
+        self._leaves = usage.snapshot.leaves
+        self._used = usage.used
+        self._shares = Shares(usage.snapshot, weights)
         self._heaps: dict[str, list[tuple[Rank, str, QueueHead | None]]] = {}
 
     @property
@@ -112,7 +112,7 @@ class Shares:
 
     __slots__ = ("_snapshot", "_weights")
 
-    def __init__(self, snapshot: Snapshot, weights: dict[tuple[str, FlavorResource], Amount]) -> None:
+    def __init__(self, snapshot: Snapshot, weights: Weights) -> None:
         """`weights`: those of each parent's children together, as far as they are known."""
         self._snapshot = snapshot
         self._weights = weights

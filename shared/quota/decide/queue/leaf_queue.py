@@ -4,11 +4,12 @@ BestEffortFIFO: later ones may pass. StrictFIFO: work that waits blocks those be
 work that could never fit is set aside and blocks nobody.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Set
+from typing import NamedTuple
 
+from shared.quota.decide.decisions import WaitReason
 from shared.quota.decide.queue.fair_sharing import QueueHead
-from shared.quota.decide.state.cycle_state import CycleState
-from shared.quota.decide.state.equivalence import EquivalenceClass
+from shared.quota.decide.state.equivalence import EquivalenceClass, EquivalenceClasses
 from shared.quota.decide.state.flavor_assignment import (
     Assignments,
     Candidate,
@@ -18,31 +19,42 @@ from shared.quota.decide.state.flavor_assignment import (
     without_flavors,
 )
 from shared.quota.decide.state.leaf_usage import LeafUsage
+from shared.quota.decide.state.round_usage import RoundUsage
+from shared.quota.measure.snapshot import OpenClaim
 from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.tree import QueueingStrategy
-from shared.quota.model.workload import Workload
+from shared.quota.model.workload import PreemptorId, Workload, WorkloadId
 
 Choose = Callable[[LeafUsage, Workload, Assignments], QueueHead | None]
 """Whether a workload may be a head, given what it could take that is not blocked."""
 
 
+class Decided(NamedTuple):
+    """What the round has decided of pending workloads so far; a queue reads it and changes nothing."""
+
+    started: Set[WorkloadId]
+    passed_over: Mapping[WorkloadId, WaitReason]
+    claims: Mapping[PreemptorId, OpenClaim]
+
+
 class LeafQueue:
     """A leaf's pending work in order, each looked at once; `choose` says whether somebody may be a head."""
 
-    __slots__ = ("_blocked", "_choose", "_cycle", "_hopeless", "_next", "_queue", "had_heads", "leaf_usage")
+    __slots__ = ("_blocked", "_choose", "_decided", "_hopeless", "_next", "_queue", "had_heads", "leaf_usage")
 
     def __init__(
         self,
-        cycle: CycleState,
         leaf_usage: LeafUsage,
+        queue: EquivalenceClasses,
+        decided: Decided,
         choose: Choose,
     ) -> None:
         self.leaf_usage = leaf_usage
         self.had_heads = False
         """Whether anybody here was ever a head in this pass."""
-        self._cycle = cycle
+        self._decided = decided
         self._choose = choose
-        self._queue = cycle.queue(leaf_usage.name)
+        self._queue = queue
         self._next = 0
         self._blocked: set[str] = set()
         self._hopeless: set[EquivalenceClass] = set()
@@ -62,7 +74,7 @@ class LeafQueue:
     def skip_to(self, place: int) -> None:
         """Let all workloads before that place of the queue wait, without evaluating them."""
         for workload in self.leaf_usage.leaf.pending[:place]:
-            if workload.id not in self._cycle.started and self._queue.kind_of(workload).assignments is not None:
+            if workload.id not in self._decided.started and self._queue.kind_of(workload).assignments is not None:
                 self.wait(workload)
         self._next = place
 
@@ -74,10 +86,10 @@ class LeafQueue:
         return bool(self._blocked) and self._queue.all_flavors <= self._blocked
 
     def _judge(self, workload: Workload, kind: EquivalenceClass) -> QueueHead | None:
-        cycle, ident = self._cycle, (workload.kind, workload.key)
-        if ident in cycle.started or kind.assignments is None:
+        decided, ident = self._decided, (workload.kind, workload.key)
+        if ident in decided.started or kind.assignments is None:
             return None
-        if ident in cycle.wait_reasons:
+        if ident in decided.passed_over:
             self.wait(workload)
             return None
         head = None
@@ -104,7 +116,7 @@ class LeafQueue:
         """Let work that waits block those behind it, where the leaf is strict about its order."""
         if self.leaf_usage.leaf.group.queueing is QueueingStrategy.STRICT_FIFO:
             waited_for = self._queue.kind_of(workload).assignments
-            claim = self._cycle.claims.get(workload.preemptor_id)
+            claim = self._decided.claims.get(workload.preemptor_id)
             if claim is not None:
                 self._blocked.update(claim.flavors.values())
             elif waited_for is not None:
@@ -112,17 +124,21 @@ class LeafQueue:
 
 
 def evaluate(
-    cycle: CycleState, leaf_usage: LeafUsage, workload: Workload, assignments: Assignments
+    usage: RoundUsage,
+    may_not_borrow: Set[WorkloadId],
+    leaf_usage: LeafUsage,
+    workload: Workload,
+    assignments: Assignments,
 ) -> Iterable[Candidate]:
     """How this work stands now in each assignment. In a Strict leaf borrowed room needs a leaf below its runtime."""
     strict = leaf_usage.leaf.reclaim.mode is ReclaimMode.STRICT
-    may_borrow = workload.id not in cycle.taken_over.may_not_borrow
+    may_borrow = workload.id not in may_not_borrow
 
     def fit(option: FlavorChoice) -> Fit:
         if not leaf_usage.may_hold(option.quantities, workload):
             return Fit(entitled=False, fits=False)
         entitled = leaf_usage.is_entitled(option.quantities, workload)
-        fits = cycle.fits(leaf_usage, option.quantities)
+        fits = usage.fits(leaf_usage, option.quantities)
         borrows = may_borrow and (not strict or leaf_usage.is_below_runtime(option.quantities))
         return Fit(entitled, fits and (entitled or borrows))
 

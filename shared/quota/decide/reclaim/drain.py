@@ -5,40 +5,44 @@ Neither grace nor notice, and not preemptible work as well; but nobody whose sta
 See docs/specification.md §4.10 and §8.2.
 """
 
+from collections.abc import Iterable
+
 from shared.quota.decide.decisions import EvictionRule
-from shared.quota.decide.state.cycle_state import CycleState, Victim
+from shared.quota.decide.state.eviction_plan import EvictionPlan, Victim
 from shared.quota.decide.state.leaf_usage import running_workload
-from shared.quota.decide.state.pods_ready import hold_others_back, overdue
+from shared.quota.decide.state.pods_ready import AdmissionBlock, deadlines
+from shared.quota.decide.state.round_usage import RoundUsage
+from shared.quota.decide.state.waits import Waits
 from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.tree import StopPolicy
 from shared.quota.model.workload import EvictionReason, Workload
 
 
-def stop_and_give_up(cycle: CycleState) -> None:
-    """Decide these evictions first, and note which work that is not ready yet goes on holding others back."""
-    for leaf in map(cycle.snapshot.leaves.__getitem__, sorted(cycle.cache.urgent)):
-        if leaf.stop is StopPolicy.HOLD_AND_DRAIN:
-            for workload in leaf.admitted:
-                _evict(cycle, leaf, workload, EvictionReason.GROUP_STOPPED, EvictionRule.STOP_POLICY)
-        elif leaf.unready:
-            for workload, rule in overdue(leaf, cycle):
-                _evict(cycle, leaf, workload, EvictionReason.PODS_READY_TIMEOUT, rule)
-        for workload in leaf.unready:
-            hold_others_back(cycle, cycle.leaf_usage(leaf.group.name), workload)
-
-
-def _evict(
-    cycle: CycleState, leaf: LeafSnapshot, workload: Workload, reason: EvictionReason, rule: EvictionRule
+def stop_and_give_up(
+    usage: RoundUsage, evictions: EvictionPlan, block: AdmissionBlock, waits: Waits, leaves: Iterable[str]
 ) -> None:
-    if not workload.is_answered:
+    """Decide these evictions first, and note which work that is not ready yet goes on holding others back."""
+    for leaf in map(usage.snapshot.leaves.__getitem__, sorted(leaves)):
+        for workload, reason, rule in _going(usage, leaf, waits):
+            if workload.is_answered:
+                leaf_usage, running = usage.leaf(leaf.group.name), running_workload(workload)
+                group = leaf.stopped_by if rule is EvictionRule.STOP_POLICY else leaf_usage.name
+                usage.vacate(leaf_usage, running)
+                evictions.forced.append(Victim(running, leaf_usage, reason, rule, group))
+        for workload in leaf.unready:
+            block.hold_others_back(usage.leaf(leaf.group.name), workload)
+
+
+def _going(
+    usage: RoundUsage, leaf: LeafSnapshot, waits: Waits
+) -> Iterable[tuple[Workload, EvictionReason, EvictionRule]]:
+    """Who goes from this leaf; tells when the next one would."""
+    if leaf.stop is StopPolicy.HOLD_AND_DRAIN:
+        for workload in leaf.admitted:
+            yield workload, EvictionReason.GROUP_STOPPED, EvictionRule.STOP_POLICY
         return
-    leaf_usage = cycle.leaf_usage(leaf.group.name)
-    victim = Victim(
-        running_workload(workload),
-        leaf_usage,
-        reason,
-        rule,
-        leaf.stopped_by if rule is EvictionRule.STOP_POLICY else leaf_usage.name,
-    )
-    cycle.vacate(victim)
-    cycle.forced.append(victim)
+    for workload, until, rule in deadlines(leaf, usage.snapshot.world.watched_since):
+        if until <= usage.now:
+            yield workload, EvictionReason.PODS_READY_TIMEOUT, rule
+        else:
+            waits.wake(until)

@@ -1,8 +1,11 @@
 """Victims as decisions: the claim, the place in the queue, and the sentence that each eviction carries."""
 
+from datetime import datetime
+
 from shared.quota.decide.decisions import Evict, EvictionRule
 from shared.quota.decide.reclaim.requeue import requeue
-from shared.quota.decide.state.cycle_state import CycleState, Victim
+from shared.quota.decide.state.eviction_plan import EvictionPlan, Victim
+from shared.quota.model.settings import QueueAge
 from shared.quota.model.workload import Claim
 
 _BECAUSE = {
@@ -18,29 +21,28 @@ _BECAUSE = {
 }
 
 
-def decide_evictions(cycle: CycleState) -> tuple[Evict, ...]:
+def decide_evictions(evictions: EvictionPlan, age: QueueAge, now: datetime) -> tuple[Evict, ...]:
     """All evictions of the cycle: those without a preemptor first."""
-    return tuple(_evict(cycle, victim) for victim in (*cycle.forced, *cycle.victims))
+    return tuple(_evict(victim, age, now) for victim in (*evictions.forced, *evictions.victims))
 
 
-def _evict(cycle: CycleState, victim: Victim) -> Evict:
-    age, startup = cycle.snapshot.world.settings.queue_age, victim.leaf_usage.leaf.startup
+def _evict(victim: Victim, age: QueueAge, now: datetime) -> Evict:
     return Evict(
         workload=victim.workload,
         reason=victim.reason,
         rule=victim.rule,
-        requeue=requeue(victim.workload, victim.rule, startup, age, cycle.now),
-        claim=_claim(cycle, victim),
+        requeue=requeue(victim.workload, victim.rule, victim.leaf_usage.leaf.startup, age, now),
+        claim=_claim(victim, now),
         message=message_for(victim),
     )
 
 
-def _claim(cycle: CycleState, victim: Victim) -> Claim | None:
+def _claim(victim: Victim, now: datetime) -> Claim | None:
     preemptor = victim.preemptor
     if preemptor is None:
         return None
     workload = preemptor.workload
-    return Claim(workload.key, workload.uid, preemptor.flavors, cycle.now, swap=preemptor.swaps)
+    return Claim(workload.key, workload.uid, preemptor.flavors, now, swap=preemptor.swaps)
 
 
 def message_for(victim: Victim) -> str:

@@ -8,7 +8,8 @@ import heapq
 from collections.abc import Callable
 from datetime import datetime
 
-from shared.quota.decide.state.cycle_state import CycleState, Preemptor, Victim
+from shared.quota.decide.state.eviction_plan import EvictionPlan, Preemptor, Victim
+from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage import GroupKey, Path, Quantities
 from shared.quota.measure.inputs.workload_set import Place, queue_order
 from shared.quota.model.workload import WorkloadId
@@ -21,24 +22,24 @@ Importance = tuple[bool, int, datetime, Place]
 class Needs:
     """What the victims of a cycle are for: charges and uses that must not be passed."""
 
-    __slots__ = ("_charges", "_cycle", "_uses")
+    __slots__ = ("_charges", "_usage", "_uses")
 
-    def __init__(self, cycle: CycleState) -> None:
-        self._cycle = cycle
+    def __init__(self, usage: RoundUsage, evictions: EvictionPlan) -> None:
+        self._usage = usage
         self._charges: Limits = {}
         self._uses: Limits = {}
-        for preemptor in cycle.preemptors:
+        for preemptor in evictions.preemptors:
             self._room_of(preemptor)
-        for (group, key), most in cycle.cured.items():
-            self._uses[group, key] = max(most, cycle.used_planned.used(group, key))
+        for (group, key), most in evictions.cured.items():
+            self._uses[group, key] = max(most, usage.used_planned.used(group, key))
 
     def _room_of(self, preemptor: Preemptor) -> None:
         for key, _ in preemptor.quantities:
             for group in preemptor.leaf_usage.path:
-                self._charges[group, key] = self._cycle.planned.limit(group, key)
+                self._charges[group, key] = self._usage.planned.limit(group, key)
         for key, most in preemptor.bounds:
             self._charges[preemptor.leaf_usage.name, key] = min(
-                most, self._cycle.planned.limit(preemptor.leaf_usage.name, key)
+                most, self._usage.planned.limit(preemptor.leaf_usage.name, key)
             )
 
     def hold(self, path: Path, quantities: Quantities) -> bool:
@@ -47,45 +48,45 @@ class Needs:
 
     def _holds(self, group: str, key: FlavorResource) -> bool:
         charge, use = self._charges.get((group, key)), self._uses.get((group, key))
-        return (charge is None or self._cycle.planned.charge(group, key) <= charge) and (
-            use is None or self._cycle.used_planned.used(group, key) <= use
+        return (charge is None or self._usage.planned.charge(group, key) <= charge) and (
+            use is None or self._usage.used_planned.used(group, key) <= use
         )
 
 
-def fill_back(cycle: CycleState) -> None:
+def fill_back(usage: RoundUsage, evictions: EvictionPlan) -> None:
     """Restore every victim that need not go: first who leaves its group within runtime, then the most important."""
-    needs = Needs(cycle)
-    offered = [(_importance(cycle, each), each) for each in cycle.victims]
+    needs = Needs(usage, evictions)
+    offered = [(_importance(usage, each), each) for each in evictions.victims]
     restored: set[WorkloadId] = set()
     queue = [(rank, number) for number, (rank, _) in enumerate(offered)]
     heapq.heapify(queue)
     while queue:
         rank, number = heapq.heappop(queue)
         victim = offered[number][1]
-        current = _importance(cycle, victim)
+        current = _importance(usage, victim)
         if current != rank:
             heapq.heappush(queue, (current, number))
-        elif _restore_if(cycle, victim, needs):
+        elif _restore_if(usage, victim, needs):
             restored.add(victim.workload.id)
-    _strike(cycle, lambda victim: victim.workload.id in restored)
+    _strike(evictions, lambda victim: victim.workload.id in restored)
 
 
-def _restore_if(cycle: CycleState, victim: Victim, needs: Needs) -> bool:
-    cycle.restore(victim)
+def _restore_if(usage: RoundUsage, victim: Victim, needs: Needs) -> bool:
+    usage.restore(victim.leaf_usage, victim.running)
     if needs.hold(victim.leaf_usage.path, victim.running.quantities):
         return True
-    cycle.vacate(victim)
+    usage.vacate(victim.leaf_usage, victim.running)
     return False
 
 
-def _importance(cycle: CycleState, victim: Victim) -> Importance:
+def _importance(usage: RoundUsage, victim: Victim) -> Importance:
     """Lowest first. Within runtime: the leaf's charge with it and with its preemptors is not above runtime."""
     leaf_usage, running = victim.leaf_usage, victim.running
-    beyond = any(cycle.planned.over_runtime(leaf_usage.name, key) + amount > 0 for key, amount in running.quantities)
+    beyond = any(usage.planned.over_runtime(leaf_usage.name, key) + amount > 0 for key, amount in running.quantities)
     return (beyond, -running.workload.priority, running.since, queue_order(running.workload))
 
 
-def _strike(cycle: CycleState, is_restored: Callable[[Victim], bool]) -> None:
-    cycle.victims = [each for each in cycle.victims if not is_restored(each)]
-    for preemptor in cycle.preemptors:
+def _strike(evictions: EvictionPlan, is_restored: Callable[[Victim], bool]) -> None:
+    evictions.victims = [each for each in evictions.victims if not is_restored(each)]
+    for preemptor in evictions.preemptors:
         preemptor.victims = [each for each in preemptor.victims if not is_restored(each)]

@@ -8,16 +8,19 @@ more are told that as well.
 See docs/specification.md §7.12.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 
 from shared.quota.decide.decisions import EvictionRule, Notice
 from shared.quota.decide.reclaim.evictions import message_for
 from shared.quota.decide.reclaim.fill_back import fill_back
 from shared.quota.decide.reclaim.planner import keep
-from shared.quota.decide.state.cycle_state import CycleState, Preemptor, Victim
+from shared.quota.decide.state.eviction_plan import EvictionPlan, Preemptor, Victim
 from shared.quota.decide.state.leaf_usage import flavors_of
+from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage import quantities_of
+from shared.quota.decide.state.waits import Waits
 from shared.quota.model.workload import Workload, WorkloadId
 from shared.resources import Amount, FlavorResource
 
@@ -26,32 +29,55 @@ OWED = frozenset({EvictionRule.RECLAIM, EvictionRule.STRICT})
 WITHOUT_NOTICE = frozenset({EvictionRule.STOP_POLICY, EvictionRule.STARTUP_TIMEOUT, EvictionRule.RECOVERY_TIMEOUT})
 
 
-def give_notice(cycle: CycleState) -> None:
-    """Take everybody out of the plan who cannot go yet, and tell those who have to be told first."""
+@dataclass(frozen=True, slots=True)
+class Notices:
+    """Who is told of an eviction to come, and who that it will not come."""
+
+    given: tuple[Notice, ...]
+    withdrawn: tuple[Workload, ...]
+
+
+def give_notice(usage: RoundUsage, evictions: EvictionPlan, waits: Waits, leaves: Iterable[str]) -> Notices:
+    """Take everybody out of the plan who cannot go yet, and tell those who have to be told first.
+
+    `leaves`: where a notice comes before an eviction.
+    """
     told: set[WorkloadId] = set()
-    early = _early(cycle)
+    notices: list[Notice] = []
+    early = _early(usage, evictions)
     while early:
         for victim in early:
             if victim.workload.id not in told:
                 told.add(victim.workload.id)
-                _tell(cycle, victim)
-        _postpone(cycle, early, told)
-        fill_back(cycle)
-        early = _early(cycle)
-    _withdraw_others(cycle, told)
+                at = evict_at(victim, usage.now)
+                waits.wake(at)
+                notices.extend(_notice(victim, at, usage.now))
+        told |= _postpone(usage, evictions, waits, early)
+        fill_back(usage, evictions)
+        early = _early(usage, evictions)
+    told.update(each.workload.id for each in (*evictions.forced, *evictions.victims))
+    running = (each for name in sorted(leaves) for each in usage.snapshot.leaves[name].admitted)
+    withdrawn = (each for each in running if each.notice is not None and each.id not in told)
+    return Notices(tuple(notices), tuple(withdrawn))
 
 
-def evict_at(victim: Victim, cycle: CycleState) -> datetime:
+def _notice(victim: Victim, at: datetime, now: datetime) -> Iterator[Notice]:
+    if at > now and victim.workload.notice is None:
+        preemptor = victim.preemptor.workload.key if victim.preemptor else None
+        yield Notice(victim.workload, victim.reason, at, preemptor, message_for(victim))
+
+
+def evict_at(victim: Victim, now: datetime) -> datetime:
     """When this victim may go: now, or when it will have known for long enough."""
     notice = victim.leaf_usage.leaf.reclaim.notice
     if not notice or victim.rule in WITHOUT_NOTICE:
-        return cycle.now
-    return (victim.workload.notice or cycle.now) + notice
+        return now
+    return (victim.workload.notice or now) + notice
 
 
-def is_early(victim: Victim, cycle: CycleState) -> bool:
+def is_early(victim: Victim, now: datetime) -> bool:
     """Whether this victim cannot go in this cycle."""
-    return not (victim.workload.is_answered and _owes(victim)) or evict_at(victim, cycle) > cycle.now
+    return not (victim.workload.is_answered and _owes(victim)) or evict_at(victim, now) > now
 
 
 def _owes(victim: Victim) -> bool:
@@ -68,52 +94,36 @@ def _use(key: FlavorResource, work: Iterable[Workload]) -> Amount:
     return sum(amount for each in work for used, amount in quantities_of(each, flavors_of(each)) if used == key)
 
 
-def _early(cycle: CycleState) -> list[Victim]:
-    return [each for each in (*cycle.forced, *cycle.victims) if is_early(each, cycle)]
+def _early(usage: RoundUsage, evictions: EvictionPlan) -> list[Victim]:
+    return [each for each in (*evictions.forced, *evictions.victims) if is_early(each, usage.now)]
 
 
-def _tell(cycle: CycleState, victim: Victim) -> None:
-    at = evict_at(victim, cycle)
-    cycle.wake(at)
-    if at > cycle.now and victim.workload.notice is None:
-        preemptor = victim.preemptor.workload.key if victim.preemptor else None
-        cycle.notices.append(Notice(victim.workload, victim.reason, at, preemptor, message_for(victim)))
-
-
-def _postpone(cycle: CycleState, early: list[Victim], told: set[WorkloadId]) -> None:
+def _postpone(usage: RoundUsage, evictions: EvictionPlan, waits: Waits, early: list[Victim]) -> set[WorkloadId]:
     """Undo the plans these victims belong to, and every plan that does not fit without them.
 
-    Other victims of such a plan keep their notice: with notices that ran out of step it would never be carried out.
+    Return the other victims of such plans. They keep their notice: with notices that ran out of step no such plan
+    would ever be carried out.
     """
     gone = set(map(id, early))
     waiting = {id(each.preemptor) for each in early if each.preemptor is not None}
     for victim in early:
         if victim.preemptor is None:
-            cycle.restore(victim)
-    cycle.forced = [each for each in cycle.forced if id(each) not in gone]
-    for preemptor in list(cycle.preemptors):
-        if id(preemptor) in waiting:
-            _put_off(cycle, preemptor, told)
-    while short := [
-        each for each in cycle.preemptors if not cycle.planned.keeps_limits(each.leaf_usage.path, each.quantities)
-    ]:
-        for preemptor in short:
-            _put_off(cycle, preemptor, told)
-    still = {id(victim) for preemptor in cycle.preemptors for victim in preemptor.victims}
-    cycle.victims = [
-        each for each in cycle.victims if id(each) in still or (each.preemptor is None and id(each) not in gone)
+            usage.restore(victim.leaf_usage, victim.running)
+    evictions.forced = [each for each in evictions.forced if id(each) not in gone]
+    put_off = [each for each in evictions.preemptors if id(each) in waiting]
+    told: set[WorkloadId] = set()
+    while put_off:
+        for preemptor in put_off:
+            told.update(each.workload.id for each in preemptor.victims)
+            evictions.preemptors.remove(preemptor)
+            keep(usage, evictions, waits, preemptor)
+        put_off = [each for each in evictions.preemptors if not _fits(usage, each)]
+    still = {id(victim) for preemptor in evictions.preemptors for victim in preemptor.victims}
+    evictions.victims = [
+        each for each in evictions.victims if id(each) in still or (each.preemptor is None and id(each) not in gone)
     ]
+    return told
 
 
-def _put_off(cycle: CycleState, preemptor: Preemptor, told: set[WorkloadId]) -> None:
-    told.update(each.workload.id for each in preemptor.victims)
-    cycle.preemptors.remove(preemptor)
-    keep(cycle, preemptor)
-
-
-def _withdraw_others(cycle: CycleState, told: set[WorkloadId]) -> None:
-    going = {each.workload.id for each in (*cycle.forced, *cycle.victims)}
-    for leaf in map(cycle.snapshot.leaves.__getitem__, sorted(cycle.cache.notifying)):
-        cycle.notices_withdrawn.extend(
-            each for each in leaf.admitted if each.notice is not None and each.id not in told and each.id not in going
-        )
+def _fits(usage: RoundUsage, preemptor: Preemptor) -> bool:
+    return usage.planned.keeps_limits(preemptor.leaf_usage.path, preemptor.quantities)

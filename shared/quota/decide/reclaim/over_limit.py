@@ -7,13 +7,16 @@ See docs/specification.md §7.9 and §7.10.
 """
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
 from shared.quota.decide.decisions import EvictionRule
-from shared.quota.decide.reclaim.victim_search import VictimSearch
-from shared.quota.decide.state.cycle_state import CycleState, Victim
+from shared.quota.decide.reclaim.victim_search import EvictionDelays, VictimSearch
+from shared.quota.decide.state.cycle_cache import Keys
+from shared.quota.decide.state.eviction_plan import EvictionPlan, Victim
+from shared.quota.decide.state.round_usage import RoundUsage
+from shared.quota.decide.state.waits import Waits
 from shared.quota.model.tree import ROOT, SYSTEM
 from shared.quota.model.workload import EvictionReason
 from shared.resources import Amount, FlavorResource
@@ -27,73 +30,75 @@ class Excess(NamedTuple):
     limit: Amount
 
 
-def excesses(cycle: CycleState) -> Iterator[Excess]:
+def excesses(usage: RoundUsage, suspects: Mapping[str, Keys]) -> Iterator[Excess]:
     """Every group and key whose use is above its ceiling (root: its runtime), deepest groups first.
 
-    A limit that is no tighter than one above it is left to that one: curing that cures both.
+    A limit that is no tighter than one above it is left to that one: curing that cures both. `suspects`: the keys of
+    which each group may use more than its limit, evicting workloads included.
     """
-    tree, suspects = cycle.snapshot.world.tree, cycle.cache.beyond
+    tree = usage.snapshot.world.tree
     for group in sorted(suspects, key=lambda name: (-len(tree.path(name)), name)):
         for key in suspects[group]:
-            limit = cycle.planned.limit(group, key)
-            above = (cycle.planned.limit(each, key) for each in tree.path(group)[1:])
-            if used_below(cycle, group, key) > limit and all(limit < each for each in above):
+            limit = usage.planned.limit(group, key)
+            above = (usage.planned.limit(each, key) for each in tree.path(group)[1:])
+            if used_below(usage, group, key) > limit and all(limit < each for each in above):
                 yield Excess(group, key, limit)
 
 
-def used_below(cycle: CycleState, group: str, key: FlavorResource) -> Amount:
+def used_below(usage: RoundUsage, group: str, key: FlavorResource) -> Amount:
     """What the group's admitted work uses that is not being evicted; at root without `system`."""
-    return cycle.used_planned.used(group, key) - _system_part(cycle, group, key)
+    return usage.used_planned.used(group, key) - _system_part(usage, group, key)
 
 
-def _system_part(cycle: CycleState, group: str, key: FlavorResource) -> Amount:
-    return cycle.used_planned.used(SYSTEM, key) if group == ROOT else 0
+def _system_part(usage: RoundUsage, group: str, key: FlavorResource) -> Amount:
+    return usage.used_planned.used(SYSTEM, key) if group == ROOT else 0
 
 
-def cure(cycle: CycleState, group: str, over: Sequence[Excess]) -> None:
-    """Vacate whatever lowers the group's excesses, all its keys together, until they are gone or nobody may go.
+def cure(
+    usage: RoundUsage, evictions: EvictionPlan, waits: Waits, delays: EvictionDelays, over: Sequence[Excess]
+) -> None:
+    """Vacate whatever lowers the excesses of one group, all its keys together, until they are gone or nobody may go.
 
     The next victim is the least important workload that uses a key still exceeded, of the leaf furthest over its
     runtime. Over cpu and gpu by 4 each: `low` (priority 1, 4 gpu) goes before `high` (priority 100, 4 cpu and 4 gpu).
     """
-    search = VictimSearch(cycle, delayed=False)
+    search, group = VictimSearch(usage, delays), over[0].group
     for excess in over:
-        cycle.cured[group, excess.key] = excess.limit + _system_part(cycle, group, excess.key)
-    queue = [(_place(cycle, leaf, over), leaf) for leaf in _leaves(cycle, group, over)]
+        evictions.cured[group, excess.key] = excess.limit + _system_part(usage, group, excess.key)
+    queue = [(_place(usage, leaf, over), leaf) for leaf in _leaves(usage, group, over)]
     heapq.heapify(queue)
-    while queue and (exceeded := [each for each in over if used_below(cycle, group, each.key) > each.limit]):
+    while queue and (exceeded := [each for each in over if used_below(usage, group, each.key) > each.limit]):
         place, leaf = heapq.heappop(queue)
-        current = _place(cycle, leaf, exceeded)
+        current = _place(usage, leaf, exceeded)
         if current != place:
             heapq.heappush(queue, (current, leaf))
             continue
-        running = search.over_limit(cycle.leaf_usage(leaf), group, (each.key for each in exceeded))
+        running = search.over_limit(usage.leaf(leaf), group, (each.key for each in exceeded))
         if running is None:
             continue
         used = {key for key, _ in running.quantities}
         key = next(each.key for each in exceeded if each.key in used)
-        victim = Victim(running, cycle.leaf_usage(leaf), *_cause(group), group, key)
-        cycle.vacate(victim)
-        cycle.victims.append(victim)
-        heapq.heappush(queue, (_place(cycle, leaf, exceeded), leaf))
-    for moment in search.spared_until:
-        cycle.wake(moment)
+        victim = Victim(running, usage.leaf(leaf), *_cause(group), group, key)
+        usage.vacate(victim.leaf_usage, victim.running)
+        evictions.victims.append(victim)
+        heapq.heappush(queue, (_place(usage, leaf, exceeded), leaf))
+    waits.wake(*search.spared_until)
 
 
-def _leaves(cycle: CycleState, group: str, over: Sequence[Excess]) -> Iterator[str]:
-    for leaf in cycle.snapshot.world.tree.leaves_below(group):
-        state = cycle.snapshot.leaves.get(leaf)
-        uses = any(cycle.used_planned.used(leaf, each.key) > 0 for each in over)
+def _leaves(usage: RoundUsage, group: str, over: Sequence[Excess]) -> Iterator[str]:
+    for leaf in usage.snapshot.world.tree.leaves_below(group):
+        state = usage.snapshot.leaves.get(leaf)
+        uses = any(usage.used_planned.used(leaf, each.key) > 0 for each in over)
         if state is not None and state.inactive is None and uses:
             yield leaf
 
 
-def _place(cycle: CycleState, leaf: str, over: Sequence[Excess]) -> Fraction:
+def _place(usage: RoundUsage, leaf: str, over: Sequence[Excess]) -> Fraction:
     """Lowest first: how far the leaf is over its runtime, in proportion to the limit, on the key where it is most.
 
     It only grows while victims go and keys are cured, so that an entry of the queue is never too late.
     """
-    return -max(Fraction(cycle.planned.over_runtime(leaf, each.key), max(1, each.limit)) for each in over)
+    return -max(Fraction(usage.planned.over_runtime(leaf, each.key), max(1, each.limit)) for each in over)
 
 
 def _cause(group: str) -> tuple[EvictionReason, EvictionRule]:

@@ -6,38 +6,35 @@ See docs/specification.md §7.1.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
 
+from shared.quota.decide.decisions import OverSince
 from shared.quota.decide.reclaim.over_limit import Excess
-from shared.quota.decide.state.cycle_cache import Keys
-from shared.quota.decide.state.cycle_state import CycleState
-from shared.resources import FlavorResource
+from shared.quota.decide.state.cycle_cache import CycleCache, Keys
+from shared.quota.decide.state.round_usage import RoundUsage
+from shared.quota.decide.state.standing_claims import StandingClaims
 
 
-def judge_over(cycle: CycleState, excesses: Sequence[Excess]) -> None:
-    """Note every leaf above its runtime and every group above its limit, each since it was so first."""
-    cache, previous = cycle.cache, cycle.snapshot.world.over_since
+def judge_over(usage: RoundUsage, cache: CycleCache, claims: StandingClaims, excesses: Sequence[Excess]) -> OverSince:
+    """Return every leaf above its runtime and every group above its limit, each since it was so first."""
+    previous = usage.snapshot.world.over_since
     uncertain = cache.evicting | {
-        claim.preemptor.group for claim in cycle.claims.values() if claim.preemptor is not None
+        claim.preemptor.group for claim in claims.open.values() if claim.preemptor is not None
     }
     judged = dict(cache.over)
     for name in sorted(uncertain):
-        judged[name] = _over(cycle, name)
+        judged[name] = _over(usage, name)
     for group, key, _ in excesses:
         judged[group] = tuple(sorted({*judged.get(group, ()), key}))
     judged = {name: keys for name, keys in judged.items() if keys}
-    if previous is cache.over_since and judged == cache.judged:
-        cycle.over_since = previous
-    else:
-        cycle.over_since = _since(cycle, judged)
-    cache.over_since, cache.judged = cycle.over_since, judged
+    if previous is not cache.over_since or judged != cache.judged:
+        now = usage.now
+        cache.over_since = {
+            (name, key): previous.get((name, key), now) for name, keys in judged.items() for key in keys
+        }
+        cache.judged = judged
+    return cache.over_since
 
 
-def _over(cycle: CycleState, name: str) -> Keys:
-    keys = cycle.snapshot.numbers[name]
-    return tuple(sorted(key for key in keys if cycle.planned.over_runtime(name, key) > 0))
-
-
-def _since(cycle: CycleState, judged: dict[str, Keys]) -> dict[tuple[str, FlavorResource], datetime]:
-    previous = cycle.snapshot.world.over_since
-    return {(name, key): previous.get((name, key), cycle.now) for name, keys in judged.items() for key in keys}
+def _over(usage: RoundUsage, name: str) -> Keys:
+    keys = usage.snapshot.numbers[name]
+    return tuple(sorted(key for key in keys if usage.planned.over_runtime(name, key) > 0))

@@ -3,54 +3,68 @@
 from collections import Counter
 
 from shared.quota.decide.decisions import EvictionRule
-from shared.quota.decide.reclaim.victim_search import VictimSearch
-from shared.quota.decide.state.cycle_state import CycleState, Victim
+from shared.quota.decide.reclaim.victim_search import EvictionDelays, VictimSearch
+from shared.quota.decide.state.eviction_plan import EvictionPlan, Victim
 from shared.quota.decide.state.leaf_usage import LeafUsage, RunningWorkload
+from shared.quota.decide.state.round_input import RoundInput
+from shared.quota.decide.state.round_usage import RoundUsage
+from shared.quota.decide.state.waits import Waits
 from shared.quota.model.workload import EvictionReason
-from shared.resources import FlavorResource
+from shared.resources import Amount, FlavorResource
 
 
-def recycle_strictly(cycle: CycleState) -> None:
+def recycle_strictly(
+    inputs: RoundInput, usage: RoundUsage, evictions: EvictionPlan, waits: Waits, delays: EvictionDelays
+) -> None:
     """In each leaf in Strict mode that is over its runtime, let the least important work go while it overshoots."""
-    names = sorted(cycle.cache.strict & cycle.cache.judged.keys())
-    settled = _settled_elsewhere(cycle) if names else Counter()
+    names = sorted(inputs.cache.strict & inputs.cache.judged.keys())
+    settled = _settled_elsewhere(inputs, usage, evictions) if names else Counter()
     for name in names:
-        if cycle.snapshot.leaves[name].inactive is None:
-            _recycle_leaf(cycle, cycle.leaf_usage(name), settled)
+        if usage.snapshot.leaves[name].inactive is None:
+            search = VictimSearch(usage, delays)
+            over = _keys_over(usage, delays, name)
+            for key in over:
+                _recycle(search, evictions, usage.leaf(name), key, (over, settled[key]))
+            waits.wake(*search.spared_until)
 
 
-def _settled_elsewhere(cycle: CycleState) -> Counter[FlavorResource]:
+def _settled_elsewhere(inputs: RoundInput, usage: RoundUsage, evictions: EvictionPlan) -> Counter[FlavorResource]:
     """By key, what counted there until now and has just got its room in another flavor.
 
     So much of a runtime may come back to others with the next measuring. Who is over by no more than that is not
     recycled yet: two jobs could else take turns in evicting each other indefinitely.
     """
     found: Counter[FlavorResource] = Counter()
-    placed = [(each.workload, each.flavors) for each in cycle.starts if not each.on_claim]
-    placed += [(each.workload, each.flavors) for each in cycle.preemptors]
+    placed = [(each.workload, each.flavors) for each in usage.starts if not each.on_claim]
+    placed += [(each.workload, each.flavors) for each in evictions.preemptors]
     for workload, flavors in placed:
-        assignments = cycle.assignments(cycle.leaf_usage(workload.group), workload) or ()
+        assignments = inputs.assignments(workload.group, workload) or ()
         for key, amount in {pair for assignment in assignments for pair in assignment.quantities}:
             if flavors.get(key.resource) != key.flavor:
                 found[key] += amount
     return found
 
 
-def _recycle_leaf(cycle: CycleState, leaf_usage: LeafUsage, settled: Counter[FlavorResource]) -> None:
-    name = leaf_usage.name
-    keys = sorted(cycle.snapshot.numbers[name])
-    over = [key for key in keys if (name, key) in cycle.over_since or cycle.planned.over_runtime(name, key) > 0]
-    search = VictimSearch(cycle, delayed=False)
-    for key in over:
-        while cycle.planned.over_runtime(name, key) > settled[key]:
-            running = _next(search, leaf_usage, key, over)
-            if running is None:
-                break
-            victim = Victim(running, leaf_usage, EvictionReason.RECLAIMED, EvictionRule.STRICT, name, key)
-            cycle.vacate(victim)
-            cycle.forced.append(victim)
-    for moment in search.spared_until:
-        cycle.wake(moment)
+def _keys_over(usage: RoundUsage, delays: EvictionDelays, name: str) -> list[FlavorResource]:
+    keys = sorted(usage.snapshot.numbers[name])
+    return [key for key in keys if (name, key) in delays.over_since or usage.planned.over_runtime(name, key) > 0]
+
+
+def _recycle(
+    search: VictimSearch,
+    evictions: EvictionPlan,
+    leaf_usage: LeafUsage,
+    key: FlavorResource,
+    bounds: tuple[list[FlavorResource], Amount],
+) -> None:
+    """Let work go that uses `key`. `bounds`: the keys that were over, and how much over may stay on this one."""
+    usage, name, (over, spared) = search.usage, leaf_usage.name, bounds
+    while usage.planned.over_runtime(name, key) > spared:
+        running = _next(search, leaf_usage, key, over)
+        if running is None:
+            return
+        usage.vacate(leaf_usage, running)
+        evictions.forced.append(Victim(running, leaf_usage, EvictionReason.RECLAIMED, EvictionRule.STRICT, name, key))
 
 
 def _next(
@@ -63,7 +77,7 @@ def _next(
     least = leaf_usage.least_important(key)
     if least is None or not search.may_go(leaf_usage, least, key):
         return None
-    after = search.cycle.planned
+    after = search.usage.planned
     overshoots = all(
         after.over_runtime(leaf_usage.name, each) >= amount for each, amount in least.quantities if each in over
     )

@@ -4,25 +4,36 @@ A search asks for one victim at a time, because each that goes changes who is ov
 """
 
 from collections.abc import Iterable, Set
+from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
 
-from shared.quota.decide.decisions import EvictionRule
-from shared.quota.decide.state.cycle_state import CycleState, Victim
+from shared.quota.decide.decisions import EvictionRule, OverSince
+from shared.quota.decide.state.eviction_plan import Victim
 from shared.quota.decide.state.leaf_usage import LeafUsage, RunningWorkload
+from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.model.tree import SYSTEM
 from shared.quota.model.workload import EvictionReason
 from shared.resources import FlavorResource
 
 
+@dataclass(frozen=True, slots=True)
+class EvictionDelays:
+    """What may delay an eviction: since when who is over; or nothing, in a round that is not carried out."""
+
+    over_since: OverSince
+    ignored: bool
+
+
 class VictimSearch:
     """How victims are sought: only those who may go now, or also those whose going is merely delayed."""
 
-    __slots__ = ("cycle", "delayed", "spared_until")
+    __slots__ = ("_delayed", "_delays", "spared_until", "usage")
 
-    def __init__(self, cycle: CycleState, *, delayed: bool) -> None:
-        self.cycle = cycle
-        self.delayed = delayed
+    def __init__(self, usage: RoundUsage, delays: EvictionDelays, *, delayed: bool = False) -> None:
+        self.usage = usage
+        self._delays = delays
+        self._delayed = delayed
         self.spared_until: list[datetime] = []
         """When those who were passed over for a delay alone could go."""
 
@@ -31,7 +42,7 @@ class VictimSearch:
         for child in self._over(group, key):
             if child == spared:
                 continue
-            if child in self.cycle.snapshot.leaves:
+            if child in self.usage.snapshot.leaves:
                 found = self._in_leaf_over(child, key)
             else:
                 found = self.in_branches(child, spared, key)
@@ -41,8 +52,8 @@ class VictimSearch:
 
     def _over(self, group: str, key: FlavorResource) -> list[str]:
         """Children over their runtime, furthest in proportion to weight first, weight 0 before all, then by name."""
-        after, found = self.cycle.planned, []
-        for child in self.cycle.snapshot.world.tree.children(group):
+        after, found = self.usage.planned, []
+        for child in self.usage.snapshot.world.tree.children(group):
             excess = after.over_runtime(child, key)
             if excess > 0 and child != SYSTEM:
                 weight = after.numbers(child, key).weight
@@ -50,7 +61,7 @@ class VictimSearch:
         return [child for _, _, child in sorted(found)]
 
     def _in_leaf_over(self, leaf: str, key: FlavorResource) -> Victim | None:
-        leaf_usage = self.cycle.leaf_usage(leaf)
+        leaf_usage = self.usage.leaf(leaf)
         if leaf_usage.leaf.inactive is not None or not self._grace_is_over(leaf_usage, leaf, key):
             return None
         running = self.least_important(leaf_usage, key)
@@ -95,16 +106,16 @@ class VictimSearch:
 
     def has_run_long_enough(self, leaf_usage: LeafUsage, running: RunningWorkload) -> bool:
         """Whether the exemption after start since its start is over, or delays do not matter here."""
-        since = min(running.since, self.cycle.now)
+        since = min(running.since, self.usage.now)
         return self._is_past(since + leaf_usage.leaf.reclaim.exempt_after_start)
 
     def _grace_is_over(self, leaf_usage: LeafUsage, group: str, key: FlavorResource) -> bool:
         """Whether `group` has been over for the leaf's grace period without a break; first seen now is since now."""
-        since = self.cycle.over_since.get((group, key), self.cycle.now)
+        since = self._delays.over_since.get((group, key), self.usage.now)
         return self._is_past(since + leaf_usage.leaf.reclaim.grace_period)
 
     def _is_past(self, until: datetime) -> bool:
-        if until <= self.cycle.now or self.cycle.taken_over.trial:
+        if until <= self.usage.now or self._delays.ignored:
             return True
         self.spared_until.append(until)
-        return self.delayed
+        return self._delayed

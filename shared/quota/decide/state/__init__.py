@@ -1,1 +1,1 @@
-"""What one cycle has decided so far, and the usage that further decisions are judged on. Mutable, for one cycle."""
+"""What a round of a cycle reads, and the parts that its steps change: usage, evictions, claims, blocks, waits."""

@@ -21,6 +21,8 @@ from shared.resources import Amount, FlavorResource
 Keys = tuple[FlavorResource, ...]
 Rank = tuple[bool, bool, int, int, datetime, str]
 """(beyond effectiveMin, weight 0, share, past use, age of the head, name); the lowest comes first."""
+Weights = dict[tuple[str, FlavorResource], Amount]
+"""By parent and key: the weights of its children together."""
 
 
 class LeafCache:
@@ -71,8 +73,7 @@ class CycleCache:
         self.tree = WaitingTree({}, {})
         self.rank_bounds: dict[str, dict[Keys, Rank]] = {}
         """By group and the keys that a head takes: not above the rank of any such head below it."""
-        self.weights: dict[tuple[str, FlavorResource], Amount] = {}
-        """By parent and key: the weights of its children together."""
+        self.weights: Weights = {}
         self._inner: dict[str, GroupNumbers] = {}
         self._static: tuple[object, ...] = (None, None, None)
         self._capacity: object = None

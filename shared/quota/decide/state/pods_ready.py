@@ -1,9 +1,9 @@
 """All or nothing: whose pods are not ready in time, and whom unready work holds back. docs/specification.md §8."""
 
+from collections.abc import Iterator
 from datetime import datetime
 
 from shared.quota.decide.decisions import EvictionRule
-from shared.quota.decide.state.cycle_state import CycleState
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.settings import BlockAdmission, StartupSettings
@@ -29,26 +29,37 @@ def deadline(
     return (admission.unready_since or admission.since) + startup.recovery_timeout, EvictionRule.RECOVERY_TIMEOUT
 
 
-def overdue(leaf: LeafSnapshot, cycle: CycleState) -> list[tuple[Workload, EvictionRule]]:
-    """Work of this leaf that was given up: its pods are not ready in time. Tells the cycle the next deadline."""
-    found = []
+def deadlines(
+    leaf: LeafSnapshot, watched_since: datetime | None = None
+) -> Iterator[tuple[Workload, datetime, EvictionRule]]:
+    """Work of this leaf whose pods are not ready: until when it has time, and by which rule."""
     for workload in leaf.unready:
-        until, rule = deadline(workload, leaf.startup, cycle.snapshot.world.watched_since)
-        if until is None:
-            continue
-        if until <= cycle.now:
-            found.append((workload, rule))
-        else:
-            cycle.wake(until)
-    return found
+        until, rule = deadline(workload, leaf.startup, watched_since)
+        if until is not None:
+            yield workload, until, rule
 
 
-def hold_others_back(cycle: CycleState, leaf_usage: LeafUsage, workload: Workload) -> None:
-    """Let this admitted work, whose pods are not ready, hold back whom its group's settings say."""
-    startup = leaf_usage.leaf.startup
-    if not startup.wait_for_pods_ready or workload.id in leaf_usage.gone:
-        return
-    if startup.block_admission is BlockAdmission.CLUSTER:
-        cycle.blocked_by = cycle.blocked_by or workload
-    elif startup.block_admission is BlockAdmission.GROUP:
-        cycle.blocked_leaves.setdefault(leaf_usage.name, workload)
+class AdmissionBlock:
+    """Whom admitted workloads hold back because their pods are not ready."""
+
+    __slots__ = ("by", "leaves")
+
+    def __init__(self) -> None:
+        self.by: Workload | None = None
+        """A workload that blocks admission in the whole cluster."""
+        self.leaves: dict[str, Workload] = {}
+        """leaf -> a workload that blocks admission in its leaf."""
+
+    def holds(self, leaf_usage: LeafUsage) -> bool:
+        """Whether admission is blocked in this leaf."""
+        return self.by is not None or leaf_usage.name in self.leaves
+
+    def hold_others_back(self, leaf_usage: LeafUsage, workload: Workload) -> None:
+        """Let this admitted work, whose pods are not ready, hold back whom its group's settings say."""
+        startup = leaf_usage.leaf.startup
+        if not startup.wait_for_pods_ready or workload.id in leaf_usage.gone:
+            return
+        if startup.block_admission is BlockAdmission.CLUSTER:
+            self.by = self.by or workload
+        elif startup.block_admission is BlockAdmission.GROUP:
+            self.leaves.setdefault(leaf_usage.name, workload)

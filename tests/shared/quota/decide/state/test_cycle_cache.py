@@ -10,7 +10,7 @@ from shared.quota.decide.decisions import Plan
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
 from shared.quota.decide.simulate.step import carry_out, end_evictions
-from shared.quota.decide.state import cycle_state as cycle_module
+from shared.quota.decide.state import round_usage as usage_module
 from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.measure.inputs.world import World
@@ -143,6 +143,6 @@ def test_a_cycle_opens_the_books_of_leaves_that_changed_and_of_no_others(monkeyp
         world = carry_out(world, plan(snapshot, cache))
     finished = world.workload_sets["g07"].admitted[0]
     snapshot = measure(world.with_changes([(finished, None)]), NOW, snapshot)
-    monkeypatch.setattr(cycle_module, "LeafUsage", Counted)
+    monkeypatch.setattr(usage_module, "LeafUsage", Counted)
     decided = plan(snapshot, cache)
     assert ([each.workload.group for each in decided.starts], opened) == (["g07"], ["g07"])

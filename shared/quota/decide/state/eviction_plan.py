@@ -1,0 +1,89 @@
+"""Who goes in a round, for whom, and for whom room is kept until somebody can go."""
+
+from dataclasses import dataclass, field
+
+from shared.quota.decide.decisions import EvictionRule
+from shared.quota.decide.state.leaf_usage import LeafUsage, RunningWorkload
+from shared.quota.decide.state.round_usage import RoundUsage
+from shared.quota.decide.state.usage import GroupKey, Quantities
+from shared.quota.model.workload import EvictionReason, Flavors, Workload
+from shared.resources import Amount, FlavorResource
+
+
+@dataclass(slots=True, eq=False)
+class Preemptor:
+    """A pending workload for which victims are evicted, or capacity is reserved."""
+
+    workload: Workload
+    leaf_usage: LeafUsage
+    flavors: Flavors
+    quantities: Quantities
+    victims: list["Victim"] = field(default_factory=list)
+    bounds: Quantities = ()
+    """For a swap: the most that its leaf's charge can be, by key. Empty for an entitled preemptor."""
+
+    @property
+    def swaps(self) -> bool:
+        """Whether it replaces workloads of its own leaf without being entitled."""
+        return bool(self.bounds)
+
+
+@dataclass(slots=True, eq=False)
+class Victim:
+    """A running workload that this cycle plans to evict: for whom, by which rule, and for which group and key."""
+
+    running: RunningWorkload
+    leaf_usage: LeafUsage
+    reason: EvictionReason
+    rule: EvictionRule
+    group: str
+    key: FlavorResource | None = None
+    preemptor: Preemptor | None = None
+
+    @property
+    def workload(self) -> Workload:
+        """The victim itself."""
+        return self.running.workload
+
+
+class EvictionPlan:
+    """The victims and preemptors of one round. What they change in the usage is for their steps to do."""
+
+    __slots__ = ("_counted", "cured", "delayed", "forced", "preemptors", "victims")
+
+    def __init__(self) -> None:
+        self.victims: list[Victim] = []
+        """For preemptors, or to cure an excess; victims that are not needed are filled back."""
+        self.forced: list[Victim] = []
+        """Evicted in any case: stopped groups, failed starts, Strict mode."""
+        self.cured: dict[GroupKey, Amount] = {}
+        """The most that used can be: the limits for which workloads are evicted."""
+        self.preemptors: list[Preemptor] = []
+        self.delayed: list[Preemptor] = []
+        """Their capacity is reserved, although their victims cannot be evicted yet."""
+        self._counted: list[Preemptor] | None = None
+
+    def commit(self, preemptor: Preemptor) -> None:
+        """Carry out the plan of this preemptor: its victims go."""
+        self.victims.extend(preemptor.victims)
+        self.preemptors.append(preemptor)
+
+    def delay(self, usage: RoundUsage, preemptor: Preemptor) -> None:
+        """Reserve capacity that is only delayed: counted in its leaf at once, elsewhere while others borrow."""
+        preemptor.leaf_usage.reserve(preemptor.quantities, preemptor.workload)
+        self.delayed.append(preemptor)
+        if self._counted is not None:
+            self._counted.append(preemptor)
+            usage.planned.add(preemptor.leaf_usage.path, preemptor.quantities)
+
+    def count_delayed(self, usage: RoundUsage) -> None:
+        """Count delayed reservations in `planned`, so that no borrower takes their capacity."""
+        self._counted = list(self.delayed)
+        for preemptor in self._counted:
+            usage.planned.add(preemptor.leaf_usage.path, preemptor.quantities)
+
+    def uncount_delayed(self, usage: RoundUsage) -> None:
+        """Undo `count_delayed`: victims are selected on what is used and claimed only."""
+        for preemptor in self._counted or ():
+            usage.planned.remove(preemptor.leaf_usage.path, preemptor.quantities)
+        self._counted = None

@@ -1,0 +1,62 @@
+"""What one round of a cycle reads and never changes: a snapshot, and what the rounds before it decided."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from shared.quota.decide.decisions import Start
+from shared.quota.decide.state.cycle_cache import CycleCache
+from shared.quota.decide.state.equivalence import EquivalenceClasses
+from shared.quota.decide.state.flavor_assignment import Assignments
+from shared.quota.measure.snapshot import Snapshot
+from shared.quota.model.workload import Workload, WorkloadId
+
+
+@dataclass(frozen=True, slots=True)
+class TakenOver:
+    """What one round of a cycle takes over from the rounds before it. docs/specification.md §6.1."""
+
+    starts: tuple[Start, ...] = ()
+    """They are in the snapshot, which was measured again with them."""
+    measured_after: tuple[int, ...] = ()
+    """After how many of `starts` each measuring was done."""
+    may_not_borrow: frozenset[WorkloadId] = frozenset()
+    """Those that an entitled workload would reclaim at once."""
+    trial: frozenset[WorkloadId] = frozenset()
+    """Of `starts`, those that may be reclaimed, whatever delays an eviction: this round is not carried out."""
+
+    @property
+    def started(self) -> frozenset[WorkloadId]:
+        """The workloads that `starts` starts."""
+        return frozenset(each.workload.id for each in self.starts)
+
+
+FIRST_ROUND: Final = TakenOver()
+
+
+@dataclass(frozen=True, slots=True)
+class RoundInput:
+    """The input of one round. The cache is brought up to the snapshot when the round begins."""
+
+    snapshot: Snapshot
+    cache: CycleCache
+    taken_over: TakenOver = FIRST_ROUND
+
+    @property
+    def now(self) -> datetime:
+        """The moment for which the cycle decides."""
+        return self.snapshot.now
+
+    def without_borrowing(self, workloads: Iterable[WorkloadId]) -> "RoundInput":
+        """The same input; these workloads do not borrow."""
+        barred = self.taken_over.may_not_borrow.union(workloads)
+        return replace(self, taken_over=replace(self.taken_over, may_not_borrow=barred))
+
+    def queue(self, leaf: str) -> EquivalenceClasses:
+        """The equivalence classes of the leaf's pending workloads."""
+        return self.cache.queue(leaf, self.snapshot)
+
+    def assignments(self, leaf: str, workload: Workload) -> Assignments | None:
+        """What this workload can take there, in order of preference; None if it can never start in that leaf."""
+        return self.queue(leaf).kind_of(workload).assignments
