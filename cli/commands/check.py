@@ -11,6 +11,7 @@ from cli.read.manifests import read_manifests
 from cli.read.objects import ManifestObjects, sort_objects
 from cli.read.settings import quota_settings
 from cli.read.workloads import read_workloads
+from cli.read.world import nodes_in
 from cli.render.data import print_data
 from shared.problems import Problem
 
@@ -36,7 +37,7 @@ def command(
     objects = sort_objects(read_manifests(files))
     if not (allow_empty or objects.groups or objects.flavors or objects.jobs or objects.pods or objects.problems):
         raise Problem(f"there is nothing to check in {', '.join(files)}: no QuotaGroup, ResourceFlavor, Job or Pod")
-    found = find(objects, read_workloads(objects, settings), settings, capacity=None)
+    found = find(objects, read_workloads(objects, settings), settings, None, nodes_in(objects, settings))
     violations = [place(each, objects) for each in found.violations]
     warnings = [place(each, objects) for each in found.warnings]
     {"text": _write_text, "json": _write_json, "github": _write_github}[output](objects, violations, warnings)

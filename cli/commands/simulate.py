@@ -33,7 +33,8 @@ def run(manifests: Iterable[Manifest], settings: QuotaSettings, *, at: datetime,
     gc.disable()
     question = read_question(manifests, settings, later_wins=later_wins)
     outcome = simulate.run(question.world_at(at), at, cycles=cycles, step=step, limit=CYCLES)
-    found = find(question.objects, question.workloads, settings, outcome.snapshot.capacity)
+    snapshot = outcome.snapshot
+    found = find(question.objects, question.workloads, settings, snapshot.capacity, snapshot.largest_nodes)
     data = simulate.as_json(outcome)
     data["violations"] = [as_data(each) for each in found.violations]
     data["warnings"] = [as_data(each) for each in found.warnings]

@@ -44,9 +44,10 @@ def command(
         raise Problem("the files hold no object; give the edited QuotaGroups or ResourceFlavors with -f")
     before, after = read_question(base, settings), read_question([*base, *changed], settings, later_wins=True)
     now = read_moment(at)
-    total = measure(after.world_at(now), now).capacity
-    known = {_place(each) for each in find(before.objects, before.workloads, settings, None).violations}
-    violations = find(after.objects, after.workloads, settings, total).violations
+    snapshot = measure(after.world_at(now), now)
+    nodes = snapshot.largest_nodes
+    known = {_place(each) for each in find(before.objects, before.workloads, settings, None, nodes).violations}
+    violations = find(after.objects, after.workloads, settings, snapshot.capacity, nodes).violations
     broken = [each for each in violations if _place(each) not in known]
     found = predict(before.world_at(now), after.world_at(now), now)
     data = {**prediction_as_data(found), "violations": [as_data(each) for each in broken]}

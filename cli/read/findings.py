@@ -7,6 +7,7 @@ from typing import Any
 from cli.read.objects import ManifestObjects
 from cli.read.workloads import SubmittedWorkloads
 from shared.quota.model import rules
+from shared.quota.model.node_fit import LargestNodes
 from shared.quota.model.rules import Context, Findings, Violation
 from shared.quota.model.rules.workloads.new_workload import check_new_workload
 from shared.quota.model.rules.workloads.submitted_workload import WorkloadContext
@@ -22,11 +23,15 @@ Capacity = Mapping[FlavorResource, Amount]
 
 
 def find(
-    objects: ManifestObjects, workloads: SubmittedWorkloads, settings: QuotaSettings, capacity: Capacity | None
+    objects: ManifestObjects,
+    workloads: SubmittedWorkloads,
+    settings: QuotaSettings,
+    capacity: Capacity | None,
+    nodes: LargestNodes,
 ) -> Findings:
     """Apply every rule of the admission webhook to all objects together, independent of their order.
 
-    `capacity` None: unknown, so that nothing is compared with it.
+    `capacity` None: unknown, so that nothing is compared with it. `nodes`: the largest, where they are known.
     """
     context = Context(
         flavors={flavor.name: flavor for flavor in objects.flavors},
@@ -36,7 +41,7 @@ def find(
     )
     tree = Tree.of(objects.groups)
     found = rules.check_tree(tree, context)
-    review = WorkloadContext(tree, context.flavors, capacity, settings)
+    review = WorkloadContext(tree, context.flavors, capacity, settings, nodes=nodes)
     for submitted in workloads.submitted:
         found += check_new_workload(submitted, review)
     unreadable = tuple(Violation(UNREADABLE_WORKLOAD, name, "", problem) for name, problem in workloads.problems)

@@ -116,6 +116,7 @@ def _submitted(read: _Read, cluster: NamespaceContexts) -> Iterator[SubmittedWor
             namespace_labels=cluster.labels(namespace) if cluster.knows(namespace) else None,
             request=workload.request,
             placement=workload.placement,
+            pods=workload.pods,
             managed_by=read.job.managed_by if read.job else "",
             manual_selector=read.job is not None and read.job.manual_selector,
         )

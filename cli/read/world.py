@@ -12,10 +12,12 @@ from shared.api.core.pod import Pod
 from shared.api.names import GROUP_LABEL
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.static.capacity import FlavorMatcher, known_flavors
+from shared.quota.measure.static.node_shapes import group_nodes
 from shared.quota.model import rules
 from shared.quota.model.job_reading import pod_request_of
 from shared.quota.model.membership import is_of_system
 from shared.quota.model.node import ClusterNode
+from shared.quota.model.node_fit import LargestNodes
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Tree
 from shared.resources import Amount, FlavorResource, QuantityError, sum_amounts
@@ -43,6 +45,13 @@ def build_world(
         system=outside.total(pod for pod in workloads.unmanaged if requests.is_of_system(pod)),
         inactive=rules.inactive_groups(tree, flavors, settings.max_depth),
     )
+
+
+def nodes_in(objects: ManifestObjects, settings: QuotaSettings) -> LargestNodes:
+    """Return the largest nodes of each flavor that has a node among the objects; of others they are not known."""
+    flavors = {flavor.name: flavor for flavor in objects.flavors}
+    found = group_nodes(map(_node, objects.nodes), flavors, settings)
+    return {flavor: largest for flavor, largest in found.items() if largest}
 
 
 def _node(view: NodeView) -> ClusterNode:

@@ -142,6 +142,8 @@ def work_warnings() -> Iterator[Row]:
     fits = "The request could fit an empty tree; refused where the settings say so."
     yield Row("ResourceNotCovered", fit.find_misfits, WORK_TESTS, covered)
     yield Row("NeverFits", fit.find_misfits, WORK_TESTS, fits)
+    node = "One pod fits a ready node of a flavor that has the quota for all; refused where the settings say so."
+    yield Row("NoNodeFits", fit.find_misfits, WORK_TESTS, node)
 
 
 def page() -> str:

@@ -13,7 +13,9 @@ from shared.quota.decide.decisions import Evict, Notice, Start, WaitExplanation,
 from shared.quota.model.lifecycle import Inactive
 from shared.quota.model.workload import Flavors, Workload
 
-_NEEDS_A_PERSON: Final = frozenset({WaitReason.NEVER_FITS, WaitReason.NO_ELIGIBLE_FLAVOR, WaitReason.DEACTIVATED})
+_NEEDS_A_PERSON: Final = frozenset(
+    {WaitReason.NEVER_FITS, WaitReason.NO_NODE_FITS, WaitReason.NO_ELIGIBLE_FLAVOR, WaitReason.DEACTIVATED}
+)
 """These reasons do not end by waiting."""
 
 

@@ -12,12 +12,14 @@ import msgspec
 from reconciler.state.observed.projections import GroupStatusRecord
 from shared.api.conditions import Condition
 from shared.api.quotagroup import (
+    MAX_LARGEST_NODES,
     QuotaGroupStatus,
     QuotaStatus,
     WorkloadCounts,
     write_columns,
     write_quotas,
 )
+from shared.api.reading import Quantities
 from shared.quota.measure.group_usage import Numbers
 from shared.quota.measure.inputs.world import OverSince
 from shared.quota.measure.report import Words, report_of
@@ -98,12 +100,18 @@ def _quota(
         borrowed=each("borrowed"),
         lendable=each("lendable"),
         capacity=write_quotas(capacity) if group == ROOT else {},
+        largest_nodes=_largest_nodes(snapshot, flavor) if group == ROOT else None,
         over_since={
             key.resource: since.replace(microsecond=0)
             for (name, key), since in sorted(over_since.items())
             if name == group and key.flavor == flavor
         },
     )
+
+
+def _largest_nodes(snapshot: Snapshot, flavor: str) -> list[Quantities] | None:
+    found = snapshot.largest_nodes.get(flavor)
+    return None if found is None or len(found) > MAX_LARGEST_NODES else [write_quotas(each) for each in found]
 
 
 def _conditions(

@@ -176,7 +176,7 @@ class ClusterState:
 
     def _with_use(self, world: World) -> World:
         self._use.count()
-        world = replace(world, nodes=self._use.nodes())
+        world = replace(world, nodes=self._use.nodes(), largest_nodes=self._use.largest_nodes())
         if self.settings.capacity_source is not CapacitySource.NODES:
             return world
         return replace(world, system=self._use.system, unmanaged=self._use.others)

@@ -5,11 +5,15 @@ Quantities stay text here; `shared.quota.model.group_reading` makes a `Group` of
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from typing import Final
 
 from shared.api.conditions import Condition
 from shared.api.core.metadata import Metadata
 from shared.api.reading import Quantities, View, reader
 from shared.resources import read_amount, write_quantity
+
+MAX_LARGEST_NODES: Final = 16
+"""Of a flavor with more, none of which exceeds another, `largestNodes` says nothing."""
 
 
 class EntrySpec(View, frozen=True):
@@ -98,6 +102,7 @@ class QuotaGroupSpec(View, frozen=True):
 class QuotaStatus(View, frozen=True):
     """One flavor's numbers as they are now; `min` as in effect, `capacity` on root only.
 
+    `largest_nodes`, on root only: what a pod of the flavor could get of one node; absent: not known, or too many.
     `over_since`: by resource, since when the group has been above its runtime there without a break.
     `past_use`: by resource, decayed past use in base units times seconds, at the status's `past_use_time`.
     """
@@ -112,6 +117,7 @@ class QuotaStatus(View, frozen=True):
     borrowed: Quantities = {}
     lendable: Quantities = {}
     capacity: Quantities = {}
+    largest_nodes: list[Quantities] | None = None
     over_since: dict[str, datetime] = {}
     past_use: dict[str, str] = {}
 

@@ -22,6 +22,31 @@ def test_the_examples_start_without_a_cluster() -> None:
     assert "start default/small of language on default" in answer.stdout
 
 
+def test_a_pod_that_no_node_of_the_files_takes_is_warned_of(tmp_path: Path) -> None:
+    (tmp_path / "all.yaml").write_text(
+        """
+apiVersion: quotree.dev/v1alpha1
+kind: QuotaGroup
+metadata: {name: vision}
+spec: {quotas: [{min: {cpu: 8}}]}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: small}
+status: {allocatable: {cpu: "4"}}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: wide, labels: {quotree.dev/group: vision}}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, resources: {requests: {cpu: 6}}}]}}}
+"""
+    )
+    answer = CliRunner().invoke(check.command, [str(tmp_path)])
+    assert answer.exit_code == 0
+    assert "one pod requests cpu 6; the largest ready node has cpu 4" in answer.stdout
+    assert "(NoNodeFits)" in answer.stdout
+
+
 def test_a_folder_without_anything_to_check_is_a_mistake(tmp_path: Path) -> None:
     (tmp_path / "other.yaml").write_text("apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n")
     answer = CliRunner().invoke(check.command, [str(tmp_path)])

@@ -16,6 +16,7 @@ from tests.prove.changing import all_stale_numbers
 from tests.prove.comparing import all_differences
 from tests.prove.large_worlds import random_large_world
 from tests.prove.manifests import write_world
+from tests.prove.node_sizes import with_node_sizes
 from tests.prove.random_draw import Seeded
 from tests.prove.searching import flaws
 from tests.prove.shrinking import kind_of, shrunk
@@ -39,9 +40,11 @@ def search_one(seed: int, number: int) -> Outcome:
 
 
 def world_of(seed: int, number: int) -> ClosedWorld:
-    """The world of that number in the search of that seed; every tenth is a large one."""
+    """The world of that number in the search of that seed; every tenth is a large one, every fifth has small nodes."""
     draw = random_large_world if number % 10 == 9 else random_world
-    return draw(Seeded(f"world {seed} {number}"))
+    dice = Seeded(f"world {seed} {number}")
+    world = draw(dice)
+    return with_node_sizes(dice, world) if number % 5 in (1, 4) and dice.chance(50) else world
 
 
 def many(task: Callable[[int], Outcome], count: int, workers: int, name: str) -> Iterator[Outcome]:

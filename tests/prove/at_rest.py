@@ -13,7 +13,9 @@ from tests.prove.stepping import Cycle
 from tests.shared.quota.judgement import Judgement
 from tests.shared.quota.usage_by_definition import Book, asked, present, ways_to_run
 
-STATED = frozenset({WaitReason.PODS_NOT_READY, WaitReason.NEVER_FITS, WaitReason.NO_ELIGIBLE_FLAVOR})
+STATED = frozenset(
+    {WaitReason.PODS_NOT_READY, WaitReason.NEVER_FITS, WaitReason.NO_NODE_FITS, WaitReason.NO_ELIGIBLE_FLAVOR}
+)
 
 
 def unrest(cycle: Cycle) -> Iterator[str]:

@@ -6,6 +6,7 @@ the world as it is in cycle 0, with everything that ever arrives already there.
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -34,7 +35,7 @@ from shared.quota.model.tree import (
 )
 from shared.quota.model.workload import Admission, Workload
 from shared.resources import FlavorResource, read_amount, write_quantity
-from tests.prove.worlds import ClosedWorld, Edit, Life, Loss
+from tests.prove.worlds import ClosedWorld, Edit, Life, Loss, Resize
 
 Manifest = dict[str, Any]
 LIMITS = {
@@ -73,11 +74,17 @@ def _manifests(world: ClosedWorld) -> Iterator[Manifest]:
                 "stopsIn": life.stops_in,
                 "readyIn": life.ready_in,
                 "answeredIn": life.answered_in,
+                "pods": life.work.pods,
             }
             for life in world.lives
         ],
         "losses": [{"at": loss.at, "key": list(loss.key), "left": loss.left} for loss in world.losses],
         "edits": [{"at": edit.at, "group": _group(edit.group)} for edit in world.edits],
+        "sizes": {flavor: [_write(each) for each in sizes] for flavor, sizes in world.sizes.items()},
+        "resizes": [
+            {"at": each.at, "flavor": each.flavor, "sizes": [_write(size) for size in each.sizes]}
+            for each in world.resizes
+        ],
     }
     yield {
         "apiVersion": "v1",
@@ -186,7 +193,7 @@ def read_world(text: str) -> ClosedWorld:
     jobs = {f"{job['metadata']['namespace']}/{job['metadata']['name']}": job for job in of("Job")}
     lives = (
         Life(
-            _read_job(each["name"], jobs[each["name"]]),
+            replace(_read_job(each["name"], jobs[each["name"]]), pods=each.get("pods", 1)),
             each["arrives"],
             each["leaves"],
             each["stopsIn"],
@@ -206,6 +213,10 @@ def read_world(text: str) -> ClosedWorld:
         settings=_read_settings(story),
         losses=tuple(Loss(each["at"], FlavorResource(*each["key"]), each["left"]) for each in story["losses"]),
         edits=tuple(Edit(each["at"], _read_group(each["group"])) for each in story["edits"]),
+        sizes={flavor: tuple(map(_read, sizes)) for flavor, sizes in story.get("sizes", {}).items()},
+        resizes=tuple(
+            Resize(each["at"], each["flavor"], tuple(map(_read, each["sizes"]))) for each in story.get("resizes", ())
+        ),
     )
 
 

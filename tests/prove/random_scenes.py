@@ -172,6 +172,7 @@ def _workload(dice: Dice, shape: Shape, group: Group, number: int) -> Workload:
         priority=dice.between(0, 2),
         preemptible=not dice.chance(30),
         placement=random_placement(dice) if dice.chance(15) else ANYWHERE,
+        pods=dice.one_of((0, 1, 1, 2, 3, 8)),
         only_flavor=dice.one_of(tuple(shape.covered)) if dice.chance(10) else None,
         blocked_flavors=frozenset({dice.one_of(tuple(shape.covered))}) if dice.chance(10) else frozenset(),
         admission=admission,

@@ -107,7 +107,7 @@ def _lost_for_good(cycle: Cycle, overtaken: Mapping[str, str]) -> Iterator[str]:
 def simulated(world: ClosedWorld) -> ClosedWorld:
     """The world as `quotree simulate` takes it: all there from the beginning, nothing from outside later."""
     lives = tuple(replace(life, arrives=0, leaves=None, stops_in=1, ready_in=0, runs_for=None) for life in world.lives)
-    return replace(world, lives=lives, losses=(), edits=())
+    return replace(world, lives=lives, losses=(), edits=(), resizes=())
 
 
 def simulate(world: ClosedWorld) -> Iterator[Cycle]:

@@ -51,6 +51,7 @@ def simpler(world: ClosedWorld) -> Iterator[ClosedWorld]:
         yield replace(world, losses=())
     if world.edits:
         yield replace(world, edits=())
+    yield from _simpler_nodes(world)
     yield from _simpler_settings(world)
     for at, life in enumerate(world.lives):
         for other in _simpler_lives(life):
@@ -61,6 +62,13 @@ def simpler(world: ClosedWorld) -> Iterator[ClosedWorld]:
     for key, amount in world.capacity.items():
         if amount:
             yield replace(world, capacity={**world.capacity, key: amount - 1})
+
+
+def _simpler_nodes(world: ClosedWorld) -> Iterator[ClosedWorld]:
+    for flavor in world.sizes:
+        yield replace(world, sizes={name: sizes for name, sizes in world.sizes.items() if name != flavor})
+    if world.resizes:
+        yield replace(world, resizes=world.resizes[1:])
 
 
 def _simpler_settings(world: ClosedWorld) -> Iterator[ClosedWorld]:
@@ -106,6 +114,8 @@ def _simpler_work(work: Workload) -> Iterator[Workload]:
         yield replace(work, preemptible=True)
     if work.priority:
         yield replace(work, priority=work.priority - 1)
+    if work.pods > 1:
+        yield replace(work, pods=1)
     if work.only_flavor is not None:
         yield replace(work, only_flavor=None)
     if len(work.request) > 1:

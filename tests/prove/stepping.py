@@ -14,7 +14,7 @@ from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.measure.snapshot import measure as measured
-from shared.quota.model.tree import Tree
+from shared.quota.model.tree import Amounts, Tree
 from shared.quota.model.workload import Admission, Eviction, Workload
 from shared.resources import FlavorResource
 from tests.prove.worlds import STEP, ClosedWorld
@@ -42,6 +42,7 @@ class Life:
 
     tree: Tree
     capacity: dict[FlavorResource, int]
+    sizes: dict[str, tuple[Amounts, ...]] = field(default_factory=dict)
     work: dict[str, Workload] = field(default_factory=dict)
     ending: dict[str, int] = field(default_factory=dict)
     over_since: OverSince = field(default_factory=dict)
@@ -84,7 +85,7 @@ def _workloads(world: World) -> dict[str, Workload]:
 
 def live(world: ClosedWorld, limit: int = PATIENCE) -> Iterator[Cycle]:
     """Every cycle until nothing changes any more; ends without rest after `limit` cycles beyond the last event."""
-    life, remembering = Life(world.tree, dict(world.capacity)), Remembering()
+    life, remembering = Life(world.tree, dict(world.capacity), dict(world.sizes)), Remembering()
     now = EPOCH
     for number in range(world.last_event + limit):
         happen(world, life, number, now)
@@ -137,6 +138,9 @@ def happen(world: ClosedWorld, life: Life, number: int, now: datetime) -> None:
     for loss in world.losses:
         if loss.at == number:
             life.capacity[loss.key] = loss.left
+    for resize in world.resizes:
+        if resize.at == number:
+            life.sizes[resize.flavor] = resize.sizes
     for each in world.lives:
         _be_answered(life, each, now)
         _become_ready(life, each, now)
@@ -173,7 +177,7 @@ def _become_ready(life: Life, each: Fate, now: datetime) -> None:
 
 def new_life(world: ClosedWorld) -> Life:
     """The beginning: what is there in cycle 0."""
-    life = Life(world.tree, dict(world.capacity))
+    life = Life(world.tree, dict(world.capacity), dict(world.sizes))
     happen(world, life, 0, EPOCH)
     return life
 
@@ -183,7 +187,7 @@ def engine_world(world: ClosedWorld, life: Life) -> World:
     given = tuple((key.flavor, key.resource, amount) for key, amount in life.capacity.items())
     settings = replace(world.settings, capacity=given)
     engine = World.of(life.tree, world.flavors, life.work.values(), settings=settings)
-    return replace(engine, over_since=life.over_since)
+    return replace(engine, over_since=life.over_since, largest_nodes=dict(life.sizes))
 
 
 def carry_out(world: ClosedWorld, life: Life, plan: Plan, now: datetime) -> None:

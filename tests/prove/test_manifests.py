@@ -3,12 +3,14 @@
 import pytest
 
 from tests.prove.manifests import read_world, write_world
+from tests.prove.node_sizes import with_node_sizes
 from tests.prove.random_draw import Seeded
 from tests.prove.worlds import random_world
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_a_world_is_read_as_it_was_written(seed: int) -> None:
-    world = random_world(Seeded(seed))
+    dice = Seeded(seed)
+    world = with_node_sizes(dice, random_world(dice))
 
     assert read_world(write_world(world, "what it shows")) == world

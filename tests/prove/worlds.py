@@ -15,6 +15,7 @@ from shared.quota.model.settings import (
 )
 from shared.quota.model.tree import (
     ROOT,
+    Amounts,
     Entry,
     Group,
     Preemption,
@@ -69,6 +70,15 @@ class Edit:
 
 
 @dataclass(frozen=True)
+class Resize:
+    """From that cycle on a flavor's nodes that take pods are of these sizes."""
+
+    at: int
+    flavor: str
+    sizes: tuple[Amounts, ...]
+
+
+@dataclass(frozen=True)
 class ClosedWorld:
     """A world and all that will ever happen to it from outside."""
 
@@ -78,6 +88,9 @@ class ClosedWorld:
     settings: QuotaSettings = field(default_factory=QuotaSettings)
     losses: tuple[Loss, ...] = ()
     edits: tuple[Edit, ...] = ()
+    sizes: Mapping[str, tuple[Amounts, ...]] = field(default_factory=dict)
+    """flavor -> the sizes of its nodes; a flavor that is not in it has nodes of any size."""
+    resizes: tuple[Resize, ...] = ()
 
     @property
     def flavors(self) -> tuple[Flavor, ...]:
@@ -88,7 +101,16 @@ class ClosedWorld:
     def last_event(self) -> int:
         """The last cycle in which something happens from outside."""
         times = [life.arrives for life in self.lives] + [life.leaves or 0 for life in self.lives]
-        return max([0, *times, *(loss.at for loss in self.losses), *(edit.at for edit in self.edits)])
+        times += [each.at for each in self.resizes]
+        return max(
+            [
+                0,
+                *times,
+                *(loss.at for loss in self.losses),
+                *(edit.at for edit in self.edits),
+                *(each.at for each in self.resizes),
+            ]
+        )
 
 
 def random_world(dice: Dice) -> ClosedWorld:

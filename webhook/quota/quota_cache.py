@@ -5,17 +5,19 @@ It might lag behind what is stored; `edit_serializer` uses it only up to its `re
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 
 import msgspec
 
 from shared.api.quotagroup import read_quota_group
-from shared.api.reading import Unreadable
+from shared.api.reading import Quantities, Unreadable
 from shared.kube.client import Client
 from shared.kube.resources import QUOTA_GROUPS, RESOURCE_FLAVORS
 from shared.kube.watch.watching import Change, Changed, Watch, Watches
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.group_reading import group_of, read_flavor, read_group
-from shared.quota.model.tree import ROOT, Group, Tree
+from shared.quota.model.node_fit import LargestNodes
+from shared.quota.model.tree import ROOT, Amounts, Group, Tree
 from shared.resources import Amount, FlavorResource, QuantityError, read_amount
 from webhook.quota.consistent_read import StoredState
 from webhook.quota.edits import GROUP, number, read_version
@@ -25,13 +27,14 @@ Keyed = Mapping[FlavorResource, Amount]
 
 
 class StoredGroup(msgspec.Struct, frozen=True):
-    """A group, its version, and its last status: `non_preemptible` of every group, `capacity` of root."""
+    """A group, its version, and its last status: `non_preemptible` of every group, `capacity` and `nodes` of root."""
 
     group: Group
     resource_version: str = ""
     leaving: bool = False
     non_preemptible: Keyed = {}
     capacity: Keyed = {}
+    nodes: LargestNodes = {}
 
 
 class QuotaCache:
@@ -61,6 +64,12 @@ class QuotaCache:
         """What root has, as its status says; None before the reconciler has said it."""
         record = self._records.get(ROOT)
         return record.capacity if record is not None and record.capacity else None
+
+    @property
+    def largest_nodes(self) -> LargestNodes:
+        """The largest nodes of each flavor for which root's status says them."""
+        record = self._records.get(ROOT)
+        return record.nodes if record is not None else {}
 
     def non_preemptible(self, group: str) -> Keyed:
         """What non-preemptible workloads use in the group."""
@@ -124,15 +133,24 @@ def group_record(raw: bytes) -> StoredGroup:
     quotas, leaving = view.status.quotas, view.metadata.is_deleting
     non_preemptible = _keyed((each.flavor, each.non_preemptible) for each in quotas)
     capacity = _keyed((each.flavor, each.capacity) for each in quotas)
-    return StoredGroup(group_of(view), version, leaving, non_preemptible, capacity)
+    nodes = {
+        each.flavor: tuple(map(_read_amounts, each.largest_nodes)) for each in quotas if each.largest_nodes is not None
+    }
+    return StoredGroup(group_of(view), version, leaving, non_preemptible, capacity, nodes)
 
 
-def _keyed(by_flavor: Iterable[tuple[str, Mapping[str, int | float | str]]]) -> Keyed:
+def _keyed(by_flavor: Iterable[tuple[str, Quantities]]) -> Keyed:
     found: dict[FlavorResource, Amount] = {}
     for flavor, quantities in by_flavor:
-        for resource, quantity in quantities.items():
-            try:
-                found[FlavorResource(flavor, resource)] = read_amount(resource, quantity)
-            except QuantityError:
-                continue
+        amounts = _read_amounts(quantities).items()
+        found.update((FlavorResource(flavor, resource), amount) for resource, amount in amounts)
+    return found
+
+
+def _read_amounts(quantities: Quantities) -> Amounts:
+    """The amounts; without those that cannot be read."""
+    found: dict[str, Amount] = {}
+    for resource, quantity in quantities.items():
+        with suppress(QuantityError):
+            found[resource] = read_amount(resource, quantity)
     return found

@@ -71,6 +71,7 @@ def submitted_workload(  # noqa: PLR0913
         namespace_labels=context.namespace.namespace_labels,
         request=request_of(spec, pods, context),
         placement=own_placement(spec, injected_annotation(metadata.annotations)),
+        pods=pods,
     )
 
 

@@ -58,6 +58,7 @@ class ContextBuilder:
             self._tree.capacity,
             self._quota,
             self._settings.never_fits,
+            self._tree.largest_nodes,
         )
         reconciler, owner = self._settings.reconciler, _owner(metadata)
         return ReviewContext(quota, namespace, reconciler, lambda uid: managed and uid == owner, controllers)

@@ -13,9 +13,11 @@ from typing import Final, NamedTuple
 from reconciler.state.observed.projections import UsingPod
 from shared.kube.watch.cache import Change, transitions
 from shared.quota.measure.static.capacity import FlavorMatcher, known_flavors
+from shared.quota.measure.static.node_shapes import NodeShapes
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.membership import is_of_system
 from shared.quota.model.node import ClusterNode
+from shared.quota.model.node_fit import LargestNodes
 from shared.quota.model.settings import QuotaSettings
 from shared.resources import Amount, FlavorResource, sum_amounts
 
@@ -52,6 +54,7 @@ class NodeUsage:
     _losses: dict[str, datetime] = field(default_factory=dict)
     """node -> when the use of pods on it stops counting."""
     _frozen: tuple[ClusterNode, ...] | None = None
+    _shapes: NodeShapes = field(init=False)
     _matcher: FlavorMatcher = field(default_factory=lambda: FlavorMatcher(known_flavors({})))
     _pods: dict[str, UsingPod] = field(default_factory=dict)
     _on_node: dict[str, set[str]] = field(default_factory=dict)
@@ -61,14 +64,18 @@ class NodeUsage:
     _dirty: set[str] = field(default_factory=set)
     """Uids of pods to be counted again."""
 
+    def __post_init__(self) -> None:
+        self._shapes = NodeShapes(known_flavors({}), self.settings)
+
     def see_nodes(self, changes: Sequence[Change[ClusterNode]]) -> None:
         """Nodes appeared, changed or went."""
         for before, after in transitions(changes):
             if before is not None:
-                self._nodes.pop(before.name, None)
+                self._shapes.change(self._nodes.pop(before.name, None), None)
                 self._losses.pop(before.name, None)
                 self._dirty |= self._on_node.get(before.name, set())
             if after is not None:
+                self._shapes.change(self._nodes.get(after.name), after)
                 self._nodes[after.name] = after
                 self._set_loss(after)
                 self._dirty |= self._on_node.get(after.name, set())
@@ -97,6 +104,10 @@ class NodeUsage:
         if self._frozen is None:
             self._frozen = tuple(self._with_use(self._nodes[name]) for name in sorted(self._nodes))
         return self._frozen
+
+    def largest_nodes(self) -> LargestNodes:
+        """The largest nodes that take pods, by flavor; the same object until they change."""
+        return self._shapes.largest()
 
     def _with_use(self, node: ClusterNode) -> ClusterNode:
         if node.takes_pods or not self._counts(node):
@@ -146,6 +157,10 @@ class NodeUsage:
         """Which nodes are of which flavor may have changed."""
         self._matcher = FlavorMatcher(known_flavors(flavors))
         self._dirty |= self._pods.keys()
+        self._shapes = NodeShapes(known_flavors(flavors), self.settings)
+        for node in self._nodes.values():
+            self._shapes.change(None, node)
+        self._frozen = None
 
     def see_namespaces(self, names: Iterable[str]) -> None:
         """The labels of these namespaces have changed."""

@@ -24,6 +24,7 @@ from shared.api.crds.parts import (
     times,
     word,
 )
+from shared.api.quotagroup import MAX_LARGEST_NODES
 
 COLUMNS: Final = (
     ("Parent", ".spec.parent", "string", 0),
@@ -231,6 +232,9 @@ def status_schema() -> Schema:
         {
             "flavor": {**text("The flavor.", maxLength=MAX_NAME), "default": "default"},
             **{name: shown_amounts(f"{name}, as it is now.") for name in numbers},
+            "largestNodes": listing(
+                "The largest ready nodes; only on root.", shown_amounts("What one node offers."), MAX_LARGEST_NODES
+            ),
             "overSince": times("Since when used has been above runtime, by resource."),
             "pastUse": shown_amounts("Decayed past use at pastUseTime: base units times seconds, by resource."),
         },

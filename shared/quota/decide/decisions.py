@@ -47,6 +47,7 @@ class WaitReason(StrEnum):
     BEYOND_MIN = "BeyondMin"
     BEHIND_HEAD = "BehindHead"
     NEVER_FITS = "NeverFits"
+    NO_NODE_FITS = "NoNodeFits"
     NO_ELIGIBLE_FLAVOR = "NoEligibleFlavor"
     PODS_NOT_READY = "PodsNotReady"
     GROUP_STOPPED = "GroupStopped"

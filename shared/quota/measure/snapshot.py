@@ -13,6 +13,7 @@ from shared.quota.measure.leaves.leaf_updates import build_leaves
 from shared.quota.measure.static.potential_available import UNBOUND, binding_group
 from shared.quota.measure.static.static_state import build_static_state
 from shared.quota.model.lifecycle import Inactive
+from shared.quota.model.node_fit import LargestNodes
 from shared.quota.model.workload import PreemptorId, Workload
 from shared.resources import Amount, FlavorResource
 
@@ -39,6 +40,11 @@ class Snapshot:
     """Workloads whose group is absent, is not a leaf, or does not reach root."""
     measurement: Measurement = field(repr=False)
     """What the next `measure` builds on; for no other use."""
+
+    @property
+    def largest_nodes(self) -> LargestNodes:
+        """The largest nodes of each flavor that pods are compared with."""
+        return self.measurement.leaf_snapshots.static.offer.nodes
 
     def largest_fit(self, leaf: str, key: FlavorResource) -> tuple[Amount, str]:
         """Return the largest request that could ever fit in `leaf`, and the group that binds; below 0 if none fits."""

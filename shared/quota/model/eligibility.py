@@ -13,6 +13,7 @@ from typing import Final
 
 from shared.api.core.placement import ANYWHERE, Placement, Requirement, Taint, Toleration
 from shared.quota.model.flavor import Flavor
+from shared.quota.model.node_fit import NodeShortage
 from shared.quota.model.tree import DEFAULT_FLAVOR, Entry
 from shared.quota.model.workload import Workload
 
@@ -22,7 +23,7 @@ BINDING_EFFECTS: Final = frozenset({"NoSchedule", "NoExecute"})
 ABSENT: Final = "there is no such flavor"
 
 Shape = tuple[object, ...]
-"""What makes two workloads equal to flavors and quota: request, placement, only and blocked flavors. Hashable."""
+"""What makes two workloads equal to flavors and quota: request, pods, placement, only and blocked flavors. Hashable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,8 @@ class FlavorSet:
     flavors: tuple[str, ...]
     refused: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """flavor -> why not; flavors of this set that are not in `flavors`."""
+    too_small: Mapping[str, NodeShortage] = field(default_factory=lambda: MappingProxyType({}))
+    """Of `refused`, the flavors that only the size of their nodes keeps it from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,7 @@ def shape_of(workload: Workload) -> Shape:
     """The shape of `workload`; workloads of one shape have the same options wherever they wait."""
     return (
         tuple(sorted(workload.request.items())),
+        workload.pods,
         placement_key(workload.placement),
         workload.only_flavor,
         workload.blocked_flavors,

@@ -146,7 +146,7 @@ class WorkloadDraft:
     kind: str = "Job"
     key: str = ""
     request: Amounts | None = None
-    """Given: the whole request. Else `pods` times that of `spec`."""
+    """Given: the whole request, of pods that differ. Else `pods` times that of `spec`."""
     waits: bool = False
     problems: tuple[str, ...] = ()
 
@@ -181,6 +181,7 @@ class WorkloadDraft:
             preemptible=labels.get(PREEMPTIBLE_LABEL) != FALSE,
             only_flavor=labels.get(FLAVOR_LABEL) or None,
             placement=without_injected(read_placement(self.spec), self.annotations.injected),
+            pods=self.pods if self.request is None else 0,
             admission=admission,
             eviction=eviction,
             claim=claim_of(self.annotations.eviction),

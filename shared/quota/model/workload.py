@@ -102,6 +102,8 @@ class Workload:
     preemptible: bool = True
     only_flavor: str | None = None
     placement: Placement = ANYWHERE
+    pods: int = 1
+    """How many pods share `request` equally; 0: they are not alike, or it has none."""
     admission: Admission | None = None
     eviction: Eviction | None = None
     claim: Claim | None = None

@@ -60,6 +60,22 @@ def test_the_numbers_are_the_measured_ones_in_kubernetes_words() -> None:
     assert root.capacity == {GPU: "8"}
 
 
+def test_root_says_how_large_the_nodes_are_unless_they_are_too_many() -> None:
+    seen = snapshot()
+    (unknown,) = status_of(record("root", seen), seen, {}, Counts(), NOW).quotas
+    assert unknown.largest_nodes is None
+    for sizes, expected in (
+        (({GPU: 8}, {"cpu": 64000}), [{GPU: "8"}, {"cpu": "64"}]),
+        ((), []),
+        (tuple({GPU: 20 - number, "cpu": number} for number in range(17)), None),
+    ):
+        seen = measure(replace(seen.world, largest_nodes={"default": sizes}), NOW)
+        (root,) = status_of(record("root", seen), seen, {}, Counts(), NOW).quotas
+        assert root.largest_nodes == expected
+    (vision,) = status_of(record("vision", seen), seen, {}, Counts(), NOW).quotas
+    assert vision.largest_nodes is None
+
+
 def test_an_open_group_is_active_and_nothing_else() -> None:
     seen = snapshot()
     assert conditions(status_of(record("vision", seen), seen, {}, Counts(), NOW)) == {

@@ -12,7 +12,7 @@ from functools import cache
 from shared.quota.model.tree import ROOT, SYSTEM, StopPolicy
 from shared.quota.model.workload import Workload
 from shared.resources import FlavorResource
-from tests.shared.quota.reference_choice import choices, codependent_sets, is_uncovered
+from tests.shared.quota.reference_choice import choices, codependent_sets, fits_a_node, is_uncovered
 from tests.shared.quota.reference_division import Sibling, divide, divide_exactly
 from tests.shared.quota.reference_inputs import Scene
 from tests.shared.quota.reference_limits import Limits
@@ -114,7 +114,20 @@ class Reference(Limits):
             ]
             for wanted in codependent_sets(work, entries)
         ]
-        return [[keys for keys in flavors if self.fits_alone(work, keys)] for flavors in options]
+        covered = frozenset[str]().union(*(entry.covered for entry in entries))
+        return [
+            [keys for keys in flavors if self.fits_alone(work, keys) and self.fits_a_node(work, keys, covered)]
+            for flavors in options
+        ]
+
+    def fits_a_node(self, work: Workload, keys: frozenset[FlavorResource], covered: frozenset[str]) -> bool:
+        """Whether one pod, by these keys and what no entry covers, fits a node that takes pods; if nodes are known."""
+        flavor = next(iter(keys)).flavor
+        if self.scene.from_groups or any(key.flavor == flavor for key in self.scene.capacity):
+            return True
+        compared = {key.resource for key in keys} | (work.request.keys() - covered)
+        nodes = [node for node in self.scene.nodes if node.takes_pods and self.flavor_of(node) == flavor]
+        return fits_a_node(work, compared, [node.allocatable for node in nodes])
 
     def is_considered(self, work: Workload) -> bool:
         """Whether pending work may ask at all: no wish to wait, no back-off, not stopped."""

@@ -1,6 +1,7 @@
 """Which flavors work may take, from the text: selectors and affinity on the flavor's own labels, taints tolerated."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 
 from shared.api.core.placement import Placement, Requirement, Taint, Toleration
 from shared.quota.model.flavor import Flavor
@@ -35,6 +36,12 @@ def choices(
     elif work.only_flavor is not None and not any(entry.flavor == work.only_flavor for entry in entries):
         offered = []
     return [flavor for flavor in offered if is_eligible(work, flavors[flavor])]
+
+
+def fits_a_node(work: Workload, compared: Iterable[str], offers: Iterable[Mapping[str, int]]) -> bool:
+    """Whether one of the work's equal pods fits one of these nodes by all compared resources; unequal ones always."""
+    pod = {name: Fraction(work.request[name], work.pods) for name in compared} if work.pods else {}
+    return not pod or any(all(amount <= offer.get(name, 0) for name, amount in pod.items()) for offer in offers)
 
 
 def is_eligible(work: Workload, flavor: Flavor) -> bool:

@@ -13,7 +13,7 @@ from shared.quota.measure.snapshot import LeafSnapshot, Snapshot
 from shared.quota.model.tree import ROOT, SYSTEM
 from shared.quota.model.workload import Flavors, Workload
 from shared.resources import FlavorResource
-from tests.shared.quota.reference_choice import choices, codependent_sets, is_uncovered
+from tests.shared.quota.reference_choice import choices, codependent_sets, fits_a_node, is_uncovered
 
 Asked = Mapping[FlavorResource, int]
 
@@ -109,7 +109,16 @@ def ways_to_run(snapshot: Snapshot, work: Workload) -> list[dict[str, str]]:
     if is_uncovered(work, entries, snapshot.world.settings):
         return []
     sets = codependent_sets(work, entries)
-    offers = [choices(work, wanted, entries, snapshot.world.flavors) for wanted in sets]
+    nodes = snapshot.world.largest_nodes or {}
+    covered = frozenset[str]().union(*(entry.covered for entry in entries))
+    offers = [
+        [
+            flavor
+            for flavor in choices(work, wanted, entries, snapshot.world.flavors)
+            if flavor not in nodes or fits_a_node(work, wanted | (work.request.keys() - covered), nodes[flavor])
+        ]
+        for wanted in sets
+    ]
     return [
         {name: flavor for wanted, flavor in zip(sets, chosen, strict=True) for name in wanted}
         for chosen in product(*offers)

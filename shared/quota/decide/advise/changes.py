@@ -5,6 +5,7 @@ from dataclasses import replace
 from enum import StrEnum
 
 from shared.quota.measure.inputs.world import World
+from shared.quota.measure.static.node_shapes import largest_nodes
 from shared.quota.model import rules
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.tree import ROOT, Entry, Group, StopPolicy, Tree
@@ -86,15 +87,16 @@ def with_tree(world: World, tree: Tree, names: tuple[str, ...]) -> World | None:
 
 
 def with_capacity(world: World, key: FlavorResource, amount: Amount) -> World:
-    """Give root that much of the key."""
+    """Give root that much of the key, on nodes that are no larger than those there are."""
     others = tuple(each for each in world.settings.capacity if (each[0], each[1]) != key)
-    return replace(world, settings=replace(world.settings, capacity=(*others, (*key, amount))))
+    settings = replace(world.settings, capacity=(*others, (*key, amount)))
+    return replace(world, settings=settings, largest_nodes=largest_nodes(world))
 
 
 def with_nodes(world: World, like: ClusterNode, number: int) -> World:
     """Add so many nodes that are like that one."""
     added = tuple(replace(like, name=f"{like.name}+{count}", takes_pods=True) for count in range(1, number + 1))
-    return replace(world, nodes=(*world.nodes, *added))
+    return replace(world, nodes=(*world.nodes, *added), largest_nodes=None)
 
 
 def without(world: World, workload: Workload) -> World:

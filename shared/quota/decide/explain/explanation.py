@@ -11,13 +11,13 @@ from shared.quota.decide.decisions import Plan, WaitReason
 from shared.quota.decide.explain.holders import Holder, Waiting, holders_of
 from shared.quota.decide.explain.missing_capacity import MissingCapacity
 from shared.quota.decide.explain.pending_reasons import PendingReasons
-from shared.quota.decide.explain.shortage import Shortage, beyond_min, beyond_runtime, worst
+from shared.quota.decide.explain.shortage import Shortage, below_node, beyond_min, beyond_runtime, worst
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage import Quantities, quantities_in
 from shared.quota.measure.group_usage import NO_NUMBERS
 from shared.quota.measure.snapshot import LeafSnapshot, Snapshot
-from shared.quota.model.eligibility import codependent_sets
+from shared.quota.model.eligibility import FlavorSet, codependent_sets
 from shared.quota.model.tree import ROOT
 from shared.quota.model.workload import Workload
 from shared.resources import Amount
@@ -125,7 +125,7 @@ def _flavors(usage: RoundUsage, leaf: LeafSnapshot, workload: Workload) -> Itera
             if flavor in choice.flavors:
                 yield _eligible(usage, leaf_usage, workload, flavor, quantities)
             else:
-                yield _refused(usage, workload, flavor, quantities, choice.refused.get(flavor, ""))
+                yield _refused(usage, workload, flavor, quantities, choice)
 
 
 def _eligible(
@@ -162,8 +162,15 @@ def _limit_in(usage: RoundUsage, short: Shortage) -> BindingLimit:
     return BindingLimit.CAPACITY if is_full else BindingLimit.CEILING
 
 
-def _refused(usage: RoundUsage, workload: Workload, flavor: str, quantities: Quantities, why: str) -> FlavorExplanation:
-    """A flavor that it cannot take: too large for a limit, or unlike its nodes."""
+def _refused(
+    usage: RoundUsage, workload: Workload, flavor: str, quantities: Quantities, choice: FlavorSet
+) -> FlavorExplanation:
+    """A flavor that it cannot take: too large for a limit or for a node, or unlike its nodes."""
+    why, node = choice.refused.get(flavor, ""), choice.too_small.get(flavor)
+    if node is not None:
+        return FlavorExplanation(
+            flavor, False, False, _as_binding(below_node(flavor, node), BindingLimit.NODE), (), why
+        )
     shortages = []
     for key, amount in quantities:
         most, group = usage.snapshot.largest_fit(workload.group, key)

@@ -5,17 +5,18 @@ What no number changes comes first: NeverFits, with the missing amount, is said 
 See docs/specification.md §9.2.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import NamedTuple
 
 from shared.quota.decide.decisions import WaitReason
-from shared.quota.decide.explain.shortage import Shortage, worst
+from shared.quota.decide.explain.shortage import Shortage, below_node, worst
 from shared.quota.decide.state.flavor_assignment import MOST_ASSIGNMENTS
 from shared.quota.decide.state.usage import key_of, quantities_in
 from shared.quota.measure.group_usage import NO_NUMBERS
 from shared.quota.measure.snapshot import LeafSnapshot, Snapshot
 from shared.quota.model.eligibility import FlavorSet, agree, codependent_sets, why_not
+from shared.quota.model.node_fit import NodeShortage
 from shared.quota.model.workload import Workload
 
 Chosen = Sequence[tuple[FlavorSet, str]]
@@ -40,7 +41,13 @@ def never(snapshot: Snapshot, leaf: LeafSnapshot, workload: Workload) -> Misfit:
         if not flavors:
             text = f"no flavor may serve {', '.join(each.resources)}: {_refusals(each)}"
             return _no_flavor(leaf, workload, each.resources, text)
-    chosen = _together(snapshot, [flavors for _, flavors in placeable])
+    for each, flavors in placeable:
+        too_small = each.too_small or _too_small(leaf, workload, each, flavors)
+        if not each.flavors and too_small:
+            flavor, node = next(iter(too_small.items()))
+            text = f"no node could run its pods ({_refusals(each)})"
+            return Misfit(WaitReason.NO_NODE_FITS, below_node(flavor, node), text)
+    chosen = _together(snapshot, [_with_nodes(leaf, workload, each, flavors) for each, flavors in placeable])
     if chosen is None:
         return Misfit(WaitReason.NO_ELIGIBLE_FLAVOR, None, "no node could have flavors for all that it requests")
     short = worst(_shortages(snapshot, leaf, workload, list(zip(options.sets, chosen, strict=True))))
@@ -66,6 +73,20 @@ def _placeable(snapshot: Snapshot, leaf: LeafSnapshot, workload: Workload, choic
             for flavor in covered.flavors:
                 if why_not(workload, flavor, covered, snapshot.world.flavors) is None:
                     yield flavor
+
+
+def _too_small(
+    leaf: LeafSnapshot, workload: Workload, choice: FlavorSet, flavors: Sequence[str]
+) -> Mapping[str, NodeShortage]:
+    """The flavors whose nodes are too small, if all are; whatever their quota, it could not start there."""
+    found = {flavor: leaf.eligibility.too_small(workload, flavor, choice.resources) for flavor in flavors}
+    short = {flavor: node for flavor, node in found.items() if node is not None}
+    return short if len(short) == len(found) else {}
+
+
+def _with_nodes(leaf: LeafSnapshot, workload: Workload, choice: FlavorSet, flavors: Sequence[str]) -> Sequence[str]:
+    """Those of the flavors with a node for one of its pods."""
+    return [each for each in flavors if leaf.eligibility.too_small(workload, each, choice.resources) is None]
 
 
 def _together(snapshot: Snapshot, sets: Sequence[Sequence[str]]) -> tuple[str, ...] | None:

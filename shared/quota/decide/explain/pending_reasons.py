@@ -131,7 +131,7 @@ class PendingReasons:
         """Why work could never start in its leaf: not covered, unlike every flavor, or too large."""
         misfit = never(self._snapshot, leaf, workload)
         short = misfit.short
-        if short is not None and short.missing:
+        if short is not None and short.missing and misfit.reason is WaitReason.NEVER_FITS:
             short = self._missing.to_fit_alone(leaf.group.name, short)
         return misfit.reason, short, misfit.text
 

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.usage import Quantities, Usage
+from shared.quota.model.node_fit import NodeShortage
+from shared.quota.model.tree import ROOT
 from shared.resources import Amount, FlavorResource, write_quantity
 
 
@@ -59,6 +61,12 @@ def on_path(usage: Usage, path: tuple[str, ...], quantities: Quantities) -> Shor
                 found.append(Shortage(charge - limit, group, key, amount, limit - charge + amount, limit))
     usage.remove(path, quantities)
     return worst(found)
+
+
+def below_node(flavor: str, node: NodeShortage) -> Shortage:
+    """What the largest node of the flavor lacks for one pod."""
+    key = FlavorResource(flavor, node.resource)
+    return Shortage(node.requested - node.offered, ROOT, key, node.requested, node.offered, node.offered)
 
 
 def beyond_min(leaf_usage: LeafUsage, quantities: Quantities) -> Shortage | None:

@@ -13,6 +13,7 @@ from shared.quota.measure.inputs.workload_set import EMPTY, Change, WorkloadSet
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.lifecycle import Inactive
 from shared.quota.model.node import ClusterNode
+from shared.quota.model.node_fit import LargestNodes
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Tree
 from shared.quota.model.workload import PreemptorId, Workload
@@ -36,6 +37,8 @@ class World:
     flavors: Mapping[str, Flavor]
     workload_sets: Mapping[str, WorkloadSet]
     nodes: tuple[ClusterNode, ...] = ()
+    largest_nodes: LargestNodes | None = None
+    """The largest of `nodes`, kept by who knows what has changed; None: they are looked for when needed."""
     unmanaged: Mapping[FlavorResource, Amount] = field(default_factory=dict)
     """What pods that Quotree does not manage use, on nodes of the flavor."""
     system: Mapping[FlavorResource, Amount] = field(default_factory=dict)

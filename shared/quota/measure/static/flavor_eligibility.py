@@ -3,7 +3,7 @@
 See docs/specification.md §3.4 and §6.6.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from shared.quota.measure.static.potential_available import UNBOUND, Bound
@@ -21,6 +21,7 @@ from shared.quota.model.eligibility import (
     why_not_placed,
 )
 from shared.quota.model.flavor import Flavor
+from shared.quota.model.node_fit import NOT_COMPARED, LargestNodes, NodeShortage, node_shortage, one_of
 from shared.quota.model.settings import Uncovered
 from shared.quota.model.tree import Group
 from shared.quota.model.workload import Workload
@@ -32,10 +33,11 @@ Counted = tuple[tuple[FlavorResource, Amount], ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FlavorOffer:
-    """The flavors that exist, and which of them a placement excludes; the latter is cached for all leaves together."""
+    """The flavors that exist, their largest nodes, and which flavors a placement excludes; cached for all leaves."""
 
     flavors: Mapping[str, Flavor]
     uncovered: Uncovered
+    nodes: LargestNodes = field(default_factory=lambda: NOT_COMPARED)
     _excluded: dict[tuple[object, str], str | None] = field(default_factory=dict, repr=False)
 
     def why_not(self, workload: Workload, name: str, choice: Codependent) -> str | None:
@@ -48,6 +50,13 @@ class FlavorOffer:
             flavor = flavor_of_name(name, self.flavors)
             self._excluded[question] = ABSENT if flavor is None else why_not_placed(workload.placement, flavor)
         return self._excluded[question]
+
+    def too_small(self, workload: Workload, flavor: str, resources: Iterable[str]) -> NodeShortage | None:
+        """Why no node of the flavor takes one pod of the workload, by these resources together; None when one does."""
+        offers = self.nodes.get(flavor)
+        if offers is None or not workload.pods:
+            return None
+        return node_shortage(one_of(workload.request, workload.pods, resources), offers)
 
 
 class FlavorEligibility:
@@ -85,6 +94,11 @@ class FlavorEligibility:
             self._counted[shape] = found
         return found
 
+    def too_small(self, workload: Workload, flavor: str, resources: Iterable[str]) -> NodeShortage | None:
+        """Why no node of the flavor takes one pod: by these resources, and by those that no entry covers, together."""
+        covered = frozenset[str]().union(*(choice.resources for choice in self._sets))
+        return self._offer.too_small(workload, flavor, (*resources, *(workload.request.keys() - covered)))
+
     def covers(self, key: FlavorResource) -> bool:
         """Whether an entry of the leaf is about `key`."""
         return key in self._bound_of
@@ -95,16 +109,20 @@ class FlavorEligibility:
 
     def _options(self, workload: Workload) -> Options:
         requested = {resource for resource, amount in workload.request.items() if amount > 0}
+        left = tuple(sorted(requested.difference(*(choice.resources for choice in self._sets))))
         sets = []
         for choice in self._sets:
             resources = tuple(sorted(requested & choice.resources))
-            requested -= choice.resources
             if resources:
-                sets.append(self._choose(workload, choice, resources))
-        return Options(tuple(sets), tuple(sorted(requested)) if self._offer.uncovered is Uncovered.DENY else ())
+                sets.append(self._choose(workload, choice, resources, left))
+        return Options(tuple(sets), left if self._offer.uncovered is Uncovered.DENY else ())
 
-    def _choose(self, workload: Workload, choice: Codependent, resources: tuple[str, ...]) -> FlavorSet:
+    def _choose(
+        self, workload: Workload, choice: Codependent, resources: tuple[str, ...], uncovered: tuple[str, ...]
+    ) -> FlavorSet:
+        """`uncovered`: resources that the workload requests and no entry covers; a node must offer them as well."""
         refused: dict[str, str] = {}
+        too_small: dict[str, NodeShortage] = {}
         only = workload.only_flavor
         is_foreign = only is not None and self._group.entry(only) is None
         foreign = f"the workload takes flavor {only} only, which its group does not have" if is_foreign else None
@@ -113,7 +131,12 @@ class FlavorEligibility:
             reason = reason or self._too_large(workload, name, resources)
             if reason is not None:
                 refused[name] = reason
-        return FlavorSet(resources, tuple(name for name in choice.flavors if name not in refused), refused)
+                continue
+            short = self._offer.too_small(workload, name, (*resources, *uncovered))
+            if short is not None:
+                refused[name], too_small[name] = str(short), short
+        flavors = tuple(name for name in choice.flavors if name not in refused)
+        return FlavorSet(resources, flavors, refused, too_small)
 
     def _too_large(self, workload: Workload, name: str, resources: tuple[str, ...]) -> str | None:
         for resource in resources:

@@ -9,6 +9,7 @@ from shared.quota.measure.inputs.world import World
 from shared.quota.measure.static.capacity import compute_capacity, runtime_of_root
 from shared.quota.measure.static.flavor_eligibility import FlavorOffer
 from shared.quota.measure.static.leaf_settings import LeafSettings, read_leaf_settings
+from shared.quota.measure.static.node_shapes import largest_nodes
 from shared.quota.measure.static.potential_available import Bounds, changed_bounds, compute_bounds, revise_bounds
 from shared.quota.measure.static.tree_index import TreeIndex, build_tree_index
 from shared.quota.model.lifecycle import Inactive
@@ -25,7 +26,7 @@ class StaticState:
 
     tree_index: TreeIndex
     offer: FlavorOffer
-    """The flavors that exist; the same object until they or `resources.uncovered` change."""
+    """The flavors that exist; the same object until they, their largest nodes or `resources.uncovered` change."""
     leaf_settings: Mapping[str, LeafSettings]
     """By leaf."""
     inactive: Mapping[str, Inactive]
@@ -56,7 +57,7 @@ def build_static_state(world: World, previous_world: World | None, previous: Sta
     bounds, changed = _bounds(tree_index, runtimes, previous)
     return StaticState(
         tree_index=tree_index,
-        offer=_offer(world, previous),
+        offer=_offer(world, previous_world, previous),
         leaf_settings=leaf_settings,
         inactive=inactive,
         orphaned=orphaned,
@@ -85,11 +86,18 @@ def _tree_index(world: World, previous_world: World | None, previous: StaticStat
     return build_tree_index(world.tree, capacity, previous.tree_index)
 
 
-def _offer(world: World, previous: StaticState | None) -> FlavorOffer:
-    uncovered = world.settings.uncovered
-    if previous is not None and previous.offer.flavors is world.flavors and previous.offer.uncovered is uncovered:
+def _offer(world: World, previous_world: World | None, previous: StaticState | None) -> FlavorOffer:
+    if previous_world is None or previous is None:
+        return FlavorOffer(world.flavors, world.settings.uncovered, largest_nodes(world))
+    same_flavors, same_settings = world.flavors is previous_world.flavors, world.settings is previous_world.settings
+    same_nodes = world.nodes is previous_world.nodes and world.largest_nodes is previous_world.largest_nodes
+    if same_flavors and same_settings and same_nodes:
         return previous.offer
-    return FlavorOffer(world.flavors, uncovered)
+    nodes, uncovered = largest_nodes(world), world.settings.uncovered
+    known = previous.offer
+    if same_flavors and known.uncovered is uncovered and (known.nodes is nodes or known.nodes == nodes):
+        return known
+    return FlavorOffer(world.flavors, uncovered, nodes)
 
 
 def _inactive(

@@ -83,6 +83,7 @@ def test_held_job_is_pending_with_everything_its_owner_said() -> None:
             preemptible=False,
             only_flavor="a100",
             placement=Placement({"disk": "ssd"}),
+            pods=3,
             hold=True,
         ),
     )

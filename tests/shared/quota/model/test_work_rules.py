@@ -1,6 +1,7 @@
 """The rules about work, each just below and just above the line, with the whole message."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -315,6 +316,27 @@ FITTING: dict[str, Mapping[str, Any]] = {
 @pytest.mark.parametrize("work", FITTING.values(), ids=FITTING)
 def test_work_on_the_line_gets_no_warning(work: Mapping[str, Any]) -> None:
     assert check(**work) == Findings()
+
+
+def test_work_with_a_pod_that_no_node_takes_is_warned_of_or_refused() -> None:
+    nodes = {"a100": ({GPU: 2, "cpu": 8000},), "t4": ()}
+    context = WorkloadContext(TREE, FLAVORS, nodes=nodes)
+    work = SubmittedWorkload("Job/x", "vision", request={GPU: 4}, pods=1)
+    found = check_new_workload(work, context)
+    assert [(each.rule, each.message) for each in found.warnings] == [
+        (
+            "NoNodeFits",
+            (
+                "will never start: flavor a100: one pod requests nvidia.com/gpu 4; the largest ready node has "
+                "nvidia.com/gpu 2; let a pod request less, or add a larger node; flavor t4: one pod requests "
+                "nvidia.com/gpu 4, and no node of it is ready; let a pod request less, or add a larger node"
+            ),
+        )
+    ]
+    assert check_new_workload(replace(work, pods=2), context) == Findings()
+    assert check_new_workload(work, replace(context, nodes={"a100": nodes["a100"]})) == Findings()
+    denied = check_new_workload(work, replace(context, never_fits=NeverFits.DENY))
+    assert [each.rule for each in denied.violations] == ["NoNodeFits"]
 
 
 def test_work_that_never_fits_is_refused_where_the_settings_say_so() -> None:

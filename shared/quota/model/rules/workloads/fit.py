@@ -6,18 +6,19 @@ See docs/specification.md §4.7.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from shared.api.names import FALSE, FLAVOR_LABEL, PREEMPTIBLE_LABEL
 from shared.quota.model.eligibility import codependent_sets, why_not_placed
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.limits import NO_CAPS, Limits, caps_below, covered_keys, limits_of
+from shared.quota.model.node_fit import node_shortage, one_of
 from shared.quota.model.rules.findings import Violation
 from shared.quota.model.rules.groups.hierarchy import SHOWN
 from shared.quota.model.rules.groups.names import shortened
 from shared.quota.model.rules.workloads.submitted_workload import SubmittedWorkload, WorkloadContext
 from shared.quota.model.settings import Uncovered
-from shared.quota.model.tree import DEFAULT_FLAVOR, ROOT, SYSTEM, Group
+from shared.quota.model.tree import DEFAULT_FLAVOR, ROOT, SYSTEM, Amounts, Group
 from shared.resources import MAX_AMOUNT, Amount, FlavorResource, write_quantity
 
 REQUEST_FIELD: Final = "spec"
@@ -26,7 +27,10 @@ Bounds = Mapping[FlavorResource, tuple[Amount, str]]
 
 
 def find_misfits(workload: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
-    """A ResourceNotCovered for what no entry covers, a NeverFits for each set of resources without a fitting flavor."""
+    """A ResourceNotCovered for what no entry covers; a NeverFits for each set of resources without a fitting flavor.
+
+    It is a NoNodeFits where some flavor has the quota for it, and only the size of its nodes is in the way.
+    """
     group = context.tree.get(workload.group)
     if group is None or group.is_parent or workload.group == SYSTEM or not context.tree.reaches_root(workload.group):
         return
@@ -46,33 +50,55 @@ def find_misfits(workload: SubmittedWorkload, context: WorkloadContext) -> Itera
         }
         if not requested:
             continue
-        refusals = list(_refusals(workload, context, choice.flavors, requested, bounds))
+        pod = one_of(workload.request, workload.pods, (*requested, *left)) if workload.pods else {}
+        refusals = list(_refusals(workload, context, choice.flavors, _Asked(requested, pod, bounds)))
         if len(refusals) == len(choice.flavors):
-            more = f"; and {len(refusals) - SHOWN} more" if len(refusals) > SHOWN else ""
-            message = f"will never start: {'; '.join(refusals[:SHOWN])}{more}"
-            yield workload.violation("NeverFits", REQUEST_FIELD, message)
+            texts = [f"flavor {shortened(each.flavor)}{each.text}" for each in refusals]
+            more = f"; and {len(texts) - SHOWN} more" if len(texts) > SHOWN else ""
+            message = f"will never start: {'; '.join(texts[:SHOWN])}{more}"
+            code = "NoNodeFits" if any(each.by_node for each in refusals) else "NeverFits"
+            yield workload.violation(code, REQUEST_FIELD, message)
+
+
+class _Asked(NamedTuple):
+    """What is requested of one set of resources, what one pod requests of one node, and the most that there is."""
+
+    amounts: Amounts
+    pod: Amounts
+    bounds: Bounds
+
+
+class _Refusal(NamedTuple):
+    """Why a flavor cannot serve; `by_node`: only the size of its nodes prevents it."""
+
+    flavor: str
+    text: str
+    by_node: bool = False
 
 
 def _refusals(
     workload: SubmittedWorkload,
     context: WorkloadContext,
     names: Iterable[str],
-    requested: Mapping[str, Amount],
-    bounds: Bounds,
-) -> Iterator[str]:
-    """One reason for each flavor that cannot serve it."""
+    asked: _Asked,
+) -> Iterator[_Refusal]:
+    """One for each flavor that cannot serve it."""
     names = tuple(names)
     only = workload.labels.get(FLAVOR_LABEL)
     for name in names:
         if only in names and only != name:
-            yield f"flavor {name} is not the one requested"
+            yield _Refusal(name, " is not the one requested")
             continue
         flavor = context.flavors.get(name) or (Flavor(name) if name == DEFAULT_FLAVOR else None)
         reason = "does not exist yet" if flavor is None else why_not_placed(workload.placement, flavor)
         if reason is None:
-            reason = _too_much(name, requested, bounds)
+            reason = _too_much(name, asked.amounts, asked.bounds)
         if reason is not None:
-            yield f"flavor {shortened(name)}: {reason}"
+            yield _Refusal(name, f": {reason}")
+            continue
+        short = node_shortage(asked.pod, context.nodes.get(name))
+        if short is not None:
+            yield _Refusal(name, f": {short}; let a pod request less, or add a larger node", by_node=True)
 
 
 def _too_much(flavor: str, requested: Mapping[str, Amount], bounds: Bounds) -> str | None:

@@ -8,6 +8,7 @@ from typing import Final
 from shared.api.core.placement import ANYWHERE, Placement
 from shared.api.names import GROUP_LABEL
 from shared.quota.model.flavor import Flavor
+from shared.quota.model.node_fit import NOT_COMPARED, LargestNodes
 from shared.quota.model.rules.findings import Violation
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Amounts, Tree
@@ -18,7 +19,7 @@ GROUP_FIELD: Final = f"metadata.labels[{GROUP_LABEL}]"
 
 @dataclass(frozen=True, slots=True)
 class SubmittedWorkload:
-    """A workload as its owner wrote it. `object` is Kind/name; `group` is its group; `request` is all its pods'.
+    """A workload as its owner wrote it. `object` is Kind/name; `group` is its group. `pods` share `request` equally.
 
     `namespace_labels` None: not known, as for a file without its Namespace; then the group's selector is not judged.
     `managed_by` and `manual_selector` are a Job's.
@@ -31,6 +32,7 @@ class SubmittedWorkload:
     namespace_labels: Mapping[str, str] | None = None
     request: Amounts = field(default_factory=dict)
     placement: Placement = ANYWHERE
+    pods: int = 1
     managed_by: str = ""
     manual_selector: bool = False
 
@@ -53,13 +55,17 @@ class NeverFits(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WorkloadContext:
-    """The context that a workload is judged in. `capacity` None: not known, so nothing is compared with it."""
+    """The context that a workload is judged in. `capacity` None: not known, so nothing is compared with it.
+
+    `nodes`: the largest nodes of the flavors for which they are known.
+    """
 
     tree: Tree
     flavors: Mapping[str, Flavor] = field(default_factory=dict)
     capacity: Mapping[FlavorResource, Amount] | None = None
     settings: QuotaSettings = field(default_factory=QuotaSettings)
     never_fits: NeverFits = NeverFits.WARN
+    nodes: LargestNodes = field(default_factory=lambda: NOT_COMPARED)
 
 
 Check = Callable[[SubmittedWorkload, WorkloadContext], Iterable[Violation]]

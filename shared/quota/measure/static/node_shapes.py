@@ -1,0 +1,84 @@
+"""The nodes that take pods, by flavor and shape: equal nodes count together, and of a flavor the largest are known.
+
+A pod is compared with the largest shapes only, so the cost follows them and not the number of nodes.
+
+See docs/specification.md §6.6.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from shared.quota.measure.inputs.world import World
+from shared.quota.measure.static.capacity import UNCOUNTED, FlavorMatcher, known_flavors
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.node import ClusterNode
+from shared.quota.model.node_fit import NOT_COMPARED, LargestNodes, is_within_any, largest_of
+from shared.quota.model.settings import CapacitySource, QuotaSettings
+from shared.quota.model.tree import Amounts
+from shared.resources import Amount
+
+Shape = tuple[tuple[str, Amount], ...]
+"""What a node offers, by resource; without resources that are not counted."""
+
+
+class NodeShapes:
+    """How many nodes there are of each shape. Mutable: one node changes one count."""
+
+    def __init__(self, flavors: Iterable[Flavor], settings: QuotaSettings) -> None:
+        known = list(flavors)
+        given = {flavor for flavor, _, _ in settings.capacity}
+        compares = settings.capacity_source is CapacitySource.NODES
+        self._names = [flavor.name for flavor in known if compares and flavor.name not in given]
+        self._matcher = FlavorMatcher(known)
+        self._uncounted = UNCOUNTED | settings.ignored_resources
+        self._numbers: dict[str, dict[Shape, int]] = {name: {} for name in self._names}
+        self._largest: LargestNodes | None = None
+
+    def change(self, before: ClusterNode | None, after: ClusterNode | None) -> None:
+        """A node appeared, changed or went."""
+        for node, more in ((before, -1), (after, 1)):
+            flavor = self._matcher.flavor_of(node.labels) if node is not None and node.takes_pods else None
+            if node is not None and flavor in self._numbers:
+                self._count(flavor, self._shape(node), more)
+
+    def _shape(self, node: ClusterNode) -> Shape:
+        offered = ((name, amount) for name, amount in node.allocatable.items() if name not in self._uncounted)
+        return tuple(sorted((name, amount) for name, amount in offered if amount > 0))
+
+    def _count(self, flavor: str, shape: Shape, more: int) -> None:
+        numbers = self._numbers[flavor]
+        number = numbers.get(shape, 0) + more
+        if number:
+            numbers[shape] = number
+        else:
+            numbers.pop(shape, None)
+        if self._largest is not None and (shape not in numbers or number == more):
+            self._reset(flavor, dict(shape))
+
+    def _reset(self, flavor: str, offer: Amounts) -> None:
+        """A shape appeared or is gone: only one of the largest changes what they are."""
+        known = () if self._largest is None else self._largest[flavor]
+        if offer in known or not is_within_any(offer, known):
+            self._largest = None
+
+    def largest(self) -> LargestNodes:
+        """The largest nodes of every flavor that is compared with nodes; the same object until they change."""
+        if self._largest is None:
+            self._largest = {name: largest_of(map(dict, self._numbers[name])) for name in self._names}
+        return self._largest
+
+
+def largest_nodes(world: World) -> LargestNodes:
+    """What this world's pods are compared with."""
+    if world.largest_nodes is not None:
+        return world.largest_nodes
+    return group_nodes(world.nodes, world.flavors, world.settings)
+
+
+def group_nodes(nodes: Iterable[ClusterNode], flavors: Mapping[str, Flavor], settings: QuotaSettings) -> LargestNodes:
+    """The largest of these nodes, by flavor."""
+    if settings.capacity_source is not CapacitySource.NODES:
+        return NOT_COMPARED
+    shapes = NodeShapes(known_flavors(flavors), settings)
+    for node in nodes:
+        shapes.change(None, node)
+    return shapes.largest()
