@@ -48,6 +48,10 @@ PRIORITY_CLASSES = Resource("scheduling.k8s.io", "v1", "priorityclasses", "Prior
 RUNTIME_CLASSES = Resource("node.k8s.io", "v1", "runtimeclasses", "RuntimeClass", namespaced=False)
 EVENTS = Resource("events.k8s.io", "v1", "events", "Event", namespaced=True)
 LEASES = Resource("coordination.k8s.io", "v1", "leases", "Lease", namespaced=True)
+TOKEN_REVIEWS = Resource("authentication.k8s.io", "v1", "tokenreviews", "TokenReview", namespaced=False)
+SUBJECT_ACCESS_REVIEWS = Resource(
+    "authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", namespaced=False
+)
 QUOTA_GROUPS = Resource("quotree.dev", "v1alpha1", "quotagroups", "QuotaGroup", namespaced=False)
 RESOURCE_FLAVORS = Resource("quotree.dev", "v1alpha1", "resourceflavors", "ResourceFlavor", namespaced=False)
 VALIDATING_WEBHOOKS = Resource(

@@ -8,10 +8,13 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
+import msgspec
+
 from shared.kube.client import Client
 from shared.kube.connect.connection import connected
 from shared.problems import Problem
 from shared.process.common_settings import ProcessSettings
+from shared.process.metrics_server import MetricsAuthorization, serving_metrics
 from shared.process.running import Process, run_process
 from shared.process.settings import load_settings
 from shared.telemetry import configure_logging, request_observer
@@ -49,6 +52,10 @@ def run_command(
                 on_request=request_observer(process.registry),
             )
             process.health.add_check(_CONNECTION, lambda: None)
-            await run(process, client, settings)
+            async with serving_metrics(settings.metrics, process.registry, client):
+                await run(process, client, settings)
 
-    return run_process(program, main, health=settings.health, drain=settings.drain)
+    health = settings.health
+    if settings.metrics.authorization is not MetricsAuthorization.NONE:
+        health = msgspec.structs.replace(health, metrics=False)
+    return run_process(program, main, health=health, drain=settings.drain)

@@ -9,6 +9,7 @@ import msgspec
 
 from shared.kube.connect.connection import ConnectionSettings
 from shared.process.health import HealthSettings
+from shared.process.metrics_server import MetricsSettings
 from shared.process.quota_settings import QuotaSettingsFile
 
 NAMESPACE: Final = "quotree-system"
@@ -43,6 +44,7 @@ class ProcessSettings(msgspec.Struct, frozen=True, rename="camel", forbid_unknow
     quota: QuotaSettingsFile = QuotaSettingsFile()
     connection: ConnectionFile = ConnectionFile()
     health: HealthSettings = HealthSettings()
+    metrics: MetricsSettings = MetricsSettings()
     log: LogFile = LogFile()
     drain: timedelta = timedelta(0)
     """How long it goes on serving after it was asked to stop: Endpoints are slow to learn of it."""

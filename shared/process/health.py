@@ -1,4 +1,4 @@
-"""/livez, /readyz and /metrics on plain HTTP.
+"""/livez, /readyz and, where anybody may read it, /metrics on plain HTTP.
 
 A process that waits for the API server, or that is draining, is alive.
 """
@@ -29,6 +29,8 @@ class HealthSettings(msgspec.Struct, frozen=True, rename="camel"):
 
     host: str = "0.0.0.0"  # noqa: S104 - probes come from the node
     port: Port = 8081
+    metrics: bool = True
+    """Show the metrics here, to everybody."""
 
 
 class Health:
@@ -74,7 +76,9 @@ class Health:
 async def serving_health(settings: HealthSettings, health: Health, registry: CollectorRegistry) -> AsyncIterator[int]:
     """Answer probes while the block runs; yields the port. Raises Problem when the port is taken."""
     app = web.Application()
-    app.add_routes(_routes(health, registry))
+    app.add_routes(_routes(health))
+    if settings.metrics:
+        app.add_routes([_metrics(registry)])
     runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1)
     await runner.setup()
     health.expect_beats(_LOOP_BEAT, timedelta(seconds=10))
@@ -87,18 +91,22 @@ async def serving_health(settings: HealthSettings, health: Health, registry: Col
         await runner.cleanup()
 
 
-def _routes(health: Health, registry: CollectorRegistry) -> list[web.RouteDef]:
+def _routes(health: Health) -> list[web.RouteDef]:
     async def livez(request: web.Request) -> web.Response:
         return _answer("livez", health.alive(), request)
 
     async def readyz(request: web.Request) -> web.Response:
         return _answer("readyz", health.ready(), request)
 
+    return [web.get("/livez", livez), web.get("/readyz", readyz)]
+
+
+def _metrics(registry: CollectorRegistry) -> web.RouteDef:
     async def metrics(request: web.Request) -> web.Response:
         body, content_type = render_metrics(registry, request.headers.get("Accept", ""))
         return web.Response(body=body, headers={"Content-Type": content_type})
 
-    return [web.get("/livez", livez), web.get("/readyz", readyz), web.get("/metrics", metrics)]
+    return web.get("/metrics", metrics)
 
 
 async def listen(runner: web.AppRunner, host: str, port: int, purpose: str, **options: object) -> None:

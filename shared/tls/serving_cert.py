@@ -59,7 +59,7 @@ class CertificateHolder:
         if pair == self._shown:
             return True
         try:
-            context, expires = _context_of(pair, self._client_ca), expiry(pair.certificate)
+            context, expires = server_context(pair, self._client_ca), expiry(pair.certificate)
         except CannotUse as error:
             self._trouble = str(error)
             log.error("Certificate not taken into use", reason=str(error), serving=self._shown is not None)
@@ -91,7 +91,7 @@ class CertificateHolder:
         """The context to listen with. Raises CannotUse before the first certificate."""
         if self._shown is None:
             raise CannotUse(self._trouble)
-        context = _context_of(self._shown, self._client_ca)
+        context = server_context(self._shown, self._client_ca)
 
         def choose(connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
             connection.context = self._context or context
@@ -100,8 +100,11 @@ class CertificateHolder:
         return context
 
 
-def _context_of(pair: KeyPair, client_ca: str) -> ssl.SSLContext:
-    """Raises CannotUse. Python reads keys from files only; they exist for this moment, readable by this user only."""
+def server_context(pair: KeyPair, client_ca: str = "") -> ssl.SSLContext:
+    """A context to listen with. Raises CannotUse.
+
+    Python reads keys from files only; they exist for this moment, readable by this user only.
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])

@@ -1,5 +1,6 @@
 """The chart, rendered by the real helm and taken by the real API server."""
 
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from dev.controlplane.binaries import Binaries
 from dev.controlplane.cluster import ControlPlane
 from dev.generate import chart_readme
 from reconciler.settings import ReconcilerSettings
+from shared.process.metrics_server import MetricsAuthorization, MetricsSettings
 from shared.process.settings import load_settings
 from shared.quota.model.settings import QuotaSettings
 from webhook.settings import WebhookSettings
@@ -85,7 +87,9 @@ def test_the_documented_defaults_of_the_webhook_are_its_own(control_plane_binari
         "quotree-system",
         "system:serviceaccount:quotree-system:quotree-reconciler",
     )
-    assert msgspec.structs.replace(found, namespace="", reconciler_user="") == WebhookSettings()
+    assert found.metrics == MetricsSettings(MetricsAuthorization.TOKEN)
+    own = WebhookSettings()
+    assert msgspec.structs.replace(found, namespace="", reconciler_user="", metrics=own.metrics) == own
 
 
 def test_no_webhook_can_block_the_system_or_quotree_itself(control_plane_binaries: Binaries) -> None:
@@ -130,14 +134,22 @@ def test_no_role_has_a_wildcard_or_writes_more_than_its_process(control_plane_bi
         for role in roles
         for rule in role["rules"]
         for part in ("apiGroups", "resources", "verbs")
-        for word in rule[part]
+        for word in rule.get(part, ())
     ]
     assert "*" not in words
-    webhook = _of(objects, "ClusterRole", "quotree-webhook")["rules"]
-    writes = {
-        resource for rule in webhook if set(rule["verbs"]) - {"get", "list", "watch"} for resource in rule["resources"]
-    }
+    writes = {resource for rule in _stores(objects, "ClusterRole") for resource in rule["resources"]}
     assert writes == {"mutatingwebhookconfigurations", "validatingwebhookconfigurations"}
+
+
+def _stores(objects: list[Object], *kinds: str) -> list[Object]:
+    """The webhook's rules that let it write; questions about readers of its metrics are not stored."""
+    questions = {"tokenreviews", "subjectaccessreviews"}
+    return [
+        rule
+        for kind in kinds
+        for rule in _of(objects, kind, "quotree-webhook")["rules"]
+        if set(rule["verbs"]) - {"get", "list", "watch"} and not set(rule["resources"]) <= questions
+    ]
 
 
 @pytest.mark.parametrize("source", ["CertManager", "Given"])
@@ -146,12 +158,7 @@ def test_the_webhook_may_not_write_a_certificate_that_others_make(
 ) -> None:
     given = ("--set", f"webhook.certificates.source={source}", "--set", "webhook.caBundle=YQ==")
     objects = _render(control_plane_binaries, *given)
-    rules = [
-        rule
-        for kind in ("ClusterRole", "Role")
-        for rule in _of(objects, kind, "quotree-webhook")["rules"]
-        if set(rule["verbs"]) - {"get", "list", "watch"}
-    ]
+    rules = _stores(objects, "ClusterRole", "Role")
     written = [(rule["resources"], rule.get("resourceNames"), rule["verbs"][-1]) for rule in rules]
     configurations = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"]
     assert written == [
@@ -173,12 +180,7 @@ def test_without_a_path_of_its_own_the_webhook_writes_nothing_but_edits(
         "webhook.callers.clientCASecret=api-server",
     )
     objects = _render(control_plane_binaries, *(word for flag in flags for word in ("--set", flag)))
-    rules = [
-        rule
-        for kind in ("ClusterRole", "Role")
-        for rule in _of(objects, kind, "quotree-webhook")["rules"]
-        if set(rule["verbs"]) - {"get", "list", "watch"}
-    ]
+    rules = _stores(objects, "ClusterRole", "Role")
     assert [rule["resources"] for rule in rules] == [["configmaps"], ["configmaps"]]
     hooks = _of(objects, "ValidatingWebhookConfiguration", "quotree")["webhooks"]
     assert hooks[0]["clientConfig"]["service"]["path"] == "/validate/quotagroups"
@@ -328,13 +330,15 @@ def test_every_authenticated_user_may_see_quota_objects_where_that_is_wished(
 
 def test_the_values_for_production_are_rendered_and_taken(control_plane: ControlPlane) -> None:
     file = str(CHART / "values-production.yaml")
-    objects = _render(control_plane.binaries, "-f", file, "--set", "serviceMonitor.enabled=false")
+    objects = _render(
+        control_plane.binaries, "-f", file, "--set", "serviceMonitor.enabled=false,prometheusRule.enabled=false"
+    )
     inside = [each | {"metadata": each["metadata"] | {"namespace": "default"}} for each in objects if _is_inside(each)]
     done = control_plane.kubectl(
         "apply", "--dry-run=server", "--validate=strict", "-f", "-", input=yaml.safe_dump_all(inside), check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert {"ServiceMonitor"} < {each["kind"] for each in _render(control_plane.binaries, "-f", file)}
+    assert {"ServiceMonitor", "PrometheusRule"} < {each["kind"] for each in _render(control_plane.binaries, "-f", file)}
 
 
 def _is_inside(each: Object) -> bool:
@@ -365,3 +369,34 @@ def test_the_readme_has_every_value() -> None:
     listed = [each.path for each in chart_readme.values(source) if each.default]
     inline = {path for path in leaves(yaml.safe_load(source), "") if path not in listed}
     assert {path for path in inline if not any(path.startswith(f"{each}.") for each in listed)} == set()
+
+
+def test_every_alert_is_about_a_metric_that_exists(control_plane_binaries: Binaries) -> None:
+    rule = _of(_render(control_plane_binaries, "--set", "prometheusRule.enabled=true"), "PrometheusRule", "quotree")
+    rules = [each for group in rule["spec"]["groups"] for each in group["rules"]]
+    table = (CHART.parents[1] / "docs" / "operations.md").read_text().split("## Metrics")[1]
+    named = {name for each in rules for name in re.findall(r"quotree_\w+", each["expr"])}
+    assert [name for name in sorted(named) if f"`{name}`" not in table] == []
+    assert [each["alert"] for each in rules if f"`{each['alert']}`" not in table] == []
+    assert all(each["expr"].count("(") == each["expr"].count(")") for each in rules)
+
+
+def test_metrics_are_for_everybody_only_where_the_chart_is_told_so(control_plane_binaries: Binaries) -> None:
+    guarded = _render(control_plane_binaries, "--set", "serviceMonitor.enabled=true")
+    (scrape,) = _of(guarded, "ServiceMonitor", "quotree")["spec"]["endpoints"]
+    assert (scrape["port"], scrape["scheme"], scrape["path"]) == ("metrics", "https", "/metrics")
+    assert [_asks_about_readers(guarded, each) for each in ("reconciler", "webhook")] == [True, True]
+    assert _of(guarded, "ClusterRole", "quotree-metrics-reader")["rules"] == [
+        {"nonResourceURLs": ["/metrics"], "verbs": ["get"]}
+    ]
+    open_to_all = _render(
+        control_plane_binaries, "--set", "serviceMonitor.enabled=true", "--set-string", "metrics.authorization=None"
+    )
+    (scrape,) = _of(open_to_all, "ServiceMonitor", "quotree")["spec"]["endpoints"]
+    assert (scrape["port"], scrape.get("scheme")) == ("health", None)
+    assert [_asks_about_readers(open_to_all, each) for each in ("reconciler", "webhook")] == [False, False]
+
+
+def _asks_about_readers(objects: list[Object], component: str) -> bool:
+    rules = _of(objects, "ClusterRole", f"quotree-{component}")["rules"]
+    return {"tokenreviews", "subjectaccessreviews"} <= {name for each in rules for name in each["resources"]}

@@ -252,6 +252,9 @@ spec:
             {{- end }}
           ports:
             - {name: health, containerPort: {{ $values.healthPort }}}
+            {{- if eq $root.Values.metrics.authorization "Token" }}
+            - {name: metrics, containerPort: {{ $root.Values.metrics.port }}}
+            {{- end }}
             {{- if eq .component "webhook" }}
             - {name: review, containerPort: {{ $values.port }}}
             {{- end }}
@@ -316,6 +319,7 @@ spec:
 {{- with .Values.webhook -}}
 listen: {port: {{ .port }}}
 health: {port: {{ .healthPort }}}
+metrics: {{- toYaml $.Values.metrics | nindent 2 }}
 log: {level: {{ .logLevel }}}
 namespace: {{ $.Release.Namespace }}
 reconcilerUser: {{ include "quotree.reconcilerUser" $ | quote }}
@@ -343,10 +347,23 @@ quota: {{- toYaml $.Values.quota | nindent 2 }}
 {{- define "quotree.reconciler.settings" -}}
 {{- with .Values.reconciler -}}
 health: {port: {{ .healthPort }}}
+metrics: {{- toYaml $.Values.metrics | nindent 2 }}
 log: {level: {{ .logLevel }}}
 leaderElection: {namespace: {{ $.Release.Namespace }}}
 quota: {{- toYaml $.Values.quota | nindent 2 }}
 {{- end -}}
+{{- end -}}
+
+{{/* What a process asks the API server about readers of its metrics. */}}
+{{- define "quotree.readerRules" -}}
+{{- if eq .Values.metrics.authorization "Token" }}
+- apiGroups: [authentication.k8s.io]
+  resources: [tokenreviews]
+  verbs: [create]
+- apiGroups: [authorization.k8s.io]
+  resources: [subjectaccessreviews]
+  verbs: [create]
+{{- end }}
 {{- end -}}
 
 {{/* Who has a component's rights: its service account, or the user it runs as elsewhere; call with root and component. */}}

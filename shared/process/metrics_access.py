@@ -1,0 +1,96 @@
+"""Who may read the metrics: the API server says whose a token is, and whether that user may `get` /metrics.
+
+Both answers are kept together for a short time, so that a scraper costs two requests now and then. Tokens are kept as
+digests. While the API server does not answer, nobody is let in.
+"""
+
+import asyncio
+import hashlib
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from datetime import timedelta
+from enum import Enum
+from typing import Any, Final
+
+from shared.kube.client import Client
+from shared.kube.errors import ApiError
+from shared.kube.resources import SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS
+from shared.telemetry import get_logger
+
+METRICS_PATH: Final = "/metrics"
+ALLOWED_FOR: Final = timedelta(seconds=30)
+REFUSED_FOR: Final = timedelta(seconds=10)
+_REMEMBERED: Final = 256
+"""Tokens; the oldest is forgotten."""
+_UNDER_WAY: Final = 8
+"""Tokens that the API server is asked about at the same time; more are turned away, for anybody can send tokens."""
+
+log = get_logger(__name__)
+
+
+class Permission(Enum):
+    """What becomes of a request, as its HTTP status."""
+
+    ALLOWED = 200
+    UNKNOWN = 401
+    FORBIDDEN = 403
+    UNDECIDED = 503
+
+
+class ReaderPermissions:
+    """Asks the API server, and remembers."""
+
+    def __init__(self, client: Client, now: Callable[[], float] = time.monotonic) -> None:
+        self._client = client.reserved(2)
+        self._now = now
+        self._known: OrderedDict[bytes, tuple[Permission, float]] = OrderedDict()
+        self._asking: dict[bytes, asyncio.Task[Permission]] = {}
+
+    async def of(self, authorization: str) -> Permission:
+        """What becomes of a request with this Authorization header."""
+        scheme, _, token = authorization.partition(" ")
+        if scheme.lower() != "bearer" or not token.strip():
+            return Permission.UNKNOWN
+        digest = hashlib.sha256(token.strip().encode(errors="replace")).digest()
+        known, until = self._known.get(digest, (Permission.UNDECIDED, 0.0))
+        if self._now() < until:
+            return known
+        if digest not in self._asking:
+            if len(self._asking) >= _UNDER_WAY:
+                return Permission.UNDECIDED
+            asking = self._asking[digest] = asyncio.create_task(self._ask(digest, token.strip()), name="metrics access")
+            asking.add_done_callback(lambda _: self._asking.pop(digest))
+        return await asyncio.shield(self._asking[digest])
+
+    async def _ask(self, digest: bytes, token: str) -> Permission:
+        try:
+            found = await self._look_up(token)
+        except ApiError as error:
+            log.warning("Access to the metrics not decided", error=str(error))
+            return Permission.UNDECIDED
+        life = ALLOWED_FOR if found is Permission.ALLOWED else REFUSED_FOR
+        self._known[digest] = (found, self._now() + life.total_seconds())
+        self._known.move_to_end(digest)
+        while len(self._known) > _REMEMBERED:
+            self._known.popitem(last=False)
+        return found
+
+    async def _look_up(self, token: str) -> Permission:
+        review = {"apiVersion": TOKEN_REVIEWS.api_version, "kind": TOKEN_REVIEWS.kind, "spec": {"token": token}}
+        said = await self._client.create(TOKEN_REVIEWS, review, into=dict[str, Any])
+        status = said.get("status", {})
+        if not status.get("authenticated"):
+            return Permission.UNKNOWN
+        user = status.get("user", {})
+        spec = {
+            "user": user.get("username", ""),
+            "uid": user.get("uid", ""),
+            "groups": user.get("groups", []),
+            "extra": user.get("extra", {}),
+            "nonResourceAttributes": {"path": METRICS_PATH, "verb": "get"},
+        }
+        kind = SUBJECT_ACCESS_REVIEWS
+        body = {"apiVersion": kind.api_version, "kind": kind.kind, "spec": spec}
+        decided = await self._client.create(kind, body, into=dict[str, Any])
+        return Permission.ALLOWED if decided.get("status", {}).get("allowed") is True else Permission.FORBIDDEN

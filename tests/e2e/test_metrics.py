@@ -1,0 +1,46 @@
+"""Both processes' metrics with the chart's own rights: a token that is allowed, one that is not, and none."""
+
+import ssl
+import urllib.error
+import urllib.request
+
+import pytest
+
+from dev.controlplane.cluster import ControlPlane
+from dev.controlplane.quotree import Quotree
+
+pytestmark = pytest.mark.timeout(300)
+
+
+def scrape(port: int, token: str = "") -> tuple[int, str]:
+    trusting = ssl.create_default_context()
+    trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    request = urllib.request.Request(f"https://127.0.0.1:{port}/metrics", headers=headers)
+    try:
+        with urllib.request.urlopen(request, timeout=10, context=trusting) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+def test_a_bound_account_reads_and_another_does_not(world: ControlPlane, quotree: Quotree) -> None:
+    for name in ("prometheus", "curious"):
+        world.kubectl("create", "serviceaccount", name)
+    bound = ("--clusterrole=quotree-metrics-reader", "--serviceaccount=default:prometheus")
+    world.kubectl("create", "clusterrolebinding", "prometheus", *bound)
+    allowed, curious = (world.kubectl("create", "token", name).stdout.strip() for name in ("prometheus", "curious"))
+    for add, expected in ((quotree.add_reconciler, "quotree_leader 0.0"), (quotree.add_webhook, "quotree_webhook_")):
+        port = quotree.ports.take()
+        process = add(metrics={"authorization": "Token", "host": "127.0.0.1", "port": port})
+        try:
+            assert scrape(port)[0] == 401
+            assert scrape(port, curious)[0] == 403
+            status, text = scrape(port, allowed)
+            assert (status, expected in text) == (200, True)
+            health = quotree.health[process.name]
+            with pytest.raises(urllib.error.HTTPError, match="404"):
+                urllib.request.urlopen(f"{health}/metrics", timeout=10)
+        finally:
+            process.stop()

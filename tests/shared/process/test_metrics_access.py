@@ -1,0 +1,120 @@
+"""Metrics are read by whom the API server lets read them, and by nobody else."""
+
+import asyncio
+import ssl
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import aiohttp
+import pytest
+from aiohttp import web
+from prometheus_client import CollectorRegistry, Counter
+
+from dev.controlplane.cluster import ControlPlane
+from dev.controlplane.ports import Ports
+from shared.kube.client import Client
+from shared.kube.connect.connection import ConnectionSettings, connected
+from shared.process.metrics_access import ALLOWED_FOR, REFUSED_FOR, Permission, ReaderPermissions
+from shared.process.metrics_server import MetricsAuthorization, MetricsSettings, serving_metrics
+from tests.shared.kube.servers import client_of
+from tests.shared.process.test_health import Clock
+
+BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
+
+
+@pytest.fixture
+async def client(control_plane: ControlPlane) -> AsyncIterator[Client]:
+    async with connected(ConnectionSettings(kubeconfig=str(control_plane.kubeconfig))) as connection:
+        yield Client(connection)
+
+
+def account(cp: ControlPlane) -> tuple[str, str]:
+    """A new service account, and its token."""
+    name = f"scraper-{uuid.uuid4().hex[:8]}"
+    cp.kubectl("create", "serviceaccount", name)
+    return name, cp.kubectl("create", "token", name).stdout.strip()
+
+
+def bind(cp: ControlPlane, name: str) -> None:
+    """Let it read."""
+    role = {"metadata": {"name": name}, "rules": [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]}
+    assert cp.rest.request("POST", BINDINGS.replace("bindings", "s"), role)[0] == 201
+    cp.kubectl("create", "clusterrolebinding", name, f"--clusterrole={name}", f"--serviceaccount=default:{name}")
+
+
+@asynccontextmanager
+async def scraping(client: Client) -> AsyncIterator[aiohttp.ClientSession]:
+    registry = CollectorRegistry()
+    Counter("seen", "Something.", registry=registry).inc()
+    ports = Ports()
+    port = ports.take()
+    trusting = ssl.create_default_context()
+    trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
+    connector = aiohttp.TCPConnector(ssl=trusting)
+    settings = MetricsSettings(MetricsAuthorization.TOKEN, "127.0.0.1", port)
+    try:
+        async with (
+            serving_metrics(settings, registry, client),
+            aiohttp.ClientSession(f"https://127.0.0.1:{port}", connector=connector) as session,
+        ):
+            yield session
+    finally:
+        ports.close()
+
+
+async def scrape(session: aiohttp.ClientSession, authorization: str | None) -> tuple[int, str]:
+    headers = {"Authorization": authorization} if authorization else {}
+    async with session.get("/metrics", headers=headers) as answer:
+        return answer.status, await answer.text()
+
+
+async def test_only_who_may_get_the_path_reads(control_plane: ControlPlane, client: Client) -> None:
+    name, token = account(control_plane)
+    _, other = account(control_plane)
+    bind(control_plane, name)
+    async with scraping(client) as session:
+        status, text = await scrape(session, f"Bearer {token}")
+        assert (status, "seen_total 1.0" in text) == (200, True)
+        status, text = await scrape(session, f"Bearer {other}")
+        assert (status, "bind it to the ClusterRole quotree-metrics-reader" in text) == (403, True)
+        for nobody in (None, "Bearer ", "Bearer invented", f"Basic {token}", token):
+            assert (await scrape(session, nobody))[0] == 401
+        async with session.get("/livez") as answer:
+            assert answer.status == 404
+
+
+async def test_an_answer_is_kept_for_a_while_and_no_longer(control_plane: ControlPlane, client: Client) -> None:
+    name, token = account(control_plane)
+    clock = Clock()
+    permissions = ReaderPermissions(client, clock)
+    assert await permissions.of(f"Bearer {token}") is Permission.FORBIDDEN
+    bind(control_plane, name)
+    assert await permissions.of(f"Bearer {token}") is Permission.FORBIDDEN
+    clock.now += REFUSED_FOR.total_seconds()
+    assert await permissions.of(f"Bearer {token}") is Permission.ALLOWED
+    control_plane.kubectl("delete", "clusterrolebinding", name)
+    control_plane.kubectl("delete", "serviceaccount", name)
+    assert await permissions.of(f"Bearer {token}") is Permission.ALLOWED
+    clock.now += ALLOWED_FOR.total_seconds()
+    assert await permissions.of(f"Bearer {token}") in (Permission.UNKNOWN, Permission.FORBIDDEN)
+
+
+async def test_while_the_api_server_does_not_answer_nobody_reads(tmp_path: Path) -> None:
+    reviews: list[str] = []
+    go_on = asyncio.Event()
+
+    async def refuse(request: web.Request) -> web.Response:
+        reviews.append(request.path)
+        await go_on.wait()
+        return web.json_response({"kind": "Status", "code": 500}, status=500)
+
+    async with client_of(refuse, tmp_path) as client:
+        permissions = ReaderPermissions(client)
+        asked = [asyncio.create_task(permissions.of(f"Bearer t{number}")) for number in range(20)]
+        await asyncio.sleep(0.2)
+        assert sum(each.done() for each in asked) == 12
+        go_on.set()
+        assert {await each for each in asked} == {Permission.UNDECIDED}
+    assert len(reviews) == 8
