@@ -95,9 +95,13 @@ class AdmissionSetup:
         for plural in ("quotagroups", "resourceflavors"):
             wait_for(lambda plural=plural: self.get(f"/apis/{API_VERSION}/{plural}")[0] == 200, "its kind")  # type: ignore[misc]
 
-    def configure(self, url: str, *, quota_objects: bool = False) -> None:
-        """The chart's own webhook configurations, calling `url`; without the entries for quota objects if so wished."""
-        wishes = f"webhook.deploy=false,webhook.url={url},reconciler.deploy=false,reconciler.user={RECONCILER}"
+    def configure(self, url: str, *values: str, quota_objects: bool = False) -> None:
+        """The chart's own webhook configurations, calling `url`; without the entries for quota objects if so wished.
+
+        `values`: further values of the chart.
+        """
+        process = ("webhook.deploy=false", f"webhook.url={url}", "reconciler.deploy=false")
+        wishes = ",".join((*process, f"reconciler.user={RECONCILER}", *values))
         shown = [
             part for name in ("mutating", "validating") for part in ("--show-only", f"templates/webhook/{name}.yaml")
         ]
