@@ -14,12 +14,13 @@ _KEY: Final = "reconciler.yaml"
 
 
 def quota_settings(path: str | None) -> QuotaSettings:
-    """Return the settings in `path`: its `quota:` part, or the whole file without one. None: the defaults.
+    """Return the settings in `path`: its `quota:` part, or the whole file without one.
 
+    None: the defaults, except that others may pass a queue's head without end: what stands in files has not waited.
     Raises SettingsProblem naming every bad key.
     """
     if path is None:
-        return QuotaSettings()
+        return QuotaSettings(queueing_patience=None)
     from shared.process.quota_settings import QuotaSettingsFile
     from shared.process.settings import load_settings
 

@@ -43,9 +43,10 @@ class SelectorSpec(View, frozen=True):
 
 
 class QueueingSpec(View, frozen=True):
-    """How a leaf's queue is served."""
+    """How a leaf's queue is served; durations are text such as 30s."""
 
     strategy: str | None = None
+    patience: str | None = None
 
 
 class FungibilitySpec(View, frozen=True):

@@ -70,6 +70,12 @@ class FairnessFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
     half_life: timedelta = _QUOTA.fairness_half_life
 
 
+class QueueingFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """`queueing:` how queues are served where a group does not say otherwise. `patience: null`: never."""
+
+    patience: timedelta | None = _QUOTA.queueing_patience
+
+
 class QuotaSettingsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """`quota:` everything that the engine's results depend on besides the cluster's objects."""
 
@@ -78,6 +84,7 @@ class QuotaSettingsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unkn
     capacity: CapacityFile = CapacityFile()
     resources: ResourcesFile = ResourcesFile()
     fairness: FairnessFile = FairnessFile()
+    queueing: QueueingFile = QueueingFile()
     queue_age: QueueAge = _QUOTA.queue_age
     max_depth: Depth = _QUOTA.max_depth
     open_groups: bool = _QUOTA.open_groups
@@ -94,6 +101,7 @@ class QuotaSettingsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unkn
             uncovered=self.resources.uncovered,
             ignored_resources=frozenset(self.resources.ignored),
             fairness_half_life=self.fairness.half_life,
+            queueing_patience=self.queueing.patience,
             queue_age=self.queue_age,
             max_depth=self.max_depth,
             open_groups=self.open_groups,

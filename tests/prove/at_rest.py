@@ -6,12 +6,11 @@ from shared.quota.decide.decisions import WaitReason
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.settings import ReclaimMode
-from shared.quota.model.tree import QueueingStrategy
 from shared.quota.model.workload import Flavors, Workload
 from shared.resources import FlavorResource
 from tests.prove.stepping import Cycle
 from tests.shared.quota.judgement import Judgement
-from tests.shared.quota.usage_by_definition import Book, asked, present, ways_to_run
+from tests.shared.quota.usage_by_definition import Book, asked, holds_back, present, ways_to_run
 
 STATED = frozenset(
     {WaitReason.PODS_NOT_READY, WaitReason.NEVER_FITS, WaitReason.NO_NODE_FITS, WaitReason.NO_ELIGIBLE_FLAVOR}
@@ -53,10 +52,10 @@ def _of_waiting(cycle: Cycle, judgement: Judgement, leaf: LeafSnapshot, work: Wo
 def is_blocked_by_a_head(
     cycle: Cycle, judgement: Judgement, leaf: LeafSnapshot, work: Workload, flavors: Flavors
 ) -> bool:
-    """Whether an earlier one of a StrictFIFO leaf waits for one of those flavors."""
-    if leaf.group.queueing is not QueueingStrategy.STRICT_FIFO:
-        return False
+    """Whether an earlier one that holds back others waits for one of those flavors."""
     for earlier in leaf.pending[: leaf.pending.index(work)]:
+        if not holds_back(cycle.snapshot, earlier):
+            continue
         options = leaf.options(earlier)
         waits_for = {flavor for each in options.sets for flavor in each.flavors}
         if options.could_fit and waits_for & set(flavors.values()):

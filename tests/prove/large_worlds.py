@@ -7,7 +7,7 @@ from datetime import timedelta
 from shared.quota.model.tree import ROOT, Group, StopPolicy, Tree
 from shared.resources import FlavorResource
 from tests.prove.random_draw import Dice
-from tests.prove.worlds import ClosedWorld, Edit, Life, Loss, random_group, random_life, random_settings
+from tests.prove.worlds import ClosedWorld, Edit, Life, Loss, impatient, random_group, random_life, random_settings
 
 LAST_ARRIVAL = 30
 """Workloads come until that cycle, so that starts and ends are mixed."""
@@ -27,7 +27,7 @@ def random_large_world(dice: Dice) -> ClosedWorld:
     )
     losses = _flapping(dice, capacity) if dice.chance(40) else ()
     edits = tuple(edit for _ in range(dice.between(0, 6)) for edit in _edits(dice, tree, leaves))
-    return ClosedWorld(tree, capacity, lives, random_settings(dice), losses, edits)
+    return impatient(dice, ClosedWorld(tree, capacity, lives, random_settings(dice), losses, edits))
 
 
 def _keys(dice: Dice) -> tuple[FlavorResource, ...]:

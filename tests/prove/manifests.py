@@ -144,7 +144,7 @@ def _group(group: Group) -> Manifest:
             "whenCanReclaim": group.when_can_reclaim.value,
         },
         "preemption": {"withinGroup": group.preemption.value},
-        "queueing": {"strategy": group.queueing.value},
+        "queueing": {"strategy": group.queueing.value} | _patience(group),
         "stopPolicy": group.stop_policy.value,
         "reclaim": _overrides(group.reclaim),
     }
@@ -263,6 +263,14 @@ def _read_overrides(written: Manifest) -> ReclaimOverrides:
     return ReclaimOverrides(mode=ReclaimMode(written["mode"]) if "mode" in written else None, **durations)
 
 
+def _patience(group: Group) -> Manifest:
+    return {} if group.patience is None else {"patience": _seconds(group.patience)}
+
+
+def _read_patience(written: Manifest) -> timedelta | None:
+    return _duration(written["patience"]) if "patience" in written else None
+
+
 def _seconds(duration: timedelta) -> str:
     return f"{int(duration.total_seconds())}s"
 
@@ -284,6 +292,7 @@ def _read_group(manifest: Manifest) -> Group:
         quotas=tuple(entries),
         allow_lending=spec["allowLending"],
         queueing=QueueingStrategy(spec["queueing"]["strategy"]),
+        patience=_read_patience(spec["queueing"]),
         when_can_borrow=WhenCanBorrow(spec["flavorFungibility"]["whenCanBorrow"]),
         when_can_reclaim=WhenCanReclaim(spec["flavorFungibility"]["whenCanReclaim"]),
         preemption=Preemption(spec["preemption"]["withinGroup"]),

@@ -130,7 +130,20 @@ def random_world(dice: Dice) -> ClosedWorld:
         if dice.chance(8)
     )
     edits = _edits(dice, tree.groups[dice.one_of(leaves)]) if dice.chance(10) else ()
-    return ClosedWorld(tree, capacity, lives, random_settings(dice), losses, edits)
+    return impatient(dice, ClosedWorld(tree, capacity, lives, random_settings(dice), losses, edits))
+
+
+def impatient(dice: Dice, world: ClosedWorld) -> ClosedWorld:
+    """The same; in some worlds, queues whose heads are passed only for a while. Drawn last: the rest stays."""
+    if not dice.chance(25):
+        return world
+    patience = {name: STEP * dice.between(0, 6) for name in sorted(world.tree.groups) if dice.chance(60)}
+
+    def changed(group: Group) -> Group:
+        return replace(group, patience=patience.get(group.name))
+
+    edits = tuple(replace(each, group=changed(each.group)) for each in world.edits)
+    return replace(world, tree=Tree.of(map(changed, world.tree.groups.values())), edits=edits)
 
 
 def _keys(dice: Dice) -> tuple[FlavorResource, ...]:

@@ -117,7 +117,10 @@ def spec_schema() -> Schema:
             "namespaceSelector": _selector_schema(),
             "queueing": record(
                 "How the queue of a leaf is served.",
-                {"strategy": word("Whether the head blocks those behind it.", "BestEffortFIFO", "StrictFIFO")},
+                {
+                    "strategy": word("Whether the head blocks those behind it.", "BestEffortFIFO", "StrictFIFO"),
+                    "patience": duration("How long others may pass the head of a BestEffortFIFO queue."),
+                },
             ),
             "flavorFungibility": record(
                 "When the next flavor is tried instead of this one.",

@@ -77,7 +77,7 @@ class AdmissionPasses:
         self.evictions.uncount_delayed(usage)
 
     def _queue(self, leaf: str, choose: Choose) -> LeafQueue:
-        decided = Decided(self.usage.started, self.waits.reasons, self.claims.open)
+        decided = Decided(self.inputs.now, self.usage.started, self.waits.reasons, self.claims.open)
         return LeafQueue(self.usage.leaf(leaf), self.inputs.queue(leaf), decided, choose)
 
     def _queues(self, leaves: Iterable[str], choose: Choose) -> Iterable[LeafQueue]:

@@ -95,6 +95,7 @@ def group_of(view: QuotaGroup, unread: tuple[Unread, ...] = ()) -> Group:
         namespace_selector=_selector(spec.namespace_selector),
         reclaim=_reclaim(spec.reclaim, found),
         startup=_startup(spec.startup, found),
+        patience=_duration(spec.queueing.patience, "spec.queueing.patience", found),
         uid=view.metadata.uid,
         created=view.metadata.created if view.metadata.creation_timestamp else None,
         **_words(spec, found),

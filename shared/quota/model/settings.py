@@ -87,6 +87,8 @@ class QuotaSettings:
     """How long the use of pods on a node that is not ready still counts."""
     fairness_half_life: timedelta = timedelta(hours=1)
     """In which past use counts half; 0: past use is not kept."""
+    queueing_patience: timedelta | None = timedelta(hours=1)
+    """After how long the head of a BestEffortFIFO queue holds back those behind it; None: never."""
     queue_age: QueueAge = QueueAge.EVICTION
     max_depth: int = 16
     open_groups: bool = True

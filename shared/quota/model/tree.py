@@ -119,6 +119,8 @@ class Group:
     allow_lending: bool = True
     namespace_selector: LabelSelector | None = None
     queueing: QueueingStrategy = QueueingStrategy.BEST_EFFORT_FIFO
+    patience: timedelta | None = None
+    """How long others may pass the head of a BestEffortFIFO queue; None keeps the cluster's setting."""
     when_can_borrow: WhenCanBorrow = WhenCanBorrow.TRY_NEXT_FLAVOR
     when_can_reclaim: WhenCanReclaim = WhenCanReclaim.TRY_NEXT_FLAVOR
     preemption: Preemption = Preemption.LOWER_PRIORITY

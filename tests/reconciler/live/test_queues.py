@@ -84,6 +84,25 @@ def test_a_head_that_waits_blocks_others_only_where_the_queue_is_strict_and_on_i
     wait_for(lambda: "a-head" in q.running(), "the head has its turn", LONG)
 
 
+@pytest.mark.parametrize("patience", ["1h", "1s"])
+def test_a_large_job_is_passed_until_the_patience_of_its_queue_ends(q: Quotree, patience: str) -> None:
+    q.lead()
+    q.group("vision", quotas=[quota(min="10", max="10")], queueing={"patience": patience})
+    q.job("runs", "vision", "4")
+    wait_for(lambda: q.running() == {"runs"}, "the first runs", LONG)
+    q.job("large", "vision", "8")
+    wait_for(lambda: q.events("large"), "it waits, and has for three seconds", LONG)
+    q.job("small", "vision", "2")
+    if patience == "1h":
+        wait_for(lambda: q.running() == {"runs", "small"}, "the small one has passed", LONG)
+        return
+    wait_for(lambda: q.events("small"), "the small one is told why it waits", LONG)
+    assert ([reason for reason, _ in q.events("small")], q.running()) == (["BehindHead"], {"runs"})
+    q.delete(f"{JOBS}/runs")
+    wait_for(lambda: q.running() == {"large", "small"}, "the large one starts, and then the small one", LONG)
+    assert order_of_starts(q) == ["large", "small"]
+
+
 def test_a_head_that_can_never_fit_is_set_aside_and_reported(q: Quotree) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="2", max="2")], queueing={"strategy": "StrictFIFO"})

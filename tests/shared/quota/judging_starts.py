@@ -7,7 +7,7 @@ from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.workload import Flavors, Workload
 from tests.shared.quota.judgement import Judgement, Promise
-from tests.shared.quota.usage_by_definition import asked, ways_to_run
+from tests.shared.quota.usage_by_definition import asked, holds_back, ways_to_run
 
 
 def judge_starts(judgement: Judgement) -> Iterator[str]:
@@ -36,6 +36,7 @@ def _of_start(judgement: Judgement, start: Start) -> Iterator[str]:
         del judgement.claims[work.key]
     elif claim is None:
         yield from _of_tier(judgement, leaf, start)
+        yield from _of_those_before(judgement, leaf, start)
     yield from (
         f"no room now: {lack}"
         for lack in judgement.now_used.copy().add(work, flavors).lack(leaf.path[0], asked(work, flavors))
@@ -64,6 +65,18 @@ def _of_tier(judgement: Judgement, leaf: LeafSnapshot, start: Start) -> Iterator
         for key in asked(start.workload, start.flavors):
             if judgement.now_used.used(leaf.path[0], key) >= judgement.now_used.numbers(leaf.path[0], key).runtime:
                 yield f"Strict, and its leaf already uses its runtime of {key}"
+
+
+def _of_those_before(judgement: Judgement, leaf: LeafSnapshot, start: Start) -> Iterator[str]:
+    """Whether it passes one that holds back others and waits for one of its flavors."""
+    started = {each.workload.id for each in judgement.plan.starts}
+    for earlier in leaf.pending[: leaf.pending.index(start.workload)]:
+        if earlier.id in started or not holds_back(judgement.snapshot, earlier):
+            continue
+        claim, options = judgement.claims.get(earlier.key), leaf.options(earlier)
+        waits_for = {flavor for each in options.sets for flavor in each.flavors} if options.could_fit else set()
+        if (waits_for if claim is None else set(claim.flavors.values())) & set(start.flavors.values()):
+            yield f"{earlier.key} is before it and holds it back"
 
 
 def _of_claimed_room(judgement: Judgement, work: Workload, flavors: Flavors) -> Iterator[str]:

@@ -10,7 +10,7 @@ from itertools import product
 
 from shared.quota.measure.group_usage import NO_NUMBERS, Numbers
 from shared.quota.measure.snapshot import LeafSnapshot, Snapshot
-from shared.quota.model.tree import ROOT, SYSTEM
+from shared.quota.model.tree import ROOT, SYSTEM, QueueingStrategy
 from shared.quota.model.workload import Flavors, Workload
 from shared.resources import FlavorResource
 from tests.shared.quota.reference_choice import choices, codependent_sets, fits_a_node, is_uncovered
@@ -101,6 +101,15 @@ def after_evictions(snapshot: Snapshot) -> Book:
             assert work.admission is not None
             book.add(work, work.admission.flavors)
     return book
+
+
+def holds_back(snapshot: Snapshot, work: Workload) -> bool:
+    """Whether work that waits holds back those behind it: in a StrictFIFO leaf, or after the patience of its leaf."""
+    group, settings = snapshot.world.tree[work.group], snapshot.world.settings
+    if group.queueing is QueueingStrategy.STRICT_FIFO:
+        return True
+    patience = settings.queueing_patience if group.patience is None else group.patience
+    return patience is not None and snapshot.now - work.queued >= patience
 
 
 def ways_to_run(snapshot: Snapshot, work: Workload) -> list[dict[str, str]]:

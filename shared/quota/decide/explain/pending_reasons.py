@@ -16,7 +16,6 @@ from shared.quota.decide.state.usage import Quantities, Usage, UsageLimits
 from shared.quota.measure.inputs.workload_set import queue_order
 from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.settings import ReclaimMode
-from shared.quota.model.tree import QueueingStrategy
 from shared.quota.model.workload import Workload
 
 Found = tuple[WaitReason, Shortage | None, str]
@@ -108,8 +107,7 @@ class PendingReasons:
         unblocked = without_flavors(assignments, before)
         if unblocked is None:
             head = next(before[flavor] for flavor in _flavors_in(assignments) if flavor in before)
-            text = f"group {leaf_usage.name!r} is StrictFIFO and {head.key!r} is before it"
-            return WaitReason.BEHIND_HEAD, None, text
+            return WaitReason.BEHIND_HEAD, None, _behind(leaf_usage.leaf, head)
         return self._for_room(leaf_usage, workload, unblocked[0].quantities)
 
     def _for_room(self, leaf_usage: LeafUsage, workload: Workload, quantities: Quantities) -> Found:
@@ -136,13 +134,17 @@ class PendingReasons:
         return misfit.reason, short, misfit.text
 
     def _waits_before(self, leaf: LeafSnapshot, workload: Workload, assignments: Assignments) -> dict[str, Workload]:
-        """By flavor that this workload could take: who waits for it first in a StrictFIFO leaf, and before this one."""
-        if leaf.group.queueing is not QueueingStrategy.STRICT_FIFO:
+        """By flavor that this workload could take: who waits for it before this one and holds back those behind it."""
+        since = leaf.held_back_from(self._snapshot.now)
+        if since is None:
             return {}
         found = self._first_waits.get(leaf.group.name)
         if found is None:
             waiting = (each for each in leaf.pending if each.id not in self._started)
-            wanted = ((each, _flavors_in(self._assignments(leaf, each) or ())) for each in waiting)
+            wanted = (
+                (each, _flavors_in(self._assignments(leaf, each) or ()) if each.queued <= since else [])
+                for each in waiting
+            )
             found = self._first_waits[leaf.group.name] = _FirstWaits(wanted)
         return found.before(workload, _flavors_in(assignments))
 
@@ -169,6 +171,12 @@ class _FirstWaits:
                 break
         known = ((flavor, self._found.get(flavor)) for flavor in flavors)
         return {flavor: each for flavor, each in known if each is not None and queue_order(each) < place}
+
+
+def _behind(leaf: LeafSnapshot, head: Workload) -> str:
+    if leaf.patience is None:
+        return f"group {leaf.group.name!r} is StrictFIFO and {head.key!r} is before it"
+    return f"{head.key!r} is before it and has waited for longer than others may pass it in group {leaf.group.name!r}"
 
 
 def _flavors_in(assignments: Assignments) -> list[str]:

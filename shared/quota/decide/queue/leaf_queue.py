@@ -1,10 +1,11 @@
 """One leaf's queue as a pass walks through it: who is next, and whom a waiting head blocks. docs/specification.md §6.8.
 
-BestEffortFIFO: later ones may pass. StrictFIFO: work that waits blocks those behind it on the flavors it waits for;
-work that could never fit is set aside and blocks nobody.
+BestEffortFIFO: later ones may pass, until work that waits has waited for the leaf's patience. StrictFIFO: work that
+waits blocks those behind it on the flavors it waits for; work that could never fit is set aside and blocks nobody.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Set
+from datetime import datetime
 from typing import NamedTuple
 
 from shared.quota.decide.decisions import WaitReason
@@ -22,7 +23,6 @@ from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.measure.snapshot import OpenClaim
 from shared.quota.model.settings import ReclaimMode
-from shared.quota.model.tree import QueueingStrategy
 from shared.quota.model.workload import PreemptorId, Workload, WorkloadId
 
 Choose = Callable[[LeafUsage, Workload, Assignments], QueueHead | None]
@@ -32,6 +32,7 @@ Choose = Callable[[LeafUsage, Workload, Assignments], QueueHead | None]
 class Decided(NamedTuple):
     """What the round has decided of pending workloads so far; a queue reads it and changes nothing."""
 
+    now: datetime
     started: Set[WorkloadId]
     passed_over: Mapping[WorkloadId, WaitReason]
     claims: Mapping[PreemptorId, OpenClaim]
@@ -40,7 +41,17 @@ class Decided(NamedTuple):
 class LeafQueue:
     """A leaf's pending work in order, each looked at once; `choose` says whether somebody may be a head."""
 
-    __slots__ = ("_blocked", "_choose", "_decided", "_hopeless", "_next", "_queue", "had_heads", "leaf_usage")
+    __slots__ = (
+        "_blocked",
+        "_choose",
+        "_decided",
+        "_held_back_from",
+        "_hopeless",
+        "_next",
+        "_queue",
+        "had_heads",
+        "leaf_usage",
+    )
 
     def __init__(
         self,
@@ -58,6 +69,7 @@ class LeafQueue:
         self._next = 0
         self._blocked: set[str] = set()
         self._hopeless: set[EquivalenceClass] = set()
+        self._held_back_from = leaf_usage.leaf.held_back_from(decided.now)
 
     def next_head(self) -> QueueHead | None:
         """The next work that may be tried; None when the queue is through."""
@@ -113,8 +125,8 @@ class LeafQueue:
         return None if assignments is None else without_flavors(assignments, self._blocked)
 
     def wait(self, workload: Workload) -> None:
-        """Let work that waits block those behind it, where the leaf is strict about its order."""
-        if self.leaf_usage.leaf.group.queueing is QueueingStrategy.STRICT_FIFO:
+        """Let work that waits block those behind it, where the leaf is strict about its order, or it waited long."""
+        if self._held_back_from is not None and workload.queued <= self._held_back_from:
             waited_for = self._queue.kind_of(workload).assignments
             claim = self._decided.claims.get(workload.preemptor_id)
             if claim is not None:

@@ -39,7 +39,7 @@ class Swaps:
 
     def plan(self) -> None:
         """Try a swap for all work that waits, is entitled nowhere, and has lower-priority work in its leaf."""
-        decided = Decided(self.usage.started, self.waits.reasons, self.claims.open)
+        decided = Decided(self.inputs.now, self.usage.started, self.waits.reasons, self.claims.open)
         for name in sorted(self._leaves()):
             leaf_usage = self.usage.leaf(name)
             if self.block.holds(leaf_usage):

@@ -1,9 +1,10 @@
 """One leaf as a decision sees it: its workloads in order, its claims, and the settings in force."""
 
 from bisect import insort
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
+from typing import Final
 
 from shared.quota.measure.inputs.workload_set import ShapeCount, WorkloadSet, queue_order
 from shared.quota.measure.inputs.world import World
@@ -21,8 +22,12 @@ from shared.quota.measure.static.tree_index import TreeIndex
 from shared.quota.model.eligibility import Options, Shape, shape_of
 from shared.quota.model.lifecycle import STARTS_NOTHING, Inactive
 from shared.quota.model.settings import ReclaimSettings, StartupSettings
-from shared.quota.model.tree import Group, StopPolicy
+from shared.quota.model.tree import Group, QueueingStrategy, StopPolicy
 from shared.quota.model.workload import Flavors, PreemptorId, Workload
+
+_BEGINNING: Final = datetime.min.replace(tzinfo=UTC)
+_END: Final = datetime.max.replace(tzinfo=UTC)
+_SECOND: Final = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,8 @@ class LeafSnapshot:
     inactive: Inactive | None
     reclaim: ReclaimSettings
     startup: StartupSettings
+    patience: timedelta | None
+    """How long others may pass a workload that waits; None: without end."""
     pending: tuple[Workload, ...]
     """Workloads that nothing of their own keeps from starting, in the leaf's order; also in a stopped leaf."""
     aside: tuple[Workload, ...]
@@ -64,7 +71,7 @@ class LeafSnapshot:
     claims: Mapping[PreemptorId, OpenClaim]
     """By preemptor: claims of this leaf's pending workloads."""
     next_change: datetime | None
-    """When the passing of time alone changes this leaf: the end of a back-off."""
+    """When the passing of time alone changes this leaf: the end of a back-off, or of the head's patience."""
     totals: TotalsByKey
     """What the leaf uses and requests, by key; its Numbers are computed from it."""
     eligibility: FlavorEligibility = field(repr=False)
@@ -73,6 +80,12 @@ class LeafSnapshot:
     def may_start(self) -> bool:
         """Whether anything new starts here: the leaf is active and neither on Hold nor draining."""
         return self.inactive is None and self.stop not in STARTS_NOTHING
+
+    def held_back_from(self, now: datetime) -> datetime | None:
+        """Workloads that were queued at that moment or before hold back those behind them while they wait."""
+        if self.group.queueing is QueueingStrategy.STRICT_FIFO:
+            return _END
+        return None if self.patience is None else now - self.patience
 
     def options(self, workload: Workload) -> Options:
         """Which flavors `workload` may take here; cached per shape."""
@@ -90,6 +103,8 @@ def build_leaf(
     due = [workload for workload in workload_set.backing_off if _is_due(workload, now)]
     waits = [workload for workload in workload_set.backing_off if not _is_due(workload, now)]
     starts = head.inactive is None and head.stop not in STARTS_NOTHING
+    pending = _merged(workload_set.queue, due)
+    back_offs = [each.not_before for each in waits if each.not_before is not None]
     waiting = _waiting(workload_set, due, claims) if starts else NOTHING_COUNTED
     return LeafSnapshot(
         group=head.group,
@@ -99,16 +114,30 @@ def build_leaf(
         inactive=head.inactive,
         reclaim=head.reclaim,
         startup=head.startup,
-        pending=_merged(workload_set.queue, due),
+        patience=head.patience,
+        pending=pending,
         aside=_merged(workload_set.set_aside, waits),
         admitted=workload_set.admitted,
         evicting=workload_set.evicting,
         unready=workload_set.unready if head.startup.wait_for_pods_ready else (),
         claims=claims,
-        next_change=min((each.not_before for each in waits if each.not_before is not None), default=None),
+        next_change=min((*back_offs, *_end_of_patience(head, pending, now)), default=None),
         totals=sum_leaf(workload_set, waiting, eligibility),
         eligibility=eligibility,
     )
+
+
+def _end_of_patience(head: LeafSettings, pending: Sequence[Workload], now: datetime) -> Iterator[datetime]:
+    """When the head begins to hold back others, where that alone can change what starts: they take another flavor.
+
+    Rounded up to an eighth of the patience, so that many leaves cause few cycles.
+    """
+    if not head.patience or len(pending) < 2 or not head.has_choice:
+        return
+    step = max(head.patience / 8, _SECOND)
+    due = _BEGINNING + -((_BEGINNING - pending[0].queued - head.patience) // step) * step
+    if due > now:
+        yield due
 
 
 def _waiting(

@@ -2,11 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
 
 from shared.quota.measure.static.tree_index import TreeIndex
+from shared.quota.model.eligibility import codependent_sets
 from shared.quota.model.lifecycle import Inactive, reclaim_in_force, startup_in_force, stop_in_force
 from shared.quota.model.settings import QuotaSettings, ReclaimSettings, StartupSettings
-from shared.quota.model.tree import Group, StopPolicy
+from shared.quota.model.tree import Group, QueueingStrategy, StopPolicy
+
+_LONGEST: Final = timedelta(days=36500)
+"""A patience above a century never ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +26,10 @@ class LeafSettings:
     inactive: Inactive | None
     reclaim: ReclaimSettings
     startup: StartupSettings
+    patience: timedelta | None
+    """How long others may pass a workload that waits; None: without end. None in a StrictFIFO leaf too."""
+    has_choice: bool
+    """Whether it has several flavors for the same resources."""
 
 
 def read_leaf_settings(
@@ -36,4 +46,13 @@ def read_leaf_settings(
         inactive=inactive.get(leaf),
         reclaim=reclaim_in_force(groups, settings.reclaim),
         startup=startup_in_force(groups, settings.startup),
+        patience=_patience(groups[0], settings),
+        has_choice=any(len(each.flavors) > 1 for each in codependent_sets(groups[0].quotas)),
     )
+
+
+def _patience(leaf: Group, settings: QuotaSettings) -> timedelta | None:
+    if leaf.queueing is QueueingStrategy.STRICT_FIFO:
+        return None
+    found = settings.queueing_patience if leaf.patience is None else leaf.patience
+    return None if found is None or found > _LONGEST else found

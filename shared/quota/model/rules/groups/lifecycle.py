@@ -116,6 +116,7 @@ def _settings(group: Group) -> tuple[object, ...]:
         group.allow_lending,
         group.namespace_selector,
         group.queueing,
+        group.patience,
         group.when_can_borrow,
         group.when_can_reclaim,
         group.preemption,

@@ -305,7 +305,7 @@ GROUP_CASES = {
         "BadField",
         {"queueing": {"strategy": "StrictFIFO"}},
         {"queueing": {"strategie": "StrictFIFO"}},
-        "is no field; spec.queueing has strategy",
+        "is no field; spec.queueing has patience, strategy",
         "spec.queueing.strategie",
         by_schema=True,
     ),

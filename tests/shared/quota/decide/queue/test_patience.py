@@ -1,0 +1,147 @@
+"""A head that has waited for the patience of its leaf holds back those behind it. docs/specification.md §6.8."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+
+from shared.quota.decide.explain.pending_reasons import PendingReasons
+from shared.quota.decide.plan import plan
+from shared.quota.decide.simulate.run import advance
+from shared.quota.decide.state.cycle_cache import CycleCache
+from shared.quota.measure.inputs.world import World
+from shared.quota.measure.snapshot import measure
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.tree import Tree
+from shared.quota.model.workload import Workload
+from tests.builders import NOW, after, pending, running
+from tests.shared.quota.decide.plan_words import decide, given, starts, waits
+from tests.trees import tree
+
+HOUR = 3600
+TEN_MINUTES = timedelta(minutes=10)
+ROOT = "root 10"
+
+
+def work(waited: float, **head: object) -> list[Workload]:
+    """6 of 10 in use, a head that wants 8 and has waited so long, and a younger one that wants 2."""
+    big = pending("a", 8, "big", created=after(-waited), **head)
+    return [running("a", 6, "runs", preemptible=False), big, pending("a", 2, "small", created=after(-1))]
+
+
+@pytest.mark.parametrize(
+    ("groups", "waited", "passes"),
+    [
+        pytest.param("a 0", HOUR - 1, True, id="not yet"),
+        pytest.param("a 0", HOUR, False, id="for an hour, the default"),
+        pytest.param("a 0 strict", 2, False, id="StrictFIFO has no patience"),
+    ],
+)
+def test_a_head_is_passed_until_its_patience_ends(groups: str, waited: float, passes: bool) -> None:
+    decided = decide(f"{ROOT}\n{groups}", work(waited))
+    assert starts(decided) == (["small entitled"] if passes else [])
+    assert waits(decided).get("small") == (None if passes else "BehindHead")
+
+
+def test_a_group_has_a_patience_of_its_own() -> None:
+    found = tree(f"{ROOT}\na 0")
+    own = Tree.of([replace(each, patience=TEN_MINUTES) for each in found.groups.values()])
+    assert starts(decide(own, work(599))) == ["small entitled"]
+    assert starts(decide(own, work(600))) == []
+    assert starts(decide(own, work(600), queueing_patience=None)) == []
+
+
+def test_without_patience_it_is_passed_without_end() -> None:
+    decided = decide(f"{ROOT}\na 0", work(1e9), queueing_patience=None)
+    assert starts(decided) == ["small entitled"]
+
+
+def test_who_waits_behind_it_is_told_who_holds_it_back() -> None:
+    decided = decide(f"{ROOT}\na 0", work(HOUR))
+    assert [each.message for each in PendingReasons(decided)][-1] == (
+        "Job 'ns/small' waits: 'ns/big' is before it and has waited for longer than others may pass it in group 'a'"
+    )
+
+
+def test_a_head_that_could_never_fit_holds_back_nobody() -> None:
+    never = pending("a", 11, "never", created=after(-2 * HOUR))
+    decided = decide(f"{ROOT}\na 0", [never, pending("a", 2, "small")])
+    assert (starts(decided), waits(decided)) == (["small entitled"], {"never": "NeverFits"})
+
+
+def test_it_holds_back_only_on_the_flavors_that_it_waits_for() -> None:
+    flavors = (Flavor("x"), Flavor("y"))
+    capacity = (("x", "gpu", 10), ("y", "gpu", 10))
+    workloads = [
+        running("a", 6, "runs", "x", preemptible=False),
+        pending("a", 8, "big", created=after(-HOUR), only_flavor="x"),
+        pending("a", 2, "either"),
+        pending("a", 2, "same", only_flavor="x"),
+    ]
+    decided = decide("a x:gpu 0 | y:gpu 0", workloads, flavors, capacity=capacity)
+    assert starts(decided) == ["either entitled y"]
+    assert waits(decided) == {"big": "WaitingForQuota", "same": "BehindHead"}
+
+
+def test_one_that_has_waited_long_behind_a_younger_head_of_higher_priority_holds_back_those_behind_itself() -> None:
+    workloads = [
+        running("a", 6, "runs", preemptible=False),
+        pending("a", 8, "urgent", priority=1),
+        pending("a", 8, "old", created=after(-HOUR)),
+        pending("a", 2, "small", created=after(-1)),
+    ]
+    assert starts(decide(f"{ROOT}\na 0", workloads)) == []
+
+
+@pytest.mark.parametrize(("patience", "starts_after"), [(None, None), (TEN_MINUTES, 640)])
+def test_a_stream_of_small_jobs_starves_a_large_one_only_without_patience(
+    patience: timedelta | None, starts_after: int | None
+) -> None:
+    """Every 10 s a job of 2 arrives and runs for 45 s, so that 8 of 10 are never free while they may pass."""
+    first = [running("a", 2, f"first-{number}", since=after(-10 * number)) for number in range(5)]
+    world = given(f"{ROOT}\na 0", [*first, pending("a", 8, "big")], queueing_patience=patience)
+    cache, began = CycleCache(), None
+    for second in range(0, 3600, 5):
+        now = after(second)
+        world = _without_finished(world, now)
+        if second % 10 == 0:
+            world = world.with_changes([(None, pending("a", 2, f"small-{second}", created=now))])
+        decided = plan(measure(world, now), cache)
+        world = advance(world, decided)
+        if began is None and "big entitled" in starts(decided):
+            began = second
+    assert began is None if starts_after is None else began is not None and 600 <= began <= starts_after
+
+
+def _without_finished(world: World, now: datetime) -> World:
+    ended = timedelta(seconds=45)
+    running_now = world.workloads_of("a").admitted
+    finished = [each for each in running_now if each.admission is not None and each.admission.since + ended <= now]
+    return world.with_changes([(each, None) for each in finished if each.key != "ns/big"])
+
+
+def test_where_flavors_can_be_chosen_the_end_of_patience_wakes_the_loop_within_an_eighth_of_it() -> None:
+    """Time alone changes what starts there: who is held back in one flavor takes another."""
+    capacity = (("x", "gpu", 10), ("y", "gpu", 10))
+    workloads = [
+        running("a", 10, "runs", "x", preemptible=False),
+        pending("a", 1, "big", created=after(-60), only_flavor="x"),
+        pending("a", 2, "same", only_flavor="x"),
+    ]
+    several = decide("a x:gpu 0 | y:gpu 0", workloads, (Flavor("x"), Flavor("y")), capacity=capacity)
+    assert several.wake_at is not None
+    assert after(HOUR - 60) <= several.wake_at < after(HOUR - 60 + HOUR / 8)
+    assert decide(f"{ROOT}\na 0", work(60)).wake_at is None
+
+
+def test_a_leaf_is_measured_again_when_the_patience_of_its_head_ends() -> None:
+    world = given(
+        "a x:gpu 0 | y:gpu 0",
+        [pending("a", 8, "big", created=after(-60), only_flavor="x"), pending("a", 2, "small", only_flavor="x")],
+        (Flavor("x"), Flavor("y")),
+        capacity=(("x", "gpu", 10), ("y", "gpu", 10)),
+    )
+    first = measure(world, NOW)
+    due = first.leaves["a"].next_change
+    assert due is not None
+    assert measure(world, due, first).leaves["a"].next_change is None
