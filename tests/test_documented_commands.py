@@ -9,7 +9,6 @@ import re
 import subprocess
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import yaml
@@ -18,25 +17,13 @@ from dev.controlplane import cluster
 from dev.controlplane.binaries import Binaries
 from dev.controlplane.nodes import NodeSpec
 from dev.controlplane.quotree import Quotree, installed
+from tests.documentation import blocks, commands
+from tests.repository import ROOT
 
-ROOT = Path(__file__).parent.parent
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-FIRST_WORDS = ("make", "docker", "helm", "uv", "kubectl", "quotree")
 ELSEWHERE = ("docker", "helm", "make", "uv")
 
 
-def _blocks(page: str, language: str = "") -> list[str]:
-    return [text for found, text in BLOCK.findall((ROOT / page).read_text()) if found == language]
-
-
-def _commands(page: str) -> list[str]:
-    """Return the commands of a page's plain fenced blocks, continued lines joined."""
-    blocks = [block.replace("\\\n", " ") for block in _blocks(page)]
-    lines = (line.split("  #")[0].strip() for block in blocks for line in block.splitlines())
-    return [re.sub(r"\s+", " ", line) for line in lines if line.split(" ")[0] in FIRST_WORDS]
-
-
-README = _commands("README.md")
+README = commands("README.md")
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +63,7 @@ def test_the_commands_of_the_readme_work_in_its_order(quotree: Quotree) -> None:
 
 
 def test_the_readme_shows_the_example_as_it_is() -> None:
-    shown = _blocks("README.md", "yaml")
+    shown = blocks("README.md", "yaml")
     example = (ROOT / "examples" / "1-organisation.yaml").read_text()
     assert [list(yaml.safe_load_all(each)) for each in shown] == [list(yaml.safe_load_all(example))]
 
@@ -84,7 +71,7 @@ def test_the_readme_shows_the_example_as_it_is() -> None:
 @pytest.mark.parametrize("page", ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))])
 def test_every_make_target_of_a_page_exists(page: str) -> None:
     makefile = (ROOT / "Makefile").read_text()
-    targets = {command.split(" ")[1] for command in _commands(page) if command.startswith("make ")}
+    targets = {command.split(" ")[1] for command in commands(page) if command.startswith("make ")}
     assert {target for target in targets if not re.search(rf"^{target}:", makefile, re.MULTILINE)} == set()
 
 
@@ -95,7 +82,7 @@ def test_the_release_of_held_workloads_after_uninstalling_works(quotree: Quotree
     quotree.cluster.apply(yaml.safe_dump(held))
     quotree.close()
     quotree.cluster.helm("uninstall", "quotree", "--namespace", "quotree-system")
-    (script,) = [block for block in _blocks("docs/operations.md") if "schedulingGates" in block]
+    (script,) = [block for block in blocks("docs/operations.md") if "schedulingGates" in block]
     deadline = time.monotonic() + 30  # the API server takes a moment to forget the policy
     while _shell(quotree, script).returncode != 0 and time.monotonic() < deadline:
         time.sleep(0.5)

@@ -6,6 +6,8 @@ from pathlib import Path
 from dev.node.names import BRIDGE, GATEWAY, NODE, PAUSE, PLUGINS, PODS, SOCKET, STATE
 
 CERTIFICATES = STATE / "certificates"
+REGISTRIES = STATE / "registries"
+"""Where containerd reads, at each pull, which server stands for a registry; nothing there: the registry itself."""
 
 
 def containerd(oci_hooks: Path = STATE / "opt") -> str:
@@ -26,6 +28,8 @@ disabled_plugins = ["io.containerd.snapshotter.v1.aufs", "io.containerd.snapshot
   sandbox_image = "{PAUSE}"
   restrict_oom_score_adj = true
   disable_tcp_service = true
+  [plugins."io.containerd.grpc.v1.cri".registry]
+    config_path = "{REGISTRIES}"
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "{PLUGINS}"
     conf_dir = "{STATE / "cni"}"

@@ -22,8 +22,8 @@ def load(archive: Path) -> None:
     pause.unlink()
 
 
-def derive(archive: Path, target: Path, *, name: str, command: list[str]) -> None:
-    """Write an image with the same layers as `archive` and another name and command, as `docker save` would."""
+def derive(archive: Path, target: Path, *, name: str, command: list[str] | None = None) -> None:
+    """Write the image of `archive` under another name, and with another command where one is given."""
     with tarfile.open(archive) as source, tarfile.open(target, "w") as made:
 
         def content(member: str) -> bytes:
@@ -34,7 +34,8 @@ def derive(archive: Path, target: Path, *, name: str, command: list[str]) -> Non
 
         manifest = json.loads(content("manifest.json"))[0]
         config = json.loads(content(manifest["Config"]))
-        config["config"] = {"Env": config["config"].get("Env", []), "Entrypoint": command}
+        if command:
+            config["config"] = {"Env": config["config"].get("Env", []), "Entrypoint": command}
         files = {
             "manifest.json": json.dumps([{"Config": "config.json", "RepoTags": [name], "Layers": manifest["Layers"]}]),
             "config.json": json.dumps(config),

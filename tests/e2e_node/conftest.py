@@ -9,17 +9,28 @@ import pytest
 from dev.controlplane import binaries
 from dev.image import build, facts
 from dev.node import requirements
+from dev.node.configs import REGISTRIES
 from dev.node.node import Node
+from tests.e2e_node.reader import Reader, of_readme
+from tests.e2e_node.registry import layer, serving
 from tests.e2e_node.site import Site, group
 
-CHART = facts.ROOT / "charts" / "quotree"
+PUSHED = of_readme("docker push", "docker push")[0].rpartition(" ")[2]
+# What the pods of the examples run: `sleep` of the image busybox.
+SLEEP = """#!/venv/bin/python -IS
+import signal, sys, time
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+time.sleep(float(sys.argv[1]))
+"""
+FIRST = "test_readme"
 # The modules that must come last, in this order; the others come before, as they stand in the folder.
 LAST = ("test_rights", "test_certificates", "test_upgrade", "test_uninstall", "test_traces")
 FIGURES = pytest.StashKey[dict[str, str]]()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: LAST.index(item.path.stem) if item.path.stem in LAST else -1)
+    order = {FIRST: -1, **{name: at + 1 for at, name in enumerate(LAST)}}
+    items.sort(key=lambda item: order.get(item.path.stem, 0))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -42,20 +53,32 @@ def site(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) 
         figures["image, unpacked"] = f"{built.unpacked / 1e6:.0f} MB"
     started = time.monotonic()
     node = Node(binaries.ensure(_say, node=True), archive, _say)
-    with node:
+    with node, serving() as registry:
         figures["node: from nothing to Ready, images there"] = f"{time.monotonic() - started:.1f} s"
+        for host in ("docker.io", PUSHED.partition("/")[0]):
+            registry.stands_for(host, REGISTRIES)
+        registry.push(archive, "docker.io/library/busybox:latest", layer("usr/local/bin/sleep", SLEEP))
+        # What README builds and pushes: the same image under another name.
+        registry.push(archive, PUSHED)
         yield Site(node, figures)
 
 
 @pytest.fixture(scope="session")
-def quotree(site: Site) -> Site:
-    """The chart installed with default values, and every process ready."""
+def reader(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Reader:
+    return Reader(site.cluster, tmp_path_factory.mktemp("tools"))
+
+
+@pytest.fixture(scope="session")
+def quotree(site: Site, reader: Reader) -> Site:
+    """The chart installed as README says, with default values from a registry, and every process ready."""
+    (command,) = of_readme("helm install", "helm install")
+    assert PUSHED.rpartition(":")[0] in command
     started = time.monotonic()
-    site.helm("install", "quotree", str(CHART), "--create-namespace", "--wait", "--timeout", "180s")
+    reader.types(command)
     installed = time.monotonic() - started
     site.settle()
     ready = time.monotonic() - started
-    site.figures["helm install --wait, default values"] = f"{installed:.1f} s; all four processes ready {ready:.1f} s"
+    site.figures["helm install --wait, as README says"] = f"{installed:.1f} s; all four processes ready {ready:.1f} s"
     return site
 
 

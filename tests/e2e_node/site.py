@@ -65,6 +65,10 @@ class Site:
         """Whether each Job has a pod whose container runs."""
         return all(any(_runs(pod) for pod in self.pods_of(name)) for name in names)
 
+    def phase(self, name: str) -> str:
+        """How far a pod has come."""
+        return str(self.get("pod", name)["status"].get("phase", ""))
+
     def pods_of(self, name: str) -> list[Object]:
         found: list[Object] = self.get("pods", "-l", f"batch.kubernetes.io/job-name={name}")["items"]
         return found
@@ -158,6 +162,17 @@ def job(
         "kind": "Job",
         "metadata": {"name": name, "namespace": "default", "labels": labels},
         "spec": {"backoffLimit": 0, "template": {"spec": pod}, **spec},
+    }
+
+
+def pod(name: str, group: str, *, cpu: str = "200m", seconds: float = LONG) -> Object:
+    """A plain pod that runs what `job` runs."""
+    of_job = job(name, group, cpu=cpu, seconds=seconds)
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": of_job["metadata"],
+        "spec": of_job["spec"]["template"]["spec"],
     }
 
 

@@ -16,7 +16,7 @@ def test_uninstalling_stops_nothing_starts_nothing_and_leaves_every_job_to_its_o
     pod = tree.pods_of("running")[0]["metadata"]["uid"]
 
     tree.helm("uninstall", "quotree", "--wait", "--timeout", "120s")
-    time.sleep(5)
+    tree.until("Quotree's pods are gone", lambda: not tree.pods("webhook") and not tree.pods("reconciler"))
 
     assert tree.pods_of("running")[0]["metadata"]["uid"] == pod
     assert tree.running("running")
