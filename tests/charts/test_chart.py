@@ -345,6 +345,23 @@ def _is_inside(each: Object) -> bool:
     return "namespace" in each["metadata"]
 
 
+@pytest.mark.parametrize(
+    ("settings", "policies"),
+    [
+        ([], 1),
+        (["webhook.certificates.source=CertManager", "webhook.callers.by=Any"], 1),
+        (["webhook.certificates.source=Given", "webhook.caBundle=YQ=="], 1),
+        (["webhook.certificates.source=Given", "webhook.caBundle=YQ==", "webhook.callers.by=Any"], 0),
+    ],
+)
+def test_a_policy_says_that_the_webhook_cannot_be_called_where_that_is_so_at_first(
+    control_plane_binaries: Binaries, settings: list[str], policies: int
+) -> None:
+    objects = _render(control_plane_binaries, *(word for each in settings for word in ("--set", each)))
+    named = [each for each in objects if each["metadata"]["name"] == "quotree-webhook-can-be-called"]
+    assert [each["kind"] for each in named].count("ValidatingAdmissionPolicy") == policies
+
+
 def test_helm_test_asks_both_processes(control_plane_binaries: Binaries) -> None:
     pods = [each for each in _render(control_plane_binaries) if each["kind"] == "Pod"]
     assert [pod["spec"]["containers"][0]["args"][1] for pod in pods] == [

@@ -1,6 +1,9 @@
 """README's commands in its order, on a cluster with one small node that pulls from a registry."""
 
 import time
+from collections.abc import Iterator
+
+import pytest
 
 from tests.e2e_node.reader import README, Reader, of_readme
 from tests.e2e_node.site import Site
@@ -16,25 +19,30 @@ def test_the_image_is_built_under_the_name_that_is_pushed_and_installed() -> Non
     assert f"--set image.repository={name.rpartition(':')[0]} " in f"{installed} "
 
 
-def test_from_the_installation_to_a_governed_job_with_the_commands_of_the_readme(quotree: Site, reader: Reader) -> None:
+@pytest.fixture
+def empty(quotree: Site) -> Iterator[Site]:
+    """No group and no Job, before and after."""
+    yield quotree
+    quotree.clear()
+    quotree.kubectl("delete", "quotagroups", "--ignore-not-found", *GROUPS)
+
+
+def test_from_the_installation_to_a_governed_job_with_the_commands_of_the_readme(empty: Site, reader: Reader) -> None:
     started = time.monotonic()
-    printed = {}
+    printed: dict[str, str] = {}
     for command in README[README.index(of_readme(INSTALLED, INSTALLED)[0]) + 1 :]:
         if command == "kubectl quotree tree":
-            quotree.until("both examples run", lambda: quotree.running("large", "small"))
-            quotree.figures["README: from the installed chart to running Jobs, with the command line"] = (
+            empty.until("both examples run", lambda: empty.running("large", "small"))
+            empty.figures["README: from the installed chart to running Jobs, with the command line"] = (
                 f"{time.monotonic() - started:.1f} s"
             )
         printed[command] = reader.types(command)
 
-    assert "Client" in printed["quotree version"]
+    assert "client: 0." in printed["quotree version"]
     assert "large" in printed["kubectl get jobs"]
     assert "vision" in printed["kubectl quotree tree"]
-    quotree.clear()
-    quotree.kubectl("delete", "quotagroups", *GROUPS)
 
 
 def test_helm_test_reaches_both_processes(quotree: Site) -> None:
-    said = quotree.helm("test", "quotree", "--logs").stdout
-    assert said.count("Phase:          Succeeded") == 2
-    assert said.count("ok") >= 2
+    said = quotree.helm("test", "quotree").stdout
+    assert said.count("Phase:          Succeeded") == 2, said

@@ -12,7 +12,7 @@ def test_an_upgrade_refuses_no_job_and_stops_none(clean: Site) -> None:
     pods = _running_jobs(clean)
     with Stream(clean) as asked:
         level = ["--set", "webhook.logLevel=debug", "--set", "reconciler.logLevel=debug"]
-        clean.helm("upgrade", "quotree", CHART, "--wait", "--timeout", "180s", *level)
+        clean.helm("upgrade", "quotree", CHART, "--wait", "--timeout", "180s", "--reset-then-reuse-values", *level)
         clean.until("the new pods are all there is", lambda: clean.ready("webhook") and clean.ready("reconciler"))
 
     clean.figures["helm upgrade with running Jobs"] = asked.summary()
