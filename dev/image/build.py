@@ -31,10 +31,9 @@ def image(progress: Callable[[str], None], *, tag: str, output: Path, refresh: b
     engine = engines.answering()
     if engine is not None:
         engines.build(engine, tag, output, progress)
-        if said := engines.run_python(engine, tag, check.script()):
-            progress(f"image: {said}")
+        progress(f"image: {engines.run_python(engine, tag, check.script())}")
         return Built(tag, output, engine.name, None, None)
-    progress("image: no docker, podman or buildah answers, building it here")
+    progress("image: building it here, without docker, podman or buildah")
     with chroot.layers(progress, cache=CACHE, refresh=refresh) as folders:
         time = facts.source_time()
         layers = [archive.layer(folder, time) for folder in folders]

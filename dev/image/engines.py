@@ -1,5 +1,10 @@
-"""Builds and saves the image with a container engine, where one answers."""
+"""Builds and saves the image with a container engine, where one answers.
 
+`ENGINE` in the environment names the one to use, or `none`; podman and buildah are told the whole name, because to them
+`quotree:1` is `localhost/quotree:1`, and a cluster asks for `docker.io/library/quotree:1`.
+"""
+
+import os
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
@@ -7,20 +12,26 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dev.image.errors import ImageError
-from dev.image.facts import ROOT
+from dev.image.facts import ROOT, full_name
 
 ANSWER_TIMEOUT = 20.0
+NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """How one engine is asked; `{tag}` and `{path}` stand for the image's name and the archive's path."""
+    """How one engine is asked; `{tag}` and `{path}` stand for the image's name and the archive's path.
+
+    `create` and `remove`: where a program is run in a container that has to be made first, `{container}`.
+    """
 
     name: str
     answers: Sequence[str]
     build: Sequence[str]
     save: Sequence[str]
     run: Sequence[str]
+    create: Sequence[str] = ()
+    remove: Sequence[str] = ()
 
 
 ENGINES = (
@@ -34,38 +45,48 @@ ENGINES = (
         ("run", "--rm", "--interactive", "--network=none", "{tag}"),
     ),
     Engine(
-        "buildah", ("info",), ("build", "--tag", "{tag}", "."), ("push", "{tag}", "docker-archive:{path}:{tag}"), (),
+        "buildah", ("info",), ("build", "--tag", "{tag}", "."), ("push", "{tag}", "docker-archive:{path}:{tag}"),
+        ("run", "{container}", "--"), ("from", "{tag}"), ("rm", "{container}"),
     ),
 )  # fmt: skip
 
 
 def answering() -> Engine | None:
-    """The first engine of this machine that answers; a client without its engine does not."""
-    return next((engine for engine in ENGINES if _answers(engine)), None)
+    """The first engine of this machine that answers, or the one that ENGINE names; None: build without one.
+
+    A client without its engine does not answer. Raises ImageError when ENGINE names one that does not.
+    """
+    wanted = os.environ.get("ENGINE", "")
+    if wanted == NONE:
+        return None
+    found = next((engine for engine in ENGINES if wanted in ("", engine.name) and _answers(engine)), None)
+    if wanted and found is None:
+        known = ", ".join(engine.name for engine in ENGINES)
+        raise ImageError(f"ENGINE={wanted} does not answer here: name one of {known} that does, or {NONE}")
+    return found
 
 
 def build(engine: Engine, tag: str, path: Path, progress: Callable[[str], None]) -> None:
     """Build the image, keep it in the engine as `tag` and write it to `path`."""
     progress(f"image: building {tag} with {engine.name}")
-    _ask(engine, engine.build, tag, path)
+    _ask(engine, engine.build, full_name(tag), path)
     path.unlink(missing_ok=True)
-    _ask(engine, engine.save, tag, path)
+    _ask(engine, engine.save, full_name(tag), path)
 
 
-def run_python(engine: Engine, tag: str, script: str) -> str | None:
-    """What a Python program prints in a container of the image; None when the engine runs no containers.
+def run_python(engine: Engine, tag: str, script: str) -> str:
+    """What a Python program prints in a container of the image.
 
     Raises ImageError with the program's own words when it fails.
     """
-    if not engine.run:
-        return None
-    words = [word.format(tag=tag) for word in engine.run]
-    done = subprocess.run(
-        [engine.name, *words, "python", "-"], input=script, capture_output=True, text=True, check=False, cwd=ROOT
-    )
-    if done.returncode != 0:
-        raise ImageError(done.stderr.strip().splitlines()[-1])
-    return done.stdout.strip()
+    name = full_name(tag)
+    container = _said(engine, [word.format(tag=name) for word in engine.create]) if engine.create else ""
+    try:
+        words = [word.format(tag=name, container=container) for word in engine.run]
+        return _said(engine, [*words, "python", "-"], script)
+    finally:
+        if container:
+            _said(engine, [word.format(container=container) for word in engine.remove])
 
 
 def _answers(engine: Engine) -> bool:
@@ -80,6 +101,14 @@ def _answers(engine: Engine) -> bool:
         )
     except subprocess.TimeoutExpired:
         return False
+
+
+def _said(engine: Engine, words: Sequence[str], script: str = "") -> str:
+    done = subprocess.run([engine.name, *words], input=script, capture_output=True, text=True, check=False, cwd=ROOT)
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or ["no words"])[-1]
+        raise ImageError(f"{engine.name} {words[0]} ended with code {done.returncode}: {last}")
+    return done.stdout.strip()
 
 
 def _ask(engine: Engine, words: Sequence[str], tag: str, path: Path) -> None:

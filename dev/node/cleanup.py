@@ -75,15 +75,11 @@ def _contained() -> Iterator[int]:
 def _unmount(before: Machine) -> None:
     """Deepest first; what a process of a dead container still holds goes when it does."""
     for _ in range(3):
-        left = [mount for mount in machine.read().mounts if mount not in before.mounts and _is_ours(mount)]
+        left = [mount for mount in machine.read().mounts if mount not in before.mounts]
         for mount in sorted(left, key=len, reverse=True):
             run("umount", "--lazy", mount, check=False)
         if not left:
             return
-
-
-def _is_ours(mount: str) -> bool:
-    return any(Path(mount).is_relative_to(folder) for folder in (STATE, Path("/run/netns"), *FOREIGN))
 
 
 def _remove_links(before: Machine) -> None:

@@ -42,7 +42,7 @@ class Machine:
 
 def read() -> Machine:
     return Machine(
-        mounts=sorted(line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()),
+        mounts=sorted(filter(is_of_a_node, _mounts())),
         links=sorted(path.name for path in Path("/sys/class/net").iterdir()),
         tables=sorted(_tables()),
         cgroups=sorted(_cgroups()),
@@ -91,6 +91,15 @@ def ours() -> Iterator[tuple[int, list[str]]]:
             continue
         if any(word in (str(SOCKET), f"unix://{SOCKET}") or word.startswith(f"--config={STATE}/") for word in words):
             yield int(folder.name), words
+
+
+def is_of_a_node(mount: str) -> bool:
+    """Whether a mount is where a node makes them; others come and go with whatever else the machine does."""
+    return any(Path(mount).is_relative_to(folder) for folder in (STATE, Path("/run/netns"), *FOREIGN))
+
+
+def _mounts() -> Iterator[str]:
+    yield from (line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines())
 
 
 def _tables() -> Iterator[str]:

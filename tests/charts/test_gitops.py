@@ -68,6 +68,7 @@ class GitOps:
         health = self.ports.take()
         settings: dict[str, Any] = yaml.safe_load(config)
         settings |= {"connection": {"kubeconfig": str(kubeconfig)}, "health": {"host": "127.0.0.1", "port": health}}
+        settings["metrics"]["port"] = self.ports.take()
         if component == "webhook":
             settings["drain"] = "0s"
             settings["listen"] = {"host": "127.0.0.1", "port": self.ports.take()}

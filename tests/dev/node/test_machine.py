@@ -38,9 +38,14 @@ def test_a_setting_that_came_with_a_kernel_module_is_no_trace() -> None:
     assert machine.difference(BEFORE, after) == {}
 
 
+def test_only_mounts_of_a_node_are_read() -> None:
+    mounts = ["/", "/proc", "/run/netns/x", "/var/lib/kubelet/pods/y", "/mnt/of/somebody/else", "/run/netns-of-others"]
+
+    assert [each for each in mounts if machine.is_of_a_node(each)] == ["/run/netns/x", "/var/lib/kubelet/pods/y"]
+
+
 def test_this_machine_can_be_read() -> None:
     here = machine.read()
 
-    assert "/proc" in here.mounts
     assert "lo" in here.links
     assert "net/ipv4/ip_forward" in here.settings
