@@ -1,6 +1,6 @@
-"""Read the workloads among the objects: which are managed, what each requests, and which pods run outside quota."""
+"""Read the workloads among the objects: which are managed, and what each requests."""
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import msgspec
@@ -45,7 +45,8 @@ class SubmittedWorkloads:
     workloads: tuple[Workload, ...]
     submitted: tuple[SubmittedWorkload, ...]
     """What the admission webhook would review: everything that is not running already."""
-    unmanaged: tuple[Pod, ...]
+    managed: frozenset[str]
+    """Uids of Jobs and pods, and keys of pod groups, that are counted as workloads, or were until they finished."""
     problems: tuple[tuple[str, str], ...]
     """(object name, what is wrong)."""
 
@@ -66,18 +67,18 @@ def read_workloads(objects: ManifestObjects, settings: QuotaSettings) -> Submitt
     found = [_read_job(job, cluster, settings) for job in objects.jobs]
     alone = [pod for pod in objects.pods if pod_group_of(pod) is None]
     found += [_read_pod(pod, cluster, settings) for pod in alone]
-    managed = {read.metadata.uid for read in found if read.reading.state is not ObjectState.UNMANAGED}
-    unmanaged = [pod for pod in objects.pods if _is_outside(pod, managed, cluster, settings)]
     members: dict[str, list[Pod]] = {}
     for pod in objects.pods:
         key = pod_group_of(pod)
         if key is not None:
             members.setdefault(key, []).append(pod)
-    found += [_read_group(key, pods, cluster, settings) for key, pods in members.items()]
+    groups = {key: _read_group(key, pods, cluster, settings) for key, pods in members.items()}
+    counted = [*((read.metadata.uid, read) for read in found), *groups.items()]
+    found += groups.values()
     return SubmittedWorkloads(
         workloads=tuple(read.reading.workload for read in found if read.reading.workload is not None),
         submitted=tuple(each for read in found for each in _submitted(read, cluster)),
-        unmanaged=tuple(unmanaged),
+        managed=frozenset(key for key, read in counted if read.reading.state is not ObjectState.UNMANAGED),
         problems=tuple((read.name, problem) for read in found for problem in read.reading.problems),
     )
 
@@ -95,13 +96,6 @@ def _read_pod(pod: Pod, cluster: NamespaceContexts, settings: QuotaSettings) -> 
 def _read_group(key: str, members: list[Pod], cluster: NamespaceContexts, settings: QuotaSettings) -> _Read:
     reading = workload_of_pod_group(members, cluster.of(namespace_of(members[0].metadata)), settings)
     return _Read(f"PodGroup/{key}", members[0].metadata, reading)
-
-
-def _is_outside(pod: Pod, managed: Set[str], cluster: NamespaceContexts, settings: QuotaSettings) -> bool:
-    """Whether the pod uses a node without quota: neither it nor its Job is managed."""
-    if not pod.spec.node_name or pod.has_ended or pod.owner_job in managed or pod_group_of(pod) is not None:
-        return False
-    return _read_pod(pod, cluster, settings).reading.state is ObjectState.UNMANAGED
 
 
 def _submitted(read: _Read, cluster: NamespaceContexts) -> Iterator[SubmittedWorkload]:

@@ -8,8 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from reconciler.state.observed.job_pods import JobPods
-from reconciler.state.observed.node_usage import NodeUsage
-from reconciler.state.observed.projections import FinishedJob, GroupStatusRecord, PodRecord, UsingPod
+from reconciler.state.observed.projections import FinishedJob, GroupStatusRecord, PodRecord
 from reconciler.state.observed.workload_reader import WorkloadReader
 from reconciler.state.workload_cache import WorkloadCache
 from shared.api.core.job import Job
@@ -20,6 +19,7 @@ from shared.api.core.runtimeclass import RuntimeClass
 from shared.kube.watch.cache import Change, transitions
 from shared.quota.measure.inputs.past_use import UseHistory
 from shared.quota.measure.inputs.world import OverSince, World
+from shared.quota.measure.static.node_usage import NodeUsage, UsingPod
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.membership import admits, is_bound_elsewhere, path_of
 from shared.quota.model.namespace_context import NamespaceContexts
@@ -106,7 +106,7 @@ class ClusterState:
 
     def see_nodes(self, changes: Sequence[Change[ClusterNode]]) -> None:
         """Nodes appeared, changed or went."""
-        self._use.see_nodes(changes)
+        self._use.see_nodes(transitions(changes))
 
     def see_namespaces(self, changes: Sequence[Change[Namespace]]) -> None:
         """Namespaces appeared, changed or went."""

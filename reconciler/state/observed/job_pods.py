@@ -7,8 +7,8 @@ and terminating pods still run beside those that replace them.
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from reconciler.state.observed.projections import UsingPod
 from shared.api.core.job import Job
+from shared.quota.measure.static.node_usage import UsingPod
 from shared.quota.model.tree import Amounts
 from shared.resources import MAX_AMOUNT, Amount
 

@@ -14,13 +14,12 @@ from shared.api.core.metadata import Metadata
 from shared.api.core.node import allocatable, read_node
 from shared.api.core.pod import Pod, read_pod
 from shared.api.core.pod_request import effective_request
-from shared.api.names import GROUP_LABEL
 from shared.api.quotagroup import QuotaGroupStatus, read_quota_group
+from shared.quota.measure.static.node_usage import UsingPod, using_pod
 from shared.quota.model.group_reading import group_of
 from shared.quota.model.node import ClusterNode
-from shared.quota.model.pod_reading import is_covered_by_its_job, pod_group_of
+from shared.quota.model.pod_reading import is_covered_by_its_job
 from shared.quota.model.tree import Group
-from shared.resources import Amount
 
 _NO_METADATA: Final = Metadata()
 
@@ -38,23 +37,6 @@ class FinishedJob(msgspec.Struct, frozen=True, gc=False):
     """A Job that is done: it uses nothing, and its last pods are not counted as a workload."""
 
     uid: str
-
-
-class UsingPod(msgspec.Struct, frozen=True):
-    """A pod that occupies a node, or that a Job covers. `group` is its own label, `job` the uid of its Job, if any.
-
-    `key` is what it would be managed as: its pod group's key, else its uid.
-    """
-
-    uid: str
-    key: str
-    namespace: str
-    name: str
-    node: str
-    group: str
-    job: str
-    request: dict[str, Amount]
-    is_terminating: bool = False
 
 
 class PodRecord(msgspec.Struct, frozen=True):
@@ -88,19 +70,7 @@ def project_pod(raw: bytes) -> PodRecord | None:
 def _using(pod: Pod, *, is_covered: bool) -> UsingPod | None:
     if pod.has_ended or not (pod.spec.node_name or is_covered):
         return None
-    request = dict(effective_request(pod.spec, NO_DEFAULTS))
-    metadata = pod.metadata
-    return UsingPod(
-        uid=metadata.uid,
-        key=pod_group_of(pod) or metadata.uid,
-        namespace=metadata.namespace,
-        name=metadata.name,
-        node=pod.spec.node_name,
-        group=metadata.labels.get(GROUP_LABEL, ""),
-        job=pod.owner_job or "",
-        request=request,
-        is_terminating=metadata.is_deleting,
-    )
+    return using_pod(pod, pod.metadata.namespace, effective_request(pod.spec, NO_DEFAULTS))
 
 
 def project_node(raw: bytes) -> ClusterNode:

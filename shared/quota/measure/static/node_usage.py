@@ -1,6 +1,7 @@
-"""Which nodes there are, and what unmanaged pods use on them. Pure.
+"""Which nodes there are, and what unmanaged pods use on them.
 
-A pod is counted again only when it, its node, its namespace, or whether it is managed has changed.
+The reconciler feeds it what its watches report, the command line the objects of its manifests. A pod is counted again
+only when it, its node, its namespace, or whether it is managed has changed.
 
 See docs/specification.md §3.6.
 """
@@ -10,14 +11,17 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-from reconciler.state.observed.projections import UsingPod
-from shared.kube.watch.cache import Change, transitions
+import msgspec
+
+from shared.api.core.pod import Pod
+from shared.api.names import GROUP_LABEL
 from shared.quota.measure.static.capacity import FlavorMatcher, known_flavors
 from shared.quota.measure.static.node_shapes import NodeShapes
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.membership import is_of_system
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.node_fit import LargestNodes
+from shared.quota.model.pod_reading import pod_group_of
 from shared.quota.model.settings import QuotaSettings
 from shared.resources import Amount, FlavorResource, sum_amounts
 
@@ -25,6 +29,39 @@ Use = dict[FlavorResource, Amount]
 
 
 _START: Final = datetime.min.replace(tzinfo=UTC)
+
+
+class UsingPod(msgspec.Struct, frozen=True):
+    """A pod that occupies a node, or that a Job covers. `group` is its own label, `job` the uid of its Job, if any.
+
+    `key` is what it would be managed as: its pod group's key, else its uid.
+    """
+
+    uid: str
+    key: str
+    namespace: str
+    name: str
+    node: str
+    group: str
+    job: str
+    request: dict[str, Amount]
+    is_terminating: bool = False
+
+
+def using_pod(pod: Pod, namespace: str, request: Mapping[str, Amount]) -> UsingPod:
+    """The record of a pod that requests so much."""
+    metadata = pod.metadata
+    return UsingPod(
+        uid=metadata.uid,
+        key=pod_group_of(pod) or metadata.uid,
+        namespace=namespace,
+        name=metadata.name,
+        node=pod.spec.node_name,
+        group=metadata.labels.get(GROUP_LABEL, ""),
+        job=pod.owner_job or "",
+        request=dict(request),
+        is_terminating=metadata.is_deleting,
+    )
 
 
 class _Counted(NamedTuple):
@@ -67,9 +104,9 @@ class NodeUsage:
     def __post_init__(self) -> None:
         self._shapes = NodeShapes(known_flavors({}), self.settings)
 
-    def see_nodes(self, changes: Sequence[Change[ClusterNode]]) -> None:
+    def see_nodes(self, changes: Iterable[tuple[ClusterNode | None, ClusterNode | None]]) -> None:
         """Nodes appeared, changed or went."""
-        for before, after in transitions(changes):
+        for before, after in changes:
             if before is not None:
                 self._shapes.change(self._nodes.pop(before.name, None), None)
                 self._losses.pop(before.name, None)
