@@ -75,7 +75,7 @@ class ObjectStore:
 
     def live_of(self, key: str) -> list[WorkloadObject]:
         """Those that may be written; nothing when the workload has gone or ended."""
-        return [each for each in self.all_of(key) if isinstance(each, Job) or not each.has_ended]
+        return [each for each in self.all_of(key) if isinstance(each, Job) or not (each.has_ended or each.never_starts)]
 
     def job(self, uid: str) -> Job | None:
         """The Job with this uid."""

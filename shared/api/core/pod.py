@@ -117,6 +117,11 @@ class Pod(View, frozen=True):
         return self.status.phase in ("Succeeded", "Failed")
 
     @property
+    def never_starts(self) -> bool:
+        """Whether it is being deleted before it was let go; a finalizer might keep it for long."""
+        return self.metadata.is_deleting and self.is_gated
+
+    @property
     def is_ready(self) -> bool:
         """Ready, or done."""
         return self.status.phase == "Succeeded" or is_true(self.status.conditions, "Ready")

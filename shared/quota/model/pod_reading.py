@@ -65,7 +65,10 @@ def workload_of_pod(pod: Pod, around: NamespaceContext, settings: QuotaSettings)
 
 def workload_of_pod_group(members: Iterable[Pod], around: NamespaceContext, settings: QuotaSettings) -> Reading:
     """Read all pods of one pod group as one workload of kind PodGroup, named and dated by its first member."""
-    pods = sorted(members, key=lambda pod: (pod.metadata.created, pod.metadata.name))
+    present = (pod for pod in members if not pod.never_starts)
+    pods = sorted(present, key=lambda pod: (pod.metadata.created, pod.metadata.name))
+    if not pods:
+        return FINISHED
     live = [pod for pod in pods if not _is_over(pod)]
     group = _resolve(pods, around, settings)
     if group is None:
@@ -115,7 +118,7 @@ _STRONGEST = (ObjectState.RUNNING, ObjectState.ADOPTED, ObjectState.EVICTING, Ob
 
 
 def _is_over(pod: Pod) -> bool:
-    return pod.has_ended or (pod.metadata.is_deleting and pod.is_gated)
+    return pod.has_ended or pod.never_starts
 
 
 def _representative(pods: Sequence[Pod]) -> Pod:

@@ -181,6 +181,8 @@ def _versions(lines: Iterable[_Line]) -> Iterator[Version]:
     last: dict[str, dict[str, Any]] = {}
     uids: dict[tuple[str, str, str], str] = {}
     leaving: set[str] = set()
+    removed: set[str] = set()
+    """By a write that took the last finalizer away: it shows an older revision than a status written meanwhile."""
     for revision, line in _placed(lines):
         target = line.object_ref
         if _tells_who_is_there(line):
@@ -204,8 +206,10 @@ def _versions(lines: Iterable[_Line]) -> Iterator[Version]:
             body = _completed(previous, body["metadata"], line.request_object)
         is_gone = _is_gone(line.verb, body["metadata"])
         # The write that takes the last finalizer away removes the object, and shows the revision before.
-        if previous is not None and _revision(previous) == _revision(body) and not is_gone:
+        if uid in removed or (previous is not None and _revision(previous) == _revision(body) and not is_gone):
             continue
+        if is_gone:
+            removed.add(uid)
         last[uid] = body
         uids[target.resource, target.namespace, body["metadata"].get("name", "")] = uid
         yield _version(line, body, revision, gone=is_gone)
@@ -215,7 +219,9 @@ def _versions(lines: Iterable[_Line]) -> Iterator[Version]:
 
 
 def _goes_at_once(pod: dict[str, Any]) -> bool:
-    """Whether it has nobody to end it: no node yet, or nothing that runs there."""
+    """Whether it has nobody to end it, no node yet or nothing that runs there, and nothing that keeps it."""
+    if pod["metadata"].get("finalizers"):
+        return False
     return not pod.get("spec", {}).get("nodeName") or pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
 
 

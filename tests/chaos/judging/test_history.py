@@ -131,3 +131,16 @@ def test_gone_when_deleted_at_once_or_when_the_last_finalizer_goes(tmp_path: Pat
         line("patch", "pods", {"metadata": {**held, "finalizers": []}}, 4),
     )
     assert [each.gone for each in found] == [False, False, False, True]
+
+
+def test_gone_when_the_last_finalizer_goes_though_the_answer_shows_the_revision_before(tmp_path: Path) -> None:
+    held = {"deletionTimestamp": TIME, "deletionGracePeriodSeconds": 0, "finalizers": ["orphan"]}
+    status = line("update", "pods", {"metadata": held}, 3)
+    found = history(
+        tmp_path,
+        line("create", "pods", {}, 1),
+        line("delete", "pods", {"metadata": held}, 2),
+        line("patch", "pods", {"metadata": {**held, "finalizers": []}}, 2),
+        {**status, "objectRef": {"resource": "pods", "subresource": "status"}},
+    )
+    assert [(each.revision, each.gone) for each in found] == [(1, False), (2, False), (2, True)]

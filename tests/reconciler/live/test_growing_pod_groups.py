@@ -64,3 +64,24 @@ def test_a_group_starts_whole_and_names_its_members(q: Quotree) -> None:
     found = {each["metadata"]["name"]: each for each in q.get(PODS)["items"]}
     names = sorted(each["metadata"]["uid"][:8] for each in found.values())
     assert [(note_of(each, ADMISSION) or {})["members"] for each in found.values()] == [names, names]
+
+
+def test_a_pod_that_is_deleted_before_its_start_is_no_member_any_more(q: Quotree) -> None:
+    tenant = Tenant.of(q)
+    q.lead()
+    q.group("vision", quotas=[quota(min="8")], stopPolicy="Hold")
+    kept = member("kept", "1", size="2")
+    kept["metadata"]["finalizers"] = ["example.com/mine"]
+    tenant.create(PODS, kept)
+    tenant.create(PODS, member("one", "1", size="2"))
+    counts = {"pending": 1, "admitted": 0, "ready": 0}
+    wait_for(lambda: q.group_status("vision").get("workloads") == counts, "the group of two waits", LONG)
+    tenant.delete(f"{PODS}/kept")
+    try:
+        q.group("vision", stopPolicy="None")
+        wait_for(lambda: q.events("one"), "its other pod is told why it waits", LONG)
+        tenant.create(PODS, member("two", "1", size="2"))
+        wait_for(lambda: placed(q).keys() == {"one", "two"}, "the two that are there start together", LONG)
+        assert held(q) == {"kept"}
+    finally:
+        tenant.merge(f"{PODS}/kept", {"metadata": {"finalizers": None}})

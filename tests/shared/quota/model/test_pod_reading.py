@@ -100,6 +100,17 @@ def test_incomplete_group_waits_for_its_other_pods() -> None:
     assert found.problems == ("2 of the 3 pods of the group are there; it waits for the others",)
 
 
+def test_a_member_deleted_before_the_start_is_none_any_more() -> None:
+    deleted = member("c", deletionTimestamp="2026-03-01T14:00:00Z", **GATED)
+    found = read(member("a", **GATED), member("b", **GATED), deleted)
+    assert found.workload is not None
+    assert found.workload.hold
+    assert found.problems == ("2 of the 3 pods of the group are there; it waits for the others",)
+    assert read(deleted).state is ObjectState.FINISHED
+    again = read(member("a", **GATED), member("b", **GATED), deleted, member("d", **GATED))
+    assert again.problems == ()
+
+
 def test_group_that_started_half_runs_as_a_whole() -> None:
     found = read(member("a", annotations=ADMITTED), member("b", **GATED), member("c", **GATED))
     assert found.workload is not None
