@@ -1,6 +1,9 @@
 """What these tests say to the cluster with the real node, and what they read back."""
 
+import ssl
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from subprocess import CompletedProcess
@@ -79,6 +82,29 @@ class Site:
             "items"
         ]
         return listed
+
+    def scraper(self) -> str:
+        """The token of an account that may read the metrics, as docs/operations.md says."""
+        names = ("scraper", "--namespace", "default")
+        self.cluster.kubectl("create", "serviceaccount", *names, check=False)
+        role = ("--clusterrole=quotree-metrics-reader", "--serviceaccount=default:scraper")
+        self.cluster.kubectl("create", "clusterrolebinding", "scraper", *role, check=False)
+        return self.kubectl("create", "token", *names, "--duration=1h").strip()
+
+    def scrape(self, pod: Object, token: str) -> tuple[int, str]:
+        """The status and the text of a pod's metrics, asked at its own address."""
+        url = f"https://{pod['status']['podIP']}:8443/metrics"
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        tls = ssl.create_default_context()
+        tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
+        try:
+            with urllib.request.urlopen(
+                urllib.request.Request(url, headers=headers), timeout=10, context=tls
+            ) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, ""
 
     def ready(self, component: str, replicas: int = 2) -> bool:
         """Whether so many pods of the component are Ready, and no other is there."""

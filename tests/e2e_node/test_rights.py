@@ -22,7 +22,7 @@ EVERYBODY = {"selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubject
 
 @pytest.fixture(scope="module")
 def tree_in_use(tree: Site) -> Site:
-    """What needs a right of its own: a Job and a plain pod are started, the pod is evicted, a group is edited."""
+    """What needs a right of its own: a Job and a pod are started, the pod is evicted, a group edited, metrics read."""
     tree.settle()
     tree.submit("promised", "vision", cpu="400m")
     tree.until("the promise is used up", lambda: tree.running("promised"))
@@ -33,6 +33,8 @@ def tree_in_use(tree: Site) -> Site:
     done = tree.apply(group("rights", quotas=[]))
     assert done.returncode == 0, done.stderr
     tree.kubectl("delete", "quotagroup", "rights")
+    for each in (*tree.pods("webhook"), *tree.pods("reconciler")):
+        assert tree.scrape(each, tree.scraper())[0] == 200
     tree.clear()
     return tree
 
