@@ -1,1 +1,1 @@
-"""What is handed out: image, chart package, wheel, the list of what is in the image, checksums. Not in the wheel."""
+"""What is handed out: image and its list of packages, chart, wheel, kubectl plugin, checksums. Not in the wheel."""
