@@ -3,14 +3,14 @@
 See docs/specification.md §4.6.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from shared.api.core.placement import Toleration
 from shared.api.crds.parts import MAX_ENTRIES
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.rules.findings import Violation
-from shared.quota.model.rules.groups.hierarchy import SHOWN
 from shared.quota.model.rules.groups.names import is_label_value, is_resource_name, shortened
+from shared.quota.model.rules.listing import listed
 from shared.quota.model.tree import Tree
 
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -104,8 +104,7 @@ def check_flavor_unused(name: str, tree: Tree) -> Iterator[Violation]:
     """A flavor that a group uses is not deleted."""
     users = sorted(group.name for group in tree.groups.values() if group.entry(name) is not None)
     if users:
-        shown = ", ".join(users[:SHOWN]) + (f" and {len(users) - SHOWN} more" if len(users) > SHOWN else "")
-        message = f"cannot be deleted while groups use it ({shown}); take its entries out of them first"
+        message = f"cannot be deleted while groups use it ({listed(users)}); take its entries out of them first"
         yield Violation("FlavorInUse", of_flavor(name), "", message)
 
 
@@ -115,12 +114,7 @@ def warn_unlabelled_beside_labelled(flavors: Mapping[str, Flavor]) -> Iterator[V
     open_ones = sorted(name for name, flavor in flavors.items() if flavor.node_labels and not flavor.node_taints)
     for name in unlabelled if open_ones else ():
         message = (
-            f"has no nodeLabels, and the nodes of {_first(open_ones)} have no taint: workloads of {name} "
+            f"has no nodeLabels, and the nodes of {listed(open_ones)} have no taint: workloads of {name} "
             f"might run on them; taint those nodes, or give {name} a label"
         )
         yield Violation("UnlabelledFlavor", of_flavor(name), "spec.nodeLabels", message)
-
-
-def _first(names: Iterable[str]) -> str:
-    listed = list(names)
-    return ", ".join(listed[:SHOWN]) + (f" and {len(listed) - SHOWN} more" if len(listed) > SHOWN else "")

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from shared.api.core.selectors import LabelSelector
-from shared.quota.model.membership import admits, is_bound_elsewhere, selector_of
+from shared.quota.model.membership import admits, is_bound_elsewhere, resolve_group, selector_of
 from shared.quota.model.tree import Group, Tree
 from tests.trees import tree
 
@@ -60,3 +60,21 @@ def test_a_namespaces_label_binds_to_its_group_and_those_below(group: str, bound
 def test_a_circle_of_parents_ends() -> None:
     circle = Tree.of([replace(DRAWN["research"], parent="lab"), replace(DRAWN["lab"], parent="research")])
     assert selector_of(circle.get, "lab") is None
+
+
+@pytest.mark.parametrize(
+    ("labels", "namespace", "default_group", "expected"),
+    [
+        ({"quotree.dev/group": "vision"}, {"quotree.dev/group": "open"}, False, "vision"),
+        ({}, {"quotree.dev/group": "open"}, False, "open"),
+        ({}, {"quotree.dev/managed": "true"}, True, "default"),
+        ({}, {"quotree.dev/managed": "true"}, False, None),
+        ({}, {}, True, None),
+        ({}, {"quotree.dev/managed": "false"}, True, None),
+    ],
+    ids=["its label", "its namespace's", "default", "no default group", "unmanaged namespace", "managed: false"],
+)
+def test_a_workload_belongs_to_the_group_that_is_named_nearest(
+    labels: dict[str, str], namespace: dict[str, str], default_group: bool, expected: str | None
+) -> None:
+    assert resolve_group(labels, namespace, default_group=default_group) == expected

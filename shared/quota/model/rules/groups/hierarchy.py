@@ -10,10 +10,8 @@ from collections.abc import Iterator
 from shared.quota.model.rules.context import Context
 from shared.quota.model.rules.findings import Violation
 from shared.quota.model.rules.groups.names import of_group, shortened
+from shared.quota.model.rules.listing import SHOWN
 from shared.quota.model.tree import ROOT, Entry, Group, Tree
-
-SHOWN = 12
-"""How many names of a path or list a message shows."""
 
 
 def check_not_own_parent(group: Group) -> Iterator[Violation]:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from shared.quota.model.rules.context import Change, Context
 from shared.quota.model.rules.findings import Violation
-from shared.quota.model.rules.groups.hierarchy import SHOWN
 from shared.quota.model.rules.groups.names import of_group
+from shared.quota.model.rules.listing import listed
 from shared.quota.model.tree import BUILT_IN, ROOT, SYSTEM, Group
 from shared.resources import FlavorResource, write_quantity
 
@@ -128,5 +128,4 @@ def _settings(group: Group) -> tuple[object, ...]:
 
 def _named(children: tuple[str, ...]) -> str:
     count = "1 group" if len(children) == 1 else f"{len(children)} groups"
-    shown = ", ".join(children[:SHOWN])
-    return f"{count} ({shown})" if len(children) <= SHOWN else f"{count} ({shown}, …)"
+    return f"{count} ({listed(children)})"

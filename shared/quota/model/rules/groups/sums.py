@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from shared.quota.model.rules.context import Context
 from shared.quota.model.rules.findings import Violation
 from shared.quota.model.rules.groups.names import of_group
+from shared.quota.model.rules.listing import listed
 from shared.quota.model.tree import ROOT, Group, Tree
 from shared.resources import Amount, FlavorResource, write_quantity
 
@@ -118,4 +119,4 @@ def _without_weight(tree: Tree, parent: str, key: FlavorResource, weighted: list
 
 
 def _some(names: list[str]) -> str:
-    return ", ".join(names) if len(names) <= _SHOWN else f"{', '.join(names[:_SHOWN])} and {len(names) - _SHOWN} more"
+    return listed(names, most=_SHOWN)

@@ -18,8 +18,8 @@ from shared.api.names import (
     PREEMPTIBLE_LABEL,
 )
 from shared.quota.model.rules.findings import Findings, Violation
-from shared.quota.model.rules.groups.hierarchy import SHOWN
 from shared.quota.model.rules.groups.names import shortened
+from shared.quota.model.rules.listing import SHOWN
 from shared.quota.model.rules.workloads.new_workload import (
     check_booleans,
     check_could_fit,

@@ -14,8 +14,8 @@ from shared.quota.model.flavor import Flavor
 from shared.quota.model.limits import NO_CAPS, Limits, caps_below, covered_keys, limits_of
 from shared.quota.model.node_fit import node_shortage, one_of
 from shared.quota.model.rules.findings import Violation
-from shared.quota.model.rules.groups.hierarchy import SHOWN
 from shared.quota.model.rules.groups.names import shortened
+from shared.quota.model.rules.listing import SHOWN, listed
 from shared.quota.model.rules.workloads.submitted_workload import SubmittedWorkload, WorkloadContext
 from shared.quota.model.settings import Uncovered
 from shared.quota.model.tree import DEFAULT_FLAVOR, ROOT, SYSTEM, Amounts, Group
@@ -54,8 +54,7 @@ def find_misfits(workload: SubmittedWorkload, context: WorkloadContext) -> Itera
         refusals = list(_refusals(workload, context, choice.flavors, _Asked(requested, pod, bounds)))
         if len(refusals) == len(choice.flavors):
             texts = [f"flavor {shortened(each.flavor)}{each.text}" for each in refusals]
-            more = f"; and {len(texts) - SHOWN} more" if len(texts) > SHOWN else ""
-            message = f"will never start: {'; '.join(texts[:SHOWN])}{more}"
+            message = f"will never start: {listed(texts, '; ')}"
             code = "NoNodeFits" if any(each.by_node for each in refusals) else "NeverFits"
             yield workload.violation(code, REQUEST_FIELD, message)
 

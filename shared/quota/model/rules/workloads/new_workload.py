@@ -25,8 +25,8 @@ from shared.api.names import (
 )
 from shared.quota.model.membership import admits, is_bound_elsewhere, selector_of
 from shared.quota.model.rules.findings import NO_FINDINGS, Findings, Violation
-from shared.quota.model.rules.groups.hierarchy import SHOWN
 from shared.quota.model.rules.groups.names import shortened
+from shared.quota.model.rules.listing import SHOWN, listed
 from shared.quota.model.rules.workloads.fit import find_misfits
 from shared.quota.model.rules.workloads.submitted_workload import (
     NeverFits,
@@ -49,8 +49,7 @@ def check_group_is_leaf(workload: SubmittedWorkload, context: WorkloadContext) -
     group = context.tree.get(workload.group)
     if group is not None and group.is_parent:
         leaves = [each for each in context.tree.leaves_below(workload.group) if each != SYSTEM]
-        more = f" and {len(leaves) - SHOWN} more" if len(leaves) > SHOWN else ""
-        fix = f"name one of its leaves: {', '.join(leaves[:SHOWN])}{more}" if leaves else "it has no leaves yet"
+        fix = f"name one of its leaves: {listed(leaves)}" if leaves else "it has no leaves yet"
         message = f"group {workload.group} holds groups, not workloads; {fix}"
         yield workload.violation("GroupNotLeaf", workload.group_field, message)
 

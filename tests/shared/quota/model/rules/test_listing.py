@@ -1,0 +1,22 @@
+"""Messages list a few names and count the others."""
+
+import pytest
+
+from shared.quota.model.rules.listing import SHOWN, listed
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"), [(0, ""), (1, "a"), (3, "a, b, c"), (4, "a, b, c and 1 more"), (6, "a, b, c and 3 more")]
+)
+def test_names_beyond_the_first_are_counted(number: int, expected: str) -> None:
+    assert listed("abcdef"[:number], most=3) == expected
+
+
+def test_sentences_are_kept_apart() -> None:
+    assert listed(["x y", "z", "w"], "; ", most=2) == "x y; z; and 1 more"
+
+
+def test_a_list_of_the_usual_length_is_whole() -> None:
+    names = [f"n{number}" for number in range(SHOWN)]
+    assert listed(names) == ", ".join(names)
+    assert listed([*names, "last"]) == f"{', '.join(names)} and 1 more"
