@@ -51,7 +51,7 @@ class Webhook:
             self._tree,
             self._workloads.of_group,
             namespace=settings.home,
-            max_depth=self._quota.max_depth,
+            settings=self._quota,
             edits=settings.edits,
         )
         self._contexts = ContextBuilder(client, self._tree, self._workloads, settings)

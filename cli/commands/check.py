@@ -14,6 +14,9 @@ from cli.read.workloads import read_workloads
 from cli.read.world import nodes_in
 from cli.render.data import print_data
 from shared.problems import Problem
+from shared.quota.model.rules import Findings
+from shared.quota.model.rules.groups.selectors import warn_open_groups
+from shared.quota.model.tree import Tree
 
 LEGAL, ILLEGAL = 0, 1
 
@@ -38,6 +41,8 @@ def command(
     if not (allow_empty or objects.groups or objects.flavors or objects.jobs or objects.pods or objects.problems):
         raise Problem(f"there is nothing to check in {', '.join(files)}: no QuotaGroup, ResourceFlavor, Job or Pod")
     found = find(objects, read_workloads(objects, settings), settings, None, nodes_in(objects, settings))
+    if settings.open_groups:
+        found += Findings(warnings=tuple(warn_open_groups(Tree.of(objects.groups))))
     violations = [place(each, objects) for each in found.violations]
     warnings = [place(each, objects) for each in found.warnings]
     {"text": _write_text, "json": _write_json, "github": _write_github}[output](objects, violations, warnings)

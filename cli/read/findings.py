@@ -38,6 +38,7 @@ def find(
         workloads=_by_group(workloads.workloads).__getitem__,
         max_depth=settings.max_depth,
         capacity=capacity,
+        maxima=settings.maxima,
     )
     tree = Tree.of(objects.groups)
     found = rules.check_tree(tree, context)

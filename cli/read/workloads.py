@@ -9,11 +9,11 @@ from cli.read.objects import ManifestObjects
 from shared.api.core.job import Job, JobSpec
 from shared.api.core.limitrange import LimitRange
 from shared.api.core.metadata import Metadata
-from shared.api.core.pod import Pod
+from shared.api.core.pod import Pod, PodSpec
 from shared.quota.model.job_reading import ObjectState, Reading, workload_of_job
 from shared.quota.model.namespace_context import NamespaceContexts
 from shared.quota.model.pod_reading import pod_group_of, workload_of_pod, workload_of_pod_group
-from shared.quota.model.rules.workloads.submitted_workload import SubmittedWorkload
+from shared.quota.model.rules.workloads.submitted_workload import PodTerms, SubmittedWorkload
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.workload import Workload
 
@@ -58,6 +58,7 @@ class _Read:
     name: str
     metadata: Metadata
     reading: Reading
+    specs: tuple[PodSpec, ...]
     job: JobSpec | None = None
 
 
@@ -85,17 +86,17 @@ def read_workloads(objects: ManifestObjects, settings: QuotaSettings) -> Submitt
 
 def _read_job(job: Job, cluster: NamespaceContexts, settings: QuotaSettings) -> _Read:
     reading = workload_of_job(job, cluster.of(namespace_of(job.metadata)), settings)
-    return _Read(f"Job/{job.metadata.key}", job.metadata, reading, job.spec)
+    return _Read(f"Job/{job.metadata.key}", job.metadata, reading, (job.spec.template.spec,), job.spec)
 
 
 def _read_pod(pod: Pod, cluster: NamespaceContexts, settings: QuotaSettings) -> _Read:
     reading = workload_of_pod(pod, cluster.of(namespace_of(pod.metadata)), settings)
-    return _Read(f"Pod/{pod.metadata.key}", pod.metadata, reading)
+    return _Read(f"Pod/{pod.metadata.key}", pod.metadata, reading, (pod.spec,))
 
 
 def _read_group(key: str, members: list[Pod], cluster: NamespaceContexts, settings: QuotaSettings) -> _Read:
     reading = workload_of_pod_group(members, cluster.of(namespace_of(members[0].metadata)), settings)
-    return _Read(f"PodGroup/{key}", members[0].metadata, reading)
+    return _Read(f"PodGroup/{key}", members[0].metadata, reading, tuple(pod.spec for pod in members))
 
 
 def _submitted(read: _Read, cluster: NamespaceContexts) -> Iterator[SubmittedWorkload]:
@@ -111,6 +112,7 @@ def _submitted(read: _Read, cluster: NamespaceContexts) -> Iterator[SubmittedWor
             request=workload.request,
             placement=workload.placement,
             pods=workload.pods,
+            terms=tuple(PodTerms.of(spec, cluster.of(namespace).limits) for spec in read.specs),
             managed_by=read.job.managed_by if read.job else "",
             manual_selector=read.job is not None and read.job.manual_selector,
         )

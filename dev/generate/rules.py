@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from shared.api.crds.definitions import flavor_definition, quotagroup_definition
 from shared.quota.model.rules import flavors, registry
+from shared.quota.model.rules.groups import selectors
 from shared.quota.model.rules.workloads import changed_workload, fit, new_workload, object_size
 
 SPECIFICATION: Final = Path(__file__).parents[2] / "docs/specification.md"
@@ -115,6 +116,7 @@ def group_warnings() -> Iterator[Row]:
         if change.only_warns:
             yield from (Row(code, change.check, f"{RULES_TESTS}/test_life_rules.py") for code in change.codes)
     yield Row("UnlabelledFlavor", flavors.warn_unlabelled_beside_labelled, f"{RULES_TESTS}/test_life_rules.py")
+    yield Row("OpenGroups", selectors.warn_open_groups, "tests/cli/test_check.py")
 
 
 def flavor_rows() -> Iterator[Row]:

@@ -22,3 +22,13 @@ def read_duration(text: str) -> timedelta | None:
         return timedelta(microseconds=total)
     except OverflowError:
         return None
+
+
+def write_duration(duration: timedelta) -> str:
+    """The shortest text that means `duration` in whole milliseconds: 1h30m, 250ms, 0s. Not for negative ones."""
+    left = duration // timedelta(milliseconds=1)
+    text = ""
+    for unit, size in (("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)):
+        count, left = divmod(left, size)
+        text += f"{count}{unit}" if count else ""
+    return text or "0s"

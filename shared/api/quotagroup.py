@@ -92,6 +92,7 @@ class QuotaGroupSpec(View, frozen=True):
     quotas: list[EntrySpec] = []
     allow_lending: bool = True
     namespace_selector: SelectorSpec | None = None
+    require_requests: bool = False
     queueing: QueueingSpec = QueueingSpec()
     flavor_fungibility: FungibilitySpec = FungibilitySpec()
     preemption: PreemptionSpec = PreemptionSpec()

@@ -48,7 +48,9 @@ class User(View, frozen=True):
     """Who sent the request."""
 
     username: str = ""
+    uid: str = ""
     groups: list[str] = []
+    extra: dict[str, list[str]] = {}
 
 
 class Review(View, frozen=True):

@@ -8,13 +8,19 @@ from typing import Annotated
 
 import msgspec
 
+from shared.quota.model.lifecycle import above_maximum, written_name
 from shared.quota.model.settings import (
     BlockAdmission,
     CapacitySource,
+    GroupMaxima,
+    LongTermination,
     QueueAge,
+    QueueingMaxima,
     QuotaSettings,
+    ReclaimMaxima,
     ReclaimMode,
     ReclaimSettings,
+    StartupMaxima,
     StartupSettings,
     Uncovered,
 )
@@ -36,6 +42,8 @@ class ReclaimFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fi
     exempt_after_start: timedelta = _RECLAIM.exempt_after_start
     claim_timeout: timedelta = _RECLAIM.claim_timeout
     eviction_timeout: timedelta = _RECLAIM.eviction_timeout
+    max_termination_grace_period: timedelta | None = _RECLAIM.max_termination_grace_period
+    long_termination: LongTermination = _RECLAIM.long_termination
 
 
 class StartupFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -48,6 +56,45 @@ class StartupFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fi
     backoff_base: timedelta = _STARTUP.backoff_base
     backoff_max: timedelta = _STARTUP.backoff_max
     limit: Positive | None = _STARTUP.limit
+
+
+class ReclaimMaximaFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """`maxima.reclaim:` the most that a group may set itself. Absent: no bound."""
+
+    grace_period: timedelta | None = None
+    notice: timedelta | None = None
+    exempt_after_start: timedelta | None = None
+    claim_timeout: timedelta | None = None
+
+
+class StartupMaximaFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """`maxima.startup:` the most that a group may set itself. Absent: no bound."""
+
+    block_admission: BlockAdmission | None = None
+    timeout: timedelta | None = None
+    recovery_timeout: timedelta | None = None
+
+
+class QueueingMaximaFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """`maxima.queueing:` the most that a group may set itself. Absent: no bound."""
+
+    patience: timedelta | None = None
+
+
+class MaximaFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """`maxima:` the most that a group may set of what binds others."""
+
+    reclaim: ReclaimMaximaFile = ReclaimMaximaFile()
+    startup: StartupMaximaFile = StartupMaximaFile()
+    queueing: QueueingMaximaFile = QueueingMaximaFile()
+
+    def maxima(self) -> GroupMaxima:
+        """The same as the engine reads it."""
+        return GroupMaxima(
+            ReclaimMaxima(**msgspec.structs.asdict(self.reclaim)),
+            StartupMaxima(**msgspec.structs.asdict(self.startup)),
+            QueueingMaxima(self.queueing.patience),
+        )
 
 
 class CapacityFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -89,7 +136,20 @@ class QuotaSettingsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unkn
     max_depth: Depth = _QUOTA.max_depth
     open_groups: bool = _QUOTA.open_groups
     namespace_label_binds: bool = _QUOTA.namespace_label_binds
+    require_use: bool = _QUOTA.require_use
+    maxima: MaximaFile = MaximaFile()
+    priorities: dict[str, tuple[str, ...]] = {}
     default_group: bool = _QUOTA.default_group
+
+    def __post_init__(self) -> None:
+        settings = self.settings()
+        for part, own, most in (
+            ("reclaim", settings.reclaim, settings.maxima.reclaim),
+            ("startup", settings.startup, settings.maxima.startup),
+            ("queueing", self.queueing, settings.maxima.queueing),
+        ):
+            for name, _, _ in above_maximum(own, most):
+                raise ValueError(f"{part}.{written_name(name)} is more than maxima.{part}.{written_name(name)}")
 
     def settings(self) -> QuotaSettings:
         """The same as the engine reads it."""
@@ -106,5 +166,8 @@ class QuotaSettingsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unkn
             max_depth=self.max_depth,
             open_groups=self.open_groups,
             namespace_label_binds=self.namespace_label_binds,
+            require_use=self.require_use,
+            maxima=self.maxima.maxima(),
+            priorities=self.priorities,
             default_group=self.default_group,
         )

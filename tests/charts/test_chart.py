@@ -152,6 +152,16 @@ def _stores(objects: list[Object], *kinds: str) -> list[Object]:
     ]
 
 
+def test_the_webhook_asks_who_may_use_a_group_only_where_that_is_required(control_plane_binaries: Binaries) -> None:
+    rule = {"apiGroups": ["authorization.k8s.io"], "resources": ["subjectaccessreviews"], "verbs": ["create"]}
+    open_metrics = ("--set", "metrics.authorization=None")
+    plain, required = (
+        _of(_render(control_plane_binaries, *flags), "ClusterRole", "quotree-webhook")["rules"]
+        for flags in (open_metrics, (*open_metrics, "--set", "quota.requireUse=true"))
+    )
+    assert [each for each in required if each not in plain] == [rule]
+
+
 @pytest.mark.parametrize("source", ["CertManager", "Given"])
 def test_the_webhook_may_not_write_a_certificate_that_others_make(
     control_plane_binaries: Binaries, source: str

@@ -11,7 +11,7 @@ EXAMPLES = str(Path(__file__).parent.parent.parent / "examples")
 
 def test_the_examples_break_no_rule() -> None:
     answer = CliRunner().invoke(check.command, [EXAMPLES])
-    assert (answer.exit_code, answer.stdout) == (0, "")
+    assert (answer.exit_code, answer.stdout.count("warning: "), "(OpenGroups)" in answer.stdout) == (0, 1, True)
 
 
 def test_the_examples_start_without_a_cluster() -> None:

@@ -221,7 +221,7 @@ def read_world(text: str) -> ClosedWorld:
 
 
 def _read_settings(story: Manifest) -> QuotaSettings:
-    durations = {name: _duration(story[text]) for name, text in DURATIONS.items()}
+    durations: dict[str, Any] = {name: _duration(story[text]) for name, text in DURATIONS.items()}
     reclaim = ReclaimSettings(mode=ReclaimMode(story["mode"]), **durations)
     startup = _read_startup(story["startup"])
     return QuotaSettings(reclaim=reclaim, startup=startup, queue_age=QueueAge(story["queueAge"]))

@@ -11,10 +11,12 @@ from tests.webhook.webhook_process import AdmissionSetup
 
 
 @contextmanager
-def built(found: binaries.Binaries, folder: Path) -> Iterator[AdmissionSetup]:
+def built(
+    found: binaries.Binaries, folder: Path, controllers: tuple[str, ...] = cluster.DEFAULT_CONTROLLERS
+) -> Iterator[AdmissionSetup]:
     """No replica yet, and no webhook configuration."""
     nodes = [cluster.NodeSpec("node-0", labels={}, allocatable={"cpu": "1000", "memory": "1Ti", "pods": "1000"})]
-    with cluster.start(found, nodes=nodes) as cp:
+    with cluster.start(found, nodes=nodes, controllers=controllers) as cp:
         admission = AdmissionSetup(cp, folder)
         admission.install()
         try:

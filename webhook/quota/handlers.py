@@ -8,6 +8,7 @@ from shared.api.review import Review
 from shared.kube.client import Client
 from shared.kube.watch.watching import Watches
 from shared.quota.model.rules import Context, Findings, GroupWorkloads
+from shared.quota.model.settings import QuotaSettings
 from webhook.quota.edit_round import UNCONFIRMED
 from webhook.quota.edit_serializer import EditSerializer
 from webhook.quota.edits import read_flavor_edit, read_group_edit
@@ -29,20 +30,21 @@ class QuotaHandlers:
         work: Callable[[str], GroupWorkloads],
         *,
         namespace: str,
-        max_depth: int,
+        settings: QuotaSettings,
         edits: EditsFile = EditsFile(),  # noqa: B008 - frozen
         timeout: timedelta = timedelta(seconds=3),
     ) -> None:
         self._view = view
         self._work = work
-        self._max_depth = max_depth
+        self._settings = settings
         self._edits = EditSerializer(
             client.within(timeout), watches, view, self._context, namespace=namespace, settings=edits
         )
 
     def _context(self) -> Context:
         view = self._view
-        return Context(view.flavors, self._work_of, self._max_depth, view.capacity)
+        settings = self._settings
+        return Context(view.flavors, self._work_of, settings.max_depth, view.capacity, settings.maxima)
 
     def _work_of(self, group: str) -> GroupWorkloads:
         work = self._work(group)

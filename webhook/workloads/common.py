@@ -21,7 +21,7 @@ from shared.api.review import Review
 from shared.quota.model.job_reading import pod_request_of, times
 from shared.quota.model.rules.findings import NO_FINDINGS, Findings, Violation
 from shared.quota.model.rules.workloads.object_size import check_size, object_size
-from shared.quota.model.rules.workloads.submitted_workload import GROUP_FIELD, SubmittedWorkload
+from shared.quota.model.rules.workloads.submitted_workload import GROUP_FIELD, PodTerms, SubmittedWorkload
 from shared.quota.model.tree import Amounts
 from shared.resources import QuantityError
 from webhook.verdicts import YES, Deny, Verdict
@@ -72,6 +72,7 @@ def submitted_workload(  # noqa: PLR0913
         request=request_of(spec, pods, context),
         placement=own_placement(spec, injected_annotation(metadata.annotations)),
         pods=pods,
+        terms=(PodTerms.of(spec, context.namespace.limits),),
     )
 
 

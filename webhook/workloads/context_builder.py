@@ -5,6 +5,7 @@ a group applied together with its Jobs would not be found, a managed Job's pod w
 API server is read.
 """
 
+import time
 from datetime import timedelta
 from typing import Final
 
@@ -18,19 +19,41 @@ from shared.kube.resources import QUOTA_GROUPS
 from shared.quota.model.group_reading import read_group
 from shared.quota.model.membership import resolve_group
 from shared.quota.model.namespace_context import NamespaceContext
-from shared.quota.model.rules.groups.names import is_name
+from shared.quota.model.rules.groups.names import is_name, shortened
 from shared.quota.model.rules.workloads.submitted_workload import WorkloadContext
 from shared.quota.model.tree import Tree
 from webhook.quota.quota_cache import QuotaCache
 from webhook.settings import WebhookSettings
 from webhook.workloads.review_context import ReviewContext
+from webhook.workloads.use_permission import UsePermissions, service_account
 from webhook.workloads.workload_cache import WatchedWorkloads
 
 _PATIENCE: Final = timedelta(seconds=3)
 
 
+class _HeadPodSpec(View, frozen=True):
+    service_account_name: str = ""
+
+
+class _HeadTemplate(View, frozen=True):
+    spec: _HeadPodSpec = _HeadPodSpec()
+
+
+class _HeadSpec(View, frozen=True):
+    service_account_name: str = ""
+    template: _HeadTemplate = _HeadTemplate()
+
+
 class _Head(View, frozen=True):
+    """What a Job and a pod have in common: metadata, and the service account of the pods."""
+
     metadata: Metadata = Metadata()
+    spec: _HeadSpec = _HeadSpec()
+
+    @property
+    def service_account(self) -> str:
+        """Its name."""
+        return self.spec.service_account_name or self.spec.template.spec.service_account_name or "default"
 
 
 _read_head = reader(_Head)
@@ -45,10 +68,12 @@ class ContextBuilder:
         self._workloads = work
         self._settings = settings
         self._quota = settings.quota.settings()
+        self._permissions = UsePermissions(self._client, time.monotonic)
 
     async def of(self, review: Review) -> ReviewContext:
         """The context of the review. Raises ApiError when the API server must be read and does not answer."""
-        metadata = _read_head(review.object).metadata if review.has_object else Metadata()
+        head = _read_head(review.object) if review.has_object else _Head()
+        metadata = head.metadata
         namespace, group = await self._namespace_and_group(review, metadata)
         controllers = self._settings.job_controllers
         managed = review.user_info.username in controllers and await self._is_managed_job(review.namespace, metadata)
@@ -58,7 +83,8 @@ class ContextBuilder:
             self._tree.capacity,
             self._quota,
             self._settings.never_fits,
-            self._tree.largest_nodes,
+            nodes=self._tree.largest_nodes,
+            lacks_use="" if managed else await self._lacks_use(review, head, namespace, group),
         )
         reconciler, owner = self._settings.reconciler, _owner(metadata)
         return ReviewContext(quota, namespace, reconciler, lambda uid: managed and uid == owner, controllers)
@@ -71,6 +97,18 @@ class ContextBuilder:
             namespace = await self._workloads.namespace_context_now(review.namespace)
             group = self._group(metadata, namespace)
         return namespace, group
+
+    async def _lacks_use(self, review: Review, head: _Head, namespace: NamespaceContext, group: str | None) -> str:
+        """Who lacks the verb `use` on the group, in words; empty where nobody needs it now. Raises ApiError."""
+        if not self._quota.require_use or group is None or review.user_info.username == self._settings.reconciler:
+            return ""
+        if review.has_old_object and self._group(_read_head(review.old_object).metadata, namespace) == group:
+            return ""
+        account = service_account(review.namespace, head.service_account)
+        for user in (review.user_info, account):
+            if await self._permissions.may_use(user, group):
+                return ""
+        return f"neither user {shortened(review.user_info.username)} nor {account.username}"
 
     def _group(self, metadata: Metadata, namespace: NamespaceContext) -> str | None:
         return resolve_group(metadata.labels, namespace.namespace_labels, default_group=self._quota.default_group)

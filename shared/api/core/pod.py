@@ -89,6 +89,7 @@ class PodSpec(View, frozen=True):
     runtime_class_name: str = ""
     scheduling_gates: list[SchedulingGate] = []
     node_name: str = ""
+    termination_grace_period_seconds: int | None = None
 
 
 class PodStatus(View, frozen=True):

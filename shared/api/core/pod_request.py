@@ -41,6 +41,27 @@ def effective_request(
     return {resource: _base_units(resource, milli) for resource, milli in requested.items() if milli > 0}
 
 
+COUNTED_BY_EVERY_POD: Final = ("cpu", "memory")
+"""What every container uses, whether it says so or not."""
+
+
+def unrequested(spec: PodSpec, defaults: ContainerDefaults = NO_DEFAULTS) -> tuple[tuple[str, str], ...]:
+    """(field, resource) for every container that does not request cpu or memory, where the pod as a whole does not.
+
+    Raises QuantityError as `effective_request` does.
+    """
+    whole = {} if spec.resources is None else _pod_level(spec, spec.resources)
+    needed = [resource for resource in COUNTED_BY_EVERY_POD if not whole.get(resource)]
+    fields = (("initContainers", spec.init_containers), ("containers", spec.containers))
+    return tuple(
+        (f"{name}[{index}]", resource)
+        for name, containers in fields
+        for index, container in enumerate(containers)
+        for resource in needed
+        if not _container(container, f"{name}[{index}]", defaults).get(resource)
+    )
+
+
 def _containers(spec: PodSpec, defaults: ContainerDefaults) -> Milli:
     together: Milli = {}
     for index, container in enumerate(spec.containers):

@@ -115,6 +115,7 @@ def spec_schema() -> Schema:
             "quotas": quotas_schema(),
             "allowLending": flag("false: lendingLimit 0 wherever none is given."),
             "namespaceSelector": _selector_schema(),
+            "requireRequests": flag("true: every container of workloads here and below requests cpu and memory."),
             "queueing": record(
                 "How the queue of a leaf is served.",
                 {

@@ -92,6 +92,7 @@ def group_of(view: QuotaGroup, unread: tuple[Unread, ...] = ()) -> Group:
         is_parent=spec.is_parent,
         quotas=tuple(_entry(entry, f"spec.quotas[{at}]", found) for at, entry in enumerate(spec.quotas)),
         allow_lending=spec.allow_lending,
+        require_requests=spec.require_requests,
         namespace_selector=_selector(spec.namespace_selector),
         reclaim=_reclaim(spec.reclaim, found),
         startup=_startup(spec.startup, found),

@@ -3,6 +3,7 @@
 See docs/specification.md §11.1.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
@@ -46,6 +47,13 @@ class Uncovered(StrEnum):
     IGNORE = "Ignore"
 
 
+class LongTermination(StrEnum):
+    """How a workload is treated whose pods may take longer to end than they should."""
+
+    WARN = "Warn"
+    DENY = "Deny"
+
+
 @dataclass(frozen=True, slots=True)
 class ReclaimSettings:
     """How borrowed quota comes back (docs/specification.md §7)."""
@@ -57,6 +65,9 @@ class ReclaimSettings:
     claim_timeout: timedelta = timedelta(minutes=5)
     eviction_timeout: timedelta = timedelta(minutes=10)
     """How long a PodDisruptionBudget may refuse the eviction of a pod."""
+    max_termination_grace_period: timedelta | None = None
+    """How long pods should take to end at most; None: not judged."""
+    long_termination: LongTermination = LongTermination.WARN
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +81,41 @@ class StartupSettings:
     backoff_base: timedelta = timedelta(minutes=1)
     backoff_max: timedelta = timedelta(hours=1)
     limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReclaimMaxima:
+    """The most that a group may set of its own reclaim settings; None: no bound."""
+
+    grace_period: timedelta | None = None
+    notice: timedelta | None = None
+    exempt_after_start: timedelta | None = None
+    claim_timeout: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StartupMaxima:
+    """The most that a group may set of its own all-or-nothing settings; None: no bound."""
+
+    block_admission: BlockAdmission | None = None
+    timeout: timedelta | None = None
+    recovery_timeout: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueueingMaxima:
+    """The most that a group may set of its own queue's settings; None: no bound."""
+
+    patience: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMaxima:
+    """The most that a group may set of what binds others, so that editing a leaf can be delegated."""
+
+    reclaim: ReclaimMaxima = ReclaimMaxima()
+    startup: StartupMaxima = StartupMaxima()
+    queueing: QueueingMaxima = QueueingMaxima()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,5 +141,10 @@ class QuotaSettings:
     """Whether a group without any namespaceSelector on its path admits every namespace."""
     namespace_label_binds: bool = True
     """Whether the group label of a namespace keeps its workloads from groups outside."""
+    require_use: bool = False
+    """Whether the owner of a workload needs the verb `use` on its group."""
+    maxima: GroupMaxima = GroupMaxima()
+    priorities: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By group, the PriorityClasses that workloads of it and of the groups below may name; the nearest entry counts."""
     default_group: bool = False
     """Whether workloads that name no group, and whose namespace names none, belong to `default`."""

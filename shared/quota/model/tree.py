@@ -127,6 +127,7 @@ class Group:
     reclaim: ReclaimOverrides = ReclaimOverrides()
     startup: StartupOverrides = StartupOverrides()
     stop_policy: StopPolicy = StopPolicy.NONE
+    require_requests: bool = False
     uid: str = ""
     created: datetime | None = None
     unread: tuple[Unread, ...] = ()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from shared.api.core.limitrange import container_defaults, read_limit_range
 from shared.api.core.pod import PodSpec
-from shared.api.core.pod_request import effective_request
+from shared.api.core.pod_request import effective_request, unrequested
 from shared.api.reading import reader
 from shared.resources import QuantityError
 
@@ -213,3 +213,31 @@ def test_request_is_the_largest_need_of_the_pods_life(
         }
     )
     assert effective_request(spec) == slow_request(containers, init)
+
+
+SILENT: dict[str, tuple[dict[str, Any], list[tuple[str, str]]]] = {
+    "all requested": ({"containers": [asks(cpu="1", memory="1Gi")]}, []),
+    "a limit is a request": ({"containers": [asks({"cpu": "1", "memory": "1Gi"})]}, []),
+    "zero is none": ({"containers": [asks(cpu="0", memory="1Gi")]}, [("containers[0]", "cpu")]),
+    "init containers too": (
+        {"containers": [asks(cpu="1", memory="1Gi")], "initContainers": [asks(cpu="1")]},
+        [("initContainers[0]", "memory")],
+    ),
+    "the pod as a whole": (
+        {"containers": [asks(), asks()], "resources": {"requests": {"cpu": "1"}}},
+        [("containers[0]", "memory"), ("containers[1]", "memory")],
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "absent"), SILENT.values(), ids=SILENT)
+def test_containers_that_request_no_cpu_or_memory_are_found(
+    spec: dict[str, Any], absent: list[tuple[str, str]]
+) -> None:
+    assert list(unrequested(read_spec(spec))) == absent
+
+
+def test_a_default_of_the_namespace_is_a_request() -> None:
+    given = {"metadata": {"name": "a"}, "spec": {"limits": [{"type": "Container", "defaultRequest": {"cpu": "1"}}]}}
+    defaults = container_defaults([read_limit_range(given)])
+    assert unrequested(read_spec({"containers": [asks()]}), defaults) == (("containers[0]", "memory"),)

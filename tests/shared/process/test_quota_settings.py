@@ -9,10 +9,15 @@ from shared.process.quota_settings import QuotaSettingsFile
 from shared.quota.model.settings import (
     BlockAdmission,
     CapacitySource,
+    GroupMaxima,
+    LongTermination,
     QueueAge,
+    QueueingMaxima,
     QuotaSettings,
+    ReclaimMaxima,
     ReclaimMode,
     ReclaimSettings,
+    StartupMaxima,
     StartupSettings,
     Uncovered,
 )
@@ -25,14 +30,28 @@ def test_an_empty_file_means_the_engines_defaults() -> None:
 def test_every_key_reaches_the_engine() -> None:
     text = b"""{
       "reclaim": {"mode": "Strict", "gracePeriod": "PT5S", "notice": "PT6S", "exemptAfterStart": "PT7S",
-                  "claimTimeout": "PT8S", "evictionTimeout": "PT9S"},
+                  "claimTimeout": "PT8S", "evictionTimeout": "PT9S", "maxTerminationGracePeriod": "PT10S",
+                  "longTermination": "Deny"},
       "startup": {"waitForPodsReady": true, "blockAdmission": "Group", "timeout": "PT1S", "recoveryTimeout": "PT2S",
                   "backoffBase": "PT3S", "backoffMax": "PT4S", "limit": 9},
       "capacity": {"source": "Groups"}, "resources": {"uncovered": "Ignore", "ignored": ["example.com/x"]},
-      "queueAge": "Creation", "maxDepth": 3, "defaultGroup": true}"""
+      "queueAge": "Creation", "maxDepth": 3, "defaultGroup": true, "priorities": {"lab": ["low"]},
+      "maxima": {"reclaim": {"gracePeriod": "PT11S", "notice": "PT12S", "exemptAfterStart": "PT13S",
+                             "claimTimeout": "PT14S"},
+                 "startup": {"blockAdmission": "Group", "timeout": "PT15S", "recoveryTimeout": "PT16S"},
+                 "queueing": {"patience": "PT7200S"}}}"""
     second = timedelta(seconds=1)
     assert msgspec.json.decode(text, type=QuotaSettingsFile).settings() == QuotaSettings(
-        reclaim=ReclaimSettings(ReclaimMode.STRICT, 5 * second, 6 * second, 7 * second, 8 * second, 9 * second),
+        reclaim=ReclaimSettings(
+            ReclaimMode.STRICT,
+            5 * second,
+            6 * second,
+            7 * second,
+            8 * second,
+            9 * second,
+            10 * second,
+            LongTermination.DENY,
+        ),
         startup=StartupSettings(True, BlockAdmission.GROUP, second, 2 * second, 3 * second, 4 * second, 9),
         capacity_source=CapacitySource.GROUPS,
         uncovered=Uncovered.IGNORE,
@@ -40,9 +59,21 @@ def test_every_key_reaches_the_engine() -> None:
         queue_age=QueueAge.CREATION,
         max_depth=3,
         default_group=True,
+        priorities={"lab": ("low",)},
+        maxima=GroupMaxima(
+            ReclaimMaxima(11 * second, 12 * second, 13 * second, 14 * second),
+            StartupMaxima(BlockAdmission.GROUP, 15 * second, 16 * second),
+            QueueingMaxima(7200 * second),
+        ),
     )
 
 
 def test_an_unknown_key_is_an_error() -> None:
     with pytest.raises(msgspec.ValidationError, match="gracePeroid"):
         msgspec.json.decode(b'{"reclaim": {"gracePeroid": "PT5S"}}', type=QuotaSettingsFile)
+
+
+def test_the_clusters_own_setting_is_within_the_maximum() -> None:
+    text = b'{"reclaim": {"gracePeriod": "PT2M"}, "maxima": {"reclaim": {"gracePeriod": "PT1M"}}}'
+    with pytest.raises(msgspec.ValidationError, match=r"reclaim.gracePeriod is more than maxima.reclaim.gracePeriod"):
+        msgspec.json.decode(text, type=QuotaSettingsFile)

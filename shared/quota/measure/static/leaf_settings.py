@@ -44,8 +44,8 @@ def read_leaf_settings(
         stop=stop,
         stopped_by=by,
         inactive=inactive.get(leaf),
-        reclaim=reclaim_in_force(groups, settings.reclaim),
-        startup=startup_in_force(groups, settings.startup),
+        reclaim=reclaim_in_force(groups, settings),
+        startup=startup_in_force(groups, settings),
         patience=_patience(groups[0], settings),
         has_choice=any(len(each.flavors) > 1 for each in codependent_sets(groups[0].quotas)),
     )
@@ -55,4 +55,7 @@ def _patience(leaf: Group, settings: QuotaSettings) -> timedelta | None:
     if leaf.queueing is QueueingStrategy.STRICT_FIFO:
         return None
     found = settings.queueing_patience if leaf.patience is None else leaf.patience
+    most = settings.maxima.queueing.patience
+    if found is not None and most is not None:
+        found = min(found, most)
     return None if found is None or found > _LONGEST else found

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from shared.quota.model.flavor import Flavor
+from shared.quota.model.settings import GroupMaxima
 from shared.quota.model.tree import DEFAULT_FLAVOR, Group, Tree
 from shared.resources import Amount, FlavorResource
 
@@ -40,6 +41,7 @@ class Context:
     workloads: Callable[[str], GroupWorkloads] = no_workloads
     max_depth: int = 16
     capacity: Mapping[FlavorResource, Amount] | None = None
+    maxima: GroupMaxima = field(default_factory=GroupMaxima)
 
     def has_flavor(self, name: str) -> bool:
         """Whether the flavor exists; `default` does from the first start."""

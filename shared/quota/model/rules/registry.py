@@ -8,13 +8,14 @@ from shared.quota.model.flavor import Flavor
 from shared.quota.model.rules import flavors
 from shared.quota.model.rules.context import Change, Context
 from shared.quota.model.rules.findings import Violation
-from shared.quota.model.rules.groups import hierarchy, lifecycle, names, quantities, selectors, sums
+from shared.quota.model.rules.groups import hierarchy, lifecycle, maxima, names, quantities, selectors, sums
 from shared.quota.model.tree import ROOT, Group, Tree
 
 Reads = frozenset[str]
 QUOTAS: Final[Reads] = frozenset({"quotas"})
 PARENT: Final[Reads] = frozenset({"parent"})
 KIND: Final[Reads] = frozenset({"is_parent"})
+OVERRIDES: Final[Reads] = frozenset({"reclaim", "startup", "patience"})
 UNREAD: Final[Reads] = frozenset({"unread"})
 
 
@@ -133,6 +134,7 @@ TREE_RULES: Final = (
         everyone,
     ),
     TreeRule(("SumOfMinExceedsParent",), sums.check_sum_of_min, PARENT | QUOTAS, parents, every_parent),
+    TreeRule(("AboveMaximum",), maxima.check_maxima, OVERRIDES, itself, everyone),
     TreeRule(("ParentAbsent",), hierarchy.warn_parent_absent, PARENT, itself, everyone, only_warns=True),
     TreeRule(("FlavorAbsent",), hierarchy.warn_flavor_absent, QUOTAS, itself, everyone, only_warns=True),
     TreeRule(

@@ -6,7 +6,16 @@ from datetime import timedelta
 import pytest
 
 from shared.quota.model.lifecycle import reclaim_in_force, startup_in_force, stop_in_force
-from shared.quota.model.settings import BlockAdmission, ReclaimMode, ReclaimSettings, StartupSettings
+from shared.quota.model.settings import (
+    BlockAdmission,
+    GroupMaxima,
+    QuotaSettings,
+    ReclaimMaxima,
+    ReclaimMode,
+    ReclaimSettings,
+    StartupMaxima,
+    StartupSettings,
+)
 from shared.quota.model.tree import Group, ReclaimOverrides, StartupOverrides, StopPolicy
 from tests.trees import tree
 
@@ -36,19 +45,39 @@ def test_a_childs_own_policy_is_in_force_again_when_its_parent_is_opened() -> No
 
 
 def test_the_nearest_reclaim_override_counts_field_by_field() -> None:
-    cluster = ReclaimSettings(grace_period=timedelta(seconds=1), notice=timedelta(seconds=2))
+    cluster = QuotaSettings(ReclaimSettings(grace_period=timedelta(seconds=1), notice=timedelta(seconds=2)))
     above = Group("p", reclaim=ReclaimOverrides(ReclaimMode.STRICT, grace_period=timedelta(seconds=30)))
     leaf = Group("a", "p", reclaim=ReclaimOverrides(grace_period=timedelta()))
     assert reclaim_in_force([leaf, above], cluster) == ReclaimSettings(
         mode=ReclaimMode.STRICT, grace_period=timedelta(), notice=timedelta(seconds=2)
     )
-    assert reclaim_in_force([Group("a")], cluster) is cluster
+    assert reclaim_in_force([Group("a")], cluster) is cluster.reclaim
 
 
 def test_the_nearest_startup_override_counts_field_by_field() -> None:
-    cluster = StartupSettings(limit=3)
+    cluster = QuotaSettings(startup=StartupSettings(limit=3))
     above = Group("p", startup=StartupOverrides(wait_for_pods_ready=True, limit=9))
     leaf = Group("a", "p", startup=StartupOverrides(wait_for_pods_ready=False, block_admission=BlockAdmission.GROUP))
     assert startup_in_force([leaf, above], cluster) == StartupSettings(
         wait_for_pods_ready=False, block_admission=BlockAdmission.GROUP, limit=9
+    )
+
+
+def test_what_a_group_sets_above_a_maximum_is_lowered_to_it() -> None:
+    minute = timedelta(minutes=1)
+    maxima = GroupMaxima(
+        ReclaimMaxima(grace_period=minute, notice=minute), StartupMaxima(BlockAdmission.GROUP, recovery_timeout=minute)
+    )
+    cluster = QuotaSettings(maxima=maxima)
+    leaf = Group(
+        "a",
+        reclaim=ReclaimOverrides(grace_period=2 * minute, notice=minute, exempt_after_start=9 * minute),
+        startup=StartupOverrides(block_admission=BlockAdmission.CLUSTER, timeout=9 * minute),
+    )
+    reclaim, startup = reclaim_in_force([leaf], cluster), startup_in_force([leaf], cluster)
+    assert (reclaim.grace_period, reclaim.notice, reclaim.exempt_after_start) == (minute, minute, 9 * minute)
+    assert (startup.block_admission, startup.timeout, startup.recovery_timeout) == (
+        BlockAdmission.GROUP,
+        9 * minute,
+        None,
     )

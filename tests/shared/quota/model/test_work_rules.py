@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,8 +12,13 @@ from shared.quota.model.flavor import Flavor
 from shared.quota.model.group_reading import read_group_manifest
 from shared.quota.model.rules.findings import Findings
 from shared.quota.model.rules.workloads.new_workload import check_new_workload
-from shared.quota.model.rules.workloads.submitted_workload import NeverFits, SubmittedWorkload, WorkloadContext
-from shared.quota.model.settings import QuotaSettings, Uncovered
+from shared.quota.model.rules.workloads.submitted_workload import (
+    NeverFits,
+    PodTerms,
+    SubmittedWorkload,
+    WorkloadContext,
+)
+from shared.quota.model.settings import LongTermination, QuotaSettings, ReclaimSettings, Uncovered
 from shared.quota.model.tree import Group, Tree
 from shared.resources import FlavorResource
 
@@ -47,6 +53,9 @@ TREE = Tree.of(
         group("lost", "absent"),
         group("empty", isParent=True),
         group("system"),
+        group("strict", isParent=True, requireRequests=True, quotas=[{"max": {"cpu": 8, "memory": 8, GPU: 8}}]),
+        group("counted", "strict", quotas=[{"max": {"cpu": 8, "memory": 8}}]),
+        group("machines", "strict", quotas=[{"max": {"cpu": 8, GPU: 8}}]),
         group(
             "choosy",
             namespaceSelector={
@@ -56,6 +65,14 @@ TREE = Tree.of(
         ),
     ]
 )
+PRIORITIES = {"lab": ("low", "high"), "nlp": ("low",), "strict": ()}
+MINUTE = timedelta(minutes=1)
+
+
+def pods(**terms: Any) -> dict[str, Any]:
+    return {"terms": (PodTerms(), PodTerms(**terms))}
+
+
 FLAVORS = {"a100": Flavor("a100", {"gpu": "a100"}), "t4": Flavor("t4", {"gpu": "t4"})}
 
 
@@ -86,7 +103,10 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str, str, str]] = {
         {"group_name": "root"},
         "GroupNotLeaf",
         GROUP_LABEL,
-        "group root holds groups, not workloads; name one of its leaves: choosy, inside, nlp, shut, vision, waiting",
+        (
+            "group root holds groups, not workloads; name one of its leaves: choosy, counted, inside, machines, nlp, "
+            "shut, vision, waiting"
+        ),
     ),
     "inner group without leaves": (
         {"group_name": "empty"},
@@ -108,6 +128,51 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str, str, str]] = {
         "OwnSelector",
         "spec.manualSelector",
         "a selector of its own may match pods that are not counted; leave manualSelector and selector out",
+    ),
+    "a PriorityClass that an inner group does not have": (
+        {"group_name": "vision", "settings": QuotaSettings(priorities=PRIORITIES), **pods(priority_class="top")},
+        "PriorityNotAllowed",
+        "spec.template.spec.priorityClassName",
+        "is top; workloads of group lab may name low, high (quota.priorities)",
+    ),
+    "a PriorityClass that the nearer group does not have": (
+        {"group_name": "nlp", "settings": QuotaSettings(priorities=PRIORITIES), **pods(priority_class="high")},
+        "PriorityNotAllowed",
+        "spec.template.spec.priorityClassName",
+        "is high; workloads of group nlp may name low (quota.priorities)",
+    ),
+    "a priority without a class": (
+        {"group_name": "vision", "settings": QuotaSettings(priorities=PRIORITIES), **pods(priority=2_000_000_000)},
+        "PriorityNotAllowed",
+        "spec.template.spec.priority",
+        "states a number; workloads of group lab name a PriorityClass, or none (quota.priorities)",
+    ),
+    "no PriorityClass at all": (
+        {"group_name": "counted", "settings": QuotaSettings(priorities=PRIORITIES), **pods(priority_class="low")},
+        "PriorityNotAllowed",
+        "spec.template.spec.priorityClassName",
+        "is low; workloads of group strict name none (quota.priorities)",
+    ),
+    "a container that requests nothing": (
+        {"group_name": "counted", **pods(unrequested=(("containers[1]", "memory"),))},
+        "RequestAbsent",
+        "spec.template.spec.containers[1]",
+        "requests no memory; group strict has requireRequests, so that all use is counted",
+    ),
+    "pods that end late": (
+        {
+            "group_name": "vision",
+            "settings": QuotaSettings(
+                ReclaimSettings(max_termination_grace_period=MINUTE, long_termination=LongTermination.DENY)
+            ),
+            **pods(termination=61),
+        },
+        "LongTermination",
+        "spec.template.spec.terminationGracePeriodSeconds",
+        (
+            "is 61; until pods end nobody else has what they use, so that at most 60 is wanted "
+            "(quota.reclaim.maxTerminationGracePeriod); lower it"
+        ),
     ),
     "system": (
         {"group_name": "system"},
@@ -208,6 +273,22 @@ WARNED: dict[str, tuple[Mapping[str, Any], list[tuple[str, str]]]] = {
         {"group_name": "lost", "request": {GPU: 1}},
         [("GroupInactive", "group lost is inactive: its path does not lead to root; nothing starts until it does")],
     ),
+    "pods that end late": (
+        {
+            "group_name": "vision",
+            "settings": QuotaSettings(ReclaimSettings(max_termination_grace_period=MINUTE)),
+            **pods(termination=3600),
+        },
+        [
+            (
+                "LongTermination",
+                (
+                    "is 3600; until pods end nobody else has what they use, so that at most 60 is wanted "
+                    "(quota.reclaim.maxTerminationGracePeriod); lower it"
+                ),
+            )
+        ],
+    ),
     "uncovered resource": (
         {"group_name": "nlp", "request": {GPU: 1, "cpu": 1}},
         [
@@ -303,6 +384,30 @@ FITTING: dict[str, Mapping[str, Any]] = {
         "labels": {"quotree.dev/preemptible": "false"},
         "request": {GPU: 4},
     },
+    "a PriorityClass of the nearest group": {
+        "group_name": "nlp",
+        "settings": QuotaSettings(priorities=PRIORITIES),
+        **pods(priority_class="low"),
+    },
+    "a PriorityClass of a group without bounds": {
+        "group_name": "choosy",
+        "settings": QuotaSettings(priorities=PRIORITIES),
+        **pods(priority_class="top"),
+    },
+    "an absent request of what is not covered": {
+        "group_name": "machines",
+        **pods(unrequested=(("containers[0]", "memory"),)),
+    },
+    "an absent request of what is ignored": {
+        "group_name": "machines",
+        "settings": QuotaSettings(ignored_resources=frozenset({"cpu"})),
+        **pods(unrequested=(("containers[0]", "cpu"),)),
+    },
+    "pods that end in time": {
+        "group_name": "vision",
+        "settings": QuotaSettings(ReclaimSettings(max_termination_grace_period=MINUTE)),
+        **pods(termination=60),
+    },
     "capacity": {"group_name": "nlp", "request": {GPU: 4}, "capacity": {FlavorResource("a100", GPU): 4}},
     "another flavor": {"group_name": "vision", "request": {GPU: 1000}},
     "uncovered and ignored": {
@@ -343,3 +448,14 @@ def test_work_that_never_fits_is_refused_where_the_settings_say_so() -> None:
     context = WorkloadContext(TREE, FLAVORS, never_fits=NeverFits.DENY)
     found = check_new_workload(SubmittedWorkload("Job/x", "nlp", request={GPU: 7, "cpu": 1}), context)
     assert [each.rule for each in found.violations] == ["ResourceNotCovered", "NeverFits"]
+
+
+def test_a_workload_is_refused_for_what_its_owner_lacks() -> None:
+    context = WorkloadContext(TREE, FLAVORS, lacks_use="neither user ann nor bob")
+    found = check_new_workload(SubmittedWorkload("Job/x", "nlp", labels={"quotree.dev/group": "nlp"}), context)
+    assert [each.text for each in found.violations] == [
+        (
+            "Job 'x' metadata.labels[quotree.dev/group]: neither user ann nor bob may use group nlp: one of them needs "
+            "the verb use on that QuotaGroup (quota.requireUse); have it granted, or name another group (UseNotAllowed)"
+        )
+    ]

@@ -115,6 +115,7 @@ def _settings(group: Group) -> tuple[object, ...]:
     return (
         group.allow_lending,
         group.namespace_selector,
+        group.require_requests,
         group.queueing,
         group.patience,
         group.when_can_borrow,

@@ -1,4 +1,4 @@
-"""Which namespaces a group admits: whether the selector is one.
+"""Which namespaces a group admits: whether the selector is one, and which groups have none.
 
 See docs/specification.md §4.2 and §15.1.
 """
@@ -7,9 +7,11 @@ from collections.abc import Iterator
 
 from shared.api.core.placement import Requirement
 from shared.api.core.selectors import LabelSelector
+from shared.quota.model.membership import selector_of
 from shared.quota.model.rules.findings import Violation
+from shared.quota.model.rules.groups.hierarchy import SHOWN
 from shared.quota.model.rules.groups.names import is_label_value, is_resource_name, of_group, shortened
-from shared.quota.model.tree import Group
+from shared.quota.model.tree import ROOT, SYSTEM, Group, Tree
 
 _FIELD = "spec.namespaceSelector"
 
@@ -19,6 +21,19 @@ def check_selector(group: Group) -> Iterator[Violation]:
     if group.namespace_selector is not None:
         for field, message in _problems(group.namespace_selector):
             yield Violation("BadNamespaceSelector", of_group(group.name), field, message)
+
+
+def warn_open_groups(tree: Tree) -> Iterator[Violation]:
+    """A leaf without a namespaceSelector on its path takes workloads of every namespace (`quota.openGroups`)."""
+    leaves = sorted(set(tree.leaves_below(ROOT)) - {SYSTEM})
+    found = [name for name in leaves if selector_of(tree.get, name) is None]
+    if found:
+        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+        message = (
+            f"no namespaceSelector stands here or on the path of {', '.join(found[:SHOWN])}{more}: workloads of every "
+            "namespace may use them; give one to root or to groups, or set quota.openGroups: false"
+        )
+        yield Violation("OpenGroups", of_group(ROOT), _FIELD, message)
 
 
 def _problems(selector: LabelSelector) -> Iterator[tuple[str, str]]:

@@ -27,6 +27,7 @@ from shared.quota.model.rules.workloads.new_workload import (
     check_new_workload,
     check_pod_group,
 )
+from shared.quota.model.rules.workloads.restrictions import check_priority_class, check_requests_given
 from shared.quota.model.rules.workloads.submitted_workload import GROUP_FIELD, SubmittedWorkload, WorkloadContext
 from shared.quota.model.tree import Amounts
 from shared.resources import write_quantity
@@ -91,6 +92,8 @@ def _label_findings(before: SubmittedWorkload | None, after: SubmittedWorkload, 
     if changed:
         checked = (*check_booleans(after, context), *check_pod_group(after, context))
         found.extend(each for each in checked if any(label in each.field for label in changed))
+    if before.terms != after.terms:
+        found.extend((*check_priority_class(after, context), *check_requests_given(after, context)))
     if found or (not changed and before.request == after.request):
         return Findings(tuple(found))
     return check_could_fit(after, context)
@@ -194,6 +197,8 @@ FORBIDDEN: Final = frozenset(
         "SystemGroup",
         "NamespaceNotAdmitted",
         "NamespaceBound",
+        "PriorityNotAllowed",
+        "UseNotAllowed",
     }
 )
 """Codes that mean "not allowed" rather than "not valid": HTTP 403 rather than 422."""

@@ -28,6 +28,12 @@ from shared.quota.model.rules.findings import NO_FINDINGS, Findings, Violation
 from shared.quota.model.rules.groups.names import shortened
 from shared.quota.model.rules.listing import SHOWN, listed
 from shared.quota.model.rules.workloads.fit import find_misfits
+from shared.quota.model.rules.workloads.restrictions import (
+    check_priority_class,
+    check_requests_given,
+    check_termination,
+    check_use,
+)
 from shared.quota.model.rules.workloads.submitted_workload import (
     NeverFits,
     SubmittedWorkload,
@@ -169,6 +175,9 @@ WORKLOAD_RULES: Final = (
     WorkloadRule(("BadLabel",), check_booleans),
     WorkloadRule(("BadPodGroup",), check_pod_group),
     WorkloadRule(("ForeignController", "OwnSelector"), check_pods_are_counted),
+    WorkloadRule(("UseNotAllowed",), check_use),
+    WorkloadRule(("PriorityNotAllowed",), check_priority_class),
+    WorkloadRule(("RequestAbsent",), check_requests_given),
 )
 
 
@@ -198,10 +207,11 @@ WARNINGS: Final = (
 def check_new_workload(workload: SubmittedWorkload, context: WorkloadContext) -> Findings:
     """Everything that is wrong with this workload in its group, and what it should be warned of."""
     violations = tuple(found for rule in WORKLOAD_RULES for found in rule.check(workload, context))
+    ending = check_termination(workload, context)
     if violations:
-        return Findings(violations)
+        return Findings(violations + ending.violations)
     warnings = tuple(found for rule in WARNINGS for found in rule.check(workload, context))
-    return Findings(warnings=warnings) + check_could_fit(workload, context)
+    return Findings(warnings=warnings) + ending + check_could_fit(workload, context)
 
 
 def check_could_fit(workload: SubmittedWorkload, context: WorkloadContext) -> Findings:

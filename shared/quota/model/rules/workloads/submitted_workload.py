@@ -5,7 +5,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from shared.api.core.limitrange import ContainerDefaults
 from shared.api.core.placement import ANYWHERE, Placement
+from shared.api.core.pod import PodSpec
+from shared.api.core.pod_request import unrequested
 from shared.api.names import GROUP_LABEL
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.node_fit import NOT_COMPARED, LargestNodes
@@ -17,12 +20,41 @@ from shared.resources import Amount, FlavorResource
 GROUP_FIELD: Final = f"metadata.labels[{GROUP_LABEL}]"
 
 
+DEFAULT_TERMINATION: Final = 30
+"""Seconds; Kubernetes' own default."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodTerms:
+    """What pods say beside their request and placement.
+
+    `termination`: how many seconds they may take to end. `unrequested`: (field, resource) of the containers that do not
+    request cpu or memory.
+    """
+
+    priority_class: str = ""
+    priority: int | None = None
+    termination: int = DEFAULT_TERMINATION
+    unrequested: tuple[tuple[str, str], ...] = ()
+
+    @staticmethod
+    def of(spec: PodSpec, limits: ContainerDefaults) -> "PodTerms":
+        """Read them. Raises QuantityError as `effective_request` does."""
+        seconds = spec.termination_grace_period_seconds
+        return PodTerms(
+            spec.priority_class_name,
+            spec.priority,
+            DEFAULT_TERMINATION if seconds is None else seconds,
+            unrequested(spec, limits),
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class SubmittedWorkload:
     """A workload as its owner wrote it. `object` is Kind/name; `group` is its group. `pods` share `request` equally.
 
     `namespace_labels` None: not known, as for a file without its Namespace; then the group's selector is not judged.
-    `managed_by` and `manual_selector` are a Job's.
+    `terms` are of the different pods it is made of. `managed_by` and `manual_selector` are a Job's.
     """
 
     object: str
@@ -33,12 +65,17 @@ class SubmittedWorkload:
     request: Amounts = field(default_factory=dict)
     placement: Placement = ANYWHERE
     pods: int = 1
+    terms: tuple[PodTerms, ...] = ()
     managed_by: str = ""
     manual_selector: bool = False
 
     def violation(self, rule: str, where: str, message: str) -> Violation:
         """One broken rule of this workload."""
         return Violation(rule, self.object, where, message)
+
+    def pod_field(self, name: str) -> str:
+        """A field of its pods' spec."""
+        return f"spec.template.spec.{name}" if self.object.startswith("Job/") else f"spec.{name}"
 
     @property
     def group_field(self) -> str:
@@ -66,6 +103,8 @@ class WorkloadContext:
     settings: QuotaSettings = field(default_factory=QuotaSettings)
     never_fits: NeverFits = NeverFits.WARN
     nodes: LargestNodes = field(default_factory=lambda: NOT_COMPARED)
+    lacks_use: str = ""
+    """Who needs the verb `use` on the group and does not have it; empty: nobody."""
 
 
 Check = Callable[[SubmittedWorkload, WorkloadContext], Iterable[Violation]]

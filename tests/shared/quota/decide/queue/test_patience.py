@@ -12,6 +12,7 @@ from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.flavor import Flavor
+from shared.quota.model.settings import GroupMaxima, QueueingMaxima
 from shared.quota.model.tree import Tree
 from shared.quota.model.workload import Workload
 from tests.builders import NOW, after, pending, running
@@ -49,6 +50,14 @@ def test_a_group_has_a_patience_of_its_own() -> None:
     assert starts(decide(own, work(599))) == ["small entitled"]
     assert starts(decide(own, work(600))) == []
     assert starts(decide(own, work(600), queueing_patience=None)) == []
+
+
+def test_the_patience_of_a_group_is_at_most_the_maximum() -> None:
+    found = tree(f"{ROOT}\na 0")
+    own = Tree.of([replace(each, patience=timedelta(days=1)) for each in found.groups.values()])
+    maxima = GroupMaxima(queueing=QueueingMaxima(TEN_MINUTES))
+    assert starts(decide(own, work(599), maxima=maxima)) == ["small entitled"]
+    assert starts(decide(own, work(600), maxima=maxima)) == []
 
 
 def test_without_patience_it_is_passed_without_end() -> None:

@@ -1,5 +1,7 @@
 """Rules about a group among others: just accepted, just refused, the whole sentence; in a whole tree and in an edit."""
 
+from dataclasses import replace
+from datetime import timedelta
 from typing import NamedTuple
 
 import pytest
@@ -7,6 +9,8 @@ import pytest
 from shared.quota.model import rules
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.rules import Context
+from shared.quota.model.settings import BlockAdmission, GroupMaxima, QueueingMaxima, ReclaimMaxima, StartupMaxima
+from shared.quota.model.tree import Group, ReclaimOverrides, StartupOverrides
 from shared.resources import FlavorResource
 from tests.trees import group, tree
 
@@ -165,6 +169,48 @@ def test_a_whole_tree_breaks_the_same_rule(case: Case) -> None:
     broken = tree(case.before).with_group(group(case.refused))
     assert rules.check_tree(fine, CONTEXT).violations == ()
     assert {each.rule for each in rules.check_tree(broken, CONTEXT).violations} == {code}
+
+
+MINUTE = timedelta(minutes=1)
+BOUNDED = Context(
+    FLAVORS,
+    maxima=GroupMaxima(ReclaimMaxima(notice=MINUTE), StartupMaxima(BlockAdmission.GROUP), QueueingMaxima(MINUTE)),
+)
+
+
+def with_overrides(notice: timedelta, blocks: BlockAdmission = BlockAdmission.NONE) -> Group:
+    reclaim, startup = ReclaimOverrides(notice=notice), StartupOverrides(block_admission=blocks)
+    return replace(group("a 1"), reclaim=reclaim, startup=startup, patience=notice)
+
+
+def test_a_group_sets_at_most_what_the_maxima_allow() -> None:
+    before = tree("a 1")
+    fine = with_overrides(MINUTE, BlockAdmission.GROUP)
+    broken = with_overrides(1.5 * MINUTE, BlockAdmission.CLUSTER)
+    assert rules.check_change(before, before.with_group(fine), "a", BOUNDED) == rules.NO_FINDINGS
+    found = rules.check_change(before, before.with_group(broken), "a", BOUNDED)
+    assert [each.text for each in found.violations] == [
+        (
+            "QuotaGroup 'a' spec.reclaim.notice: is 1m30s, at most 1m is allowed (quota.maxima.reclaim.notice); "
+            "lower it (AboveMaximum)"
+        ),
+        (
+            "QuotaGroup 'a' spec.startup.blockAdmission: is Cluster, at most Group is allowed "
+            "(quota.maxima.startup.blockAdmission); lower it (AboveMaximum)"
+        ),
+        (
+            "QuotaGroup 'a' spec.queueing.patience: is 1m30s, at most 1m is allowed (quota.maxima.queueing.patience); "
+            "lower it (AboveMaximum)"
+        ),
+    ]
+    assert rules.check_tree(before.with_group(broken), BOUNDED).violations == found.violations
+
+
+def test_what_was_above_a_maximum_before_may_be_lowered_step_by_step() -> None:
+    before = tree("a 1").with_group(with_overrides(3 * MINUTE))
+    lower, higher = (before.with_group(with_overrides(minutes * MINUTE)) for minutes in (2, 4))
+    assert rules.check_change(before, lower, "a", BOUNDED).violations == ()
+    assert [each.rule for each in rules.check_change(before, higher, "a", BOUNDED).violations] == ["AboveMaximum"] * 2
 
 
 class Warned(NamedTuple):

@@ -1,0 +1,71 @@
+"""`quotree check` applies the settings that it is given, and says which groups are open to every namespace."""
+
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from cli.commands import check
+
+GROUP = "apiVersion: quotree.dev/v1alpha1\nkind: QuotaGroup\nmetadata: {name: %s}\nspec: %s\n---\n"
+QUOTAS = "quotas: [{min: {cpu: 4}, max: {cpu: 8}}]"
+JOB = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train, labels: {quotree.dev/group: vision}}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      priorityClassName: top
+      terminationGracePeriodSeconds: 3600
+      containers: [{name: main, image: none}]
+"""
+CLASSES = "".join(
+    f"apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {{name: {name}}}\nvalue: 10\n---\n"
+    for name in ("low", "top")
+)
+SETTINGS = """
+quota:
+  openGroups: false
+  priorities: {vision: [low]}
+  reclaim: {maxTerminationGracePeriod: 5m}
+  maxima: {reclaim: {notice: 1m}}
+"""
+
+
+def told(folder: Path, manifests: str, settings: str = "") -> tuple[int, list[str]]:
+    """The exit code, and every finding without its place and its object."""
+    (folder / "manifests.yaml").write_text(manifests)
+    (folder / "settings").write_text(settings or "{}")
+    answer = CliRunner().invoke(check.command, [str(folder / "manifests.yaml"), "--settings", str(folder / "settings")])
+    return answer.exit_code, [line.split(": ", 1)[1] for line in answer.stdout.splitlines()]
+
+
+def test_groups_that_take_every_namespace_are_named(tmp_path: Path) -> None:
+    manifests = GROUP % ("vision", "{}") + GROUP % ("nlp", "{namespaceSelector: {matchLabels: {team: nlp}}}")
+    code, lines = told(tmp_path, manifests)
+    assert (code, lines) == (
+        0,
+        [
+            (
+                "QuotaGroup 'root' spec.namespaceSelector: no namespaceSelector stands here or on the path of vision: "
+                "workloads of every namespace may use them; give one to root or to groups, or set "
+                "quota.openGroups: false (OpenGroups)"
+            )
+        ],
+    )
+    assert told(tmp_path, manifests, "quota: {openGroups: false}") == (0, [])
+    assert told(tmp_path, manifests + GROUP % ("root", "{isParent: true, namespaceSelector: {}}")) == (0, [])
+
+
+def test_what_administrators_restrict_is_judged_by_the_settings(tmp_path: Path) -> None:
+    spec = f"{{{QUOTAS}, requireRequests: true, reclaim: {{notice: 1h}}, namespaceSelector: {{}}}}"
+    code, lines = told(tmp_path, GROUP % ("vision", spec) + CLASSES + JOB, SETTINGS)
+    assert code == 1
+    codes = [line.rpartition("(")[2].rstrip(")") for line in lines]
+    assert codes == ["AboveMaximum", "PriorityNotAllowed", "RequestAbsent"]
+    without = JOB.replace("priorityClassName: top", "priorityClassName: low").replace(
+        "image: none", ("image: none, resources: {requests: {cpu: 1}}")
+    )
+    code, lines = told(tmp_path, GROUP % ("vision", spec.replace("1h", "1m")) + CLASSES + without, SETTINGS)
+    assert (code, [line.rpartition("(")[2] for line in lines]) == (0, ["LongTermination)"])

@@ -1,0 +1,146 @@
+"""What an administrator restricts beside quota, against two tenants with the role `edit` in their own namespaces."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from dev.controlplane import binaries, cluster
+from tests.webhook.control_planes import built
+from tests.webhook.webhook_process import AdmissionSetup, job_body, wait_for, words
+
+pytestmark = pytest.mark.timeout(300)
+SETTINGS = {
+    "requireUse": True,
+    "priorities": {"root": ["low"]},
+    "reclaim": {"maxTerminationGracePeriod": "1m", "longTermination": "Deny"},
+    "maxima": {"reclaim": {"notice": "1m"}},
+}
+RED, BLUE = "red", "blue"
+"""Each is a tenant, its namespace, and the group that it may use."""
+
+
+def granted(setup: AdmissionSetup, name: str, group: str, subject: str) -> None:
+    """Give the subject the verb `use` on the group."""
+    rule = {"apiGroups": ["quotree.dev"], "resources": ["quotagroups"], "resourceNames": [group], "verbs": ["use"]}
+    setup.create("/apis/rbac.authorization.k8s.io/v1/clusterroles", {"metadata": {"name": name}, "rules": [rule]})
+    setup.cp.kubectl("create", "clusterrolebinding", name, f"--clusterrole={name}", subject)
+
+
+@pytest.fixture(scope="module")
+def setup(
+    control_plane_binaries: binaries.Binaries, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[AdmissionSetup]:
+    """Groups, tenants, permissions and classes, and the controllers of Deployments beside the usual ones."""
+    controllers = (*cluster.DEFAULT_CONTROLLERS, "deployment-controller", "replicaset-controller")
+    with built(control_plane_binaries, tmp_path_factory.mktemp("restricted"), controllers) as made:
+        fill(made)
+        made.open(quota=SETTINGS, quota_objects=True)
+        yield made
+
+
+def fill(setup: AdmissionSetup) -> None:
+    """What the tests speak of."""
+    quotas = [{"min": {"cpu": 4}, "max": {"cpu": 8}}]
+    setup.flavor("default")
+    for name in (RED, BLUE):
+        setup.group(name, quotas=quotas)
+        setup.create("/api/v1/namespaces", {"metadata": {"name": name}})
+        binding = ("create", "rolebinding", name, "-n", name, "--clusterrole=edit", f"--user={name}")
+        setup.cp.kubectl(*binding)
+        granted(setup, name, name, f"--user={name}")
+    setup.group("lab", isParent=True, requireRequests=True, quotas=quotas)
+    setup.group("strict", "lab", quotas=quotas)
+    granted(setup, "strict", "strict", f"--user={RED}")
+    granted(setup, "robots", "strict", "--serviceaccount=blue:robot")
+    setup.cp.kubectl("create", "serviceaccount", "robot", "-n", BLUE)
+    for name in ("low", "top"):
+        setup.cp.kubectl("create", "priorityclass", name, "--value=10")
+
+
+def create(setup: AdmissionSetup, tenant: str, body: dict[str, Any]) -> str:
+    """What kubectl says when the tenant creates this in its namespace."""
+    arguments = ("create", "-n", tenant, "-f", "-", "--as", tenant, "--as-group", "system:authenticated")
+    return words(setup.cp.kubectl(*arguments, input=json.dumps(body), check=False))
+
+
+def test_a_tenant_uses_its_own_group_and_no_other(setup: AdmissionSetup) -> None:
+    assert create(setup, RED, job_body("own", RED)) == "job.batch/own created"
+    said = create(setup, BLUE, job_body("thief", RED))
+    assert said == (
+        "Job 'thief' metadata.labels[quotree.dev/group]: neither user blue nor system:serviceaccount:blue:default may "
+        "use group red: one of them needs the verb use on that QuotaGroup (quota.requireUse); have it granted, or name "
+        "another group (UseNotAllowed)"
+    )
+    pod = {**job_body("thief", RED), "apiVersion": "v1", "kind": "Pod"}
+    assert "(UseNotAllowed)" in create(setup, BLUE, {**pod, "spec": pod["spec"]["template"]["spec"]})
+
+
+def test_a_held_job_does_not_move_to_a_group_that_its_owner_may_not_use(setup: AdmissionSetup) -> None:
+    assert create(setup, BLUE, job_body("mover", BLUE)) == "job.batch/mover created"
+    arguments = ("label", "job", "mover", "-n", BLUE, "--overwrite", "--as", BLUE, "quotree.dev/group=red")
+    assert "(UseNotAllowed)" in words(setup.cp.kubectl(*arguments, check=False))
+
+
+def test_controllers_create_with_the_permission_of_the_pods_service_account(setup: AdmissionSetup) -> None:
+    container = {"name": "c", "image": "none", "resources": {"requests": {"cpu": "1", "memory": "1Mi"}}}
+
+    def deployment(name: str, account: str) -> dict[str, Any]:
+        labels = {"app": name, "quotree.dev/group": "strict"}
+        spec = {"serviceAccountName": account, "containers": [container]}
+        template = {"metadata": {"labels": labels}, "spec": spec}
+        body = {"selector": {"matchLabels": {"app": name}}, "template": template}
+        return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": body}
+
+    for name, account in (("let", "robot"), ("not", "default")):
+        assert create(setup, BLUE, deployment(name, account)) == f"deployment.apps/{name} created"
+    pods = ("get", "pods", "-n", BLUE, "-o", "name", "-l")
+    wait_for(lambda: setup.cp.kubectl(*pods, "app=let").stdout, "the pod that the service account may make")
+    events = ("get", "events", "-n", BLUE, "-o", "jsonpath={.items[?(@.reason=='FailedCreate')].message}")
+    wait_for(lambda: "(UseNotAllowed)" in setup.cp.kubectl(*events).stdout, "the refusal of the other")
+    assert setup.cp.kubectl(*pods, "app=not").stdout == ""
+
+
+def test_a_permission_that_is_granted_or_taken_away_is_in_force_within_seconds(setup: AdmissionSetup) -> None:
+    assert "(UseNotAllowed)" in create(setup, RED, job_body("later", BLUE))
+    granted(setup, "late", BLUE, f"--user={RED}")
+    wait_for(lambda: create(setup, RED, job_body("later", BLUE)) == "job.batch/later created", "the grant", 20)
+    setup.cp.kubectl("delete", "clusterrolebinding", "late")
+    wait_for(lambda: "(UseNotAllowed)" in create(setup, RED, job_body("after", BLUE)), "the end of the grant", 40)
+
+
+def test_a_priority_class_must_be_one_of_the_groups(setup: AdmissionSetup) -> None:
+    said = create(setup, RED, job_body("vip", RED, pod={"priorityClassName": "top"}))
+    assert "spec.template.spec.priorityClassName: is top; workloads of group root may name low" in said
+    low = job_body("low", RED, pod={"priorityClassName": "low"})
+    assert create(setup, RED, low) == "job.batch/low created"
+
+
+def test_every_container_says_what_it_requests_where_the_group_wants_it(setup: AdmissionSetup) -> None:
+    silent = {"name": "c", "image": "none", "resources": {"requests": {"cpu": "0"}}}
+    said = create(setup, RED, job_body("free", "strict", pod={"containers": [silent]}))
+    assert "spec.template.spec.containers[0]: requests no cpu; group lab has requireRequests" in said
+    assert create(setup, RED, job_body("counted", "strict")) == "job.batch/counted created"
+
+
+def test_pods_end_in_the_time_that_is_wanted(setup: AdmissionSetup) -> None:
+    said = create(setup, RED, job_body("slow", RED, pod={"terminationGracePeriodSeconds": 3600}))
+    assert "spec.template.spec.terminationGracePeriodSeconds: is 3600; until pods end" in said
+    assert create(setup, RED, job_body("quick", RED, pod={"terminationGracePeriodSeconds": 60})).endswith("created")
+
+
+def test_an_editor_of_a_leaf_does_not_make_others_wait_longer_than_the_maximum(setup: AdmissionSetup) -> None:
+    role = ("create", "clusterrole", "leaf-editor", "--verb=get,patch", "--resource=quotagroups.quotree.dev")
+    setup.cp.kubectl(*role, f"--resource-name={RED}")
+    setup.cp.kubectl("create", "clusterrolebinding", "leaf-editor", "--clusterrole=leaf-editor", f"--user={RED}")
+
+    def notice(text: str) -> str:
+        change = json.dumps({"spec": {"reclaim": {"notice": text}}})
+        return words(setup.cp.kubectl("patch", "qg", RED, "--type=merge", "-p", change, "--as", RED, check=False))
+
+    assert notice("1h") == (
+        "QuotaGroup 'red' spec.reclaim.notice: is 1h, at most 1m is allowed (quota.maxima.reclaim.notice); lower it "
+        "(AboveMaximum)"
+    )
+    assert notice("1m") == "quotagroup.quotree.dev/red patched"

@@ -1,0 +1,84 @@
+"""Answers about the verb `use` are kept for seconds and bounded in number; a fault of the API server is raised."""
+
+from typing import Any
+
+import pytest
+
+from shared.api.review import User
+from shared.kube.errors import Unavailable
+from webhook.workloads.use_permission import KEPT_NO, KEPT_YES, MOST_KEPT, UsePermissions, service_account
+
+RED = User("red", "u1", ["system:authenticated"], {"scope": ["a"]})
+
+
+class Authorizer:
+    """Answers in the API server's place, and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.allows = True
+        self.fault: Exception | None = None
+        self.asked: list[Any] = []
+        self.now = 100.0
+        self.permissions = UsePermissions(self, lambda: self.now)  # type: ignore[arg-type]
+
+    async def create(self, _resource: object, body: Any, *, into: Any) -> Any:
+        self.asked.append(body["spec"])
+        if self.fault is not None:
+            raise self.fault
+        return into(type(into().status)(self.allows))
+
+
+async def test_the_api_server_is_asked_about_the_user_as_it_knows_him() -> None:
+    authorizer = Authorizer()
+    assert await authorizer.permissions.may_use(RED, "vision")
+    assert authorizer.asked == [
+        {
+            "resourceAttributes": {"group": "quotree.dev", "resource": "quotagroups", "verb": "use", "name": "vision"},
+            "user": "red",
+            "uid": "u1",
+            "groups": ["system:authenticated"],
+            "extra": {"scope": ["a"]},
+        }
+    ]
+    assert service_account("team", "robot") == User(
+        "system:serviceaccount:team:robot",
+        groups=["system:serviceaccounts", "system:serviceaccounts:team", "system:authenticated"],
+    )
+
+
+@pytest.mark.parametrize(("allows", "kept"), [(True, KEPT_YES), (False, KEPT_NO)])
+async def test_an_answer_is_kept_for_its_time(allows: bool, kept: Any) -> None:
+    authorizer = Authorizer()
+    authorizer.allows = allows
+    for seconds, asked in ((0.0, 1), (kept.total_seconds() - 0.1, 1), (0.2, 2)):
+        authorizer.now += seconds
+        assert await authorizer.permissions.may_use(RED, "vision") is allows
+        assert len(authorizer.asked) == asked
+
+
+async def test_an_answer_is_of_this_user_and_group_alone() -> None:
+    authorizer = Authorizer()
+    others = [RED, User("red", "u2", RED.groups, RED.extra), User("red", "u1", [], RED.extra)]
+    for user in others:
+        for group in ("vision", "nlp"):
+            await authorizer.permissions.may_use(user, group)
+    assert len(authorizer.asked) == 6
+
+
+async def test_the_oldest_answers_make_room() -> None:
+    authorizer = Authorizer()
+    for number in range(MOST_KEPT + 1):
+        await authorizer.permissions.may_use(RED, f"g{number}")
+    await authorizer.permissions.may_use(RED, f"g{MOST_KEPT}")
+    assert len(authorizer.asked) == MOST_KEPT + 1
+    await authorizer.permissions.may_use(RED, "g0")
+    assert len(authorizer.asked) == MOST_KEPT + 2
+
+
+async def test_without_an_answer_nothing_is_allowed_or_kept() -> None:
+    authorizer = Authorizer()
+    authorizer.fault = Unavailable(503, "ServiceUnavailable", "the API server is away")
+    for _ in range(2):
+        with pytest.raises(Unavailable):
+            await authorizer.permissions.may_use(RED, "vision")
+    assert len(authorizer.asked) == 2
