@@ -9,8 +9,8 @@ from shared.api.core.placement import Requirement
 from shared.api.core.selectors import LabelSelector
 from shared.quota.model.membership import selector_of
 from shared.quota.model.rules.findings import Violation
-from shared.quota.model.rules.groups.hierarchy import SHOWN
 from shared.quota.model.rules.groups.names import is_label_value, is_resource_name, of_group, shortened
+from shared.quota.model.rules.listing import listed
 from shared.quota.model.tree import ROOT, SYSTEM, Group, Tree
 
 _FIELD = "spec.namespaceSelector"
@@ -28,9 +28,8 @@ def warn_open_groups(tree: Tree) -> Iterator[Violation]:
     leaves = sorted(set(tree.leaves_below(ROOT)) - {SYSTEM})
     found = [name for name in leaves if selector_of(tree.get, name) is None]
     if found:
-        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
         message = (
-            f"no namespaceSelector stands here or on the path of {', '.join(found[:SHOWN])}{more}: workloads of every "
+            f"no namespaceSelector stands here or on the path of {listed(found)}: workloads of every "
             "namespace may use them; give one to root or to groups, or set quota.openGroups: false"
         )
         yield Violation("OpenGroups", of_group(ROOT), _FIELD, message)

@@ -9,8 +9,8 @@ from typing import Final
 
 from shared.api.core.pod_request import COUNTED_BY_EVERY_POD
 from shared.quota.model.rules.findings import Findings, Violation
-from shared.quota.model.rules.groups.hierarchy import SHOWN
 from shared.quota.model.rules.groups.names import shortened
+from shared.quota.model.rules.listing import SHOWN
 from shared.quota.model.rules.workloads.submitted_workload import SubmittedWorkload, WorkloadContext
 from shared.quota.model.settings import LongTermination
 
