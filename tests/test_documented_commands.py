@@ -1,4 +1,4 @@
-"""Every command that README and docs/operations.md tell a reader to run works, in their order, on a real control plane.
+"""Every command that README, the guides and docs/operations.md tell a reader to run works, on a real control plane.
 
 Quotree's processes run beside the control plane, so that `helm install` of the page is done by the harness; what builds
 or installs software is only checked to exist here, and is run by the tests of the image and of the real node.
@@ -24,6 +24,8 @@ ELSEWHERE = ("docker", "helm", "make", "uv")
 
 
 README = commands("README.md")
+PAGES = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").rglob("*.md"))]
+GUIDES = [page for page in PAGES if page.startswith("docs/guides/")]
 
 
 @pytest.fixture(scope="module")
@@ -62,13 +64,27 @@ def test_the_commands_of_the_readme_work_in_its_order(quotree: Quotree) -> None:
     assert _started(quotree) == ["large", "small"]
 
 
+@pytest.mark.parametrize("page", GUIDES)
+def test_the_commands_of_a_guide_work_in_its_order(quotree: Quotree, page: str) -> None:
+    _run(quotree, "kubectl apply -f examples/")
+    for command in commands(page):
+        _run(quotree, command)
+
+
+def test_the_guide_shows_its_job_as_it_is() -> None:
+    (shown,) = blocks("docs/guides/job-author.md", "yaml")
+    assert shown == (ROOT / "docs/guides/train-7.yaml").read_text()
+
+
 def test_the_readme_shows_the_example_as_it_is() -> None:
     shown = blocks("README.md", "yaml")
     example = (ROOT / "examples" / "1-organisation.yaml").read_text()
     assert [list(yaml.safe_load_all(each)) for each in shown] == [list(yaml.safe_load_all(example))]
 
 
-@pytest.mark.parametrize("page", ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))])
+@pytest.mark.parametrize(
+    "page", ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")), *GUIDES]
+)
 def test_every_make_target_of_a_page_exists(page: str) -> None:
     makefile = (ROOT / "Makefile").read_text()
     targets = {command.split(" ")[1] for command in commands(page) if command.startswith("make ")}
