@@ -4,6 +4,7 @@ FROM python:3.13-slim AS build
 WORKDIR /src
 COPY runtime.lock pyproject.toml README.md LICENSE ./
 COPY cli cli
+COPY dashboard dashboard
 COPY reconciler reconciler
 COPY shared shared
 COPY webhook webhook

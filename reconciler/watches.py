@@ -42,9 +42,16 @@ log = get_logger(__name__)
 
 
 def watch_everything(
-    client: Client, state: ClusterState, watches: Watches, wake: Callable[[], None]
+    client: Client,
+    state: ClusterState,
+    watches: Watches,
+    wake: Callable[[], None],
+    namespace: str | None = None,
 ) -> WorkloadWatches:
-    """Add every watch to `watches`; each calls `wake` when it changed what decisions are made on."""
+    """Add every watch to `watches`; each calls `wake` when it changed what decisions are made on.
+
+    `namespace`: of what has a namespace, only that in this one.
+    """
 
     def add(  # noqa: PLR0913
         resource: Resource,
@@ -63,7 +70,8 @@ def watch_everything(
             if state.changed:
                 wake()
 
-        return watches.add(Watch(client, resource, project, notify, labels=labels, fields=fields, name=name))
+        watch = Watch(client, resource, project, notify, namespace=namespace, labels=labels, fields=fields, name=name)
+        return watches.add(watch)
 
     add(NAMESPACES, read_namespace, state.see_namespaces)
     add(LIMIT_RANGES, read_limit_range, state.see_limit_ranges)

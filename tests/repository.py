@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
-ROOMS: Final = ("shared", "webhook", "reconciler", "cli")
+ROOMS: Final = ("shared", "webhook", "reconciler", "cli", "dashboard")
 TEXT: Final = frozenset({".md", ".py", ".yaml", ".toml", ".json", ".txt", ".tpl", ".html", ".js", ""})
 
 

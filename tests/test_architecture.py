@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs/architecture.md").read_text()
-PRODUCT = ("cli", "reconciler", "shared", "webhook")
+PRODUCT = ("cli", "dashboard", "reconciler", "shared", "webhook")
 MODULES = {
     path.relative_to(ROOT).with_suffix("").as_posix().replace("/", "."): path
     for package in PRODUCT

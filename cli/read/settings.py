@@ -1,15 +1,19 @@
 """Load the quota settings that a command decides by: those of a settings file, of the live cluster, or the defaults."""
 
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote
 
 import msgspec
 
 from cli.read.live import ClusterProblem, LiveCluster
 from shared.quota.model.settings import QuotaSettings
 
-_PATH: Final = "/api/v1/configmaps?labelSelector=app.kubernetes.io%2Fname%3Dquotree"
+CONFIG_MAPS_OF_CHART: Final = "app.kubernetes.io/name=quotree"
+"""The label selector of the chart's ConfigMaps."""
+_PATH: Final = f"/api/v1/configmaps?labelSelector={quote(CONFIG_MAPS_OF_CHART, safe='')}"
 _KEY: Final = "reconciler.yaml"
 
 
@@ -34,9 +38,14 @@ class _ConfigMap(msgspec.Struct):
 def live_settings(cluster: LiveCluster) -> QuotaSettings | None:
     """Return the settings of the reconciler that runs in the cluster; None where they cannot be read."""
     try:
-        found = [msgspec.json.decode(raw, type=_ConfigMap).data for raw in cluster.items(_PATH)]
+        return settings_in(cluster.items(_PATH))
     except ClusterProblem:
         return None
+
+
+def settings_in(config_maps: Iterable[msgspec.Raw]) -> QuotaSettings | None:
+    """Return the settings in the chart's ConfigMaps; None where none of them is the reconciler's."""
+    found = [msgspec.json.decode(raw, type=_ConfigMap).data for raw in config_maps]
     texts = [data[_KEY] for data in found if _KEY in data]
     if not texts:
         return None

@@ -1,10 +1,11 @@
 """Build the lines of `quotree tree`: min, used, runtime and borrowed, one line per group and key."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from cli.render.quantities import readable
+from shared.api.conditions import Condition
 from shared.api.quotagroup import QuotaGroup, QuotaStatus
 from shared.api.reading import Quantities
 from shared.quota.model.tree import ROOT
@@ -103,7 +104,7 @@ def _group_rows(name: str, group: QuotaGroup, trunk: str, later: str, wanted: Fi
         # Root borrows from no other group: without a min of its own, everything would look borrowed.
         keys = [numbers and replace(numbers, borrowed=0) for numbers in keys]
     first, *rest = keys or [None]
-    yield Row(trunk, name, _note(group), group.status.workloads.pending, first)
+    yield Row(trunk, name, note_of(group.status.conditions), group.status.workloads.pending, first)
     yield from (Row(later, "", "", None, numbers) for numbers in rest)
 
 
@@ -119,9 +120,9 @@ def _amount(resource: str, quantities: Quantities) -> Amount:
     return read_amount(resource, str(quantities.get(resource, 0)))
 
 
-def _note(group: QuotaGroup) -> str:
+def note_of(written: Iterable[Condition]) -> str:
     """Return what is exceptional: the reasons of conditions, and a stop policy."""
-    conditions = {condition.type: condition for condition in group.status.conditions}
+    conditions = {condition.type: condition for condition in written}
     active = conditions.get("Active")
     notes = [active.reason] if active and active.status == "False" else []
     notes += [

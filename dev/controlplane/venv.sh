@@ -30,6 +30,6 @@ pip=(.venv/bin/python -m pip --disable-pip-version-check --quiet install)
     fail "requirements.lock could not be installed: see pip's words above; is the network there?"
 "${pip[@]}" --no-deps --no-build-isolation -e . || fail "the project itself could not be installed: see pip's words above"
 # Compiled once, so that commands start quickly also where Python is told to write no bytecode by itself.
-.venv/bin/python -m compileall -q cli reconciler shared webhook
+.venv/bin/python -m compileall -q cli dashboard reconciler shared webhook
 echo "$wanted" >"$stamp"
 echo "quotree: .venv is ready ($((SECONDS - started)) s)"

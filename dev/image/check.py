@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-PACKAGES = ("cli", "reconciler", "shared", "webhook")
+PACKAGES = ("cli", "dashboard", "reconciler", "shared", "webhook")
 COMMANDS = ("quotree", "quotree-webhook", "quotree-reconciler")
 ROOT = Path(__file__).parent.parent.parent
 

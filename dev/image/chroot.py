@@ -18,7 +18,7 @@ from dev.image.facts import ROOT
 SUITE = "trixie"
 PACKAGES = ("python3", "python3-venv", "ca-certificates")
 SOURCES = (
-    "runtime.lock", "pyproject.toml", "README.md", "LICENSE", "cli", "reconciler", "shared", "webhook",
+    "runtime.lock", "pyproject.toml", "README.md", "LICENSE", "cli", "dashboard", "reconciler", "shared", "webhook",
     "dev/__init__.py", "dev/image",
 )  # fmt: skip
 LEAST_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"

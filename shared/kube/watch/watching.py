@@ -69,6 +69,8 @@ class Watch(Generic[R]):
         """What it is called in metrics: one of several of a kind needs a name of its own."""
         self.synced = asyncio.Event()
         self.trouble: str | None = None
+        self.failure: ApiError | None = None
+        """The error behind `trouble`: what a watch that may be refused is judged by."""
         self.lists = 0
         self.streams = 0
         self.events = 0
@@ -240,13 +242,13 @@ class Watch(Generic[R]):
             self._healthy_since = self._heard
         if self.trouble is not None:
             _log.info("watch goes on", extra=self._facts())
-            self.trouble = None
+            self.trouble = self.failure = None
 
     def _report(self, error: ApiError) -> None:
         trouble = str(error)
         if trouble != self.trouble:
             _log.warning("watch interrupted", extra=self._facts(error=trouble))
-        self.trouble = trouble
+        self.trouble, self.failure = trouble, error
 
     def _facts(self, **more: Any) -> dict[str, Any]:
         return {"resource": self._describe(), **more}

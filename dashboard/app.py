@@ -1,0 +1,82 @@
+"""The dashboard put together: a connection with the user's rights, watches, frames, and the server on 127.0.0.1."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+from aiohttp import web
+
+from cli.read.settings import CONFIG_MAPS_OF_CHART, quota_settings, settings_in
+from dashboard.http.guard import PageGuard
+from dashboard.http.routes import Routes
+from dashboard.live.frames import Frames
+from dashboard.live.watched_cluster import WatchedCluster
+from shared.kube.client import Client
+from shared.kube.connect.connection import ConnectionSettings, connected
+from shared.kube.errors import ApiError
+from shared.kube.resources import CONFIG_MAPS
+from shared.problems import Problem
+from shared.quota.model.settings import QuotaSettings
+
+USER_AGENT: Final = "quotree-dashboard"
+_HOST: Final = "127.0.0.1"
+_LEAVE: Final = 1.0
+"""Seconds that open streams get when the process ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class DashboardOptions:
+    """What the command line asks for."""
+
+    port: int = 0
+    context: str | None = None
+    kubeconfig: str | None = None
+    namespace: str | None = None
+    settings_file: str | None = None
+
+
+async def serve(options: DashboardOptions, say: Callable[[str], None]) -> None:
+    """Serve until cancelled; `say` is told the address once it is there. Raises Problem."""
+    connection_settings = ConnectionSettings(
+        kubeconfig=options.kubeconfig, context=options.context, user_agent=USER_AGENT
+    )
+    async with connected(connection_settings) as connection:
+        client = Client(connection)
+        settings = await _settings(client, options.settings_file, say)
+        cluster = WatchedCluster(client, settings, options.namespace)
+        frames = Frames(cluster, settings)
+        guard = PageGuard()
+        runner = web.AppRunner(Routes(client, frames, guard).application(), access_log=None, shutdown_timeout=_LEAVE)
+        await runner.setup()
+        try:
+            await _listen(runner, guard, options.port)
+            say(guard.address)
+            async with asyncio.TaskGroup() as group:
+                group.create_task(cluster.run(), name="watches")
+                group.create_task(frames.run(), name="frames")
+        finally:
+            await runner.cleanup()
+
+
+async def _listen(runner: web.AppRunner, guard: PageGuard, port: int) -> None:
+    try:
+        await web.TCPSite(runner, _HOST, port).start()
+    except OSError as error:
+        raise Problem(f"port {port} of {_HOST} cannot be used: {error.strerror}; give another one, or none") from error
+    guard.port = runner.addresses[0][1]
+
+
+async def _settings(client: Client, file: str | None, say: Callable[[str], None]) -> QuotaSettings:
+    """Return the settings of the file, else of the cluster, else the defaults."""
+    if file is not None:
+        return quota_settings(file)
+    try:
+        found = settings_in(await client.list_all(CONFIG_MAPS, into=msgspec.Raw, labels=CONFIG_MAPS_OF_CHART))
+    except ApiError:
+        found = None
+    if found is None:
+        say("quotree: the cluster's settings cannot be read; using the defaults")
+        return QuotaSettings()
+    return found

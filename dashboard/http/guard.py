@@ -1,0 +1,74 @@
+"""Who is answered: the page that this process serves, and no other page or program that merely reaches the port.
+
+A web page of another origin cannot read answers (there are no CORS headers), cannot send the token (it does not know
+it), and cannot become the same origin by a name that resolves to 127.0.0.1 (the Host header is checked).
+"""
+
+import hmac
+import secrets
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from aiohttp import web
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+HEADERS: Final = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
+        "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+API: Final = "/api/"
+_SCHEME: Final = "Bearer "
+
+
+class PageGuard:
+    """The token of one run of the process, and the checks of each request."""
+
+    def __init__(self) -> None:
+        self.token = secrets.token_urlsafe(32)
+        self.port = 0
+        """Set once the port is known; until then no Host is right."""
+
+    @property
+    def address(self) -> str:
+        """The page's address. The part after # never leaves the browser; the page sends it as a header."""
+        return f"http://127.0.0.1:{self.port}/#token={self.token}"
+
+    @web.middleware
+    async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Refuse what does not come from the page itself; add the headers to every answer that has not begun."""
+        try:
+            self._judge(request)
+            answer = await handler(request)
+        except web.HTTPException as refusal:
+            refusal.headers.update(HEADERS)
+            raise
+        if not answer.prepared:
+            answer.headers.update(HEADERS)
+        return answer
+
+    def _judge(self, request: web.Request) -> None:
+        hosts = {f"127.0.0.1:{self.port}", f"localhost:{self.port}"}
+        if request.host not in hosts:
+            raise web.HTTPMisdirectedRequest(text="this is not a name of the dashboard\n")
+        if request.headers.get("Origin", f"http://{request.host}") != f"http://{request.host}":
+            raise web.HTTPForbidden(text="another origin is not answered\n")
+        if request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin") and _is_api(request):
+            raise web.HTTPForbidden(text="another site is not answered\n")
+        if _is_api(request) and not self._has_token(request):
+            raise web.HTTPUnauthorized(text="open the address that `quotree dashboard` printed\n")
+
+    def _has_token(self, request: web.Request) -> bool:
+        given = request.headers.get("Authorization", "")
+        return hmac.compare_digest(given.encode(), f"{_SCHEME}{self.token}".encode())
+
+
+def _is_api(request: web.Request) -> bool:
+    return request.path.startswith(API)

@@ -1,0 +1,141 @@
+"""The routes: pages' data is computed in threads, so that the stream goes on meanwhile."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, TypeVar
+
+import msgspec
+from aiohttp import web
+
+from dashboard.http import static_files
+from dashboard.http.guard import PageGuard
+from dashboard.http.stream import FrameSource, stream
+from dashboard.live.recorded_reasons import last_recorded
+from dashboard.view.group_page import UnknownName, group_page
+from dashboard.view.nodes import flavor_list, node_slice
+from dashboard.view.queue import MOST, Part, slice_of
+from dashboard.view.tree import TreeLines
+from dashboard.view.what_if import EditedMin, what_if
+from dashboard.view.workload_page import workload_page
+from shared.kube.client import Client
+from shared.problems import Problem
+
+T = TypeVar("T")
+_LONGEST_BODY = 4096
+
+
+class Routes:
+    """What is answered under each path."""
+
+    def __init__(self, client: Client, frames: FrameSource, guard: PageGuard) -> None:
+        self._client = client
+        self._frames = frames
+        self._guard = guard
+        self._tree = TreeLines()
+        self._files = static_files.read_files()
+        self._quick = ThreadPoolExecutor(2, thread_name_prefix="pages")
+        self._slow = ThreadPoolExecutor(1, thread_name_prefix="questions")
+        """Remedies and what-if: one at a time, and no list waits for them."""
+
+    def application(self) -> web.Application:
+        """Return the application, with every request checked by the guard."""
+        app = web.Application(middlewares=[self._guard.check, _problems], client_max_size=_LONGEST_BODY)
+        app.router.add_get("/", self._start_page)
+        app.router.add_get("/static/{name}", self._static)
+        app.router.add_get("/api/stream", self._stream)
+        app.router.add_get("/api/group", self._group)
+        app.router.add_get("/api/queue", self._queue)
+        app.router.add_get("/api/workload", self._workload)
+        app.router.add_get("/api/nodes", self._nodes)
+        app.router.add_post("/api/what-if", self._what_if)
+        app.on_cleanup.append(self._close)
+        return app
+
+    async def _start_page(self, _: web.Request) -> web.Response:
+        return static_files.answer(self._files[static_files.START])
+
+    async def _static(self, request: web.Request) -> web.Response:
+        file = self._files.get(request.match_info["name"])
+        if file is None:
+            raise web.HTTPNotFound(text="no such file\n")
+        return static_files.answer(file)
+
+    async def _stream(self, request: web.Request) -> web.StreamResponse:
+        return await stream(request, self._frames, self._tree)
+
+    async def _group(self, request: web.Request) -> web.Response:
+        return await _in(self._quick, partial(group_page, self._frames.latest, request.query.get("name", "")))
+
+    async def _queue(self, request: web.Request) -> web.Response:
+        query = request.query
+        try:
+            part = Part(query.get("part", Part.PENDING))
+        except ValueError as error:
+            raise Problem(f"part must be one of {', '.join(Part)}") from error
+        first, count = _number(request, "first", 0), _number(request, "count", 50)
+        work = partial(slice_of, self._frames.latest, query.get("group", ""), part, first, count, query.get("text", ""))
+        return await _in(self._quick, work)
+
+    async def _workload(self, request: web.Request) -> web.Response:
+        frame, query = self._frames.latest, request.query
+        kind, key, with_remedies = query.get("kind", "Job"), query.get("key", ""), query.get("remedies") == "1"
+        work = partial(workload_page, frame, kind, key, with_remedies=with_remedies)
+        page = await _compute(self._slow if with_remedies else self._quick, work)
+        if page["incomplete"]:
+            text, time = await last_recorded(self._client, kind, key)
+            page |= {"recorded": text, "recordedAt": time}
+        return _json(page)
+
+    async def _nodes(self, request: web.Request) -> web.Response:
+        frame = self._frames.latest
+        first, count = _number(request, "first", 0), min(_number(request, "count", 50), MOST)
+        nodes = partial(node_slice, frame, first, count, request.query.get("text", ""))
+        if request.query.get("flavors") == "1":
+            return await _in(self._quick, lambda: {**nodes(), "flavors": flavor_list(frame)})
+        return await _in(self._quick, nodes)
+
+    async def _what_if(self, request: web.Request) -> web.Response:
+        if request.content_type != "application/json":
+            raise web.HTTPUnsupportedMediaType(text="send JSON\n")
+        try:
+            edit = msgspec.json.decode(await request.read(), type=EditedMin)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise Problem(f"the edit cannot be read: {error}") from error
+        return await _in(self._slow, partial(what_if, self._frames.latest, edit))
+
+    async def _close(self, _: web.Application) -> None:
+        for each in (self._quick, self._slow):
+            each.shutdown(wait=False, cancel_futures=True)
+
+
+@web.middleware
+async def _problems(request: web.Request, handler: Callable[[web.Request], Any]) -> web.StreamResponse:
+    """Answer a problem with its sentence."""
+    try:
+        answer: web.StreamResponse = await handler(request)
+    except UnknownName as problem:
+        return _json({"problem": str(problem)}, 404)
+    except Problem as problem:
+        return _json({"problem": str(problem)}, 400)
+    return answer
+
+
+async def _compute(threads: ThreadPoolExecutor, work: Callable[[], T]) -> T:
+    return await asyncio.get_running_loop().run_in_executor(threads, work)
+
+
+async def _in(threads: ThreadPoolExecutor, work: Callable[[], Any]) -> web.Response:
+    return _json(await _compute(threads, work))
+
+
+def _json(data: Any, status: int = 200) -> web.Response:
+    return web.Response(body=msgspec.json.encode(data), status=status, content_type="application/json")
+
+
+def _number(request: web.Request, name: str, default: int) -> int:
+    text = request.query.get(name, str(default))
+    if not (text.isascii() and text.isdecimal() and len(text) < 10):
+        raise Problem(f"{name} must be a number from 0 on")
+    return int(text)

@@ -1,0 +1,33 @@
+"""The files of the page, read once at the start from the package."""
+
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Final
+
+from aiohttp import web
+
+_TYPES: Final = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+START: Final = "index.html"
+
+
+@dataclass(frozen=True, slots=True)
+class StaticFile:
+    """One file as it is answered."""
+
+    content: bytes
+    content_type: str
+
+
+def read_files() -> dict[str, StaticFile]:
+    """Return every file of `dashboard/static` by name."""
+    found = {}
+    for file in files("dashboard").joinpath("static").iterdir():
+        ending = f".{file.name.rpartition('.')[2]}"
+        if ending in _TYPES:
+            found[file.name] = StaticFile(file.read_bytes(), _TYPES[ending])
+    return found
+
+
+def answer(file: StaticFile) -> web.Response:
+    """Return the file as an answer."""
+    return web.Response(body=file.content, content_type=file.content_type, charset="utf-8")

@@ -1,0 +1,72 @@
+"""The stream of changes: server-sent events, each with the groups' lines that differ from what this page has.
+
+A page that reads slowly gets fewer events, never older ones: what it misses is in the next.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import timedelta
+from typing import Final, NoReturn, Protocol
+
+import msgspec
+from aiohttp import web
+
+from dashboard.http.guard import HEADERS
+from dashboard.view.frame import Frame
+from dashboard.view.tree import TreeLines
+
+_ALIVE: Final = timedelta(seconds=15)
+"""A line at least so often, so that a page notices when the process is gone."""
+
+
+class FrameSource(Protocol):
+    """Where frames come from."""
+
+    @property
+    def latest(self) -> Frame:
+        """The latest frame."""
+
+    async def after(self, number: int) -> Frame:
+        """Return the latest frame, as soon as it is another than `number`."""
+
+
+async def stream(request: web.Request, frames: FrameSource, tree: TreeLines) -> web.StreamResponse:
+    """Answer until the page goes away."""
+    response = web.StreamResponse(headers={**HEADERS, "Content-Type": "text/event-stream"})
+    await response.prepare(request)
+    with suppress(ConnectionResetError):
+        await _write_events(response, frames, tree)
+    return response
+
+
+async def _write_events(response: web.StreamResponse, frames: FrameSource, tree: TreeLines) -> NoReturn:
+    """Write until the page goes away. Raises ConnectionResetError then."""
+    has: Mapping[str, bytes] = {}
+    number = -1
+    while True:
+        try:
+            frame = await asyncio.wait_for(frames.after(number), _ALIVE.total_seconds())
+        except TimeoutError:
+            await response.write(b": alive\n\n")
+            continue
+        lines = dict(tree.show(frame))
+        await response.write(event(frame, has, lines))
+        has, number = lines, frame.number
+
+
+def event(frame: Frame, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> bytes:
+    """Return the event that leads from one set of lines to the other."""
+    changed = [msgspec.Raw(line) for name, line in after.items() if before.get(name) is not line]
+    data = msgspec.json.encode(
+        {
+            "frame": frame.number,
+            "now": frame.now.isoformat(),
+            "complete": frame.outlook is not None,
+            "loading": frame.loading,
+            "notices": frame.notices,
+            "rows": changed,
+            "gone": sorted(before.keys() - after.keys()),
+        }
+    )
+    return b"data: " + data + b"\n\n"

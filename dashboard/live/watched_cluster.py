@@ -1,0 +1,131 @@
+"""Watch what the user may see, and say what is refused. A list that is forbidden costs its part of the pages only."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import Final
+
+from reconciler.state.cluster_state import ClusterState
+from reconciler.state.group_history import history_of, over_since_of
+from reconciler.state.observed.projections import GroupStatusRecord
+from reconciler.watches import watch_everything
+from shared.kube.client import Client
+from shared.kube.errors import Forbidden, NotFound
+from shared.kube.watch.cache import Change
+from shared.kube.watch.watching import Watches
+from shared.quota.measure.inputs.world import OverSince, World
+from shared.quota.model.settings import QuotaSettings
+
+_POLL: Final = timedelta(milliseconds=50)
+_LOST: Final = (
+    ("quotagroups", "the tree is not shown"),
+    ("resourceflavors", "flavors are not shown"),
+    ("nodes", "nodes and the capacity are not shown"),
+    ("jobs", "queues and running Jobs are not shown"),
+    ("pods", "pods and what they use are not shown"),
+    ("pods of groups", "groups of pods are not shown"),
+)
+
+
+class ObservedState(ClusterState):
+    """The cluster's state, which also tells of a group's status: that changes no decision, but a page."""
+
+    def __init__(self, settings: QuotaSettings, on_group: Callable[[], None]) -> None:
+        super().__init__(settings)
+        self._on_group = on_group
+
+    def see_groups(self, changes: Sequence[Change[GroupStatusRecord]]) -> None:
+        """QuotaGroups appeared, changed or went, or their status did."""
+        super().see_groups(changes)
+        self._on_group()
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """What is seen at one moment. `is_complete`: everything that a decision depends on is.
+
+    `refusals`: one sentence for each kind that cannot be read. `pending`: what has not been read yet. `troubles`:
+    watches that are interrupted, so that what they showed may be old.
+    """
+
+    now: datetime
+    world: World
+    groups: Mapping[str, GroupStatusRecord]
+    is_complete: bool
+    refusals: tuple[str, ...]
+    pending: tuple[str, ...]
+    troubles: tuple[str, ...]
+
+
+class WatchedCluster:
+    """The watches and the state behind them. `changed` is set whenever a sighting may differ from the last."""
+
+    def __init__(self, client: Client, settings: QuotaSettings, namespace: str | None) -> None:
+        self.changed = asyncio.Event()
+        self._state = ObservedState(settings, self.changed.set)
+        self._watches = Watches()
+        self._namespace = namespace
+        self._has_past = False
+        watch_everything(client, self._state, self._watches, self.changed.set, namespace=namespace)
+
+    async def run(self) -> None:
+        """Watch until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._watches.run(), name="watches")
+            group.create_task(self._tell_of_progress(), name="progress")
+
+    def look(self, now: datetime) -> Sighting:
+        """Freeze what is seen now; costs what changed since the last call."""
+        members = self._watches.members
+        pending = tuple(
+            f"{each.name}: {each.trouble or 'listing'}" for each in members if not _is_read(each.synced, each.failure)
+        )
+        troubles = tuple(each.trouble for each in members if each.synced.is_set() and each.trouble)
+        refusals = tuple(self._refusals())
+        is_complete = not pending and not refusals
+        if is_complete and not self._has_past:
+            self._read_past(now)
+        world = self._state.world_at(now)
+        return Sighting(
+            now, world, MappingProxyType(dict(self._state.groups)), is_complete, refusals, pending, troubles
+        )
+
+    def remember_over(self, over_since: OverSince) -> None:
+        """Since when leaves have been over their runtime, for the next sighting."""
+        self._state.remember_over(over_since)
+
+    def _read_past(self, now: datetime) -> None:
+        """What the statuses keep of the past, once: from then on it is followed here, as the reconciler does."""
+        self._has_past = True
+        groups = self._state.groups.values()
+        self._state.watched_since(now)
+        self._state.remember_over(over_since_of(groups))
+        self._state.history = history_of(groups, self._state.settings.fairness_half_life, now)
+
+    def _refusals(self) -> list[str]:
+        lost = dict(_LOST)
+        found = [
+            f"{lost.get(each.name, 'reasons are not computed')}: {each.failure}"
+            for each in self._watches.members
+            if each.failure is not None and not each.synced.is_set()
+        ]
+        if self._namespace is not None:
+            found.append(f"only workloads of namespace {self._namespace} are shown, as asked for with --namespace")
+        return found
+
+    async def _tell_of_progress(self) -> None:
+        """A watch that syncs empty, is refused or interrupted changes no record: look at each now and then."""
+        before: list[tuple[bool, str | None]] = []
+        while True:
+            states = [(_is_read(each.synced, each.failure), each.trouble) for each in self._watches.members]
+            if states != before:
+                self.changed.set()
+            before = states
+            all_read = all(is_read for is_read, _ in states)
+            await asyncio.sleep((_POLL * 20 if all_read else _POLL).total_seconds())
+
+
+def _is_read(synced: asyncio.Event, failure: Exception | None) -> bool:
+    return synced.is_set() or isinstance(failure, Forbidden | NotFound)

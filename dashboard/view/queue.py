@@ -1,0 +1,113 @@
+"""Slices of a group's workloads: those that wait, in the order of the queues, those that run, those evicted last."""
+
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from typing import Any, Final
+
+from cli.render.quantities import readable
+from dashboard.view.frame import Frame
+from shared.quota.measure.inputs.workload_set import queue_order
+from shared.quota.model.workload import Workload
+
+Json = dict[str, Any]
+MOST: Final = 200
+"""So many lines of a list are answered at once."""
+_UNKNOWN: Final = "the reason is not computed: not everything that it depends on is shown to you"
+
+
+class Part(StrEnum):
+    """Which workloads of a group."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    EVICTED = "evicted"
+
+
+def slice_of(frame: Frame, group: str, part: Part, first: int, count: int, text: str = "") -> Json:
+    """Return `count` workloads of the subtree from number `first` on; `text`: only those whose name holds it."""
+    found = [each for each in _workloads(frame, group, part) if text in each[1].key]
+    chosen = found[first : first + min(count, MOST)]
+    return {
+        "total": len(found),
+        "first": first,
+        "frame": frame.number,
+        "items": [_item(frame, part, place, workload) for place, workload in chosen],
+    }
+
+
+def _workloads(frame: Frame, group: str, part: Part) -> Sequence[tuple[int, Workload]]:
+    if part is Part.PENDING:
+        return [*_pending(frame, group)]
+    own = [
+        each
+        for leaf in _leaves(frame, group)
+        for each in _world(frame).workloads_of(leaf).by_id.values()
+        if (each.admission is not None if part is Part.RUNNING else each.eviction is not None)
+    ]
+    own.sort(key=_since, reverse=True)
+    return [(0, each) for each in own]
+
+
+def _since(workload: Workload) -> tuple[float, str]:
+    """When it was evicted, else started; the latest come first."""
+    if workload.eviction is not None:
+        return workload.eviction.at.timestamp(), workload.key
+    return (workload.admission.since.timestamp() if workload.admission is not None else 0.0), workload.key
+
+
+def _pending(frame: Frame, group: str) -> Iterator[tuple[int, Workload]]:
+    """Each with its place in its queue; 0 for those that are not considered now."""
+    for leaf in _leaves(frame, group):
+        snapshot = frame.outlook.after.leaves.get(leaf) if frame.outlook is not None else None
+        if snapshot is not None:
+            yield from enumerate(snapshot.pending, 1)
+            yield from ((0, each) for each in snapshot.aside)
+        else:
+            waiting = (each for each in _world(frame).workloads_of(leaf).by_id.values() if each.is_pending)
+            yield from ((0, each) for each in sorted(waiting, key=queue_order))
+
+
+def _leaves(frame: Frame, group: str) -> Sequence[str]:
+    """The leaf itself, or those below; also without any group, what the workloads name."""
+    world = _world(frame)
+    if group in world.tree and frame.groups:
+        return sorted({group, *world.tree.subtree(group)} & world.workload_sets.keys())
+    return [group] if group in world.workload_sets else []
+
+
+def _world(frame: Frame) -> Any:
+    return frame.outlook.after.world if frame.outlook is not None else frame.world
+
+
+def _item(frame: Frame, part: Part, place: int, workload: Workload) -> Json:
+    item: Json = {
+        "workload": workload.key,
+        "kind": workload.kind,
+        "group": workload.group,
+        "priority": workload.priority,
+        "request": ", ".join(f"{readable(name, each)} {name}" for name, each in sorted(workload.request.items())),
+        "queued": workload.queued.isoformat(),
+    }
+    if part is Part.PENDING:
+        item |= {"place": place, **_reason(frame, workload)}
+    if workload.admission is not None:
+        flavors = sorted(set(workload.admission.flavors.values()))
+        item |= {"since": workload.admission.since.isoformat(), "flavors": ", ".join(flavors)}
+    if workload.eviction is not None:
+        claim = workload.claim
+        item |= {
+            "evictedFor": workload.eviction.reason.value,
+            "evicted": workload.eviction.at.isoformat(),
+            "for": claim.preemptor if claim is not None else "",
+            "state": "Evicting" if workload.is_evicting else "Running" if workload.admission else "Pending",
+        }
+    return item
+
+
+def _reason(frame: Frame, workload: Workload) -> Json:
+    if frame.outlook is None:
+        return {"reason": "", "message": _UNKNOWN}
+    why = frame.outlook.reasons.why(workload)
+    if why is None:
+        return {"reason": "", "message": "starts now"}
+    return {"reason": why.reason.value, "message": why.message.partition(" waits: ")[2] or why.message}

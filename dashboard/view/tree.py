@@ -1,0 +1,117 @@
+"""One line of JSON per group: its numbers, counts and notes. A line is encoded again only if something in it changed.
+
+`min` is the one in effect, as in `quotree tree`. Root borrows from no other group.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+
+from cli.render.quantities import readable
+from cli.render.tree_rows import note_of
+from dashboard.view.frame import Frame
+from reconciler.report.group_status import Counts
+from reconciler.state.observed.projections import GroupStatusRecord
+from shared.api.quotagroup import QuotaStatus, WorkloadCounts
+from shared.quota.measure.group_usage import GroupNumbers
+from shared.quota.measure.report import report_of
+from shared.quota.model.tree import ROOT
+from shared.resources import Amount, read_amount
+
+Json = dict[str, Any]
+SHOWN: Final = ("min", "used", "runtime", "borrowed", "request")
+
+
+@dataclass(slots=True)
+class TreeLines:
+    """The encoded lines of the latest frame, by group; a line that did not change is the same object as before."""
+
+    lines: dict[str, bytes] = field(default_factory=dict)
+    _basis: dict[str, tuple[object, ...]] = field(default_factory=dict)
+    _counts: Counts = field(default_factory=Counts)
+
+    def show(self, frame: Frame) -> Mapping[str, bytes]:
+        """Return every group's line, sorted by name."""
+        lines: dict[str, bytes] = {}
+        basis: dict[str, tuple[object, ...]] = {}
+        for name, record in sorted(frame.groups.items()):
+            on = self._read(frame, record)
+            known = self._basis.get(name)
+            if known is not None and known[0] is on[0] and known[1:] == on[1:]:
+                lines[name] = self.lines[name]
+            else:
+                line = msgspec.json.encode(_line(record, *on[:2]))
+                lines[name] = self.lines[name] if line == self.lines.get(name) else line
+            basis[name] = on
+        for name, line in _lines_of_unseen(frame):
+            lines[name] = self.lines[name] if line == self.lines.get(name) else line
+        self.lines, self._basis = lines, basis
+        return lines
+
+    def _read(self, frame: Frame, record: GroupStatusRecord) -> tuple[Any, WorkloadCounts, GroupStatusRecord]:
+        outlook = frame.outlook
+        if outlook is None:
+            return None, record.status.workloads, record
+        name = record.group.name
+        # A group that the tree has and the world does not exists only while the two are read.
+        counts = self._counts.below(outlook.given, name) if name in outlook.given.world.tree else WorkloadCounts()
+        return outlook.given.numbers.get(name, {}), counts, record
+
+
+def _lines_of_unseen(frame: Frame) -> Iterator[tuple[str, bytes]]:
+    """Groups that only their workloads tell of, for a user who must not read QuotaGroups."""
+    if frame.outlook is not None:
+        return
+    for name, workloads in sorted(frame.world.workload_sets.items()):
+        if name not in frame.groups and workloads.by_id:
+            admitted = sum(1 for each in workloads.by_id.values() if each.admission is not None)
+            pending = len(workloads.by_id) - admitted
+            line: Json = {"name": name, "parent": None, "isParent": False, "note": "not shown to you", "keys": []}
+            yield name, msgspec.json.encode({**line, "pending": pending, "admitted": admitted})
+
+
+def keys_of(record: GroupStatusRecord, numbers: GroupNumbers | None) -> Iterator[Json]:
+    """Each flavor and resource of a group that is not 0 throughout; from its status where nothing is measured."""
+    if numbers is None:
+        for status in record.status.quotas:
+            yield from _written(record.group.name, status)
+        return
+    preference = [entry.flavor for entry in record.group.quotas]
+    for flavor, resources in report_of(numbers, preference).items():
+        for resource, words in resources.items():
+            amounts = {**{word: words[word] for word in SHOWN}, "min": words["effectiveMin"]}
+            if any(amounts.values()):
+                yield _key(record.group.name, flavor, resource, amounts)
+
+
+def _written(group: str, status: QuotaStatus) -> Iterator[Json]:
+    columns = {word: getattr(status, word) for word in SHOWN}
+    for resource in sorted(set().union(*columns.values())):
+        amounts = {word: read_amount(resource, str(column.get(resource, 0))) for word, column in columns.items()}
+        if any(amounts.values()):
+            yield _key(group, status.flavor, resource, amounts)
+
+
+def _key(group: str, flavor: str, resource: str, amounts: Mapping[str, Amount]) -> Json:
+    shown = {**amounts, "borrowed": 0} if group == ROOT else dict(amounts)
+    return {
+        "flavor": flavor,
+        "resource": resource,
+        **shown,
+        "text": {word: readable(resource, amount) for word, amount in shown.items()},
+    }
+
+
+def _line(record: GroupStatusRecord, numbers: GroupNumbers | None, counts: WorkloadCounts) -> Json:
+    group = record.group
+    return {
+        "name": group.name,
+        "parent": None if group.name == ROOT else group.parent or ROOT,
+        "isParent": group.is_parent or group.name == ROOT,
+        "pending": counts.pending,
+        "admitted": counts.admitted,
+        "note": note_of(record.status.conditions),
+        "keys": [*keys_of(record, numbers)],
+    }

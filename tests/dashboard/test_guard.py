@@ -1,0 +1,122 @@
+"""Nothing but the page itself is answered, and the page can load nothing from elsewhere."""
+
+import re
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from dashboard.http.static_files import read_files
+from tests.builders import world
+from tests.dashboard.site import Site, frame_of, served
+
+STATIC = Path(__file__).parents[2] / "dashboard" / "static"
+
+
+@pytest_asyncio.fixture
+async def site() -> AsyncIterator[Site]:
+    """A small tree."""
+    async with served(frame_of(world("root 8\n  a 4"))) as running:
+        yield running
+
+
+async def _status(site: Site, path: str, headers: Mapping[str, str]) -> int:
+    async with site.session.get(f"{site.origin}{path}", headers=headers) as answer:
+        return answer.status
+
+
+@pytest.mark.parametrize("path", ["group?name=a", "queue?group=a", "workload?key=x", "nodes", "stream"])
+async def test_data_needs_the_token(site: Site, path: str) -> None:
+    assert await _status(site, f"/api/{path}", {}) == 401
+    assert await _status(site, f"/api/{path}", {"Authorization": "Bearer guess"}) == 401
+
+
+async def test_the_token_is_not_in_what_is_served_without_it(site: Site) -> None:
+    async with site.session.get(site.origin) as answer:
+        assert site.guard.token not in await answer.text() + str(answer.headers)
+        assert "Set-Cookie" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Host": "attacker.example"}, 421),
+        ({"Host": "127.0.0.1"}, 421),
+        ({"Host": "127.0.0.1:1"}, 421),
+        ({"Origin": "http://attacker.example"}, 403),
+        ({"Origin": "http://127.0.0.1:1"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Sec-Fetch-Site": "same-site"}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-origin"}, 200),
+        ({}, 200),
+    ],
+)
+async def test_another_site_is_refused_even_with_the_token(site: Site, headers: dict[str, str], status: int) -> None:
+    assert await _status(site, "/api/group?name=a", {**site.headers, **headers}) == status
+
+
+async def test_no_answer_lets_another_origin_read_it(site: Site) -> None:
+    for path in ("/", "/api/group?name=a", "/api/group?name=none", "/nothing", "/static/app.js"):
+        async with site.session.get(f"{site.origin}{path}", headers=site.headers) as answer:
+            assert not [name for name in answer.headers if name.startswith("Access-Control-")]
+            policy = answer.headers["Content-Security-Policy"]
+            assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self';")
+            assert "unsafe" not in policy
+            assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+async def test_nothing_but_a_question_can_be_posted(site: Site) -> None:
+    url = f"{site.origin}/api/what-if"
+    edit = {"group": "a", "flavor": "default", "resource": "gpu", "min": "5"}
+    async with site.session.post(url, json=edit, headers=site.headers) as answer:
+        assert answer.status == 200
+    async with site.session.post(url, data=b"{}", headers={**site.headers, "Content-Type": "text/plain"}) as answer:
+        assert answer.status == 415
+    async with site.session.post(
+        url, data=b"x" * 5000, headers=site.headers | {"Content-Type": "application/json"}
+    ) as answer:
+        assert answer.status == 413
+    for method in ("PUT", "PATCH", "DELETE", "POST"):
+        async with site.session.request(method, f"{site.origin}/api/group", headers=site.headers) as answer:
+            assert answer.status == 405
+
+
+@pytest.mark.parametrize("query", ["first=-1", "first=x", "count=1e9", "first=٣", "part=all"])
+async def test_a_query_that_makes_no_sense_is_answered_with_a_sentence(site: Site, query: str) -> None:
+    async with site.session.get(f"{site.origin}/api/queue?group=a&{query}", headers=site.headers) as answer:
+        assert answer.status == 400
+        assert (await answer.json())["problem"].startswith(("first", "count", "part"))
+
+
+async def test_no_other_file_can_be_read(site: Site) -> None:
+    for path in ("/static/../app.py", "/static/..%2fapp.py", "/static/%2e%2e/command.py", "/static/"):
+        assert await _status(site, path, {}) == 404
+
+
+async def test_the_stream_begins_with_every_group_and_goes_on_with_changes(site: Site) -> None:
+    async with site.session.get(f"{site.origin}/api/stream", headers=site.headers) as answer:
+        assert answer.headers["Content-Type"] == "text/event-stream"
+        first = await answer.content.readuntil(b"\n\n")
+        assert b'"name":"root"' in first
+        assert b'"name":"a"' in first
+        site.frames.show(frame_of(world("root 8\n  a 5"), 2))
+        second = await answer.content.readuntil(b"\n\n")
+        assert b'"name":"a"' in second
+        assert b'"frame":2' in second
+
+
+def test_the_page_is_text_nodes_only_and_loads_nothing_from_elsewhere() -> None:
+    for file in STATIC.iterdir():
+        text = file.read_text().replace("http://www.w3.org/2000/svg", "")
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function", text), (
+            file
+        )
+        assert not re.search(r"https?:|//[\w-]+\.[a-z]{2,}", text), file
+    page = (STATIC / "index.html").read_text()
+    assert not re.search(r"<style|style=|<script(?![^>]* src=)|\son\w+=", page)
+
+
+def test_every_file_is_package_data() -> None:
+    assert {file.name for file in STATIC.iterdir()} == set(read_files())

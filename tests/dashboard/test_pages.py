@@ -1,0 +1,215 @@
+"""What the pages are told, computed from worlds made here; the numbers and sentences are those of the command line."""
+
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from cli.render.explanation_text import lines
+from dashboard.http.stream import event
+from dashboard.view.frame import Frame
+from dashboard.view.group_page import UnknownName, group_page
+from dashboard.view.lending import pools_of
+from dashboard.view.nodes import flavor_list, node_slice
+from dashboard.view.queue import Part, slice_of
+from dashboard.view.tree import TreeLines
+from dashboard.view.what_if import EditedMin, what_if
+from dashboard.view.workload_page import workload_page
+from shared.api.conditions import Condition
+from shared.api.quotagroup import QuotaGroupStatus, QuotaStatus, WorkloadCounts
+from shared.problems import Problem
+from shared.quota.decide.advise.json_output import explanation_as_data
+from shared.quota.decide.advise.remedies import advise
+from shared.quota.decide.explain.explanation import explain
+from shared.quota.decide.plan import plan
+from shared.quota.measure.snapshot import measure
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.node import ClusterNode
+from tests.builders import NOW, after, evicting, pending, running, world
+from tests.dashboard.site import frame_of
+
+TREE = """
+root 8
+  research/ 6
+    vision 4
+    nlp 2
+  serving 2
+"""
+
+
+def _busy() -> Frame:
+    """vision idle but for 1, nlp borrows 2, and more waits than fits."""
+    workloads = [
+        running("vision", 1, "v"),
+        running("nlp", 4, "n", since=after(-60)),
+        *(pending("nlp", 4, f"w{number}", queued=after(number)) for number in range(3)),
+    ]
+    return frame_of(world(TREE, workloads))
+
+
+def _rows(lines_by_name: dict[str, bytes]) -> dict[str, object]:
+    return {name: msgspec.json.decode(line) for name, line in lines_by_name.items()}
+
+
+def test_a_line_has_the_numbers_of_the_tree_as_text_and_as_amounts() -> None:
+    nlp = _rows(dict(TreeLines().show(_busy())))["nlp"]
+    assert nlp == {
+        "name": "nlp",
+        "parent": "research",
+        "isParent": False,
+        "pending": 3,
+        "admitted": 1,
+        "note": "",
+        "keys": [
+            {
+                "flavor": "default", "resource": "gpu", "min": 2, "used": 4, "runtime": 7, "borrowed": 2, "request": 16,
+                "text": {"min": "2", "used": "4", "runtime": "7", "borrowed": "2", "request": "16"},
+            }
+        ],
+    }  # fmt: skip
+
+
+def test_only_changed_lines_are_sent_again() -> None:
+    tree, first = TreeLines(), frame_of(world(TREE.replace("root 8", "root 80"), [running("nlp", 4, "n")]))
+    has = dict(tree.show(first))
+    again = dict(tree.show(replace(first, number=2)))
+    assert msgspec.json.decode(event(first, has, again)[6:])["rows"] == []
+    changed = frame_of(first.world.with_changes([(None, pending("serving", 1, "s"))]), 3)
+    told = msgspec.json.decode(event(changed, has, dict(tree.show(changed)))[6:])
+    assert [row["name"] for row in told["rows"]] == ["root", "serving"]
+    assert told["gone"] == []
+
+
+def test_a_group_that_went_is_named() -> None:
+    tree, first = TreeLines(), _busy()
+    has = dict(tree.show(first))
+    smaller = frame_of(world("root 8\n  serving 2"), 2)
+    told = msgspec.json.decode(event(smaller, has, dict(tree.show(smaller)))[6:])
+    assert told["gone"] == ["nlp", "research", "vision"]
+
+
+def test_who_does_not_see_everything_gets_the_numbers_of_the_status() -> None:
+    status = QuotaGroupStatus(
+        conditions=[Condition("Stopped", "True", "Hold", "")],
+        quotas=[QuotaStatus(flavor="default", min={"cpu": "2"}, used={"cpu": "500m"}, runtime={"cpu": "3"})],
+        workloads=WorkloadCounts(pending=4, admitted=5),
+    )
+    frame = frame_of(world(TREE), complete=False, notices=["nodes are not shown"], statuses={"nlp": status})
+    row = msgspec.json.decode(TreeLines().show(frame)["nlp"])
+    assert (row["pending"], row["admitted"], row["note"]) == (4, 5, "Stopped")
+    assert row["keys"][0]["text"] == {"min": "2", "used": "500m", "runtime": "3", "borrowed": "0", "request": "0"}
+    assert msgspec.json.decode(event(frame, {}, {})[6:])["notices"] == ["nodes are not shown"]
+
+
+def test_a_group_page_shows_how_its_runtime_is_divided() -> None:
+    page = group_page(_busy(), "nlp")
+    assert page["path"] == ["root", "research", "nlp"]
+    (division,) = page["divisions"]
+    assert division["text"].startswith("research has 8 of gpu in default to divide. Each group first gets its min")
+    assert {row["group"]: row["text"]["runtime"] for row in division["rows"]} == {"nlp": "7", "vision": "1"}
+    assert page["mins"] == [{"flavor": "default", "resource": "gpu", "text": "2"}]
+
+
+def test_an_unknown_group_is_said_to_be_unknown() -> None:
+    with pytest.raises(UnknownName, match="there is no QuotaGroup 'nobody'"):
+        group_page(_busy(), "nobody")
+
+
+def test_a_pool_is_filled_by_what_is_idle_and_used_by_who_borrows() -> None:
+    given = frame_of(world("root 8\n  a 4\n  b 2", [running("a", 1, "x"), running("b", 4, "y")])).outlook
+    assert given is not None
+    (pool,) = pools_of(given, "root")
+    assert [(each["label"], each["amount"]) for each in pool["lenders"]] == [("a", 3), ("promised to no group", 2)]
+    assert [(each["label"], each["amount"]) for each in pool["borrowers"]] == [("b", 2), ("idle", 3)]
+
+
+def test_a_queue_is_answered_in_slices_with_the_place_and_the_reason() -> None:
+    frame = _busy()
+    part = slice_of(frame, "research", Part.PENDING, 1, 1)
+    assert (part["total"], part["first"]) == (3, 1)
+    (item,) = part["items"]
+    assert (item["workload"], item["place"], item["reason"]) == ("ns/w1", 2, "WaitingForQuota")
+    assert item["message"] == "group 'root' lacks 1 of default/gpu (request 4, free 3); runs when used falls to 4"
+
+
+def test_a_queue_can_be_searched_by_name() -> None:
+    assert [each["workload"] for each in slice_of(_busy(), "root", Part.PENDING, 0, 9, "w2")["items"]] == ["ns/w2"]
+
+
+def test_running_and_evicted_workloads_are_listed_the_latest_first() -> None:
+    waiting = pending("vision", 7, "new")
+    going = evicting(running("nlp", 1, "old", since=after(-5)), waiting, at=after(-1))
+    frame = frame_of(world(TREE, [going, running("nlp", 1, "young", since=after(-2)), waiting]))
+    assert [each["workload"] for each in slice_of(frame, "nlp", Part.RUNNING, 0, 9)["items"]] == ["ns/old", "ns/young"]
+    (evicted,) = slice_of(frame, "root", Part.EVICTED, 0, 9)["items"]
+    assert (evicted["evictedFor"], evicted["for"], evicted["state"]) == ("Reclaimed", "ns/new", "Evicting")
+
+
+def test_a_workload_page_has_the_lines_that_explain_prints() -> None:
+    frame = _busy()
+    given = measure(frame.world, NOW)
+    waiting = frame.find("Job", "ns/w0")
+    assert waiting is not None
+    explanation = explain(given, plan(given), waiting)
+    printed = [*lines(explanation_as_data(explanation, advise(given, explanation)))]
+    assert workload_page(frame, "Job", "ns/w0", with_remedies=True)["lines"] == printed
+    assert "What would let it start, each alone:" in printed
+
+
+def test_what_the_next_cycle_starts_counts_as_started() -> None:
+    frame = frame_of(world(TREE, [pending("nlp", 1, "soon")]))
+    assert slice_of(frame, "nlp", Part.PENDING, 0, 9)["total"] == 0
+    assert workload_page(frame, "Job", "ns/soon", with_remedies=False)["state"] == "Running"
+
+
+def test_without_the_whole_picture_no_reason_is_made_up() -> None:
+    frame = frame_of(world(TREE, [pending("nlp", 1, "mine")]), complete=False)
+    (item,) = slice_of(frame, "nlp", Part.PENDING, 0, 9)["items"]
+    assert item["reason"] == ""
+    assert item["message"].startswith("the reason is not computed")
+    page = workload_page(frame, "Job", "ns/mine", with_remedies=True)
+    assert (page["incomplete"], page["lines"]) == (True, ["Job 'ns/mine' waits in group nlp"])
+    with pytest.raises(Problem, match="cannot be computed"):
+        what_if(frame, EditedMin("nlp", "default", "gpu", "3"))
+
+
+def test_what_if_predicts_and_checks_the_rules() -> None:
+    workloads = [running("b", 6, "b", since=after(-3600)), pending("a", 4, "a")]
+    frame = frame_of(world("root 8\n  a 2 w0\n  b 2..8 w1", workloads))
+    found = what_if(frame, EditedMin("a", "default", "gpu", "4"))
+    assert "+ start ns/a of a" in found["lines"]
+    assert [each["workload"] for each in found["data"]["stop"]] == ["ns/b"]
+    assert found["data"]["violations"] == []
+    inner = frame_of(world(TREE))
+    broken = what_if(inner, EditedMin("nlp", "default", "gpu", "3"))["data"]["violations"]
+    assert [each["rule"] for each in broken] == ["SumOfMinExceedsParent"]
+
+
+@pytest.mark.parametrize(
+    ("edit", "says"),
+    [
+        (EditedMin("nlp", "default", "gpu", "many"), "min 'many'"),
+        (EditedMin("nlp", "default", "gpu", "-1"), "is negative"),
+        (EditedMin("nlp", "t4", "gpu", "1"), "has no quota of gpu in flavor 't4'"),
+        (EditedMin("<b>", "default", "gpu", "1"), "there is no QuotaGroup '<b>'"),
+    ],
+)
+def test_an_edit_that_cannot_be_tried_is_answered_with_a_sentence(edit: EditedMin, says: str) -> None:
+    with pytest.raises(Problem, match=says):
+        what_if(frame_of(world(TREE)), edit)
+
+
+def test_flavors_and_nodes_are_listed() -> None:
+    flavors = [Flavor("a100", node_labels={"model": "a100"}), Flavor("default")]
+    nodes = [
+        ClusterNode("n1", {"model": "a100"}, {"gpu": 8}),
+        ClusterNode("n2", {}, {"gpu": 4}, takes_pods=False),
+    ]
+    frame = frame_of(replace(world("root", [], flavors), nodes=tuple(nodes)))
+    first = flavor_list(frame)[0]
+    assert (first["flavor"], first["labels"]) == ("a100", "model=a100")
+    assert first["keys"][0]["text"] == {"capacity": "8", "used": "0", "system": "0", "unmanaged": "0"}
+    assert node_slice(frame, 0, 9)["items"] == [
+        {"node": "n1", "flavor": "a100", "state": "Ready", "allocatable": "8 gpu"},
+        {"node": "n2", "flavor": "default", "state": "takes no new pods", "allocatable": "4 gpu"},
+    ]
