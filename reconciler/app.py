@@ -1,19 +1,23 @@
 """The reconciler put together: watches keep the caches warm in every replica, the leader decides and writes."""
 
 import asyncio
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from reconciler.cycle import CycleRunner, Wake
+from reconciler.cycle import CycleRunner, Reports, Wake
 from reconciler.leader_sync import catch_up
 from reconciler.report.events import WorkloadEvents
 from reconciler.report.group_events import GroupEvents
+from reconciler.report.latest_plan import LatestPlan
 from reconciler.report.metrics import ReconcilerMetrics
 from reconciler.report.pending_events import PendingEvents
 from reconciler.report.status_writer import StatusWriter
 from reconciler.settings import ReconcilerSettings
 from reconciler.state.cluster_state import ClusterState
 from reconciler.state.group_history import history_of, over_since_of
+from reconciler.visibility.plans import Plans
+from reconciler.visibility.serving import Visibility
 from reconciler.watches import watch_everything
 from reconciler.write.builtin_objects import create_absent
 from reconciler.write.executor import Executor
@@ -54,6 +58,7 @@ class Reconciler:
             lambda own: gone_pods(own, home_namespace("")),
         )
         self._metrics = ReconcilerMetrics(process.registry)
+        self._latest_plan = LatestPlan()
         expose_watches(process.registry, self._watches)
         expose_election(process.registry, self._election.may_write)
 
@@ -67,6 +72,7 @@ class Reconciler:
             freeze_memory()
             log.info("Caches synced", groups=len(self._state.groups))
             electing = group.create_task(self._election.run(self._lead), name="election")
+            serving = [group.create_task(each.run(), name="visibility") for each in self._visibility()]
 
             async def stop() -> None:
                 electing.cancel()
@@ -74,7 +80,15 @@ class Reconciler:
 
             self._process.on_stop(stop)
             await asyncio.wait({electing})
-            watching.cancel()
+            for task in (watching, *serving):
+                task.cancel()
+
+    def _visibility(self) -> Iterator[Visibility]:
+        """The visibility API, if it is wanted."""
+        wanted = self._settings.visibility
+        if wanted.enabled:
+            plans = Plans(self._state, self._latest_plan)
+            yield Visibility(self._client.reserved(4), wanted, self._settings.home, plans, self._process.registry)
 
     async def _lead(self) -> None:
         await catch_up(self._client, self._workload_watches)
@@ -90,7 +104,7 @@ class Reconciler:
         writer = WorkloadWriter(self._client, self._election.time_left)
         events = WorkloadEvents(recorder)
         pending_events = PendingEvents(self._state.work, events)
-        group_events = GroupEvents(self._state, events, pending_events)
+        reports = Reports(status, GroupEvents(self._state, events, pending_events), self._latest_plan)
         async with asyncio.TaskGroup() as group:
             executor = Executor(
                 self._state, writer, events, self._metrics, spawn=group.create_task, wake=self._wake.request
@@ -102,10 +116,11 @@ class Reconciler:
             ]
             try:
                 self._wake.request()
-                await CycleRunner(self._state, status, group_events, self._metrics, self._wake).run(executor)
+                await CycleRunner(self._state, reports, self._metrics, self._wake).run(executor)
             finally:
                 if not await executor.finish(within=min(_TO_FINISH, self._election.time_left())):
                     self._election.let_expire()
+                self._latest_plan.clear()
                 for helper in helpers:
                     helper.cancel()
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, NoReturn
 
 from reconciler.report.group_events import GroupEvents
+from reconciler.report.latest_plan import LatestPlan
 from reconciler.report.metrics import ReconcilerMetrics
 from reconciler.report.status_writer import StatusWriter
 from reconciler.state.adoption import flavors_for
@@ -44,20 +45,33 @@ class Wake:
         self.requested.set()
 
 
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """Who is shown every cycle's snapshot and plan."""
+
+    status: StatusWriter
+    group_events: GroupEvents
+    latest_plan: LatestPlan
+
+    def show(self, snapshot: Snapshot, decided: Plan) -> None:
+        """This is what was decided, and on what."""
+        self.group_events.report(snapshot, decided)
+        self.status.show(snapshot, decided.over_since)
+        self.latest_plan.show(snapshot, decided)
+
+
 class CycleRunner:
     """Runs while this process leads. A single change is decided at once; many are gathered."""
 
     def __init__(
         self,
         state: ClusterState,
-        status: StatusWriter,
-        group_events: GroupEvents,
+        reports: Reports,
         metrics: ReconcilerMetrics,
         wake: Wake,
     ) -> None:
         self._state = state
-        self._status = status
-        self._group_events = group_events
+        self._reports = reports
         self._metrics = metrics
         self._wake = wake
         self._idle_cycles = 0
@@ -113,9 +127,8 @@ class CycleRunner:
         decided = plan(snapshot, self._cycle_cache)
         self._state.remember_over(decided.over_since)
         executor.carry_out(decided, now)
-        self._group_events.report(snapshot, decided)
+        self._reports.show(snapshot, decided)
         self._metrics.groups.snapshot = snapshot
-        self._status.show(snapshot, decided.over_since)
         return decided
 
     def _waits_for_pods(self, key: str, snapshot: Snapshot) -> bool:

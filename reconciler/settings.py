@@ -6,6 +6,7 @@ Only what a file cannot know comes from elsewhere: the pod's own name and namesp
 import os
 import uuid
 from datetime import timedelta
+from typing import Annotated
 
 import msgspec
 
@@ -45,9 +46,37 @@ class ElectionFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
         )
 
 
+class VisibilityFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """`visibility:` the aggregated API visibility.quotree.dev."""
+
+    enabled: bool = False
+    host: str = "0.0.0.0"  # noqa: S104 - the API server runs on another machine
+    port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 9444
+    secret_name: str = "quotree-visibility-tls"  # noqa: S105 - a name
+    """The Secret that keeps its certificate."""
+    service_port: Annotated[int, msgspec.Meta(ge=1, le=65535)] = 443
+    """The port of the Service quotree-visibility."""
+    names: tuple[str, ...] = ()
+    """Further DNS names and IP addresses that it is called by."""
+    leaf_life: timedelta = timedelta(days=90)
+    authority_life: timedelta = timedelta(days=3650)
+    overlap: timedelta = timedelta(seconds=30)
+    """How long a new CA is in the APIService before a certificate of it is served."""
+
+    def __post_init__(self) -> None:
+        if self.leaf_life * 2 > self.authority_life:
+            raise ValueError("authorityLife must be at least twice leafLife")
+
+
 class ReconcilerSettings(ProcessSettings, frozen=True):
     """The whole file."""
 
     leader_election: ElectionFile = ElectionFile()
     status_interval: timedelta = timedelta(seconds=1)
     """The least time between two writes of one group's status."""
+    visibility: VisibilityFile = VisibilityFile()
+
+    @property
+    def home(self) -> str:
+        """The namespace in which Quotree is installed."""
+        return home_namespace(self.leader_election.namespace)

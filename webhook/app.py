@@ -1,7 +1,8 @@
 """Composition root of the webhook: watches fill the caches, judges answer from them, a TLS server calls the judges."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any
 
 from shared.api import names
 from shared.api.review import Operation, Review
@@ -12,6 +13,7 @@ from shared.kube.watch.watching import Watches
 from shared.process.running import Process
 from shared.telemetry import get_logger
 from shared.tls.serving_cert import CertificateHolder
+from webhook.api_guard import ApiGuard
 from webhook.http.handler import Endpoints, Judge, Route
 from webhook.http.server import Server
 from webhook.metrics import WebhookMetrics
@@ -98,6 +100,7 @@ class Webhook:
             tasks = [
                 group.create_task(self._watches.run(), name="watches"),
                 group.create_task(keep, name="certificate"),
+                *(group.create_task(each, name="API guard") for each in self._guards()),
             ]
             await self._holder.first_shown()
             await self._paths.known.wait()
@@ -111,6 +114,14 @@ class Webhook:
                 await stopped.wait()
             for task in tasks:
                 task.cancel()
+
+    def _guards(self) -> Iterator[Coroutine[Any, Any, None]]:
+        """Apart from the other watches: reviews are answered without it."""
+        if self._settings.guard_visibility:
+            watches = Watches()
+            guard = ApiGuard(self._client, watches)
+            yield watches.run()
+            yield guard.run()
 
     async def _report_sync(self) -> None:
         await self._watches.all_synced()

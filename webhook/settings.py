@@ -105,6 +105,8 @@ class WebhookSettings(ProcessSettings, frozen=True):
     edits: EditsFile = EditsFile()
     never_fits: NeverFits = NeverFits.WARN
     """What becomes of work that could never start."""
+    guard_visibility: bool = False
+    """Take the visibility API out of discovery when no reconciler serves it."""
     drain: timedelta = timedelta(seconds=10)
 
     @property

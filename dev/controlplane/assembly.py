@@ -113,6 +113,8 @@ def _write_files(folder: Path, token: str, wishes: Wishes) -> tuple[Authority, f
     table = folder / "tokens.csv"
     table.touch(mode=0o600)
     table.write_text(f'{token},{ADMIN},{ADMIN},"system:masters"\n')
+    proxy = Authority(folder / "front-proxy")
+    proxy_certificate, proxy_key = proxy.client("client", flags.FRONT_PROXY)
     policy = audit.write_policy(folder / "audit-policy.json") if wishes.audit else None
     files = flags.Files(
         folder=folder,
@@ -122,6 +124,7 @@ def _write_files(folder: Path, token: str, wishes: Wishes) -> tuple[Authority, f
         token_key=token_key,
         token_public_key=token_public_key,
         token_table=table,
+        proxy=flags.FrontProxyFiles(proxy.certificate, proxy_certificate, proxy_key),
         audit_policy=policy,
         audit_log=folder / "audit.log",
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 HOST = "127.0.0.1"
 ISSUER = "https://kubernetes.default.svc.cluster.local"
 
+FRONT_PROXY = "front-proxy-client"
 NODE_LIFECYCLE = "node-lifecycle-controller"
 
 # What Jobs, namespaces, owner references, PodDisruptionBudgets, service accounts and aggregated roles need; no more,
@@ -36,8 +37,18 @@ class Files:
     token_key: Path
     token_public_key: Path
     token_table: Path
+    proxy: "FrontProxyFiles"
     audit_policy: Path | None
     audit_log: Path
+
+
+@dataclass(frozen=True, slots=True)
+class FrontProxyFiles:
+    """By what the API server shows aggregated APIs who it is; of a CA of its own."""
+
+    authority: Path
+    certificate: Path
+    key: Path
 
 
 def etcd(folder: Path, client_port: int, peer_port: int) -> list[str]:
@@ -95,6 +106,13 @@ def apiserver(files: Files, port: int, etcd_port: int, nodes: Sequence[str], ext
         "--service-cluster-ip-range=10.0.0.0/24",
         "--allow-privileged=true",
         "--profiling=false",
+        f"--requestheader-client-ca-file={files.proxy.authority}",
+        f"--requestheader-allowed-names={FRONT_PROXY}",
+        "--requestheader-username-headers=X-Remote-User",
+        "--requestheader-group-headers=X-Remote-Group",
+        "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+        f"--proxy-client-cert-file={files.proxy.certificate}",
+        f"--proxy-client-key-file={files.proxy.key}",
     ]
     if files.audit_policy is not None:
         arguments += [f"--audit-policy-file={files.audit_policy}", f"--audit-log-path={files.audit_log}"]

@@ -20,6 +20,7 @@ class Authority:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        folder.mkdir(exist_ok=True)
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = _name("quotree-control-plane-ca")
         self.certificate = folder / "ca.crt"

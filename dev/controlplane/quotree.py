@@ -40,6 +40,8 @@ class Quotree:
     webhooks: list[Process] = field(default_factory=list)
     webhook_ports: list[int] = field(default_factory=list)
     reconcilers: list[Process] = field(default_factory=list)
+    visibility: int | None = None
+    """The port at which the API server calls the visibility API; None: it is off."""
     health: dict[str, str] = field(default_factory=dict)
     """Process name -> the URL of its health and metrics port."""
 
@@ -74,6 +76,7 @@ class Quotree:
             "reconcilerUser": RECONCILER_USER,
             "certificates": {"names": ["127.0.0.1"], "overlap": "0s"},
             "drain": "1s",
+            "guardVisibility": self.visibility is not None,
             **settings,
         }
         process = self._start(name, "webhook", WEBHOOK_USER, health, content)
@@ -84,7 +87,10 @@ class Quotree:
     def add_reconciler(self, **settings: Any) -> Process:
         """Start one more reconciler replica and wait until it is ready."""
         name = f"reconciler-{len(self.reconcilers)}"
-        content = {"leaderElection": {"namespace": NAMESPACE}, **settings}
+        content: dict[str, Any] = {"leaderElection": {"namespace": NAMESPACE}, **settings}
+        if self.visibility is not None:
+            where = {"host": "127.0.0.1", "port": self.visibility, "servicePort": self.visibility}
+            content.setdefault("visibility", {"enabled": True, "overlap": "0s", **where})
         process = self._start(name, "reconciler", RECONCILER_USER, self.ports.take(), content)
         self.reconcilers.append(process)
         return process
@@ -126,16 +132,24 @@ def installed(  # noqa: PLR0913  each is a wish of its own, by name only
     quota: Mapping[str, Any] | None = None,
     url: str | None = None,
     values: Sequence[str] = (),
+    visibility: bool = False,
 ) -> Iterator[Quotree]:
     """Install the chart and run Quotree until the end of the block.
 
     `quota`: the settings' quota part. `url`: where the API server calls the webhook instead of its first replica (a
-    balancer of the caller's). `values`: further `--set` arguments for the chart.
+    balancer of the caller's). `values`: further `--set` arguments for the chart. `visibility`: with the aggregated API.
     """
     ports = Ports()
-    quotree = Quotree(cluster, ports, quota or {})
+    quotree = Quotree(cluster, ports, quota or {}, visibility=ports.take() if visibility else None)
     try:
         port = ports.take()
+        if visibility:
+            values = (
+                *values,
+                "visibility.enabled=true",
+                "visibility.externalName=localhost",
+                f"visibility.port={quotree.visibility}",
+            )
         _install_chart(cluster, url or f"https://127.0.0.1:{port}", values)
         for index in range(webhooks):
             quotree.add_webhook(listen=port if index == 0 else None)

@@ -32,6 +32,8 @@ class CertificateMetrics(Protocol):
 class CertificateHolder:
     """Holds the certificate in use. `client_ca`: the file of a CA that callers need a certificate of.
 
+    With `trust`, the CA is text that may change, and a caller without a certificate is let in for others to judge.
+
     `problem` says for readiness why there is none, or why it is no good."""
 
     def __init__(self, metrics: CertificateMetrics, client_ca: str = "") -> None:
@@ -43,6 +45,7 @@ class CertificateHolder:
         self.listeners: list[Callable[[], None]] = []
         """Called at every new certificate."""
         self._trouble = "no certificate yet"
+        self._trusted = ""
 
     @property
     def shown(self) -> KeyPair | None:
@@ -54,12 +57,20 @@ class CertificateHolder:
         """From when the certificate in use is valid."""
         return None if self._shown is None else valid_from(self._shown.certificate)
 
+    def trust(self, authority: str) -> None:
+        """From the next handshake on, verify a caller's certificate, if it shows one, against this CA (PEM)."""
+        if authority != self._trusted:
+            self._trusted = authority
+            if self._shown is not None:
+                pair, self._shown = self._shown, None
+                self.show(pair)
+
     def show(self, pair: KeyPair) -> bool:
         """Show this from the next handshake on. False if it cannot be used: then the previous stays."""
         if pair == self._shown:
             return True
         try:
-            context, expires = server_context(pair, self._client_ca), expiry(pair.certificate)
+            context, expires = self._context_of(pair), expiry(pair.certificate)
         except CannotUse as error:
             self._trouble = str(error)
             log.error("Certificate not taken into use", reason=str(error), serving=self._shown is not None)
@@ -91,12 +102,22 @@ class CertificateHolder:
         """The context to listen with. Raises CannotUse before the first certificate."""
         if self._shown is None:
             raise CannotUse(self._trouble)
-        context = server_context(self._shown, self._client_ca)
+        context = self._context_of(self._shown)
 
         def choose(connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
             connection.context = self._context or context
 
         context.sni_callback = choose
+        return context
+
+    def _context_of(self, pair: KeyPair) -> ssl.SSLContext:
+        context = server_context(pair, self._client_ca)
+        if self._trusted:
+            context.verify_mode = ssl.CERT_OPTIONAL
+            try:
+                context.load_verify_locations(cadata=self._trusted)
+            except (ValueError, ssl.SSLError) as error:
+                raise CannotUse(f"the CA of callers cannot be read: {_reason(error)}") from error
         return context
 
 

@@ -227,12 +227,7 @@ def test_cert_manager_gets_an_authority_that_outlives_the_certificates(control_p
     )
     assert leaf["dnsNames"][0] == "quotree-webhook.quotree-system.svc"
     injected = [each["metadata"]["annotations"] for each in objects if each["kind"].endswith("WebhookConfiguration")]
-    expected = {
-        "cert-manager.io/inject-ca-from": "quotree-system/quotree-webhook",
-        "quotree.dev/certificates": "CertManager",
-        "quotree.dev/callers": "Path",
-    }
-    assert injected == [expected] * 2
+    assert injected == [{"cert-manager.io/inject-ca-from": "quotree-system/quotree-webhook"}] * 2
 
 
 def test_cert_manager_may_use_an_issuer_that_is_there(control_plane_binaries: Binaries) -> None:

@@ -2,15 +2,10 @@
 
 import asyncio
 import base64
-import re
 from datetime import datetime, timedelta
-from typing import Final
 
 from shared.api.patches import Operation, add
-from webhook.settings import CertificateSource
-from webhook.tls.configurations import CERTIFICATES_BY, WebhookConfigurations, WebhookEntry
-
-_CERTIFICATE: Final = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
+from webhook.tls.configurations import WebhookConfigurations, WebhookEntry
 
 
 class ConfigurationBundles:
@@ -32,25 +27,8 @@ class ConfigurationBundles:
         return now - self._published[1]
 
     async def publish(self, bundle: bytes) -> None:
-        """Make every entry trust exactly `bundle`. Raises ApiError.
-
-        Where the chart already says that the certificate comes from elsewhere, a rolling upgrade is about to replace
-        this process: until then `bundle` is trusted beside what the entry has.
-        """
-
-        def change(plural: str, at: int, entry: WebhookEntry) -> list[Operation]:
-            wanted = bundle if self._is_ours(plural) else without(entry.client_config.ca_bundle, bundle) + bundle
-            return bundle_operations(at, entry, wanted)
-
-        await self._configurations.change("authorities", change)
-
-    def _is_ours(self, plural: str) -> bool:
-        return self._configurations.says(plural, CERTIFICATES_BY) in ("", CertificateSource.SELF_MANAGED)
-
-
-def without(bundle: bytes, own: bytes) -> bytes:
-    """The certificates of `bundle` that are not in `own`."""
-    return b"".join(each + b"\n" for each in _CERTIFICATE.findall(bundle) if each not in own)
+        """Make every entry trust exactly `bundle`. Raises ApiError."""
+        await self._configurations.change("authorities", lambda _, at, entry: bundle_operations(at, entry, bundle))
 
 
 def bundle_operations(at: int, entry: WebhookEntry, bundle: bytes) -> list[Operation]:

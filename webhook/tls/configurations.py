@@ -5,7 +5,6 @@ from contextlib import suppress
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from shared.api.core.metadata import Metadata
 from shared.api.patches import Operation, test
 from shared.api.reading import View, reader
 from shared.kube.client import Client
@@ -14,10 +13,6 @@ from shared.kube.resources import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS, Resour
 from shared.kube.watch.watching import Change, Changed, Watch, Watches
 from shared.telemetry import get_logger
 
-CERTIFICATES_BY: Final = "quotree.dev/certificates"
-"""Annotation of the chart: the source of the certificate. In a rolling upgrade it is ahead of the process."""
-CALLERS_BY: Final = "quotree.dev/callers"
-"""Annotation of the chart: how callers are known."""
 PHASES: Final = {MUTATING_WEBHOOKS.plural: "mutate", VALIDATING_WEBHOOKS.plural: "validate"}
 
 log = get_logger(__name__)
@@ -50,7 +45,6 @@ class WebhookEntry(View, frozen=True):
 class ConfigurationRecord(View, frozen=True):
     """A webhook configuration."""
 
-    metadata: Metadata = Metadata()
     webhooks: list[WebhookEntry] = []
 
 
@@ -97,11 +91,6 @@ class WebhookConfigurations:
         for plural, configuration in self._seen.items():
             for entry in configuration.webhooks:
                 yield plural, entry
-
-    def says(self, plural: str, annotation: str) -> str:
-        """The annotation of that configuration; empty where it has none, as a chart before 0.1 rendered it."""
-        seen = self._seen.get(plural)
-        return "" if seen is None else seen.metadata.annotations.get(annotation, "")
 
     async def change(self, what: str, change: WebhookEntryChange) -> None:
         """Change entries; a patch fails, and is repeated at the next event, if entries moved. Raises ApiError."""

@@ -6,7 +6,6 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from shared.api.patches import Operation
 from shared.kube.client import Client
 from shared.kube.errors import AlreadyExists, ApiError, Conflict
 from shared.kube.resources import SECRETS
@@ -14,7 +13,6 @@ from shared.kube.watch.watching import Change, Changed, Watch, Watches
 from shared.telemetry import get_logger
 from shared.tls.rotator import SecretRecord, read_secret, secret_body, secret_change
 from shared.tls.serving_cert import CertificateHolder
-from webhook.settings import KnownCallers
 from webhook.tls.caller_path import (
     PATH,
     accepted_tokens,
@@ -23,7 +21,7 @@ from webhook.tls.caller_path import (
     path_operations,
     route_of_path,
 )
-from webhook.tls.configurations import CALLERS_BY, WebhookConfigurations, WebhookEntry, route_of_entry
+from webhook.tls.configurations import WebhookConfigurations, route_of_entry
 
 _CHECK: Final = timedelta(minutes=1)
 _RETRY: Final = timedelta(seconds=2)
@@ -127,12 +125,9 @@ class PathRotator:
         if contents[PATH] != self._first_seen[0]:
             self._first_seen = (contents[PATH], now)
         switch = len(tokens) == 1 or now - self._first_seen[1] > self._overlap
-
-        def change(plural: str, at: int, entry: WebhookEntry) -> list[Operation]:
-            is_ours = self._configurations.says(plural, CALLERS_BY) in ("", KnownCallers.PATH)
-            return path_operations(plural, at, entry, tokens, switch=switch) if is_ours else []
-
-        await self._configurations.change("path", change)
+        await self._configurations.change(
+            "path", lambda plural, at, entry: path_operations(plural, at, entry, tokens, switch=switch)
+        )
         return _CHECK if len(tokens) == 1 else _RETRY
 
     def _published_for(self, contents: dict[str, bytes], now: datetime) -> timedelta:

@@ -258,6 +258,9 @@ spec:
             {{- if eq .component "webhook" }}
             - {name: review, containerPort: {{ $values.port }}}
             {{- end }}
+            {{- if and (eq .component "reconciler") $root.Values.visibility.enabled }}
+            - {name: visibility, containerPort: {{ $root.Values.visibility.port }}}
+            {{- end }}
           {{- include "quotree.probes" $root | nindent 10 }}
           resources: {{- toYaml $values.resources | nindent 12 }}
           securityContext: {{- include "quotree.containerSecurity" $root | nindent 12 }}
@@ -324,6 +327,7 @@ log: {level: {{ .logLevel }}}
 namespace: {{ $.Release.Namespace }}
 reconcilerUser: {{ include "quotree.reconcilerUser" $ | quote }}
 neverFits: {{ .neverFits }}
+guardVisibility: {{ $.Values.visibility.enabled }}
 jobControllers: {{ .jobControllers | toJson }}
 edits: {{- toYaml .edits | nindent 2 }}
 certificates:
@@ -350,6 +354,10 @@ health: {port: {{ .healthPort }}}
 metrics: {{- toYaml $.Values.metrics | nindent 2 }}
 log: {level: {{ .logLevel }}}
 leaderElection: {namespace: {{ $.Release.Namespace }}}
+visibility:
+  enabled: {{ $.Values.visibility.enabled }}
+  port: {{ $.Values.visibility.port }}
+  secretName: {{ $.Values.visibility.secretName }}
 quota: {{- toYaml $.Values.quota | nindent 2 }}
 {{- end -}}
 {{- end -}}

@@ -7,8 +7,9 @@ is dealt in the next round. So sums are exact, and the order of the input never 
 See docs/specification.md §3.7 and §3.8.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 import msgspec
@@ -53,6 +54,18 @@ class Division(NamedTuple):
     depends_on_order: bool
 
 
+class DivisionSteps(NamedTuple):
+    """How a division comes about: what each sibling gets before the rounds, and in each round; they add up.
+
+    `short`: the floors exceed what there is, and the rounds share it in proportion to min; else the rounds share what
+    the floors leave, in proportion to weight.
+    """
+
+    short: bool
+    first: Mapping[str, Amount]
+    rounds: Sequence[Mapping[str, Amount]]
+
+
 def divide(runtime: Amount, siblings: Iterable[Sibling]) -> Division:
     """Divide `runtime`. The shares sum to at most `runtime`, unless non-preemptible use alone exceeds it.
 
@@ -60,8 +73,25 @@ def divide(runtime: Amount, siblings: Iterable[Sibling]) -> Division:
     Floors 2, 1, 0 leave 7. Round 1 deals 1, 2, 3 (of 1.17, 2.33, 3.5) and the unit that remains to c, the
     largest remainder. b is bound by 2, so 1 is left: round 2 deals it to c (0.75 against 0.25). Result 3, 2, 5.
     """
+    return _divide(runtime, _Dealer(sorted(siblings, key=lambda sibling: sibling.name)))
+
+
+def divide_in_steps(runtime: Amount, siblings: Iterable[Sibling]) -> DivisionSteps:
+    """The steps of `divide`."""
     ordered = sorted(siblings, key=lambda sibling: sibling.name)
-    dealer = _Dealer(ordered)
+    steps: list[list[Amount]] = []
+    _divide(runtime, _Dealer(ordered, steps))
+    names = [sibling.name for sibling in ordered]
+    rounds = [
+        {name: new - old for name, old, new in zip(names, before, after, strict=True)}
+        for before, after in pairwise(steps)
+    ]
+    is_short = sum(sibling.floor for sibling in ordered) > runtime
+    return DivisionSteps(is_short, dict(zip(names, steps[0], strict=True)), rounds)
+
+
+def _divide(runtime: Amount, dealer: "_Dealer") -> Division:
+    ordered = dealer.siblings
     floors = [sibling.floor for sibling in ordered]
     left = runtime - sum(floors)
     if left < 0:
@@ -89,6 +119,7 @@ def _share_shortage(
     weights = [sibling.min for sibling in siblings]
     keeping = [False] * len(non_preemptible)
     while True:
+        dealer.restart()
         shares = [amount if keeps else 0 for amount, keeps in zip(non_preemptible, keeping, strict=True)]
         bounds = [0 if keeps else floor for floor, keeps in zip(floors, keeping, strict=True)]
         dealer.fill(max(0, runtime - sum(shares)), shares, bounds, weights)
@@ -102,15 +133,23 @@ def _share_shortage(
 class _Dealer:
     """Deals to `siblings` in rounds, and records whether the order of the remaining units was needed."""
 
-    def __init__(self, siblings: Sequence[Sibling]) -> None:
-        self._siblings = siblings
+    def __init__(self, siblings: Sequence[Sibling], steps: list[list[Amount]] | None = None) -> None:
+        self.siblings = siblings
         self.depends_on_order = False
+        self.steps = steps
+        """The shares before the rounds and after each; None: not kept."""
+
+    def restart(self) -> None:
+        """Forget the steps so far: the sharing begins again without those who left it."""
+        if self.steps is not None:
+            self.steps.clear()
 
     def fill(self, pool: Amount, shares: list[Amount], bounds: Sequence[Amount], weights: Sequence[Amount]) -> None:
         """Raise `shares` in place towards `bounds` by weight until the pool is empty or no child is hungry.
 
         A round either empties the pool or satisfies a child, so there are at most as many rounds as shares.
         """
+        self._keep_step(shares)
         hungry = [index for index, bound in enumerate(bounds) if shares[index] < bound and weights[index] > 0]
         while pool > 0 and hungry:
             cut = 0
@@ -124,6 +163,11 @@ class _Dealer:
                     shares[index] = bounds[index]
                     cut += dealt - room
             pool, hungry = cut, unsatisfied
+            self._keep_step(shares)
+
+    def _keep_step(self, shares: Sequence[Amount]) -> None:
+        if self.steps is not None:
+            self.steps.append(list(shares))
 
     def _deal(
         self, pool: Amount, hungry: Sequence[int], shares: Sequence[Amount], weights: Sequence[Amount]
@@ -131,7 +175,7 @@ class _Dealer:
         parts = whole_parts(pool, [weights[index] for index in hungry])
         if parts.left:
             self.depends_on_order = True
-            siblings = [self._siblings[index] for index in hungry]
+            siblings = [self.siblings[index] for index in hungry]
             have = [shares[index] + dealt for index, dealt in zip(hungry, parts.dealt, strict=True)]
             for place in units_order(siblings, have, parts)[: parts.left]:
                 parts.dealt[place] += 1

@@ -7,6 +7,7 @@ from typing import cast
 from prometheus_client import CollectorRegistry
 
 from reconciler.report.metrics import ReconcilerMetrics
+from reconciler.visibility.metrics import VisibilityMetrics
 from shared.kube.events import EventRecorder
 from shared.kube.metrics import expose_election, expose_events, expose_watches
 from shared.kube.watch.watching import Watches
@@ -41,6 +42,7 @@ def exported() -> set[str]:
     metrics = ReconcilerMetrics(registry)
     metrics.groups.snapshot = measure(world("root 8\n  vision 4"), NOW)
     WebhookMetrics(registry)
+    VisibilityMetrics(registry)
     request_observer(registry)
     expose_watches(registry, Watches())
     expose_election(registry, lambda: False)

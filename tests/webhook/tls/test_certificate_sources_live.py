@@ -109,7 +109,7 @@ def write(admission: AdmissionSetup, data: dict[str, str]) -> None:
 
 
 def create_secret(admission: AdmissionSetup, data: dict[str, str], **metadata: Any) -> None:
-    body = {"metadata": {"name": "quotree-webhook-tls"} | metadata, "type": "kubernetes.io/tls", "data": data}
+    body = {"metadata": {"name": "quotree-webhook-tls", **metadata}, "type": "kubernetes.io/tls", "data": data}
     admission.create(SECRETS, body)
 
 
@@ -179,33 +179,3 @@ def test_given_secret_that_is_deleted_is_neither_missed_nor_made(place: Admissio
         assert traffic.refused == []
         assert place.get(SECRET)[0] == 404
         wait_shown(balancer, pair)
-
-
-def test_a_given_pair_takes_the_place_of_quotrees_own_without_a_refusal(place: AdmissionSetup) -> None:
-    ca = authority()
-    create_secret(place, data_of(leaf(ca), ca), name="mine")
-    with two_replicas(place, "SelfManaged") as balancer:
-        old = list(balancer.replicas)
-        for replica in old:
-            wait_for(replica.is_ready, "both replicas are ready")
-        place.wait_trusted()
-        own = place.bundles()[0]
-        for plural in PLURALS:
-            change = {"metadata": {"annotations": {"quotree.dev/certificates": "Given"}}}
-            assert place.cp.rest.request("PATCH", f"{REGISTRATION}/{plural}/quotree", change, MERGE)[0] == 200
-        trust(place, ca.certificate)
-        both = {text(ca.certificate + base64.b64decode(own))}
-        wait_for(lambda: set(place.bundles()) == both, "Quotree's own authority stands beside the given one")
-        place.wait_trusted()
-        traffic = Traffic(place.cp, "switched")
-        with traffic.flowing():
-            for leaving in old:
-                coming = place.start(certificates={"source": "Given", "secretName": "mine"})
-                wait_for(coming.is_ready, "the replica with the given pair is ready")
-                balancer.replicas = [*(each for each in balancer.replicas if each is not leaving), coming]
-                traffic.wait_for_more(20)
-                assert leaving.stop() == 0
-                traffic.wait_for_more(20)
-        assert (traffic.refused, traffic.lost()) == ([], [])
-        assert set(place.bundles()) == both
-    place.cp.rest.request("DELETE", f"{SECRETS}/mine")

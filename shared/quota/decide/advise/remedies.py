@@ -65,6 +65,10 @@ class Advice:
     remedies: tuple[Remedy, ...]
 
 
+NO_ADVICE: Final = Advice(None, ())
+"""Where remedies are not searched for."""
+
+
 def advise(snapshot: Snapshot, explanation: WorkloadExplanation) -> Advice:
     """Find what lets the workload start, on top of what the snapshot's world does by itself.
 

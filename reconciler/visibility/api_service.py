@@ -1,0 +1,70 @@
+"""Registers the visibility API: says in its APIService where it is served, and which CA to trust."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from shared.api.api_service import (
+    VISIBILITY_API,
+    ApiServiceRecord,
+    ApiServiceReference,
+    new_registration,
+    read_api_service,
+    registration,
+)
+from shared.kube.client import Client
+from shared.kube.errors import AlreadyExists, NotFound
+from shared.kube.resources import API_SERVICES
+from shared.kube.watch.watching import Change, Changed, Watch, Watches
+from shared.telemetry import get_logger
+
+_AGAIN: Final = timedelta(minutes=2)
+"""How long it stays away after it was deleted while this process served: not reached, or uninstalled."""
+
+log = get_logger(__name__)
+
+
+class ApiServiceBundle:
+    """The service and the CA in the APIService, kept there by all replicas together."""
+
+    def __init__(self, client: Client, watches: Watches, service: ApiServiceReference) -> None:
+        self._client = client
+        self._service = service
+        self._seen: ApiServiceRecord | None = None
+        self._published: tuple[bytes, datetime] | None = None
+        self._not_before: datetime | None = None
+        self.changed = asyncio.Event()
+        fields = f"metadata.name={VISIBILITY_API}"
+        watches.add(Watch(client, API_SERVICES, read_api_service, self._see, fields=fields))
+
+    def _see(self, changes: Sequence[Change[ApiServiceRecord]]) -> None:
+        for change in changes:
+            if isinstance(change, Changed):
+                before, self._seen = self._seen, change.after
+                if before is not None and change.after is None:
+                    self._not_before = datetime.now(UTC) + _AGAIN
+                    log.warning("The APIService was deleted", made_again=self._not_before.isoformat())
+        self.changed.set()
+
+    def published_for(self, authority: bytes, now: datetime) -> timedelta | None:
+        """For how long it has trusted `authority`; None while it does not."""
+        if self._seen is None or authority not in self._seen.spec.ca_bundle:
+            self._published = None
+            return None
+        if self._published is None or self._published[0] != authority:
+            self._published = (authority, now)
+        return now - self._published[1]
+
+    async def publish(self, bundle: bytes) -> None:
+        """Make it trust exactly `bundle`. Raises ApiError."""
+        seen, now = self._seen, datetime.now(UTC)
+        if seen is None:
+            if self._not_before is None or now >= self._not_before:
+                with suppress(AlreadyExists):
+                    await self._client.create(API_SERVICES, new_registration(self._service, bundle))
+        elif seen.spec.ca_bundle != bundle or seen.spec.service != self._service:
+            with suppress(NotFound):
+                await self._client.patch_merge(API_SERVICES, VISIBILITY_API, registration(self._service, bundle))
+                log.info("APIService written", service=f"{self._service.namespace}/{self._service.name}")

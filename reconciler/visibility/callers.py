@@ -1,0 +1,60 @@
+"""Who calls: only the API server, by its front-proxy certificate, and for whom, by the headers that it adds. Pure.
+
+The API server has authenticated the user and asked its RBAC before it forwards a request; a caller without that
+certificate has been asked nothing, and gets no answer.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+CONFIG_MAP: Final = "extension-apiserver-authentication"
+CONFIG_NAMESPACE: Final = "kube-system"
+_DEFAULT_USER_HEADERS: Final = ("X-Remote-User",)
+
+PeerCertificate = Mapping[str, Any]
+"""As `ssl.SSLSocket.getpeercert` returns it."""
+
+
+class FrontProxy(msgspec.Struct, frozen=True):
+    """By what the API server can be told: its CA, the names that its certificate may have, and the header for users."""
+
+    ca: str
+    names: tuple[str, ...] = ()
+    """Common names; empty: any certificate of the CA."""
+    user_headers: tuple[str, ...] = _DEFAULT_USER_HEADERS
+
+
+def read_front_proxy(data: Mapping[str, str]) -> FrontProxy | None:
+    """What the API server publishes in its ConfigMap; None where aggregation is not set up, or nothing readable."""
+    ca = data.get("requestheader-client-ca-file", "")
+    try:
+        names = _strings(data.get("requestheader-allowed-names", "[]"))
+        headers = _strings(data.get("requestheader-username-headers", "[]"))
+    except msgspec.MsgspecError:
+        return None
+    return FrontProxy(ca, names, headers or _DEFAULT_USER_HEADERS) if ca.strip() else None
+
+
+def _strings(text: str) -> tuple[str, ...]:
+    return msgspec.json.decode(text, type=tuple[str, ...])
+
+
+def refusal(proxy: FrontProxy, certificate: PeerCertificate | None, headers: Mapping[str, str]) -> str | None:
+    """Why this caller gets no answer; None for the API server that asks for a user.
+
+    The certificate has been verified against the CA by the TLS layer; here only its name is checked.
+    """
+    if not certificate:
+        return "only the API server is answered: no front-proxy certificate was shown"
+    names = _common_names(certificate)
+    if proxy.names and not names & set(proxy.names):
+        return "only the API server is answered: the certificate has none of the names of a front proxy"
+    if not any(headers.get(each) for each in proxy.user_headers):
+        return "the API server named no user"
+    return None
+
+
+def _common_names(certificate: PeerCertificate) -> set[str]:
+    return {value for part in certificate.get("subject", ()) for name, value in part if name == "commonName"}

@@ -1,0 +1,47 @@
+"""What the visibility API counts: requests, open watches, and until when its certificate lasts."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from prometheus_client import CollectorRegistry, Counter, Gauge
+
+
+class OpenWatches:
+    """How many watches are open."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.count = 0
+        gauge = Gauge("quotree_visibility_watches", "Open watches of the visibility API.", registry=registry)
+        gauge.set_function(lambda: self.count)
+
+    @contextmanager
+    def one_more(self) -> Iterator[None]:
+        """While the block runs, one more is open."""
+        self.count += 1
+        try:
+            yield
+        finally:
+            self.count -= 1
+
+
+class VisibilityMetrics:
+    """All of them, in one registry."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.requests = Counter(
+            "quotree_visibility_requests",
+            "Requests to the visibility API, by HTTP status.",
+            ["code"],
+            registry=registry,
+        )
+        self.watches = OpenWatches(registry)
+        self.certificate_expiry = Gauge(
+            "quotree_visibility_certificate_expiry_timestamp_seconds",
+            "When the certificate of the visibility API expires.",
+            registry=registry,
+        )
+        self.certificate_loads = Counter(
+            "quotree_visibility_certificate_loads",
+            "Certificates of the visibility API taken into use.",
+            registry=registry,
+        )

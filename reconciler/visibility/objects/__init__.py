@@ -1,0 +1,1 @@
+"""What the visibility API shows: its kinds, their objects made of a snapshot and a plan, and their tables. Pure."""

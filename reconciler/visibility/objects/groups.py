@@ -1,0 +1,30 @@
+"""The objects of the kind GroupExplanation: numbers and counts only, never a workload's name."""
+
+from reconciler.visibility.objects.kinds import API_VERSION, GROUPS, Json, amount_text
+from reconciler.visibility.objects.observed import ObservedPlan
+from shared.quota.measure.division_table import division_tables, table_as_data
+
+
+def group_object(observed: ObservedPlan, name: str) -> Json:
+    """The object of one group of the tree."""
+    snapshot = observed.snapshot
+    tree = snapshot.world.tree
+    leaves = [snapshot.leaves[each] for each in tree.leaves_below(name) if each in snapshot.leaves]
+    numbers = snapshot.numbers.get(name, {})
+    keys = sorted(numbers)
+    status: Json = {
+        "pending": sum(len(leaf.pending) + len(leaf.aside) for leaf in leaves),
+        "admitted": sum(len(leaf.admitted) + len(leaf.evicting) for leaf in leaves),
+        "used": ", ".join(f"{amount_text(key.resource, numbers[key].used)} of {key.flavor}" for key in keys),
+        "runtime": ", ".join(f"{amount_text(key.resource, numbers[key].runtime)} of {key.flavor}" for key in keys),
+        "division": [table_as_data(each) for each in division_tables(snapshot, name)],
+    }
+    parent = tree.groups[name].parent
+    if parent is not None:
+        status["parent"] = parent
+    return {
+        "apiVersion": API_VERSION,
+        "kind": GROUPS.kind,
+        "metadata": {"name": name},
+        "status": status | observed.stamp(),
+    }

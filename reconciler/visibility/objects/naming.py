@@ -1,0 +1,83 @@
+"""How a workload is called in the visibility API, and what a tenant is not told: names of workloads elsewhere."""
+
+import re
+from collections.abc import Iterable
+from typing import Any, Final
+
+from shared.quota.decide.decisions import WaitReason
+from shared.quota.model.workload import Workload
+
+Json = dict[str, Any]
+
+_NAMES_OTHERS: Final = frozenset({WaitReason.BEHIND_HEAD.value, WaitReason.PODS_NOT_READY.value})
+"""The reasons whose message names another workload."""
+_NAMED: Final = re.compile(r"(?:(?:Job|Pod|PodGroup) )?'([^'/ ]+)/[^'/ ]+'")
+
+
+def namespace_of(key: str) -> str:
+    """Of a workload's namespace/name, the namespace."""
+    return key.partition("/")[0]
+
+
+def object_name(workload: Workload) -> str:
+    """The name of the object: a Job's own; of another kind with the kind behind it, because names may be equal."""
+    name = workload.key.partition("/")[2]
+    return name if workload.kind == "Job" else f"{name}.{workload.kind.lower()}"
+
+
+def is_called(workload: Workload, name: str) -> bool:
+    """Whether a request for `name` could mean this workload: the kind may be left out."""
+    return name in (object_name(workload), workload.key.partition("/")[2])
+
+
+def without_names(message: str, reason: str | None, namespace: str) -> str:
+    """The message for people of `namespace`: a workload of another one is named by nothing but being another."""
+    if reason not in _NAMES_OTHERS:
+        return message
+    return _NAMED.sub(lambda found: found[0] if found[1] == namespace else "a workload of another namespace", message)
+
+
+def redacted(data: Json, namespace: str) -> Json:
+    """An explanation for people of `namespace`: what others hold is summed by group, without names."""
+    found = {
+        **data,
+        "message": without_names(data["message"], data["reason"], namespace),
+        "flavors": [{**flavor, "holders": _sum_others(flavor["holders"], namespace)} for flavor in data["flavors"]],
+        "remedies": _without_others(data["remedies"], namespace),
+    }
+    last = data.get("lastEviction")
+    if last is not None and namespace_of(last.get("for") or f"{namespace}/") != namespace:
+        found["lastEviction"] = {name: value for name, value in last.items() if name not in ("for", "message")}
+    return found
+
+
+def _sum_others(holders: Iterable[Json], namespace: str) -> list[Json]:
+    kept: list[Json] = []
+    sums: dict[str, Json] = {}
+    for holder in holders:
+        if namespace_of(holder["workload"]) == namespace:
+            foreign = namespace_of(holder.get("claimedBy") or f"{namespace}/") != namespace
+            kept.append({name: value for name, value in holder.items() if not (foreign and name == "claimedBy")})
+            continue
+        group = holder["group"]
+        if group not in sums:
+            sums[group] = {"group": group, "workloads": 0, "amount": 0, "borrowed": 0, "recyclable": False}
+            kept.append(sums[group])
+        found = sums[group]
+        found["workloads"] += 1
+        found["amount"] += holder["amount"]
+        found["borrowed"] += holder["borrowed"]
+        found["recyclable"] = found["recyclable"] or holder["recyclable"]
+    return sorted(kept, key=lambda each: -int(each["amount"]))
+
+
+def _without_others(remedies: Iterable[Json], namespace: str) -> list[Json]:
+    found: list[Json] = []
+    for remedy in remedies:
+        own = namespace_of(remedy.get("workload", f"{namespace}/")) == namespace
+        told = {name: value for name, value in remedy.items() if own or name != "workload"}
+        if "and" in told:
+            told["and"] = _without_others(told["and"], namespace)
+        if told not in found:
+            found.append(told)
+    return found

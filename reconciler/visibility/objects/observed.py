@@ -1,0 +1,37 @@
+"""What every answer is made of: a snapshot, the plan made on it, and which replica made it."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from shared.quota.decide.decisions import Plan
+from shared.quota.decide.explain.pending_reasons import PendingReasons
+from shared.quota.measure.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ObservedPlan:
+    """The latest plan of a leader; in a follower, the plan that it would have made."""
+
+    snapshot: Snapshot
+    plan: Plan
+    leads: bool
+    reasons: PendingReasons = field(init=False, repr=False)
+    """Why each workload waits."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reasons", PendingReasons(self.plan))
+
+    @property
+    def served_by(self) -> str:
+        """Leader or Follower."""
+        return "Leader" if self.leads else "Follower"
+
+    def stamp(self) -> dict[str, Any]:
+        """The members of each status that say how current it is."""
+        return {"asOf": write_moment(self.snapshot.now), "servedBy": self.served_by}
+
+
+def write_moment(time: datetime) -> str:
+    """RFC 3339 in UTC, whole seconds, as Kubernetes' Time has it."""
+    return time.isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,0 +1,98 @@
+"""The objects of the kind PendingWorkload: every workload that waits, by its place in the queue of its leaf."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from reconciler.visibility.objects.kinds import API_VERSION, PENDING, Json, amount_text
+from reconciler.visibility.objects.naming import namespace_of, object_name, without_names
+from reconciler.visibility.objects.observed import ObservedPlan, write_moment
+from shared.api.names import GROUP_LABEL
+from shared.quota.measure.snapshot import LeafSnapshot
+from shared.quota.model.workload import Workload
+
+_NO_PLACES: Mapping[str, tuple["Place", ...]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A workload and its place in the queue of its leaf, from 1; 0 outside the queue."""
+
+    workload: Workload
+    position: int
+
+
+@dataclass(slots=True)
+class Places:
+    """The places of each namespace; a leaf is read again only when it has changed."""
+
+    _known: dict[str, tuple[LeafSnapshot, Mapping[str, tuple[Place, ...]]]] = field(default_factory=dict)
+
+    def of(self, observed: ObservedPlan, namespace: str | None) -> list[Place]:
+        """The workloads of a namespace, or of all, that wait: by group, then by place."""
+        started = {start.workload.id for start in observed.plan.starts}
+        found: list[Place] = []
+        for name, leaf in sorted(observed.snapshot.leaves.items()):
+            by_namespace = self._of_leaf(name, leaf)
+            names = sorted(by_namespace) if namespace is None else [namespace]
+            here = [place for each in names for place in by_namespace.get(each, ())]
+            found += sorted(here, key=lambda place: (place.position == 0, place.position))
+        orphaned = [Place(each, 0) for each in observed.snapshot.orphaned if each.is_pending]
+        found += [each for each in orphaned if namespace in (None, namespace_of(each.workload.key))]
+        return [each for each in found if each.workload.id not in started]
+
+    def _of_leaf(self, name: str, leaf: LeafSnapshot) -> Mapping[str, tuple[Place, ...]]:
+        known = self._known.get(name)
+        if known is not None and known[0] is leaf:
+            return known[1]
+        found: dict[str, list[Place]] = {}
+        for place in _places_in(leaf):
+            found.setdefault(namespace_of(place.workload.key), []).append(place)
+        places = {namespace: tuple(each) for namespace, each in found.items()} if found else _NO_PLACES
+        self._known[name] = (leaf, places)
+        return places
+
+
+def _places_in(leaf: LeafSnapshot) -> Iterator[Place]:
+    for index, workload in enumerate(leaf.pending):
+        yield Place(workload, index + 1)
+    for workload in leaf.aside:
+        yield Place(workload, 0)
+
+
+def pending_object(observed: ObservedPlan, place: Place, *, told_all: bool) -> Json | None:
+    """The object; None for a workload that does not wait any more. `told_all`: names of other workloads stay in it."""
+    workload = place.workload
+    why = observed.reasons.why(workload)
+    if why is None:
+        return None
+    namespace, name = namespace_of(workload.key), object_name(workload)
+    status: Json = {
+        "kind": workload.kind,
+        "group": workload.group,
+        "position": place.position,
+        "reason": why.reason.value,
+        "message": why.message if told_all else without_names(why.message, why.reason.value, namespace),
+        "priority": workload.priority,
+        "queued": write_moment(workload.queued),
+    }
+    if why.binding:
+        status["binding"] = why.binding
+    if why.resource:
+        missing = f"{amount_text(why.resource, why.missing)} of {why.flavor}"
+        status |= {"flavor": why.flavor, "resource": why.resource, "amount": why.missing, "missing": missing}
+    return {
+        "apiVersion": API_VERSION,
+        "kind": PENDING.kind,
+        "metadata": metadata_of(workload, namespace, name),
+        "status": status | observed.stamp(),
+    }
+
+
+def metadata_of(workload: Workload, namespace: str, name: str) -> Json:
+    """The metadata of an object about one workload."""
+    return {
+        "name": name,
+        "namespace": namespace,
+        "creationTimestamp": write_moment(workload.created),
+        "labels": {GROUP_LABEL: workload.group},
+    }

@@ -1,0 +1,135 @@
+"""What the members of each kind's status mean: the schemas that `kubectl explain` prints."""
+
+from typing import Any, Final
+
+Json = dict[str, Any]
+
+
+def text(about: str) -> Json:
+    """A string."""
+    return {"type": "string", "description": about}
+
+
+def whole(about: str) -> Json:
+    """An amount or a count."""
+    return {"type": "integer", "format": "int64", "description": about}
+
+
+def flag(about: str) -> Json:
+    """True or false."""
+    return {"type": "boolean", "description": about}
+
+
+def moment(about: str) -> Json:
+    """A time in RFC 3339."""
+    return {"type": "string", "format": "date-time", "description": about}
+
+
+def members(about: str, **properties: Json) -> Json:
+    """An object."""
+    return {"type": "object", "description": about, "properties": properties}
+
+
+def each(about: str, item: Json) -> Json:
+    """A list."""
+    return {"type": "array", "description": about, "items": item}
+
+
+_SEEN: Final = {
+    "asOf": moment("When the cluster was as it is shown here."),
+    "servedBy": text("Leader: the replica that decides. Follower: another one, which sees the same watches."),
+}
+_BINDING: Final = {
+    "group": text("The group whose limit binds."),
+    "resource": text("The resource."),
+    "limit": text("Which limit: runtime, ceiling, capacity, effectiveMin or node."),
+    "missing": whole("How much is missing, in base units: millicores of cpu, whole units of every other resource."),
+}
+PENDING_STATUS: Final = members(
+    "Where the workload stands, and why it waits.",
+    kind=text("Job, Pod or PodGroup."),
+    group=text("The leaf group whose quota it waits for."),
+    position=whole("Its place in the queue of its group, from 1; 0 while it is held, backs off or is deactivated."),
+    reason=text("Why it waits, as one word."),
+    message=text("Why it waits, as a sentence with the numbers."),
+    binding=text("The group whose limit binds, if an amount is missing."),
+    flavor=text("The flavor of which an amount is missing."),
+    resource=text("The resource of which an amount is missing."),
+    amount=whole("The missing amount, in base units."),
+    missing=text("The missing amount as people write it, with its key."),
+    priority=whole("Its priority."),
+    queued=moment("Since when it stands in its queue."),
+    **_SEEN,
+)
+_HOLDER: Final = members(
+    "A workload of this namespace, or all workloads of one group in other namespaces together.",
+    workload=text("The workload; absent where workloads of other namespaces are summed."),
+    workloads=whole("How many workloads of other namespaces are summed."),
+    group=text("Its group."),
+    amount=whole("How much it uses."),
+    borrowed=whole("How much of that its group borrows."),
+    recyclable=flag("Whether it could be evicted for the workload that waits; of a sum, whether one of them could."),
+    because=text("Why it could not be evicted."),
+    until=moment("When a delay alone stops keeping it."),
+    claimedBy=text("The workload for which its room is being freed, in this namespace."),
+)
+_REMEDY: Final = members(
+    "A change that lets the workload start: made alone, with what stands in `and`, and no smaller number would do.",
+    do=text("RaiseMin, RaiseMax, AddCapacity, AddNode, WaitFor, Evict, Resume or ShrinkRequest."),
+    group=text("The group."),
+    flavor=text("The flavor."),
+    resource=text("The resource."),
+    by=whole("By how much."),
+    workload=text("The workload; absent for one of another namespace."),
+    like=text("For AddNode: the node that the new ones are like."),
+) | {"x-kubernetes-preserve-unknown-fields": True}
+EXPLANATION_STATUS: Final = members(
+    "The same explanation as `quotree explain -o json` prints.",
+    workload=text("NAMESPACE/NAME."),
+    kind=text("Job, Pod or PodGroup."),
+    state=text("Pending, Running or Evicting."),
+    group=text("Its leaf group."),
+    position=whole("Its place in the queue of its group, from 1."),
+    entitled=flag("Whether the runtime of its group covers it."),
+    reason=text("Why it waits, as one word."),
+    message=text("One sentence with the numbers."),
+    flavors=each(
+        "The flavors that it could take.",
+        members(
+            "A flavor.",
+            flavor=text("Its name."),
+            eligible=flag("Whether the workload can take it."),
+            entitled=flag("Whether it is entitled in it."),
+            binding=members("Where room is missing.", **_BINDING),
+            entitlement=members("What the runtime of its group lacks.", **_BINDING),
+            holders=each("Who uses what is missing, the largest first.", _HOLDER),
+            refused=text("Why the flavor is not eligible."),
+        ),
+    ),
+    remedies=each("What would let it start.", _REMEDY),
+    startsAt=moment("When it starts if nothing is done; absent if it does not."),
+    admission={
+        "type": "object",
+        "description": "Of a running workload: since when, in which flavors, on which ground.",
+        "x-kubernetes-preserve-unknown-fields": True,
+    },
+    lastEviction={
+        "type": "object",
+        "description": "The latest eviction: why, when, by which rule.",
+        "x-kubernetes-preserve-unknown-fields": True,
+    },
+    **_SEEN,
+)
+GROUP_STATUS: Final = members(
+    "The numbers of one group, step by step, and what waits below it.",
+    parent=text("Its parent."),
+    pending=whole("Workloads that wait, in the group and below."),
+    admitted=whole("Admitted workloads, in the group and below."),
+    used=text("What is used of each key."),
+    runtime=text("What the group may use now of each key."),
+    division=each(
+        "How the runtime of its parent is divided, for each key; the shares of all children add up.",
+        {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+    ),
+    **_SEEN,
+)

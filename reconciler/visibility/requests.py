@@ -1,0 +1,174 @@
+"""What is asked: the path, the query and the wanted form of a request, read and checked. Pure."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import unquote
+
+from reconciler.visibility.objects.kinds import API_VERSION, KINDS, Json, VisibleKind
+from shared.api.names import GROUP_LABEL
+
+_ROOT: Final = f"/apis/{API_VERSION}/"
+_BY_PLURAL: Final = {kind.plural: kind for kind in KINDS}
+_IN: Final = re.compile(r"^\s*([^\s!=,()]+)\s+(in|notin)\s+\(([^()]*)\)\s*$")
+_EQUAL: Final = re.compile(r"^\s*([^\s!=,()]+)\s*(!=|==|=)\s*([^\s!=,()]*)\s*$")
+_SPLIT: Final = re.compile(r",(?![^(]*\))")
+MOST_IN_PAGE: Final = 500
+
+
+class BadRequest(ValueError):
+    """A request that cannot be understood; the message says why. `code`: the HTTP status."""
+
+    def __init__(self, message: str, code: int = 400) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which objects are wanted: of one namespace or all (""), one name or all (""), those of the groups wanted."""
+
+    kind: VisibleKind
+    namespace: str = ""
+    name: str = ""
+    groups: frozenset[str] | None = None
+    other_than: frozenset[str] = frozenset()
+
+    def takes_group(self, group: str) -> bool:
+        """Whether the label selector takes workloads of the group."""
+        return (self.groups is None or group in self.groups) and group not in self.other_than
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRequest:
+    """A get, a list or a watch."""
+
+    selection: Selection
+    is_get: bool
+    watches: bool
+    as_table: bool
+    include: str
+    """Of a Table, which part of each object: None, Metadata or Object."""
+    limit: int
+    start: int
+    """How many objects were in the pages before."""
+    version: str
+    """The resourceVersion from which a watch goes on; empty: from now, with all objects first."""
+    wants_initial: bool
+    """Whether a watch is to tell when all objects that were there have been sent."""
+    seconds: int
+    """For how long a watch lasts; 0: as long as this server lets it."""
+
+
+def read_request(path: str, query: Mapping[str, str], accept: str) -> ReadRequest | None:
+    """The request that a path and query ask; None for a path that is none of a kind. Raises BadRequest."""
+    place = _place(path)
+    if place is None:
+        return None
+    kind, namespace, name = place
+    wanted = _fields(query.get("fieldSelector", ""))
+    namespace = namespace or wanted.get("metadata.namespace", "")
+    is_get = bool(name)
+    name = name or wanted.get("metadata.name", "")
+    groups, others = _labels(query.get("labelSelector", ""))
+    as_table = _form(accept)
+    return ReadRequest(
+        selection=Selection(kind, namespace, name, groups, others),
+        is_get=is_get,
+        watches=_is_true(query.get("watch", "")) and not is_get,
+        as_table=as_table,
+        include=query.get("includeObject", "Metadata"),
+        limit=min(_number(query, "limit") or MOST_IN_PAGE, MOST_IN_PAGE) if query.get("limit") else 0,
+        start=_number(query, "continue"),
+        version="" if _is_true(query.get("sendInitialEvents", "")) else query.get("resourceVersion", ""),
+        wants_initial=_is_true(query.get("sendInitialEvents", "")),
+        seconds=_number(query, "timeoutSeconds"),
+    )
+
+
+def _place(path: str) -> tuple[VisibleKind, str, str] | None:
+    """Kind, namespace and name of a path such as /apis/…/v1alpha1/namespaces/team/pendingworkloads/train-7."""
+    if not path.startswith(_ROOT):
+        return None
+    parts = [unquote(part) for part in path.removeprefix(_ROOT).strip("/").split("/")]
+    namespace = ""
+    if parts[0] == "namespaces" and len(parts) > 2:
+        namespace, parts = parts[1], parts[2:]
+    kind = _BY_PLURAL.get(parts[0])
+    if kind is None or len(parts) > 2 or (namespace and not kind.namespaced):
+        return None
+    name = parts[1] if len(parts) == 2 else ""
+    return None if name and kind.namespaced and not namespace else (kind, namespace, name)
+
+
+def _form(accept: str) -> bool:
+    """Whether a Table is wanted. Raises BadRequest when no form on offer is accepted."""
+    accepted = [each.strip() for each in accept.split(",") if each.strip()]
+    for form in accepted or ["*/*"]:
+        if "as=Table" in form and form.startswith("application/json"):
+            return True
+        if "as=" not in form and form.split(";")[0] in ("application/json", "application/*", "*/*"):
+            return False
+    raise BadRequest(f"only application/json and Tables of it are served, not {accept[:200]!r}", 406)
+
+
+def _fields(selector: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for term in filter(None, _SPLIT.split(selector)):
+        match = _EQUAL.match(term)
+        if match is None or match[2] == "!=" or match[1] not in ("metadata.name", "metadata.namespace"):
+            raise BadRequest("fieldSelector takes metadata.name=… and metadata.namespace=… only")
+        found[match[1]] = match[3]
+    return found
+
+
+def _labels(selector: str) -> tuple[frozenset[str] | None, frozenset[str]]:
+    """(the wanted groups, or None for all; the unwanted groups)."""
+    wanted: frozenset[str] | None = None
+    unwanted: frozenset[str] = frozenset()
+    for term in filter(str.strip, _SPLIT.split(selector)):
+        label, takes, groups = _label_term(term)
+        if label != GROUP_LABEL:
+            raise BadRequest(f"labelSelector takes the label {GROUP_LABEL} only")
+        if takes:
+            wanted = groups if wanted is None else wanted & groups
+        else:
+            unwanted |= groups
+    return wanted, unwanted
+
+
+def _label_term(term: str) -> tuple[str, bool, frozenset[str]]:
+    listed = _IN.match(term)
+    if listed is not None:
+        return listed[1], listed[2] == "in", frozenset(each.strip() for each in listed[3].split(","))
+    equal = _EQUAL.match(term)
+    if equal is not None:
+        return equal[1], equal[2] != "!=", frozenset({equal[3]})
+    if term.strip() == GROUP_LABEL:
+        return GROUP_LABEL, False, frozenset()
+    raise BadRequest(f"labelSelector cannot be read: {term.strip()[:200]!r}")
+
+
+def _is_true(text: str) -> bool:
+    return text.lower() in ("1", "true")
+
+
+def _number(query: Mapping[str, str], name: str) -> int:
+    text = query.get(name, "") or "0"
+    if not (text.isascii() and text.isdigit() and len(text) <= 9):
+        raise BadRequest(f"{name} is no whole number: {text[:40]!r}")
+    return int(text)
+
+
+def failure(code: int, reason: str, message: str) -> Json:
+    """A Status that says why there is no answer."""
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": message,
+        "reason": reason,
+        "code": code,
+    }

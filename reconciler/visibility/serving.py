@@ -1,0 +1,111 @@
+"""The visibility API of one replica put together: certificate, front proxy, server. Its failure stops nothing else."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final, NoReturn
+
+from prometheus_client import CollectorRegistry
+
+from reconciler.settings import VisibilityFile
+from reconciler.visibility.answers import Answers
+from reconciler.visibility.api_service import ApiServiceBundle
+from reconciler.visibility.callers import CONFIG_MAP, CONFIG_NAMESPACE, read_front_proxy
+from reconciler.visibility.metrics import VisibilityMetrics
+from reconciler.visibility.plans import Plans
+from reconciler.visibility.server import KnownProxy, VisibilityServer
+from shared.api.api_service import ApiServiceReference
+from shared.api.reading import View, reader
+from shared.kube.client import Client
+from shared.kube.resources import CONFIG_MAPS
+from shared.kube.watch.watching import Change, Changed, Watch, Watches
+from shared.problems import Problem
+from shared.telemetry import get_logger
+from shared.tls.rotation import CertificateLifetimes
+from shared.tls.rotator import CertificateRotator, SecretCertificate
+from shared.tls.serving_cert import CertificateHolder
+
+SERVICE: Final = "quotree-visibility"
+
+log = get_logger(__name__)
+
+
+class _ConfigMap(View, frozen=True):
+    data: dict[str, str] = {}
+
+
+_read_config_map: Final = reader(_ConfigMap)
+
+
+class Visibility:
+    """The API of one replica."""
+
+    def __init__(
+        self, client: Client, settings: VisibilityFile, home: str, plans: Plans, registry: CollectorRegistry
+    ) -> None:
+        self._settings = settings
+        self._watches = Watches()
+        self._metrics = VisibilityMetrics(registry)
+        self._holder = CertificateHolder(self._metrics)
+        self._known = KnownProxy()
+        self._proxy_known = asyncio.Event()
+        self._server = VisibilityServer(Answers(plans), self._known, self._metrics)
+        self._rotator = self._rotator_of(client, home)
+        fields = f"metadata.name={CONFIG_MAP}"
+        self._watches.add(
+            Watch(client, CONFIG_MAPS, _read_config_map, self._see, namespace=CONFIG_NAMESPACE, fields=fields)
+        )
+
+    def _rotator_of(self, client: Client, home: str) -> CertificateRotator:
+        wanted = self._settings
+        service = f"{SERVICE}.{home}.svc"
+        names = tuple(dict.fromkeys((service, f"{service}.cluster.local", "localhost", "127.0.0.1", *wanted.names)))
+        secret = SecretCertificate(client, self._watches, self._holder, home, wanted.secret_name)
+        return CertificateRotator(
+            client,
+            secret,
+            ApiServiceBundle(client, self._watches, ApiServiceReference(SERVICE, home, wanted.service_port)),
+            CertificateLifetimes(names, wanted.leaf_life, wanted.authority_life),
+            namespace=home,
+            name=wanted.secret_name,
+            overlap=wanted.overlap,
+        )
+
+    def _see(self, changes: Sequence[Change[_ConfigMap]]) -> None:
+        for change in changes:
+            if isinstance(change, Changed):
+                proxy = None if change.after is None else read_front_proxy(change.after.data)
+                self._known.proxy = proxy
+                if proxy is None:
+                    log.warning("The API server publishes no front proxy: the visibility API answers no caller")
+                    continue
+                self._holder.trust(proxy.ca)
+                self._proxy_known.set()
+
+    async def run(self) -> None:
+        """Serve indefinitely. A bug here ends the API, and not the process: decisions go on."""
+        try:
+            await self._run()
+        except Exception:
+            log.exception("Visibility API ended")
+
+    async def _run(self) -> NoReturn:
+        """Serve indefinitely; a port that is taken is logged, and tried again."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._watches.run(), name="visibility watches")
+            await self._watches.all_synced()
+            group.create_task(self._rotator.run(), name="visibility certificate")
+            await self._proxy_known.wait()
+            await self._holder.first_shown()
+            while True:
+                try:
+                    await self._serve()
+                except Problem as problem:
+                    log.error("Visibility API not served", error=str(problem))
+                    await asyncio.sleep(10)
+
+    async def _serve(self) -> NoReturn:
+        listen = self._settings
+        async with self._server.listening(listen.host, listen.port, self._holder.listener()) as port:
+            log.info("Visibility API served", host=listen.host, port=port)
+            await asyncio.get_running_loop().create_future()
+            raise AssertionError("unreachable")

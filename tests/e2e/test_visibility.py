@@ -1,0 +1,224 @@
+"""The visibility API on a real API server: two tenants with kubectl, and what its absence must not break."""
+
+import json
+import ssl
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+import yaml
+
+from dev.controlplane import cluster
+from dev.controlplane.binaries import Binaries
+from dev.controlplane.cluster import ControlPlane
+from dev.controlplane.nodes import NodeSpec
+from dev.controlplane.quotree import Quotree, installed
+
+API = "/apis/visibility.quotree.dev/v1alpha1"
+SERVICE = "/apis/apiregistration.k8s.io/v1/apiservices/v1alpha1.visibility.quotree.dev"
+HIDDEN = ("hidden-1", "hidden-2", "hidden-head")
+TREE = """
+apiVersion: quotree.dev/v1alpha1
+kind: QuotaGroup
+metadata: {name: vision}
+spec: {quotas: [{min: {cpu: 4}}], queueing: {strategy: StrictFIFO}}
+---
+apiVersion: quotree.dev/v1alpha1
+kind: QuotaGroup
+metadata: {name: nlp}
+spec: {quotas: [{min: {cpu: 4}}]}
+"""
+pytestmark = pytest.mark.timeout(400)
+
+
+@pytest.fixture(scope="module")
+def quotree(control_plane_binaries: Binaries) -> Iterator[Quotree]:
+    """One node of 8 cpu; team-a's jobs wait behind team-b's, in its own group and in another one."""
+    nodes = [NodeSpec("node-0", allocatable={"cpu": "8", "memory": "64Gi"})]
+    with (
+        cluster.start(control_plane_binaries, nodes=nodes) as started,
+        installed(started, visibility=True) as running,
+    ):
+        for team in ("team-a", "team-b"):
+            started.kubectl("create", "namespace", team)
+            started.kubectl(
+                "create", "rolebinding", "view", "--clusterrole=view", f"--user={team}", f"--namespace={team}"
+            )
+        started.kubectl("apply", "--server-side", "-f", "-", input=TREE)
+        submit(started, "team-b", "nlp", "hidden-1", 4)
+        submit(started, "team-b", "vision", "hidden-2", 3)
+        wait_for(lambda: not any(suspended(started, each) for each in HIDDEN[:2]), "team-b runs")
+        submit(started, "team-b", "vision", "hidden-head", 4)
+        time.sleep(1.1)  # Ages are in whole seconds.
+        submit(started, "team-a", "vision", "own", 2)
+        wait_for(lambda: available(started) == "True", "the API is served")
+        yield running
+
+
+def submit(cp: ControlPlane, namespace: str, group: str, name: str, cpu: int) -> None:
+    container = {"name": "a", "image": "a", "resources": {"requests": {"cpu": cpu}}}
+    body = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name, "namespace": namespace, "labels": {"quotree.dev/group": group}},
+        "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [container]}}},
+    }
+    cp.apply(yaml.safe_dump(body))
+
+
+def suspended(cp: ControlPlane, job: str) -> bool:
+    return bool(cp.get("job", job, "-n", "team-b")["spec"]["suspend"])
+
+
+def available(cp: ControlPlane) -> str:
+    status, body = cp.rest.request("GET", SERVICE)
+    if status != 200:
+        return ""
+    service = body.get("spec", {}).get("service")
+    conditions = body.get("status", {}).get("conditions", [])
+    return next((str(each["status"]) for each in conditions if service and each["type"] == "Available"), "")
+
+
+def wait_for(happens: Callable[[], bool], what: str, seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not happens():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.2)
+
+
+def as_team(quotree: Quotree, team: str, *words: str) -> CompletedProcess[str]:
+    """kubectl as the tenant, with every line of what it hears."""
+    return quotree.cluster.kubectl(*words, as_kubeconfig=tenant(quotree, team), check=False)
+
+
+_KUBECONFIGS: dict[tuple[str, str], Path] = {}
+
+
+def tenant(quotree: Quotree, team: str) -> Path:
+    key = (quotree.cluster.url, team)
+    if key not in _KUBECONFIGS:
+        _KUBECONFIGS[key] = quotree.cluster.kubeconfig_for(team)
+    return _KUBECONFIGS[key]
+
+
+def rows(text: str) -> list[list[str]]:
+    return [line.split() for line in text.splitlines()]
+
+
+def test_a_tenant_lists_what_waits_in_its_namespace(quotree: Quotree) -> None:
+    answer = as_team(quotree, "team-a", "get", "pendingworkloads", "-n", "team-a")
+    assert rows(answer.stdout)[0] == ["NAME", "GROUP", "PLACE", "REASON", "MISSING", "IN", "AGE"]
+    assert rows(answer.stdout)[1][:4] == ["own", "vision", "2", "BehindHead"]
+    assert len(rows(answer.stdout)) == 2
+    by_group = as_team(quotree, "team-a", "get", "pw", "-n", "team-a", "-l", "quotree.dev/group=nlp", "-o", "name")
+    assert by_group.stdout == ""
+
+
+def test_the_administrator_lists_all_by_group(quotree: Quotree) -> None:
+    answer = quotree.cluster.kubectl("get", "pw", "-A", "-l", "quotree.dev/group=vision", "--no-headers", "-o", "wide")
+    assert [row[:4] for row in rows(answer.stdout)] == [
+        ["team-b", "hidden-head", "vision", "1"],
+        ["team-a", "own", "vision", "2"],
+    ]
+
+
+def test_the_event_and_the_api_say_the_same_sentence(quotree: Quotree) -> None:
+    found = quotree.cluster.get("pendingworkloads", "hidden-head", "-n", "team-b")["status"]
+
+    def told() -> list[str]:
+        items = quotree.cluster.get("events.events.k8s.io", "-n", "team-b")["items"]
+        return [each["note"] for each in items if each["regarding"]["name"] == "hidden-head"]
+
+    wait_for(lambda: found["message"] in told(), found["message"], 90)
+    printed = json.loads(quotree.command("explain", "team-b/hidden-head", "-o", "json"))
+    assert printed["message"] == found["message"]
+
+
+OWN: Sequence[tuple[str, ...]] = (
+    ("get", "pw", "-n", "team-a", "-o", "yaml"),
+    ("get", "pw", "own", "-n", "team-a", "-o", "wide"),
+    ("get", "explanations", "-n", "team-a", "-o", "yaml"),
+    ("get", "explanations", "own", "-n", "team-a", "-o", "yaml"),
+    ("get", "--raw", f"{API}/namespaces/team-a/pendingworkloads?fieldSelector=metadata.namespace%3Dteam-b"),
+    ("get", "--raw", f"{API}/namespaces/team-a/pendingworkloads?watch=true&timeoutSeconds=2"),
+)
+OTHERS: Sequence[tuple[str, ...]] = (
+    ("get", "pw", "-n", "team-b"),
+    ("get", "explanations", "hidden-1", "-n", "team-b"),
+    ("get", "pw", "-A"),
+    ("get", "explanations", "-A"),
+    ("get", "groupexplanations", "vision", "-o", "yaml"),
+    ("get", "--raw", f"{API}/pendingworkloads?fieldSelector=metadata.namespace%3Dteam-a"),
+)
+
+
+@pytest.mark.parametrize("words", OWN, ids=" ".join)
+def test_what_a_tenant_is_told_names_no_workload_of_another_tenant(quotree: Quotree, words: tuple[str, ...]) -> None:
+    answer = as_team(quotree, "team-a", *words)
+    assert answer.returncode == 0, answer.stderr
+    assert "own" in answer.stdout
+    assert [each for each in HIDDEN if each in answer.stdout + answer.stderr] == []
+
+
+@pytest.mark.parametrize("words", OTHERS, ids=" ".join)
+def test_what_is_not_the_tenants_is_forbidden(quotree: Quotree, words: tuple[str, ...]) -> None:
+    answer = as_team(quotree, "team-a", *words)
+    assert (answer.returncode, answer.stdout) == (1, "")
+    assert "Forbidden" in answer.stderr
+
+
+def test_a_tenant_gets_its_explanation_with_sums_and_remedies(quotree: Quotree) -> None:
+    status = json.loads(as_team(quotree, "team-a", "get", "explanations", "own", "-n", "team-a", "-o", "json").stdout)[
+        "status"
+    ]
+    (flavor,) = status["flavors"]
+    assert {name: flavor["holders"][0][name] for name in ("group", "workloads", "amount")} == {
+        "group": "nlp",
+        "workloads": 1,
+        "amount": 4000,
+    }
+    assert (status["state"], status["servedBy"], status["remediesTried"]) == ("Pending", "Leader", True)
+    assert "AddCapacity" in {each["do"] for each in status["remedies"]}
+
+
+def test_anonymous_callers_get_nothing(quotree: Quotree) -> None:
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    for base, expected in ((quotree.cluster.url, 403), (f"https://127.0.0.1:{quotree.visibility}", 401)):
+        request = urllib.request.Request(
+            f"{base}{API}/namespaces/team-b/pendingworkloads", headers={"X-Remote-User": "x"}
+        )
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(request, context=context, timeout=10)
+        assert refused.value.code == expected
+        refused.value.close()
+
+
+def test_kubectl_explains_the_kinds_and_watches_them(quotree: Quotree) -> None:
+    def explained() -> str:
+        return quotree.cluster.kubectl("explain", "pw.status.group", check=False).stdout
+
+    # The API server reads the schemas of an aggregated API once a minute.
+    wait_for(lambda: "The leaf group whose quota it waits for." in explained(), "its schema is read", 120)
+    watched = quotree.cluster.kubectl(
+        "get", "--raw", f"{API}/namespaces/team-a/pendingworkloads?watch=true&timeoutSeconds=3"
+    ).stdout
+    event: dict[str, Any] = json.loads(watched.splitlines()[0])
+    assert (event["type"], event["object"]["metadata"]["name"]) == ("ADDED", "own")
+
+
+def test_a_namespace_is_deleted_to_its_end_while_no_reconciler_serves(quotree: Quotree) -> None:
+    cp = quotree.cluster
+    cp.kubectl("create", "namespace", "short-lived")
+    quotree.reconcilers[0].kill()
+    wait_for(lambda: available(cp) != "True", "the API server notices")
+    assert "own" in cp.kubectl("get", "jobs", "-n", "team-a").stdout
+    cp.kubectl("delete", "namespace", "short-lived", "--timeout=200s", timeout=210)
+    quotree.add_reconciler()
+    wait_for(lambda: available(cp) == "True", "the API is registered again")
+    wait_for(lambda: len(rows(cp.kubectl("get", "pw", "-n", "team-a").stdout)) == 2, "it answers again")

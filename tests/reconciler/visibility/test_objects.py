@@ -1,0 +1,178 @@
+"""What the objects of the visibility API say, what their Tables show, and whose names a tenant is not told."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from reconciler.visibility.discovery import discovery_document
+from reconciler.visibility.objects.explanations import WorkloadsByNamespace, explanation_object
+from reconciler.visibility.objects.groups import group_object
+from reconciler.visibility.objects.kinds import KINDS, PENDING
+from reconciler.visibility.objects.observed import ObservedPlan
+from reconciler.visibility.objects.pending import Places, pending_object
+from reconciler.visibility.objects.tables import readable_age, table
+from shared.quota.decide.advise.answer import explain_workload
+from shared.quota.decide.plan import plan
+from shared.quota.measure.snapshot import measure
+from shared.quota.model.workload import Workload
+from tests.builders import NOW, after, pending, running, world
+
+TREE = "root 8\n  vision 4\n  nlp 4"
+
+
+def observe(groups: str, *workloads: Workload) -> ObservedPlan:
+    snapshot = measure(world(groups, workloads), NOW)
+    return ObservedPlan(snapshot, plan(snapshot), leads=True)
+
+
+def elsewhere(workload: Workload) -> Workload:
+    """The same workload in another namespace."""
+    return replace(workload, key=f"other/{workload.key.partition('/')[2]}")
+
+
+def shown(observed: ObservedPlan, namespace: str | None) -> list[dict[str, Any]]:
+    places = Places().of(observed, namespace)
+    found = (pending_object(observed, place, told_all=namespace is None) for place in places)
+    return [each for each in found if each is not None]
+
+
+def test_a_pending_workload_says_its_place_and_what_is_missing() -> None:
+    observed = observe(TREE, running("nlp", 6, "base"), running("vision", 2, "one"), pending("vision", 3, "two"))
+    (found,) = shown(observed, "ns")
+    assert found["metadata"] == {
+        "name": "two",
+        "namespace": "ns",
+        "creationTimestamp": "2026-01-01T00:00:00Z",
+        "labels": {"quotree.dev/group": "vision"},
+    }
+    assert found["status"] == {
+        "kind": "Job",
+        "group": "vision",
+        "position": 1,
+        "reason": "WaitingForQuota",
+        "message": "Job 'ns/two' waits: group 'root' lacks 3 of default/gpu (request 3, free 0); "
+        "runs when used falls to 5",
+        "priority": 0,
+        "queued": "2026-01-01T00:00:00Z",
+        "binding": "root",
+        "flavor": "default",
+        "resource": "gpu",
+        "amount": 3,
+        "missing": "3 gpu of default",
+        "asOf": "2026-01-01T00:00:00Z",
+        "servedBy": "Leader",
+    }
+
+
+def test_a_workload_that_the_plan_starts_does_not_wait() -> None:
+    assert shown(observe(TREE, pending("vision", 3, "two")), None) == []
+
+
+def test_a_tenant_gets_its_own_workloads_with_their_place_among_all() -> None:
+    first = elsewhere(pending("vision", 9, "first", queued=after(-60)))
+    observed = observe(TREE, running("nlp", 8, "base"), first, pending("vision", 9, "second"))
+    assert [each["metadata"]["name"] for each in shown(observed, "ns")] == ["second"]
+    assert shown(observed, "ns")[0]["status"]["position"] == 2
+    assert [each["metadata"]["name"] for each in shown(observed, None)] == ["first", "second"]
+
+
+def test_the_head_of_another_namespace_is_not_named() -> None:
+    head = elsewhere(pending("vision", 4, "hidden", queued=after(-60)))
+    observed = observe(
+        "root 8\n  vision 4 strict\n  nlp 4", running("nlp", 8, "base"), head, pending("vision", 1, "own")
+    )
+    (own,) = shown(observed, "ns")
+    assert own["status"]["reason"] == "BehindHead"
+    assert own["status"]["message"].endswith(
+        "group 'vision' is StrictFIFO and a workload of another namespace is before it"
+    )
+    assert any("hidden" in each["status"]["message"] for each in shown(observed, None))
+
+
+def test_an_explanation_sums_what_others_hold_and_names_only_own_workloads() -> None:
+    hidden = [elsewhere(running("nlp", 3, f"hidden-{each}", since=after(-each))) for each in range(2)]
+    observed = observe(TREE, *hidden, running("vision", 2, "one"), pending("vision", 3, "two"))
+    workload = next(each for each in WorkloadsByNamespace().of(observed, "ns") if each.key == "ns/two")
+    data = explain_workload(observed.snapshot, workload)
+    told = explanation_object(observed, workload, data, told_all=False)
+    assert "hidden" in msgspec.json.encode(data).decode()
+    assert "hidden" not in msgspec.json.encode(told).decode()
+    assert told["status"]["flavors"][0]["holders"] == [
+        {"group": "nlp", "workloads": 2, "amount": 6, "borrowed": 2, "recyclable": False},
+        {
+            "workload": "ns/one",
+            "group": "vision",
+            "amount": 2,
+            "borrowed": 0,
+            "recyclable": False,
+            "because": "NotLowerPriority",
+        },
+    ]
+    waits = [each for each in told["status"]["remedies"] if each["do"] == "WaitFor"]
+    assert {"do": "WaitFor", "group": "nlp"} in waits
+    assert {"do": "WaitFor", "group": "vision", "workload": "ns/one"} in waits
+
+
+def test_a_group_names_no_workload_and_its_table_adds_up() -> None:
+    observed = observe(TREE, running("nlp", 6, "base"), pending("vision", 5, "two"))
+    found = group_object(observed, "vision")
+    assert "base" not in msgspec.json.encode(found).decode()
+    (division,) = found["status"]["division"]
+    assert sum(each["runtime"] for each in division["children"]) + division["left"] == division["runtime"] == 8
+    assert (found["status"]["pending"], found["status"]["admitted"], found["status"]["parent"]) == (1, 0, "root")
+
+
+def test_a_table_has_the_columns_people_need() -> None:
+    full = (running("nlp", 4, "base"), running("vision", 4, "own"))
+    observed = observe(TREE, *full, pending("vision", 3, "two", queued=after(-200)))
+    found = table(PENDING, shown(observed, "ns"), {"resourceVersion": "1"}, "Metadata")
+    assert [(each["name"], each["priority"]) for each in found["columnDefinitions"]] == [
+        ("Name", 0),
+        ("Group", 0),
+        ("Place", 0),
+        ("Reason", 0),
+        ("Missing", 0),
+        ("In", 0),
+        ("Age", 0),
+        ("Message", 1),
+    ]
+    (row,) = found["rows"]
+    assert row["cells"][:7] == ["two", "vision", 1, "WaitingForQuota", "3 gpu of default", "root", "3m20s"]
+    assert row["object"]["kind"] == "PartialObjectMetadata"
+
+
+@pytest.mark.parametrize(
+    ("age", "text"),
+    [
+        (timedelta(seconds=-3), "0s"),
+        (timedelta(seconds=45), "45s"),
+        (timedelta(seconds=119), "119s"),
+        (timedelta(minutes=3, seconds=20), "3m20s"),
+        (timedelta(minutes=25, seconds=9), "25m"),
+        (timedelta(hours=5, minutes=12), "5h12m"),
+        (timedelta(hours=30), "30h"),
+        (timedelta(days=4, hours=2), "4d2h"),
+        (timedelta(days=12, hours=5), "12d"),
+    ],
+)
+def test_an_age_is_written_as_kubectl_does(age: timedelta, text: str) -> None:
+    assert readable_age(age) == text
+
+
+def test_every_kind_is_in_every_form_of_discovery() -> None:
+    plurals = [kind.plural for kind in KINDS]
+    listed = discovery_document("/apis/visibility.quotree.dev/v1alpha1", "application/json")
+    assert listed is not None
+    assert [each["name"] for each in listed["resources"]] == plurals
+    accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
+    aggregated = discovery_document("/apis", accept)
+    assert aggregated is not None
+    assert [each["resource"] for each in aggregated["items"][0]["versions"][0]["resources"]] == plurals
+    for path in ("/openapi/v2", "/openapi/v3/apis/visibility.quotree.dev/v1alpha1"):
+        document = discovery_document(path, "*/*")
+        assert document is not None
+        schemas = document.get("definitions") or document["components"]["schemas"]
+        assert {each.rpartition(".")[2] for each in schemas} == {kind.kind for kind in KINDS}

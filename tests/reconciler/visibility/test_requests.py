@@ -1,0 +1,114 @@
+"""Paths, queries and headers of the visibility API: what is understood, and who is answered."""
+
+import pytest
+
+from reconciler.visibility.callers import FrontProxy, read_front_proxy, refusal
+from reconciler.visibility.objects.kinds import EXPLANATION, GROUPS, PENDING, VisibleKind
+from reconciler.visibility.requests import BadRequest, ReadRequest, read_request
+
+BASE = "/apis/visibility.quotree.dev/v1alpha1"
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+
+
+def ask(path: str, accept: str = "application/json", **query: str) -> ReadRequest:
+    found = read_request(BASE + path, query, accept)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "namespace", "name"),
+    [
+        ("/pendingworkloads", PENDING, "", ""),
+        ("/namespaces/team/pendingworkloads", PENDING, "team", ""),
+        ("/namespaces/team/explanations/train-7", EXPLANATION, "team", "train-7"),
+        ("/groupexplanations/vision", GROUPS, "", "vision"),
+    ],
+)
+def test_a_path_names_kind_namespace_and_object(path: str, kind: VisibleKind, namespace: str, name: str) -> None:
+    found = ask(path)
+    selected = found.selection
+    assert (selected.kind, selected.namespace, selected.name, found.is_get) == (kind, namespace, name, bool(name))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/jobs",
+        "/pendingworkloads/train-7",
+        "/namespaces/team/groupexplanations",
+        "/namespaces/team/pendingworkloads/train-7/status",
+        "/namespaces/team",
+    ],
+)
+def test_a_path_that_is_none_is_not_found(path: str) -> None:
+    assert read_request(BASE + path, {}, "*/*") is None
+
+
+@pytest.mark.parametrize(
+    ("selector", "taken"),
+    [
+        ("", {"vision", "nlp", "ml"}),
+        ("quotree.dev/group=vision", {"vision"}),
+        ("quotree.dev/group in (vision, nlp)", {"vision", "nlp"}),
+        ("quotree.dev/group!=vision", {"nlp", "ml"}),
+        ("quotree.dev/group notin (vision,nlp)", {"ml"}),
+        ("quotree.dev/group in (vision,nlp),quotree.dev/group!=nlp", {"vision"}),
+        ("quotree.dev/group", {"vision", "nlp", "ml"}),
+    ],
+)
+def test_a_label_selector_takes_groups(selector: str, taken: set[str]) -> None:
+    selection = ask("/pendingworkloads", labelSelector=selector).selection
+    assert {each for each in ("vision", "nlp", "ml") if selection.takes_group(each)} == taken
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"labelSelector": "app=web"},
+        {"labelSelector": "quotree.dev/group=(("},
+        {"fieldSelector": "spec.x=1"},
+        {"fieldSelector": "metadata.name!=a"},
+        {"limit": "many"},
+        {"continue": "-1"},
+        {"timeoutSeconds": "9" * 40},
+    ],
+)
+def test_what_cannot_be_read_is_a_bad_request(query: dict[str, str]) -> None:
+    with pytest.raises(BadRequest):
+        ask("/pendingworkloads", **query)
+
+
+def test_kubectl_gets_a_table_and_protobuf_alone_is_refused() -> None:
+    assert ask("/pendingworkloads", TABLE).as_table
+    assert not ask("/pendingworkloads", "application/vnd.kubernetes.protobuf,application/json").as_table
+    with pytest.raises(BadRequest) as refused:
+        ask("/pendingworkloads", "application/vnd.kubernetes.protobuf")
+    assert refused.value.code == 406
+
+
+PROXY = FrontProxy("ca", ("front-proxy-client",))
+USER = {"X-Remote-User": "alice"}
+
+
+def certificate(name: str) -> dict[str, object]:
+    return {"subject": ((("organizationName", "x"),), (("commonName", name),))}
+
+
+def test_only_the_front_proxy_is_answered_and_only_for_a_user() -> None:
+    assert refusal(PROXY, certificate("front-proxy-client"), USER) is None
+    assert "no front-proxy certificate" in str(refusal(PROXY, None, USER))
+    assert "none of the names" in str(refusal(PROXY, certificate("alice"), USER))
+    assert "no user" in str(refusal(PROXY, certificate("front-proxy-client"), {}))
+    assert refusal(FrontProxy("ca"), certificate("any"), USER) is None
+
+
+def test_the_config_map_says_by_what_the_front_proxy_is_told() -> None:
+    published = {
+        "requestheader-client-ca-file": "pem",
+        "requestheader-allowed-names": '["front-proxy-client"]',
+        "requestheader-username-headers": '["X-User"]',
+    }
+    assert read_front_proxy(published) == FrontProxy("pem", ("front-proxy-client",), ("X-User",))
+    assert read_front_proxy({"client-ca-file": "pem"}) is None
+    assert read_front_proxy(published | {"requestheader-allowed-names": "front"}) is None

@@ -1,0 +1,64 @@
+"""Takes the visibility API out of discovery when no reconciler serves it, so that it can break nothing else.
+
+While an aggregated API does not answer, Kubernetes' discovery is incomplete, and the namespace controller deletes no
+namespace to the end. The webhook runs apart from the reconciler, so it can tell, and deletes the APIService; the
+reconciler makes it again when it serves again.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Final, NoReturn
+
+from shared.api.api_service import VISIBILITY_API, ApiServiceRecord, read_api_service
+from shared.kube.client import Client
+from shared.kube.errors import ApiError, Conflict, NotFound
+from shared.kube.resources import API_SERVICES
+from shared.kube.watch.watching import Change, Changed, Watch, Watches
+from shared.telemetry import get_logger
+
+PATIENCE: Final = timedelta(seconds=60)
+"""How long it may be unavailable: longer than a replica takes to restart on a busy machine."""
+_LOOK: Final = timedelta(seconds=5)
+
+log = get_logger(__name__)
+
+
+class ApiGuard:
+    """Watches the APIService of the visibility API."""
+
+    def __init__(self, client: Client, watches: Watches) -> None:
+        self._client = client
+        self._seen: ApiServiceRecord | None = None
+        fields = f"metadata.name={VISIBILITY_API}"
+        watches.add(Watch(client, API_SERVICES, read_api_service, self._see, fields=fields))
+
+    def _see(self, changes: Sequence[Change[ApiServiceRecord]]) -> None:
+        for change in changes:
+            if isinstance(change, Changed):
+                self._seen = change.after
+
+    async def run(self) -> NoReturn:
+        """Look every few seconds, indefinitely."""
+        while True:
+            await asyncio.sleep(_LOOK.total_seconds())
+            seen = self._seen
+            if seen is not None and is_lost(seen, datetime.now(UTC)):
+                await self._remove(seen)
+
+    async def _remove(self, seen: ApiServiceRecord) -> None:
+        """Of several replicas, one finds it; it is not there, or another one, for the others."""
+        try:
+            await self._client.delete(API_SERVICES, VISIBILITY_API, uid=seen.metadata.uid)
+        except (NotFound, Conflict):
+            pass
+        except ApiError as error:
+            log.warning("The visibility API is not taken out of discovery", error=str(error))
+        else:
+            log.warning("The visibility API does not answer and is taken out of discovery")
+
+
+def is_lost(seen: ApiServiceRecord, now: datetime) -> bool:
+    """Whether it has been unavailable for so long that nothing will answer soon."""
+    since = seen.unavailable_since
+    return since is not None and now - since > PATIENCE
