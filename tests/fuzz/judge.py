@@ -90,8 +90,8 @@ class Patience:
     """How long each thing has been wrong without a break."""
 
     limit: timedelta
-    longest: timedelta = timedelta()
-    """For how long something was wrong at most."""
+    longest: tuple[timedelta, str] = (timedelta(), "nothing")
+    """For how long something was wrong at most, and what."""
     _since: dict[str, datetime] = field(default_factory=dict)
     _told: set[str] = field(default_factory=set)
 
@@ -101,7 +101,7 @@ class Patience:
         self._since = {each: since for each, since in self._since.items() if each in current}
         self._told &= current
         for each in current:
-            self.longest = max(self.longest, now - self._since.setdefault(each, now))
+            self.longest = max(self.longest, (now - self._since.setdefault(each, now), each))
         late = [each for each in sorted(current - self._told) if now - self._since[each] > self.limit]
         self._told |= set(late)
         return [f"{each} for {(now - self._since[each]).total_seconds():.0f} s" for each in late]

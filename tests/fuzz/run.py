@@ -169,8 +169,9 @@ def _judge_processes(stage: Stage, seconds: float) -> None:
     report.figures.append(f"{cycles:.0f} cycles, {idle:.0f} of them idle; {failed:.0f} writes failed")
     if idle > IDLE_CYCLES * seconds:
         report.flaws.append(f"{idle:.0f} cycles changed nothing")
-    longest = [each.longest.total_seconds() for each in (stage.over, stage.waits)]
-    report.figures.append(f"over a ceiling for {longest[0]:.0f} s at most, owed a start for {longest[1]:.0f} s at most")
+    for each in (stage.over, stage.waits):
+        how_long, what = each.longest
+        report.figures.append(f"{what} for {how_long.total_seconds():.0f} s of at most {each.limit.total_seconds():g}")
     if failed > FAILED_WRITES * seconds:
         report.flaws.append(f"{failed:.0f} writes failed")
     if errors := _sum(_metrics(quotree.health["webhook-0"]), r'quotree_webhook_reviews_total\{[^}]*verdict="error"'):

@@ -87,4 +87,4 @@ def test_only_what_is_wrong_without_a_break_is_told_and_only_once() -> None:
     assert patience.see(["a"], after(9)) == []
     assert patience.see(["a", "b"], after(11)) == ["a for 11 s"]
     assert patience.see(["a", "b"], after(12)) == []
-    assert patience.longest == timedelta(seconds=12)
+    assert patience.longest == (timedelta(seconds=12), "a")

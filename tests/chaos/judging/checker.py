@@ -98,7 +98,7 @@ class _Checker:
         if version.user == self._expected.reconciler:
             self._check_lead(version, after)
         if before is None:
-            if _runs(after) and not version.gone and not self._ledger.was_of_job(version.uid):
+            if _runs(after) and not version.gone and not self._ledger.knows(version.uid):
                 self._flaw("ResumedByOther", after, version, "was created running")
             return
         if _runs(after) and not _runs(before):

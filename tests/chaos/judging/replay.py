@@ -42,6 +42,7 @@ class Replay:
     lease_writer: str = ""
     _groups: dict[str, Group] = field(default_factory=dict)
     _pods_of: dict[str, dict[str, Pod]] = field(default_factory=dict)
+    _known: set[str] = field(default_factory=set)
     _owners: dict[str, str] = field(default_factory=dict)
     """Pod -> the Job that has made it."""
     _instants: deque[Instant] = field(default_factory=deque)
@@ -51,6 +52,7 @@ class Replay:
     def tell(self, version: Version) -> None:
         """Take in the next version."""
         record = version.record
+        self._known.add(version.uid)
         if isinstance(record, Lease):
             self._see_lease(record, version)
             return
@@ -74,9 +76,9 @@ class Replay:
         if lease.holder:
             self.lease_writer = version.writer
 
-    def was_of_job(self, pod: str) -> bool:
-        """Whether a Job has made it."""
-        return pod in self._owners
+    def knows(self, uid: str) -> bool:
+        """Whether it was there before: as a Job's pod, or before a removal that the log showed too early."""
+        return uid in self._known
 
     def _orphan(self, pod: str) -> None:
         self._pods_of.get(self._owners.get(pod, ""), {}).pop(pod, None)

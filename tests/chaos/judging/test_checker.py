@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
+from shared.api.core.pod import read_pod
+from shared.api.names import GROUP_LABEL
 from tests.builders import after
 from tests.chaos.judging.written_histories import EXPECTED, WrittenHistory
 
@@ -244,3 +246,15 @@ def test_evicted_for_ever() -> None:
         tale.evict("borrower", by="lender")
         tale.end("borrower")
     assert rules(tale) == [("EvictedForEver", "ns/borrower")]
+
+
+def test_an_orphaned_pod_of_a_job_was_not_created_running() -> None:
+    tale = WrittenHistory()
+    tale.submit("it", "left", 1)
+    tale.start("it")
+    tale.run("it")
+    metadata = {"name": "it-pod", "namespace": "ns", "uid": "it-pod", "labels": {GROUP_LABEL: "left"}}
+    tale.tell("it-pod", read_pod({"metadata": metadata, "status": {"phase": "Running"}}), "garbage collector")
+    assert tale.judged().flaws == []
+    tale.tell("new-pod", read_pod({"metadata": {**metadata, "uid": "new-pod"}}), "user")
+    assert [flaw.rule for flaw in tale.judged().flaws] == ["ResumedByOther"]
