@@ -76,7 +76,8 @@ class ContextBuilder:
         metadata = head.metadata
         namespace, group = await self._namespace_and_group(review, metadata)
         controllers = self._settings.job_controllers
-        managed = review.user_info.username in controllers and await self._is_managed_job(review.namespace, metadata)
+        is_made_for_job = review.user_info.username in controllers
+        job_group = await self._job_group(review.namespace, metadata) if is_made_for_job else None
         quota = WorkloadContext(
             await self._tree_with(group),
             self._tree.flavors,
@@ -84,10 +85,10 @@ class ContextBuilder:
             self._quota,
             self._settings.never_fits,
             nodes=self._tree.largest_nodes,
-            lacks_use="" if managed else await self._lacks_use(review, head, namespace, group),
+            lacks_use="" if job_group is not None else await self._lacks_use(review, head, namespace, group),
         )
         reconciler, owner = self._settings.reconciler, _owner(metadata)
-        return ReviewContext(quota, namespace, reconciler, lambda uid: managed and uid == owner, controllers)
+        return ReviewContext(quota, namespace, reconciler, lambda uid: job_group if uid == owner else None, controllers)
 
     async def _namespace_and_group(self, review: Review, metadata: Metadata) -> tuple[NamespaceContext, str | None]:
         """Namespace and group; read again for a new object without a group, in case its namespace was just labelled."""
@@ -122,13 +123,13 @@ class ContextBuilder:
         except (NotFound, Unreadable):
             return tree
 
-    async def _is_managed_job(self, namespace: str, metadata: Metadata) -> bool:
+    async def _job_group(self, namespace: str, metadata: Metadata) -> str | None:
         uid = _owner(metadata)
         if uid is None or metadata.labels.get(JOB_OWNER_LABEL) != uid:
-            return False
+            return None
         owner = metadata.controller
         name = owner.name if owner is not None else ""
-        return self._workloads.is_managed_job(uid) or await self._workloads.is_managed_job_now(namespace, name, uid)
+        return self._workloads.group_of_job(uid) or await self._workloads.group_of_job_now(namespace, name, uid)
 
 
 def _owner(metadata: Metadata) -> str | None:

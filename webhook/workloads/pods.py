@@ -1,6 +1,6 @@
 """Reviews of plain pods: gated at creation, released by the reconciler alone. Pure.
 
-A pod that a managed Job creates passes untouched: its Job was held instead.
+A pod that a managed Job creates is not held: its Job was. It gets its Job's group, which it keeps when it is orphaned.
 
 See docs/specification.md §5.2 and §5.6.
 """
@@ -21,6 +21,8 @@ from shared.quota.model.rules.workloads.changed_workload import (
     WorkloadProgress,
     check_annotations_untouched,
     check_edit,
+    check_frozen,
+    check_group_kept,
     check_growth,
     check_job_kept,
     check_not_started,
@@ -56,6 +58,9 @@ def mutate_pod(review: Review, context: ReviewContext) -> Verdict:
     """Gate a new plain pod; at the reconciler's release inject what its flavors need."""
     pod = read_pod(review.object)
     group = context.group_of(pod.metadata.labels)
+    jobs_group = _group_of_its_job(pod, review, context)
+    if review.operation is ReviewOperation.CREATE and jobs_group not in (None, group):
+        return Allow(tuple(metadata_operations(pod.metadata, group_label(str(jobs_group)), {})))
     if group is None or _passes(pod, review, context):
         return YES
     if review.operation is ReviewOperation.CREATE:
@@ -91,17 +96,20 @@ def _gate(pod: Pod) -> list[Operation]:
 
 
 def _passes(pod: Pod, review: Review, context: ReviewContext) -> bool:
-    """Whether the pod is not reviewed: a kubelet's own, or covered by its Job.
+    """Whether the pod is not reviewed: a kubelet's own, or covered by its Job."""
+    return _is_mirror(pod, review) or _group_of_its_job(pod, review, context) is not None
+
+
+def _group_of_its_job(pod: Pod, review: Review, context: ReviewContext) -> str | None:
+    """The group of the Job that covers this new pod; None when none does.
 
     A Job covers the pods that Kubernetes' Job controller creates for it: owned by it, and labelled with its uid. The
     same pod from any other user could request more than the Job was started with, or outlive it.
     """
-    if _is_mirror(pod, review):
-        return True
     owner = pod.owner_job
     if owner is None or pod.is_gated or not context.is_by_job_controller(review):
-        return False
-    return pod.metadata.labels.get(JOB_OWNER_LABEL) == owner and context.is_managed_job(owner)
+        return None
+    return context.job_group(owner) if pod.metadata.labels.get(JOB_OWNER_LABEL) == owner else None
 
 
 def judge_pod(review: Review, context: ReviewContext) -> Verdict:
@@ -154,12 +162,15 @@ def _check_changed(old: Pod, pod: Pod, context: ReviewContext) -> Findings:
 
 
 def _check_covered_by_job(edit: WorkloadEdit) -> Findings:
-    """Its Job is judged for group and start; the pod itself for annotations, growth and that it stays with its Job."""
+    """Its Job is judged for its start; the pod itself for annotations, growth, and that it keeps its group and Job."""
+    if edit.after is None:
+        return Findings(tuple(check_group_kept(edit)))
     submitted = edit.after or edit.before
     annotations = (
         check_annotations_untouched(submitted, edit.expected_annotations, edit.now.annotations) if submitted else ()
     )
-    return Findings((*annotations, *check_growth(edit), *check_job_kept(edit)))
+    frozen = () if edit.before is None else check_frozen(edit)
+    return Findings((*annotations, *frozen, *check_growth(edit), *check_job_kept(edit)))
 
 
 def _submitted(pod: Pod, group: str, context: ReviewContext) -> SubmittedWorkload:

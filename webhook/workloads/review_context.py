@@ -12,12 +12,12 @@ from shared.quota.model.rules.workloads.submitted_workload import WorkloadContex
 
 @dataclass(frozen=True, slots=True)
 class ReviewContext:
-    """`namespace` is the namespace of the review; `is_managed_job` knows by uid the Jobs that Quotree starts."""
+    """`namespace` is the review's; `job_group` knows by uid the groups of the Jobs that Quotree starts."""
 
     quota: WorkloadContext
     namespace: NamespaceContext = field(default_factory=NamespaceContext)
     reconciler: str = ""
-    is_managed_job: Callable[[str], bool] = lambda _uid: False
+    job_group: Callable[[str], str | None] = lambda _uid: None
     job_controllers: Collection[str] = JOB_CONTROLLERS
 
     def group_of(self, labels: Mapping[str, str]) -> str | None:

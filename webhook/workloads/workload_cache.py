@@ -61,10 +61,10 @@ class WatchedWorkloads:
                 found[runs] += count
         return GroupWorkloads(pending=found[False], running=found[True])
 
-    def is_managed_job(self, uid: str) -> bool:
-        """Whether there is such a Job, unfinished and in some group."""
+    def group_of_job(self, uid: str) -> str | None:
+        """The group of this Job; None when there is no such Job, unfinished and in some group."""
         job = self._jobs.records.get(uid)
-        return job is not None and not job.over and self._resolve(job.namespace, job.label) is not None
+        return None if job is None or job.over else self._resolve(job.namespace, job.label)
 
     async def namespace_context(self, namespace: str) -> NamespaceContext:
         """The context of workloads in the namespace; read from the API server if no watch has reported it yet."""
@@ -80,15 +80,15 @@ class WatchedWorkloads:
                 labels = read_namespace(await self._client.get(NAMESPACES, namespace)).metadata.labels
         return self._namespaces.with_labels(namespace, labels)
 
-    async def is_managed_job_now(self, namespace: str, name: str, uid: str) -> bool:
-        """The same as `is_managed_job`, read from the API server. Raises ApiError."""
+    async def group_of_job_now(self, namespace: str, name: str, uid: str) -> str | None:
+        """The same as `group_of_job`, read from the API server. Raises ApiError."""
         if not (is_name(name) and is_name(namespace)):
-            return False
+            return None
         try:
             job = job_record(await self._client.get(JOBS, name, namespace))
         except NotFound:
-            return False
-        return job.uid == uid and not job.over and self._resolve(job.namespace, job.label) is not None
+            return None
+        return None if job.uid != uid or job.over else self._resolve(job.namespace, job.label)
 
     def _resolve(self, namespace: str, label: str) -> str | None:
         labels = {GROUP_LABEL: label} if label else {}

@@ -70,13 +70,13 @@ def context(
     flavors: tuple[Any, ...] = (A100, T4),
     never_fits: NeverFits = NeverFits.WARN,
     settings: QuotaSettings | None = None,
-    is_managed_job: Callable[[str], bool] = lambda _uid: False,
+    job_group: Callable[[str], str | None] = lambda _uid: None,
     capacity: Any = None,
 ) -> ReviewContext:
     """The world a review is judged in."""
     known: dict[str, Flavor] = {each["metadata"]["name"]: read_flavor_manifest(each) for each in flavors}
     context = WorkloadContext(Tree.of(groups), known, capacity, settings or QuotaSettings(), never_fits)
-    return ReviewContext(context, NamespaceContext(dict(namespace or {})), RECONCILER, is_managed_job)
+    return ReviewContext(context, NamespaceContext(dict(namespace or {})), RECONCILER, job_group)
 
 
 def job(

@@ -50,14 +50,29 @@ def test_unmanaged_pod_is_none_of_our_business() -> None:
 @pytest.mark.parametrize("user", JOB_CONTROLLERS)
 def test_pod_that_kubernetes_makes_for_a_managed_job_passes_untouched(user: str) -> None:
     body = plain_pod(owners=JOB, labels=JOBS_OWN)
-    where = context(is_managed_job=lambda uid: uid == "j1")
+    where = context(job_group=lambda uid: "vision" if uid == "j1" else None)
     assert mutate_pod(review(body, user=user), where) == YES
     assert judge_pod(review(body, user=user), where) == YES
 
 
+@pytest.mark.parametrize("own", [None, "nlp"], ids=["no group of its own", "another group"])
+def test_a_managed_jobs_pod_gets_the_group_of_its_job(own: str | None) -> None:
+    body = plain_pod(own, owners=JOB, labels=JOBS_OWN)
+    where = context(namespace={"quotree.dev/managed": "true"}, job_group=lambda _uid: "vision")
+    stored = applied(mutate_pod(review(body, user=JOB_CONTROLLERS[0]), where), body)
+    assert stored == plain_pod("vision", owners=JOB, labels=JOBS_OWN)
+    assert judge_pod(review(stored, user=JOB_CONTROLLERS[0]), where) == YES
+
+
+@pytest.mark.parametrize(("group", "code"), [(None, "GroupRemoved"), ("nlp", "FrozenWhileRunning")])
+def test_a_managed_jobs_pod_keeps_its_group(group: str | None, code: str) -> None:
+    before, after = (plain_pod(name, owners=JOB, labels=JOBS_OWN) for name in ("vision", group))
+    assert codes(judge_pod(review(after, before), context())) == [code]
+
+
 def test_the_same_pod_from_anybody_else_is_gated() -> None:
     body = plain_pod(owners=JOB, labels=JOBS_OWN)
-    where = context(is_managed_job=lambda _uid: True)
+    where = context(job_group=lambda _uid: "vision")
     assert applied(mutate_pod(review(body), where), body)["spec"]["schedulingGates"] == [GATE]
     assert codes(judge_pod(review(body), where)) == ["OnlyReconcilerStarts"]
 
@@ -88,7 +103,7 @@ def test_new_pod_that_says_it_has_ended_is_gated() -> None:
 )
 def test_whoever_only_claims_a_job_is_gated(owners: list[Any], labels: dict[str, str], managed: bool) -> None:
     body = plain_pod(owners=owners, labels=labels)
-    where = context(is_managed_job=lambda _uid: managed)
+    where = context(job_group=lambda _uid: "vision" if managed else None)
     made = review(body, user=JOB_CONTROLLERS[0])
     assert applied(mutate_pod(made, where), body)["spec"]["schedulingGates"] == [GATE]
 
