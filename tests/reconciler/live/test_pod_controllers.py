@@ -1,4 +1,4 @@
-"""Deployments, StatefulSets, DaemonSets and CronJobs under quota, with Kubernetes' own controllers.
+"""Deployments, ReplicaSets, StatefulSets, DaemonSets and CronJobs under quota, with Kubernetes' own controllers.
 
 Their templates carry what the webhook would write: the gate and the group on pods, `suspend` on a CronJob's Jobs.
 """
@@ -71,6 +71,20 @@ def test_of_a_deployment_as_many_pods_run_as_fit_and_evicted_ones_wait_again(q: 
         wait_for(lambda: (len(placed(q)), len(held(q))) == (1, 0), "it is scaled down", LONG)
     finally:
         q.delete(f"{APPS}/deployments/web")
+
+
+def test_a_replica_set_without_a_deployment_makes_evicted_pods_again_and_they_wait(q: Quotree) -> None:
+    q.lead()
+    q.group("vision", quotas=[quota(min="1", max="2")])
+    q.create(f"{APPS}/replicasets", controller("ReplicaSet", replicas=3))
+    try:
+        wait_for(lambda: (len(placed(q)), len(held(q))) == (2, 1), "two run, one waits", LONG)
+        q.group("vision", quotas=[quota(min="1", max="1")])
+        wait_for(lambda: (len(placed(q)), len(held(q))) == (1, 2), "one was evicted, its replacement waits", LONG)
+        q.merge(f"{APPS}/replicasets/web", {"spec": {"replicas": 0}})
+        wait_for(lambda: (len(placed(q)), len(held(q))) == (0, 0), "it is scaled down", LONG)
+    finally:
+        q.delete(f"{APPS}/replicasets/web")
 
 
 def test_the_pods_of_a_stateful_set_start_one_after_the_other_within_quota(q: Quotree) -> None:

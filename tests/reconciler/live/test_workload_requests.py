@@ -111,3 +111,39 @@ def test_a_work_queue_job_counts_until_it_winds_down(q: Quotree) -> None:
     wait_for(lambda: used(q, "vision") == "3", "all count", LONG)
     succeed(q, *sorted(q.pods_of("queue"))[:2])
     wait_for(lambda: used(q, "vision") == "1", "after the first success none is made again", LONG)
+
+
+POLICIES = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies"
+BINDINGS = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings"
+TWO_CPU = '[JSONPatch{op: "replace", path: "/spec/containers/0/resources/requests/cpu", value: "2"}]'
+
+
+def test_pods_that_request_more_than_their_template_are_counted_as_they_are(q: Quotree) -> None:
+    rules = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]
+    spec = {
+        "matchConstraints": {"resourceRules": rules},
+        "failurePolicy": "Fail",
+        "reinvocationPolicy": "Never",
+        "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": TWO_CPU}}],
+    }
+    q.create(POLICIES, {"metadata": {"name": "larger"}, "spec": spec})
+    q.create(BINDINGS, {"metadata": {"name": "larger"}, "spec": {"policyName": "larger"}})
+    probe = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probe"}, "spec": {"containers": [container()]}}
+
+    def enlarged() -> bool:
+        _, made = q.cp.rest.request("POST", f"{PODS}?dryRun=All", probe)
+        return bool(made["spec"]["containers"][0]["resources"]["requests"]["cpu"] == "2")
+
+    try:
+        wait_for(enlarged, "the policy is in force", LONG)
+        q.lead()
+        q.group("vision", quotas=[quota(min="5", max="5")])
+        q.job("first", "vision", pods=2)
+        wait_for(lambda: len(q.pods_on_nodes("first")) == 2, "it has its pods", LONG)
+        wait_for(lambda: used(q, "vision") == "4", "they are counted with what they request", LONG)
+        q.job("second", "vision", pods=2)
+        wait_for(lambda: [why for why, _ in q.events("second") if why == "WaitingForQuota"], "it waits", LONG)
+        assert q.running() == {"first"}
+    finally:
+        q.delete(f"{BINDINGS}/larger")
+        q.delete(f"{POLICIES}/larger")
