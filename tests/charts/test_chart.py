@@ -374,9 +374,9 @@ def test_a_policy_says_that_the_webhook_cannot_be_called_where_that_is_so_at_fir
 
 def test_helm_test_asks_both_processes(control_plane_binaries: Binaries) -> None:
     pods = [each for each in _render(control_plane_binaries) if each["kind"] == "Pod"]
-    assert [pod["spec"]["containers"][0]["args"][1] for pod in pods] == [
-        "http://quotree-webhook.quotree-system.svc:8081/readyz",
-        "http://quotree-reconciler.quotree-system.svc:8081/readyz",
+    assert [pod["spec"]["containers"][0]["args"][1:] for pod in pods] == [
+        ["quotree-webhook.quotree-system.svc", "QUOTREE_WEBHOOK_SERVICE_HOST"],
+        ["quotree-reconciler.quotree-system.svc", "QUOTREE_RECONCILER_SERVICE_HOST"],
     ]
 
 
