@@ -16,6 +16,7 @@ MEASUREMENTS: Final = (
     "large_objects",
     "starts",
     "full_start",
+    "footprint",
 )
 
 
