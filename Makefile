@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv binaries test lint types generated demo prove mutants chaos bench image release cluster cluster-down e2e clean
+.PHONY: help venv binaries test browser lint types generated demo prove mutants chaos bench image release cluster cluster-down e2e clean
 
 PYTHON ?= python3
 WORKERS ?= 4
@@ -11,6 +11,7 @@ BIN := .venv/bin
 
 help:
 	@echo 'make test      lint, types and all tests on a real control plane (WORKERS=4)'
+	@echo 'make browser   the dashboard in a real browser (Chromium); PICTURES=1 makes the pictures of docs/ again'
 	@echo 'make demo      the whole path on a simulated cluster; KEEP=1 leaves it running'
 	@echo 'make lint      ruff, import contracts        make types   mypy --strict'
 	@echo 'make generated CRDs, docs/rules.md and the classes of docs/glossary.md, from the code'
@@ -44,6 +45,9 @@ generated: venv
 
 test: binaries lint types
 	$(BIN)/pytest -n $(WORKERS) --dist=worksteal
+
+browser: binaries
+	QUOTREE_PICTURES='$(PICTURES)' $(BIN)/pytest tests/browser -n 0 --timeout=600
 
 demo: venv
 	@$(BIN)/python -m demo $(if $(KEEP),--keep)

@@ -107,7 +107,7 @@ class WatchedCluster:
     def _refusals(self) -> list[str]:
         lost = dict(_LOST)
         found = [
-            f"{lost.get(each.name, 'reasons are not computed')}: {each.failure}"
+            f"{lost.get(each.name, 'reasons are not computed')}: {each.failure.message}"
             for each in self._watches.members
             if each.failure is not None and not each.synced.is_set()
         ]

@@ -9,6 +9,7 @@ let grids = 0;
 export class Grid {
   #source = { count: 0, at: () => undefined };
   #lines = new Map();
+  #free = [];
   #cursor = 0;
   #waiting = false;
 
@@ -67,8 +68,9 @@ export class Grid {
     this.#source.want?.(first, last);
     for (const [index, line] of this.#lines) {
       if (index < first || index > last) {
-        line.node.remove();
+        line.node.hidden = true;
         this.#lines.delete(index);
+        this.#free.push(line);
       }
     }
     for (let index = first; index <= last; index += 1) this.#drawLine(index);
@@ -81,18 +83,30 @@ export class Grid {
     const item = this.#source.at(index);
     let line = this.#lines.get(index);
     if (!line) {
-      const cells = this.columns.map((each) => el("div", { role: "gridcell", class: `cell ${each.class}` }));
-      const node = el("div", { role: "row", class: "line", id: `${this.id}-${index}`, "aria-rowindex": index + 2 }, cells);
-      node.style.transform = `translateY(${index * HEIGHT}px)`;
-      line = { node, cells, item: undefined };
+      line = this.#free.pop() ?? this.#newLine();
+      line.node.id = `${this.id}-${index}`;
+      line.node.setAttribute("aria-rowindex", String(index + 2));
+      line.node.style.transform = `translateY(${index * HEIGHT}px)`;
+      line.node.hidden = false;
       this.#lines.set(index, line);
-      this.body.append(node);
     }
     line.node.classList.toggle("cursor", index === this.#cursor);
+    if (item === undefined && line.index !== index) {
+      line.item = undefined;
+      for (const cell of line.cells) cell.replaceChildren();
+    }
+    line.index = index;
     if (item === undefined || (line.item !== undefined && this.same(line.item, item))) return;
     line.item = item;
     this.draw(line.cells, item);
     this.describe?.(line.node, item);
+  }
+
+  #newLine() {
+    const cells = this.columns.map((each) => el("div", { role: "gridcell", class: `cell ${each.class}` }));
+    const node = el("div", { role: "row", class: "line" }, cells);
+    this.body.append(node);
+    return { node, cells, item: undefined };
   }
 
   #show() {

@@ -104,7 +104,7 @@ function whatIf(page) {
 
 export function groupPage(store, group) {
   const part = (title) => el("section", { "aria-label": title });
-  const [top, sums, runtime, lending, past, edit] = ["Place", "Numbers", "Runtime", "Lending", "History", "What if"].map(part);
+  const [top, sums, runtime, lending, past, edit] = ["Place", "Use", "Runtime", "Lending", "History", "What if"].map(part);
   const keys = el("select", { id: "group-key", onchange: () => drawKey() });
   const lists = workloadLists(store, group);
   let page = null;

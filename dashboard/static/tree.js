@@ -82,10 +82,8 @@ function draw(cells, item) {
   setText(cells[2], first ? String(row.pending) : "");
   setText(cells[3], first ? String(row.admitted) : "");
   ["min", "used", "runtime", "borrowed"].forEach((word, index) => setText(cells[4 + index], key ? key.text[word] : ""));
-  if (!cells[8].bar) {
-    cells[8].bar = bar();
-    cells[8].append(cells[8].bar.node);
-  }
+  cells[8].bar ??= bar();
+  if (!cells[8].firstChild) cells[8].append(cells[8].bar.node);
   cells[8].bar.draw(key);
 }
 

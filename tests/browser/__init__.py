@@ -1,0 +1,1 @@
+"""The dashboard in a real browser: `make browser`. Skipped, loudly, where there is none."""

@@ -1,0 +1,87 @@
+"""Worlds for pages: an organisation as the README shows it, a very large one, and one with hostile names."""
+
+from dataclasses import replace
+from typing import Final
+
+from dashboard.view.frame import Frame
+from shared.quota.measure.inputs.world import World
+from shared.quota.model.tree import Group, Tree
+from tests.builders import NOW, after, pending, running, world
+from tests.dashboard.site import frame_of
+
+_ORGANISATION: Final = """
+root 36
+  production/ 21
+    ads 11
+    search 10
+  research/ 15
+    language 5..30 w2
+    vision/ 9
+      vision-eval 3
+      vision-train 6
+"""
+SCRIPT: Final = "<script>window.hurt=1</script>"
+IMAGE: Final = "<img src=x onerror=window.hurt=1>"
+REVERSED: Final = "\u202eesrever\u05d0\u05d1"
+LONG: Final = "n" * 63
+GROUPS: Final = 500
+WAITING: Final = 10_000
+
+
+def organisation() -> Frame:
+    """Research borrows what production leaves idle, and more waits than fits."""
+    workloads = [
+        *(running("language", 2, f"lm-{number}", since=after(-600 - number)) for number in range(6)),
+        *(running("vision-train", 2, f"train-{number}", since=after(-900 - number)) for number in range(6)),
+        *(running("vision-eval", 1, f"eval-{number}", since=after(-60 - number)) for number in range(5)),
+        running("search", 4, "index", since=after(-7200)),
+        running("ads", 2, "bids", since=after(-5000)),
+        *(pending("vision-eval", 2, f"check-{number}", queued=after(-300 + number)) for number in range(9)),
+        *(pending("vision-train", 4, f"large-{number}", queued=after(-200 + number)) for number in range(4)),
+        *(pending("language", 8, f"pretrain-{number}", queued=after(-100 + number)) for number in range(3)),
+    ]
+    return frame_of(world(_ORGANISATION, workloads))
+
+
+def large(number: int = 1) -> Frame:
+    """500 groups and 10,000 waiting Jobs; `number` moves one Job in each of ten groups."""
+    found = _large_world()
+    changed = [
+        (None, pending(f"team-{(number * 10 + each) % 475:03}", 4, f"new-{number}-{each}")) for each in range(10)
+    ]
+    return frame_of(found.with_changes(changed), number)
+
+
+_known: list[World] = []
+
+
+def _large_world() -> World:
+    if not _known:
+        divisions = [Group(f"division-{each:02}", is_parent=True) for each in range(25)]
+        lines = ["root 1000"]
+        for division in range(25):
+            lines.append(f"  division-{division:02}/ 40")
+            own = range(division, GROUPS, 25)
+            lines += [f"    team-{team:03} 1..4" for team in own if team < GROUPS - len(divisions)]
+        teams = [line.split()[0] for line in lines if "team-" in line]
+        waiting = [
+            pending(teams[each % len(teams)], 4, f"wait-{each:05}", queued=after(each)) for each in range(WAITING)
+        ]
+        busy = [running(team, 2, f"run-{team}") for team in teams]
+        _known.append(world("\n".join(lines), [*waiting, *busy]))
+    return _known[0]
+
+
+def hostile() -> Frame:
+    """Names that no API server would accept, and those that it would but a page might not expect."""
+    groups = [Group("root", None, is_parent=True)]
+    names = (SCRIPT, IMAGE, REVERSED, LONG, "constructor", "__proto__", "../../api/group", "%2e%2e")
+    quotas = world("root 8\n  a 1").tree["a"].quotas
+    groups += [Group(name, quotas=quotas) for name in names]
+    tree = Tree.of([replace(groups[0], quotas=world("root 8").tree["root"].quotas), *groups[1:]])
+    workloads = [
+        replace(pending(group, 20, "x"), key=f"ns/{name}", kind="Job", uid=f"{group}{name}")
+        for group in (SCRIPT, REVERSED)
+        for name in (f"{group[:3]}{SCRIPT}", f"{group[:3]}{REVERSED}")
+    ]
+    return frame_of(world(tree, workloads), 1, NOW, notices=[f"nodes are not shown: {SCRIPT}{IMAGE}"])
