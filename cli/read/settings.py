@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Iterable
+from datetime import timedelta
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -20,11 +21,12 @@ _KEY: Final = "reconciler.yaml"
 def quota_settings(path: str | None) -> QuotaSettings:
     """Return the settings in `path`: its `quota:` part, or the whole file without one.
 
-    None: the defaults, except that others may pass a queue's head without end: what stands in files has not waited.
+    None: the defaults, except that no time counts: others may pass a queue's head without end, and a shortage has no
+    grace.
     Raises SettingsProblem naming every bad key.
     """
     if path is None:
-        return QuotaSettings(queueing_patience=None)
+        return QuotaSettings(queueing_patience=None, loss_grace_period=timedelta())
     from shared.process.quota_settings import QuotaSettingsFile
     from shared.process.settings import load_settings
 

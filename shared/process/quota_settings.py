@@ -102,6 +102,7 @@ class CapacityFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
 
     source: CapacitySource = _QUOTA.capacity_source
     node_grace_period: timedelta = _QUOTA.node_grace_period
+    loss_grace_period: timedelta = _QUOTA.loss_grace_period
 
 
 class ResourcesFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -158,6 +159,7 @@ class QuotaSettingsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unkn
             startup=StartupSettings(**msgspec.structs.asdict(self.startup)),
             capacity_source=self.capacity.source,
             node_grace_period=self.capacity.node_grace_period,
+            loss_grace_period=self.capacity.loss_grace_period,
             uncovered=self.resources.uncovered,
             ignored_resources=frozenset(self.resources.ignored),
             fairness_half_life=self.fairness.half_life,

@@ -19,6 +19,7 @@ from itertools import groupby
 from typing import Final
 
 from shared.quota.decide.admission import AdmissionPasses
+from shared.quota.decide.decisions import EvictionRule
 from shared.quota.decide.reclaim.claims import ClaimSteps
 from shared.quota.decide.reclaim.drain import stop_and_give_up
 from shared.quota.decide.reclaim.fill_back import fill_back
@@ -112,9 +113,9 @@ def _start_entitled(inputs: RoundInput) -> Round:
     claim_steps = ClaimSteps(usage, claims, waits, block)
     claim_steps.resolve()
     claim_steps.serve()
-    over = list(excesses(usage, cache.beyond))
+    over = sorted(excesses(usage, cache.beyond), key=lambda excess: excess.rule is EvictionRule.CAPACITY)
     delays = EvictionDelays(judge_over(usage, cache, claims, over), ignored=bool(inputs.taken_over.trial))
-    for _, of_group in groupby(over, key=lambda excess: excess.group):
+    for _, of_group in groupby(over, key=lambda excess: (excess.group, excess.rule)):
         cure(usage, evictions, waits, delays, tuple(of_group))
     planner = ReclaimPlanner(usage, evictions, claim_steps, waits, delays)
     admission = AdmissionPasses(inputs, claims, block, usage, evictions, waits, planner)

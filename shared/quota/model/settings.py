@@ -131,6 +131,8 @@ class QuotaSettings:
     ignored_resources: frozenset[str] = frozenset({"ephemeral-storage"})
     node_grace_period: timedelta = timedelta(minutes=5)
     """How long the use of pods on a node that is not ready still counts."""
+    loss_grace_period: timedelta = timedelta(minutes=5)
+    """How long a shortage of capacity evicts nobody, nor pods without a place the workload that they belong to."""
     fairness_half_life: timedelta = timedelta(hours=1)
     """In which past use counts half; 0: past use is not kept."""
     queueing_patience: timedelta | None = timedelta(hours=1)

@@ -86,6 +86,8 @@ def _of_victim(judgement: Judgement, evict: Evict, before: Book) -> Iterator[str
         yield "it has not run for exemptAfterStart"
     if leaf.reclaim.notice and (victim.notice is None or victim.notice + leaf.reclaim.notice > now):
         yield f"told at {victim.notice}, not {leaf.reclaim.notice} before"
+    if evict.rule is EvictionRule.CAPACITY and victim.admission.ready:
+        yield "all its pods have a place"
     if evict.rule in FOR_AN_ASKER and evict.claim is None:
         yield "for nobody"
     if evict.rule is EvictionRule.RECLAIM:

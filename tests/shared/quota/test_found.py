@@ -41,7 +41,7 @@ def test_nobody_is_swapped_out_for_room_that_an_eviction_of_the_same_cycle_frees
     preemptor = pending("a", 2, "preemptor", priority=1)
     decided = decide("root 6\n  a 1 w0", [early, late, preemptor])
 
-    assert (told(decided), waits(decided)) == (([], ["late Capacity"]), {"preemptor": "WaitingForEvictions"})
+    assert (told(decided), waits(decided)) == (([], ["late Ceiling"]), {"preemptor": "WaitingForEvictions"})
 
 
 def test_nobody_borrows_away_the_entitlement_of_work_of_its_leaf_whose_room_is_only_delayed() -> None:

@@ -110,7 +110,7 @@ def _postpone(usage: RoundUsage, evictions: EvictionPlan, waits: Waits, early: l
         if victim.preemptor is None:
             usage.restore(victim.leaf_usage, victim.running)
     evictions.forced = [each for each in evictions.forced if id(each) not in gone]
-    put_off = [each for each in evictions.preemptors if id(each) in waiting]
+    put_off = [each for each in evictions.preemptors if id(each) in waiting or not _fits(usage, each)]
     told: set[WorkloadId] = set()
     while put_off:
         for preemptor in put_off:

@@ -19,30 +19,42 @@ from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.waits import Waits
 from shared.quota.model.tree import ROOT, SYSTEM
 from shared.quota.model.workload import EvictionReason
-from shared.resources import Amount, FlavorResource
+from shared.resources import MAX_AMOUNT, Amount, FlavorResource
 
 
 class Excess(NamedTuple):
-    """A group that uses more of a key than its limit; both without `system` at root."""
+    """A group that uses more of a key than its limit, and the rule that follows; without `system` at root."""
 
     group: str
     key: FlavorResource
     limit: Amount
+    rule: EvictionRule = EvictionRule.CEILING
 
 
 def excesses(usage: RoundUsage, suspects: Mapping[str, Keys]) -> Iterator[Excess]:
-    """Every group and key whose use is above its ceiling (root: its runtime), deepest groups first.
+    """Every group and key whose use is above its ceiling, deepest groups first; then what is above root's runtime.
 
-    A limit that is no tighter than one above it is left to that one: curing that cures both. `suspects`: the keys of
+    A ceiling that is no tighter than one above it is left to that one: curing that cures both. `suspects`: the keys of
     which each group may use more than its limit, evicting workloads included.
     """
     tree = usage.snapshot.world.tree
     for group in sorted(suspects, key=lambda name: (-len(tree.path(name)), name)):
         for key in suspects[group]:
-            limit = usage.planned.limit(group, key)
-            above = (usage.planned.limit(each, key) for each in tree.path(group)[1:])
+            limit = _ceiling(usage, group, key)
+            above = (_ceiling(usage, each, key) for each in tree.path(group)[1:])
             if used_below(usage, group, key) > limit and all(limit < each for each in above):
                 yield Excess(group, key, limit)
+            elif group == ROOT and used_below(usage, group, key) > usage.planned.limit(group, key):
+                yield Excess(group, key, usage.planned.limit(group, key), EvictionRule.CAPACITY)
+
+
+def _ceiling(usage: RoundUsage, group: str, key: FlavorResource) -> Amount:
+    """The group's ceiling; root's is its own max. What nodes leave is no ceiling, also where it stands for a max."""
+    if group != ROOT:
+        limit = usage.planned.limit(group, key)
+        return MAX_AMOUNT if limit == usage.snapshot.capacity.get(key, 0) else limit
+    entry = usage.snapshot.world.tree[ROOT].entry(key.flavor)
+    return MAX_AMOUNT if entry is None else entry.max.get(key.resource, MAX_AMOUNT)
 
 
 def used_below(usage: RoundUsage, group: str, key: FlavorResource) -> Amount:
@@ -59,13 +71,14 @@ def cure(
 ) -> None:
     """Vacate whatever lowers the excesses of one group, all its keys together, until they are gone or nobody may go.
 
+    All are of one rule. For capacity that is lost, only workloads go that have pods without a place.
     The next victim is the least important workload that uses a key still exceeded, of the leaf furthest over its
     runtime. Over cpu and gpu by 4 each: `low` (priority 1, 4 gpu) goes before `high` (priority 100, 4 cpu and 4 gpu).
     """
-    search, group = VictimSearch(usage, delays), over[0].group
+    search, group, rule = VictimSearch(usage, delays), over[0].group, over[0].rule
     for excess in over:
         evictions.cured[group, excess.key] = excess.limit + _system_part(usage, group, excess.key)
-    queue = [(_place(usage, leaf, over), leaf) for leaf in _leaves(usage, group, over)]
+    queue = [(_place(usage, leaf, over), leaf) for leaf in _leaves(usage, over)]
     heapq.heapify(queue)
     while queue and (exceeded := [each for each in over if used_below(usage, group, each.key) > each.limit]):
         place, leaf = heapq.heappop(queue)
@@ -73,21 +86,27 @@ def cure(
         if current != place:
             heapq.heappush(queue, (current, leaf))
             continue
-        running = search.over_limit(usage.leaf(leaf), group, (each.key for each in exceeded))
+        keys = [each.key for each in exceeded]
+        is_lost = rule is EvictionRule.CAPACITY
+        running = (search.without_a_place if is_lost else search.over_ceiling)(usage.leaf(leaf), group, keys)
         if running is None:
             continue
         used = {key for key, _ in running.quantities}
         key = next(each.key for each in exceeded if each.key in used)
-        victim = Victim(running, usage.leaf(leaf), *_cause(group), group, key)
+        reason = EvictionReason.CAPACITY_LOST if is_lost else EvictionReason.OVER_CEILING
+        victim = Victim(running, usage.leaf(leaf), reason, rule, group, key)
         usage.vacate(victim.leaf_usage, victim.running)
         evictions.victims.append(victim)
         heapq.heappush(queue, (_place(usage, leaf, exceeded), leaf))
     waits.wake(*search.spared_until)
 
 
-def _leaves(usage: RoundUsage, group: str, over: Sequence[Excess]) -> Iterator[str]:
-    for leaf in usage.snapshot.world.tree.leaves_below(group):
+def _leaves(usage: RoundUsage, over: Sequence[Excess]) -> Iterator[str]:
+    is_lost = over[0].rule is EvictionRule.CAPACITY
+    for leaf in usage.snapshot.world.tree.leaves_below(over[0].group):
         state = usage.snapshot.leaves.get(leaf)
+        if is_lost and not (state is not None and state.without_place):
+            continue
         uses = any(usage.used_planned.used(leaf, each.key) > 0 for each in over)
         if state is not None and state.inactive is None and uses:
             yield leaf
@@ -99,9 +118,3 @@ def _place(usage: RoundUsage, leaf: str, over: Sequence[Excess]) -> Fraction:
     It only grows while victims go and keys are cured, so that an entry of the queue is never too late.
     """
     return -max(Fraction(usage.planned.over_runtime(leaf, each.key), max(1, each.limit)) for each in over)
-
-
-def _cause(group: str) -> tuple[EvictionReason, EvictionRule]:
-    if group == ROOT:
-        return EvictionReason.CAPACITY_LOST, EvictionRule.CAPACITY
-    return EvictionReason.OVER_CEILING, EvictionRule.CEILING

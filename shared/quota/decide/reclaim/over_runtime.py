@@ -23,7 +23,7 @@ def judge_over(usage: RoundUsage, cache: CycleCache, claims: StandingClaims, exc
     judged = dict(cache.over)
     for name in sorted(uncertain):
         judged[name] = _over(usage, name)
-    for group, key, _ in excesses:
+    for group, key, _, _ in excesses:
         judged[group] = tuple(sorted({*judged.get(group, ()), key}))
     judged = {name: keys for name, keys in judged.items() if keys}
     if previous is not cache.over_since or judged != cache.judged:

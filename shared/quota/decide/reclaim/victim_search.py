@@ -13,7 +13,7 @@ from shared.quota.decide.state.eviction_plan import Victim
 from shared.quota.decide.state.leaf_usage import LeafUsage, RunningWorkload
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.model.tree import SYSTEM
-from shared.quota.model.workload import EvictionReason
+from shared.quota.model.workload import EvictionReason, Workload, WorkloadId
 from shared.resources import FlavorResource
 
 
@@ -78,11 +78,22 @@ class VictimSearch:
             return None
         return Victim(running, leaf_usage, EvictionReason.PREEMPTED, EvictionRule.PREEMPTION, leaf_usage.name, key)
 
-    def over_limit(self, leaf_usage: LeafUsage, group: str, keys: Iterable[FlavorResource]) -> RunningWorkload | None:
-        """The workload of this leaf that goes first because `group`, on its path, is over its limit on these keys."""
+    def over_ceiling(self, leaf_usage: LeafUsage, group: str, keys: Iterable[FlavorResource]) -> RunningWorkload | None:
+        """The workload of this leaf that goes first because `group`, on its path, is over its ceiling on these keys."""
         return self._least_important_of(
             leaf_usage, frozenset(key for key in keys if self._grace_is_over(leaf_usage, group, key))
         )
+
+    def without_a_place(
+        self, leaf_usage: LeafUsage, group: str, keys: Iterable[FlavorResource]
+    ) -> RunningWorkload | None:
+        """The workload of this leaf that goes first for capacity that is lost, of those with pods without a place."""
+        grace, now = self.usage.snapshot.world.settings.loss_grace_period, self.usage.now
+        lost = [key for key in keys if self._is_past(self._delays.over_since.get((group, key), now) + grace)]
+        unplaced = {
+            each.id for each in leaf_usage.leaf.without_place if lost and self._is_past(_lost(each, now) + grace)
+        }
+        return self._least_important_of(leaf_usage, frozenset(lost), unplaced) if unplaced else None
 
     def may_go(self, leaf_usage: LeafUsage, running: RunningWorkload, key: FlavorResource) -> bool:
         """Whether grace and exemption after start let this very work go; never what this cycle has started."""
@@ -95,8 +106,12 @@ class VictimSearch:
         """Of the leaf's preemptible work that uses `key` and may go, the one to go first."""
         return self._least_important_of(leaf_usage, frozenset((key,)))
 
-    def _least_important_of(self, leaf_usage: LeafUsage, keys: Set[FlavorResource]) -> RunningWorkload | None:
+    def _least_important_of(
+        self, leaf_usage: LeafUsage, keys: Set[FlavorResource], only: Set[WorkloadId] | None = None
+    ) -> RunningWorkload | None:
         for running in leaf_usage.running if keys else ():
+            if only is not None and running.workload.id not in only:
+                continue
             uses_one = running.workload.id not in leaf_usage.gone and any(
                 each in keys for each, _ in running.quantities
             )
@@ -119,3 +134,11 @@ class VictimSearch:
             return True
         self.spared_until.append(until)
         return self._delayed
+
+
+def _lost(workload: Workload, now: datetime) -> datetime:
+    """Since when pods of this workload have no place: since its start, or since it was not ready any more."""
+    admission = workload.admission
+    if admission is None or (admission.was_ready and admission.unready_since is None):
+        return now
+    return admission.unready_since or admission.since

@@ -68,6 +68,8 @@ class LeafSnapshot:
     evicting: tuple[Workload, ...]
     unready: tuple[Workload, ...]
     """Those of `admitted` whose pods are not all ready; empty where the leaf does not wait for pods."""
+    without_place: tuple[Workload, ...]
+    """Those of `admitted` whose pods are not all ready, whether or not the leaf waits for that."""
     claims: Mapping[PreemptorId, OpenClaim]
     """By preemptor: claims of this leaf's pending workloads."""
     next_change: datetime | None
@@ -120,6 +122,7 @@ def build_leaf(
         admitted=workload_set.admitted,
         evicting=workload_set.evicting,
         unready=workload_set.unready if head.startup.wait_for_pods_ready else (),
+        without_place=workload_set.unready,
         claims=claims,
         next_change=min((*back_offs, *_end_of_patience(head, pending, now)), default=None),
         totals=sum_leaf(workload_set, waiting, eligibility),

@@ -1,9 +1,15 @@
-"""Over a ceiling, or over what the cluster has left: always recycled. docs/specification.md §7.9 and §7.10."""
+"""Over a ceiling: always recycled. Over what the cluster has left: where pods have no place.
 
+See docs/specification.md §7.9 and §7.10.
+"""
+
+from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
+from shared.quota.decide.decisions import Plan
 from shared.quota.decide.plan import plan
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure
@@ -14,6 +20,8 @@ from shared.quota.model.workload import Workload
 from tests.builders import NOW, after, pending, running
 from tests.shared.quota.decide.plan_words import decide, evictions, told
 from tests.trees import KEY
+
+EIGHT = (("default", "gpu", 8),)
 
 
 @pytest.mark.parametrize(
@@ -41,8 +49,8 @@ from tests.trees import KEY
         pytest.param(
             "root 4\n  a 2\n  b 2",
             [running("a", 3, "x"), running("b", 2, "y")],
-            ["x Capacity"],
-            id="nodes lost: the leaf furthest over its runtime",
+            ["x Ceiling"],
+            id="root over its max: the leaf furthest over its runtime",
         ),
         pytest.param(
             "root 4\n  a 4 l0\n  b 0",
@@ -53,7 +61,7 @@ from tests.trees import KEY
         pytest.param(
             "root 4\n  a 4",
             [running("a", 3, "firm", preemptible=False), running("a", 3, "y")],
-            ["y Capacity"],
+            ["y Ceiling"],
             id="never what is not preemptible",
         ),
         pytest.param(
@@ -63,7 +71,7 @@ from tests.trees import KEY
                 running("a", 4, "large"),
                 running("a", 3, "old", since=after(-9)),
             ],
-            ["large Capacity"],
+            ["large Ceiling"],
             id="never one more than needed",
         ),
     ],
@@ -74,14 +82,12 @@ def test_excess_is_recycled(groups: str, present: list[Workload], expected: list
 
 def test_what_system_uses_is_no_excess_of_the_groups_but_takes_off_their_capacity() -> None:
     work = [running("system", 2, "daemon"), running("a", 3, "x"), running("a", 2, "y", since=after(1))]
-    groups = "root 8\n  a 4\n  system"
-    assert (
-        evictions(decide(groups, work)),
-        evictions(decide(groups, [*work, running("a", 2, "z", since=after(2))])),
-    ) == (
-        [],
-        ["z Capacity"],
-    )
+    more = running("a", 2, "z", since=after(2), ready=False)
+    found = [
+        evictions(decide("a 4\nsystem", each, now=after(2), capacity=EIGHT, loss_grace_period=timedelta()))
+        for each in (work, [*work, more])
+    ]
+    assert found == [[], ["z Capacity"]]
 
 
 def test_excess_has_its_grace_period_too() -> None:
@@ -118,3 +124,70 @@ def test_over_two_ceilings_the_least_important_goes_whatever_the_order_of_the_ke
         settings=QuotaSettings(capacity=(("default", "cpu", 20), ("default", "gpu", 20))),
     )
     assert evictions(plan(measure(world, NOW))) == ["low Ceiling", "big Ceiling"]
+
+
+def lost(*work: Workload, at: float = 600, over: float = 0, **fields: Any) -> Plan:
+    """8 of capacity for all of this, so many seconds after NOW; over since so many."""
+    since = {("root", KEY): after(over)}
+    return decide("a 4\nb 4", work, now=after(at), capacity=EIGHT, over_since=since, **fields)
+
+
+def unready_since(workload: Workload, seconds: float | None) -> Workload:
+    assert workload.admission is not None
+    since = None if seconds is None else after(seconds)
+    admission = replace(workload.admission, ready=False, was_ready=True, unready_since=since)
+    return replace(workload, admission=admission)
+
+
+def test_lost_capacity_stops_only_workloads_that_have_pods_without_a_place() -> None:
+    work = [
+        running("a", 6, "runs", since=after(-9)),
+        running("b", 4, "never ready", since=after(-9), ready=False),
+        unready_since(running("a", 2, "lost a node", since=after(-9)), 0),
+    ]
+    assert evictions(lost(*work)) == ["never ready Capacity"]
+    assert evictions(lost(*work, running("b", 4, "other", since=after(-8)))) == [
+        "lost a node Capacity",
+        "never ready Capacity",
+    ]
+
+
+def test_a_shortage_that_exists_on_paper_only_stops_nothing() -> None:
+    plan = lost(running("a", 6, "x"), running("b", 6, "y"))
+    assert (told(plan), plan.wake_at) == (([], []), None)
+
+
+def test_lost_capacity_stops_the_least_important_and_no_more_than_needed() -> None:
+    work = [running("a", 4, name, ready=False, priority=priority) for name, priority in (("x", 1), ("y", 0), ("z", 2))]
+    assert evictions(lost(*work)) == ["y Capacity"]
+
+
+@pytest.mark.parametrize(
+    ("at", "over", "unready", "wakes"),
+    [
+        pytest.param(299, 0, -60, 300, id="the shortage is shorter than the grace"),
+        pytest.param(300, 0, -60, None, id="both last for the grace"),
+        pytest.param(599, 0, 300, 600, id="its pods lost their place later"),
+        pytest.param(600, 0, 300, None, id="and have had none for the grace"),
+        pytest.param(600, 0, None, 900, id="they have lost it just now"),
+    ],
+)
+def test_nothing_goes_before_the_loss_has_lasted_for_its_grace(
+    at: float, over: float, unready: float | None, wakes: float | None
+) -> None:
+    work = unready_since(running("a", 9, "x", since=after(-99)), unready)
+    plan = lost(work, at=at, over=over)
+    if wakes is None:
+        assert evictions(plan) == ["x Capacity"]
+    else:
+        assert (evictions(plan), plan.wake_at) == ([], after(wakes))
+
+
+def test_a_workload_whose_pods_all_run_goes_for_an_entitled_preemptor_only() -> None:
+    work = [running("a", 6, "x", since=after(-9)), running("a", 6, "y"), pending("b", 4, "owed")]
+    assert evictions(lost(*work)) == ["y Reclaim for owed", "x Reclaim for owed"]
+
+
+def test_use_above_roots_own_max_comes_down_whether_or_not_pods_run() -> None:
+    work = [running("a", 6, "x"), running("b", 4, "y", since=after(1))]
+    assert evictions(decide("root 8\na 4\nb 4", work, capacity=(("default", "gpu", 20),))) == ["x Ceiling"]
