@@ -11,7 +11,7 @@ small for most of its Jobs, so that many starts borrow. Jobs that end are replac
 import argparse
 import gc
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from random import Random
 from statistics import median
@@ -25,7 +25,8 @@ from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Entry, Group, QueueingStrategy, Tree
-from shared.quota.model.workload import Workload
+from shared.quota.model.workload import PodSet, Workload
+from shared.resources import Amount
 from tests.builders import after, pending
 
 FLAVORS: Final = ("a100", "t4")
@@ -45,12 +46,14 @@ class Shape:
     leaves: int
     queueing: QueueingStrategy = QueueingStrategy.BEST_EFFORT_FIFO
     all_sizes_differ: bool = False
+    pod_sets: int = 1
 
 
 SHAPES: Final = {
     "200-groups": Shape(10_000, 200),
     "200-groups-strict": Shape(50_000, 200, QueueingStrategy.STRICT_FIFO),
     "200-groups-all-sizes": Shape(10_000, 200, all_sizes_differ=True),
+    "200-groups-pod-sets": Shape(10_000, 200, pod_sets=4),
     "2000-groups": Shape(100_000, 2_000),
     "2000-groups-strict": Shape(100_000, 2_000, QueueingStrategy.STRICT_FIFO),
     "2000-groups-all-sizes": Shape(100_000, 2_000, all_sizes_differ=True),
@@ -119,7 +122,17 @@ class Cluster:
         else:
             request = {"cpu": dice.choice((500, 1000, 2000)), "memory": dice.choice((500, 1000, 4000)), "gpu": gpus}
         made = after(self._made)
-        return pending(leaf, request, f"job-{self._made}", priority=dice.choice((0, 0, 0, 1)), created=made)
+        sets = split(request, self._shape.pod_sets) if self._shape.pod_sets > 1 else ()
+        priority = dice.choice((0, 0, 0, 1))
+        return pending(leaf, request, f"job-{self._made}", priority=priority, created=made, pod_sets=sets)
+
+
+def split(request: Mapping[str, Amount], number: int) -> tuple[PodSet, ...]:
+    """The request in so many pod sets, as equal as whole numbers allow."""
+    parts = ({name: (amount + at) // number for name, amount in request.items()} for at in range(number))
+    return tuple(
+        PodSet(f"set-{at}", {name: amount for name, amount in part.items() if amount}) for at, part in enumerate(parts)
+    )
 
 
 def measured(shape: Shape, rounds: int) -> Iterator[tuple[str, list[float]]]:

@@ -58,7 +58,7 @@ def _seen(job: dict[str, Any]) -> Seen:
         gpus=int(requests.get(GPU, 0)),
         cpu_milli=read_amount("cpu", requests["cpu"]),
         held=bool(spec.get("suspend")),
-        flavor=None if admission is None else next(iter(admission.flavors.values())),
+        flavor=None if admission is None else next(iter(admission.assigned["main"].values())),
         started=None if admission is None else admission.time,
         evicted=None if eviction is None else eviction.time,
         reason=None if eviction is None else eviction.reason,

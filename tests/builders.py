@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from shared.api.names import MAIN_POD_SET
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import QuotaSettings
@@ -36,6 +37,11 @@ def pending(group: str, request: Amount | Mapping[str, Amount], name: str = "job
     )
 
 
+def in_main(flavors: Mapping[str, str]) -> dict[str, Mapping[str, str]]:
+    """resource -> flavor, as the flavors of a workload with one pod set."""
+    return {MAIN_POD_SET: flavors}
+
+
 def running(
     group: str,
     request: Amount | Mapping[str, Amount],
@@ -47,7 +53,7 @@ def running(
     since, ready = fields.pop("since", NOW), fields.pop("ready", True)
     waiting = pending(group, request, name, **fields)
     chosen = dict.fromkeys(waiting.request, flavors) if isinstance(flavors, str) else dict(flavors)
-    return replace(waiting, admission=Admission(chosen, since, ready=ready, was_ready=ready))
+    return replace(waiting, admission=Admission(in_main(chosen), since, ready=ready, was_ready=ready))
 
 
 def evicting(
@@ -61,7 +67,8 @@ def claimed(victim: Workload, preemptor: Workload | None, at: datetime = NOW, fl
     """`victim` with a claim of `preemptor` written on it."""
     if preemptor is None:
         return victim
-    return replace(victim, claim=Claim(preemptor.key, preemptor.uid, dict.fromkeys(preemptor.request, flavor), at))
+    flavors = in_main(dict.fromkeys(preemptor.request, flavor))
+    return replace(victim, claim=Claim(preemptor.key, preemptor.uid, flavors, at))
 
 
 def world(

@@ -21,9 +21,9 @@ from shared.quota.decide.explain.explanation import BindingLimit
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
 from shared.quota.decide.simulate.run import MOST_CYCLES
-from shared.quota.decide.state.flavor_assignment import MOST_ASSIGNMENTS
 from shared.quota.measure.report import WORDS, words_of
 from shared.quota.measure.snapshot import Snapshot, measure
+from shared.quota.measure.static.pod_set_choices import MOST_ASSIGNMENTS
 from shared.quota.model.rules.findings import MAX_TEXT
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import DEFAULT_FLAVOR, ROOT, Entry, Group, StopPolicy, Tree, WhenCanBorrow

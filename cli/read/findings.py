@@ -6,8 +6,9 @@ from typing import Any
 
 from cli.read.objects import ManifestObjects
 from cli.read.workloads import SubmittedWorkloads
+from shared.quota.measure.inputs.workload_set import amounts_in
 from shared.quota.model import rules
-from shared.quota.model.node_fit import LargestNodes
+from shared.quota.model.node import LargestNodes
 from shared.quota.model.rules import Context, Findings, Violation
 from shared.quota.model.rules.workloads.new_workload import check_new_workload
 from shared.quota.model.rules.workloads.submitted_workload import WorkloadContext
@@ -66,9 +67,8 @@ def _sum_up(workloads: list[Workload]) -> rules.GroupWorkloads:
     non_preemptible: dict[FlavorResource, Amount] = {}
     for workload in running:
         if not workload.preemptible and workload.admission is not None:
-            for resource, flavor in workload.admission.flavors.items():
-                key = FlavorResource(flavor, resource)
-                non_preemptible[key] = non_preemptible.get(key, 0) + workload.request.get(resource, 0)
+            for key, amount in amounts_in(workload, workload.admission.flavors):
+                non_preemptible[key] = non_preemptible.get(key, 0) + amount
     return rules.GroupWorkloads(
         pending=len(workloads) - len(running), running=len(running), non_preemptible=non_preemptible
     )

@@ -7,7 +7,7 @@ from typing import Any, Final
 from cli.render.quantities import readable
 from dashboard.view.frame import Frame
 from shared.quota.measure.inputs.workload_set import queue_order
-from shared.quota.model.workload import Workload
+from shared.quota.model.workload import Workload, flavor_names
 
 Json = dict[str, Any]
 MOST: Final = 200
@@ -91,7 +91,7 @@ def _item(frame: Frame, part: Part, place: int, workload: Workload) -> Json:
     if part is Part.PENDING:
         item |= {"place": place, **_reason(frame, workload)}
     if workload.admission is not None:
-        flavors = sorted(set(workload.admission.flavors.values()))
+        flavors = sorted(flavor_names(workload.admission.flavors))
         item |= {"since": workload.admission.since.isoformat(), "flavors": ", ".join(flavors)}
     if workload.eviction is not None:
         claim = workload.claim

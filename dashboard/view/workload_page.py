@@ -8,7 +8,7 @@ from dashboard.view.group_page import UnknownName
 from shared.quota.decide.advise.json_output import explanation_as_data
 from shared.quota.decide.advise.remedies import Advice, advise
 from shared.quota.decide.explain.explanation import explain
-from shared.quota.model.workload import Workload
+from shared.quota.model.workload import Workload, flavor_names
 
 Json = dict[str, Any]
 _NO_ADVICE = Advice(None, ())
@@ -52,5 +52,5 @@ def _bare(workload: Workload) -> str:
     name = f"{workload.kind} {workload.key!r}"
     if workload.admission is None:
         return f"{name} waits in group {workload.group}"
-    flavors = ", ".join(sorted(set(workload.admission.flavors.values())))
+    flavors = ", ".join(sorted(flavor_names(workload.admission.flavors)))
     return f"{name} runs since {workload.admission.since.isoformat(timespec='seconds')} on {flavors}"

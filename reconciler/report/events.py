@@ -7,11 +7,11 @@ from typing import Final
 
 from reconciler.state.observed.workload_reader import WorkloadObject
 from shared.api.core.job import Job
-from shared.api.names import API_VERSION
+from shared.api.names import API_VERSION, MAIN_POD_SET
 from shared.kube.events import EventRecorder, EventType, Regarding
 from shared.quota.decide.decisions import Evict, Notice, Start, WaitExplanation, WaitReason
 from shared.quota.model.lifecycle import Inactive
-from shared.quota.model.workload import Flavors, Workload
+from shared.quota.model.workload import Flavors, ResourceFlavors, Workload
 
 _NEEDS_A_PERSON: Final = frozenset(
     {WaitReason.NEVER_FITS, WaitReason.NO_NODE_FITS, WaitReason.NO_ELIGIBLE_FLAVOR, WaitReason.DEACTIVATED}
@@ -109,4 +109,10 @@ def regarding(target: WorkloadObject) -> Regarding:
 
 
 def _flavors_text(flavors: Flavors) -> str:
+    if flavors.keys() <= {MAIN_POD_SET}:
+        return _set_text(flavors.get(MAIN_POD_SET, {}))
+    return "; ".join(f"{name}: {_set_text(own)}" for name, own in flavors.items())
+
+
+def _set_text(flavors: ResourceFlavors) -> str:
     return ", ".join(f"{resource} from {flavors[resource]}" for resource in sorted(flavors)) or "no counted resource"

@@ -8,16 +8,16 @@ from shared.quota.model.workload import Flavors, Workload
 
 
 def flavors_for(workload: Workload, snapshot: Snapshot) -> Flavors:
-    """resource -> flavor, for what its group covers; what no entry covers is left out and not counted.
+    """Flavors for what its group covers; what no entry covers is left out and not counted.
 
     Where nothing fits any more the group's first flavor that the pods may run on is taken: they run already.
     """
     leaf = snapshot.leaves.get(workload.group)
     if leaf is None:
         return {}
-    chosen: dict[str, str] = {}
+    chosen: dict[str, dict[str, str]] = {}
     for each in leaf.options(workload).sets:
         flavor = next(iter(each.flavors), None) or next(iter(each.refused), None)
         if flavor is not None:
-            chosen.update(dict.fromkeys(each.resources, flavor))
+            chosen.setdefault(each.pod_set.name, {}).update(dict.fromkeys(each.resources, flavor))
     return chosen

@@ -182,6 +182,10 @@ class WorkloadCache(WorkloadIndex):
             return ()
         return self.members.of(key) or names_of(each.metadata.uid for each in objects)
 
+    def pod_set_of(self, pod: Pod) -> str:
+        """The set that this pod of a group belongs to, where the group has several."""
+        return self._reader.pod_set_of(pod)
+
     def has_pod(self, pod: PodRef) -> bool:
         """Whether this pod is still there and has not ended."""
         return self._objects.has_pod(pod.key, pod.uid) or self._job_pods.is_active(pod.key, pod.uid)

@@ -11,6 +11,7 @@ from shared.api.annotations import (
     NoticeAnnotation,
     RequeueAnnotation,
     read_eviction,
+    split,
     write_annotation,
 )
 from shared.quota.decide.decisions import Evict, Notice, Requeue
@@ -22,16 +23,19 @@ Members = tuple[str, ...] | None
 
 
 def write_admission(flavors: Flavors, since: datetime, members: Members) -> str:
-    """The quota held: resource -> flavor, and since when; of a pod group, for which pods."""
-    return write_annotation(AdmissionAnnotation(dict(flavors), since, members=members))
+    """The quota held: in which flavors, and since when; of a pod group, for which pods."""
+    own, pod_sets = split(flavors)
+    return write_annotation(AdmissionAnnotation(flavors=own, pod_sets=pod_sets, time=since, members=members))
 
 
 def write_unready(admission: Admission, members: Members) -> str:
     """The same quota, of a workload whose pods were ready and are not any more."""
+    own, pod_sets = split(admission.flavors)
     return write_annotation(
         AdmissionAnnotation(
-            dict(admission.flavors),
-            admission.since,
+            flavors=own,
+            pod_sets=pod_sets,
+            time=admission.since,
             was_ready=admission.was_ready,
             unready_since=admission.unready_since,
             members=members,
@@ -42,11 +46,13 @@ def write_unready(admission: Admission, members: Members) -> str:
 def write_eviction(evict: Evict, at: datetime) -> str:
     """Why the quota was taken, what it was, and for whom: the preemptor's claim is stored here."""
     admission = evict.workload.admission
+    own, pod_sets = split(admission.flavors if admission else {})
     return write_annotation(
         EvictionAnnotation(
             reason=evict.reason.value,
             time=at,
-            flavors=dict(admission.flavors) if admission else {},
+            flavors=own or None,
+            pod_sets=pod_sets,
             since=admission.since if admission else None,
             rule=evict.rule.value,
             message=evict.message[:_LONGEST_MESSAGE],
@@ -56,7 +62,8 @@ def write_eviction(evict: Evict, at: datetime) -> str:
 
 
 def _claim_annotation(claim: Claim) -> ClaimAnnotation:
-    return ClaimAnnotation(workload=claim.preemptor, uid=claim.preemptor_uid, flavors=dict(claim.flavors))
+    own, pod_sets = split(claim.flavors)
+    return ClaimAnnotation(workload=claim.preemptor, uid=claim.preemptor_uid, flavors=own or None, pod_sets=pod_sets)
 
 
 def end_claim(annotations: dict[str, str], reason: str) -> str | None:

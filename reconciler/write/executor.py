@@ -23,10 +23,10 @@ from reconciler.write.workload_writer import WorkloadWriter, WriteOutcome
 from reconciler.write.write_queue import DONE, WAITS, Spawn, WriteQueue
 from shared.api.core.job import Job
 from shared.api.core.pod import Pod
-from shared.api.names import ADMISSION, EVICTION, NOTICE, REQUEUE
+from shared.api.names import ADMISSION, EVICTION, MAIN_POD_SET, NOTICE, REQUEUE
 from shared.api.patches import Operation
 from shared.quota.decide.decisions import Evict, Plan, Start, Tier
-from shared.quota.model.workload import Admission, Eviction, Workload
+from shared.quota.model.workload import Admission, Eviction, Workload, flavor_names
 
 _ANSWER_LIMIT: Final = timedelta(seconds=30)
 """How long the Job controller may take to see a suspension and to delete the pods it had made."""
@@ -109,7 +109,7 @@ class Executor:
                 self._events.started(start, objects)
                 return
             if outcome.fate is WriteOutcome.INVALID:
-                self._state.work.block(key, set(start.flavors.values()))
+                self._state.work.block(key, flavor_names(start.flavors))
                 self._events.start_refused(start, objects, f"other flavors are tried: {outcome.message}")
                 return
             wait = WAITS[outcome.fate]
@@ -127,9 +127,10 @@ class Executor:
         group = start.workload.group
         if isinstance(target, Job):
             return patches.start_job(target.metadata, group, {ADMISSION: text})
-        names = sorted(set(start.flavors.values()))
+        pod_set = self._state.work.pod_set_of(target) if start.workload.pod_sets else MAIN_POD_SET
+        names = sorted(set(start.flavors.get(pod_set, {}).values()))
         flavors = [self._state.flavors[name] for name in names if name in self._state.flavors]
-        return patches.start_pod(target, group, {ADMISSION: text}, flavors)
+        return patches.start_pod(target, group, pod_set, {ADMISSION: text}, flavors)
 
     def _evict(self, evict: Evict, now: datetime) -> None:
         key = self._writes.free_key(evict.workload)

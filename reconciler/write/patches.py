@@ -14,7 +14,7 @@ from reconciler.state.unwritten import AnnotationPatch
 from shared.api.core.metadata import Metadata
 from shared.api.core.placement import read_placement, write_toleration
 from shared.api.core.pod import Pod
-from shared.api.names import ADMISSION, GATE, GROUP_LABEL, NOTICE
+from shared.api.names import ADMISSION, GATE, GROUP_LABEL, MAIN_POD_SET, NOTICE, POD_SET_LABEL
 from shared.api.patches import Operation, add, remove, test
 from shared.quota.model.flavor import Flavor
 
@@ -35,7 +35,12 @@ class Guard(Enum):
 
 def start_job(seen: Metadata, group: str, annotations: AnnotationPatch) -> list[Operation]:
     """Resume the Job."""
-    return [*_guard(seen, group), _suspend(value=False), *_set_annotations(seen, annotations), *_set_group(seen, group)]
+    return [
+        *_guard(seen, group),
+        _suspend(value=False),
+        *_set_annotations(seen, annotations),
+        *_set_labels(seen, {GROUP_LABEL: group}),
+    ]
 
 
 def evict_job(seen: Metadata, group: str, annotations: AnnotationPatch, guard: Guard) -> list[Operation]:
@@ -57,13 +62,15 @@ def annotate(seen: Metadata, annotations: AnnotationPatch) -> list[Operation]:
     return [test(("metadata", "uid"), seen.uid), *unchanged, *_set_annotations(seen, annotations)]
 
 
-def start_pod(pod: Pod, group: str, annotations: AnnotationPatch, flavors: Iterable[Flavor]) -> list[Operation]:
-    """Remove the scheduling gate, and restrict the pod to the flavors' nodes."""
+def start_pod(
+    pod: Pod, group: str, pod_set: str, annotations: AnnotationPatch, flavors: Iterable[Flavor]
+) -> list[Operation]:
+    """Remove the scheduling gate, and restrict the pod to the flavors' nodes; write which pod set of several is its."""
     seen = pod.metadata
     operations = [
         *_guard(seen, group),
         *_set_annotations(seen, annotations),
-        *_set_group(seen, group),
+        *_set_labels(seen, {GROUP_LABEL: group} | ({} if pod_set == MAIN_POD_SET else {POD_SET_LABEL: pod_set})),
         *_remove_gate(pod),
     ]
     labels: dict[str, str] = {}
@@ -127,10 +134,11 @@ def _set_annotations(seen: Metadata, annotations: AnnotationPatch) -> list[Opera
     ]
 
 
-def _set_group(seen: Metadata, group: str) -> list[Operation]:
-    """Write the resolved group where the webhook has not: the object was created while it was down."""
-    if GROUP_LABEL in seen.labels:
+def _set_labels(seen: Metadata, labels: Mapping[str, str]) -> list[Operation]:
+    """Write labels that are absent: the group of an object that was created while the webhook was down, a pod set."""
+    missing = {name: value for name, value in labels.items() if not seen.labels.get(name)}
+    if not missing:
         return []
     if not seen.labels:
-        return [test(LABELS, None), add(LABELS, {GROUP_LABEL: group})]
-    return [add((*LABELS, GROUP_LABEL), group)]
+        return [test(LABELS, None), add(LABELS, missing)]
+    return [add((*LABELS, name), value) for name, value in missing.items()]

@@ -5,14 +5,14 @@ Absent members mean "none". What a later version adds is skipped; what cannot be
 See docs/specification.md §2.6.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 
 from shared.api.duplicate_keys import find_duplicate_key
-from shared.api.names import ADMISSION, EVICTION, INJECTED, NOTICE, REQUEUE
+from shared.api.names import ADMISSION, EVICTION, INJECTED, MAIN_POD_SET, NOTICE, REQUEUE
 from shared.api.reading import View
 
 Name = Annotated[str, msgspec.Meta(max_length=512)]
@@ -21,34 +21,51 @@ MAX_ANNOTATION: Final = 64 * 1024
 """Longer annotations are not even looked at: Quotree never writes one."""
 
 
-class AdmissionAnnotation(View, frozen=True):
-    """An admission: resource -> flavor, and since when; and, once ready pods are ready no more, since when that.
+SetFlavors = dict[Name, dict[Name, Name]]
+"""pod set -> resource -> flavor."""
+
+
+class AssignedFlavors(View, frozen=True, kw_only=True):
+    """Flavors as annotations have them: `flavors` of a workload with one pod set, `podSets` of one with several."""
+
+    flavors: dict[Name, Name] | None = None
+    pod_sets: SetFlavors = {}
+
+    @property
+    def assigned(self) -> SetFlavors:
+        """The flavors of every pod set."""
+        return self.pod_sets or ({MAIN_POD_SET: self.flavors} if self.flavors else {})
+
+
+class AdmissionAnnotation(AssignedFlavors, frozen=True, kw_only=True):
+    """An admission: in which flavors, and since when; and, once ready pods are ready no more, since when that.
 
     `members`: the pods of a pod group that were started together; empty: this pod joined its group later.
     """
 
-    flavors: dict[Name, Name]
     time: Time
     was_ready: bool = False
     unready_since: Time | None = None
     members: tuple[Name, ...] | None = None
 
+    def __post_init__(self) -> None:
+        if self.flavors is None and not self.pod_sets:
+            raise ValueError("it has neither `flavors` nor `podSets`")
 
-class ClaimAnnotation(View, frozen=True):
+
+class ClaimAnnotation(AssignedFlavors, frozen=True, kw_only=True):
     """The preemptor for which quota was freed, and in which flavors."""
 
     workload: Name
     uid: Name = ""
     kind: Name = "Job"
-    flavors: dict[Name, Name] = {}
 
 
-class EvictionAnnotation(View, frozen=True):
+class EvictionAnnotation(AssignedFlavors, frozen=True, kw_only=True):
     """Why quota was taken, what it was and since when it was held; `ended` once the pods are known to be gone."""
 
     reason: Name
     time: Time
-    flavors: dict[Name, Name] = {}
     since: Time | None = None
     rule: str = ""
     message: str = ""
@@ -127,6 +144,14 @@ read_eviction = annotation_reader(EVICTION, EvictionAnnotation)
 read_requeue = annotation_reader(REQUEUE, RequeueAnnotation)
 read_notice = annotation_reader(NOTICE, NoticeAnnotation)
 read_injected = annotation_reader(INJECTED, InjectedAnnotation)
+
+
+def split(flavors: Mapping[str, Mapping[str, str]]) -> tuple[dict[str, str] | None, SetFlavors]:
+    """The members `flavors` and `podSets` that say so; one of them is absent."""
+    if flavors.keys() <= {MAIN_POD_SET}:
+        return dict(flavors.get(MAIN_POD_SET, {})), {}
+    return None, {name: dict(own) for name, own in flavors.items()}
+
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
 

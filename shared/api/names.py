@@ -23,6 +23,9 @@ POD_GROUP_LABEL: Final = "quotree.dev/pod-group"
 """Plain pods of one namespace with the same value start together or not at all."""
 POD_GROUP_SIZE_LABEL: Final = "quotree.dev/pod-group-size"
 """How many pods that are, a whole number from 1 to 1024, the same on every member."""
+POD_SET_LABEL: Final = "quotree.dev/pod-set"
+"""On a pod of a group: the set of pods, alike in request and placement, that it belongs to. Quotree writes it where its
+owner has not."""
 MANAGED_LABEL: Final = "quotree.dev/managed"
 """On a namespace: "true" brings all its work in; work that names no group then belongs to `default`."""
 
@@ -42,6 +45,10 @@ JOB_CONTROLLER: Final = "kubernetes.io/job-controller"
 """What `managedBy` says of a Job whose pods Kubernetes itself makes; absent, it means the same."""
 
 MAX_POD_GROUP: Final = 1024
+MAX_POD_SETS: Final = 8
+"""So many different sets of pods a workload may have."""
+MAIN_POD_SET: Final = "main"
+"""The name of the only pod set of a workload that has one."""
 TRUE: Final = "true"
 FALSE: Final = "false"
 

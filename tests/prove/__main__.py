@@ -17,6 +17,7 @@ from tests.prove.comparing import all_differences
 from tests.prove.large_worlds import random_large_world
 from tests.prove.manifests import write_world
 from tests.prove.node_sizes import with_node_sizes
+from tests.prove.pod_sets import with_several_pod_sets
 from tests.prove.random_draw import Seeded
 from tests.prove.searching import flaws
 from tests.prove.shrinking import kind_of, shrunk
@@ -40,10 +41,11 @@ def search_one(seed: int, number: int) -> Outcome:
 
 
 def world_of(seed: int, number: int) -> ClosedWorld:
-    """The world of that number in the search of that seed; every tenth is a large one, every fifth has small nodes."""
+    """The world of that number in the search of that seed; one in ten is large, others have small nodes or pod sets."""
     draw = random_large_world if number % 10 == 9 else random_world
     dice = Seeded(f"world {seed} {number}")
     world = draw(dice)
+    world = with_several_pod_sets(dice, world) if number % 5 in (2, 4) else world
     return with_node_sizes(dice, world) if number % 5 in (1, 4) and dice.chance(50) else world
 
 

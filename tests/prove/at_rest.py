@@ -6,7 +6,7 @@ from shared.quota.decide.decisions import WaitReason
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.settings import ReclaimMode
-from shared.quota.model.workload import Flavors, Workload
+from shared.quota.model.workload import Flavors, Workload, flavor_names
 from shared.resources import FlavorResource
 from tests.prove.stepping import Cycle
 from tests.shared.quota.judgement import Judgement
@@ -58,7 +58,7 @@ def is_blocked_by_a_head(
             continue
         options = leaf.options(earlier)
         waits_for = {flavor for each in options.sets for flavor in each.flavors}
-        if options.could_fit and waits_for & set(flavors.values()):
+        if options.could_fit and waits_for & flavor_names(flavors):
             return True
     return False
 

@@ -72,7 +72,8 @@ def _change(work: Workload, dice: Dice, now: datetime) -> Change:
         twin = replace(work, key=f"{work.key}x", uid=f"{work.uid}x", admission=None, eviction=None, claim=None)
         return None, replace(twin, queued=now)
     if work.admission is None:
-        flavors = dict.fromkeys(work.request, dice.one_of(("a", "b", "c")))
+        one = dice.one_of(("a", "b", "c"))
+        flavors = {each.name: dict.fromkeys(each.request, one) for each in work.sets}
         return work, replace(work, admission=Admission(flavors, now), eviction=None)
     if work.eviction is None:
         return work, replace(work, eviction=Eviction(EvictionReason.RECLAIMED, now), queued=now)

@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from shared.api.annotations import split
 from shared.quota.model.settings import (
     BlockAdmission,
     QueueAge,
@@ -33,8 +34,9 @@ from shared.quota.model.tree import (
     WhenCanBorrow,
     WhenCanReclaim,
 )
-from shared.quota.model.workload import Admission, Workload
+from shared.quota.model.workload import Admission, PodSet, Workload
 from shared.resources import FlavorResource, read_amount, write_quantity
+from tests.builders import in_main
 from tests.prove.worlds import ClosedWorld, Edit, Life, Loss, Resize
 
 Manifest = dict[str, Any]
@@ -75,6 +77,10 @@ def _manifests(world: ClosedWorld) -> Iterator[Manifest]:
                 "readyIn": life.ready_in,
                 "answeredIn": life.answered_in,
                 "pods": life.work.pods,
+                "podSets": [
+                    {"name": each.name, "pods": each.pods, "request": _write(each.request)}
+                    for each in life.work.pod_sets
+                ],
             }
             for life in world.lives
         ],
@@ -166,7 +172,8 @@ def _job(work: Workload) -> Manifest:
         "labels": labels,
     }
     if work.admission is not None:
-        held = {"flavors": dict(work.admission.flavors), "time": work.admission.since.isoformat()}
+        flavors, pod_sets = split(work.admission.flavors)
+        held = {"flavors": flavors or {}, "podSets": pod_sets, "time": work.admission.since.isoformat()}
         metadata["annotations"] = {"quotree.dev/admission": json.dumps(held)}
     pod: Manifest = {
         "restartPolicy": "Never",
@@ -193,7 +200,13 @@ def read_world(text: str) -> ClosedWorld:
     jobs = {f"{job['metadata']['namespace']}/{job['metadata']['name']}": job for job in of("Job")}
     lives = (
         Life(
-            replace(_read_job(each["name"], jobs[each["name"]]), pods=each.get("pods", 1)),
+            replace(
+                _read_job(each["name"], jobs[each["name"]]),
+                pods=each.get("pods", 1),
+                pod_sets=tuple(
+                    PodSet(own["name"], _read(own["request"]), own["pods"]) for own in each.get("podSets", ())
+                ),
+            ),
             each["arrives"],
             each["leaves"],
             each["stopsIn"],
@@ -308,7 +321,8 @@ def _read_job(key: str, manifest: Manifest) -> Workload:
     admission = None
     if note is not None:
         held = json.loads(note)
-        admission = Admission(held["flavors"], datetime.fromisoformat(held["time"]), ready=True, was_ready=True)
+        flavors = held.get("podSets") or in_main(held["flavors"])
+        admission = Admission(flavors, datetime.fromisoformat(held["time"]), ready=True, was_ready=True)
     return Workload(
         key=key,
         uid=metadata["uid"],

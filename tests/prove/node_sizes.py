@@ -10,7 +10,10 @@ from tests.prove.worlds import ClosedWorld, Resize
 def with_node_sizes(dice: Dice, world: ClosedWorld) -> ClosedWorld:
     """The same world with nodes that not every pod fits; larger and smaller ones come and go."""
     flavors = [flavor.name for flavor in world.flavors]
-    lives = tuple(replace(each, work=replace(each.work, pods=dice.one_of((1, 1, 2, 3)))) for each in world.lives)
+    lives = tuple(
+        each if each.work.pod_sets else replace(each, work=replace(each.work, pods=dice.one_of((1, 1, 2, 3))))
+        for each in world.lives
+    )
     sizes = {flavor: _sizes(dice, world, flavor) for flavor in flavors if dice.chance(70)}
     resizes = tuple(
         Resize(dice.between(1, 8), flavor, _sizes(dice, world, flavor)) for flavor in flavors if dice.chance(40)

@@ -1,14 +1,17 @@
 """Random scenes for the arithmetic: legal trees of any shape, with zeros, absents and huge numbers, and work."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from shared.api.core.placement import ANYWHERE
+from shared.api.names import MAIN_POD_SET
 from shared.quota.model.settings import CapacitySource, QuotaSettings
 from shared.quota.model.tree import ROOT, SYSTEM, Entry, Group, StopPolicy, Tree
 from shared.quota.model.workload import Admission, Claim, Eviction, EvictionReason, Workload
 from shared.resources import FlavorResource
+from tests.builders import in_main
 from tests.prove.placements import random_flavor, random_nodes, random_placement
+from tests.prove.pod_sets import in_sets, random_pod_sets
 from tests.prove.random_draw import Dice
 from tests.shared.quota.reference_inputs import EPOCH, Scene
 
@@ -154,13 +157,26 @@ def random_work(dice: Dice, shape: Shape, tree: Tree, most: int) -> tuple[Worklo
         return ()
     work = [_workload(dice, shape, tree[dice.one_of(leaves)], number) for number in range(dice.between(0, most))]
     preemptors = [each for each in work if each.is_pending and each.group != SYSTEM]
-    return tuple(_with_claim(dice, tree, each, preemptors) for each in work)
+    split = {each.key: _split(dice, each) if dice.chance(25) else each for each in work}
+    others = [split[each.key] for each in preemptors]
+    return tuple(_with_claim(dice, tree, split[each.key], others) for each in work)
+
+
+def _split(dice: Dice, work: Workload) -> Workload:
+    """The same work with several pod sets."""
+    several = random_pod_sets(dice, work, placed=True)
+    if work.admission is None:
+        return several
+    flavors = in_sets(several, work.admission.flavors[MAIN_POD_SET])
+    return replace(several, admission=replace(work.admission, flavors=flavors))
 
 
 def _workload(dice: Dice, shape: Shape, group: Group, number: int) -> Workload:
     choice = _choice(dice, shape, group)
     state = "running" if group.name == SYSTEM else dice.one_of(("pending", "pending", "running", "evicting"))
-    admission = Admission(choice, EPOCH - timedelta(minutes=dice.between(0, 9))) if state != "pending" else None
+    admission = (
+        Admission(in_main(choice), EPOCH - timedelta(minutes=dice.between(0, 9))) if state != "pending" else None
+    )
     most = max(1, shape.scale // dice.between(1, 5))
     return Workload(
         key=f"ns/w{number:02}",
@@ -205,5 +221,5 @@ def _with_claim(dice: Dice, tree: Tree, work: Workload, preemptors: list[Workloa
         resource: next(entry.flavor for entry in tree[preemptor.group].quotas if resource in entry.covered)
         for resource in preemptor.request
     }
-    claim = Claim(preemptor.key, preemptor.uid, flavors, EPOCH)
+    claim = Claim(preemptor.key, preemptor.uid, in_sets(preemptor, flavors), EPOCH)
     return Workload(**{name: getattr(work, name) for name in Workload.__slots__} | {"claim": claim})

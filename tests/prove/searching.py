@@ -70,7 +70,7 @@ def _forgotten(cycle: Cycle) -> Iterator[str]:
 def whole(plan: Plan) -> dict[str, object]:
     """Everything that a plan says, in comparable form."""
     return {
-        "starts": [(each.workload.key, dict(each.flavors), each.tier) for each in plan.starts],
+        "starts": [(each.workload.key, each.flavors, each.tier) for each in plan.starts],
         "evictions": [(each.workload.key, each.reason, each.rule, each.claim) for each in plan.evictions],
         "notices": [each.workload.key for each in plan.notices],
         "withdrawn notices": [each.key for each in plan.notices_withdrawn],

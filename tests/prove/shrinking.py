@@ -10,6 +10,7 @@ from shared.quota.model.tree import (
     Group,
 )
 from shared.quota.model.workload import Workload
+from tests.prove.pod_sets import with_pod_sets
 from tests.prove.worlds import STEP, ClosedWorld, Life
 
 _NAMES = re.compile(r"[0-9]+|'[^']*'|\{[^}]*\}|\[[^]]*\]|\b[gw][0-9]+\b|\b[ab]/\S+")
@@ -118,11 +119,19 @@ def _simpler_work(work: Workload) -> Iterator[Workload]:
         yield replace(work, pods=1)
     if work.only_flavor is not None:
         yield replace(work, only_flavor=None)
+    for at in range(len(work.pod_sets)):
+        yield with_pod_sets(work, (*work.pod_sets[:at], *work.pod_sets[at + 1 :]))
+    if work.pod_sets:
+        return
     if len(work.request) > 1:
         for name in work.request:
             rest = {each: amount for each, amount in work.request.items() if each != name}
             admission = work.admission and replace(
-                work.admission, flavors={each: work.admission.flavors[each] for each in rest}
+                work.admission,
+                flavors={
+                    name: {each: own[each] for each in rest if each in own}
+                    for name, own in work.admission.flavors.items()
+                },
             )
             yield replace(work, request=rest, admission=admission)
     for name, amount in work.request.items():

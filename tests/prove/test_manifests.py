@@ -4,6 +4,7 @@ import pytest
 
 from tests.prove.manifests import read_world, write_world
 from tests.prove.node_sizes import with_node_sizes
+from tests.prove.pod_sets import with_several_pod_sets
 from tests.prove.random_draw import Seeded
 from tests.prove.worlds import random_world
 
@@ -11,6 +12,6 @@ from tests.prove.worlds import random_world
 @pytest.mark.parametrize("seed", range(12))
 def test_a_world_is_read_as_it_was_written(seed: int) -> None:
     dice = Seeded(seed)
-    world = with_node_sizes(dice, random_world(dice))
+    world = with_several_pod_sets(dice, with_node_sizes(dice, random_world(dice)))
 
     assert read_world(write_world(world, "what it shows")) == world

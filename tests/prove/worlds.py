@@ -28,6 +28,7 @@ from shared.quota.model.tree import (
 )
 from shared.quota.model.workload import Admission, Workload
 from shared.resources import FlavorResource
+from tests.builders import in_main
 from tests.prove.random_draw import Dice
 from tests.shared.quota.reference_inputs import EPOCH
 
@@ -294,7 +295,7 @@ def _running(dice: Dice, tree: Tree, work: Workload) -> Workload:
         return work
     start = dice.between(0, 1)
     flavors = {name: found[min(start, len(found) - 1)] for name, found in offered.items()}
-    return replace(work, admission=Admission(flavors, work.created, ready=True, was_ready=True))
+    return replace(work, admission=Admission(in_main(flavors), work.created, ready=True, was_ready=True))
 
 
 def _edits(dice: Dice, group: Group) -> tuple[Edit, ...]:

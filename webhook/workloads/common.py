@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from shared.api.annotations import (
+    AdmissionAnnotation,
     BadAnnotation,
     InjectedAnnotation,
     RequeueAnnotation,
@@ -15,7 +16,17 @@ from shared.api.annotations import (
 )
 from shared.api.core.metadata import Metadata
 from shared.api.core.pod import PodSpec
-from shared.api.names import GROUP_LABEL, HOLD_LABEL, INJECTED, MANAGED_LABEL, REQUEUE, TRUE, is_own
+from shared.api.names import (
+    GROUP_LABEL,
+    HOLD_LABEL,
+    INJECTED,
+    MAIN_POD_SET,
+    MANAGED_LABEL,
+    POD_SET_LABEL,
+    REQUEUE,
+    TRUE,
+    is_own,
+)
 from shared.api.patches import Operation, drop_members, set_members
 from shared.api.review import Review
 from shared.quota.model.job_reading import pod_request_of, times
@@ -133,13 +144,18 @@ def started_injection(
         admission = read_admission(metadata.annotations)
     except BadAnnotation as error:
         return Deny((Violation("BadAdmission", workload, "metadata.annotations", str(error)),))
-    flavors = {} if admission is None else admission.flavors
+    flavors = {} if admission is None else _own_flavors(admission, metadata)
     placement = own_placement(spec, injected_annotation(metadata.annotations))
     found, absent = known_flavors(flavors.values(), context.quota.flavors)
     problems = [f"there is no flavor {name}" for name in absent] + conflicts(placement, found)
     if problems:
         return Deny(tuple(Violation("FlavorConflict", workload, "spec", problem) for problem in problems))
     return injection(placement, found)
+
+
+def _own_flavors(admission: AdmissionAnnotation, metadata: Metadata) -> Mapping[str, str]:
+    """Those of the pod set that the label of a pod names, or of the only one."""
+    return admission.assigned.get(metadata.labels.get(POD_SET_LABEL, "") if admission.pod_sets else MAIN_POD_SET, {})
 
 
 def resumed_requeue(old: Metadata, new: Metadata) -> RequeueAnnotation | None:

@@ -8,6 +8,7 @@ from shared.api.core.pod import Pod
 from shared.quota.model.job_reading import ObjectState, Reading, workload_of_job
 from shared.quota.model.namespace_context import NamespaceContexts
 from shared.quota.model.pod_reading import pod_group_of, workload_of_pod, workload_of_pod_group
+from shared.quota.model.pod_set_reading import member_of
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.workload import Workload
 
@@ -40,6 +41,10 @@ class WorkloadReader:
             return reading
         problem = f"group {workload.group} does not admit namespace {namespace}; it waits"
         return Reading(reading.state, replace(workload, hold=True), (*reading.problems, problem))
+
+    def pod_set_of(self, pod: Pod) -> str:
+        """The set that a pod of a group with several belongs to."""
+        return member_of(pod, self.namespaces.of(pod.metadata.namespace), self.settings).pod_set
 
     def _as_written(self, key: str, objects: Sequence[WorkloadObject]) -> Reading:
         first = objects[0]

@@ -13,7 +13,7 @@ from shared.quota.measure.leaves.leaf_updates import build_leaves
 from shared.quota.measure.static.potential_available import UNBOUND, binding_group
 from shared.quota.measure.static.static_state import build_static_state
 from shared.quota.model.lifecycle import Inactive
-from shared.quota.model.node_fit import LargestNodes
+from shared.quota.model.node import LargestNodes
 from shared.quota.model.workload import PreemptorId, Workload
 from shared.resources import Amount, FlavorResource
 

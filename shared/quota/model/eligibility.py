@@ -13,9 +13,9 @@ from typing import Final
 
 from shared.api.core.placement import ANYWHERE, Placement, Requirement, Taint, Toleration
 from shared.quota.model.flavor import Flavor
-from shared.quota.model.node_fit import NodeShortage
+from shared.quota.model.node import NodeShortage
 from shared.quota.model.tree import DEFAULT_FLAVOR, Entry
-from shared.quota.model.workload import Workload
+from shared.quota.model.workload import PodSet, Workload
 
 BINDING_EFFECTS: Final = frozenset({"NoSchedule", "NoExecute"})
 """PreferNoSchedule excludes no pod."""
@@ -31,8 +31,10 @@ class FlavorSet:
     """The requested resources of one codependent set, and the flavors that may serve them, in order of preference.
 
     `flavors` are those that the workload is eligible for and whose request could ever fit (docs/specification.md §3.4).
+    `pod_set` is whose request it is.
     """
 
+    pod_set: PodSet
     resources: tuple[str, ...]
     flavors: tuple[str, ...]
     refused: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -46,13 +48,17 @@ class Options:
     """All flavors that a workload may take in its group. No sets: it requests nothing that is counted."""
 
     sets: tuple[FlavorSet, ...] = ()
+    """Of each pod set in turn, its codependent sets."""
     uncovered: tuple[str, ...] = ()
     """Requested resources that no entry covers, where the settings deny them."""
+    together: tuple[tuple[str, ...], ...] | None = None
+    """Of several pod sets: the choices of one flavor for each of `sets` that could fit together, in order of
+    preference. None: there is one pod set, and its codependent sets share no capacity."""
 
     @property
     def could_fit(self) -> bool:
         """Whether every set has a flavor and nothing requested is uncovered; else it never starts and never counts."""
-        return not self.uncovered and all(each.flavors for each in self.sets)
+        return not self.uncovered and self.together != () and all(each.flavors for each in self.sets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +84,9 @@ def codependent_sets(quotas: Iterable[Entry]) -> tuple[Codependent, ...]:
 
 def shape_of(workload: Workload) -> Shape:
     """The shape of `workload`; workloads of one shape have the same options wherever they wait."""
+    if workload.pod_sets:
+        sets = tuple(map(_shape_of_set, workload.pod_sets))
+        return (sets, workload.only_flavor, workload.blocked_flavors)
     return (
         tuple(sorted(workload.request.items())),
         workload.pods,
@@ -87,6 +96,10 @@ def shape_of(workload: Workload) -> Shape:
     )
 
 
+def _shape_of_set(each: PodSet) -> Shape:
+    return (each.name, tuple(sorted(each.request.items())), each.pods, placement_key(each.placement))
+
+
 def placement_key(placement: Placement) -> tuple[object, ...]:
     """A hashable value that stands for `placement`."""
     if placement is ANYWHERE:
@@ -94,12 +107,14 @@ def placement_key(placement: Placement) -> tuple[object, ...]:
     return (tuple(sorted(placement.node_selector.items())), placement.affinity, placement.tolerations)
 
 
-def why_not(workload: Workload, name: str, choice: Codependent, flavors: Mapping[str, Flavor]) -> str | None:
-    """Why `workload` cannot take the flavor of that name out of `choice`; None when it can."""
+def why_not(
+    workload: Workload, placement: Placement, name: str, choice: Codependent, flavors: Mapping[str, Flavor]
+) -> str | None:
+    """Why pods of `workload` placed so cannot take the flavor of that name out of `choice`; None when they can."""
     flavor = flavor_of_name(name, flavors)
     if flavor is None:
         return why_not_named(workload, name, choice) or ABSENT
-    return why_not_named(workload, name, choice) or why_not_placed(workload.placement, flavor)
+    return why_not_named(workload, name, choice) or why_not_placed(placement, flavor)
 
 
 def why_not_named(workload: Workload, name: str, choice: Codependent) -> str | None:

@@ -31,7 +31,7 @@ from shared.quota.model.membership import resolve_group
 from shared.quota.model.namespace_context import NamespaceContext
 from shared.quota.model.settings import QueueAge, QuotaSettings
 from shared.quota.model.tree import Amounts
-from shared.quota.model.workload import Admission, Claim, Eviction, EvictionReason, Workload
+from shared.quota.model.workload import Admission, Claim, Eviction, EvictionReason, PodSet, Workload
 from shared.resources import MAX_AMOUNT, QuantityError
 
 
@@ -96,14 +96,14 @@ def _admission(job: Job, state: ObjectState, annotations: Annotations) -> Admiss
         ready = job.is_ready and state is ObjectState.RUNNING
         return admission_of(annotations.admission, ready=ready)
     if state is ObjectState.EVICTING and annotations.eviction is not None:
-        return Admission(annotations.eviction.flavors, annotations.eviction.since or annotations.eviction.time)
+        return Admission(annotations.eviction.assigned, annotations.eviction.since or annotations.eviction.time)
     return None
 
 
 def admission_of(annotation: AdmissionAnnotation, *, ready: bool) -> Admission:
     """The admission that an annotation describes; `ready`: whether all pods are ready now."""
     return Admission(
-        annotation.flavors,
+        annotation.assigned,
         annotation.time,
         ready=ready,
         was_ready=ready or annotation.was_ready,
@@ -146,7 +146,9 @@ class WorkloadDraft:
     kind: str = "Job"
     key: str = ""
     request: Amounts | None = None
-    """Given: the whole request, of pods that differ. Else `pods` times that of `spec`."""
+    """Given: the whole request. Else `pods` times that of `spec`."""
+    pod_sets: tuple[PodSet, ...] = ()
+    """Of pods that differ."""
     waits: bool = False
     problems: tuple[str, ...] = ()
 
@@ -181,7 +183,8 @@ class WorkloadDraft:
             preemptible=labels.get(PREEMPTIBLE_LABEL) != FALSE,
             only_flavor=labels.get(FLAVOR_LABEL) or None,
             placement=without_injected(read_placement(self.spec), self.annotations.injected),
-            pods=self.pods if self.request is None else 0,
+            pods=self.pods,
+            pod_sets=self.pod_sets,
             admission=admission,
             eviction=eviction,
             claim=claim_of(self.annotations.eviction),
@@ -233,7 +236,7 @@ def claim_of(annotation: EvictionAnnotation | None) -> Claim | None:
     if annotation is None or annotation.claim is None or annotation.claim_ended:
         return None
     claim = annotation.claim
-    return Claim(claim.workload, claim.uid, claim.flavors, annotation.time, swap=annotation.rule == SWAP)
+    return Claim(claim.workload, claim.uid, claim.assigned, annotation.time, swap=annotation.rule == SWAP)
 
 
 def without_injected(placement: Placement, injected: InjectedAnnotation | None) -> Placement:

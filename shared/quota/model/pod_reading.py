@@ -10,11 +10,11 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from shared.api.annotations import Annotations, EvictionAnnotation, read_annotations
-from shared.api.core.placement import read_placement
 from shared.api.core.pod import Pod
 from shared.api.names import (
     ADMISSION,
     GROUP_LABEL,
+    MAIN_POD_SET,
     MAX_POD_GROUP,
     POD_GROUP_LABEL,
     POD_GROUP_SIZE_LABEL,
@@ -28,13 +28,13 @@ from shared.quota.model.job_reading import (
     Reading,
     WorkloadDraft,
     admission_of,
-    pod_request_of,
     reason_of,
 )
 from shared.quota.model.membership import resolve_group
 from shared.quota.model.namespace_context import NamespaceContext
+from shared.quota.model.pod_set_reading import member_of, read_pod_sets
 from shared.quota.model.settings import QuotaSettings
-from shared.quota.model.workload import Admission, Eviction
+from shared.quota.model.workload import Admission, Eviction, Flavors
 from shared.resources import QuantityError, sum_amounts
 
 
@@ -82,9 +82,10 @@ def workload_of_pod_group(members: Iterable[Pod], around: NamespaceContext, sett
     problems = _group_problems(pods, started)
     first = pods[0]
     try:
-        request = sum_amounts(pod_request_of(pod.spec, around, settings) for pod in live)
+        pod_sets = read_pod_sets([member_of(pod, around, settings) for pod in live], _assigned(annotations))
     except QuantityError as error:
         return Reading(state, None, (*problems, str(error)))
+    problems = (*problems, *pod_sets.problems)
     draft = WorkloadDraft(
         first.metadata,
         first.spec,
@@ -93,7 +94,8 @@ def workload_of_pod_group(members: Iterable[Pod], around: NamespaceContext, sett
         annotations,
         kind="PodGroup",
         key=pod_group_of(first) or "",
-        request=request,
+        request=sum_amounts(each.request for each in pod_sets.found),
+        pod_sets=() if [each.name for each in pod_sets.found] == [MAIN_POD_SET] else pod_sets.found,
         waits=bool(problems) and not started,
         problems=problems,
     )
@@ -105,6 +107,13 @@ def workload_of_pod_group(members: Iterable[Pod], around: NamespaceContext, sett
         around,
         settings,
     )
+
+
+def _assigned(annotations: Annotations) -> Flavors:
+    """The flavors that its pods have, or had until their eviction; none while they wait."""
+    if annotations.admission is not None:
+        return annotations.admission.assigned
+    return {} if annotations.eviction is None else annotations.eviction.assigned
 
 
 def _resolve(pods: Sequence[Pod], around: NamespaceContext, settings: QuotaSettings) -> str | None:
@@ -142,7 +151,7 @@ def _admission(state: ObjectState, annotations: Annotations, *, ready: bool) -> 
     if annotations.admission is not None:
         return admission_of(annotations.admission, ready=ready)
     if annotations.eviction is not None:
-        return Admission(annotations.eviction.flavors, annotations.eviction.since or annotations.eviction.time)
+        return Admission(annotations.eviction.assigned, annotations.eviction.since or annotations.eviction.time)
     return None
 
 
@@ -153,7 +162,7 @@ def _eviction(pod: Pod, state: ObjectState, annotations: Annotations) -> Evictio
     annotation: EvictionAnnotation | None = annotations.eviction
     if annotation is not None:
         return Eviction(reason_of(annotation), annotation.time)
-    return Eviction(reason_of(EvictionAnnotation("Suspended", _deleted_at(pod))), _deleted_at(pod))
+    return Eviction(reason_of(EvictionAnnotation(reason="Suspended", time=_deleted_at(pod))), _deleted_at(pod))
 
 
 def _deleted_at(pod: Pod) -> datetime:
@@ -177,6 +186,4 @@ def _group_problems(pods: Sequence[Pod], started: Sequence[Pod]) -> tuple[str, .
         found.append(f"the group has {len(pods)} pods and says it has {size}; all of them are counted")
     if len({pod.metadata.labels.get(GROUP_LABEL) for pod in pods}) > 1:
         found.append(f"the pods of the group differ in label {GROUP_LABEL}; all must name the same group")
-    if len({(str(sorted(pod.spec.node_selector.items())), str(read_placement(pod.spec).affinity)) for pod in pods}) > 1:
-        found.append("the pods of the group select different nodes; the first one's placement counts for all")
     return tuple(found)

@@ -12,10 +12,13 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from shared.api.core.placement import ANYWHERE, Placement
+from shared.api.names import MAIN_POD_SET
 from shared.quota.model.tree import Amounts
 
-Flavors = Mapping[str, str]
-"""resource -> flavor: what an admission assigned."""
+ResourceFlavors = Mapping[str, str]
+"""resource -> flavor, for the pods of one set."""
+Flavors = Mapping[str, ResourceFlavors]
+"""pod set -> resource -> flavor: what an admission assigned. A workload with one pod set calls it MAIN_POD_SET."""
 
 
 class WorkloadId(NamedTuple):
@@ -30,6 +33,11 @@ class PreemptorId(NamedTuple):
 
     key: str
     uid: str
+
+
+def flavor_names(flavors: Flavors) -> set[str]:
+    """Every flavor that some pod set has."""
+    return {flavor for own in flavors.values() for flavor in own.values()}
 
 
 class EvictionReason(StrEnum):
@@ -85,6 +93,17 @@ class Eviction:
 
 
 @dataclass(frozen=True, slots=True)
+class PodSet:
+    """Pods of one workload that are alike: what they request together, how many they are, where they may run."""
+
+    name: str
+    request: Amounts
+    pods: int = 1
+    """How many pods share `request` equally; 0: they are not alike, or it has none."""
+    placement: Placement = ANYWHERE
+
+
+@dataclass(frozen=True, slots=True)
 class Workload:
     """What is admitted as a whole. `request`: of all its pods, in base units, ignored resources left out.
 
@@ -103,7 +122,10 @@ class Workload:
     only_flavor: str | None = None
     placement: Placement = ANYWHERE
     pods: int = 1
-    """How many pods share `request` equally; 0: they are not alike, or it has none."""
+    """As in PodSet, when it has one set of pods."""
+    pod_sets: tuple[PodSet, ...] = ()
+    """Its sets of pods in the order in which they get flavors; empty: it has one, that `request`, `pods` and
+    `placement` describe. Else `request` is that of all sets together, and the other two mean nothing."""
     admission: Admission | None = None
     eviction: Eviction | None = None
     claim: Claim | None = None
@@ -114,6 +136,11 @@ class Workload:
     failed_starts: int = 0
     blocked_flavors: frozenset[str] = frozenset()
     """Flavors whose labels conflict with the pods' own; known after a refused start."""
+
+    @property
+    def sets(self) -> tuple[PodSet, ...]:
+        """Its pod sets, also when it has only one."""
+        return self.pod_sets or (PodSet(MAIN_POD_SET, self.request, self.pods, self.placement),)
 
     @property
     def id(self) -> WorkloadId:

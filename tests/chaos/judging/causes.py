@@ -9,6 +9,7 @@ from shared.api.annotations import EvictionAnnotation, read_annotations
 from shared.api.core.job import Job
 from shared.api.core.pod import Pod
 from shared.api.core.priority import Priorities
+from shared.quota.decide.state.usage import quantities_of
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.model.job_reading import workload_of_job
@@ -106,7 +107,7 @@ class Causes:
             if self._stop_of(each) == note.time:
                 read = self._read(each)
                 if read is not None and read.group == group:
-                    found.append(replace(read, admission=Admission(note.flavors, note.time)))
+                    found.append(replace(read, admission=Admission(note.assigned, note.time)))
         return found
 
     def _stop_of(self, work: Job | Pod) -> datetime | None:
@@ -166,9 +167,9 @@ def _why_not_over(snapshot: Snapshot, group: str, stopped: Sequence[Workload]) -
         return GONE
     for key, numbers in snapshot.numbers[group].items():
         claimed = sum(
-            each.preemptor.request.get(key.resource, 0)
+            dict(quantities_of(each.preemptor, each.flavors)).get(key, 0)
             for each in leaf.claims.values()
-            if each.preemptor is not None and each.flavors.get(key.resource) == key.flavor
+            if each.preemptor is not None
         )
         others = [each for each in leaf.admitted if all(each.id != one.id for one in stopped)]
         if _sum(others, key) + _sum(stopped, key) + claimed > numbers.runtime:
@@ -195,11 +196,8 @@ def _why_not_entitled(snapshot: Snapshot, preemptor: Workload) -> str:
 
 
 def _sum(work: Iterable[Workload], key: FlavorResource) -> int:
-    return sum(
-        each.request.get(key.resource, 0)
-        for each in work
-        if each.admission is not None and each.admission.flavors.get(key.resource) == key.flavor
-    )
+    admitted = ((each, each.admission.flavors) for each in work if each.admission is not None)
+    return sum(dict(quantities_of(each, flavors)).get(key, 0) for each, flavors in admitted)
 
 
 Part = Callable[[Causes, str, EvictionAnnotation, Instant], str]

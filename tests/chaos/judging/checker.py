@@ -206,8 +206,8 @@ def _inconsistencies(
     """What the note says that the versions around it contradict."""
     if previous.admission is None:
         yield "was stopped without having been admitted"
-    elif note.flavors != previous.admission.flavors:
-        yield f"its eviction names {note.flavors}, it was admitted in {previous.admission.flavors}"
+    elif note.assigned != previous.admission.assigned:
+        yield f"its eviction names {note.assigned}, it was admitted in {previous.admission.assigned}"
     elif note.since != previous.admission.time:
         yield f"its eviction says it ran since {note.since}, it was admitted at {previous.admission.time}"
     if is_job and notes.admission is not None:

@@ -7,10 +7,11 @@ from reconciler.state.assumptions import Assumptions
 from shared.api.core.metadata import Metadata
 from shared.api.names import ADMISSION
 from shared.quota.model.workload import Admission, Workload
+from tests.builders import in_main
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 PENDING = Workload("ns/a", "vision", {"cpu": 1000}, NOW, NOW, uid="u1")
-STARTED = replace(PENDING, admission=Admission({"cpu": "default"}, NOW))
+STARTED = replace(PENDING, admission=Admission(in_main({"cpu": "default"}), NOW))
 MARK = (ADMISSION, "text")
 SEEN = Metadata(name="a", namespace="ns", uid="u1", generation=1)
 

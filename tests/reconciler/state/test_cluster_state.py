@@ -37,7 +37,7 @@ from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Group
 from shared.quota.model.workload import Admission, Workload
 from shared.resources import FlavorResource
-from tests.builders import NOW, after
+from tests.builders import NOW, after, in_main
 from tests.reconciler.reconciler_process import job_manifest
 
 ADMITTED = '{"flavors":{"cpu":"default"},"time":"2026-01-01T00:00:00Z"}'
@@ -116,23 +116,23 @@ def test_a_world_that_has_not_changed_is_the_same_object(state: ClusterState) ->
 def test_an_assumed_start_counts_until_the_watch_shows_it(state: ClusterState) -> None:
     state.see_jobs([Changed(None, a_job())])
     (pending,) = work(state)
-    started = replace(pending, admission=Admission({"cpu": "default"}, NOW))
+    started = replace(pending, admission=Admission(in_main({"cpu": "default"}), NOW))
     state.work.assume("u1", started, (ADMISSION, "text"))
     assert work(state) == [started]
     state.see_jobs([Changed(a_job(), a_job(resourceVersion="2", annotations={"x": "y"}))])
     assert work(state) == [started]
     state.see_jobs([Changed(a_job(), running_job(generation=2))])
     (seen,) = work(state)
-    assert seen.admission == Admission({"cpu": "default"}, NOW, answered=False)
+    assert seen.admission == Admission(in_main({"cpu": "default"}), NOW, answered=False)
     state.see_jobs([Changed(running_job(generation=2), answered(running_job(generation=2)))])
     (known,) = work(state)
-    assert known.admission == Admission({"cpu": "default"}, NOW)
+    assert known.admission == Admission(in_main({"cpu": "default"}), NOW)
 
 
 def test_a_failed_start_is_pending_again(state: ClusterState) -> None:
     state.see_jobs([Changed(None, a_job())])
     (pending,) = work(state)
-    state.work.assume("u1", replace(pending, admission=Admission({}, NOW)), (ADMISSION, "text"))
+    state.work.assume("u1", replace(pending, admission=Admission(in_main({}), NOW)), (ADMISSION, "text"))
     state.work.forget("u1", (ADMISSION, "text"))
     assert work(state) == [pending]
 
@@ -204,7 +204,7 @@ def test_a_claim_outlives_its_victim_until_the_preemptor_has_started(state: Clus
     assert claims(state) == {"ns/b": [ORPHANED]}
     assert [(each.request, each.admission) for each in work(state) if kind_of(each) == ORPHANED] == [({}, None)]
     (waiting,) = [each for each in work(state) if each.key == "ns/b"]
-    started = replace(waiting, admission=Admission({"cpu": "default"}, NOW, answered=False))
+    started = replace(waiting, admission=Admission(in_main({"cpu": "default"}), NOW, answered=False))
     state.work.assume("u2", started, (ADMISSION, ADMITTED))
     assert claims(state) == {"ns/b": [ORPHANED]}
     state.see_jobs([Changed(preemptor, running_job("u2", name="b", generation=2))])
@@ -313,7 +313,7 @@ def test_a_workload_that_was_ready_and_is_no_more_is_noted(state: ClusterState) 
     assert [each.admission and each.admission.ready for each in work(state)] == [True]
     state.see_jobs([Changed(ready, running_job())])
     (unready,) = work(state)
-    assert unready.admission == Admission({"cpu": "default"}, NOW, was_ready=True, answered=False)
+    assert unready.admission == Admission(in_main({"cpu": "default"}), NOW, was_ready=True, answered=False)
     assert state.work.unready == {"u1"}
 
 
@@ -362,7 +362,7 @@ def test_a_start_taken_back_is_not_waited_for_for_ever(state: ClusterState) -> N
 def test_an_assumed_start_taken_back_before_it_was_seen_is_used_as_well(state: ClusterState) -> None:
     state.see_jobs([Changed(None, a_job())])
     (pending,) = work(state)
-    started = replace(pending, admission=Admission({"cpu": "default"}, NOW, answered=False))
+    started = replace(pending, admission=Admission(in_main({"cpu": "default"}), NOW, answered=False))
     state.work.assume("u1", started, (ADMISSION, ADMITTED))
     state.see_jobs([Changed(a_job(), revoked_starts())])
     assert [each.is_evicting for each in work(state)] == [True]
@@ -373,7 +373,7 @@ def test_a_start_that_was_not_carried_out_leaves_the_job_pending(state: ClusterS
     previous = {ADMISSION: ADMITTED.replace("2026", "2025")}
     state.see_jobs([Changed(None, a_job(annotations=previous))])
     (pending,) = work(state)
-    started = replace(pending, admission=Admission({"cpu": "default"}, NOW, answered=False))
+    started = replace(pending, admission=Admission(in_main({"cpu": "default"}), NOW, answered=False))
     state.work.assume("u1", started, (ADMISSION, ADMITTED))
     if edited:
         state.see_jobs([Changed(a_job(annotations=previous), a_job(annotations=previous, generation=2))])

@@ -96,7 +96,7 @@ def test_a_pod_starts_by_losing_its_gate_and_gaining_the_flavors_nodes() -> None
             "tolerations": [{"key": "x", "operator": "Exists"}],
         },
     }
-    patched = apply(manifest, patches.start_pod(read_pod(manifest), "vision", {ADMISSION: "a"}, [A100]))
+    patched = apply(manifest, patches.start_pod(read_pod(manifest), "vision", "main", {ADMISSION: "a"}, [A100]))
     assert patched == {
         "metadata": {**manifest["metadata"], "annotations": {ADMISSION: "a"}},
         "spec": {

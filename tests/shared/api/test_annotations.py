@@ -15,7 +15,7 @@ from shared.api.annotations import (
 from shared.api.names import ADMISSION
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
-NOTE = AdmissionAnnotation({"cpu": "a100", "memory": "a100"}, NOON)
+NOTE = AdmissionAnnotation(flavors={"cpu": "a100", "memory": "a100"}, time=NOON)
 
 
 def test_note_is_read_back_as_written() -> None:
@@ -53,3 +53,27 @@ def test_note_that_cannot_be_trusted_counts_as_absent_and_is_named(text: str, wh
         read_admission({ADMISSION: text})
     assert str(refused.value).startswith(why)
     assert read_annotations({ADMISSION: text}) == Annotations(problems=(str(refused.value),))
+
+
+def test_an_admission_of_several_pod_sets_says_flavors_of_each() -> None:
+    note = AdmissionAnnotation(pod_sets={"head": {"cpu": "std"}, "workers": {"cpu": "a100"}}, time=NOON)
+    text = write_annotation(note)
+    assert '"podSets":{"head":{"cpu":"std"},"workers":{"cpu":"a100"}}' in text
+    assert '"flavors"' not in text
+    assert read_admission({ADMISSION: text}) == note
+    assert note.assigned == {"head": {"cpu": "std"}, "workers": {"cpu": "a100"}}
+    assert NOTE.assigned == {"main": {"cpu": "a100", "memory": "a100"}}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"time":"2026-01-01T00:00:00Z"}', "neither `flavors` nor `podSets`"),
+        ('{"podSets":{"a":{"cpu":"x"},"a":{"cpu":"y"}},"time":"2026-01-01T00:00:00Z"}', "twice"),
+    ],
+    ids=["no flavors", "two sets of one name"],
+)
+def test_an_admission_without_flavors_or_with_a_set_twice_counts_as_absent(text: str, problem: str) -> None:
+    found = read_annotations({ADMISSION: text})
+    assert found.admission is None
+    assert problem in found.problems[0]

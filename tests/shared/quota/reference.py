@@ -4,15 +4,17 @@ Written from the rules and their sources (KEP-79's balance T, Koordinator's requ
 engine: it imports only the types of the model. Everything is recursive, nothing is incremental.
 """
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from fractions import Fraction
 from functools import cache
+from itertools import product
 
-from shared.quota.model.tree import ROOT, SYSTEM, StopPolicy
-from shared.quota.model.workload import Workload
+from shared.quota.model.tree import ROOT, SYSTEM, Entry, StopPolicy
+from shared.quota.model.workload import Flavors, PodSet, Workload
 from shared.resources import FlavorResource
-from tests.shared.quota.reference_choice import choices, codependent_sets, fits_a_node, is_uncovered
+from tests.shared.quota.reference_choice import choices, codependent_sets, fits_a_node, is_uncovered, parts
 from tests.shared.quota.reference_division import Sibling, divide, divide_exactly
 from tests.shared.quota.reference_inputs import Scene
 from tests.shared.quota.reference_limits import Limits
@@ -43,7 +45,7 @@ class Reference(Limits):
             return sum(_admitted(work, key) for work in self.work(name) if not work.preemptible)
         return sum(self.non_preemptible(child, key) for child in self.children(name))
 
-    def claims_of(self, leaf: str) -> dict[str, Mapping[str, str]]:
+    def claims_of(self, leaf: str) -> dict[str, Flavors]:
         """Pending work of the leaf for which others were evicted: its key, and the flavors it was promised."""
         claims = [victim.claim for victim in self.scene.workloads if victim.claim is not None]
         promised = {(claim.preemptor, claim.preemptor_uid): claim.flavors for claim in claims}
@@ -54,34 +56,30 @@ class Reference(Limits):
         """What the leaf's claims come to; with `preemptible` false only those of work that is not preemptible."""
         claims = self.claims_of(leaf)
         return sum(
-            work.request.get(key.resource, 0)
+            taken(work, claims[work.key]).get(key, 0)
             for work in self.work(leaf)
-            if work.key in claims
-            and claims[work.key].get(key.resource) == key.flavor
-            and (preemptible or not work.preemptible)
+            if work.key in claims and (preemptible or not work.preemptible)
         )
 
     def request(self, name: str, key: FlavorResource) -> int:
         if self.is_leaf(name):
-            counted = self.counted(name)
-            pending = sum(
-                work.request.get(key.resource, 0) for work in self.work(name) if key in counted.get(work.key, ())
-            )
+            pending = sum(amounts.get(key, 0) for amounts in self.counted(name).values())
             return self.used(name, key) + pending
         return sum(self.demand(child, key) for child in self.children(name))
 
     def demand(self, name: str, key: FlavorResource) -> int:
         return max(self.guarantee(name, key), min(self.ceiling(name, key), self.request(name, key)))
 
-    def counted(self, leaf: str) -> dict[str, frozenset[FlavorResource]]:
-        """Which pending work counts in request, and in which keys."""
-        result: dict[str, frozenset[FlavorResource]] = {}
+    def counted(self, leaf: str) -> dict[str, Mapping[FlavorResource, int]]:
+        """Which pending work counts in request, and what in which keys."""
+        result: dict[str, Mapping[FlavorResource, int]] = {}
         if self.is_stopped(leaf):
             return result
         claims = self.claims_of(leaf)
         for work in self.work(leaf):
             if work.key in claims:
-                result[work.key] = _keys_of(work, claims[work.key])
+                promised = taken(work, claims[work.key])
+                result[work.key] = {key: amount for key, amount in promised.items() if self.covers(leaf, key)}
         left = {
             key: self.effective_min(leaf, key)
             - self.non_preemptible(leaf, key)
@@ -91,43 +89,55 @@ class Reference(Limits):
         for work in self.queue(leaf):
             if work.key in claims or not self.is_considered(work):
                 continue
-            options = self.possible(work)
-            if not work.preemptible:
-                options = [[keys for keys in flavors if _fits(work, keys, left)] for flavors in options]
-            if not all(options):
+            ways = [way for way in self.possible(work) if work.preemptible or _fits(way, left)]
+            if not ways:
                 continue
-            result[work.key] = frozenset(key for flavors in options for keys in flavors for key in keys)
+            keys = {key for way in ways for key in way}
+            result[work.key] = {key: max(way.get(key, 0) for way in ways) for key in keys}
             if not work.preemptible:
-                for key in result[work.key]:
-                    left[key] -= work.request[key.resource]
+                for key, amount in result[work.key].items():
+                    left[key] -= amount
         return result
 
-    def possible(self, work: Workload) -> list[list[frozenset[FlavorResource]]]:
-        """Per codependent set, in order, the keys of each flavor on which the work may some day run."""
+    def possible(self, work: Workload) -> list[Mapping[FlavorResource, int]]:
+        """What the work takes in each way in which it may some day run: a flavor per pod set and codependent set."""
         entries = self.tree[work.group].quotas
         if is_uncovered(work, entries, self.scene.settings):
-            return [[]]
-        options = [
+            return []
+        sets = [(part, wanted) for part in parts(work) for wanted in codependent_sets(part, entries)]
+        offers = [
             [
-                frozenset(FlavorResource(flavor, resource) for resource in wanted)
-                for flavor in choices(work, wanted, entries, self.scene.flavors)
+                flavor
+                for flavor in choices(work, part, wanted, entries, self.scene.flavors)
+                if self.fits_a_node(part, flavor, wanted, entries)
             ]
-            for wanted in codependent_sets(work, entries)
+            for part, wanted in sets
         ]
-        covered = frozenset[str]().union(*(entry.covered for entry in entries))
-        return [
-            [keys for keys in flavors if self.fits_alone(work, keys) and self.fits_a_node(work, keys, covered)]
-            for flavors in options
-        ]
+        ways: list[Mapping[FlavorResource, int]] = []
+        for chosen in product(*offers):
+            total: Counter[FlavorResource] = Counter()
+            for (part, wanted), flavor in zip(sets, chosen, strict=True):
+                total.update({FlavorResource(flavor, resource): part.request[resource] for resource in wanted})
+            if self.fits_alone(work.group, total) and (not work.pod_sets or self.could_be_nodes(sets, chosen)):
+                ways.append(total)
+        return ways
 
-    def fits_a_node(self, work: Workload, keys: frozenset[FlavorResource], covered: frozenset[str]) -> bool:
-        """Whether one pod, by these keys and what no entry covers, fits a node that takes pods; if nodes are known."""
-        flavor = next(iter(keys)).flavor
+    def could_be_nodes(self, sets: Sequence[tuple[PodSet, frozenset[str]]], chosen: Sequence[str]) -> bool:
+        """Whether each pod set's flavors agree on every label."""
+        labels: dict[tuple[str, str], str] = {}
+        for (part, _), flavor in zip(sets, chosen, strict=True):
+            for label, value in self.scene.flavors[flavor].node_labels.items():
+                if labels.setdefault((part.name, label), value) != value:
+                    return False
+        return True
+
+    def fits_a_node(self, part: PodSet, flavor: str, wanted: frozenset[str], entries: Sequence[Entry]) -> bool:
+        """Whether one pod, by these resources and what no entry covers, fits a node that takes pods; if known."""
         if self.scene.from_groups or any(key.flavor == flavor for key in self.scene.capacity):
             return True
-        compared = {key.resource for key in keys} | (work.request.keys() - covered)
+        covered = frozenset[str]().union(*(entry.covered for entry in entries))
         nodes = [node for node in self.scene.nodes if node.takes_pods and self.flavor_of(node) == flavor]
-        return fits_a_node(work, compared, [node.allocatable for node in nodes])
+        return fits_a_node(part, wanted | (part.request.keys() - covered), [node.allocatable for node in nodes])
 
     def is_considered(self, work: Workload) -> bool:
         """Whether pending work may ask at all: no wish to wait, no back-off, not stopped."""
@@ -173,13 +183,13 @@ class Reference(Limits):
             for child in self.children(name)
         )
 
-    def fits_alone(self, work: Workload, keys: frozenset[FlavorResource]) -> bool:
-        """Whether the work could have its request on those keys in a tree in which nothing else runs."""
+    def fits_alone(self, leaf: str, amounts: Mapping[FlavorResource, int]) -> bool:
+        """Whether the leaf could have those amounts in a tree in which nothing else runs."""
         return all(
-            self.charge_alone(name, key, work.group, work.request[key.resource])
+            self.charge_alone(name, key, leaf, amount)
             <= (self.runtime(ROOT, key) if name == ROOT else self.ceiling(name, key))
-            for key in keys
-            for name in self.tree.path(work.group)
+            for key, amount in amounts.items()
+            for name in self.tree.path(leaf)
         )
 
     # --- runtime ----------------------------------------------------------------------------------------------------
@@ -242,15 +252,18 @@ def scaled(whole: int, mins: Mapping[str, int]) -> dict[str, int]:
     return parts
 
 
+def taken(work: Workload, flavors: Flavors) -> Mapping[FlavorResource, int]:
+    """What all pod sets together take in these flavors."""
+    total: Counter[FlavorResource] = Counter()
+    for part in parts(work):
+        for resource, flavor in flavors.get(part.name, {}).items():
+            total[FlavorResource(flavor, resource)] += part.request.get(resource, 0)
+    return total
+
+
 def _admitted(work: Workload, key: FlavorResource) -> int:
-    if work.admission is None or work.admission.flavors.get(key.resource) != key.flavor:
-        return 0
-    return work.request.get(key.resource, 0)
+    return 0 if work.admission is None else taken(work, work.admission.flavors).get(key, 0)
 
 
-def _fits(work: Workload, keys: frozenset[FlavorResource], left: Mapping[FlavorResource, int]) -> bool:
-    return all(work.request[key.resource] <= left[key] for key in keys)
-
-
-def _keys_of(work: Workload, flavors: Mapping[str, str]) -> frozenset[FlavorResource]:
-    return frozenset(FlavorResource(flavors[resource], resource) for resource in work.request if resource in flavors)
+def _fits(way: Mapping[FlavorResource, int], left: Mapping[FlavorResource, int]) -> bool:
+    return all(amount <= left[key] for key, amount in way.items())

@@ -7,7 +7,7 @@ from shared.api.core.placement import Placement, Requirement, Taint, Toleration
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import QuotaSettings, Uncovered
 from shared.quota.model.tree import Entry
-from shared.quota.model.workload import Workload
+from shared.quota.model.workload import PodSet, Workload
 
 
 def is_uncovered(work: Workload, entries: Sequence[Entry], settings: QuotaSettings) -> bool:
@@ -16,40 +16,45 @@ def is_uncovered(work: Workload, entries: Sequence[Entry], settings: QuotaSettin
     return settings.uncovered is Uncovered.DENY and not set(work.request) <= covered
 
 
-def codependent_sets(work: Workload, entries: Sequence[Entry]) -> list[frozenset[str]]:
-    """The work's resources, grouped by the sets that must come from one flavor; in order of the entries."""
+def parts(work: Workload) -> tuple[PodSet, ...]:
+    """The work's pod sets in order; of work without any, all its pods."""
+    return work.pod_sets or (PodSet("main", work.request, work.pods, work.placement),)
+
+
+def codependent_sets(part: PodSet, entries: Sequence[Entry]) -> list[frozenset[str]]:
+    """A pod set's resources, grouped by the sets that must come from one flavor; in order of the entries."""
     found: list[frozenset[str]] = []
     for entry in entries:
-        wanted = entry.covered & set(work.request)
+        wanted = entry.covered & set(part.request)
         if wanted and wanted not in found:
             found.append(wanted)
     return found
 
 
 def choices(
-    work: Workload, wanted: frozenset[str], entries: Sequence[Entry], flavors: Mapping[str, Flavor]
+    work: Workload, part: PodSet, wanted: frozenset[str], entries: Sequence[Entry], flavors: Mapping[str, Flavor]
 ) -> list[str]:
-    """Flavors of the entries that cover `wanted`, in order, of those that the work can take."""
+    """Flavors of the entries that cover `wanted`, in order, of those that the pod set of the work can take."""
     offered = [entry.flavor for entry in entries if wanted <= entry.covered and entry.flavor in flavors]
     if work.only_flavor in offered:
         offered = [work.only_flavor]
     elif work.only_flavor is not None and not any(entry.flavor == work.only_flavor for entry in entries):
         offered = []
-    return [flavor for flavor in offered if is_eligible(work, flavors[flavor])]
+    return [flavor for flavor in offered if is_eligible(work, part.placement, flavors[flavor])]
 
 
-def fits_a_node(work: Workload, compared: Iterable[str], offers: Iterable[Mapping[str, int]]) -> bool:
-    """Whether one of the work's equal pods fits one of these nodes by all compared resources; unequal ones always."""
-    pod = {name: Fraction(work.request[name], work.pods) for name in compared} if work.pods else {}
+def fits_a_node(part: PodSet, compared: Iterable[str], offers: Iterable[Mapping[str, int]]) -> bool:
+    """Whether one of the set's equal pods fits one of these nodes by all compared resources; unequal ones always."""
+    pod = {name: Fraction(part.request[name], part.pods) for name in compared} if part.pods else {}
     return not pod or any(all(amount <= offer.get(name, 0) for name, amount in pod.items()) for offer in offers)
 
 
-def is_eligible(work: Workload, flavor: Flavor) -> bool:
-    """Whether the pods could run on that flavor's nodes as far as the flavor's own labels and taints tell."""
+def is_eligible(work: Workload, placement: Placement, flavor: Flavor) -> bool:
+    """Whether pods placed so could run on that flavor's nodes as far as the flavor's own labels and taints tell."""
     if flavor.name in work.blocked_flavors:
         return False
-    tolerations = (*work.placement.tolerations, *flavor.tolerations)
-    return _labels_agree(work.placement, flavor) and all(
+    tolerations = (*placement.tolerations, *flavor.tolerations)
+    return _labels_agree(placement, flavor) and all(
         any(_tolerates(toleration, taint) for toleration in tolerations)
         for taint in flavor.node_taints
         if taint.effect in ("NoSchedule", "NoExecute")

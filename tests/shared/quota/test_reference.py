@@ -5,6 +5,7 @@ import pytest
 from shared.quota.model.tree import ROOT, Entry, Group, Tree
 from shared.quota.model.workload import Admission, Workload
 from shared.resources import FlavorResource
+from tests.builders import in_main
 from tests.prove.random_draw import Seeded
 from tests.prove.random_scenes import random_scene
 from tests.shared.quota.reference import Reference
@@ -29,7 +30,7 @@ def parent(name: str, low: int, high: int) -> Group:
 
 
 def job(name: str, leaf: str, cpu: int, *, running: bool = False) -> Workload:
-    admission = Admission({"cpu": "default"}, EPOCH) if running else None
+    admission = Admission(in_main({"cpu": "default"}), EPOCH) if running else None
     return Workload(f"ns/{name}", leaf, {"cpu": cpu}, created=EPOCH, queued=EPOCH, admission=admission)
 
 

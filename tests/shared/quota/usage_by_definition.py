@@ -11,16 +11,20 @@ from itertools import product
 from shared.quota.measure.group_usage import NO_NUMBERS, Numbers
 from shared.quota.measure.snapshot import LeafSnapshot, Snapshot
 from shared.quota.model.tree import ROOT, SYSTEM, QueueingStrategy
-from shared.quota.model.workload import Flavors, Workload
+from shared.quota.model.workload import Flavors, PodSet, Workload
 from shared.resources import FlavorResource
-from tests.shared.quota.reference_choice import choices, codependent_sets, fits_a_node, is_uncovered
+from tests.shared.quota.reference_choice import choices, codependent_sets, fits_a_node, is_uncovered, parts
 
 Asked = Mapping[FlavorResource, int]
 
 
 def asked(work: Workload, flavors: Flavors) -> dict[FlavorResource, int]:
     """What the work takes of which key when it gets those flavors."""
-    return {FlavorResource(flavors[name], name): amount for name, amount in work.request.items() if name in flavors}
+    total: Counter[FlavorResource] = Counter()
+    for part in parts(work):
+        own = flavors.get(part.name, {})
+        total.update({FlavorResource(own[name], name): amount for name, amount in part.request.items() if name in own})
+    return dict(total)
 
 
 class Book:
@@ -112,26 +116,30 @@ def holds_back(snapshot: Snapshot, work: Workload) -> bool:
     return patience is not None and snapshot.now - work.queued >= patience
 
 
-def ways_to_run(snapshot: Snapshot, work: Workload) -> list[dict[str, str]]:
-    """Every choice of flavors that the work can take, in order of preference."""
+def ways_to_run(snapshot: Snapshot, work: Workload) -> list[dict[str, dict[str, str]]]:
+    """Every choice of flavors that the work can take, in order of preference: brute force over all pod sets."""
     entries = snapshot.world.tree[work.group].quotas
     if is_uncovered(work, entries, snapshot.world.settings):
         return []
-    sets = codependent_sets(work, entries)
     nodes = snapshot.world.largest_nodes or {}
     covered = frozenset[str]().union(*(entry.covered for entry in entries))
+    sets = [(part, wanted) for part in parts(work) for wanted in codependent_sets(part, entries)]
     offers = [
         [
             flavor
-            for flavor in choices(work, wanted, entries, snapshot.world.flavors)
-            if flavor not in nodes or fits_a_node(work, wanted | (work.request.keys() - covered), nodes[flavor])
+            for flavor in choices(work, part, wanted, entries, snapshot.world.flavors)
+            if flavor not in nodes or fits_a_node(part, wanted | (part.request.keys() - covered), nodes[flavor])
         ]
-        for wanted in sets
+        for part, wanted in sets
     ]
-    return [
-        {name: flavor for wanted, flavor in zip(sets, chosen, strict=True) for name in wanted}
-        for chosen in product(*offers)
-    ]
+    return [_by_pod_set(sets, chosen) for chosen in product(*offers)]
+
+
+def _by_pod_set(sets: Iterable[tuple[PodSet, frozenset[str]]], chosen: Iterable[str]) -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = {}
+    for (part, wanted), flavor in zip(sets, chosen, strict=True):
+        found.setdefault(part.name, {}).update(dict.fromkeys(wanted, flavor))
+    return found
 
 
 def what_it_cannot_preempt(

@@ -14,7 +14,7 @@ AS_RECONCILER = ("--as", RECONCILER, "--as-group", "system:masters")
 
 
 def admitted(flavor: str) -> str:
-    return write_annotation(AdmissionAnnotation({"cpu": flavor}, NOON))
+    return write_annotation(AdmissionAnnotation(flavors={"cpu": flavor}, time=NOON))
 
 
 def create(

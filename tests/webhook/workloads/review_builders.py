@@ -139,7 +139,7 @@ def deleting(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def admitted(flavor: str) -> dict[str, str]:
     """The annotation of work that got its cpu in this flavor."""
-    return {ADMISSION: write_annotation(AdmissionAnnotation({"cpu": flavor}, NOON))}
+    return {ADMISSION: write_annotation(AdmissionAnnotation(flavors={"cpu": flavor}, time=NOON))}
 
 
 def review(

@@ -149,7 +149,9 @@ def test_start_against_the_owners_label_is_refused() -> None:
 
 def test_start_into_flavors_that_contradict_each_other_is_refused() -> None:
     notes = {
-        "quotree.dev/admission": write_annotation(AdmissionAnnotation({"cpu": "a100", "gpu": "t4", "x": "gone"}, NOON))
+        "quotree.dev/admission": write_annotation(
+            AdmissionAnnotation(flavors={"cpu": "a100", "gpu": "t4", "x": "gone"}, time=NOON)
+        )
     }
     asked = job("nlp", annotations=notes, suspend=False)
     assert refusals(mutate_job(review(asked, job("nlp", **HELD), RECONCILER), context())) == [

@@ -124,6 +124,17 @@ def test_release_puts_in_what_the_flavor_needs() -> None:
     assert mutate_pod(review(released, gated, RECONCILER), context()) == YES
 
 
+def test_release_of_a_pod_of_several_sets_puts_in_what_its_own_set_needs() -> None:
+    note = '{"podSets":{"head":{"cpu":"t4"},"workers":{"cpu":"a100"}},"time":"2026-01-01T00:00:00Z"}'
+    gated = plain_pod("nlp", **GATED)
+    gated["metadata"]["labels"]["quotree.dev/pod-set"] = "workers"
+    asked = plain_pod("nlp", annotations={"quotree.dev/admission": note})
+    asked["metadata"]["labels"]["quotree.dev/pod-set"] = "workers"
+    released = applied(mutate_pod(review(asked, gated, RECONCILER), context()), asked)
+    assert {name: released["spec"][name] for name in STEERED} == STEERED
+    assert judge_pod(review(released, gated, RECONCILER), context()) == YES
+
+
 def test_release_against_the_owners_label_is_refused() -> None:
     own: Any = {"nodeSelector": {"gpu": "t4"}}
     asked = plain_pod("nlp", annotations=ADMITTED, **own)

@@ -8,7 +8,7 @@ from shared.quota.measure.inputs.world import World
 from shared.quota.measure.static.node_shapes import largest_nodes
 from shared.quota.model import rules
 from shared.quota.model.node import ClusterNode
-from shared.quota.model.tree import ROOT, Entry, Group, StopPolicy, Tree
+from shared.quota.model.tree import ROOT, Amounts, Entry, Group, StopPolicy, Tree
 from shared.quota.model.workload import Workload
 from shared.resources import Amount, FlavorResource
 
@@ -107,6 +107,19 @@ def without(world: World, workload: Workload) -> World:
 def with_workload(world: World, before: Workload, after: Workload) -> World:
     """Replace a workload."""
     return world.with_changes([(before, after)])
+
+
+def with_less(workload: Workload, pod_set: str, resource: str, by: Amount) -> Workload:
+    """Let the pods of that set, or of the only one, request so much less together."""
+    sets = tuple(
+        replace(each, request=_lowered(each.request, resource, by)) if each.name == pod_set else each
+        for each in workload.pod_sets
+    )
+    return replace(workload, request=_lowered(workload.request, resource, by), pod_sets=sets)
+
+
+def _lowered(request: Amounts, resource: str, by: Amount) -> Amounts:
+    return {**request, resource: request[resource] - by}
 
 
 def resumed(workload: Workload) -> Workload:

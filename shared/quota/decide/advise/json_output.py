@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from shared.api.names import MAIN_POD_SET
 from shared.quota.decide.advise.remedies import Advice, Remedy
 from shared.quota.decide.explain.explanation import Binding, FlavorExplanation, WorkloadExplanation
 from shared.quota.decide.explain.holders import Holder
@@ -40,6 +41,8 @@ def flavor_as_data(flavor: FlavorExplanation) -> Json:
         "binding": None if flavor.binding is None else binding_as_data(flavor.binding),
         "holders": [holder_as_data(each) for each in flavor.holders],
     }
+    if flavor.pod_set != MAIN_POD_SET:
+        data["podSet"] = flavor.pod_set
     if flavor.entitlement is not None:
         data["entitlement"] = binding_as_data(flavor.entitlement)
     return data | ({"refused": flavor.refused} if flavor.refused else {})

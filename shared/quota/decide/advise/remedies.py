@@ -52,6 +52,8 @@ class Remedy:
     resource: str = ""
     by: Amount = 0
     workload: str = ""
+    pod_set: str = ""
+    """For ShrinkRequest of a workload with several: which one."""
     like: str = ""
     """For AddNode: the node that the new ones are like."""
     also: tuple["Remedy", ...] = ()
@@ -242,14 +244,18 @@ class _Search:
                 yield Remedy(RemedyAction.EVICT, group=each.group, workload=each.key)
 
     def _smaller_requests(self) -> Iterator[Remedy]:
-        for resource, amount in sorted(self._workload.request.items()):
-            by = self._smallest_effect(partial(self._with_less, resource), amount - 1, self._unit(resource))
-            if by is not None:
-                yield Remedy(RemedyAction.SHRINK_REQUEST, resource=resource, by=by, workload=self._workload.key)
+        for pod_set in self._workload.sets:
+            name = pod_set.name if self._workload.pod_sets else ""
+            for resource, amount in sorted(pod_set.request.items()):
+                by = self._smallest_effect(partial(self._with_less, name, resource), amount - 1, self._unit(resource))
+                if by is not None:
+                    remedy = Remedy(RemedyAction.SHRINK_REQUEST, resource=resource, by=by, workload=self._workload.key)
+                    yield replace(remedy, pod_set=name)
 
-    def _with_less(self, resource: str, by: Amount) -> World:
-        request = {**self._workload.request, resource: self._workload.request[resource] - by}
-        return changes.with_workload(self._world, self._workload, replace(self._workload, request=request))
+    def _with_less(self, pod_set: str, resource: str, by: Amount) -> World:
+        return changes.with_workload(
+            self._world, self._workload, changes.with_less(self._workload, pod_set, resource, by)
+        )
 
     def _smallest(self, after: Callable[[int], World | None], most: int, key: FlavorResource) -> int | None:
         own = self._workload.request.get(key.resource, 0)

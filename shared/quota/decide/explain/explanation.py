@@ -4,22 +4,25 @@ Computed from a snapshot and the plan made on it; what would let the workload st
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from shared.api.names import MAIN_POD_SET
 from shared.quota.decide.decisions import Plan, WaitReason
 from shared.quota.decide.explain.holders import Holder, Waiting, holders_of
 from shared.quota.decide.explain.missing_capacity import MissingCapacity
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.explain.shortage import Shortage, below_node, beyond_min, beyond_runtime, worst
+from shared.quota.decide.state.flavor_assignment import assignments_of
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage import Quantities, quantities_in
 from shared.quota.measure.group_usage import NO_NUMBERS
 from shared.quota.measure.snapshot import LeafSnapshot, Snapshot
-from shared.quota.model.eligibility import FlavorSet, codependent_sets
+from shared.quota.measure.static.pod_set_choices import totals
+from shared.quota.model.eligibility import FlavorSet, Options, codependent_sets
 from shared.quota.model.tree import ROOT
-from shared.quota.model.workload import Workload
+from shared.quota.model.workload import Workload, flavor_names
 from shared.resources import Amount
 
 
@@ -63,6 +66,8 @@ class FlavorExplanation:
     refused: str = ""
     entitlement: Binding | None = None
     """What its leaf's runtime lacks for it; None if it is entitled here, or not eligible."""
+    pod_set: str = MAIN_POD_SET
+    """For which set of its pods; of several, with what the others take in the first assignment that has this flavor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +95,19 @@ def explain(snapshot: Snapshot, plan: Plan, workload: Workload) -> WorkloadExpla
         workload=workload,
         state=WorkloadState.PENDING,
         position=_position(leaf, workload, plan),
-        entitled=any(each.entitled for each in flavors),
+        entitled=_is_entitled(usage, leaf, workload) if leaf is not None else False,
         reason=why.reason if why is not None else None,
         message=why.message if why is not None else f"{workload.kind} {workload.key!r} starts now",
         flavors=flavors,
+    )
+
+
+def _is_entitled(usage: RoundUsage, leaf: LeafSnapshot, workload: Workload) -> bool:
+    """Whether all that it requests together is within its leaf's runtime, in some flavors."""
+    own = usage.leaf(leaf.group.name)
+    assignments = assignments_of(workload, leaf.options(workload), usage.snapshot.world.flavors) or ()
+    return any(
+        own.may_hold(each.quantities, workload) and own.is_entitled(each.quantities, workload) for each in assignments
     )
 
 
@@ -101,7 +115,7 @@ def _explain_running(workload: Workload) -> WorkloadExplanation:
     admission = workload.admission
     assert admission is not None  # noqa: S101
     state = WorkloadState.EVICTING if workload.is_evicting else WorkloadState.RUNNING
-    flavors = tuple(FlavorExplanation(name, True, False, None, ()) for name in sorted(set(admission.flavors.values())))
+    flavors = tuple(FlavorExplanation(name, True, False, None, ()) for name in sorted(flavor_names(admission.flavors)))
     since = admission.since.isoformat(timespec="seconds")
     text = f"{workload.kind} {workload.key!r} runs since {since} on {', '.join(each.flavor for each in flavors)}"
     if workload.eviction is not None and workload.is_evicting:
@@ -116,16 +130,29 @@ def _position(leaf: LeafSnapshot | None, workload: Workload, plan: Plan) -> int:
 
 
 def _flavors(usage: RoundUsage, leaf: LeafSnapshot, workload: Workload) -> Iterator[FlavorExplanation]:
-    """Every flavor of every codependent set that the workload needs, in the group's order."""
+    """Every flavor of every codependent set that each pod set needs, in the group's order."""
     leaf_usage = usage.leaf(leaf.group.name)
-    for choice in leaf.options(workload).sets:
+    options = leaf.options(workload)
+    for place, choice in enumerate(options.sets):
         covering = [each for each in codependent_sets(leaf.group.quotas) if each.resources.issuperset(choice.resources)]
         for flavor in covering[0].flavors if covering else choice.flavors:
-            quantities = quantities_in(workload.request, choice.resources, flavor)
+            quantities = _with_other_sets(options, place, flavor)
             if flavor in choice.flavors:
-                yield _eligible(usage, leaf_usage, workload, flavor, quantities)
+                found = _eligible(usage, leaf_usage, workload, flavor, quantities)
             else:
-                yield _refused(usage, workload, flavor, quantities, choice)
+                found = _refused(usage, workload, flavor, quantities, choice)
+            yield replace(found, pod_set=choice.pod_set.name)
+
+
+def _with_other_sets(options: Options, place: int, flavor: str) -> Quantities:
+    """What the set at that place would take of the flavor, with what other sets take of the same keys."""
+    choice = options.sets[place]
+    own = quantities_in(choice.pod_set.request, choice.resources, flavor)
+    chosen = next((each for each in options.together or () if each[place] == flavor), None)
+    if chosen is None:
+        return own
+    together = dict(totals(options.sets, chosen))
+    return tuple((key, together[key]) for key, _ in own)
 
 
 def _eligible(

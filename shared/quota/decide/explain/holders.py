@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from shared.quota.decide.state.leaf_usage import LeafUsage, flavors_of, started
 from shared.quota.decide.state.round_usage import RoundUsage
+from shared.quota.decide.state.usage import quantities_of
 from shared.quota.model.tree import Preemption
 from shared.quota.model.workload import Workload
 from shared.resources import Amount, FlavorResource
@@ -52,7 +53,7 @@ def _in_leaf(usage: RoundUsage, leaf: LeafUsage, key: FlavorResource, waiting: W
     numbers = leaf.numbers(key)
     borrowed = numbers.borrowed
     for workload in sorted((*leaf.leaf.evicting, *leaf.leaf.admitted), key=_first_to_go):
-        amount = workload.request.get(key.resource, 0) if flavors_of(workload).get(key.resource) == key.flavor else 0
+        amount = dict(quantities_of(workload, flavors_of(workload))).get(key, 0)
         if amount:
             own = min(amount, borrowed)
             borrowed -= own

@@ -9,14 +9,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import NamedTuple
 
+from shared.api.names import MAIN_POD_SET
 from shared.quota.decide.decisions import WaitReason
 from shared.quota.decide.explain.shortage import Shortage, below_node, worst
-from shared.quota.decide.state.flavor_assignment import MOST_ASSIGNMENTS
-from shared.quota.decide.state.usage import key_of, quantities_in
+from shared.quota.decide.state.usage import key_of
 from shared.quota.measure.group_usage import NO_NUMBERS
 from shared.quota.measure.snapshot import LeafSnapshot, Snapshot
-from shared.quota.model.eligibility import FlavorSet, agree, codependent_sets, why_not
-from shared.quota.model.node_fit import NodeShortage
+from shared.quota.measure.static.pod_set_choices import MOST_ASSIGNMENTS, agrees, totals
+from shared.quota.model.eligibility import FlavorSet, codependent_sets, why_not
+from shared.quota.model.node import NodeShortage
 from shared.quota.model.workload import Workload
 
 Chosen = Sequence[tuple[FlavorSet, str]]
@@ -42,17 +43,17 @@ def never(snapshot: Snapshot, leaf: LeafSnapshot, workload: Workload) -> Misfit:
             text = f"no flavor may serve {', '.join(each.resources)}: {_refusals(each)}"
             return _no_flavor(leaf, workload, each.resources, text)
     for each, flavors in placeable:
-        too_small = each.too_small or _too_small(leaf, workload, each, flavors)
+        too_small = each.too_small or _too_small(leaf, each, flavors)
         if not each.flavors and too_small:
             flavor, node = next(iter(too_small.items()))
             text = f"no node could run its pods ({_refusals(each)})"
             return Misfit(WaitReason.NO_NODE_FITS, below_node(flavor, node), text)
-    chosen = _together(snapshot, [_with_nodes(leaf, workload, each, flavors) for each, flavors in placeable])
+    chosen = _together(snapshot, [(each, _with_nodes(leaf, each, flavors)) for each, flavors in placeable])
     if chosen is None:
         return Misfit(WaitReason.NO_ELIGIBLE_FLAVOR, None, "no node could have flavors for all that it requests")
     short = worst(_shortages(snapshot, leaf, workload, list(zip(options.sets, chosen, strict=True))))
     refused = "; ".join(_refusals(each) for each in options.sets if not each.flavors)
-    return Misfit(WaitReason.NEVER_FITS, short, f"it could never fit ({refused})")
+    return Misfit(WaitReason.NEVER_FITS, short, f"it could never fit ({refused or 'its pod sets together'})")
 
 
 def _no_flavor(leaf: LeafSnapshot, workload: Workload, resources: Sequence[str], text: str) -> Misfit:
@@ -71,43 +72,41 @@ def _placeable(snapshot: Snapshot, leaf: LeafSnapshot, workload: Workload, choic
     for covered in codependent_sets(leaf.group.quotas):
         if covered.resources.issuperset(choice.resources):
             for flavor in covered.flavors:
-                if why_not(workload, flavor, covered, snapshot.world.flavors) is None:
+                if why_not(workload, choice.pod_set.placement, flavor, covered, snapshot.world.flavors) is None:
                     yield flavor
 
 
-def _too_small(
-    leaf: LeafSnapshot, workload: Workload, choice: FlavorSet, flavors: Sequence[str]
-) -> Mapping[str, NodeShortage]:
+def _too_small(leaf: LeafSnapshot, choice: FlavorSet, flavors: Sequence[str]) -> Mapping[str, NodeShortage]:
     """The flavors whose nodes are too small, if all are; whatever their quota, it could not start there."""
-    found = {flavor: leaf.eligibility.too_small(workload, flavor, choice.resources) for flavor in flavors}
+    found = {flavor: leaf.eligibility.too_small(choice, flavor) for flavor in flavors}
     short = {flavor: node for flavor, node in found.items() if node is not None}
     return short if len(short) == len(found) else {}
 
 
-def _with_nodes(leaf: LeafSnapshot, workload: Workload, choice: FlavorSet, flavors: Sequence[str]) -> Sequence[str]:
+def _with_nodes(leaf: LeafSnapshot, choice: FlavorSet, flavors: Sequence[str]) -> Sequence[str]:
     """Those of the flavors with a node for one of its pods."""
-    return [each for each in flavors if leaf.eligibility.too_small(workload, each, choice.resources) is None]
+    return [each for each in flavors if leaf.eligibility.too_small(choice, each) is None]
 
 
-def _together(snapshot: Snapshot, sets: Sequence[Sequence[str]]) -> tuple[str, ...] | None:
-    """The first choice of one flavor for each set that one node could have; None if there is none."""
+def _together(snapshot: Snapshot, sets: Sequence[tuple[FlavorSet, Sequence[str]]]) -> tuple[str, ...] | None:
+    """The first choice of one flavor for each set that nodes could have; None if there is none."""
     known = snapshot.world.flavors
-    for chosen in islice(product(*sets), MOST_ASSIGNMENTS):
-        if agree(known[name] for name in chosen if name in known):
+    for chosen in islice(product(*(flavors for _, flavors in sets)), MOST_ASSIGNMENTS):
+        if agrees([each for each, _ in sets], chosen, known):
             return chosen
     return None
 
 
 def _shortages(snapshot: Snapshot, leaf: LeafSnapshot, workload: Workload, chosen: Chosen) -> Iterator[Shortage]:
-    """What is missing of each key in these flavors."""
-    for each, flavor in chosen:
-        for key, amount in quantities_in(workload.request, each.resources, flavor):
-            most, group = snapshot.largest_fit(leaf.group.name, key)
-            promised = snapshot.numbers[leaf.group.name].get(key, NO_NUMBERS).effective_min
-            if not workload.preemptible and promised <= most:
-                most, group = promised, leaf.group.name
-            yield Shortage(amount - max(0, most), group, key, amount, most, most)
+    """What is missing of each key in these flavors, of all sets together."""
+    for key, amount in totals([each for each, _ in chosen], [flavor for _, flavor in chosen]):
+        most, group = snapshot.largest_fit(leaf.group.name, key)
+        promised = snapshot.numbers[leaf.group.name].get(key, NO_NUMBERS).effective_min
+        if not workload.preemptible and promised <= most:
+            most, group = promised, leaf.group.name
+        yield Shortage(amount - max(0, most), group, key, amount, most, most)
 
 
 def _refusals(choice: FlavorSet) -> str:
-    return "; ".join(f"flavor {flavor}: {why}" for flavor, why in choice.refused.items())
+    own = "" if choice.pod_set.name == MAIN_POD_SET else f"pod set {choice.pod_set.name}, "
+    return "; ".join(f"{own}flavor {flavor}: {why}" for flavor, why in choice.refused.items())

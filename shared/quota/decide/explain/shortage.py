@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.usage import Quantities, Usage
-from shared.quota.model.node_fit import NodeShortage
+from shared.quota.model.node import NodeShortage
 from shared.quota.model.tree import ROOT
 from shared.resources import Amount, FlavorResource, write_quantity
 

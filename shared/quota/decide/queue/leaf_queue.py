@@ -23,7 +23,7 @@ from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.measure.snapshot import OpenClaim
 from shared.quota.model.settings import ReclaimMode
-from shared.quota.model.workload import PreemptorId, Workload, WorkloadId
+from shared.quota.model.workload import PreemptorId, Workload, WorkloadId, flavor_names
 
 Choose = Callable[[LeafUsage, Workload, Assignments], QueueHead | None]
 """Whether a workload may be a head, given what it could take that is not blocked."""
@@ -130,7 +130,7 @@ class LeafQueue:
             waited_for = self._queue.kind_of(workload).assignments
             claim = self._decided.claims.get(workload.preemptor_id)
             if claim is not None:
-                self._blocked.update(claim.flavors.values())
+                self._blocked.update(flavor_names(claim.flavors))
             elif waited_for is not None:
                 self._blocked.update(option.flavor for each in waited_for for option in each.options)
 

@@ -14,7 +14,7 @@ from shared.quota.decide.state.usage import quantities_of
 from shared.quota.decide.state.waits import Waits
 from shared.quota.measure.inputs.workload_set import queue_order
 from shared.quota.measure.snapshot import LeafSnapshot, OpenClaim
-from shared.quota.model.workload import PreemptorId, Workload
+from shared.quota.model.workload import PreemptorId, Workload, flavor_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class ClaimSteps:
         if ends <= self.usage.now and not self._may_start_now(preemptor, claim):
             return "TimedOut"
         self.waits.wake(ends)
-        if preemptor.blocked_flavors.intersection(claim.flavors.values()):
+        if preemptor.blocked_flavors.intersection(flavor_names(claim.flavors)):
             return "FlavorRefused"
         return None if _may_take(leaf, preemptor, claim) else "NoLongerFits"
 
@@ -113,5 +113,7 @@ def _oldest_first(item: tuple[PreemptorId, OpenClaim]) -> tuple[object, ...]:
 def _may_take(leaf: LeafSnapshot, preemptor: Workload, claim: OpenClaim) -> bool:
     options = leaf.options(preemptor)
     return options.could_fit and all(
-        claim.flavors.get(resource) in each.flavors for each in options.sets for resource in each.resources
+        claim.flavors.get(each.pod_set.name, {}).get(resource) in each.flavors
+        for each in options.sets
+        for resource in each.resources
     )

@@ -8,7 +8,9 @@ from shared.quota.decide.state.eviction_plan import EvictionPlan, Victim
 from shared.quota.decide.state.leaf_usage import LeafUsage, RunningWorkload
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
+from shared.quota.decide.state.usage import quantities_of
 from shared.quota.decide.state.waits import Waits
+from shared.quota.measure.static.pod_set_choices import most_of
 from shared.quota.model.workload import EvictionReason
 from shared.resources import Amount, FlavorResource
 
@@ -38,10 +40,9 @@ def _settled_elsewhere(inputs: RoundInput, usage: RoundUsage, evictions: Evictio
     placed = [(each.workload, each.flavors) for each in usage.starts if not each.on_claim]
     placed += [(each.workload, each.flavors) for each in evictions.preemptors]
     for workload, flavors in placed:
-        assignments = inputs.assignments(workload.group, workload) or ()
-        for key, amount in {pair for assignment in assignments for pair in assignment.quantities}:
-            if flavors.get(key.resource) != key.flavor:
-                found[key] += amount
+        assignments, taken = inputs.assignments(workload.group, workload) or (), dict(quantities_of(workload, flavors))
+        for key, amount in most_of(assignment.quantities for assignment in assignments):
+            found[key] += max(0, amount - taken.get(key, 0))
     return found
 
 

@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+from shared.api.names import MAIN_POD_SET
 from shared.quota.decide.decisions import Evict, Plan, Start, WaitExplanation
 from shared.quota.measure.group_usage import GroupNumbers
 from shared.quota.measure.report import report_of
 from shared.quota.model.tree import ROOT
+from shared.quota.model.workload import Flavors
 
 Json = dict[str, Any]
 
@@ -27,7 +29,14 @@ def cycle_as_data(decided: Plan) -> Json:
 def start_as_data(start: Start) -> Json:
     """One start."""
     work = start.workload
-    return {"workload": work.key, "group": work.group, "flavors": dict(start.flavors), "tier": start.tier.value}
+    return {"workload": work.key, "group": work.group, **flavors_as_data(start.flavors), "tier": start.tier.value}
+
+
+def flavors_as_data(flavors: Flavors) -> Json:
+    """`flavors` of a workload with one pod set, `podSets` by name of one with several."""
+    if flavors.keys() <= {MAIN_POD_SET}:
+        return {"flavors": dict(flavors.get(MAIN_POD_SET, {}))}
+    return {"podSets": {name: dict(own) for name, own in flavors.items()}}
 
 
 def evict_as_data(evict: Evict) -> Json:

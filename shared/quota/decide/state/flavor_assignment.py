@@ -1,31 +1,32 @@
-"""Which flavors pending work takes: one per codependent set, in the order that the group's two settings give.
+"""Which flavors pending work takes: one per pod set and codependent set, in the order that two settings give.
 
 All sets are taken together: an assignment whose flavors no node could have at once is never tried.
 
 See docs/specification.md §6.6.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
+from shared.api.names import MAIN_POD_SET
 from shared.quota.decide.state.usage import Quantities, quantities_in
-from shared.quota.model.eligibility import Options, agree
+from shared.quota.measure.static.pod_set_choices import MOST_ASSIGNMENTS
+from shared.quota.model.eligibility import FlavorSet, Options, agree
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.tree import Group, WhenCanBorrow, WhenCanReclaim
 from shared.quota.model.workload import Flavors, Workload
-
-MOST_ASSIGNMENTS: Final = 256
-"""How many combinations of several sets are looked at; a bound for absurd trees only."""
+from shared.resources import Amount, FlavorResource
 
 
 class FlavorChoice(NamedTuple):
-    """One flavor for one set of resources, and what the work would take of it."""
+    """One flavor for one set of resources of one pod set, and what it would take of it with the choices before it."""
 
     flavor: str
     resources: tuple[str, ...]
     quantities: Quantities
+    pod_set: str = MAIN_POD_SET
 
 
 class FlavorAssignment(NamedTuple):
@@ -36,8 +37,11 @@ class FlavorAssignment(NamedTuple):
 
     @property
     def flavors(self) -> Flavors:
-        """resource -> flavor."""
-        return {resource: option.flavor for option in self.options for resource in option.resources}
+        """pod set -> resource -> flavor."""
+        found: dict[str, dict[str, str]] = {}
+        for option in self.options:
+            found.setdefault(option.pod_set, {}).update(dict.fromkeys(option.resources, option.flavor))
+        return found
 
 
 Assignments = tuple[FlavorAssignment, ...]
@@ -68,7 +72,7 @@ class Candidate:
 
     @property
     def flavors(self) -> Flavors:
-        """resource -> flavor."""
+        """pod set -> resource -> flavor."""
         return self.assignment.flavors
 
 
@@ -76,6 +80,8 @@ def assignments_of(workload: Workload, options: Options, flavors: Mapping[str, F
     """What this work may take; None when it could never start."""
     if not options.could_fit:
         return None
+    if options.together is not None:
+        return tuple(_of_pod_sets(options.sets, chosen) for chosen in options.together)
     sets = [
         [
             FlavorChoice(name, each.resources, quantities_in(workload.request, each.resources, name))
@@ -89,6 +95,19 @@ def assignments_of(workload: Workload, options: Options, flavors: Mapping[str, F
         if len(chosen) < 2 or agree(flavors[option.flavor] for option in chosen if option.flavor in flavors)
     ]
     return tuple(found) or None
+
+
+def _of_pod_sets(sets: Sequence[FlavorSet], chosen: Sequence[str]) -> FlavorAssignment:
+    """Each choice with what those before it took of the same keys."""
+    taken: dict[FlavorResource, Amount] = {}
+    options = []
+    for each, flavor in zip(sets, chosen, strict=True):
+        own = quantities_in(each.pod_set.request, each.resources, flavor)
+        for key, amount in own:
+            taken[key] = taken.get(key, 0) + amount
+        so_far = tuple([(key, taken[key]) for key, _ in own])
+        options.append(FlavorChoice(flavor, each.resources, so_far, each.pod_set.name))
+    return FlavorAssignment(tuple(options), tuple(taken.items()))
 
 
 def without_flavors(assignments: Assignments, blocked: Collection[str]) -> Assignments | None:

@@ -9,12 +9,13 @@ See docs/specification.md §3.3 (charge) and §6.2 (the views of use).
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from shared.api.names import MAIN_POD_SET
 from shared.quota.decide.decisions import Charges
 from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers, Numbers
 from shared.quota.model.tree import ROOT
-from shared.quota.model.workload import Flavors, Workload
+from shared.quota.model.workload import Flavors, ResourceFlavors, Workload
 from shared.resources import Amount, FlavorResource
 
 Quantities = tuple[tuple[FlavorResource, Amount], ...]
@@ -23,6 +24,7 @@ Path = tuple[str, ...]
 """Names from a leaf up to root."""
 GroupKey = tuple[str, FlavorResource]
 NOTHING_AVAILABLE = -1
+NO_FLAVORS: Final[ResourceFlavors] = {}
 
 
 @lru_cache(maxsize=65536)
@@ -37,9 +39,18 @@ def quantities_in(request: Mapping[str, Amount], resources: Iterable[str], flavo
 
 
 def quantities_of(workload: Workload, flavors: Flavors) -> Quantities:
-    """The quantities of this workload in these flavors; a resource without a flavor is not counted."""
-    request = workload.request
-    return tuple([(key_of(flavors[each], each), request[each]) for each in sorted(flavors) if request.get(each)])
+    """The quantities of this workload in these flavors, by key; a resource without a flavor is not counted."""
+    if workload.pod_sets:
+        found: dict[FlavorResource, Amount] = {}
+        for pod_set in workload.pod_sets:
+            for key, amount in _quantities(pod_set.request, flavors.get(pod_set.name, NO_FLAVORS)):
+                found[key] = found.get(key, 0) + amount
+        return tuple(found.items())
+    return _quantities(workload.request, flavors.get(MAIN_POD_SET, NO_FLAVORS))
+
+
+def _quantities(request: Mapping[str, Amount], own: ResourceFlavors) -> Quantities:
+    return tuple([(key_of(own[each], each), request[each]) for each in sorted(own) if request.get(each)])
 
 
 class FrozenUsage(NamedTuple):

@@ -7,11 +7,14 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from shared.api.names import MAIN_POD_SET
 from shared.quota.model.eligibility import Shape, shape_of
-from shared.quota.model.workload import PreemptorId, Workload, WorkloadId
+from shared.quota.model.tree import Amounts
+from shared.quota.model.workload import Flavors, PreemptorId, ResourceFlavors, Workload, WorkloadId
 from shared.resources import Amount, FlavorResource
 
 Change = tuple[Workload | None, Workload | None]
@@ -58,10 +61,17 @@ def queue_order(workload: Workload) -> Place:
     return (-workload.priority, workload.queued, workload.created, workload.key, workload.uid)
 
 
-def amounts_in(workload: Workload, flavors: Mapping[str, str]) -> Iterator[tuple[FlavorResource, Amount]]:
-    """What `workload` requests, by key, in these flavors; resources without a flavor are not counted."""
-    for resource, amount in workload.request.items():
-        flavor = flavors.get(resource)
+def amounts_in(workload: Workload, flavors: Flavors) -> Iterator[tuple[FlavorResource, Amount]]:
+    """What each pod set requests, by key, in these flavors; resources without a flavor are not counted."""
+    if not workload.pod_sets:
+        return _amounts_of_set(workload.request, flavors.get(MAIN_POD_SET, {}))
+    sets = (_amounts_of_set(each.request, flavors.get(each.name, {})) for each in workload.pod_sets)
+    return chain.from_iterable(sets)
+
+
+def _amounts_of_set(request: Amounts, own: ResourceFlavors) -> Iterator[tuple[FlavorResource, Amount]]:
+    for resource, amount in request.items():
+        flavor = own.get(resource)
         if flavor is not None and amount > 0:
             yield FlavorResource(flavor, resource), amount
 

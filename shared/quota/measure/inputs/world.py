@@ -12,8 +12,7 @@ from typing import Final
 from shared.quota.measure.inputs.workload_set import EMPTY, Change, WorkloadSet
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.lifecycle import Inactive
-from shared.quota.model.node import ClusterNode
-from shared.quota.model.node_fit import LargestNodes
+from shared.quota.model.node import ClusterNode, LargestNodes
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Tree
 from shared.quota.model.workload import PreemptorId, Workload

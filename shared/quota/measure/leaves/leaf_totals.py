@@ -11,7 +11,8 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from shared.quota.measure.inputs.workload_set import NO_USE, ShapeCount, WorkloadSet, amounts_in
-from shared.quota.measure.static.flavor_eligibility import Counted, FlavorEligibility, keys_of
+from shared.quota.measure.static.flavor_eligibility import FlavorEligibility, keys_of
+from shared.quota.measure.static.pod_set_choices import Counted, most_of, totals
 from shared.quota.model.eligibility import Shape, shape_of
 from shared.quota.model.workload import Flavors, PreemptorId, Workload
 from shared.resources import Amount, FlavorResource
@@ -140,11 +141,18 @@ def _fitting(
 ) -> Counted:
     """Every key in which `workload` fits what is left of effectiveMin; none when one of its sets fits nowhere."""
     options = eligibility.options(workload)
+    if options.together is not None:
+        each_total = (totals(options.sets, chosen) for chosen in options.together if options.could_fit)
+        return most_of(
+            total
+            for total in each_total
+            if all(amount <= _left(key, workload_set, taken, eligibility) for key, amount in total)
+        )
     found: list[tuple[FlavorResource, Amount]] = []
     for each in options.sets if options.could_fit else ():
         fitting: list[tuple[FlavorResource, Amount]] = []
         for flavor in each.flavors:
-            keys = keys_of(workload, each, flavor)
+            keys = keys_of(each, flavor)
             if all(amount <= _left(key, workload_set, taken, eligibility) for key, amount in keys):
                 fitting.extend(keys)
         if not fitting:

@@ -3,9 +3,18 @@
 See docs/specification.md §3.4 and §6.6.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
+from shared.api.core.placement import Placement
+from shared.quota.measure.static.pod_set_choices import (
+    MOST_ASSIGNMENTS,
+    Counted,
+    combinations,
+    most_of,
+    totals,
+)
 from shared.quota.measure.static.potential_available import UNBOUND, Bound
 from shared.quota.model.eligibility import (
     ABSENT,
@@ -21,14 +30,11 @@ from shared.quota.model.eligibility import (
     why_not_placed,
 )
 from shared.quota.model.flavor import Flavor
-from shared.quota.model.node_fit import NOT_COMPARED, LargestNodes, NodeShortage, node_shortage, one_of
+from shared.quota.model.node import NOT_COMPARED, LargestNodes, NodeShortage, node_shortage, one_of
 from shared.quota.model.settings import Uncovered
 from shared.quota.model.tree import Group
-from shared.quota.model.workload import Workload
+from shared.quota.model.workload import PodSet, Workload
 from shared.resources import Amount, FlavorResource, write_quantity
-
-Counted = tuple[tuple[FlavorResource, Amount], ...]
-"""Key and amount, for every key in which a workload counts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,23 +46,23 @@ class FlavorOffer:
     nodes: LargestNodes = field(default_factory=lambda: NOT_COMPARED)
     _excluded: dict[tuple[object, str], str | None] = field(default_factory=dict, repr=False)
 
-    def why_not(self, workload: Workload, name: str, choice: Codependent) -> str | None:
-        """Why `workload` cannot take the flavor of that name out of `choice`; None when it can."""
+    def why_not(self, workload: Workload, placement: Placement, name: str, choice: Codependent) -> str | None:
+        """Why pods of `workload` placed so cannot take the flavor of that name out of `choice`; None when they can."""
         reason = why_not_named(workload, name, choice)
         if reason is not None:
             return reason
-        question = (placement_key(workload.placement), name)
+        question = (placement_key(placement), name)
         if question not in self._excluded:
             flavor = flavor_of_name(name, self.flavors)
-            self._excluded[question] = ABSENT if flavor is None else why_not_placed(workload.placement, flavor)
+            self._excluded[question] = ABSENT if flavor is None else why_not_placed(placement, flavor)
         return self._excluded[question]
 
-    def too_small(self, workload: Workload, flavor: str, resources: Iterable[str]) -> NodeShortage | None:
-        """Why no node of the flavor takes one pod of the workload, by these resources together; None when one does."""
+    def too_small(self, pod_set: PodSet, flavor: str, resources: Iterable[str]) -> NodeShortage | None:
+        """Why no node of the flavor takes one pod of the set, by these resources together; None when one does."""
         offers = self.nodes.get(flavor)
-        if offers is None or not workload.pods:
+        if offers is None or not pod_set.pods:
             return None
-        return node_shortage(one_of(workload.request, workload.pods, resources), offers)
+        return node_shortage(one_of(pod_set.request, pod_set.pods, resources), offers)
 
 
 class FlavorEligibility:
@@ -89,15 +95,19 @@ class FlavorEligibility:
         found = self._counted.get(shape)
         if found is None:
             options = self.options(example)
-            sets = options.sets if options.could_fit else ()
-            found = tuple(pair for each in sets for name in each.flavors for pair in keys_of(example, each, name))
+            if options.together is None:
+                sets = options.sets if options.could_fit else ()
+                found = tuple(pair for each in sets for name in each.flavors for pair in keys_of(each, name))
+            else:
+                found = most_of(totals(options.sets, chosen) for chosen in options.together)
             self._counted[shape] = found
         return found
 
-    def too_small(self, workload: Workload, flavor: str, resources: Iterable[str]) -> NodeShortage | None:
-        """Why no node of the flavor takes one pod: by these resources, and by those that no entry covers, together."""
-        covered = frozenset[str]().union(*(choice.resources for choice in self._sets))
-        return self._offer.too_small(workload, flavor, (*resources, *(workload.request.keys() - covered)))
+    def too_small(self, choice: FlavorSet, flavor: str) -> NodeShortage | None:
+        """Why no node of the flavor takes one pod: by the set's resources, and those that no entry covers, together."""
+        covered = frozenset[str]().union(*(each.resources for each in self._sets))
+        uncovered = choice.pod_set.request.keys() - covered
+        return self._offer.too_small(choice.pod_set, flavor, (*choice.resources, *uncovered))
 
     def covers(self, key: FlavorResource) -> bool:
         """Whether an entry of the leaf is about `key`."""
@@ -108,41 +118,61 @@ class FlavorEligibility:
         return self._bound_of.get(key, UNBOUND).effective_min
 
     def _options(self, workload: Workload) -> Options:
-        requested = {resource for resource, amount in workload.request.items() if amount > 0}
-        left = tuple(sorted(requested.difference(*(choice.resources for choice in self._sets))))
-        sets = []
-        for choice in self._sets:
-            resources = tuple(sorted(requested & choice.resources))
-            if resources:
-                sets.append(self._choose(workload, choice, resources, left))
-        return Options(tuple(sets), left if self._offer.uncovered is Uncovered.DENY else ())
+        uncovered: set[str] = set()
+        sets: list[FlavorSet] = []
+        for pod_set in workload.sets:
+            requested = {resource for resource, amount in pod_set.request.items() if amount > 0}
+            left = requested.difference(*(choice.resources for choice in self._sets))
+            uncovered |= left
+            for choice in self._sets:
+                resources = tuple(sorted(requested & choice.resources))
+                if resources:
+                    sets.append(self._choose(workload, pod_set, choice, (resources, tuple(left))))
+        denied = tuple(sorted(uncovered)) if self._offer.uncovered is Uncovered.DENY else ()
+        together = self._together(workload, sets) if workload.pod_sets else None
+        return Options(tuple(sets), denied, together)
+
+    def _together(self, workload: Workload, sets: Sequence[FlavorSet]) -> tuple[tuple[str, ...], ...]:
+        """The choices of a flavor for each set that all pod sets together could ever have."""
+        fitting = (
+            chosen
+            for chosen in combinations(sets, self._offer.flavors)
+            if all(amount <= self._most(workload, key) for key, amount in totals(sets, chosen))
+        )
+        return tuple(islice(fitting, MOST_ASSIGNMENTS))
 
     def _choose(
-        self, workload: Workload, choice: Codependent, resources: tuple[str, ...], uncovered: tuple[str, ...]
+        self, workload: Workload, pod_set: PodSet, choice: Codependent, wanted: tuple[tuple[str, ...], tuple[str, ...]]
     ) -> FlavorSet:
-        """`uncovered`: resources that the workload requests and no entry covers; a node must offer them as well."""
+        """`wanted`: resources that the pod set requests of `choice`, and those that no entry covers."""
+        resources, uncovered = wanted
         refused: dict[str, str] = {}
         too_small: dict[str, NodeShortage] = {}
         only = workload.only_flavor
         is_foreign = only is not None and self._group.entry(only) is None
         foreign = f"the workload takes flavor {only} only, which its group does not have" if is_foreign else None
         for name in choice.flavors:
-            reason = foreign or self._offer.why_not(workload, name, choice)
-            reason = reason or self._too_large(workload, name, resources)
+            reason = foreign or self._offer.why_not(workload, pod_set.placement, name, choice)
+            reason = reason or self._too_large(workload, pod_set, name, resources)
             if reason is not None:
                 refused[name] = reason
                 continue
-            short = self._offer.too_small(workload, name, (*resources, *uncovered))
+            short = self._offer.too_small(pod_set, name, (*resources, *uncovered))
             if short is not None:
                 refused[name], too_small[name] = str(short), short
         flavors = tuple(name for name in choice.flavors if name not in refused)
-        return FlavorSet(resources, flavors, refused, too_small)
+        return FlavorSet(pod_set, resources, flavors, refused, too_small)
 
-    def _too_large(self, workload: Workload, name: str, resources: tuple[str, ...]) -> str | None:
+    def _most(self, workload: Workload, key: FlavorResource) -> Amount:
+        """The most of the key that the workload could ever get."""
+        bound = self._bound_of.get(key, UNBOUND)
+        return bound.room if workload.preemptible else min(bound.room, bound.effective_min)
+
+    def _too_large(self, workload: Workload, pod_set: PodSet, name: str, resources: tuple[str, ...]) -> str | None:
         for resource in resources:
             bound = self._bound_of.get(FlavorResource(name, resource), UNBOUND)
-            most = bound.room if workload.preemptible else min(bound.room, bound.effective_min)
-            requested = workload.request[resource]
+            most = self._most(workload, FlavorResource(name, resource))
+            requested = pod_set.request[resource]
             if requested > most:
                 by_min = not workload.preemptible and most == bound.effective_min
                 limit = "the min in effect" if by_min else "the most it could get"
@@ -151,6 +181,6 @@ class FlavorEligibility:
         return None
 
 
-def keys_of(workload: Workload, choice: FlavorSet, flavor: str) -> Counted:
-    """What `workload` requests of the set `choice`, in that flavor."""
-    return tuple((FlavorResource(flavor, resource), workload.request[resource]) for resource in choice.resources)
+def keys_of(choice: FlavorSet, flavor: str) -> Counted:
+    """What is requested of the set `choice`, in that flavor."""
+    return tuple((FlavorResource(flavor, name), choice.pod_set.request[name]) for name in choice.resources)

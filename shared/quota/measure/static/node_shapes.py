@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.static.capacity import UNCOUNTED, FlavorMatcher, known_flavors
 from shared.quota.model.flavor import Flavor
-from shared.quota.model.node import ClusterNode
-from shared.quota.model.node_fit import NOT_COMPARED, LargestNodes, is_within_any, largest_of
+from shared.quota.model.node import NOT_COMPARED, ClusterNode, LargestNodes, is_within_any, largest_of
 from shared.quota.model.settings import CapacitySource, QuotaSettings
 from shared.quota.model.tree import Amounts
 from shared.resources import Amount

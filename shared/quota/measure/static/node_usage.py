@@ -19,8 +19,7 @@ from shared.quota.measure.static.capacity import FlavorMatcher, known_flavors
 from shared.quota.measure.static.node_shapes import NodeShapes
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.membership import is_of_system
-from shared.quota.model.node import ClusterNode
-from shared.quota.model.node_fit import LargestNodes
+from shared.quota.model.node import ClusterNode, LargestNodes
 from shared.quota.model.pod_reading import pod_group_of
 from shared.quota.model.settings import QuotaSettings
 from shared.resources import Amount, FlavorResource, sum_amounts

@@ -13,7 +13,7 @@ from shared.quota.measure.snapshot import measure
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import QuotaSettings, ReclaimSettings, StartupSettings
 from shared.quota.model.tree import Tree
-from shared.quota.model.workload import Workload
+from shared.quota.model.workload import Workload, flavor_names
 from tests.builders import NOW, world
 from tests.trees import capacity_in, tree
 
@@ -62,7 +62,7 @@ def starts(decided: Plan) -> list[str]:
     """`a entitled`, with the flavors where they are not all the default one, in order."""
     told = []
     for start in decided.starts:
-        flavors = sorted(set(start.flavors.values()) - {"default"})
+        flavors = sorted(flavor_names(start.flavors) - {"default"})
         told.append(
             " ".join([name(start.workload), start.tier.value, *flavors, *(["claim"] if start.on_claim else [])])
         )

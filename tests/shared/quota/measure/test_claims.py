@@ -5,7 +5,7 @@ from dataclasses import replace
 from shared.quota.measure.leaves.leaf_snapshot import OpenClaim
 from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.model.workload import Eviction, EvictionReason, PreemptorId, Workload
-from tests.builders import NOW, after, claimed, evicting, pending, running, world
+from tests.builders import NOW, after, claimed, evicting, in_main, pending, running, world
 from tests.trees import KEY
 
 TREE = "root 20\n a 10\n b 10"
@@ -19,7 +19,9 @@ def measured(*work: Workload) -> Snapshot:
 def test_a_claim_gathers_its_victims_and_dates_from_the_first() -> None:
     one = evicting(running("b", 2, "one"), PREEMPTOR, at=after(5))
     two = evicting(running("b", 2, "two"), PREEMPTOR, at=after(1))
-    claim = OpenClaim(PreemptorId("ns/preemptor", "preemptor"), PREEMPTOR, {"gpu": "default"}, after(1), (one, two))
+    claim = OpenClaim(
+        PreemptorId("ns/preemptor", "preemptor"), PREEMPTOR, in_main({"gpu": "default"}), after(1), (one, two)
+    )
     snapshot = measured(PREEMPTOR, two, one)
     assert dict(snapshot.claims) == {claim.preemptor_id: claim}
     assert dict(snapshot.leaves["a"].claims) == {claim.preemptor_id: claim}

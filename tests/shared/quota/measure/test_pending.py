@@ -135,7 +135,9 @@ def test_a_requested_resource_without_quota_bars_the_work_or_is_ignored_as_set()
     job = pending("a", {"gpu": 1, "fpga": 1}, "job")
     denied = measure(world(found, [job]), NOW)
     assert request_of(denied, "a") == 0
-    assert denied.leaves["a"].options(job) == Options((FlavorSet(("gpu",), ("default",)),), uncovered=("fpga",))
+    assert denied.leaves["a"].options(job) == Options(
+        (FlavorSet(job.sets[0], ("gpu",), ("default",)),), uncovered=("fpga",)
+    )
     ignoring = QuotaSettings(capacity=capacity_in(found), uncovered=Uncovered.IGNORE)
     ignored = measure(world(found, [job], settings=ignoring), NOW)
     assert request_of(ignored, "a") == 1
@@ -148,6 +150,7 @@ def test_options_say_why_a_flavor_is_refused() -> None:
     assert snapshot.leaves["a"].options(job) == Options(
         (
             FlavorSet(
+                job.sets[0],
                 ("gpu",),
                 (),
                 {

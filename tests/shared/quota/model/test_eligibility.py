@@ -140,7 +140,8 @@ FLAVORS = {"a100": A100, "t4": Flavor("t4", node_labels={"gpu": "t4"})}
     ids=str,
 )
 def test_why_a_flavor_may_not_be_taken(fields: dict[str, object], name: str, reason: str | None) -> None:
-    assert why_not(pending("a", 1, "job", **fields), name, CHOICE, FLAVORS) == reason
+    work = pending("a", 1, "job", **fields)
+    assert why_not(work, work.placement, name, CHOICE, FLAVORS) == reason
 
 
 def test_one_node_can_be_of_flavors_that_agree_on_every_label() -> None:

@@ -12,11 +12,12 @@ from shared.quota.model.namespace_context import NamespaceContext
 from shared.quota.model.pod_reading import pod_group_of, workload_of_pod, workload_of_pod_group
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.workload import Admission, Eviction, EvictionReason
+from tests.builders import in_main
 
 STARTED = datetime(2026, 3, 1, 13, tzinfo=UTC)
 EVICTED = datetime(2026, 3, 1, 14, tzinfo=UTC)
 SETTINGS = QuotaSettings()
-ADMITTED = {"quotree.dev/admission": write_annotation(AdmissionAnnotation({"cpu": "t4"}, STARTED))}
+ADMITTED = {"quotree.dev/admission": write_annotation(AdmissionAnnotation(flavors={"cpu": "t4"}, time=STARTED))}
 GATED: Any = {"schedulingGates": [{"name": "quotree.dev/admission"}]}
 OWNED = [{"kind": "Job", "apiVersion": "batch/v1", "uid": "j1", "controller": True}]
 
@@ -59,12 +60,12 @@ def test_state_of_a_pod_is_told_by_the_pod(seen: Pod, state: ObjectState) -> Non
 
 
 def test_evicted_pod_uses_its_quota_until_it_is_gone() -> None:
-    note = write_annotation(EvictionAnnotation("Reclaimed", EVICTED))
+    note = write_annotation(EvictionAnnotation(reason="Reclaimed", time=EVICTED))
     found = workload_of_pod(pod(annotations={**ADMITTED, "quotree.dev/eviction": note}), NamespaceContext(), SETTINGS)
     assert found.workload is not None
     assert (found.state, found.workload.admission, found.workload.eviction) == (
         ObjectState.EVICTING,
-        Admission({"cpu": "t4"}, STARTED),
+        Admission(in_main({"cpu": "t4"}), STARTED),
         Eviction(EvictionReason.RECLAIMED, EVICTED),
     )
 
@@ -117,7 +118,7 @@ def test_group_that_started_half_runs_as_a_whole() -> None:
     assert (found.state, found.workload.request, found.workload.admission, found.workload.hold) == (
         ObjectState.RUNNING,
         {"cpu": 3000},
-        Admission({"cpu": "t4"}, STARTED),
+        Admission(in_main({"cpu": "t4"}), STARTED),
         False,
     )
 
@@ -129,9 +130,9 @@ def test_group_is_ready_when_every_pod_is() -> None:
     done = read(*most, member("c", annotations=ADMITTED, status={"phase": "Succeeded"})).workload
     assert waiting is not None
     assert done is not None
-    assert waiting.admission == Admission({"cpu": "t4"}, STARTED)
+    assert waiting.admission == Admission(in_main({"cpu": "t4"}), STARTED)
     assert (done.admission, done.request) == (
-        Admission({"cpu": "t4"}, STARTED, ready=True, was_ready=True),
+        Admission(in_main({"cpu": "t4"}), STARTED, ready=True, was_ready=True),
         {"cpu": 2000},
     )
 

@@ -16,12 +16,14 @@ from shared.quota.model.job_reading import ObjectState, Reading, workload_of_job
 from shared.quota.model.namespace_context import NamespaceContext
 from shared.quota.model.settings import QueueAge, QuotaSettings
 from shared.quota.model.workload import Admission, Claim, Eviction, EvictionReason, Workload
+from tests.builders import in_main
 
 CREATED = datetime(2026, 3, 1, 12, tzinfo=UTC)
 STARTED = datetime(2026, 3, 1, 13, tzinfo=UTC)
 EVICTED = datetime(2026, 3, 1, 14, tzinfo=UTC)
 SETTINGS = QuotaSettings()
-ADMITTED = write_annotation(AdmissionAnnotation({"cpu": "a100"}, STARTED))
+EVICTION_NOTE = write_annotation(EvictionAnnotation(reason="Reclaimed", time=EVICTED))
+ADMITTED = write_annotation(AdmissionAnnotation(flavors={"cpu": "a100"}, time=STARTED))
 
 
 def job(
@@ -122,7 +124,7 @@ STATES: dict[str, tuple[dict[str, Any], ObjectState]] = {
     "evicted, pods active": (
         {
             "suspend": True,
-            "annotations": {"quotree.dev/eviction": write_annotation(EvictionAnnotation("Reclaimed", EVICTED))},
+            "annotations": {"quotree.dev/eviction": EVICTION_NOTE},
             "status": {"active": 1},
         },
         ObjectState.EVICTING,
@@ -130,7 +132,7 @@ STATES: dict[str, tuple[dict[str, Any], ObjectState]] = {
     "evicted, pods terminating": (
         {
             "suspend": True,
-            "annotations": {"quotree.dev/eviction": write_annotation(EvictionAnnotation("Reclaimed", EVICTED))},
+            "annotations": {"quotree.dev/eviction": EVICTION_NOTE},
             "status": {"terminating": 1},
         },
         ObjectState.EVICTING,
@@ -138,7 +140,7 @@ STATES: dict[str, tuple[dict[str, Any], ObjectState]] = {
     "evicted, the controller has not yet looked": (
         {
             "suspend": True,
-            "annotations": {"quotree.dev/eviction": write_annotation(EvictionAnnotation("Reclaimed", EVICTED))},
+            "annotations": {"quotree.dev/eviction": EVICTION_NOTE},
             "status": {"startTime": "2026-03-01T13:00:00Z"},
         },
         ObjectState.EVICTING,
@@ -146,14 +148,14 @@ STATES: dict[str, tuple[dict[str, Any], ObjectState]] = {
     "evicted, pods gone": (
         {
             "suspend": True,
-            "annotations": {"quotree.dev/eviction": write_annotation(EvictionAnnotation("Reclaimed", EVICTED))},
+            "annotations": {"quotree.dev/eviction": EVICTION_NOTE},
         },
         ObjectState.PENDING,
     ),
     "evicted and started again": (
         {
             "annotations": {
-                "quotree.dev/eviction": write_annotation(EvictionAnnotation("Reclaimed", EVICTED)),
+                "quotree.dev/eviction": EVICTION_NOTE,
                 "quotree.dev/admission": ADMITTED,
             }
         },
@@ -195,8 +197,8 @@ def test_running_job_holds_its_admission_and_is_ready_with_enough_pods() -> None
     annotations = {"quotree.dev/admission": ADMITTED}
     starting = work(annotations=annotations, parallelism=2, status={"ready": 1})
     running = work(annotations=annotations, parallelism=2, completions=4, status={"ready": 1, "succeeded": 1})
-    assert starting.admission == Admission({"cpu": "a100"}, STARTED)
-    assert running.admission == Admission({"cpu": "a100"}, STARTED, ready=True, was_ready=True)
+    assert starting.admission == Admission(in_main({"cpu": "a100"}), STARTED)
+    assert running.admission == Admission(in_main({"cpu": "a100"}), STARTED, ready=True, was_ready=True)
 
 
 def test_evicted_job_uses_what_it_had_until_its_pods_are_gone_and_carries_the_claim() -> None:
@@ -206,9 +208,9 @@ def test_evicted_job_uses_what_it_had_until_its_pods_are_gone_and_carries_the_cl
     )
     found = work(suspend=True, annotations={"quotree.dev/eviction": note}, status={"active": 1})
     assert (found.admission, found.eviction, found.claim) == (
-        Admission({"cpu": "t4"}, STARTED),
+        Admission(in_main({"cpu": "t4"}), STARTED),
         Eviction(EvictionReason.PREEMPTED, EVICTED),
-        Claim("b/urgent", "u9", {"cpu": "a100"}, EVICTED, swap=True),
+        Claim("b/urgent", "u9", in_main({"cpu": "a100"}), EVICTED, swap=True),
     )
 
 
@@ -227,7 +229,7 @@ def test_owners_suspension_counts_until_the_pods_are_gone() -> None:
         },
     )
     assert (found.admission, found.eviction) == (
-        Admission({"cpu": "a100"}, STARTED),
+        Admission(in_main({"cpu": "a100"}), STARTED),
         Eviction(EvictionReason.SUSPENDED, EVICTED),
     )
 

@@ -15,6 +15,7 @@ from shared.api.names import (
     JOB_OWNER_LABEL,
     POD_GROUP_LABEL,
     POD_GROUP_SIZE_LABEL,
+    POD_SET_LABEL,
     PREEMPTIBLE_LABEL,
 )
 from shared.quota.model.rules.findings import Findings, Violation
@@ -139,7 +140,7 @@ def check_annotations_untouched(
 
 
 def check_frozen(edit: WorkloadEdit) -> Iterator[Violation]:
-    """Group, preemptible and pod group stay while the workload runs."""
+    """Group, preemptible, pod group and pod set stay while the workload runs."""
     before, after = edit.before, edit.after
     if after is None or not edit.was.runs:
         return
@@ -150,7 +151,7 @@ def check_frozen(edit: WorkloadEdit) -> Iterator[Violation]:
     if before.group != after.group:
         message = f"is {before.group} and cannot become {after.group} while the workload runs; suspend it first"
         yield after.violation("FrozenWhileRunning", after.group_field, message)
-    for label in (PREEMPTIBLE_LABEL, POD_GROUP_LABEL):
+    for label in (PREEMPTIBLE_LABEL, POD_GROUP_LABEL, POD_SET_LABEL):
         if before.labels.get(label) != after.labels.get(label):
             message = "cannot change while the workload runs; suspend it first"
             yield after.violation("FrozenWhileRunning", f"metadata.labels[{label}]", message)

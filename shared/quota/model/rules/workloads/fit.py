@@ -12,7 +12,7 @@ from shared.api.names import FALSE, FLAVOR_LABEL, PREEMPTIBLE_LABEL
 from shared.quota.model.eligibility import codependent_sets, why_not_placed
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.limits import NO_CAPS, Limits, caps_below, covered_keys, limits_of
-from shared.quota.model.node_fit import node_shortage, one_of
+from shared.quota.model.node import node_shortage, one_of
 from shared.quota.model.rules.findings import Violation
 from shared.quota.model.rules.groups.names import shortened
 from shared.quota.model.rules.listing import SHOWN, listed

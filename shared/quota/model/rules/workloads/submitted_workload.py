@@ -11,7 +11,7 @@ from shared.api.core.pod import PodSpec
 from shared.api.core.pod_request import unrequested
 from shared.api.names import GROUP_LABEL
 from shared.quota.model.flavor import Flavor
-from shared.quota.model.node_fit import NOT_COMPARED, LargestNodes
+from shared.quota.model.node import NOT_COMPARED, LargestNodes
 from shared.quota.model.rules.findings import Violation
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Amounts, Tree

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from shared.quota.model.workload import Claim, Workload
-from tests.builders import NOW, after, evicting, pending, running
+from tests.builders import NOW, after, evicting, in_main, pending, running
 from tests.shared.quota.decide.plan_words import decide, evictions, told, waits
 from tests.trees import KEY
 
@@ -17,7 +17,7 @@ def test_borrowed_work_goes_so_that_an_entitled_preemptor_may_start() -> None:
     [victim] = plan.evictions
     assert (told(plan), victim.claim) == (
         ([], ["a1 Reclaim for b1"]),
-        Claim("ns/b1", "b1", {"gpu": "default"}, NOW),
+        Claim("ns/b1", "b1", in_main({"gpu": "default"}), NOW),
     )
 
 

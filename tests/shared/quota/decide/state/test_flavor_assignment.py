@@ -123,14 +123,14 @@ def in_sets(cpu: int, gpu: int, name: str = "new") -> Workload:
 )
 def test_work_takes_one_flavor_per_codependent_set(present: list[Workload], expected: object) -> None:
     plan = chosen([*present, in_sets(4, 2)], SETS, SET_FLAVORS, SET_CAPACITY)
-    assert [dict(start.flavors) for start in plan.starts] == [expected]
+    assert [start.flavors for start in plan.starts] == [{"main": expected}]
 
 
 def test_flavors_that_no_node_could_have_together_are_not_combined() -> None:
     labels = {"big": {"zone": "1"}, "small": {"zone": "2"}, "fast": {"zone": "2"}, "slow": {"rack": "9"}}
     flavors = [Flavor(name, found) for name, found in labels.items()]
     plan = chosen([in_sets(4, 2)], SETS, flavors, SET_CAPACITY)
-    assert [dict(start.flavors) for start in plan.starts] == [{"cpu": "big", "gpu": "slow"}]
+    assert [start.flavors for start in plan.starts] == [{"main": {"cpu": "big", "gpu": "slow"}}]
     never = chosen([in_sets(4, 2)], "a big:cpu 4 | fast:gpu 2", flavors[:3], SET_CAPACITY)
     assert waits(never) == {"new": "NoEligibleFlavor"}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from shared.quota.model.node_fit import largest_of, node_shortage, one_of
+from shared.quota.model.node import largest_of, node_shortage, one_of
 from shared.quota.model.tree import Amounts
 
 LACKS = "one pod requests {}; the largest ready node has {}"
