@@ -7,9 +7,11 @@ above the chart's limit, or the Lease changed hands.
 """
 
 import argparse
+import re
 import tempfile
 import threading
 import time
+import urllib.request
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
@@ -58,6 +60,17 @@ def delays_of_others(q: Quotree, flooding: threading.Thread) -> tuple[list[float
     return creations, delays
 
 
+def longest_probe(q: Quotree, flooding: threading.Thread, found: list[float]) -> None:
+    """How long the process took to answer each liveness probe while the flood lasts, as its event loop was busy."""
+    port = re.search(r"health_port=(\d+)", q.log.read_text())
+    assert port is not None
+    while flooding.is_alive():
+        asked = time.monotonic()
+        with urllib.request.urlopen(f"http://127.0.0.1:{port[1]}/livez", timeout=60):
+            found.append(time.monotonic() - asked)
+        time.sleep(0.05)
+
+
 def peak_mib(q: Quotree) -> float:
     """The most memory that the process ever had."""
     assert q.process is not None
@@ -82,7 +95,11 @@ def measure(q: Quotree, jobs: int, kilobytes: int, bar: float) -> bool:
     before = peak_mib(q)
     flooding = threading.Thread(target=flood, args=(tenant, jobs, kilobytes))
     flooding.start()
+    probes: list[float] = []
+    probing = threading.Thread(target=longest_probe, args=(q, flooding, probes))
+    probing.start()
     creations, delays = delays_of_others(q, flooding)
+    probing.join()
     known = {"pending": jobs, "admitted": 0, "ready": 0}
     wait_for(lambda: q.group_status("vision").get("workloads") == known, "all are known, none fits", LONG)
     peak, turns = peak_mib(q), q.get(LEASE)["spec"]["leaseTransitions"]
@@ -90,6 +107,7 @@ def measure(q: Quotree, jobs: int, kilobytes: int, bar: float) -> bool:
         f"{jobs} Jobs of {kilobytes} kB; {len(delays)} small ones: "
         f"created in {median(creations):.2f} s (median), {max(creations):.2f} s (longest), "
         f"let go after {median(delays):.2f} s, {max(delays):.2f} s; "
+        f"the reconciler's probe was answered within {max(probes):.2f} s; "
         f"memory {before:.0f} MiB before, {peak:.0f} MiB at most; the Lease changed hands {turns} times",
         flush=True,
     )
