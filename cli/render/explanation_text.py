@@ -38,15 +38,17 @@ def lines(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _flavor(flavor: Mapping[str, Any]) -> Iterator[str]:
-    binding = flavor["binding"]
+    binding, name = flavor["binding"], f"flavor {flavor['flavor']}"
+    if "podSet" in flavor:
+        name = f"pod set {flavor['podSet']}, {name}"
     if binding is None:
         if flavor.get("refused"):
-            yield f"flavor {flavor['flavor']}: {flavor['refused']}"
+            yield f"{name}: {flavor['refused']}"
         return
     amount = readable(binding["resource"], binding["missing"])
     refused = f" ({flavor['refused']})" if flavor.get("refused") else ""
     missing = f"{amount} of {binding['resource']} missing in {binding['group']} ({binding['limit']}){refused}"
-    yield f"flavor {flavor['flavor']}: {missing}"
+    yield f"{name}: {missing}"
     if flavor.get("entitlement"):
         short = flavor["entitlement"]
         lacks = readable(short["resource"], short["missing"])
@@ -65,6 +67,10 @@ def _holder(holder: Mapping[str, Any], resource: str) -> str:
     return f"{holder['workload']} of {holder['group']} holds {amount}{borrowed}{stays}{until}"
 
 
+def _of_set(remedy: Mapping[str, Any]) -> str:
+    return f" for pod set {remedy['podSet']}" if "podSet" in remedy else ""
+
+
 def _remedy(remedy: Mapping[str, Any]) -> str:
     key = f"{remedy.get('flavor', '')}/{remedy.get('resource', '')}"
     by = readable(remedy["resource"], remedy["by"]) if "resource" in remedy else str(remedy.get("by", ""))
@@ -76,6 +82,6 @@ def _remedy(remedy: Mapping[str, Any]) -> str:
         "WaitFor": f"when {remedy.get('workload')} of {remedy.get('group')} ends",
         "Evict": f"evict {remedy.get('workload')} of {remedy.get('group')}",
         "Resume": f"resume {remedy.get('workload') or remedy.get('group')}",
-        "ShrinkRequest": f"request {by} less of {remedy.get('resource')}",
+        "ShrinkRequest": f"request {by} less of {remedy.get('resource')}{_of_set(remedy)}",
     }[remedy["do"]]
     return " and ".join([text, *(_remedy(each) for each in remedy.get("and", ()))])

@@ -43,8 +43,7 @@ def _lines(data: Mapping[str, Any]) -> Iterator[str]:
             preemptor = f" for {each['for']}" if each.get("for") else ""
             yield f"  evict {each['workload']} of {each['group']}: {each['reason']}{preemptor}"
         for each in cycle["admitted"]:
-            flavors = ", ".join(sorted(set(each["flavors"].values()))) or "no flavor"
-            yield f"  start {each['workload']} of {each['group']} on {flavors} ({each['tier']})"
+            yield f"  start {each['workload']} of {each['group']} on {_flavors(each)} ({each['tier']})"
     if data["pending"]:
         yield "\nWaiting"
     for each in data["pending"]:
@@ -55,6 +54,16 @@ def _lines(data: Mapping[str, Any]) -> Iterator[str]:
             yield f"\n{title.capitalize()}"
         for each in data[title]:
             yield f"  {each['object']} {each['field']}: {each['message']} ({each['rule']})"
+
+
+def _flavors(start: Mapping[str, Any]) -> str:
+    if "podSets" in start:
+        return "; ".join(f"{name}: {_names(own)}" for name, own in start["podSets"].items())
+    return _names(start["flavors"])
+
+
+def _names(flavors: Mapping[str, str]) -> str:
+    return ", ".join(sorted(set(flavors.values()))) or "no flavor"
 
 
 def _lack(waiting: Mapping[str, Any]) -> str:

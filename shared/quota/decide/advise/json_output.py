@@ -83,6 +83,7 @@ def remedy_as_data(remedy: Remedy) -> Json:
         "resource": remedy.resource,
         "by": remedy.by,
         "workload": remedy.workload,
+        "podSet": remedy.pod_set,
         "like": remedy.like,
         "and": [remedy_as_data(each) for each in remedy.also],
     }
