@@ -101,9 +101,11 @@ class _Checker:
             if _runs(after) and not version.gone and not self._ledger.knows(version.uid):
                 self._flaw("ResumedByOther", after, version, "was created running")
             return
+        if isinstance(before, Job) and before.has_finished:
+            return  # the Job controller does nothing for it any more, whatever its spec says
         if _runs(after) and not _runs(before):
             self._judge_start(version, before, after)
-        elif _is_stopped(before, after) and not (isinstance(before, Job) and before.has_finished):
+        elif _is_stopped(before, after):
             self._judge_stop(version, before, after)
 
     def _judge_start(self, version: Version, before: Job | Pod, after: Job | Pod) -> None:

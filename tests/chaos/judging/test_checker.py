@@ -210,13 +210,14 @@ def test_started_by_somebody_else() -> None:
     assert rules(tale) == [("ResumedByOther", "ns/job")]
 
 
-def test_stopped_by_its_owner_when_it_had_finished() -> None:
+def test_stopped_and_resumed_by_its_owner_when_it_had_finished() -> None:
     tale = WrittenHistory()
     tale.submit("job", "left", 1)
     tale.start("job")
     done = {"conditions": [{"type": "Complete", "status": "True"}]}
     tale.tell("job", tale.job("job", suspend=False, status=done), "controller", by_status=True)
     tale.tell("job", tale.job("job", suspend=True, status=done), "user")
+    tale.tell("job", tale.job("job", suspend=False, status=done), "user")
     assert rules(tale) == []
 
 
