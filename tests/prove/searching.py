@@ -15,6 +15,7 @@ from shared.quota.decide.simulate.run import advance
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.measure.snapshot import measure as measured
+from shared.quota.model.workload import Workload
 from tests.prove.at_rest import STATED, unrest
 from tests.prove.stepping import PATIENCE, Cycle, engine_world, live, new_life, rests
 from tests.prove.worlds import ClosedWorld
@@ -97,11 +98,24 @@ def _overtaken(cycle: Cycle) -> Iterator[tuple[str, str]]:
 def _lost_for_good(cycle: Cycle, overtaken: Mapping[str, str]) -> Iterator[str]:
     reasons = PendingReasons(cycle.plan)
     for leaf in cycle.snapshot.leaves.values():
-        running = {work.key for work in leaf.admitted}
+        running = {work.key: work for work in leaf.admitted}
         for work in leaf.pending:
-            waiting = reasons.why(work)
-            if leaf.may_start and overtaken.get(work.key) in running and waiting and waiting.reason not in STATED:
-                yield f"{work.key} waits: its room was delayed, and {overtaken[work.key]} behind it took it"
+            waiting, other = reasons.why(work), running.get(overtaken.get(work.key, ""))
+            waits = leaf.may_start and waiting is not None and waiting.reason not in STATED
+            if waits and other is not None and _starts_without(cycle, work, other):
+                yield f"{work.key} waits: its room was delayed, and {other.key} behind it took it"
+
+
+def _starts_without(cycle: Cycle, work: Workload, other: Workload) -> bool:
+    """Whether the work would start if that other one were gone; if not, something else keeps it from starting."""
+    world, snapshot = cycle.snapshot.world.with_changes([(other, None)]), None
+    for _ in range(MANY_EVICTIONS):
+        snapshot = measured(world, cycle.snapshot.now, snapshot)
+        plan = planned(snapshot)
+        if any(start.workload.id == work.id for start in plan.starts):
+            return True
+        world = advance(world, plan)
+    return False
 
 
 def simulated(world: ClosedWorld) -> ClosedWorld:

@@ -10,7 +10,7 @@ from datetime import datetime
 from shared.quota.decide.decisions import Evict, EvictionRule, Plan, WaitReason
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.measure.snapshot import LeafSnapshot, Snapshot, measure
-from shared.quota.model.workload import Admission, Flavors, Workload
+from shared.quota.model.workload import Admission, Flavors, Workload, WorkloadId
 from shared.resources import FlavorResource
 from tests.shared.quota.usage_by_definition import (
     Book,
@@ -50,6 +50,8 @@ class Judgement:
     claims: dict[str, Promise] = field(init=False)
     started: list[Promise] = field(default_factory=list)
     kept: list[Promise] = field(default_factory=list)
+    fresh: set[WorkloadId] = field(default_factory=set)
+    """Who has started in this cycle before the last measuring: nobody preempts them in it."""
     judged: int = 0
     """How many of the plan's starts have been judged."""
 
@@ -60,6 +62,7 @@ class Judgement:
         """From here on the plan goes by the numbers measured with the starts so far."""
         world = self.snapshot.world.with_changes((each.work, _running(each, self.plan.now)) for each in self.started)
         self.snapshot = measure(world, self.plan.now)
+        self.fresh |= {each.work.id for each in self.started}
         self.started = []
         self._open_books()
         self.kept = list(self.room_kept())
@@ -101,7 +104,7 @@ class Judgement:
         """Whether its leaf's runtime covers it beside what it cannot preempt: claims, and what came before it."""
         others = [(each.work, each.flavors) for each in (*self.started, *self.claims.values(), *promised)]
         mine = [(other, chosen) for other, chosen in others if other.group == work.group and other.id != work.id]
-        total = what_it_cannot_preempt(leaf, work, mine)
+        total = what_it_cannot_preempt(leaf, work, mine, self.fresh)
         total.update(asked(work, flavors))
         return all(total[key] <= self.now_used.numbers(work.group, key).runtime for key in asked(work, flavors))
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from shared.quota.decide.decisions import Start, Tier
 from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.settings import ReclaimMode
-from shared.quota.model.workload import Flavors, Workload
+from shared.quota.model.workload import Flavors, Workload, flavor_names
 from tests.shared.quota.judgement import Judgement, Promise
 from tests.shared.quota.usage_by_definition import asked, holds_back, ways_to_run
 
@@ -75,7 +75,7 @@ def _of_those_before(judgement: Judgement, leaf: LeafSnapshot, start: Start) -> 
             continue
         claim, options = judgement.claims.get(earlier.key), leaf.options(earlier)
         waits_for = {flavor for each in options.sets for flavor in each.flavors} if options.could_fit else set()
-        if (waits_for if claim is None else set(claim.flavors.values())) & set(start.flavors.values()):
+        if (waits_for if claim is None else flavor_names(claim.flavors)) & flavor_names(start.flavors):
             yield f"{earlier.key} is before it and holds it back"
 
 

@@ -5,13 +5,13 @@ that depends on what is used is worked out here again from the work itself.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import product
 
 from shared.quota.measure.group_usage import NO_NUMBERS, Numbers
 from shared.quota.measure.snapshot import LeafSnapshot, Snapshot
 from shared.quota.model.tree import ROOT, SYSTEM, QueueingStrategy
-from shared.quota.model.workload import Flavors, PodSet, Workload
+from shared.quota.model.workload import Flavors, PodSet, Workload, WorkloadId
 from shared.resources import FlavorResource
 from tests.shared.quota.reference_choice import choices, codependent_sets, fits_a_node, is_uncovered, parts
 
@@ -143,17 +143,21 @@ def _by_pod_set(sets: Iterable[tuple[PodSet, frozenset[str]]], chosen: Iterable[
 
 
 def what_it_cannot_preempt(
-    leaf: LeafSnapshot, work: Workload, extra: Iterable[tuple[Workload, Flavors]]
+    leaf: LeafSnapshot,
+    work: Workload,
+    extra: Iterable[tuple[Workload, Flavors]],
+    fresh: Collection[WorkloadId] = (),
 ) -> Counter[FlavorResource]:
     """What the leaf uses and this work cannot preempt: equals and betters, work not preemptible, leaving work, claims.
 
-    `extra` is what else the leaf uses: started in this cycle, or claims of its other preemptors.
+    `extra` is what else the leaf uses: started in this cycle, or claims of its other preemptors. `fresh`: of those
+    admitted, who has started in this cycle.
     """
     may_preempt = leaf.group.preemption.value == "LowerPriority"
     total: Counter[FlavorResource] = Counter()
     for other in leaf.admitted:
         assert other.admission is not None
-        if not (may_preempt and other.preemptible and other.priority < work.priority):
+        if other.id in fresh or not (may_preempt and other.preemptible and other.priority < work.priority):
             total.update(asked(other, other.admission.flavors))
     for other in leaf.evicting:
         assert other.admission is not None
