@@ -75,7 +75,13 @@ def end_claim(annotations: dict[str, str], reason: str) -> str | None:
 def write_requeue(requeue: Requeue) -> str:
     """The place in the queue and the back-off after an eviction."""
     return write_annotation(
-        RequeueAnnotation(requeue.queued, requeue.not_before, requeue.failed_starts, deactivated=requeue.deactivated)
+        RequeueAnnotation(
+            requeue.queued,
+            requeue.not_before,
+            requeue.failed_starts,
+            deactivated=requeue.deactivated,
+            released=requeue.released,
+        )
     )
 
 

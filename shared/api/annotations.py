@@ -75,12 +75,13 @@ class EvictionAnnotation(AssignedFlavors, frozen=True, kw_only=True):
 
 
 class RequeueAnnotation(View, frozen=True):
-    """The place in the queue after an eviction, and the back-off."""
+    """The place in the queue after an eviction, and the back-off. `released`: when its owner last queued it again."""
 
     queued: Time | None = None
     not_before: Time | None = None
     failed_starts: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)] = 0
     deactivated: bool = False
+    released: Time | None = None
 
 
 class NoticeAnnotation(View, frozen=True):

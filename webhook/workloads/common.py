@@ -1,24 +1,20 @@
 """What reviews of Jobs and pods have in common: Quotree's annotations, the group label, the owner's hold."""
 
 from collections.abc import Mapping
-
-import msgspec
+from datetime import datetime
 
 from shared.api.annotations import (
     AdmissionAnnotation,
     BadAnnotation,
     InjectedAnnotation,
-    RequeueAnnotation,
     read_admission,
     read_injected,
-    read_requeue,
     write_annotation,
 )
 from shared.api.core.metadata import Metadata
 from shared.api.core.pod import PodSpec
 from shared.api.names import (
     GROUP_LABEL,
-    HOLD_LABEL,
     INJECTED,
     MAIN_POD_SET,
     MANAGED_LABEL,
@@ -44,6 +40,7 @@ from webhook.workloads.placement_injection import (
     only_flavors,
     own_placement,
 )
+from webhook.workloads.queue_edit import QueueEdit
 from webhook.workloads.review_context import ReviewContext
 
 
@@ -158,28 +155,16 @@ def _own_flavors(admission: AdmissionAnnotation, metadata: Metadata) -> Mapping[
     return admission.assigned.get(metadata.labels.get(POD_SET_LABEL, "") if admission.pod_sets else MAIN_POD_SET, {})
 
 
-def resumed_requeue(old: Metadata, new: Metadata) -> RequeueAnnotation | None:
-    """The requeue annotation of a deactivated workload whose hold its owner removes: tries are counted from 0."""
-    if old.labels.get(HOLD_LABEL) != TRUE or new.labels.get(HOLD_LABEL) == TRUE:
-        return None
-    try:
-        requeue = read_requeue(old.annotations)
-    except BadAnnotation:
-        return None
-    if requeue is None or not requeue.deactivated:
-        return None
-    return msgspec.structs.replace(requeue, deactivated=False, failed_starts=0, not_before=None)
-
-
-def expected_annotations(old: Metadata, new: Metadata, injected: InjectedAnnotation | None) -> dict[str, str]:
+def expected_annotations(edit: QueueEdit, now: datetime, injected: InjectedAnnotation | None) -> dict[str, str]:
     """Quotree's annotations after an owner's edit: as before, with what the mutation adds to it.
 
     `injected` None: nothing can be injected now. Else it might have been, or not yet: another replica's view might lag.
     """
+    old, new = edit.old, edit.new
     expected = own_annotations(old.annotations)
-    requeue = resumed_requeue(old, new)
+    requeue = edit.expected_text(now)
     if requeue is not None:
-        expected[REQUEUE] = write_annotation(requeue)
+        expected[REQUEUE] = requeue
     if injected is not None and new.annotations.get(INJECTED) == annotation_of(injected)[0].get(INJECTED):
         expected.pop(INJECTED, None)
         expected |= annotation_of(injected)[0]

@@ -6,7 +6,7 @@ API server is read.
 """
 
 import time
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from shared.api.core.metadata import Metadata
@@ -88,7 +88,14 @@ class ContextBuilder:
             lacks_use="" if job_group is not None else await self._lacks_use(review, head, namespace, group),
         )
         reconciler, owner = self._settings.reconciler, _owner(metadata)
-        return ReviewContext(quota, namespace, reconciler, lambda uid: job_group if uid == owner else None, controllers)
+        return ReviewContext(
+            quota,
+            namespace,
+            reconciler,
+            lambda uid: job_group if uid == owner else None,
+            controllers,
+            datetime.now(UTC),
+        )
 
     async def _namespace_and_group(self, review: Review, metadata: Metadata) -> tuple[NamespaceContext, str | None]:
         """Namespace and group; read again for a new object without a group, in case its namespace was just labelled."""

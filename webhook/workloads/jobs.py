@@ -39,11 +39,11 @@ from webhook.workloads.common import (
     own_annotations,
     pending_injection,
     request_of,
-    resumed_requeue,
     started_injection,
     submitted_workload,
 )
 from webhook.workloads.placement_injection import NOTHING, placement_operations
+from webhook.workloads.queue_edit import QueueEdit, requests_more
 from webhook.workloads.review_context import ReviewContext
 
 KIND = "Job"
@@ -95,7 +95,7 @@ def mutate_job(review: Review, context: ReviewContext) -> Verdict:
     injected = _injection(edit, edit.group, context)
     if isinstance(injected, Deny):
         return injected
-    operations = [*_suspend(edit), *_place(edit, injected), *_label_and_annotate(edit, edit.group, injected)]
+    operations = [*_suspend(edit), *_place(edit, injected), *_label_and_annotate(edit, edit.group, injected, context)]
     return Allow(tuple(operations), audit={"group": edit.group}) if operations else YES
 
 
@@ -124,15 +124,17 @@ def _place(edit: _JobReview, injected: InjectedAnnotation | None) -> list[Operat
     return placement_operations(edit.job.spec.template.spec, present, injected, TEMPLATE)
 
 
-def _label_and_annotate(edit: _JobReview, group: str, injected: InjectedAnnotation | None) -> list[Operation]:
-    """The group; what was injected; and for an owner's suspend or resume the hold label or a cleared back-off."""
+def _label_and_annotate(
+    edit: _JobReview, group: str, injected: InjectedAnnotation | None, context: ReviewContext
+) -> list[Operation]:
+    """The group; what was injected; for an owner's suspend the hold label, for other edits the place in the queue."""
     job, old, labels = edit.job, edit.old, group_label(group)
     annotations: dict[str, str] = {}
     drop: tuple[str, ...] = ()
     if old is not None and not edit.by_reconciler:
         if job.spec.suspend and not old.spec.suspend:
             labels |= {HOLD_LABEL: TRUE}
-        requeue = resumed_requeue(old.metadata, job.metadata)
+        requeue = _queue_edit(edit, old, context).requeue(context.now)
         if requeue is not None:
             annotations[REQUEUE] = write_annotation(requeue)
     if injected is not None:
@@ -206,7 +208,7 @@ def _check_changed(edit: _JobReview, old: Job, context: ReviewContext) -> Findin
             after,
             _progress(old, context),
             _progress(job, context),
-            expected_annotations(old.metadata, job.metadata, injected),
+            expected_annotations(_queue_edit(edit, old, context), context.now, injected),
         ),
         context.quota,
     )
@@ -219,6 +221,16 @@ def _check_changed(edit: _JobReview, old: Job, context: ReviewContext) -> Findin
 def _submitted(job: Job, group: str, context: ReviewContext) -> SubmittedWorkload:
     submitted = submitted_workload(context, KIND, job.metadata, group, job.spec.template.spec, pods=job.wanted_pods)
     return replace(submitted, managed_by=job.spec.managed_by, manual_selector=job.spec.manual_selector)
+
+
+def _queue_edit(edit: _JobReview, old: Job, context: ReviewContext) -> QueueEdit:
+    job = edit.job
+    try:
+        was, now = (request_of(each.spec.template.spec, each.wanted_pods, context) for each in (old, job))
+        is_more = edit.old_group != edit.group or requests_more(was, now)
+    except QuantityError:
+        is_more = False
+    return QueueEdit(old.metadata, job.metadata, old.spec.suspend and job.spec.suspend, is_more)
 
 
 def _progress(job: Job, context: ReviewContext) -> WorkloadProgress:

@@ -41,11 +41,11 @@ from webhook.workloads.common import (
     judge_unreadable,
     metadata_operations,
     own_annotations,
-    resumed_requeue,
     started_injection,
     submitted_workload,
 )
 from webhook.workloads.placement_injection import placement_operations
+from webhook.workloads.queue_edit import QueueEdit
 from webhook.workloads.review_context import ReviewContext
 
 KIND: Final = "Pod"
@@ -79,7 +79,7 @@ def mutate_pod(review: Review, context: ReviewContext) -> Verdict:
             operations += placement_operations(pod.spec, injected_annotation(pod.metadata.annotations), injected, SPEC)
             annotations |= annotation_of(injected)[0]
     else:
-        requeue = resumed_requeue(old.metadata, pod.metadata)
+        requeue = _queue_edit(old, pod, context).requeue(context.now)
         if requeue is not None:
             annotations[REQUEUE] = write_annotation(requeue)
     operations += metadata_operations(pod.metadata, group_label(group), annotations)
@@ -154,7 +154,7 @@ def _check_changed(old: Pod, pod: Pod, context: ReviewContext) -> Findings:
         return NO_FINDINGS
     before = None if was is None else _submitted(old, was, context)
     after = None if now is None else _submitted(pod, now, context)
-    expected = expected_annotations(old.metadata, pod.metadata, None)
+    expected = expected_annotations(_queue_edit(old, pod, context), context.now, None)
     edit = WorkloadEdit(before, after, _progress(old, before), _progress(pod, after), expected)
     if is_covered_by_its_job(old):
         return _check_covered_by_job(edit)
@@ -175,6 +175,11 @@ def _check_covered_by_job(edit: WorkloadEdit) -> Findings:
 
 def _submitted(pod: Pod, group: str, context: ReviewContext) -> SubmittedWorkload:
     return submitted_workload(context, KIND, pod.metadata, group, pod.spec, pods=1)
+
+
+def _queue_edit(old: Pod, pod: Pod, context: ReviewContext) -> QueueEdit:
+    moves = context.group_of(old.metadata.labels) != context.group_of(pod.metadata.labels)
+    return QueueEdit(old.metadata, pod.metadata, old.is_gated and pod.is_gated, moves)
 
 
 def _progress(pod: Pod, submitted: SubmittedWorkload | None) -> WorkloadProgress:

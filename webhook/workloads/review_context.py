@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
+from shared.api.core.metadata import LONG_AGO
 from shared.api.names import JOB_CONTROLLERS
 from shared.api.review import Review
 from shared.quota.model.membership import resolve_group
@@ -19,6 +21,7 @@ class ReviewContext:
     reconciler: str = ""
     job_group: Callable[[str], str | None] = lambda _uid: None
     job_controllers: Collection[str] = JOB_CONTROLLERS
+    now: datetime = LONG_AGO
 
     def group_of(self, labels: Mapping[str, str]) -> str | None:
         """The group that a workload with these labels in this namespace resolves to."""

@@ -76,6 +76,8 @@ class Requeue:
     not_before: datetime | None = None
     failed_starts: int = 0
     deactivated: bool = False
+    released: datetime | None = None
+    """When its owner last queued it again, where that still counts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -223,12 +223,18 @@ def label_problems(labels: Mapping[str, str]) -> list[str]:
 
 
 def _queued(metadata: Metadata, annotations: Annotations, settings: QuotaSettings) -> datetime:
-    """Since when it waits. An evicted workload counts from its eviction, or from its creation if that is set."""
-    if settings.queue_age is QueueAge.CREATION:
-        return metadata.created
-    if annotations.requeue is not None and annotations.requeue.queued is not None:
-        return annotations.requeue.queued
-    return metadata.created if annotations.eviction is None else annotations.eviction.time
+    """Since when it waits. An evicted workload counts from its eviction, or from its creation if that is set.
+
+    What its owner released from a hold, enlarged or moved waits since then.
+    """
+    requeue = annotations.requeue
+    queued = metadata.created
+    if settings.queue_age is QueueAge.EVICTION:
+        if requeue is not None and requeue.queued is not None:
+            queued = requeue.queued
+        elif annotations.eviction is not None:
+            queued = annotations.eviction.time
+    return queued if requeue is None or requeue.released is None else max(queued, requeue.released)
 
 
 def claim_of(annotation: EvictionAnnotation | None) -> Claim | None:

@@ -84,3 +84,19 @@ def test_a_namespace_with_a_group_label_is_bound_to_it(tenant: AdmissionSetup) -
     said = create(tenant, job_body("elsewhere", "reds"), BOUND)
     assert "namespace bound is bound to group vision by its own label; name vision or a leaf below it" in said
     assert create(tenant, job_body("at-home", None), BOUND) == "job.batch/at-home created"
+
+
+def test_an_old_placeholder_that_is_released_or_enlarged_is_queued_again(tenant: AdmissionSetup) -> None:
+    held = job_body("placeholder", "vision", labels={"quotree.dev/hold": "true"}, parallelism=1, completions=8)
+    assert create(tenant, held) == "job.batch/placeholder created"
+
+    def place() -> str:
+        return str(tenant.job("placeholder", TEAM)["metadata"].get("annotations", {}).get("quotree.dev/requeue", ""))
+
+    assert place() == ""
+    assert patch(tenant, "placeholder", {"spec": {"parallelism": 8}}) == "job.batch/placeholder patched"
+    enlarged = place()
+    assert patch(tenant, "placeholder", {"metadata": {"labels": {"quotree.dev/hold": None}}}).endswith("patched")
+    assert "" < enlarged < place()
+    forged = {"metadata": {"annotations": {"quotree.dev/requeue": enlarged}}}
+    assert "(ReservedAnnotation)" in patch(tenant, "placeholder", forged)

@@ -76,7 +76,7 @@ def context(
     """The world a review is judged in."""
     known: dict[str, Flavor] = {each["metadata"]["name"]: read_flavor_manifest(each) for each in flavors}
     context = WorkloadContext(Tree.of(groups), known, capacity, settings or QuotaSettings(), never_fits)
-    return ReviewContext(context, NamespaceContext(dict(namespace or {})), RECONCILER, job_group)
+    return ReviewContext(context, NamespaceContext(dict(namespace or {})), RECONCILER, job_group, now=NOON)
 
 
 def job(

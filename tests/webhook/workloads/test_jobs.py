@@ -199,7 +199,9 @@ def test_lifting_the_hold_of_deactivated_work_lets_it_try_again() -> None:
     before = job("nlp", labels={"quotree.dev/hold": "true"}, annotations={"quotree.dev/requeue": note}, **HELD)
     asked = job("nlp", annotations={"quotree.dev/requeue": note}, **HELD)
     after = applied(mutate_job(review(asked, before), context()), asked)
-    assert after["metadata"]["annotations"] == {"quotree.dev/requeue": '{"queued":"2026-03-01T12:00:00Z"}'}
+    assert after["metadata"]["annotations"] == {
+        "quotree.dev/requeue": '{"queued":"2026-03-01T12:00:00Z","released":"2026-03-01T12:00:00Z"}'
+    }
     assert judge_job(review(after, before), context()) == YES
     forged = job("nlp", annotations={"quotree.dev/requeue": '{"failedStarts":0}'}, **HELD)
     assert codes(judge_job(review(forged, before), context())) == ["ReservedAnnotation"]
@@ -215,7 +217,8 @@ def test_job_moved_while_held_is_steered_anew() -> None:
     before = created(job("vision"), context())
     asked = {**before, "metadata": {**before["metadata"], "labels": {"quotree.dev/group": "nlp"}}}
     after = applied(mutate_job(review(asked, before), context()), asked)
-    assert after == {**job("nlp", **HELD), "metadata": {**job("nlp")["metadata"], "annotations": {}}}
+    again = {"quotree.dev/requeue": '{"released":"2026-03-01T12:00:00Z"}'}
+    assert after == {**job("nlp", **HELD), "metadata": {**job("nlp")["metadata"], "annotations": again}}
     assert judge_job(review(after, before), context()) == YES
 
 

@@ -1,5 +1,6 @@
 """The place and back-off that evicted work gets in its queue. docs/specification.md §6.7 and §8.4."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from shared.quota.decide.decisions import EvictionRule, Requeue
@@ -14,13 +15,18 @@ def requeue(workload: Workload, rule: EvictionRule, startup: StartupSettings, ag
     admission = workload.admission
     reached_ready = admission is not None and (admission.ready or admission.was_ready)
     failed = 0 if reached_ready else workload.failed_starts
-    queued = now if age is QueueAge.EVICTION else workload.created
+    place = Requeue(now) if age is QueueAge.EVICTION else Requeue(workload.queued, released=_released(workload))
     if rule not in FAILED_STARTS:
-        return Requeue(queued, failed_starts=failed)
+        return replace(place, failed_starts=failed)
     failed += 1
     if startup.limit is not None and failed >= startup.limit:
-        return Requeue(queued, failed_starts=failed, deactivated=True)
-    return Requeue(queued, now + back_off(failed, startup), failed)
+        return replace(place, failed_starts=failed, deactivated=True)
+    return replace(place, not_before=now + back_off(failed, startup), failed_starts=failed)
+
+
+def _released(workload: Workload) -> datetime | None:
+    """Where age is counted from creation: when it was released after that."""
+    return workload.queued if workload.queued > workload.created else None
 
 
 def back_off(failed_starts: int, startup: StartupSettings) -> timedelta:

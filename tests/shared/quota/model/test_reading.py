@@ -248,6 +248,15 @@ def test_queue_may_be_ordered_by_creation() -> None:
     assert found.workload.queued == CREATED
 
 
+@pytest.mark.parametrize("age", list(QueueAge))
+def test_what_its_owner_released_waits_since_then(age: QueueAge) -> None:
+    note = write_annotation(RequeueAnnotation(CREATED, released=EVICTED))
+    settings = QuotaSettings(queue_age=age)
+    found = workload_of_job(job(annotations={"quotree.dev/requeue": note}), NamespaceContext(), settings)
+    assert found.workload is not None
+    assert found.workload.queued == EVICTED
+
+
 def test_what_the_webhook_injected_is_not_the_owners_placement() -> None:
     injected = '{"nodeSelector":{"gpu":"a100"},"tolerations":[{"key":"gpu","value":"true","effect":"NoSchedule"}]}'
     found = work(
