@@ -17,7 +17,7 @@ from dev.node.node import Node
 from shared.kube.lead.holder_pods import identity_of_pod
 
 Object = dict[str, Any]
-PATIENCE: Final = 90.0
+PATIENCE: Final = 180.0
 NAMESPACE: Final = "quotree-system"
 IMAGE: Final = "quotree:0.1.0"
 SLEEP: Final = "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); time.sleep({seconds})"
