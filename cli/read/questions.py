@@ -76,6 +76,16 @@ def find_workload(world: World, name: str, namespace: str) -> Workload:
     return min(found, key=lambda each: (each.kind != "Job", each.kind))
 
 
+def find_group(world: World, name: str, namespace: str) -> str | None:
+    """Return the group that `name` means: qg/NAME, quotagroup/NAME, or NAME where no workload of `namespace` has it."""
+    kind, slash, rest = name.partition("/")
+    if slash:
+        return rest if kind.lower() in ("qg", "quotagroup", "group") and rest in world.tree else None
+    key = f"{namespace}/{name}"
+    held = (each.key for workloads in world.workload_sets.values() for each in workloads.by_id.values())
+    return name if name in world.tree and key not in held else None
+
+
 def question_options(command: T) -> T:
     """Give a command the options for what it asks about: files, capacity, settings, time, cluster."""
     for option in (

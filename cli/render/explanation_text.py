@@ -17,6 +17,13 @@ _BECAUSE: Final = {
     "GracePeriod": "its group's grace period is not over",
     "Notice": "has to be told first",
     "NotEntitled": "the workload that waits is not entitled",
+    "NotReadyYet": "its pods have time to become ready",
+}
+_RULES: Final = {
+    "Reclaim": "eviction for other groups",
+    "Preemption": "eviction for higher priority in its group",
+    "StartupTimeout": "eviction because its pods are not ready",
+    "StopPolicy": "eviction because its group is drained",
 }
 
 
@@ -28,6 +35,10 @@ def lines(data: Mapping[str, Any]) -> Iterator[str]:
     yield f"state {data['state']},{entitled} group {data['group']}{place}"
     if data["startsAt"] and not data["remedies"] and data["state"] == "Pending":
         yield f"starts by itself at {data['startsAt']}"
+    if data.get("lastEviction"):
+        yield _eviction(data["lastEviction"])
+    if data.get("admission"):
+        yield from _running(data["admission"])
     for flavor in data["flavors"]:
         yield from _flavor(flavor)
     if data["remedies"]:
@@ -35,6 +46,29 @@ def lines(data: Mapping[str, Any]) -> Iterator[str]:
         yield "What would let it start, each alone:"
         for each in data["remedies"]:
             yield f"  {_remedy(each)}"
+
+
+def _eviction(last: Mapping[str, Any]) -> str:
+    preemptor = f" for {last['for']}" if last["for"] else ""
+    rule = f" ({last['rule']})" if last["rule"] else ""
+    again = f"; starts again at {last['notBefore']} at the earliest" if last["notBefore"] else ""
+    failed = f"; {last['failedStarts']} starts failed" if last["failedStarts"] else ""
+    return f"evicted at {last['at']}: {last['reason']}{rule}{preemptor}{failed}{again}"
+
+
+def _running(running: Mapping[str, Any]) -> Iterator[str]:
+    ground = "is within its group's runtime" if running["ground"] == "Runtime" else "is in borrowed room"
+    yield f"it {ground}"
+    for each in running["keys"]:
+        used, runtime = (readable(each["resource"], each[word]) for word in ("groupUsed", "groupRuntime"))
+        borrowed = f", {readable(each['resource'], each['borrowed'])} of it above min" if each["borrowed"] else ""
+        amount = readable(each["resource"], each["amount"])
+        key = f"{each['flavor']}/{each['resource']}"
+        yield f"  {key}: uses {amount}{borrowed}; its group uses {used} of a runtime of {runtime}"
+    for each in running["losses"]:
+        after = f", until {each['after']}" if each["after"] else ""
+        why = f"not now: {_BECAUSE[each['because']]}{after}" if each["because"] else "possible now"
+        yield f"  {_RULES[each['rule']]}: {why}"
 
 
 def _flavor(flavor: Mapping[str, Any]) -> Iterator[str]:

@@ -26,7 +26,7 @@ from shared.api.core.pod import Pod
 from shared.api.names import ADMISSION, EVICTION, MAIN_POD_SET, NOTICE, REQUEUE
 from shared.api.patches import Operation
 from shared.quota.decide.decisions import Evict, Plan, Start, Tier
-from shared.quota.model.workload import Admission, Eviction, Workload, flavor_names
+from shared.quota.model.workload import Admission, Workload, flavor_names
 
 _ANSWER_LIMIT: Final = timedelta(seconds=30)
 """How long the Job controller may take to see a suspension and to delete the pods it had made."""
@@ -140,7 +140,7 @@ class Executor:
         text = annotations.write_eviction(evict, now)
         written = {EVICTION: text, REQUEUE: annotations.write_requeue(evict.requeue)}
         mark = (EVICTION, text)
-        evicting = replace(evict.workload, eviction=Eviction(evict.reason, now), claim=evict.claim, notice=None)
+        evicting = replace(evict.workload, eviction=evict.as_eviction(now), claim=evict.claim, notice=None)
         self._state.work.assume(key, evicting, mark)
 
         guard = patches.Guard.SPEC if self._writes.stale_tries(key) < _GUARDED_TRIES else patches.Guard.IDENTITY

@@ -81,6 +81,73 @@ def test_a_running_workload_says_since_when() -> None:
     assert found["message"] == "Job 'ns/base' runs since 2026-01-01T00:00:00+00:00 on default"
 
 
+def test_a_running_workload_says_on_which_ground_and_how_it_could_be_lost() -> None:
+    found = _answer("ns/base")["admission"]
+    assert (found["since"], found["ground"], found["flavors"]) == (
+        "2026-01-01T00:00:00+00:00",
+        "Borrowed",
+        {"nvidia.com/gpu": "default"},
+    )
+    assert found["keys"] == [{**GPU, "amount": 6, "borrowed": 2, "groupUsed": 6, "groupRuntime": 4}]
+    assert {each["rule"]: each["possible"] for each in found["losses"]} == {"Reclaim": True, "Preemption": True}
+    text = CliRunner().invoke(explain.command, ["ns/base", "-f", WAITING, *EIGHT]).stdout.splitlines()
+    assert "it is in borrowed room" in text
+    assert "  eviction for other groups: possible now" in text
+
+
+def test_an_evicted_workload_says_for_whom_by_which_rule_and_when_again(tmp_path: Path) -> None:
+    eviction = {
+        "reason": "Reclaimed",
+        "rule": "Reclaim",
+        "time": "2026-01-02T00:00:00Z",
+        "for": {"workload": "ns/other"},
+    }
+    requeue = {"queued": "2026-01-02T00:00:00Z", "notBefore": "2026-01-02T00:01:00Z", "failedStarts": 2}
+    annotations = {"quotree.dev/eviction": json.dumps(eviction), "quotree.dev/requeue": json.dumps(requeue)}
+    metadata = {
+        "name": "gone",
+        "namespace": "ns",
+        "labels": {"quotree.dev/group": "vision"},
+        "annotations": annotations,
+    }
+    container = {"name": "a", "resources": {"requests": {"nvidia.com/gpu": 1}}}
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": metadata,
+        "spec": {"suspend": True, "template": {"spec": {"containers": [container]}}},
+    }
+    file = tmp_path / "gone.json"
+    file.write_text(json.dumps(job))
+    words = ["ns/gone", "-f", WAITING, "-f", str(file), *EIGHT, "--at", "2026-01-02T00:00:30Z"]
+    found = json.loads(CliRunner().invoke(explain.command, [*words, "-o", "json"]).stdout)["lastEviction"]
+    assert found == {
+        "reason": "Reclaimed",
+        "at": "2026-01-02T00:00:00+00:00",
+        "rule": "Reclaim",
+        "for": "ns/other",
+        "failedStarts": 2,
+        "notBefore": "2026-01-02T00:01:00+00:00",
+        "deactivated": False,
+    }
+    told = CliRunner().invoke(explain.command, words).stdout
+    assert "Reclaimed (Reclaim) for ns/other; 2 starts failed; starts again at 2026-01-02T00:01:00+00:00" in told
+
+
+@pytest.mark.parametrize("name", ["vision", "qg/vision"])
+def test_a_group_says_its_runtime_step_by_step(name: str) -> None:
+    (table,) = _answer(name)["division"]
+    assert (table["parent"], table["runtime"], table["sharedBy"], table["left"]) == ("root", 8, "weight", 0)
+    rows = {
+        each["group"]: (each["floor"], each["first"], each["rounds"], each["runtime"]) for each in table["children"]
+    }
+    assert {group: row[3] for group, row in rows.items() if row[3]} == {"nlp": 4, "vision": 4}
+    text = CliRunner().invoke(explain.command, [name, "-f", WAITING, *EIGHT]).stdout.splitlines()
+    assert text[0] == "default/nvidia.com/gpu: root has 8, shared by weight, after the floors"
+    assert any(line.startswith("> vision") for line in text)
+    assert text[-1] == "  left: 0"
+
+
 def test_people_get_the_same_in_sentences() -> None:
     answer = CliRunner().invoke(explain.command, ["ns/train-2", "-f", WAITING, *EIGHT])
     lines = answer.stdout.splitlines()

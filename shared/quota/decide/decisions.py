@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from shared.quota.measure.snapshot import Snapshot
-from shared.quota.model.workload import Claim, EvictionReason, Flavors, Workload, WorkloadId
+from shared.quota.model.workload import Claim, Eviction, EvictionReason, Flavors, Workload, WorkloadId
 from shared.resources import Amount, FlavorResource
 
 OverSince = Mapping[tuple[str, FlavorResource], datetime]
@@ -90,6 +90,10 @@ class Evict:
     requeue: Requeue
     claim: Claim | None = None
     message: str = ""
+
+    def as_eviction(self, at: datetime) -> Eviction:
+        """What the workload says of it once it is written."""
+        return Eviction(self.reason, at, self.rule.value, self.claim.preemptor if self.claim is not None else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,9 +116,13 @@ def _eviction(job: Job, state: ObjectState, annotations: Annotations) -> Evictio
         return None
     if state is ObjectState.EVICTING and annotations.admission is not None:
         return Eviction(EvictionReason.SUSPENDED, _suspended_at(job))
-    return (
-        None if annotations.eviction is None else Eviction(reason_of(annotations.eviction), annotations.eviction.time)
-    )
+    return None if annotations.eviction is None else eviction_of(annotations.eviction)
+
+
+def eviction_of(annotation: EvictionAnnotation) -> Eviction:
+    """The eviction as it was written."""
+    preemptor = annotation.claim.workload if annotation.claim is not None else ""
+    return Eviction(reason_of(annotation), annotation.time, annotation.rule, preemptor)
 
 
 def _suspended_at(job: Job) -> datetime:

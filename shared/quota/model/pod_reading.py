@@ -28,6 +28,7 @@ from shared.quota.model.job_reading import (
     Reading,
     WorkloadDraft,
     admission_of,
+    eviction_of,
     reason_of,
 )
 from shared.quota.model.membership import resolve_group
@@ -161,7 +162,7 @@ def _eviction(pod: Pod, state: ObjectState, annotations: Annotations) -> Evictio
         return None
     annotation: EvictionAnnotation | None = annotations.eviction
     if annotation is not None:
-        return Eviction(reason_of(annotation), annotation.time)
+        return eviction_of(annotation)
     return Eviction(reason_of(EvictionAnnotation(reason="Suspended", time=_deleted_at(pod))), _deleted_at(pod))
 
 

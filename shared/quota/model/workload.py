@@ -90,6 +90,10 @@ class Eviction:
 
     reason: EvictionReason
     at: datetime
+    rule: str = ""
+    """Which rule took it, as `EvictionRule` spells it; empty where that is not written."""
+    preemptor: str = ""
+    """namespace/name of the workload that it made room for; empty: none."""
 
 
 @dataclass(frozen=True, slots=True)

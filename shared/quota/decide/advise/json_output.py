@@ -6,6 +6,9 @@ from shared.api.names import MAIN_POD_SET
 from shared.quota.decide.advise.remedies import Advice, Remedy
 from shared.quota.decide.explain.explanation import Binding, FlavorExplanation, WorkloadExplanation
 from shared.quota.decide.explain.holders import Holder
+from shared.quota.decide.explain.running import RunningExplanation
+from shared.quota.decide.simulate.json_output import flavors_as_data
+from shared.quota.model.workload import Eviction, Workload
 
 Json = dict[str, Any]
 
@@ -27,9 +30,53 @@ def explanation_as_data(explanation: WorkloadExplanation, advice: Advice) -> Jso
         "startsAt": advice.starts_at.isoformat() if advice.starts_at is not None else None,
     }
     if workload.eviction is not None:
-        at = workload.eviction.at.isoformat()
-        data["lastEviction"] = {"reason": workload.eviction.reason.value, "at": at}
+        data["lastEviction"] = eviction_as_data(workload, workload.eviction)
+    if explanation.running is not None:
+        data["admission"] = running_as_data(explanation.running)
     return data
+
+
+def eviction_as_data(workload: Workload, eviction: Eviction) -> Json:
+    """Return why a workload was recycled, by which rule and for which workload, and when it may start again."""
+    return {
+        "reason": eviction.reason.value,
+        "at": eviction.at.isoformat(),
+        "rule": eviction.rule or None,
+        "for": eviction.preemptor or None,
+        "failedStarts": workload.failed_starts,
+        "notBefore": workload.not_before.isoformat() if workload.not_before is not None else None,
+        "deactivated": workload.deactivated,
+    }
+
+
+def running_as_data(running: RunningExplanation) -> Json:
+    """Return what the place of a running workload rests on; `ground`: Runtime, or Borrowed."""
+    return {
+        "since": running.admission.since.isoformat(),
+        **flavors_as_data(running.admission.flavors),
+        "ready": running.admission.ready,
+        "ground": "Runtime" if running.within_runtime else "Borrowed",
+        "keys": [
+            {
+                "flavor": each.key.flavor,
+                "resource": each.key.resource,
+                "amount": each.amount,
+                "borrowed": each.borrowed,
+                "groupUsed": each.group_used,
+                "groupRuntime": each.group_runtime,
+            }
+            for each in running.keys
+        ],
+        "losses": [
+            {
+                "rule": each.rule.value,
+                "possible": each.possible,
+                "because": each.because or None,
+                "after": each.after.isoformat() if each.after is not None else None,
+            }
+            for each in running.losses
+        ],
+    }
 
 
 def flavor_as_data(flavor: FlavorExplanation) -> Json:

@@ -12,6 +12,7 @@ from shared.quota.decide.decisions import Plan, WaitReason
 from shared.quota.decide.explain.holders import Holder, Waiting, holders_of
 from shared.quota.decide.explain.missing_capacity import MissingCapacity
 from shared.quota.decide.explain.pending_reasons import PendingReasons
+from shared.quota.decide.explain.running import RunningExplanation, explain_running
 from shared.quota.decide.explain.shortage import Shortage, below_node, beyond_min, beyond_runtime, worst
 from shared.quota.decide.state.flavor_assignment import assignments_of
 from shared.quota.decide.state.leaf_usage import LeafUsage
@@ -81,12 +82,14 @@ class WorkloadExplanation:
     reason: WaitReason | None
     message: str
     flavors: tuple[FlavorExplanation, ...]
+    running: RunningExplanation | None = None
+    """Of an admitted workload."""
 
 
 def explain(snapshot: Snapshot, plan: Plan, workload: Workload) -> WorkloadExplanation:
     """Explain this workload as it is in the snapshot."""
     if not workload.is_pending:
-        return _explain_running(workload)
+        return _explain_running(snapshot, workload)
     usage = RoundUsage(snapshot, snapshot.leaves)
     leaf = snapshot.leaves.get(workload.group)
     flavors = tuple(_flavors(usage, leaf, workload)) if leaf is not None else ()
@@ -111,7 +114,7 @@ def _is_entitled(usage: RoundUsage, leaf: LeafSnapshot, workload: Workload) -> b
     )
 
 
-def _explain_running(workload: Workload) -> WorkloadExplanation:
+def _explain_running(snapshot: Snapshot, workload: Workload) -> WorkloadExplanation:
     admission = workload.admission
     assert admission is not None  # noqa: S101
     state = WorkloadState.EVICTING if workload.is_evicting else WorkloadState.RUNNING
@@ -120,7 +123,9 @@ def _explain_running(workload: Workload) -> WorkloadExplanation:
     text = f"{workload.kind} {workload.key!r} runs since {since} on {', '.join(each.flavor for each in flavors)}"
     if workload.eviction is not None and workload.is_evicting:
         text += f" and is being evicted: {workload.eviction.reason.value}"
-    return WorkloadExplanation(workload, state, 0, False, None, text, flavors)
+    running = explain_running(snapshot, workload, admission)
+    entitled = running.within_runtime and not workload.is_evicting
+    return WorkloadExplanation(workload, state, 0, entitled, None, text, flavors, running)
 
 
 def _position(leaf: LeafSnapshot | None, workload: Workload, plan: Plan) -> int:

@@ -49,6 +49,12 @@ def holders_of(usage: RoundUsage, group: str, key: FlavorResource, waiting: Wait
     return sorted(found, key=lambda each: (-each.amount, each.workload.id))
 
 
+def holder_in(usage: RoundUsage, workload: Workload, key: FlavorResource, waiting: Waiting) -> Holder | None:
+    """Return what the workload holds of `key`; None if it uses none of it."""
+    found = _in_leaf(usage, usage.leaf(workload.group), key, waiting)
+    return next((each for each in found if each.workload.id == workload.id), None)
+
+
 def _in_leaf(usage: RoundUsage, leaf: LeafUsage, key: FlavorResource, waiting: Waiting) -> Iterator[Holder]:
     numbers = leaf.numbers(key)
     borrowed = numbers.borrowed

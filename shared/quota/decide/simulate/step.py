@@ -12,7 +12,7 @@ from datetime import datetime
 from shared.quota.decide.decisions import Evict, Plan, Start
 from shared.quota.measure.inputs.workload_set import Change
 from shared.quota.measure.inputs.world import World
-from shared.quota.model.workload import Admission, Eviction, Workload, WorkloadId
+from shared.quota.model.workload import Admission, Workload, WorkloadId
 
 
 def advance(world: World, decided: Plan, now: datetime | None = None) -> World:
@@ -61,7 +61,7 @@ def _started(workload: Workload, start: Start, now: datetime) -> Workload:
 def _evicted(workload: Workload, evict: Evict, now: datetime) -> Workload:
     return replace(
         workload,
-        eviction=Eviction(evict.reason, now),
+        eviction=evict.as_eviction(now),
         claim=evict.claim,
         queued=evict.requeue.queued,
         not_before=evict.requeue.not_before,

@@ -1,0 +1,82 @@
+"""What a running workload's place rests on, and by which rule it could be lost: the next plan shows it."""
+
+from datetime import timedelta
+
+import pytest
+
+from shared.quota.decide.decisions import EvictionRule
+from shared.quota.decide.explain.explanation import explain
+from shared.quota.decide.explain.running import Loss, RunningExplanation
+from shared.quota.decide.plan import plan
+from shared.quota.measure.snapshot import measure
+from shared.quota.model.settings import QuotaSettings, ReclaimSettings, StartupSettings
+from shared.quota.model.workload import Workload
+from tests.builders import NOW, after, pending, running, world
+from tests.trees import capacity_in, tree
+
+TREE = "root 8\n  a 4\n  b 4"
+
+
+def running_of(groups: str, workload: Workload, *others: Workload, exempt: float = 0) -> RunningExplanation:
+    found = tree(groups)
+    reclaim = ReclaimSettings(exempt_after_start=timedelta(seconds=exempt))
+    settings = QuotaSettings(capacity=capacity_in(found), reclaim=reclaim)
+    snapshot = measure(world(found, [workload, *others], settings=settings), after(1))
+    explained = explain(snapshot, plan(snapshot), workload).running
+    assert explained is not None
+    return explained
+
+
+def losses(found: RunningExplanation) -> dict[EvictionRule, str]:
+    return {each.rule: each.because for each in found.losses}
+
+
+def test_within_runtime_it_goes_only_for_higher_priority() -> None:
+    found = running_of(TREE, running("a", 3, "one"))
+    assert found.within_runtime
+    assert losses(found) == {EvictionRule.RECLAIM: "WithinRuntime", EvictionRule.PREEMPTION: ""}
+
+
+def test_borrowed_room_is_named_with_its_amount() -> None:
+    found = running_of(TREE, running("a", 6, "one"), pending("b", 4, "owner"))
+    (held,) = found.keys
+    assert (held.amount, held.borrowed, held.group_used, held.group_runtime) == (6, 2, 6, 4)
+    assert not found.within_runtime
+    assert losses(found)[EvictionRule.RECLAIM] == ""
+
+
+def test_what_could_be_lost_is_what_the_next_plan_takes() -> None:
+    one, owner = running("a", 6, "one"), pending("b", 4, "owner")
+    assert losses(running_of(TREE, one, owner))[EvictionRule.RECLAIM] == ""
+    decided = plan(measure(world(TREE, [one, owner]), after(1)))
+    assert [(each.workload.key, each.rule) for each in decided.evictions] == [("ns/one", EvictionRule.RECLAIM)]
+    higher = pending("a", 4, "higher", priority=1)
+    decided = plan(measure(world(TREE, [running("a", 4, "low"), running("b", 4, "base"), higher]), after(1)))
+    assert [(each.workload.key, each.rule) for each in decided.evictions] == [("ns/low", EvictionRule.PREEMPTION)]
+
+
+def test_what_keeps_it_is_told_with_its_end() -> None:
+    borrowed = (running("a", 6, "one"), pending("b", 4, "owner"))
+    exempt = running_of(TREE, *borrowed, exempt=60)
+    assert exempt.losses[0] == Loss(EvictionRule.RECLAIM, "ExemptAfterStart", NOW + timedelta(seconds=60))
+    kept = running_of(TREE, running("a", 3, "one", preemptible=False))
+    assert set(losses(kept).values()) == {"NotPreemptible"}
+
+
+@pytest.mark.parametrize("wait", [True, False])
+def test_pods_that_are_not_ready_may_cost_the_place(wait: bool) -> None:
+    found = tree(TREE)
+    one = running("a", 3, "one", ready=False)
+    startup = StartupSettings(wait_for_pods_ready=wait, timeout=timedelta(minutes=5))
+    settings = QuotaSettings(capacity=capacity_in(found), startup=startup)
+    snapshot = measure(world(found, [one], settings=settings), after(1))
+    explained = explain(snapshot, plan(snapshot), one).running
+    assert explained is not None
+    told = [each for each in explained.losses if each.rule is EvictionRule.STARTUP_TIMEOUT]
+    assert told == ([Loss(EvictionRule.STARTUP_TIMEOUT, "NotReadyYet", after(300))] if wait else [])
+
+
+def test_a_drained_group_loses_all() -> None:
+    found = running_of("root 8\n  a 4 drain\n  b 4", running("a", 3, "one"))
+    assert losses(found)[EvictionRule.STOP_POLICY] == ""
+    assert running_of(TREE, running("gone", 3, "one")).keys == ()
