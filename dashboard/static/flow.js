@@ -68,6 +68,7 @@ export function flow(pool) {
   return el(
     "figure",
     {},
+    el("h3", {}, "Below ", name(pool.parent)),
     picture,
     el(
       "figcaption",

@@ -24,8 +24,7 @@ export class Grid {
     this.node = el(
       "div",
       { role, class: "grid", tabindex: 0, "aria-label": label, "aria-colcount": columns.length },
-      el("div", { role: "rowgroup", class: "heads" }, this.head),
-      this.body,
+      el("div", { role: "presentation", class: "sheet" }, el("div", { role: "rowgroup", class: "heads" }, this.head), this.body),
     );
     this.node.addEventListener("scroll", () => this.#soon(), { passive: true });
     this.node.addEventListener("keydown", (event) => this.#key(event));

@@ -48,10 +48,10 @@ function division(page, key) {
       "tr",
       { class: row.group === page.name ? "own" : null },
       el("th", { scope: "row" }, el("a", { href: groupAddress(row.group) }, name(row.group))),
-      ["min", "demand", "first", "weight", "runtime", "used"].map((word) => el("td", {}, row.text[word])),
+      ["min", "demand", "first", "weight", "shared", "runtime", "used"].map((word) => el("td", {}, row.text[word])),
     ),
   );
-  const heads = ["Group", "Min", "Demand", "Gets first", "Weight", "Runtime", "Used"];
+  const heads = ["Group", "Min", "Demand", "Gets first", "Weight", "Gets shared", "Runtime", "Used"];
   return el("div", {}, el("p", {}, found.text), table(`Runtime of ${key}`, heads, rows));
 }
 
@@ -109,9 +109,9 @@ export function groupPage(store, group) {
   const lists = workloadLists(store, group);
   let page = null;
   const drawKey = () => {
-    const found = page.pools.find((each) => keyOf(each) === keys.value);
+    const pools = page.pools.filter((each) => keyOf(each) === keys.value);
     runtime.replaceChildren(el("h2", {}, "How its runtime comes about"), division(page, keys.value));
-    lending.replaceChildren(el("h2", {}, "Who lends to whom"), found ? flow(found) : el("p", { class: "hint" }, "Nothing is lent or borrowed here."));
+    lending.replaceChildren(el("h2", {}, "Who lends to whom"), ...(pools.length ? pools.map(flow) : [el("p", { class: "hint" }, "Nothing is lent or borrowed here.")]));
     drawPast();
   };
   const drawPast = () => {

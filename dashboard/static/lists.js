@@ -7,8 +7,8 @@ import { Grid, Remote } from "./grid.js";
 const PARTS = {
   pending: {
     title: "Waiting",
-    columns: [["Place", "number"], ["Workload", "wide"], ["Group", "middle"], ["Priority", "number"], ["Waits", "number"], ["Requests", "middle"], ["Reason", "middle"], ["Because", "wider"]],
-    cells: (item, now) => [item.place || "–", item, group(item), item.priority, age(item.queued, now), item.request, item.reason, item.message],
+    columns: [["Place", "number"], ["Workload", "wide"], ["Because", "wider"], ["Requests", "middle"], ["Waits", "number"], ["Priority", "number"], ["Group", "middle"], ["Reason", "middle"]],
+    cells: (item, now) => [item.place || "–", item, item.message, item.request, age(item.queued, now), item.priority, group(item), item.reason],
   },
   running: {
     title: "Running",

@@ -7,11 +7,9 @@ from dashboard.view.frame import Frame, Outlook
 from dashboard.view.lending import pools_of
 from dashboard.view.tree import keys_of
 from shared.problems import Problem
-from shared.quota.measure.group_usage import Numbers
-from shared.quota.measure.groups.group_draft import floor_in
+from shared.quota.measure.division_table import DivisionRow, DivisionTable, division_tables
 from shared.quota.measure.report import report_of, words_of
-from shared.quota.model.tree import ROOT, SYSTEM, Group
-from shared.resources import FlavorResource
+from shared.quota.model.tree import ROOT, Group
 
 Json = dict[str, Any]
 
@@ -48,8 +46,10 @@ def group_page(frame: Frame, name: str) -> Json:
     }
     if outlook is not None:
         page["words"] = _words(outlook, record.group)
-        page["divisions"] = _divisions(outlook, name)
-        page["pools"] = pools_of(outlook, name if record.group.is_parent or name == ROOT else page["parent"])
+        page["divisions"] = [_division(each) for each in division_tables(outlook.given, name)]
+        around = [page["parent"]] if name != ROOT else []
+        below = [name] if page["children"] else []
+        page["pools"] = [pool for parent in around + below for pool in pools_of(outlook, parent)]
     return page
 
 
@@ -83,44 +83,23 @@ def _words(outlook: Outlook, group: Group) -> list[Json]:
     ]
 
 
-def _divisions(outlook: Outlook, name: str) -> list[Json]:
-    """For each key of the group, the table of its parent's children: what each starts from, and gets."""
-    tree, numbers = outlook.given.world.tree, outlook.given.numbers
-    if name == ROOT or name not in numbers:
-        return []
-    parent = tree[name].parent or ROOT
-    siblings = [each for each in tree.children(parent) if each in numbers and each != SYSTEM]
-    return [
-        _division(outlook, parent, key, {each: numbers[each][key] for each in siblings if key in numbers[each]})
-        for key in sorted(numbers[name])
-    ]
-
-
-def _division(outlook: Outlook, parent: str, key: FlavorResource, children: dict[str, Numbers]) -> Json:
-    runtime = outlook.given.numbers.get(parent, {})[key].runtime
-    floors = {name: floor_in(each) for name, each in children.items()}
-    first = sum(floors.values())
-    left = runtime - first
-    text = f"{parent} has {readable(key.resource, runtime)} of {key.resource} in {key.flavor} to divide. "
-    if left < 0:
-        text += (
-            f"What each gets first, {readable(key.resource, first)} together, exceeds that: "
-            "it is shared in proportion to min."
-        )
-    else:
-        text += (
-            f"Each group first gets its min as far as it asks for it, {readable(key.resource, first)} together; "
-            f"the other {readable(key.resource, left)} are shared by weight among those who ask for more."
-        )
+def _division(table: DivisionTable) -> Json:
+    """How the runtime of a group's parent is divided for one key: what each child starts from, and gets."""
+    resource = table.key.resource
+    first = readable(resource, sum(row.first for row in table.rows))
+    shared = readable(resource, sum(sum(row.rounds) for row in table.rows))
+    rule = "their min (it is short)" if table.short else "weight, among those who ask for more"
     return {
-        "flavor": key.flavor,
-        "resource": key.resource,
-        "text": text,
-        "rows": [_row(key.resource, name, each, floors[name]) for name, each in sorted(children.items())],
+        "flavor": table.key.flavor,
+        "resource": resource,
+        "text": f"{table.parent} has {readable(resource, table.runtime)} of {resource} in {table.key.flavor} "
+        f"to divide: {first} are given first, {shared} are shared in proportion to {rule}.",
+        "rows": [_row(resource, row) for row in table.rows],
     }
 
 
-def _row(resource: str, name: str, numbers: Numbers, floor: int) -> Json:
-    words = words_of(numbers)
-    shown = {word: words[word] for word in ("min", "weight", "demand", "runtime", "used")} | {"first": floor}
-    return {"group": name, "text": {word: readable(resource, amount) for word, amount in shown.items()}}
+def _row(resource: str, row: DivisionRow) -> Json:
+    words = words_of(row.numbers)
+    shown = {word: words[word] for word in ("min", "weight", "demand", "used")}
+    shown |= {"first": row.first, "shared": sum(row.rounds), "runtime": row.runtime}
+    return {"group": row.group, "text": {word: readable(resource, amount) for word, amount in shown.items()}}

@@ -11,7 +11,7 @@ from tests.browser.worlds import IMAGE, LONG, REVERSED, SCRIPT, hostile, organis
 from tests.builders import running
 from tests.dashboard.site import frame_of
 
-PAGES = ["#/", "#/group/vision-eval", "#/group/research", "#/workload/Job/ns%2Fcheck-0", "#/nodes", "#/group/nobody"]
+PAGES = ["#/", "#/group/vision-eval", "#/group/research", "#/workload/Job/ns%2Fcheck-8", "#/nodes", "#/group/nobody"]
 
 
 def _go(page: Page, address: str) -> None:
@@ -121,7 +121,7 @@ def test_the_keyboard_alone_reaches_everything(strict: Strict) -> None:
         expect(page.get_by_role("grid", name="Running workloads of vision-eval")).to_be_visible()
         page.keyboard.press("ArrowLeft")
         _tab_to(page, "Waiting workloads of vision-eval")
-        expect(page.locator(".cursor")).to_contain_text("check-0")
+        expect(page.locator(".cursor")).to_contain_text("check-3")
         page.keyboard.press("ArrowDown")
         _tab_to(page, "edit-min")
         page.keyboard.press("Control+A")
@@ -131,8 +131,8 @@ def test_the_keyboard_alone_reaches_everything(strict: Strict) -> None:
         page.keyboard.press("Shift+Tab")
         _tab_to(page, "Waiting workloads of vision-eval", "Shift+Tab")
         page.keyboard.press("Enter")
-        expect(page.locator("h1")).to_have_text("Job ns/check-1")
-        expect(page.locator(".lines-of-text li").first).to_contain_text("Job 'ns/check-1' waits: ")
+        expect(page.locator("h1")).to_have_text("Job ns/check-4")
+        expect(page.locator(".lines-of-text li").first).to_contain_text("Job 'ns/check-4' waits: ")
         _tab_to(page, "nav-nodes", "Shift+Tab")
         page.keyboard.press("Enter")
         expect(page.locator("h1")).to_have_text("Flavors and nodes")

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 from dashboard.view.frame import Frame
+from shared.quota.decide.simulate.run import run
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.tree import Group, Tree
 from tests.builders import NOW, after, pending, running, world
@@ -40,7 +41,7 @@ def organisation() -> Frame:
         *(pending("vision-train", 4, f"large-{number}", queued=after(-200 + number)) for number in range(4)),
         *(pending("language", 8, f"pretrain-{number}", queued=after(-100 + number)) for number in range(3)),
     ]
-    return frame_of(world(_ORGANISATION, workloads))
+    return frame_of(run(world(_ORGANISATION, workloads), NOW).world)
 
 
 def large(number: int = 1) -> Frame:

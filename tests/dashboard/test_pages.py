@@ -105,7 +105,9 @@ def test_a_group_page_shows_how_its_runtime_is_divided() -> None:
     page = group_page(_busy(), "nlp")
     assert page["path"] == ["root", "research", "nlp"]
     (division,) = page["divisions"]
-    assert division["text"].startswith("research has 8 of gpu in default to divide. Each group first gets its min")
+    assert division["text"].startswith(
+        "research has 8 of gpu in default to divide: 3 are given first, 5 are shared in proportion to weight"
+    )
     assert {row["group"]: row["text"]["runtime"] for row in division["rows"]} == {"nlp": "7", "vision": "1"}
     assert page["mins"] == [{"flavor": "default", "resource": "gpu", "text": "2"}]
 

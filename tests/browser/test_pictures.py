@@ -1,0 +1,63 @@
+"""The pictures of README and docs: made here, and current as long as the page lays out its parts as they show it.
+
+`make browser PICTURES=1` makes them again. What is compared is the layout, not pixels: fonts differ between machines.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Strict, shown
+from tests.browser.worlds import organisation
+
+PICTURES: Final = Path(__file__).parents[2] / "docs" / "pictures"
+SHOTS: Final = {
+    "dashboard-tree": "#/",
+    "dashboard-group": "#/group/research",
+    "dashboard-workload": "#/workload/Job/ns%2Fcheck-8",
+}
+SCHEMES: Final = ("light", "dark")
+LARGEST: Final = 120_000
+"""Bytes of one picture."""
+_PARTS: Final = "h1, h2, th, [role=columnheader], svg text, li, .lines .line:not([hidden])"
+_LAYOUT: Final = """parts => [...document.querySelectorAll(parts)]
+    .filter((each) => each.getBoundingClientRect().top < innerHeight)
+    .map((each) => [...each.childNodes].map((child) => child.textContent).join(" ").trim())"""
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("name", SHOTS)
+def test_a_picture_shows_the_page_as_it_is(strict: Strict, name: str, scheme: str) -> None:
+    with shown(organisation()) as dashboard:
+        page = strict.open(dashboard.address, scheme, width=1100, height=620)
+        page.evaluate("address => { location.hash = address }", SHOTS[name])
+        _settle(page, name)
+        layout = page.evaluate(_LAYOUT, _PARTS)
+        if os.environ.get("QUOTREE_PICTURES"):
+            _keep(page, name, scheme, layout)
+        file = PICTURES / f"{name}-{scheme}.png"
+        assert file.read_bytes().startswith(b"\x89PNG")
+        assert file.stat().st_size < LARGEST
+        assert layout == json.loads((PICTURES / f"{name}.json").read_text())
+
+
+def _settle(page: Page, name: str) -> None:
+    expect(page.locator("h1")).to_be_visible()
+    if name == "dashboard-workload":
+        expect(page.locator(".lines-of-text")).to_contain_text("What would let it start", timeout=30_000)
+    else:
+        expect(page.locator(".lines .line:not([hidden]) bdi").nth(5)).to_be_visible()
+    page.evaluate("document.activeElement.blur()")
+    if name == "dashboard-group":
+        page.locator("figure").first.evaluate("part => part.scrollIntoView({block: 'end'})")
+    page.wait_for_timeout(800)
+
+
+def _keep(page: Page, name: str, scheme: str, layout: Any) -> None:
+    PICTURES.mkdir(exist_ok=True)
+    page.screenshot(path=PICTURES / f"{name}-{scheme}.png")
+    (PICTURES / f"{name}.json").write_text(json.dumps(layout, indent=1, ensure_ascii=False) + "\n")
