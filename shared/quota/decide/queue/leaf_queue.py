@@ -95,7 +95,7 @@ class LeafQueue:
         """Whether no workload that is left can be a head: no class can start, or all flavors are blocked."""
         if len(self._hopeless) >= len(self._queue.startable):
             return True
-        return bool(self._blocked) and self._queue.all_flavors <= self._blocked
+        return bool(self._blocked) and self._queue.all_blocked(self._blocked)
 
     def _judge(self, workload: Workload, kind: EquivalenceClass) -> QueueHead | None:
         decided, ident = self._decided, (workload.kind, workload.key)

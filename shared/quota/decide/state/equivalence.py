@@ -1,6 +1,6 @@
 """A leaf's pending workloads by equivalence class: those of one class fit alike, so a pass evaluates only one."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Final
 
 from shared.quota.decide.state.flavor_assignment import Assignments, assignments_of, without_flavors
@@ -48,6 +48,7 @@ class EquivalenceClasses:
         "_known",
         "_quantities",
         "_smallest",
+        "_some_take_nothing",
         "flavors",
         "kinds",
         "leaf",
@@ -71,6 +72,7 @@ class EquivalenceClasses:
         self.startable = frozenset(each for each in self.kinds if each.assignments is not None)
         self._smallest: tuple[Quantities, ...] | None = None
         self._all_flavors: frozenset[str] | None = None
+        self._some_take_nothing = False
         if len(self._known) > len(self.kinds) + _SPARE:
             self._known = {(id(each.options), each.priority, each.preemptible): each for each in self.kinds}
 
@@ -100,7 +102,7 @@ class EquivalenceClasses:
             if left is not None:
                 yield left
             blocked.update(option.flavor for one in each.assignments for option in one.options)
-            if blocked >= self.all_flavors:
+            if self.all_blocked(blocked):
                 return
 
     def first_within(self, room: Mapping[FlavorResource, Amount]) -> int | None:
@@ -114,13 +116,13 @@ class EquivalenceClasses:
             beyond.add(each)
         return None
 
-    @property
-    def all_flavors(self) -> frozenset[str]:
-        """Every flavor that some workload could take."""
+    def all_blocked(self, blocked: Set[str]) -> bool:
+        """Whether none is left that could start with the other flavors; what requests nothing needs none."""
         if self._all_flavors is None:
-            choices = (option for each in self.startable for one in each.assignments or () for option in one.options)
-            self._all_flavors = frozenset(option.flavor for option in choices)
-        return self._all_flavors
+            assignments = [one for each in self.startable for one in each.assignments or ()]
+            self._all_flavors = frozenset(option.flavor for one in assignments for option in one.options)
+            self._some_take_nothing = any(not one.options for one in assignments)
+        return not self._some_take_nothing and self._all_flavors <= blocked
 
     def kind_of(self, workload: Workload) -> EquivalenceClass:
         """The class of this pending workload, or of any other that would wait here."""

@@ -92,6 +92,12 @@ def test_it_holds_back_only_on_the_flavors_that_it_waits_for() -> None:
     assert waits(decided) == {"big": "WaitingForQuota", "same": "BehindHead"}
 
 
+@pytest.mark.parametrize("strategy", ["", "strict"])
+def test_what_requests_nothing_is_held_back_by_nobody(strategy: str) -> None:
+    free = pending("a", {}, "free")
+    assert starts(decide(f"{ROOT}\na 0 {strategy}", [*work(HOUR), free])) == ["free entitled"]
+
+
 def test_one_that_has_waited_long_behind_a_younger_head_of_higher_priority_holds_back_those_behind_itself() -> None:
     workloads = [
         running("a", 6, "runs", preemptible=False),
