@@ -12,7 +12,7 @@ from tests.fuzz.run import run
 @pytest.mark.timeout(600)
 def test_tenants_who_try_everything_stay_within_their_quota(control_plane_binaries: binaries.Binaries) -> None:
     seed = random.randrange(1 << 31)
-    report = run(control_plane_binaries, seed, 20, say)
+    report = run(control_plane_binaries, seed, 15, say)
     show(report)
     assert report.flaws == [], f"python -m tests.fuzz --seed {seed}"
     assert report.starts > 5
