@@ -10,7 +10,7 @@ from shared.quota.model.workload import Flavors, Workload, flavor_names
 from shared.resources import FlavorResource
 from tests.prove.stepping import Cycle
 from tests.shared.quota.judgement import Judgement
-from tests.shared.quota.usage_by_definition import Book, asked, holds_back, present, ways_to_run
+from tests.shared.quota.usage_by_definition import Book, asked, holds_back, present, waits_for, ways_to_run
 
 STATED = frozenset(
     {WaitReason.PODS_NOT_READY, WaitReason.NEVER_FITS, WaitReason.NO_NODE_FITS, WaitReason.NO_ELIGIBLE_FLAVOR}
@@ -56,9 +56,7 @@ def is_blocked_by_a_head(
     for earlier in leaf.pending[: leaf.pending.index(work)]:
         if not holds_back(cycle.snapshot, earlier):
             continue
-        options = leaf.options(earlier)
-        waits_for = {flavor for each in options.sets for flavor in each.flavors}
-        if options.could_fit and waits_for & flavor_names(flavors):
+        if waits_for(leaf, earlier) & flavor_names(flavors):
             return True
     return False
 

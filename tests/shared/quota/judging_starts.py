@@ -7,7 +7,7 @@ from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.workload import Flavors, Workload, flavor_names
 from tests.shared.quota.judgement import Judgement, Promise
-from tests.shared.quota.usage_by_definition import asked, holds_back, ways_to_run
+from tests.shared.quota.usage_by_definition import asked, holds_back, waits_for, ways_to_run
 
 
 def judge_starts(judgement: Judgement) -> Iterator[str]:
@@ -73,9 +73,9 @@ def _of_those_before(judgement: Judgement, leaf: LeafSnapshot, start: Start) -> 
     for earlier in leaf.pending[: leaf.pending.index(start.workload)]:
         if earlier.id in started or not holds_back(judgement.snapshot, earlier):
             continue
-        claim, options = judgement.claims.get(earlier.key), leaf.options(earlier)
-        waits_for = {flavor for each in options.sets for flavor in each.flavors} if options.could_fit else set()
-        if (waits_for if claim is None else flavor_names(claim.flavors)) & flavor_names(start.flavors):
+        claim = judgement.claims.get(earlier.key)
+        wanted = waits_for(leaf, earlier) if claim is None else flavor_names(claim.flavors)
+        if wanted & flavor_names(start.flavors):
             yield f"{earlier.key} is before it and holds it back"
 
 

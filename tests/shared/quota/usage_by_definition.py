@@ -116,6 +116,16 @@ def holds_back(snapshot: Snapshot, work: Workload) -> bool:
     return patience is not None and snapshot.now - work.queued >= patience
 
 
+def waits_for(leaf: LeafSnapshot, work: Workload) -> set[str]:
+    """The flavors that work waits for: those in which it could ever start, with all its pod sets together."""
+    options = leaf.options(work)
+    if not options.could_fit:
+        return set()
+    if options.together is not None:
+        return {flavor for chosen in options.together for flavor in chosen}
+    return {flavor for each in options.sets for flavor in each.flavors}
+
+
 def ways_to_run(snapshot: Snapshot, work: Workload) -> list[dict[str, dict[str, str]]]:
     """Every choice of flavors that the work can take, in order of preference: brute force over all pod sets."""
     entries = snapshot.world.tree[work.group].quotas
