@@ -1,6 +1,7 @@
 """`quotree dashboard`: the tree, queues and explanations in a browser on this machine."""
 
 import asyncio
+import logging
 from contextlib import suppress
 
 import click
@@ -22,6 +23,8 @@ def command(
     It reads the cluster with your own rights and writes nothing. Keep the printed address to yourself: the token in it
     lets its reader see what you see.
     """
+    # The page says what is refused or interrupted; the terminal has the address only.
+    logging.getLogger("quotree").addHandler(logging.NullHandler())
     options = DashboardOptions(port, context, kubeconfig, namespace, settings_file)
     with suppress(KeyboardInterrupt):
         asyncio.run(serve(options, _say))

@@ -54,6 +54,15 @@ def test_a_page_without_the_token_shows_nothing(strict: Strict) -> None:
         expect(page.locator(".line").nth(3)).to_be_visible()
 
 
+def test_a_page_says_when_its_process_is_gone(strict: Strict) -> None:
+    with shown(organisation()) as dashboard:
+        page = strict.open(dashboard.address)
+        expect(page.locator("#live")).to_contain_text("live,")
+    expect(page.locator("#live")).to_have_text("not live")
+    expect(page.locator("#notices")).to_contain_text("the dashboard's process")
+    expect(page.locator(".line").nth(3)).to_be_visible()
+
+
 def test_another_site_in_the_same_browser_reads_nothing(strict: Strict) -> None:
     with shown(organisation()) as dashboard, shown(organisation()) as other:
         page = strict.open(other.address)
