@@ -92,11 +92,17 @@ class PodSpec(View, frozen=True):
     termination_grace_period_seconds: int | None = None
 
 
+class PodCondition(ObservedCondition, frozen=True):
+    """A condition of a pod."""
+
+    message: str = ""
+
+
 class PodStatus(View, frozen=True):
     """The status of a pod: how far it has come."""
 
     phase: str = "Pending"
-    conditions: list[ObservedCondition] = []
+    conditions: list[PodCondition] = []
     start_time: datetime | None = None
 
 
@@ -126,6 +132,12 @@ class Pod(View, frozen=True):
     def is_ready(self) -> bool:
         """Ready, or done."""
         return self.status.phase == "Succeeded" or is_true(self.status.conditions, "Ready")
+
+    @property
+    def unplaced(self) -> str:
+        """Why the scheduler has found no node for it, in its words; empty where it has, or has not looked yet."""
+        found = (each for each in self.status.conditions if each.type == "PodScheduled" and each.status == "False")
+        return next((each.message for each in found if each.reason == "Unschedulable"), "")
 
     @property
     def owner_job(self) -> str | None:
