@@ -58,6 +58,8 @@ def _of_tier(judgement: Judgement, leaf: LeafSnapshot, start: Start) -> Iterator
     ]
     if start.tier is Tier.OPPORTUNISTIC:
         tried += judgement.to_come()
+    elif judgement.judged < max(judgement.plan.measured_after, default=0):
+        tried = []  # What the plan promises is promised on its last numbers; of earlier rounds only starts are known.
     entitled = judgement.is_entitled(leaf, start.workload, start.flavors, tried)
     if entitled != (start.tier is Tier.ENTITLED) and not (entitled and has_choice):
         yield f"it is {'entitled' if entitled else 'not entitled'}"
