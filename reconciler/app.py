@@ -12,6 +12,7 @@ from reconciler.report.group_events import GroupEvents
 from reconciler.report.latest_plan import LatestPlan
 from reconciler.report.metrics import ReconcilerMetrics
 from reconciler.report.pending_events import PendingEvents
+from reconciler.report.placement_events import PlacementEvents
 from reconciler.report.status_writer import StatusWriter
 from reconciler.settings import ReconcilerSettings
 from reconciler.state.cluster_state import ClusterState
@@ -104,7 +105,9 @@ class Reconciler:
         writer = WorkloadWriter(self._client, self._election.time_left)
         events = WorkloadEvents(recorder)
         pending_events = PendingEvents(self._state.work, events)
-        reports = Reports(status, GroupEvents(self._state, events, pending_events), self._latest_plan)
+        placement_events = PlacementEvents(self._state.work, events)
+        group_events = GroupEvents(self._state, events, pending_events, placement_events)
+        reports = Reports(status, group_events, self._latest_plan)
         async with asyncio.TaskGroup() as group:
             executor = Executor(
                 self._state, writer, events, self._metrics, spawn=group.create_task, wake=self._wake.request
@@ -113,6 +116,7 @@ class Reconciler:
                 group.create_task(recorder.run(), name="events"),
                 group.create_task(status.run(), name="status"),
                 group.create_task(pending_events.run(), name="pending events"),
+                group.create_task(placement_events.run(), name="placement events"),
             ]
             try:
                 self._wake.request()

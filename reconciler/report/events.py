@@ -40,6 +40,11 @@ class WorkloadEvents:
         kind = EventType.WARNING if waiting.reason in _NEEDS_A_PERSON else EventType.NORMAL
         self._record(objects, kind, waiting.reason.value, "Wait", waiting.message)
 
+    def not_placed(self, workload: Workload, reasons: list[str], objects: list[WorkloadObject]) -> None:
+        """Pods of a started workload have no node within the time for its start; `reasons`: of each such pod."""
+        text = f"{workload.kind} {workload.key!r} was started and does not run: {placement_text(reasons)}"
+        self._record(objects, EventType.WARNING, "NotPlaced", "Start", text)
+
     def evicted(self, evict: Evict, objects: list[WorkloadObject], preemptor: list[WorkloadObject]) -> None:
         """Quota was reclaimed: one event on the victim, and one on the preemptor, however many victims it has."""
         message = evict.message or f"its quota in group {evict.workload.group} is reclaimed ({evict.rule.value})"
@@ -93,6 +98,12 @@ class WorkloadEvents:
     def _record(self, objects: list[WorkloadObject], kind: EventType, reason: str, action: str, text: str) -> None:
         for each in objects[:1]:
             self._recorder.record(regarding(each), kind, reason=reason, action=action, note=text)
+
+
+def placement_text(reasons: list[str]) -> str:
+    """How many pods have no node, and why, in the scheduler's words."""
+    first = min(set(reasons), key=lambda each: (-reasons.count(each), each))
+    return f"{len(reasons)} of its pods {'has' if len(reasons) == 1 else 'have'} no node ({first})"
 
 
 def regarding(target: WorkloadObject) -> Regarding:

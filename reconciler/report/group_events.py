@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from reconciler.report.events import WorkloadEvents
 from reconciler.report.pending_events import PendingEvents
+from reconciler.report.placement_events import PlacementEvents
 from reconciler.state.cluster_state import ClusterState
 from shared.quota.decide.decisions import Plan
 from shared.quota.decide.explain.pending_reasons import PendingReasons
@@ -15,10 +16,13 @@ from shared.quota.model.workload import Workload
 class GroupEvents:
     """Records each event once, when it becomes true."""
 
-    def __init__(self, state: ClusterState, events: WorkloadEvents, pending_events: PendingEvents) -> None:
+    def __init__(
+        self, state: ClusterState, events: WorkloadEvents, pending: PendingEvents, placement: PlacementEvents
+    ) -> None:
         self._state = state
         self._events = events
-        self._pending_events = pending_events
+        self._pending_events = pending
+        self._placement_events = placement
         self._inactive: Mapping[str, Inactive] = {}
         self._orphaned: set[str] = set()
         self._seen: tuple[Workload, ...] = ()
@@ -26,6 +30,7 @@ class GroupEvents:
     def report(self, snapshot: Snapshot, plan: Plan) -> None:
         """Compare with what was reported before."""
         self._pending_events.plan = plan
+        self._placement_events.snapshot = snapshot
         self._report_groups(snapshot.inactive)
         self._report_orphaned(snapshot, plan)
         while self._state.work.new_problems:

@@ -186,6 +186,12 @@ class WorkloadCache(WorkloadIndex):
         """The set that this pod of a group belongs to, where the group has several."""
         return self._reader.pod_set_of(pod)
 
+    def unplaced(self, key: str) -> list[str]:
+        """Why pods of the workload have no node, one text for each such pod."""
+        pods = (each for each in self._objects.live_of(key) if isinstance(each, Pod))
+        own = [each.unplaced for each in pods if each.unplaced and not each.spec.node_name]
+        return [*own, *self._job_pods.unplaced(key)]
+
     def has_pod(self, pod: PodRef) -> bool:
         """Whether this pod is still there and has not ended."""
         return self._objects.has_pod(pod.key, pod.uid) or self._job_pods.is_active(pod.key, pod.uid)

@@ -13,6 +13,8 @@ class WorkloadIndex:
         """Keys that were added or removed; `NodeUsage` takes them."""
         self.newly_pending: dict[str, None] = {}
         """Workloads that became pending, in order; `PendingEvents` takes them."""
+        self.newly_started: dict[str, None] = {}
+        """Workloads that were started, in order; `PlacementEvents` takes them."""
         self.changed = True
         """Whether `changes` returns anything."""
         self._workloads: dict[str, Workload] = {}
@@ -69,6 +71,7 @@ class WorkloadIndex:
             self._workloads[key] = workload
             self._key_of[workload.id] = key
         self._update_pending(key, before, workload)
+        self._update_started(key, before, workload)
         self._touched[key] = None
         self.changed = True
         return True
@@ -78,6 +81,12 @@ class WorkloadIndex:
             self.newly_pending.pop(key, None)
         elif before is None or not _is_waiting(before):
             self.newly_pending[key] = None
+
+    def _update_started(self, key: str, before: Workload | None, after: Workload | None) -> None:
+        if after is None or after.admission is None:
+            self.newly_started.pop(key, None)
+        elif before is None or before.admission is None or before.admission.since != after.admission.since:
+            self.newly_started[key] = None
 
 
 def _is_waiting(workload: Workload) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from reconciler.report.events import WorkloadEvents
+from reconciler.report.events import WorkloadEvents, placement_text
 from reconciler.report.metrics import ReconcilerMetrics
 from reconciler.state.cluster_state import ClusterState
 from reconciler.state.observed.object_store import PodRef
@@ -25,7 +25,7 @@ from shared.api.core.job import Job
 from shared.api.core.pod import Pod
 from shared.api.names import ADMISSION, EVICTION, MAIN_POD_SET, NOTICE, REQUEUE
 from shared.api.patches import Operation
-from shared.quota.decide.decisions import Evict, Plan, Start, Tier
+from shared.quota.decide.decisions import Evict, EvictionRule, Plan, Start, Tier
 from shared.quota.model.workload import Admission, Workload, flavor_names
 
 _ANSWER_LIMIT: Final = timedelta(seconds=30)
@@ -136,6 +136,9 @@ class Executor:
         key = self._writes.free_key(evict.workload)
         if key is None:
             return
+        unplaced = self._state.work.unplaced(key) if evict.rule is EvictionRule.STARTUP_TIMEOUT else []
+        if unplaced:
+            evict = replace(evict, message=f"{evict.message}; {placement_text(unplaced)}")
         objects = self._writes.free_objects(key)
         text = annotations.write_eviction(evict, now)
         written = {EVICTION: text, REQUEUE: annotations.write_requeue(evict.requeue)}

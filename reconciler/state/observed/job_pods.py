@@ -68,6 +68,10 @@ class JobPods:
         known = self._of_job.get(job, {}).get(uid)
         return known is not None and not known.is_terminating
 
+    def unplaced(self, job: str) -> list[str]:
+        """Why pods of the Job have no node, one text for each such pod."""
+        return [pod.unplaced for pod in self._of_job.get(job, {}).values() if pod.unplaced]
+
     def sums(self, job: str) -> PodSums | None:
         """What the Job's pods use; None when it has none."""
         pods = self._of_job.get(job)

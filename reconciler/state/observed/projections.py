@@ -7,7 +7,13 @@ from typing import Final
 
 import msgspec
 
-from reconciler.state.observed.trimming import cut_job_affinity, cut_pod_affinity, trim_metadata, trim_placement
+from reconciler.state.observed.trimming import (
+    cut_job_affinity,
+    cut_pod_affinity,
+    trim_conditions,
+    trim_metadata,
+    trim_placement,
+)
 from shared.api.core.job import Job, read_job
 from shared.api.core.limitrange import NO_DEFAULTS
 from shared.api.core.metadata import Metadata
@@ -61,7 +67,8 @@ def project_job(raw: bytes) -> Job | FinishedJob:
 def project_pod(raw: bytes) -> PodRecord | None:
     """A pod as a workload of its own, as use of its node, or both; None for neither."""
     pod = read_pod(cut_pod_affinity(raw))
-    pod = msgspec.structs.replace(pod, metadata=trim_metadata(pod.metadata), spec=trim_placement(pod.spec))
+    metadata, spec, status = trim_metadata(pod.metadata), trim_placement(pod.spec), trim_conditions(pod.status)
+    pod = msgspec.structs.replace(pod, metadata=metadata, spec=spec, status=status)
     work = None if is_covered_by_its_job(pod) else pod
     using = _using(pod, is_covered=work is None)
     return None if work is None and using is None else PodRecord(work, using)

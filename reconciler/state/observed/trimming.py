@@ -9,9 +9,11 @@ from typing import Final
 import msgspec
 
 from shared.api.core.metadata import Metadata
-from shared.api.core.pod import Affinity, NodeAffinity, NodeSelector, PodSpec
+from shared.api.core.pod import Affinity, NodeAffinity, NodeSelector, PodCondition, PodSpec, PodStatus
 from shared.api.names import PREFIX
 
+MAX_MESSAGE: Final = 256
+"""So much is kept of why a pod has no node."""
 MAX_PLACEMENT: Final = 1000
 """So many node labels, tolerations, terms and values together are read of one pod."""
 _NOWHERE: Final = Affinity(NodeAffinity(NodeSelector([])))
@@ -78,6 +80,18 @@ def _own(texts: dict[str, str]) -> dict[str, str]:
         return texts
     other = next(name for name in texts if not name.startswith(PREFIX))
     return {**own, other[:MAX_PLACEMENT]: ""}
+
+
+def trim_conditions(status: PodStatus) -> PodStatus:
+    """The status without messages, but for why the pod has no node."""
+    if not any(each.message for each in status.conditions):
+        return status
+    return msgspec.structs.replace(status, conditions=[_trim_condition(each) for each in status.conditions])
+
+
+def _trim_condition(condition: PodCondition) -> PodCondition:
+    kept = condition.message[:MAX_MESSAGE] if condition.reason == "Unschedulable" else ""
+    return msgspec.structs.replace(condition, message=kept)
 
 
 def trim_placement(spec: PodSpec) -> PodSpec:

@@ -45,6 +45,8 @@ class UsingPod(msgspec.Struct, frozen=True):
     job: str
     request: dict[str, Amount]
     is_terminating: bool = False
+    unplaced: str = ""
+    """Why the scheduler has found no node for it; empty once it has."""
 
 
 def using_pod(pod: Pod, namespace: str, request: Mapping[str, Amount]) -> UsingPod:
@@ -60,6 +62,7 @@ def using_pod(pod: Pod, namespace: str, request: Mapping[str, Amount]) -> UsingP
         job=pod.owner_job or "",
         request=dict(request),
         is_terminating=metadata.is_deleting,
+        unplaced="" if pod.spec.node_name else pod.unplaced,
     )
 
 

@@ -1,0 +1,66 @@
+"""Record an event for a started workload whose pods have no node within `startup.timeout`, with the reason.
+
+The scheduler says on each pod why no node takes it; the owner of a Job seldom looks there. One event for each start.
+
+See docs/specification.md §8.2.
+"""
+
+import asyncio
+import heapq
+from datetime import UTC, datetime, timedelta
+from typing import Final, NoReturn
+
+from reconciler.report.events import WorkloadEvents
+from reconciler.state.workload_cache import WorkloadCache
+from shared.quota.measure.snapshot import Snapshot
+from shared.quota.model.workload import Workload
+
+_ROUND: Final = timedelta(seconds=1)
+_LOOKS: Final = 100
+"""How many workloads are looked at in one round."""
+_LATER: Final = timedelta(seconds=1)
+"""The scheduler may be about to say why: how long after the time-out the pods are looked at."""
+
+
+class PlacementEvents:
+    """All workloads that were started, in the order in which their time to be placed ends."""
+
+    def __init__(self, work: WorkloadCache, events: WorkloadEvents) -> None:
+        self.snapshot: Snapshot | None = None
+        """The latest one: it has the settings of each group."""
+        self._work = work
+        self._events = events
+        self._due: list[tuple[datetime, str]] = []
+
+    async def run(self) -> NoReturn:
+        """Run a round every second, indefinitely."""
+        while True:
+            await asyncio.sleep(_ROUND.total_seconds())
+            self.round(datetime.now(UTC))
+
+    def round(self, now: datetime) -> None:
+        """Enter what was started since the last round, then look at those whose time is over."""
+        for key in self._work.newly_started:
+            due = self._due_of(self._work.workload(key))
+            if due is not None:
+                heapq.heappush(self._due, (due, key))
+        self._work.newly_started.clear()
+        for _ in range(_LOOKS):
+            if not self._due or self._due[0][0] > now:
+                return
+            _, key = heapq.heappop(self._due)
+            self._look(key, now)
+
+    def _due_of(self, workload: Workload | None) -> datetime | None:
+        leaf = self.snapshot.leaves.get(workload.group) if workload is not None and self.snapshot is not None else None
+        if workload is None or workload.admission is None or workload.is_evicting or leaf is None:
+            return None
+        return workload.admission.since + leaf.startup.timeout + _LATER
+
+    def _look(self, key: str, now: datetime) -> None:
+        workload = self._work.workload(key)
+        due = self._due_of(workload)
+        if workload is not None and due is not None and due <= now:
+            reasons = self._work.unplaced(key)
+            if reasons:
+                self._events.not_placed(workload, reasons, self._work.objects(key))

@@ -1,0 +1,52 @@
+"""A started workload whose pods get no node within `startup.timeout`: its owner is told, in the scheduler's words."""
+
+from typing import Any
+
+import pytest
+
+from shared.api.names import GATE, GROUP_LABEL
+from tests.reconciler.reconciler_process import Quotree, eviction_of, quota, wait_for
+
+pytestmark = pytest.mark.timeout(300)
+LONG = 90.0
+PODS = "/api/v1/namespaces/default/pods"
+NOWHERE = {"nodeSelector": {"no-such": "label"}}
+
+
+def reasons(q: Quotree, name: str) -> dict[str, str]:
+    return dict(q.events(name))
+
+
+def told(q: Quotree, name: str) -> str:
+    return wait_for(lambda: reasons(q, name).get("NotPlaced", ""), f"the owner of {name} is told", LONG)
+
+
+def test_its_owner_is_told_why_its_pods_have_no_node(q: Quotree) -> None:
+    q.lead(startup={"timeout": "3s"})
+    q.group("vision", quotas=[quota(min="8")])
+    q.job("placed", "vision")
+    q.job("nowhere", "vision", pods=2, pod=NOWHERE)
+    container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": "1"}}}
+    alone: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "alone", "labels": {GROUP_LABEL: "vision"}},
+        "spec": {"schedulingGates": [{"name": GATE}], "containers": [container], **NOWHERE},
+    }
+    q.create(PODS, alone)
+    for name, number in (("nowhere", "2 of its pods have"), ("alone", "1 of its pods has")):
+        note = told(q, name)
+        assert f"'default/{name}' was started and does not run: {number} no node (0/1 nodes are available: " in note
+        assert "didn't match Pod's node affinity/selector" in note
+    assert q.running() == {"placed", "nowhere"}
+    assert "NotPlaced" not in reasons(q, "placed")
+
+
+def test_one_that_is_given_up_says_in_its_eviction_that_its_pods_had_no_node(q: Quotree) -> None:
+    q.lead(startup={"timeout": "3s", "waitForPodsReady": True, "limit": 1})
+    q.group("vision", quotas=[quota(min="8")])
+    q.job("nowhere", "vision", pod=NOWHERE)
+    note = wait_for(lambda: eviction_of(q.get_job("nowhere")), "it is given up", LONG)
+    assert note is not None
+    assert note["reason"] == "PodsReadyTimeout"
+    assert "1 of its pods has no node (0/1 nodes are available: " in note["message"]

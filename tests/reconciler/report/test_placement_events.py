@@ -1,0 +1,88 @@
+"""When a started workload without a node is looked at, and what is kept of the scheduler's words."""
+
+from datetime import timedelta
+
+import msgspec
+
+from reconciler.report.events import WorkloadEvents, placement_text
+from reconciler.report.placement_events import PlacementEvents
+from reconciler.state.observed.projections import project_pod
+from reconciler.state.workload_cache import WorkloadCache
+from shared.quota.measure.snapshot import measure
+from shared.quota.model.settings import QuotaSettings, StartupSettings
+from shared.quota.model.workload import Workload
+from tests.builders import NOW, after, running, world
+from tests.trees import capacity_in, tree
+
+TREE = tree("root 8\n  a 8")
+SETTINGS = QuotaSettings(capacity=capacity_in(TREE), startup=StartupSettings(timeout=timedelta(seconds=60)))
+
+
+class Cache(WorkloadCache):
+    """One workload, and why its pods have no node."""
+
+    def __init__(self, workload: Workload) -> None:
+        self.found: Workload | None = workload
+        self.why = ["no cpu", "no gpu", "no cpu"]
+        self.newly_started = {"u1": None}
+
+    def workload(self, _key: str) -> Workload | None:
+        return self.found
+
+    def unplaced(self, _key: str) -> list[str]:
+        return self.why
+
+    def objects(self, _key: str) -> list[object]:  # type: ignore[override]
+        return []
+
+
+class Heard(WorkloadEvents):
+    """What was recorded."""
+
+    def __init__(self) -> None:
+        self.told: list[list[str]] = []
+
+    def not_placed(self, _workload: Workload, reasons: list[str], _objects: object) -> None:
+        self.told.append(reasons)
+
+
+def scene() -> tuple[Cache, Heard, PlacementEvents]:
+    work = running("a", 1, ready=False)
+    cache, heard = Cache(work), Heard()
+    events = PlacementEvents(cache, heard)
+    events.snapshot = measure(world(TREE, [work], settings=SETTINGS), NOW)
+    return cache, heard, events
+
+
+def test_it_is_told_once_when_its_time_is_over() -> None:
+    cache, heard, events = scene()
+    for seconds in (1, 60, 62, 63, 200):
+        events.round(after(seconds))
+    assert heard.told == [cache.why]
+
+
+def test_one_that_is_placed_or_has_gone_meanwhile_is_not_told() -> None:
+    for placed in (True, False):
+        cache, heard, events = scene()
+        events.round(after(1))
+        if placed:
+            cache.why = []
+        else:
+            cache.found = None
+        events.round(after(100))
+        assert heard.told == []
+
+
+def test_the_most_frequent_reason_is_named_with_the_number_of_pods() -> None:
+    assert placement_text(["no gpu", "no cpu", "no cpu"]) == "3 of its pods have no node (no cpu)"
+
+
+def test_of_a_pods_conditions_only_the_reason_without_a_node_is_kept_and_not_all_of_it() -> None:
+    unscheduled = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/9 nodes " * 99}
+    other = {"type": "Ready", "status": "False", "reason": "ContainersNotReady", "message": "long"}
+    manifest = {"metadata": {"uid": "p", "name": "p"}, "status": {"conditions": [unscheduled, other]}}
+    record = project_pod(msgspec.json.encode(manifest))
+    assert record is not None
+    assert record.work is not None
+    assert [len(each.message) for each in record.work.status.conditions] == [256, 0]
+    assert record.work.unplaced.startswith("0/9 nodes ")
