@@ -16,6 +16,7 @@ from shared.quota.decide.queue.candidates import (
 )
 from shared.quota.decide.queue.fair_sharing import QueueHead, Tournament
 from shared.quota.decide.queue.leaf_queue import Choose, Decided, LeafQueue, evaluate
+from shared.quota.decide.queue.predictions import Predictions
 from shared.quota.decide.reclaim.notice import is_early
 from shared.quota.decide.reclaim.planner import ReclaimOutcome, ReclaimPlanner
 from shared.quota.decide.state.eviction_plan import EvictionPlan, Preemptor
@@ -53,7 +54,7 @@ class AdmissionPasses:
         leaves = EvaluatedLeaves(self._queues(leaves_with_entitled(cache, self.usage), self._entitled_head))
         for queue in self._run(leaves, self._try_entitled):
             if not queue.had_heads and not queue.leaf_usage.touched:
-                cache.leaves[queue.leaf_usage.name].none_entitled = True
+                cache.settle(queue.leaf_usage.name)
 
     def start_borrowing(self) -> None:
         """Second pass, with all room kept that entitled work waits for."""
@@ -63,7 +64,8 @@ class AdmissionPasses:
             if usage.fits(each.leaf_usage, each.quantities):
                 usage.planned.add(each.leaf_usage.path, each.quantities)
                 self._guarded.add(workload_id)
-        leaves = BorrowingLeaves(self.inputs, usage, lambda name: self._queue(name, self._borrowing_head))
+        predictions = Predictions(self.inputs, usage, self.block, usage.frozen_views())
+        leaves = BorrowingLeaves(predictions, self.inputs, usage, lambda name: self._queue(name, self._borrowing_head))
         if self._deferred or self.inputs.taken_over.may_not_borrow:
             # What becomes of them might free capacity again, so that nothing is known for the next cycle.
             queues = self._queues(leaves.leaves(), self._borrowing_head)

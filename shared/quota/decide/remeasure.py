@@ -17,8 +17,12 @@ def is_worth_measuring(inputs: RoundInput, starts: Collection[Start]) -> bool:
     """Whether these starts can change anybody's runtime, and somebody is left who waits."""
     if not any(_moves_demand(inputs, start) for start in starts):
         return False
-    waiting = sum(len(inputs.snapshot.leaves[name].pending) for name in inputs.cache.waiting)
-    return waiting > len(starts)
+    left = -len(starts)
+    for name in inputs.cache.waiting:
+        left += len(inputs.snapshot.leaves[name].pending)
+        if left > 0:
+            return True
+    return False
 
 
 def _moves_demand(inputs: RoundInput, start: Start) -> bool:

@@ -76,11 +76,12 @@ def start_borrowers(latest: Round) -> Round:
             return latest
         if not borrowers or not latest.is_worth_measuring:
             return latest if borrowers else _with_anybody(latest)
-        reclaimed = _reclaimed(latest, borrowers)
+        trial = measure_again(latest.inputs, latest.usage.starts, trial=borrowers)
+        reclaimed = _reclaimed(trial)
         if reclaimed:
             latest = _start_entitled(latest.inputs.without_borrowing(reclaimed))
         else:
-            latest = start_all_entitled(measure_again(latest.inputs, latest.usage.starts))
+            latest = start_all_entitled(trial.carried_out())
     _borrow(latest)
     return latest
 
@@ -123,7 +124,7 @@ def _start_entitled(inputs: RoundInput) -> Round:
     return Round(inputs, usage, evictions, claims, block, waits, delays, admission)
 
 
-def _reclaimed(latest: Round, borrowers: frozenset[WorkloadId]) -> frozenset[WorkloadId]:
+def _reclaimed(trial: RoundInput) -> frozenset[WorkloadId]:
     """Those borrowers that entitled workloads would reclaim on numbers measured with all of them."""
-    trial = _start_entitled(measure_again(latest.inputs, latest.usage.starts, trial=borrowers))
-    return borrowers.intersection(victim.workload.id for victim in trial.evictions.victims)
+    victims = _start_entitled(trial).evictions.victims
+    return trial.taken_over.trial.intersection(victim.workload.id for victim in victims)

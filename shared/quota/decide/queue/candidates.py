@@ -4,12 +4,13 @@ Entitlement depends on the leaf alone. Borrowing also depends on what is availab
 workload could borrow is evaluated again only if more is available there than when the previous pass ended.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from shared.quota.decide.queue.fair_sharing import Contest, QueueHead, Shares
+from shared.quota.decide.queue.fair_sharing import UNKNOWN, Contest, PredictedRank, QueueHead, Shares
 from shared.quota.decide.queue.leaf_queue import LeafQueue
+from shared.quota.decide.queue.predictions import Predictions
 from shared.quota.decide.state.cycle_cache import CycleCache, Keys, LeafCache, Rank
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
@@ -23,9 +24,9 @@ _FIRST: Rank = (False, False, 0, 0, datetime.min.replace(tzinfo=UTC), "")
 _LAST: Rank = (True, True, 0, 0, datetime.max.replace(tzinfo=UTC), "")
 
 
-def leaves_with_entitled(cache: CycleCache, usage: RoundUsage) -> Iterator[str]:
+def leaves_with_entitled(cache: CycleCache, usage: RoundUsage) -> Iterable[str]:
     """Leaves in which some pending workload may be entitled."""
-    return (name for name in cache.waiting if not cache.leaves[name].none_entitled or usage.is_touched(name))
+    return sorted(cache.maybe_entitled | (usage.touched.keys() & cache.waiting))
 
 
 class EvaluatedLeaves(Contest):
@@ -48,6 +49,9 @@ class EvaluatedLeaves(Contest):
     def bound(self, parent: str, child: str) -> Rank:
         return _FIRST
 
+    def predicted(self, parent: str, child: str) -> PredictedRank:
+        return UNKNOWN
+
     def is_out(self, group: str) -> bool:
         return False
 
@@ -62,7 +66,9 @@ class BorrowingLeaves(Contest):
     starts does not depend on who was evaluated when. A group in which nothing fits any more is out.
     """
 
-    def __init__(self, inputs: RoundInput, usage: RoundUsage, queue_of: Callable[[str], LeafQueue]) -> None:
+    def __init__(
+        self, predictions: Predictions, inputs: RoundInput, usage: RoundUsage, queue_of: Callable[[str], LeafQueue]
+    ) -> None:
         inputs.cache.update_requests(inputs.snapshot, usage.touched.keys())
         self.queues: dict[str, LeafQueue] = {}
         self._inputs = inputs
@@ -76,21 +82,38 @@ class BorrowingLeaves(Contest):
         self._places: dict[str, int] = {}
         """By leaf: the place in its queue before which nothing fitted when the pass began."""
         self._keys = tuple(inputs.snapshot.numbers[ROOT])
-        self._at_first = usage.frozen_views()
+        self._at_first = predictions.views
+        self._predictions = predictions
+        self._ranks: dict[str, Rank] = {}
+        """Predicted, by leaf."""
 
     def children(self, parent: str) -> Iterable[str]:
-        return (child for child in self._tree.children.get(parent, ()) if not self.is_out(child))
+        if self._predictions.knows(parent):
+            ranks = self._predictions.ranks_below(parent)
+            self._ranks.update(ranks)
+            return ranks.keys()
+        known = self._predictions.knows
+        return (child for child in self._tree.children.get(parent, ()) if known(child) or not self.is_out(child))
+
+    def predicted(self, parent: str, child: str) -> PredictedRank:
+        prediction = UNKNOWN if child in self._inputs.cache.leaves else self._predictions.of(parent, child)
+        has_started = len(self._usage.starts) > self._starts_before
+        return (
+            PredictedRank(is_known=True) if prediction.is_known and has_started and self.is_out(child) else prediction
+        )
 
     def bound(self, parent: str, child: str) -> Rank:
-        """Of the sets of keys on which something could have fitted when the pass began, the one that ranks first."""
+        """The predicted rank of a leaf; else the best of the sets of keys on which something could have fitted."""
+        if child in self._ranks:
+            return self._ranks[child]
         found = self._inputs.cache.rank_bounds.get(child)
         if found is None:
             found = self._inputs.cache.rank_bounds[child] = {
                 keys: (each.beyond_min, *self._shares.of(parent, child, keys, self._at_start), each.oldest, child)
-                for keys, each in self._tree.requests[child].items()
+                for keys, each in self._tree.requests.get(child, {}).items()
             }
-        if len(found) == 1 or self._tree.has_guarantee_below(parent):
-            return min(found.values())
+        if len(found) == 1 or self._tree.has_guarantee_below(parent) or self._predictions.knows(child):
+            return min(found.values(), default=_LAST)
         path, requests = self._tree.paths[parent], self._tree.requests[child]
         fitting = (rank for keys, rank in found.items() if self._could_fit(path, keys, requests[keys].amounts))
         return min(fitting, default=_LAST)

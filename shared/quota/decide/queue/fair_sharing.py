@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush, heapreplace
 from itertools import pairwise
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from shared.quota.decide.state.cycle_cache import Rank, Weights
 from shared.quota.decide.state.leaf_usage import LeafUsage
@@ -33,6 +33,16 @@ class QueueHead:
     leaf_usage: LeafUsage
 
 
+class PredictedRank(NamedTuple):
+    """The rank of the best head of a group, if it is known; None: nothing there fits."""
+
+    is_known: bool
+    rank: Rank | None = None
+
+
+UNKNOWN: Final = PredictedRank(is_known=False)
+
+
 class Contest(Protocol):
     """The leaves that take part in a tournament."""
 
@@ -41,6 +51,9 @@ class Contest(Protocol):
 
     def bound(self, parent: str, child: str) -> Rank:
         """A rank that is not above the one of the child's best head."""
+
+    def predicted(self, parent: str, child: str) -> PredictedRank:
+        """The rank of the child's best head, if it is known without evaluating any."""
 
     def is_out(self, group: str) -> bool:
         """Whether nothing in that subtree can start any more."""
@@ -52,8 +65,8 @@ class Contest(Protocol):
 class Tournament:
     """A tournament in which a head is evaluated only when its group might have the best one.
 
-    Each parent has a heap of its children, by the rank of the child's best head, or by a bound for it until that head
-    is evaluated. `best` is the head to try next, `enter` replaces it after it was tried.
+    Each parent has a heap of its children, by the rank of the child's best head; until that head is evaluated by a
+    bound for its rank, then by its predicted rank. `best` is the head to try next, `enter` replaces it once tried.
     """
 
     __slots__ = ("_contest", "_heaps", "_leaves", "_shares", "_used")
@@ -63,7 +76,7 @@ class Tournament:
         self._leaves = usage.snapshot.leaves
         self._used = usage.used
         self._shares = Shares(usage.snapshot, weights)
-        self._heaps: dict[str, list[tuple[Rank, str, QueueHead | None]]] = {}
+        self._heaps: dict[str, list[tuple[Rank, str, QueueHead | PredictedRank | None]]] = {}
 
     @property
     def best(self) -> QueueHead | None:
@@ -80,11 +93,18 @@ class Tournament:
             children = self._contest.children(parent)
             heap = self._heaps[parent] = [(self._contest.bound(parent, child), child, None) for child in children]
             heapify(heap)
-        while heap and heap[0][2] is None:
-            _, child, _ = heappop(heap)
-            if not self._contest.is_out(child):
-                self._push(parent, child)
-        return heap[0][2] if heap else None
+        while heap:
+            _, child, found = heap[0]
+            if isinstance(found, QueueHead):
+                return found
+            heappop(heap)
+            prediction = self._contest.predicted(parent, child) if found is None else UNKNOWN
+            if not prediction.is_known:
+                if found is not None or not self._contest.is_out(child):
+                    self._push(parent, child)
+            elif prediction.rank is not None:
+                heappush(heap, (prediction.rank, child, prediction))
+        return None
 
     def _push(self, parent: str, child: str) -> None:
         head = self._contest.head(child) if child in self._leaves else self._best_below(child)

@@ -16,23 +16,17 @@ from shared.quota.decide.state.standing_claims import StandingClaims
 
 def judge_over(usage: RoundUsage, cache: CycleCache, claims: StandingClaims, excesses: Sequence[Excess]) -> OverSince:
     """Return every leaf above its runtime and every group above its limit, each since it was so first."""
-    previous = usage.snapshot.world.over_since
+    certain = cache.over
     uncertain = cache.evicting | {
         claim.preemptor.group for claim in claims.open.values() if claim.preemptor is not None
     }
-    judged = dict(cache.over)
-    for name in sorted(uncertain):
-        judged[name] = _over(usage, name)
+    judged = {name: _over(usage, name) for name in sorted(uncertain)}
     for group, key, _, _ in excesses:
-        judged[group] = tuple(sorted({*judged.get(group, ()), key}))
-    judged = {name: keys for name, keys in judged.items() if keys}
-    if previous is not cache.over_since or judged != cache.judged:
-        now = usage.now
-        cache.over_since = {
-            (name, key): previous.get((name, key), now) for name, keys in judged.items() for key in keys
-        }
-        cache.judged = judged
-    return cache.over_since
+        judged[group] = tuple(sorted({*judged.get(group, certain.get(group, ())), key}))
+    over = certain | judged
+    for name in [name for name, keys in judged.items() if not keys]:
+        del over[name]
+    return cache.over_since.judge(usage.snapshot.world.over_since, over, usage.now)
 
 
 def _over(usage: RoundUsage, name: str) -> Keys:

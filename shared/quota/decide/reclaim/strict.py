@@ -19,7 +19,7 @@ def recycle_strictly(
     inputs: RoundInput, usage: RoundUsage, evictions: EvictionPlan, waits: Waits, delays: EvictionDelays
 ) -> None:
     """In each leaf in Strict mode that is over its runtime, let the least important work go while it overshoots."""
-    names = sorted(inputs.cache.strict & inputs.cache.judged.keys())
+    names = sorted(inputs.cache.strict & inputs.cache.over_since.judged.keys())
     settled = _settled_elsewhere(inputs, usage, evictions) if names else Counter()
     for name in names:
         if usage.snapshot.leaves[name].inactive is None:

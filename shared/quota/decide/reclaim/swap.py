@@ -5,6 +5,7 @@ Judged after all entitled and opportunistic work, and after Strict mode: the lea
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from shared.quota.decide.decisions import EvictionRule, WaitReason
 from shared.quota.decide.queue.fair_sharing import QueueHead
@@ -20,7 +21,8 @@ from shared.quota.decide.state.smallest_requests import could_fit
 from shared.quota.decide.state.standing_claims import StandingClaims
 from shared.quota.decide.state.waits import Waits
 from shared.quota.measure.group_usage import NO_NUMBERS
-from shared.quota.model.tree import Preemption
+from shared.quota.measure.snapshot import LeafSnapshot
+from shared.quota.model.tree import ROOT, Preemption
 from shared.quota.model.workload import EvictionReason, Workload
 from shared.resources import Amount, FlavorResource
 
@@ -48,37 +50,52 @@ class Swaps:
             while (head := queue.next_head()) is not None:
                 queue.wait(head.workload)
 
-    def _leaves(self) -> Iterator[str]:
+    def _leaves(self) -> set[str]:
         """Leaves in which a swap might be planned, or a workload waits for evictions under way instead of a swap."""
-        is_evicting = bool(self._is_evicting or self.inputs.cache.evicting)
-        for name in self.inputs.cache.swapping:
-            if self.usage.is_touched(name) or self._could_swap(name) or (is_evicting and self._may_come_anyway(name)):
-                yield name
+        cache = self.inputs.cache
+        swapping = cache.swapping
+        found = {name for name in tuple(cache.may_swap) if self._could_swap(name)}
+        found |= self.usage.touched.keys() & swapping
+        if self._is_evicting or cache.evicting:
+            found.update(name for name in self._may_come_anyway() if name in swapping)
+        return found
 
     @property
     def _is_evicting(self) -> bool:
         return bool(self.evictions.victims or self.evictions.forced)
 
-    def _may_come_anyway(self, name: str) -> bool:
-        """Whether something of this leaf may fit once all evictions have ended."""
-        path, numbers = self.usage.snapshot.leaves[name].path, self.usage.snapshot.numbers[name]
+    def _may_come_anyway(self) -> Iterator[str]:
+        """Leaves in which something may fit once all evictions have ended."""
+        tree, planned, snapshot = self.inputs.cache.tree, self.usage.planned, self.usage.snapshot
+        groups = [ROOT]
+        while groups:
+            group = groups.pop()
+            requests, leaf = tree.requests.get(group, {}), snapshot.leaves.get(group)
+            if leaf is None:
+                available = partial(planned.available, tree.paths.get(group, ()))
+                if requests and (tree.has_guarantee_below(group) or could_fit(requests, available)):
+                    groups.extend(tree.children.get(group, ()))
+            elif could_fit(requests, partial(self._available_to, leaf)):
+                yield group
 
-        def available(key: FlavorResource) -> Amount:
-            return self.usage.planned.available(path[1:], key) + numbers.get(key, NO_NUMBERS).guarantee
-
-        return could_fit(self.inputs.cache.tree.requests[name], available)
+    def _available_to(self, leaf: LeafSnapshot, key: FlavorResource) -> Amount:
+        """Not less than what is available to that leaf once all evictions have ended."""
+        kept = self.usage.snapshot.numbers[leaf.group.name].get(key, NO_NUMBERS).guarantee
+        return self.usage.planned.available(leaf.path[1:], key) + kept
 
     def _could_swap(self, name: str) -> bool:
-        cached = self.inputs.cache.leaves[name]
-        if cached.could_swap is None:
+        cache = self.inputs.cache
+        could_swap = cache.leaves[name].could_swap
+        if could_swap is None:
             leaf_usage, classes = self.usage.leaf(name), self.inputs.queue(name)
             examples = dict(zip(classes.kinds, leaf_usage.leaf.pending, strict=True))
-            cached.could_swap = any(
+            could_swap = any(
                 _may_be_worth_it(leaf_usage, example, each.assignments)
                 for each, example in examples.items()
                 if each.assignments is not None
             )
-        return cached.could_swap
+            cache.note_swap(name, could_swap=could_swap)
+        return could_swap
 
     def _head(self, leaf_usage: LeafUsage, workload: Workload, assignments: Assignments) -> QueueHead | None:
         """The workload if a swap was planned for it: it is entitled nowhere, and some assignment allows it."""

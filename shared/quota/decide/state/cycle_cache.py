@@ -4,15 +4,17 @@ A plan made with the cache equals the plan made without. What is known of a leaf
 object and none of its numbers has grown; what depends on others, as long as no more is available below its parent.
 """
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import datetime
 from operator import is_not
+from typing import NamedTuple
 
 from shared.quota.decide.state.equivalence import EquivalenceClasses
+from shared.quota.decide.state.first_fits import FirstFits, Rooms, first_fits, is_predictable
+from shared.quota.decide.state.over_since import OverSinceCache
 from shared.quota.decide.state.smallest_requests import of_leaf
 from shared.quota.decide.state.waiting_tree import WaitingTree
 from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers
-from shared.quota.measure.inputs.world import OverSince
 from shared.quota.measure.snapshot import LeafSnapshot, Snapshot
 from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.tree import ROOT, SYSTEM, StopPolicy, Tree
@@ -25,10 +27,21 @@ Weights = dict[tuple[str, FlavorResource], Amount]
 """By parent and key: the weights of its children together."""
 
 
+class LeavesInOrder(NamedTuple):
+    """The leaves below one group that wait."""
+
+    leaves: Sequence[tuple[Rank, str, FirstFits]]
+    """By the best rank that any of their workloads could have."""
+    least: Rooms
+    """What one of them needs at least, by what it takes."""
+    until: datetime | None
+    """From then on, it may be another order."""
+
+
 class LeafCache:
     """What is known of one leaf from its own state and numbers."""
 
-    __slots__ = ("could_swap", "leaf", "none_entitled", "numbers", "queue", "too_little")
+    __slots__ = ("could_swap", "first_fits", "leaf", "none_entitled", "numbers", "queue", "too_little")
 
     def __init__(self, leaf: LeafSnapshot, numbers: GroupNumbers, previous: "LeafCache | None" = None) -> None:
         self.leaf = leaf
@@ -42,6 +55,8 @@ class LeafCache:
             previous.too_little if previous is not None and still_holds else None
         )
         """What was available below the leaf's parent when a pass found that nothing in the leaf could borrow."""
+        self.first_fits: FirstFits | None = None
+        """Made when first requested, if the leaf is predictable."""
         self.could_swap: bool | None = None
         """Whether running workloads of lower priority use as much as some pending one requests; None: not known yet."""
 
@@ -61,45 +76,66 @@ class CycleCache:
         """Where the passing of time alone changes something."""
         self.swapping: set[str] = set()
         """Where a workload waits that has higher priority than some that runs."""
+        self.may_swap: set[str] = set()
+        """Of these, where some that waits could take the place of some that runs, as far as is known."""
         self.strict: set[str] = set()
         """Where reclaim is Strict."""
         self.over: dict[str, Keys] = {}
         """Keys of which a leaf uses more than its runtime, evicting workloads included."""
         self.beyond: dict[str, Keys] = {}
         """Keys of which any group uses more than its limit, evicting workloads included."""
-        self.over_since: OverSince = {}
-        """What the previous plan said of who is over, and of which leaves by more than their numbers tell."""
-        self.judged: dict[str, Keys] = {}
+        self.over_since = OverSinceCache()
         self.tree = WaitingTree({}, {})
         self.rank_bounds: dict[str, dict[Keys, Rank]] = {}
         """By group and the keys that a head takes: not above the rank of any such head below it."""
         self.weights: Weights = {}
+        self.maybe_entitled: set[str] = set()
+        """Leaves in which a workload waits that may be entitled."""
+        self.orders: dict[str, LeavesInOrder | None] = {}
+        """By group directly above leaves; None: it is not known who borrows first there."""
+        self.best_ranks: dict[str, Rank] = {}
+        """By leaf: the best rank that any of its workloads could have."""
+        self.shares: dict[str, dict[Keys, tuple[bool, int, int]]] = {}
+        """By group and the keys that a head takes: whether its weight is 0, its share, its past use."""
         self._inner: dict[str, GroupNumbers] = {}
         self._static: tuple[object, ...] = (None, None, None)
+        self._snapshot: object = None
         self._capacity: object = None
         self._past_use: object = None
 
     def refresh(self, snapshot: Snapshot) -> None:
         """Bring everything up to this snapshot."""
+        if snapshot is self._snapshot:
+            return
         tree, static = snapshot.world.tree, (snapshot.world.tree, snapshot.world.flavors, snapshot.world.settings)
         if len(self.leaves) != len(snapshot.leaves) or any(map(is_not, static, self._static)):
             self.__init__()  # type: ignore[misc]
             self._static = static
             self.tree = WaitingTree(snapshot.numbers, {name: group.parent for name, group in tree.groups.items()})
+        self._snapshot = snapshot
         if snapshot.capacity is not self._capacity:
             self._capacity = snapshot.capacity
             self.weights.clear()
-            self.rank_bounds.clear()
+            self._forget_ranks()
         if snapshot.world.past_use is not self._past_use:
             self._past_use = snapshot.world.past_use
-            self.rank_bounds.clear()
+            self._forget_ranks()
         for name, leaf in snapshot.leaves.items():
             numbers, found = snapshot.numbers[name], self.leaves.get(name)
             if found is None or found.leaf is not leaf or found.numbers is not numbers:
                 self.leaves[name] = LeafCache(leaf, numbers, found)
                 self._classify(name, leaf, numbers)
+                self.shares.pop(name, None)
+                self.best_ranks.pop(name, None)
+                self.orders.pop(leaf.path[1], None)
         for name in snapshot.numbers.keys() - self.leaves.keys() - {SYSTEM}:
             self._refresh_inner(name, snapshot, tree)
+
+    def _forget_ranks(self) -> None:
+        self.rank_bounds.clear()
+        self.orders.clear()
+        self.best_ranks.clear()
+        self.shares.clear()
 
     def _refresh_inner(self, name: str, snapshot: Snapshot, tree: Tree) -> None:
         numbers = snapshot.numbers[name]
@@ -107,6 +143,7 @@ class CycleCache:
             return
         self._inner[name] = numbers
         self.rank_bounds.pop(name, None)
+        self.shares.pop(name, None)
         system = snapshot.numbers.get(SYSTEM, {}) if name == ROOT else {}
         outside = name != ROOT and not tree.reaches_root(name)
         _keep(self.beyond, name, () if outside else _beyond(numbers, system, at_root=name == ROOT))
@@ -121,7 +158,9 @@ class CycleCache:
         drains = leaf.stop is StopPolicy.HOLD_AND_DRAIN and bool(leaf.admitted)
         for names, belongs in (
             (self.waiting, waits),
+            (self.maybe_entitled, waits and not self.leaves[name].none_entitled),
             (self.swapping, swaps),
+            (self.may_swap, swaps),
             (self.evicting, bool(leaf.evicting)),
             (self.urgent, drains or bool(leaf.unready)),
             (self.notifying, bool(leaf.reclaim.notice) and bool(leaf.admitted)),
@@ -139,6 +178,29 @@ class CycleCache:
         if cached.queue is None or cached.queue.leaf is not cached.leaf or cached.queue.flavors is not flavors:
             cached.queue = EquivalenceClasses(cached.leaf, flavors, cached.queue)
         return cached.queue
+
+    def first_fits(self, name: str, snapshot: Snapshot) -> FirstFits | None:
+        """Which workloads of that leaf could borrow first; None where that is not known without evaluating it."""
+        cached = self.leaves[name]
+        known = cached.first_fits
+        if known is None or (known.until is not None and known.until <= snapshot.now):
+            classes = self.queue(name, snapshot)
+            if not is_predictable(cached.leaf, classes):
+                return None
+            cached.first_fits = first_fits(classes, cached.numbers, snapshot.now)
+            self.best_ranks.pop(name, None)
+        return cached.first_fits
+
+    def settle(self, name: str) -> None:
+        """Note that no workload of that leaf is entitled, until something changes there."""
+        self.leaves[name].none_entitled = True
+        self.maybe_entitled.discard(name)
+
+    def note_swap(self, name: str, *, could_swap: bool) -> None:
+        """Note whether running workloads of lower priority use as much as some pending one of that leaf requests."""
+        self.leaves[name].could_swap = could_swap
+        if not could_swap:
+            self.may_swap.discard(name)
 
     def update_requests(self, snapshot: Snapshot, touched: Set[str]) -> None:
         """Bring the bounds for what waits in each group up to date; `touched`: leaves this cycle has changed."""

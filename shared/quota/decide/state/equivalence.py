@@ -1,6 +1,7 @@
 """A leaf's pending workloads by equivalence class: those of one class fit alike, so a pass evaluates only one."""
 
 from collections.abc import Iterable, Iterator, Mapping, Set
+from datetime import UTC, datetime
 from typing import Final
 
 from shared.quota.decide.state.flavor_assignment import Assignments, assignments_of, without_flavors
@@ -11,6 +12,7 @@ from shared.quota.model.flavor import Flavor
 from shared.quota.model.workload import Workload
 from shared.resources import Amount, FlavorResource
 
+_LAST: Final = datetime.max.replace(tzinfo=UTC)
 _SPARE: Final = 256
 """So many classes without a workload are remembered beside those that have one."""
 
@@ -89,21 +91,27 @@ class EquivalenceClasses:
     @property
     def smallest_at_head(self) -> tuple[Quantities, ...]:
         """The same of a StrictFIFO queue without claims: every workload blocks those behind it on all its flavors."""
-        return _smallest(self._unblocked())
+        return _smallest(left for _, left in self.in_turn(_LAST))
 
-    def _unblocked(self) -> Iterator[Assignments]:
+    def in_turn(self, held_back_from: datetime | None) -> Iterator[tuple[Workload, Assignments]]:
+        """The first workload of each class, in order, and what those before it leave to it while they wait.
+
+        `held_back_from`: who was queued then or before blocks those behind it; None: nobody does.
+        """
         blocked: set[str] = set()
         seen: set[EquivalenceClass] = set()
-        for each in self.kinds:
-            if each.assignments is None or each in seen:
+        for workload, each in zip(self.leaf.pending, self.kinds, strict=True):
+            if each.assignments is None:
                 continue
-            seen.add(each)
-            left = without_flavors(each.assignments, blocked)
-            if left is not None:
-                yield left
-            blocked.update(option.flavor for one in each.assignments for option in one.options)
-            if self.all_blocked(blocked):
-                return
+            if each not in seen:
+                seen.add(each)
+                left = without_flavors(each.assignments, blocked)
+                if left is not None:
+                    yield workload, left
+            if held_back_from is not None and workload.queued <= held_back_from:
+                blocked.update(option.flavor for one in each.assignments for option in one.options)
+                if self.all_blocked(blocked):
+                    return
 
     def first_within(self, room: Mapping[FlavorResource, Amount]) -> int | None:
         """The place in the queue of the first workload that could take something of what is available in `room`."""

@@ -53,6 +53,10 @@ class RoundInput:
         barred = self.taken_over.may_not_borrow.union(workloads)
         return replace(self, taken_over=replace(self.taken_over, may_not_borrow=barred))
 
+    def carried_out(self) -> "RoundInput":
+        """The same input after a trial: its starts stay."""
+        return replace(self, taken_over=replace(self.taken_over, trial=frozenset()))
+
     def queue(self, leaf: str) -> EquivalenceClasses:
         """The equivalence classes of the leaf's pending workloads."""
         return self.cache.queue(leaf, self.snapshot)

@@ -1,0 +1,154 @@
+"""Which workload of a leaf could borrow first, for any room: known without evaluating the leaf's queue.
+
+Holds for a leaf that its round has not changed: there, whatever fits starts. The queue is reduced to steps; a workload
+that needs no less than one before it is never the first that fits.
+
+    Queue: 4 cpu; 8 cpu; 2 cpu; 3 cpu. Steps: 4 cpu; 2 cpu. With 3 cpu available the third workload comes first.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from shared.quota.decide.state.equivalence import EquivalenceClasses
+from shared.quota.decide.state.usage import Quantities
+from shared.quota.measure.group_usage import GroupNumbers, Numbers
+from shared.quota.measure.snapshot import LeafSnapshot
+from shared.quota.model.settings import ReclaimMode
+from shared.quota.model.workload import Workload
+from shared.resources import Amount, FlavorResource
+
+Keys = tuple[FlavorResource, ...]
+Rooms = dict[Keys, tuple[Amount, ...]]
+
+
+class FirstFit(NamedTuple):
+    """A workload in one flavor assignment, and what must be available for it below the leaf's parent."""
+
+    place: int
+    """The steps' order: that of the queue, and of each workload's preference."""
+    keys: Keys
+    needs: tuple[Amount, ...]
+    """In the order of the keys."""
+    beyond_min: bool
+    """Whether it takes its leaf's used beyond effectiveMin."""
+    queued: datetime
+
+
+class FirstFits(NamedTuple):
+    """The steps of one leaf in order, by what they take; and the least that any of them needs."""
+
+    steps: Mapping[Keys, Sequence[FirstFit]]
+    least: Rooms
+    until: datetime | None
+    """From then on, more workloads hold back those behind them; None: no more of them will."""
+
+
+_NOTHING: Final = (0, 0, 0, 0)
+
+
+def is_predictable(leaf: LeafSnapshot, classes: EquivalenceClasses) -> bool:
+    """Whether the first workload that fits is the first that starts, in the first assignment that fits."""
+    if leaf.evicting or leaf.claims or leaf.reclaim.mode is ReclaimMode.STRICT:
+        return False
+    choices = (each.assignments for each in classes.startable if each.assignments is not None)
+    return all(len(each) == 1 or all(len(one.options) == 1 for one in each) for each in choices)
+
+
+class _Limits(NamedTuple):
+    """What one leaf can take of a key."""
+
+    margin: Amount
+    """Up to its ceiling."""
+    kept: Amount
+    """Of what its guarantee keeps, what it does not use: that need not be available below its parent."""
+    within_min: Amount
+    """Up to effectiveMin."""
+    promised: Amount
+    """Up to effectiveMin, for work that is not preemptible."""
+
+
+def _limits(numbers: Numbers) -> _Limits:
+    return _Limits(
+        numbers.ceiling - numbers.charge,
+        max(0, min(numbers.guarantee, numbers.runtime) - numbers.charge),
+        numbers.effective_min - numbers.used,
+        numbers.effective_min - numbers.non_preemptible,
+    )
+
+
+def first_fits(classes: EquivalenceClasses, numbers: GroupNumbers, now: datetime) -> FirstFits:
+    """The steps of this leaf."""
+    found: dict[Keys, list[FirstFit]] = {}
+    limits = {key: _limits(each) for key, each in numbers.items()}
+    place, held_back_from = 0, classes.leaf.held_back_from(now)
+    for workload, assignments in classes.in_turn(held_back_from):
+        steps = [_step(place + number, workload, each.quantities, limits) for number, each in enumerate(assignments)]
+        place += len(steps)
+        for step in [each for each in steps if each is not None and not _is_reached(found.get(each.keys, ()), each)]:
+            found.setdefault(step.keys, []).append(step)
+    least = {keys: _least([step.needs for step in steps]) for keys, steps in found.items()}
+    return FirstFits(found, least, _until(classes.leaf, held_back_from))
+
+
+def _until(leaf: LeafSnapshot, held_back_from: datetime | None) -> datetime | None:
+    if held_back_from is None or leaf.patience is None:
+        return None
+    patient = (each.queued for each in leaf.pending if each.queued > held_back_from)
+    return min((queued + leaf.patience for queued in patient), default=None)
+
+
+def _step(
+    place: int, workload: Workload, quantities: Quantities, limits: Mapping[FlavorResource, _Limits]
+) -> FirstFit | None:
+    """The step of this workload in one assignment; None if a limit of its own leaf keeps it from that."""
+    needs, keys, beyond_min = [], [], False
+    for key, amount in quantities:
+        margin, kept, within_min, promised = limits.get(key, _NOTHING)
+        if amount > margin or (amount > promised and not workload.preemptible):
+            return None
+        beyond_min = beyond_min or amount > within_min
+        needs.append(max(0, amount - kept))
+        keys.append(key)
+    return FirstFit(place, tuple(keys), tuple(needs), beyond_min, workload.queued)
+
+
+def _is_reached(earlier: Iterable[FirstFit], step: FirstFit) -> bool:
+    """Whether one before it needs no more of anything."""
+    return any(_is_within(each.needs, step.needs) for each in earlier)
+
+
+def _is_within(needs: tuple[Amount, ...], room: tuple[Amount, ...]) -> bool:
+    for amount, available in zip(needs, room, strict=True):  # noqa: SIM110 - a generator costs as much again
+        if amount > available:
+            return False
+    return True
+
+
+def _least(needs: Sequence[tuple[Amount, ...]]) -> tuple[Amount, ...]:
+    return tuple(map(min, zip(*needs, strict=True)))
+
+
+def least_needs(leaves: Iterable[FirstFits]) -> Rooms:
+    """Of all steps of these leaves, the least needs, by what they take."""
+    found: dict[Keys, list[tuple[Amount, ...]]] = {}
+    for leaf in leaves:
+        for keys, least in leaf.least.items():
+            found.setdefault(keys, []).append(least)
+    return {keys: _least(needs) for keys, needs in found.items()}
+
+
+def first_within(fits: FirstFits, rooms: Rooms) -> FirstFit | None:
+    """The first step for which there is room; `rooms` has what is available, by what steps take."""
+    first: FirstFit | None = None
+    for keys, room in rooms.items():
+        for step in fits.steps.get(keys, ()):
+            # Not a function: most of a plan's time is spent here.
+            for amount, available in zip(step.needs, room):  # noqa: B905
+                if amount > available:
+                    break
+            else:
+                if first is None or step.place < first.place:
+                    first = step
+                break
+    return first

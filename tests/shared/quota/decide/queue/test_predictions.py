@@ -1,0 +1,156 @@
+"""Who borrows first is predicted without evaluating queues; the same comes first, and few are evaluated."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from shared.quota.decide.decisions import Plan
+from shared.quota.decide.plan import plan
+from shared.quota.decide.queue.fair_sharing import UNKNOWN
+from shared.quota.decide.queue.leaf_queue import LeafQueue
+from shared.quota.decide.queue.predictions import Predictions
+from shared.quota.decide.simulate.step import advance
+from shared.quota.decide.state.cycle_cache import CycleCache
+from shared.quota.decide.state.equivalence import EquivalenceClasses
+from shared.quota.decide.state.first_fits import first_fits, first_within
+from shared.quota.measure.inputs.world import World
+from shared.quota.measure.snapshot import Snapshot, measure
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.settings import QuotaSettings
+from shared.quota.model.tree import Entry, Group, QueueingStrategy, Tree
+from shared.quota.model.workload import Workload
+from shared.resources import FlavorResource
+from tests.builders import NOW, after, pending
+from tests.prove.random_draw import Dice, Seeded
+from tests.shared.quota.decide.plan_words import given
+
+FLAVORS = ("a100", "t4")
+
+
+def _limits(dice: Dice, leaves: int, lending: int) -> tuple[Entry, ...]:
+    least = {"cpu": dice.between(1, 3) * 8 * leaves, "gpu": dice.between(1, 3) * leaves}
+    most = {resource: 4 * amount for resource, amount in least.items()}
+    limit = {resource: amount for resource, amount in least.items() if dice.chance(lending)}
+    return tuple(Entry(flavor, min=least, max=most, lending_limit=dict.fromkeys(limit, 0)) for flavor in FLAVORS)
+
+
+def _tree(dice: Dice) -> Tree:
+    groups, lending = [], dice.one_of((0, 0, 20))
+    for parent in range(dice.between(2, 5)):
+        groups.append(Group(f"p{parent}", is_parent=True, quotas=_limits(dice, 20, 0)))
+        for leaf in range(dice.between(1, 6)):
+            queueing = dice.one_of(tuple(QueueingStrategy))
+            patience = dice.one_of((None, timedelta(), timedelta(seconds=40)))
+            quotas = _limits(dice, 1, lending)
+            groups.append(Group(f"p{parent}-{leaf}", f"p{parent}", quotas=quotas, queueing=queueing, patience=patience))
+    return Tree.of(groups)
+
+
+def _job(dice: Dice, leaf: str, number: int) -> Workload:
+    request = {"cpu": dice.between(1, 40), "gpu": dice.one_of((1, 1, 2, 4))}
+    fields: dict[str, Any] = {"priority": dice.one_of((0, 0, 1)), "preemptible": dice.chance(90)}
+    if dice.chance(20):
+        fields["only_flavor"] = dice.one_of(FLAVORS)
+    return pending(leaf, request, f"w{number}", created=after(number), **fields)
+
+
+def _world(dice: Dice) -> World:
+    tree = _tree(dice)
+    leaves = [name for name, group in tree.groups.items() if not group.is_parent]
+    work = [_job(dice, dice.one_of(tuple(leaves)), number) for number in range(dice.between(20, 120))]
+    capacity = tuple((flavor, resource, 2 * len(leaves) * most) for flavor in FLAVORS for resource, most in _UNITS)
+    return World.of(tree, map(Flavor, FLAVORS), work, settings=QuotaSettings(capacity=capacity))
+
+
+_UNITS = (("cpu", 8), ("gpu", 1))
+
+
+def _lived_through(dice: Dice) -> Iterator[tuple[Snapshot, datetime]]:
+    """Snapshots of a world in which a few workloads end in each cycle."""
+    world, snapshot, cache, now = _world(dice), None, CycleCache(), NOW + timedelta(seconds=60)
+    for number in range(12):
+        snapshot = measure(world, now, snapshot)
+        yield snapshot, now
+        world = advance(world, plan(snapshot, cache), now)
+        running = sorted(
+            (each for of in world.workload_sets.values() for each in of.admitted), key=lambda each: each.key
+        )
+        for place, each in enumerate(running[:: dice.between(2, 9)]):
+            new = _job(dice, each.group, 1000 * (number + 1) + place)
+            world = world.with_changes([(each, None), (None, new)])
+        now += timedelta(seconds=dice.between(1, 20))
+
+
+@pytest.mark.parametrize("number", range(25))
+def test_the_same_workload_comes_first_as_with_every_queue_evaluated(
+    number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = []
+    of = Predictions.of
+
+    def counted(self: Predictions, parent: str, group: str) -> Any:
+        found = of(self, parent, group)
+        known.append(found.is_known)
+        return found
+
+    cache = CycleCache()
+    for snapshot, _ in _lived_through(Seeded(f"predicted {number}")):
+        with monkeypatch.context() as patched:
+            patched.setattr(Predictions, "of", counted)
+            predicted: Plan = plan(snapshot, cache)
+        with monkeypatch.context() as patched:
+            patched.setattr(Predictions, "knows", lambda *_: False)
+            patched.setattr(Predictions, "of", lambda *_: UNKNOWN)
+            evaluated = plan(snapshot)
+        # Later on, a group whose first head no longer fits may be ranked by its next one.
+        assert [each.workload for each in predicted.starts[:1]] == [each.workload for each in evaluated.starts[:1]]
+    assert any(known)
+
+
+def test_one_finished_job_evaluates_few_queues_however_many_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All leaves borrow equally little, so that only the age of their heads tells who is next."""
+    parents, leaves = 20, 20
+    groups = "root 800\n" + "\n".join(
+        f"  p{parent}/ 40\n" + "\n".join(f"    p{parent}-{leaf} 2" for leaf in range(leaves))
+        for parent in range(parents)
+    )
+    names = [f"p{parent}-{leaf}" for leaf in range(leaves) for parent in range(parents)]
+    work = [pending(name, 2 + each, f"{name}-{each}", created=after(each)) for name in names for each in range(4)]
+    world, cache = given(groups, work), CycleCache()
+    snapshot: Snapshot | None = None
+    for _ in range(3):
+        snapshot = measure(world, NOW, snapshot)
+        world = advance(world, plan(snapshot, cache))
+    finished = world.workload_sets["p7-7"].admitted[0]
+    snapshot = measure(world.with_changes([(finished, None)]), NOW, snapshot)
+    evaluated: list[str] = []
+
+    class Counted(LeafQueue):
+        def __init__(self, leaf_usage: Any, *rest: Any) -> None:
+            evaluated.append(leaf_usage.name)
+            super().__init__(leaf_usage, *rest)
+
+    monkeypatch.setattr("shared.quota.decide.admission.LeafQueue", Counted)
+    assert len(plan(snapshot, cache).starts) <= 1
+    assert len(evaluated) < 10
+
+
+def test_a_workload_that_needs_no_less_than_one_before_it_is_never_the_first_that_fits() -> None:
+    cpu = FlavorResource("default", "cpu")
+    sizes = (4, 8, 2, 3)
+    work = [pending("a", {"cpu": size}, f"w{place}", created=after(place)) for place, size in enumerate(sizes)]
+    world = World.of(
+        Tree.of([Group("a", quotas=(Entry("default", min={"cpu": 4}, max={"cpu": 10}),))]),
+        [Flavor("default")],
+        work,
+        settings=replace(QuotaSettings(), capacity=(("default", "cpu", 10),)),
+    )
+    snapshot = measure(world, NOW)
+    found = first_fits(EquivalenceClasses(snapshot.leaves["a"], world.flavors), snapshot.numbers["a"], NOW)
+    assert [step.needs for step in found.steps[cpu,]] == [(4,), (2,)]
+    first = first_within(found, {(cpu,): (3,)})
+    assert first is not None
+    assert first.needs == (2,)
