@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from shared.quota.model.workload import PodSet, Workload
 from shared.resources import sum_amounts
+from tests.builders import in_main
 from tests.prove.placements import random_placement
 from tests.prove.random_draw import Dice
 from tests.prove.worlds import ClosedWorld
@@ -47,7 +48,7 @@ def with_several_pod_sets(dice: Dice, world: ClosedWorld) -> ClosedWorld:
         if dice.chance(50):
             split = random_pod_sets(dice, work, placed=False)
             if work.admission is not None:
-                flavors = in_sets(split, work.admission.flavors.get("main", {}))
+                flavors = in_sets(split, work.admission.flavors.get("main", {})) or in_main({})
                 split = replace(split, admission=replace(work.admission, flavors=flavors))
             work = split
         lives.append(replace(life, work=work))
