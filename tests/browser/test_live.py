@@ -20,7 +20,7 @@ from shared.kube.connect.connection import ConnectionSettings, connected
 from shared.kube.resources import JOBS
 from tests.browser.conftest import Strict
 from tests.browser.measuring import traced
-from tests.dashboard.site import commanded
+from tests.dashboard.site import commanded, start
 from tests.e2e.kubectl_steps import Asking
 
 pytestmark = pytest.mark.apiserver
@@ -35,7 +35,7 @@ PROMISED: Final = 2.0
 
 
 def test_a_workload_page_has_the_sentences_of_explain(quotree: Quotree, ask: Asking, strict: Strict) -> None:
-    ask.submit("fills", "vision", 6)
+    start(ask, "fills", "vision", 6)
     ask.submit("waits", "language", 5)
     with commanded(quotree.cluster.kubeconfig) as address:
         page = strict.open(address)
@@ -48,7 +48,7 @@ def test_a_workload_page_has_the_sentences_of_explain(quotree: Quotree, ask: Ask
 
 
 def test_a_tenant_is_told_what_is_not_shown(ask: Asking, tenant: Path, strict: Strict) -> None:
-    ask.submit("fills", "vision", 6)
+    start(ask, "fills", "vision", 6)
     ask.submit("waits", "language", 5)
     with commanded(tenant, "--namespace=default") as address:
         page = strict.open(address)
@@ -70,6 +70,8 @@ def test_a_change_in_a_large_cluster_is_seen_within_two_seconds(
         page = strict.open(address)
         first = page.locator(".lines .line:visible").first.locator(".cell").nth(2)
         expect(first).to_have_text(re.compile(r"^\d{5}$"), timeout=PATIENCE)
+        # Until everything is read, the numbers are those of the statuses.
+        expect(page.locator("#live")).to_contain_text("live,", timeout=PATIENCE)
         page.locator("#filter").fill("team-007")
         expect(page.locator(".lines .line:visible")).to_have_count(1)
         before = int(first.text_content() or "")

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from shared.quota.decide.plan import plan
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure
 from tests.builders import NOW
+from tests.e2e.kubectl_steps import PATIENCE, Asking
 
 
 def frame_of(
@@ -120,3 +122,12 @@ def commanded(kubeconfig: Path, *words: str) -> Iterator[str]:
             yield address
         finally:
             process.terminate()
+
+
+def start(ask: Asking, name: str, group: str, cpu: int) -> None:
+    """Submit a Job, and wait until it has started: what an earlier test left may still end."""
+    ask.submit(name, group, cpu)
+    deadline = time.monotonic() + PATIENCE
+    while ask.is_held(name) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not ask.is_held(name)
