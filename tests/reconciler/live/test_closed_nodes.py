@@ -17,7 +17,7 @@ def stopped(q: Quotree) -> set[str]:
 
 
 def runtime(q: Quotree) -> list[str]:
-    return [each["runtime"]["cpu"] for each in q.group_status("root")["quotas"]]
+    return [each["runtime"]["cpu"] for each in q.group_status("root").get("quotas", [])]
 
 
 @contextmanager

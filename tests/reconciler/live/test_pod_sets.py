@@ -64,7 +64,7 @@ def held(q: Quotree) -> set[str]:
 
 
 def used(q: Quotree) -> dict[str, dict[str, str]]:
-    return {each["flavor"]: each["used"] for each in q.group_status("vision")["quotas"]}
+    return {each["flavor"]: each["used"] for each in q.group_status("vision").get("quotas", [])}
 
 
 def note(q: Quotree, name: str, annotation: str) -> dict[str, Any]:
