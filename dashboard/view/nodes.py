@@ -4,7 +4,7 @@ from typing import Any
 
 from cli.render.quantities import readable
 from dashboard.view.frame import Frame
-from shared.quota.measure.static.capacity import FlavorMatcher, known_flavors
+from shared.quota.measure.static.capacity import FlavorMatcher, with_default_flavor
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.tree import ROOT, SYSTEM, Amounts
 
@@ -13,7 +13,7 @@ Json = dict[str, Any]
 
 def flavor_list(frame: Frame) -> list[Json]:
     """Every flavor: its labels, and for each resource its capacity, what groups use, and what others use."""
-    known = sorted(known_flavors(frame.world.flavors), key=lambda each: each.name)
+    known = sorted(with_default_flavor(frame.world.flavors), key=lambda each: each.name)
     return [
         {
             "flavor": each.name,
@@ -44,7 +44,7 @@ def _keys(frame: Frame, flavor: str) -> list[Json]:
 def node_slice(frame: Frame, first: int, count: int, text: str = "") -> Json:
     """Return nodes from number `first` on, by name; `text`: only those whose name holds it."""
     nodes = sorted((each for each in frame.world.nodes if text in each.name), key=lambda each: each.name)
-    matcher = FlavorMatcher(known_flavors(frame.world.flavors))
+    matcher = FlavorMatcher(with_default_flavor(frame.world.flavors))
     return {
         "total": len(nodes),
         "first": first,

@@ -35,8 +35,8 @@ from webhook.verdicts import YES, Deny, Verdict
 from webhook.workloads.placement_injection import (
     NOTHING,
     conflicts,
+    find_flavors,
     injection,
-    known_flavors,
     only_flavors,
     own_placement,
 )
@@ -127,7 +127,7 @@ def pending_injection(metadata: Metadata, spec: PodSpec, group: str, context: Re
         request = request_of(spec, 1, context)
     except QuantityError:
         return NOTHING
-    flavors, _ = known_flavors(only_flavors(found, request, metadata.labels), context.quota.flavors)
+    flavors, _ = find_flavors(only_flavors(found, request, metadata.labels), context.quota.flavors)
     placement = own_placement(spec, injected_annotation(metadata.annotations))
     return NOTHING if conflicts(placement, flavors) else injection(placement, flavors)
 
@@ -143,7 +143,7 @@ def started_injection(
         return Deny((Violation("BadAdmission", workload, "metadata.annotations", str(error)),))
     flavors = {} if admission is None else _own_flavors(admission, metadata)
     placement = own_placement(spec, injected_annotation(metadata.annotations))
-    found, absent = known_flavors(flavors.values(), context.quota.flavors)
+    found, absent = find_flavors(flavors.values(), context.quota.flavors)
     problems = [f"there is no flavor {name}" for name in absent] + conflicts(placement, found)
     if problems:
         return Deny(tuple(Violation("FlavorConflict", workload, "spec", problem) for problem in problems))

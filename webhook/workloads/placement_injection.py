@@ -69,7 +69,7 @@ def only_flavors(group: Group, request: Amounts, labels: Mapping[str, str]) -> t
     return tuple(dict.fromkeys(found))
 
 
-def known_flavors(names: Iterable[str], flavors: Mapping[str, Flavor]) -> tuple[list[Flavor], list[str]]:
+def find_flavors(names: Iterable[str], flavors: Mapping[str, Flavor]) -> tuple[list[Flavor], list[str]]:
     """The flavors of these names in order, and the names for which there is none; `default` is always there."""
     found, absent = [], []
     for name in dict.fromkeys(names):

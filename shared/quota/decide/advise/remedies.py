@@ -17,7 +17,7 @@ from shared.quota.decide.advise.starting import Trial
 from shared.quota.decide.explain.explanation import WorkloadExplanation
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot
-from shared.quota.measure.static.capacity import FlavorMatcher, known_flavors
+from shared.quota.measure.static.capacity import FlavorMatcher, with_default_flavor
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.settings import CapacitySource
 from shared.quota.model.tree import ROOT, StopPolicy
@@ -223,7 +223,7 @@ class _Search:
                 yield Remedy(RemedyAction.ADD_NODE, flavor=flavor, by=by, like=like.name)
 
     def _largest_node(self, flavor: str) -> ClusterNode | None:
-        matcher = FlavorMatcher(known_flavors(self._world.flavors))
+        matcher = FlavorMatcher(with_default_flavor(self._world.flavors))
         nodes = [each for each in self._world.nodes if matcher.flavor_of(each.labels) == flavor]
         resources = [key.resource for key in self._keys if key.flavor == flavor]
         return max(nodes, key=lambda each: [each.allocatable.get(name, 0) for name in resources], default=None)

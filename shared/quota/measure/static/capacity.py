@@ -37,14 +37,14 @@ class FlavorMatcher:
         return self._known[look]
 
 
-def known_flavors(flavors: Mapping[str, Flavor]) -> list[Flavor]:
+def with_default_flavor(flavors: Mapping[str, Flavor]) -> list[Flavor]:
     """All flavors; `default` exists also before its object does."""
     return list(flavors.values()) if DEFAULT_FLAVOR in flavors else [*flavors.values(), Flavor(DEFAULT_FLAVOR)]
 
 
 def capacity_of_nodes(nodes: Iterable[ClusterNode], flavors: Mapping[str, Flavor]) -> dict[FlavorResource, Amount]:
     """What the nodes offer, by the flavor that each counts for."""
-    matcher = FlavorMatcher(known_flavors(flavors))
+    matcher = FlavorMatcher(with_default_flavor(flavors))
     by_flavor: dict[str, list[Amounts]] = {}
     for node in nodes:
         flavor = matcher.flavor_of(node.labels) if node.offer else None

@@ -8,7 +8,7 @@ See docs/specification.md §6.6.
 from collections.abc import Iterable, Mapping
 
 from shared.quota.measure.inputs.world import World
-from shared.quota.measure.static.capacity import UNCOUNTED, FlavorMatcher, known_flavors
+from shared.quota.measure.static.capacity import UNCOUNTED, FlavorMatcher, with_default_flavor
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.node import NOT_COMPARED, ClusterNode, LargestNodes, is_within_any, largest_of
 from shared.quota.model.settings import CapacitySource, QuotaSettings
@@ -77,7 +77,7 @@ def group_nodes(nodes: Iterable[ClusterNode], flavors: Mapping[str, Flavor], set
     """The largest of these nodes, by flavor."""
     if settings.capacity_source is not CapacitySource.NODES:
         return NOT_COMPARED
-    shapes = NodeShapes(known_flavors(flavors), settings)
+    shapes = NodeShapes(with_default_flavor(flavors), settings)
     for node in nodes:
         shapes.change(None, node)
     return shapes.largest()

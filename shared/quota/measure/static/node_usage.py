@@ -15,7 +15,7 @@ import msgspec
 
 from shared.api.core.pod import Pod
 from shared.api.names import GROUP_LABEL
-from shared.quota.measure.static.capacity import FlavorMatcher, known_flavors
+from shared.quota.measure.static.capacity import FlavorMatcher, with_default_flavor
 from shared.quota.measure.static.node_shapes import NodeShapes
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.membership import is_of_system
@@ -94,7 +94,7 @@ class NodeUsage:
     """node -> when the use of pods on it stops counting."""
     _frozen: tuple[ClusterNode, ...] | None = None
     _shapes: NodeShapes = field(init=False)
-    _matcher: FlavorMatcher = field(default_factory=lambda: FlavorMatcher(known_flavors({})))
+    _matcher: FlavorMatcher = field(default_factory=lambda: FlavorMatcher(with_default_flavor({})))
     _pods: dict[str, UsingPod] = field(default_factory=dict)
     _on_node: dict[str, set[str]] = field(default_factory=dict)
     _in_namespace: dict[str, set[str]] = field(default_factory=dict)
@@ -104,7 +104,7 @@ class NodeUsage:
     """Uids of pods to be counted again."""
 
     def __post_init__(self) -> None:
-        self._shapes = NodeShapes(known_flavors({}), self.settings)
+        self._shapes = NodeShapes(with_default_flavor({}), self.settings)
 
     def see_nodes(self, changes: Iterable[tuple[ClusterNode | None, ClusterNode | None]]) -> None:
         """Nodes appeared, changed or went."""
@@ -194,9 +194,9 @@ class NodeUsage:
 
     def see_flavors(self, flavors: Mapping[str, Flavor]) -> None:
         """Which nodes are of which flavor may have changed."""
-        self._matcher = FlavorMatcher(known_flavors(flavors))
+        self._matcher = FlavorMatcher(with_default_flavor(flavors))
         self._dirty |= self._pods.keys()
-        self._shapes = NodeShapes(known_flavors(flavors), self.settings)
+        self._shapes = NodeShapes(with_default_flavor(flavors), self.settings)
         for node in self._nodes.values():
             self._shapes.change(None, node)
         self._frozen = None

@@ -14,7 +14,7 @@ from shared.api.core.job import Job, read_job
 from shared.api.core.namespace import Namespace, read_namespace
 from shared.api.names import GROUP_LABEL, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL
 from shared.kube.watch.cache import Changed
-from shared.quota.measure.static.capacity import FlavorMatcher, known_flavors
+from shared.quota.measure.static.capacity import FlavorMatcher, with_default_flavor
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.settings import QuotaSettings
@@ -117,7 +117,7 @@ class History:
 
     def recounted(self) -> tuple[dict[FlavorResource, int], dict[FlavorResource, int]]:
         """Everything from the beginning: of `system`, and of all others."""
-        matcher = FlavorMatcher(known_flavors(self.flavors))
+        matcher = FlavorMatcher(with_default_flavor(self.flavors))
         system: dict[FlavorResource, int] = {}
         others: dict[FlavorResource, int] = {}
         for using in (each.using for each in self.pods.values() if each.using is not None):
