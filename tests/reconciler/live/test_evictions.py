@@ -1,6 +1,6 @@
 """Why work stops: ceilings lowered, priority, notice, stop policies, unready work."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ pytestmark = pytest.mark.timeout(300)
 LONG = 90.0
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
+URGENT = {"metadata": {"name": "urgent"}, "value": 100}
 
 
 def why_stopped(q: Quotree) -> dict[str, tuple[str, str]]:
@@ -37,9 +38,39 @@ def test_a_lowered_ceiling_recycles_the_latest(q: Quotree) -> None:
     assert started[victim] == max(started.values())
 
 
+def test_a_lowered_ceiling_leaves_the_grace_period(q: Quotree) -> None:
+    q.lead()
+    q.group("vision", quotas=[quota(min="1", max="3")], reclaim={"gracePeriod": "4s"})
+    fill(q, "vision", 3)
+    lowered = datetime.now(UTC)
+    q.group("vision", quotas=[quota(min="1", max="2")], reclaim={"gracePeriod": "4s"})
+    wait_for(lambda: len(q.running()) == 2, "one has gone", LONG)
+    (note,) = [each for each in map(eviction_of, q.jobs().values()) if each is not None]
+    assert (note["reason"], note["rule"]) == ("OverCeiling", "Ceiling")
+    assert datetime.fromisoformat(note["time"]) - lowered >= timedelta(seconds=4)
+
+
+def test_higher_priority_takes_the_place_of_lower_in_a_leaf_that_must_not_grow(q: Quotree) -> None:
+    """The example of docs/specification.md §7.7."""
+    q.create(CLASSES, {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", **URGENT})
+    try:
+        q.lead()
+        q.group("root", quotas=[quota(max="4")])
+        for name in "ab":
+            q.group(name, quotas=[quota(min="2")])
+        q.job("low", "a", "3")
+        wait_for(lambda: q.running() == {"low"}, "it runs alone", LONG)
+        q.job("b1", "b", "3")
+        wait_for(lambda: q.group_status("b").get("workloads", {}).get("pending") == 1, "b has a job that waits", LONG)
+        q.job("high", "a", "3", pod={"priorityClassName": "urgent"})
+        wait_for(lambda: q.running() == {"high"}, "the urgent one runs", LONG)
+        assert why_stopped(q) == {"low": ("Preempted", "Swap")}
+    finally:
+        q.delete(f"{CLASSES}/urgent")
+
+
 def test_higher_priority_preempts_in_its_own_group_only(q: Quotree) -> None:
-    urgent = {"metadata": {"name": "urgent"}, "value": 100}
-    q.create(CLASSES, {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", **urgent})
+    q.create(CLASSES, {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", **URGENT})
     try:
         q.lead()
         q.group("root", quotas=[quota(max="4")])
