@@ -7,15 +7,17 @@ digests. While the API server does not answer, nobody is let in.
 import asyncio
 import hashlib
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from datetime import timedelta
 from enum import Enum
-from typing import Any, Final
+from typing import Final
 
+from shared.api.reading import View
+from shared.api.review import User
+from shared.kube.access_review import KeptAnswers, may
 from shared.kube.client import Client
 from shared.kube.errors import ApiError
-from shared.kube.resources import SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS
+from shared.kube.resources import TOKEN_REVIEWS
 from shared.telemetry import get_logger
 
 METRICS_PATH: Final = "/metrics"
@@ -27,6 +29,15 @@ _UNDER_WAY: Final = 8
 """Tokens that the API server is asked about at the same time; more are turned away, for anybody can send tokens."""
 
 log = get_logger(__name__)
+
+
+class _TokenStatus(View, frozen=True):
+    authenticated: bool = False
+    user: User = User()
+
+
+class _TokenReview(View, frozen=True):
+    status: _TokenStatus = _TokenStatus()
 
 
 class Permission(Enum):
@@ -43,8 +54,7 @@ class ReaderPermissions:
 
     def __init__(self, client: Client, now: Callable[[], float] = time.monotonic) -> None:
         self._client = client.reserved(2)
-        self._now = now
-        self._known: OrderedDict[bytes, tuple[Permission, float]] = OrderedDict()
+        self._known: KeptAnswers[Permission] = KeptAnswers(_REMEMBERED, now)
         self._asking: dict[bytes, asyncio.Task[Permission]] = {}
 
     async def of(self, authorization: str) -> Permission:
@@ -53,8 +63,8 @@ class ReaderPermissions:
         if scheme.lower() != "bearer" or not token.strip():
             return Permission.UNKNOWN
         digest = hashlib.sha256(token.strip().encode(errors="replace")).digest()
-        known, until = self._known.get(digest, (Permission.UNDECIDED, 0.0))
-        if self._now() < until:
+        known = self._known.get(digest)
+        if known is not None:
             return known
         if digest not in self._asking:
             if len(self._asking) >= _UNDER_WAY:
@@ -69,28 +79,14 @@ class ReaderPermissions:
         except ApiError as error:
             log.warning("Access to the metrics not decided", error=str(error))
             return Permission.UNDECIDED
-        life = ALLOWED_FOR if found is Permission.ALLOWED else REFUSED_FOR
-        self._known[digest] = (found, self._now() + life.total_seconds())
-        self._known.move_to_end(digest)
-        while len(self._known) > _REMEMBERED:
-            self._known.popitem(last=False)
+        self._known.keep(digest, found, ALLOWED_FOR if found is Permission.ALLOWED else REFUSED_FOR)
         return found
 
     async def _look_up(self, token: str) -> Permission:
         review = {"apiVersion": TOKEN_REVIEWS.api_version, "kind": TOKEN_REVIEWS.kind, "spec": {"token": token}}
-        said = await self._client.create(TOKEN_REVIEWS, review, into=dict[str, Any])
-        status = said.get("status", {})
-        if not status.get("authenticated"):
+        said = await self._client.create(TOKEN_REVIEWS, review, into=_TokenReview)
+        if not said.status.authenticated:
             return Permission.UNKNOWN
-        user = status.get("user", {})
-        spec = {
-            "user": user.get("username", ""),
-            "uid": user.get("uid", ""),
-            "groups": user.get("groups", []),
-            "extra": user.get("extra", {}),
-            "nonResourceAttributes": {"path": METRICS_PATH, "verb": "get"},
-        }
-        kind = SUBJECT_ACCESS_REVIEWS
-        body = {"apiVersion": kind.api_version, "kind": kind.kind, "spec": spec}
-        decided = await self._client.create(kind, body, into=dict[str, Any])
-        return Permission.ALLOWED if decided.get("status", {}).get("allowed") is True else Permission.FORBIDDEN
+        attributes = {"path": METRICS_PATH, "verb": "get"}
+        allowed = await may(self._client, said.status.user, nonResourceAttributes=attributes)
+        return Permission.ALLOWED if allowed else Permission.FORBIDDEN
