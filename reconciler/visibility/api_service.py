@@ -17,8 +17,10 @@ from shared.api.api_service import (
 from shared.kube.client import Client
 from shared.kube.errors import AlreadyExists, NotFound
 from shared.kube.resources import API_SERVICES
-from shared.kube.watch.watching import Change, Changed, Watch, Watches
+from shared.kube.watch.cache import Change, transitions
+from shared.kube.watch.watching import Watch, Watches
 from shared.telemetry import get_logger
+from shared.tls.rotation import TrustedSince
 
 _AGAIN: Final = timedelta(minutes=2)
 """How long it stays away after it was deleted while this process served: not reached, or uninstalled."""
@@ -33,29 +35,24 @@ class ApiServiceBundle:
         self._client = client
         self._service = service
         self._seen: ApiServiceRecord | None = None
-        self._published: tuple[bytes, datetime] | None = None
+        self._published = TrustedSince()
         self._not_before: datetime | None = None
         self.changed = asyncio.Event()
         fields = f"metadata.name={VISIBILITY_API}"
         watches.add(Watch(client, API_SERVICES, read_api_service, self._see, fields=fields))
 
     def _see(self, changes: Sequence[Change[ApiServiceRecord]]) -> None:
-        for change in changes:
-            if isinstance(change, Changed):
-                before, self._seen = self._seen, change.after
-                if before is not None and change.after is None:
-                    self._not_before = datetime.now(UTC) + _AGAIN
-                    log.warning("The APIService was deleted", made_again=self._not_before.isoformat())
+        for _, after in transitions(changes):
+            before, self._seen = self._seen, after
+            if before is not None and after is None:
+                self._not_before = datetime.now(UTC) + _AGAIN
+                log.warning("The APIService was deleted", made_again=self._not_before.isoformat())
         self.changed.set()
 
     def published_for(self, authority: bytes, now: datetime) -> timedelta | None:
         """For how long it has trusted `authority`; None while it does not."""
-        if self._seen is None or authority not in self._seen.spec.ca_bundle:
-            self._published = None
-            return None
-        if self._published is None or self._published[0] != authority:
-            self._published = (authority, now)
-        return now - self._published[1]
+        trusted = self._seen is not None and authority in self._seen.spec.ca_bundle
+        return self._published.lasting(authority, now, trusted=trusted)
 
     async def publish(self, bundle: bytes) -> None:
         """Make it trust exactly `bundle`. Raises ApiError."""

@@ -134,3 +134,19 @@ def _is_valid(pem: bytes, now: datetime) -> bool:
         return expiry(pem) > now
     except CannotUse:
         return False
+
+
+class TrustedSince:
+    """Since when one authority has been trusted everywhere."""
+
+    def __init__(self) -> None:
+        self._since: tuple[bytes, datetime] | None = None
+
+    def lasting(self, authority: bytes, now: datetime, *, trusted: bool) -> timedelta | None:
+        """For how long `authority` has been trusted; None while it is not."""
+        if not trusted:
+            self._since = None
+            return None
+        if self._since is None or self._since[0] != authority:
+            self._since = (authority, now)
+        return now - self._since[1]

@@ -5,6 +5,7 @@ import base64
 from datetime import datetime, timedelta
 
 from shared.api.patches import Operation, add
+from shared.tls.rotation import TrustedSince
 from webhook.tls.configurations import WebhookConfigurations, WebhookEntry
 
 
@@ -13,18 +14,14 @@ class ConfigurationBundles:
 
     def __init__(self, configurations: WebhookConfigurations) -> None:
         self._configurations = configurations
-        self._published: tuple[bytes, datetime] | None = None
+        self._published = TrustedSince()
         self.changed = asyncio.Event()
         configurations.listeners.append(self.changed.set)
 
     def published_for(self, authority: bytes, now: datetime) -> timedelta | None:
         """For how long every entry has trusted `authority`; None while one does not."""
-        if not all(authority in entry.client_config.ca_bundle for _, entry in self._configurations.entries()):
-            self._published = None
-            return None
-        if self._published is None or self._published[0] != authority:
-            self._published = (authority, now)
-        return now - self._published[1]
+        trusted = all(authority in entry.client_config.ca_bundle for _, entry in self._configurations.entries())
+        return self._published.lasting(authority, now, trusted=trusted)
 
     async def publish(self, bundle: bytes) -> None:
         """Make every entry trust exactly `bundle`. Raises ApiError."""
