@@ -14,7 +14,8 @@ from shared.api.api_service import VISIBILITY_API, ApiServiceRecord, read_api_se
 from shared.kube.client import Client
 from shared.kube.errors import ApiError, Conflict, NotFound
 from shared.kube.resources import API_SERVICES
-from shared.kube.watch.watching import Change, Changed, Watch, Watches
+from shared.kube.watch.cache import Change, transitions
+from shared.kube.watch.watching import Watch, Watches
 from shared.telemetry import get_logger
 
 PATIENCE: Final = timedelta(seconds=60)
@@ -34,9 +35,8 @@ class ApiGuard:
         watches.add(Watch(client, API_SERVICES, read_api_service, self._see, fields=fields))
 
     def _see(self, changes: Sequence[Change[ApiServiceRecord]]) -> None:
-        for change in changes:
-            if isinstance(change, Changed):
-                self._seen = change.after
+        for _, after in transitions(changes):
+            self._seen = after
 
     async def run(self) -> NoReturn:
         """Look every few seconds, indefinitely."""

@@ -17,7 +17,8 @@ from shared.api.api_service import ApiServiceReference
 from shared.api.reading import View, reader
 from shared.kube.client import Client
 from shared.kube.resources import CONFIG_MAPS
-from shared.kube.watch.watching import Change, Changed, Watch, Watches
+from shared.kube.watch.cache import Change, transitions
+from shared.kube.watch.watching import Watch, Watches
 from shared.problems import Problem
 from shared.telemetry import get_logger
 from shared.tls.rotation import CertificateLifetimes
@@ -71,15 +72,14 @@ class Visibility:
         )
 
     def _see(self, changes: Sequence[Change[_ConfigMap]]) -> None:
-        for change in changes:
-            if isinstance(change, Changed):
-                proxy = None if change.after is None else read_front_proxy(change.after.data)
-                self._known.proxy = proxy
-                if proxy is None:
-                    log.warning("The API server publishes no front proxy: the visibility API answers no caller")
-                    continue
-                self._holder.trust(proxy.ca)
-                self._proxy_known.set()
+        for _, after in transitions(changes):
+            proxy = None if after is None else read_front_proxy(after.data)
+            self._known.proxy = proxy
+            if proxy is None:
+                log.warning("The API server publishes no front proxy: the visibility API answers no caller")
+                continue
+            self._holder.trust(proxy.ca)
+            self._proxy_known.set()
 
     async def run(self) -> None:
         """Serve indefinitely. A bug here ends the API, and not the process: decisions go on."""

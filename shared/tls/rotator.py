@@ -16,7 +16,8 @@ from shared.api.reading import View, reader
 from shared.kube.client import Client
 from shared.kube.errors import AlreadyExists, ApiError, Conflict
 from shared.kube.resources import SECRETS
-from shared.kube.watch.watching import Change, Changed, Watch, Watches
+from shared.kube.watch.cache import Change, transitions
+from shared.kube.watch.watching import Watch, Watches
 from shared.telemetry import get_logger
 from shared.tls.ca import KeyPair
 from shared.tls.rotation import AUTHORITY, CertificateLifetimes, bundle_of, leaf_of, next_contents
@@ -55,12 +56,10 @@ class SecretCertificate:
         watches.add(Watch(client, SECRETS, read_secret, self._see, namespace=namespace, fields=fields))
 
     def _see(self, changes: Sequence[Change[SecretRecord]]) -> None:
-        for change in changes:
-            if isinstance(change, Changed):
-                self.seen = change.after
-                leaf = None if change.after is None else leaf_of(change.after.data)
-                if leaf is not None:
-                    self._holder.show(leaf)
+        for _, self.seen in transitions(changes):
+            leaf = None if self.seen is None else leaf_of(self.seen.data)
+            if leaf is not None:
+                self._holder.show(leaf)
         self.changed.set()
 
 

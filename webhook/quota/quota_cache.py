@@ -4,7 +4,7 @@ It might lag behind what is stored; `edit_serializer` uses it only up to its `re
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 
 import msgspec
@@ -13,7 +13,8 @@ from shared.api.quotagroup import read_quota_group
 from shared.api.reading import Quantities, Unreadable
 from shared.kube.client import Client
 from shared.kube.resources import QUOTA_GROUPS, RESOURCE_FLAVORS
-from shared.kube.watch.watching import Change, Changed, Watch, Watches
+from shared.kube.watch.cache import Change, transitions
+from shared.kube.watch.watching import Watch, Watches
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.group_reading import group_of, read_flavor, read_group
 from shared.quota.model.node import LargestNodes
@@ -77,8 +78,9 @@ class QuotaCache:
         return {} if record is None else record.non_preemptible
 
     def _see_groups(self, changes: Sequence[Change[StoredGroup]]) -> None:
-        gone = {change.before.group.name for change in changes if isinstance(change, Changed) and change.before}
-        here = [change.after for change in changes if isinstance(change, Changed) and change.after]
+        seen = [*transitions(changes)]
+        gone = {before.group.name for before, _ in seen if before is not None}
+        here = [after for _, after in seen if after is not None]
         for name in gone - {record.group.name for record in here}:
             self._records.pop(name, None)
             self._versions.pop((GROUP, name), None)
@@ -88,17 +90,10 @@ class QuotaCache:
             self._records[name] = record
             self._versions[GROUP, name] = StoredVersion(record.group.uid, record.resource_version)
             (self._leaving.add if record.leaving else self._leaving.discard)(name)
-        self._rebuild(changes)
+        self._rebuild(gone | {record.group.name for record in here})
         self.changed.set()
 
-    def _rebuild(self, changes: Sequence[Change[StoredGroup]]) -> None:
-        names = {
-            record.group.name
-            for change in changes
-            if isinstance(change, Changed)
-            for record in (change.before, change.after)
-            if record is not None
-        }
+    def _rebuild(self, names: Set[str]) -> None:
         if len(names) > 8:
             self.tree = Tree.of(record.group for record in self._records.values())
             return
@@ -113,12 +108,11 @@ class QuotaCache:
 
     def _see_flavors(self, changes: Sequence[Change[Flavor]]) -> None:
         flavors = dict(self.flavors)
-        for change in changes:
-            if isinstance(change, Changed):
-                if change.before is not None:
-                    flavors.pop(change.before.name, None)
-                if change.after is not None:
-                    flavors[change.after.name] = change.after
+        for before, after in transitions(changes):
+            if before is not None:
+                flavors.pop(before.name, None)
+            if after is not None:
+                flavors[after.name] = after
         self.flavors = flavors
         self.changed.set()
 

@@ -10,7 +10,8 @@ from shared.api.reading import View, reader
 from shared.kube.client import Client
 from shared.kube.errors import Conflict
 from shared.kube.resources import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS, Resource
-from shared.kube.watch.watching import Change, Changed, Watch, Watches
+from shared.kube.watch.cache import Change, transitions
+from shared.kube.watch.watching import Watch, Watches
 from shared.telemetry import get_logger
 
 PHASES: Final = {MUTATING_WEBHOOKS.plural: "mutate", VALIDATING_WEBHOOKS.plural: "validate"}
@@ -76,11 +77,10 @@ class WebhookConfigurations:
 
     def _sink(self, resource: Resource) -> Any:
         def see(changes: Sequence[Change[ConfigurationRecord]]) -> None:
-            for change in changes:
-                if isinstance(change, Changed):
-                    self._seen.pop(resource.plural, None)
-                    if change.after is not None:
-                        self._seen[resource.plural] = change.after
+            for _, after in transitions(changes):
+                self._seen.pop(resource.plural, None)
+                if after is not None:
+                    self._seen[resource.plural] = after
             for listener in self.listeners:
                 listener()
 

@@ -9,7 +9,8 @@ from typing import Final
 from shared.kube.client import Client
 from shared.kube.errors import AlreadyExists, ApiError, Conflict
 from shared.kube.resources import SECRETS
-from shared.kube.watch.watching import Change, Changed, Watch, Watches
+from shared.kube.watch.cache import Change, transitions
+from shared.kube.watch.watching import Watch, Watches
 from shared.telemetry import get_logger
 from shared.tls.rotator import SecretRecord, read_secret, secret_body, secret_change
 from shared.tls.serving_cert import CertificateHolder
@@ -84,11 +85,9 @@ class PathRotator:
         watches.add(Watch(client, SECRETS, read_secret, self._see, namespace=namespace, fields=fields))
 
     def _see(self, changes: Sequence[Change[SecretRecord]]) -> None:
-        for change in changes:
-            if isinstance(change, Changed):
-                self._seen = change.after
-                if change.after is not None:
-                    self._accept(change.after.data)
+        for _, self._seen in transitions(changes):
+            if self._seen is not None:
+                self._accept(self._seen.data)
         self.changed.set()
 
     def _accept(self, contents: dict[str, bytes]) -> None:
