@@ -103,10 +103,15 @@ def _routes(health: Health) -> list[web.RouteDef]:
 
 def _metrics(registry: CollectorRegistry) -> web.RouteDef:
     async def metrics(request: web.Request) -> web.Response:
-        body, content_type = render_metrics(registry, request.headers.get("Accept", ""))
-        return web.Response(body=body, headers={"Content-Type": content_type})
+        return metrics_response(registry, request)
 
     return web.get("/metrics", metrics)
+
+
+def metrics_response(registry: CollectorRegistry, request: web.Request) -> web.Response:
+    """All metrics, in the format that the scraper prefers."""
+    body, content_type = render_metrics(registry, request.headers.get("Accept", ""))
+    return web.Response(body=body, headers={"Content-Type": content_type})
 
 
 async def listen(runner: web.AppRunner, host: str, port: int, purpose: str, **options: object) -> None:

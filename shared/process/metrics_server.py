@@ -16,9 +16,9 @@ from aiohttp import web
 from prometheus_client import CollectorRegistry
 
 from shared.kube.client import Client
-from shared.process.health import Port, listen
+from shared.process.health import Port, listen, metrics_response
 from shared.process.metrics_access import METRICS_PATH, Permission, ReaderPermissions
-from shared.telemetry import get_logger, render_metrics
+from shared.telemetry import get_logger
 from shared.tls.ca import issue, make_ca
 from shared.tls.serving_cert import server_context
 
@@ -72,8 +72,7 @@ def _route(registry: CollectorRegistry, access: ReaderPermissions) -> web.RouteD
         if found is not Permission.ALLOWED:
             headers = {"WWW-Authenticate": "Bearer"} if found is Permission.UNKNOWN else {}
             return web.Response(status=found.value, text=f"{_WORDS[found]}\n", headers=headers)
-        body, content_type = render_metrics(registry, request.headers.get("Accept", ""))
-        return web.Response(body=body, headers={"Content-Type": content_type})
+        return metrics_response(registry, request)
 
     return web.get(METRICS_PATH, metrics)
 
