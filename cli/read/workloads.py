@@ -45,6 +45,7 @@ class SubmittedWorkloads:
     workloads: tuple[Workload, ...]
     submitted: tuple[SubmittedWorkload, ...]
     """What the admission webhook would review: everything that is not running already."""
+    contexts: NamespaceContexts
     managed: frozenset[str]
     """Uids of Jobs and pods, and keys of pod groups, that are counted as workloads, or were until they finished."""
     problems: tuple[tuple[str, str], ...]
@@ -79,6 +80,7 @@ def read_workloads(objects: ManifestObjects, settings: QuotaSettings) -> Submitt
     return SubmittedWorkloads(
         workloads=tuple(read.reading.workload for read in found if read.reading.workload is not None),
         submitted=tuple(each for read in found for each in _submitted(read, cluster)),
+        contexts=cluster,
         managed=frozenset(key for key, read in counted if read.reading.state is not ObjectState.UNMANAGED),
         problems=tuple((read.name, problem) for read in found for problem in read.reading.problems),
     )

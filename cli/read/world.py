@@ -1,10 +1,11 @@
 """Build the engine's world from objects, with the use of nodes outside quota."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 
 from cli.read.objects import ManifestObjects
-from cli.read.workloads import SubmittedWorkloads, contexts_of, namespace_of
+from cli.read.workloads import SubmittedWorkloads, namespace_of
 from shared.api.core.node import NodeObject as NodeView
 from shared.api.core.node import allocatable
 from shared.api.core.pod import Pod
@@ -12,6 +13,7 @@ from shared.quota.measure.inputs.world import World
 from shared.quota.measure.static.node_shapes import group_nodes
 from shared.quota.measure.static.node_usage import NodeUsage, UsingPod, using_pod
 from shared.quota.model import rules
+from shared.quota.model.flavor import Flavor
 from shared.quota.model.job_reading import pod_request_of
 from shared.quota.model.namespace_context import NamespaceContexts
 from shared.quota.model.node import ClusterNode, LargestNodes
@@ -26,7 +28,7 @@ def build_world(
     """Return the world that the engine measures and decides on."""
     tree = Tree.of(objects.groups)
     flavors = {flavor.name: flavor for flavor in objects.flavors}
-    usage = _node_usage(objects, workloads, settings, now)
+    usage = _node_usage(objects, workloads, flavors, settings, now)
     world = World.of(tree, flavors.values(), workloads.workloads, usage.nodes(), settings)
     return replace(
         world,
@@ -50,11 +52,15 @@ def _node(view: NodeView) -> ClusterNode:
 
 
 def _node_usage(
-    objects: ManifestObjects, workloads: SubmittedWorkloads, settings: QuotaSettings, now: datetime
+    objects: ManifestObjects,
+    workloads: SubmittedWorkloads,
+    flavors: Mapping[str, Flavor],
+    settings: QuotaSettings,
+    now: datetime,
 ) -> NodeUsage:
-    contexts = contexts_of(objects)
+    contexts = workloads.contexts
     usage = NodeUsage(workloads.managed.__contains__, contexts.labels, settings)
-    usage.see_flavors({flavor.name: flavor for flavor in objects.flavors})
+    usage.see_flavors(flavors)
     usage.see_nodes((None, _node(each)) for each in objects.nodes)
     usage.advance(now)
     usage.see_pods([(None, _using(pod, contexts, settings)) for pod in objects.pods if _uses_a_node(pod)])
