@@ -12,12 +12,11 @@ import time
 from datetime import timedelta
 from typing import Final
 
-from benchmarks.full_start import groups_of, resident, waiting_job
+from benchmarks.full_start import groups_of, resident, waiting_job, without_controllers
 from benchmarks.jobs import create_all
-from dev.controlplane import binaries, cluster
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.processes import Process
-from dev.controlplane.quotree import Quotree, installed
+from dev.controlplane.quotree import Quotree
 from shared.kube.client import Client
 from shared.kube.connect.connection import ConnectionSettings, connected
 from shared.kube.resources import JOBS, MUTATING_WEBHOOKS, QUOTA_GROUPS, VALIDATING_WEBHOOKS
@@ -57,12 +56,7 @@ def main() -> None:
     parser.add_argument("--groups", type=int, default=100)
     parser.add_argument("--jobs", type=int, nargs="+", default=[0, 1000, 3000])
     asked = parser.parse_args()
-    nodes = [cluster.NodeSpec("node", allocatable={"cpu": "100", "memory": "1000Gi"})]
-    programs = binaries.ensure(progress=print)
-    with (
-        cluster.start(programs, nodes=nodes, controllers=(), scheduler=False) as control_plane,
-        installed(control_plane, webhooks=0, reconcilers=0) as quotree,
-    ):
+    with without_controllers() as (control_plane, quotree):
         steps = sorted(asked.jobs)
         for before, jobs in zip([0, *steps], steps, strict=False):
             asyncio.run(fill(control_plane, asked.groups, range(before, jobs), first=jobs == steps[0]))

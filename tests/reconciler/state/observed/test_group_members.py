@@ -5,14 +5,10 @@ from typing import Any
 import pytest
 
 from reconciler.state.cluster_state import ClusterState
-from reconciler.state.observed.projections import GroupStatusRecord, PodRecord
-from shared.api.core.namespace import read_namespace
+from reconciler.state.observed.projections import PodRecord
 from shared.api.core.pod import read_pod
 from shared.api.names import ADMISSION, GATE, GROUP_LABEL, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL
-from shared.api.quotagroup import QuotaGroupStatus
 from shared.kube.watch.cache import Changed
-from shared.quota.model.settings import QuotaSettings
-from shared.quota.model.tree import Group
 
 
 def pod(uid: str, members: str | None = None) -> PodRecord:
@@ -26,15 +22,6 @@ def pod(uid: str, members: str | None = None) -> PodRecord:
         text = f'{{"flavors":{{"cpu":"default"}},"time":"2026-01-01T00:00:00Z","members":{members}}}'
         metadata["annotations"] = {ADMISSION: text}
     return PodRecord(read_pod({"metadata": metadata, "spec": spec}), None)
-
-
-@pytest.fixture
-def state() -> ClusterState:
-    made = ClusterState(QuotaSettings())
-    groups = [Group("root", parent=None, is_parent=True), Group("vision")]
-    made.see_groups([Changed(None, GroupStatusRecord(each.name, 1, each, QuotaGroupStatus())) for each in groups])
-    made.see_namespaces([Changed(None, read_namespace({"metadata": {"name": "ns", "uid": "n1"}}))])
-    return made
 
 
 def found(state: ClusterState) -> list[tuple[str, str, bool]]:

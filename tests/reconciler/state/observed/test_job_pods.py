@@ -3,17 +3,12 @@
 from typing import Any
 
 import msgspec
-import pytest
 
 from reconciler.state.cluster_state import ClusterState
-from reconciler.state.observed.projections import FinishedJob, GroupStatusRecord, PodRecord, project_pod
+from reconciler.state.observed.projections import FinishedJob, PodRecord, project_pod
 from shared.api.core.job import Job, read_job
-from shared.api.core.namespace import read_namespace
 from shared.api.names import ADMISSION
-from shared.api.quotagroup import QuotaGroupStatus
 from shared.kube.watch.cache import Changed
-from shared.quota.model.settings import QuotaSettings
-from shared.quota.model.tree import Group
 from tests.reconciler.reconciler_process import job_manifest
 
 ADMITTED = '{"flavors":{"cpu":"default"},"time":"2026-01-01T00:00:00Z"}'
@@ -38,15 +33,6 @@ def pod(name: str, cpu: str = "1", *, of: str = "u1", deleted: bool = False) -> 
     record = project_pod(msgspec.json.encode({"metadata": metadata, "spec": spec}))
     assert record is not None
     return record
-
-
-@pytest.fixture
-def state() -> ClusterState:
-    made = ClusterState(QuotaSettings())
-    groups = [Group("root", parent=None, is_parent=True), Group("vision")]
-    made.see_groups([Changed(None, GroupStatusRecord(each.name, 1, each, QuotaGroupStatus())) for each in groups])
-    made.see_namespaces([Changed(None, read_namespace({"metadata": {"name": "ns", "uid": "n1"}}))])
-    return made
 
 
 def uses(state: ClusterState) -> list[tuple[str, bool, int]]:
