@@ -1,4 +1,4 @@
-// The bar of a group and key. Full width is the largest of min, runtime and used; numbers beside it say the same.
+// The bar of a group and key. Full width is the largest of min, runtime and used; numbers next to it say the same.
 
 import { el } from "./dom.js";
 

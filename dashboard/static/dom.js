@@ -15,7 +15,7 @@ function fill(node, attributes, children) {
 export const el = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
 export const svg = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
-/** A name that others chose: isolated, so that right-to-left text cannot reorder what stands beside it. */
+/** A name that others chose: isolated, so that right-to-left text cannot reorder the text next to it. */
 export const name = (text) => el("bdi", {}, text);
 
 /** Set a text only if it differs, so that the browser has nothing to lay out again. */

@@ -1,5 +1,5 @@
 #!/bin/sh
-# kubectl quotree: at its first call it makes an environment of its own for the Python application beside it, from exactly
+# kubectl quotree: at its first call it makes an environment of its own for the Python application next to it, from exactly
 # the packages that runtime.lock names; then it runs there. QUOTREE_PYTHON names another Python than python3.
 set -eu
 here=$(dirname "$(readlink -f "$0")")
