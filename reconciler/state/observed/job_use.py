@@ -1,0 +1,35 @@
+"""What a Job counts as, given the pods it has: its own use, and what its terminating pods use beside it. Pure."""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from reconciler.state.observed.job_pods import PodSums, highest, request_of_active
+from reconciler.state.terminating import as_terminating
+from shared.api.core.job import Job
+from shared.quota.model.tree import Amounts
+from shared.quota.model.workload import Workload
+
+
+class Use(NamedTuple):
+    """`counted`: the workload itself, None when it has ended; `beside`: its terminating pods, if they use anything."""
+
+    counted: Workload | None
+    beside: Workload | None = None
+
+
+def use_of_job(job: Job, workload: Workload, sums: PodSums | None, last: Workload | None) -> Use:
+    """The use of a Job that reads as `workload`. `last`: what its terminating pods, or else it, counted as before."""
+    if sums is None:
+        # Nobody takes back the start time of a Job that is being deleted: without pods it has ended.
+        return Use(None if job.metadata.is_deleting and workload.is_evicting else workload)
+    if workload.is_evicting:
+        return Use(replace(workload, request=highest(workload.request, sums.request)))
+    if workload.is_pending:
+        return Use(workload, None if last is None else _beside(last, sums.request))
+    counted = replace(workload, request=request_of_active(job, workload.request, sums))
+    return Use(counted, _beside(workload, sums.terminating_request))
+
+
+def _beside(workload: Workload, request: Amounts) -> Workload | None:
+    left = as_terminating(replace(workload, claim=None), request)
+    return left if left is not None and left.request else None

@@ -1,0 +1,195 @@
+"""Workloads read from their objects: each is read again when one of them changes, and recorded as it counts now. Pure.
+
+What counts is what the objects say, overlaid with decisions under way, with annotations that could not be stored, and
+with what the pods of a Job really use.
+"""
+
+from collections.abc import Sequence
+
+from reconciler.state.assumptions import Assumptions
+from reconciler.state.observed.group_members import GroupMembers, names_of
+from reconciler.state.observed.job_pods import JobPods
+from reconciler.state.observed.job_use import use_of_job
+from reconciler.state.observed.object_store import ObjectStore, PodRef
+from reconciler.state.observed.workload_reader import WorkloadObject, WorkloadReader
+from reconciler.state.terminating import OrphanedClaims
+from reconciler.state.transitions import RevokedStarts, with_readiness
+from reconciler.state.unwritten import UnwrittenAnnotations
+from reconciler.state.workload_index import WorkloadIndex
+from shared.api.core.job import Job
+from shared.api.core.pod import Pod
+from shared.quota.model.job_reading import ObjectState
+from shared.quota.model.pod_reading import pod_group_of
+from shared.quota.model.workload import Workload
+
+
+class WorkloadReadings(WorkloadIndex):
+    """The workloads as they count now, and the objects they are read from; `WorkloadCache` says which changed."""
+
+    def __init__(self, reader: WorkloadReader, job_pods: JobPods) -> None:
+        super().__init__()
+        self.unadmitted_running: dict[str, Workload] = {}
+        """Workloads that run without an admission."""
+        self.incomplete: set[str] = set()
+        """Pods of which some are started or evicted, and others not yet."""
+        self.unready: set[str] = set()
+        """Workloads whose pods were all ready since the start and are not any more; not yet written on them."""
+        self.problems: dict[str, tuple[str, ...]] = {}
+        """What is wrong with what objects say, by workload key."""
+        self.new_problems: dict[str, tuple[str, ...]] = {}
+        """Those of `problems` that are not reported yet; the reporter removes them."""
+        self.assumptions = Assumptions()
+        self.revoked_starts = RevokedStarts()
+        """Jobs suspended by their owners before the Job controller had noted their start."""
+        self.members = GroupMembers()
+        """The pods with which each pod group was started."""
+        self.unwritten = UnwrittenAnnotations()
+        """Annotations that their objects have no space for."""
+        self._reader = reader
+        self._job_pods = job_pods
+        self._objects = ObjectStore()
+        self._unlike_declared: set[str] = set()
+        """Jobs that use something else than their template times their size."""
+        self._orphaned = OrphanedClaims()
+
+    # Queries.
+
+    def objects(self, key: str) -> list[WorkloadObject]:
+        """The Job, or the pods, of a workload that may be written; nothing when it has gone or ended."""
+        return self._objects.live_of(key)
+
+    def pods_to_evict(self, key: str) -> list[PodRef]:
+        """The pods of a workload that the Eviction API must end: all but a Job's that its controller ends."""
+        job = self._objects.job(key)
+        if job is None:
+            pods = [each for each in self._objects.live_of(key) if isinstance(each, Pod)]
+            return [PodRef.of(key, each) for each in pods if not each.metadata.is_deleting and not each.is_gated]
+        # The Job controller does nothing more for a Job that is being deleted.
+        active = self._job_pods.active(key) if job.metadata.is_deleting else []
+        return [PodRef(key, each.namespace, each.name, each.uid) for each in active]
+
+    def members_named(self, key: str, objects: Sequence[WorkloadObject]) -> tuple[str, ...] | None:
+        """How an admission of the workload names its pods: see `AdmissionAnnotation`."""
+        group = next((pod_group_of(each) for each in objects if isinstance(each, Pod)), None)
+        if group is None:
+            return None
+        if group != key:
+            return ()
+        return self.members.of(key) or names_of(each.metadata.uid for each in objects)
+
+    def pod_set_of(self, pod: Pod) -> str:
+        """The set that this pod of a group belongs to, where the group has several."""
+        return self._reader.pod_set_of(pod)
+
+    def unplaced(self, key: str) -> list[str]:
+        """Why pods of the workload have no node, one text for each such pod."""
+        pods = (each for each in self._objects.live_of(key) if isinstance(each, Pod))
+        own = [each.unplaced for each in pods if each.unplaced and not each.spec.node_name]
+        return [*own, *self._job_pods.unplaced(key)]
+
+    def has_pod(self, pod: PodRef) -> bool:
+        """Whether this pod is still there and has not ended."""
+        return self._objects.has_pod(pod.key, pod.uid) or self._job_pods.is_active(pod.key, pod.uid)
+
+    # Inside.
+
+    def _count(self, key: str) -> None:
+        self.unadmitted_running.pop(key, None)
+        assumed = self.assumptions.get(key)
+        if assumed is not None:
+            self._set(key, assumed)
+            return
+        objects = self.unwritten.over(key, self._objects.all_of(key))
+        if not objects:
+            return
+        reading = self._reader.read(key, objects)
+        workload = reading.workload
+        if workload is not None:
+            if reading.state is ObjectState.ADOPTED:
+                self.unadmitted_running[key] = workload
+            workload = self._with_history(key, objects[0], workload)
+            if isinstance(objects[0], Job):
+                workload = self._with_pods(objects[0], workload)
+        self._note_problems(key, reading.problems)
+        self._set(key, workload)
+
+    def _with_history(self, key: str, first: WorkloadObject, workload: Workload) -> Workload:
+        """The workload, given what it was until now and what refused writes have shown."""
+        before = self.workload(key)
+        if isinstance(first, Job):
+            workload = self.revoked_starts.judge(key, before, first, workload)
+        self.unready.discard(key)
+        if workload.is_pending:
+            return self.assumptions.apply_failure(key, workload)
+        workload, is_new = with_readiness(before, workload)
+        if is_new:
+            self.unready.add(key)
+        return workload
+
+    def _with_pods(self, job: Job, workload: Workload) -> Workload | None:
+        """The workload as the Job's pods use it. What runs beside it, its terminating pods, is counted by itself."""
+        uid = job.metadata.uid
+        last = self.workload(beside(uid)) or self.workload(uid)
+        use = use_of_job(job, workload, self._job_pods.sums(uid), last)
+        self._set(beside(uid), use.beside)
+        if use.beside is None and (use.counted is None or use.counted.request == workload.request):
+            self._unlike_declared.discard(uid)
+        else:
+            self._unlike_declared.add(uid)
+        return use.counted
+
+    def _note_problems(self, key: str, problems: tuple[str, ...]) -> None:
+        if problems == self.problems.get(key, ()):
+            return
+        if problems:
+            self.problems[key] = self.new_problems[key] = problems
+            self.changed = True
+        else:
+            del self.problems[key]
+            self.new_problems.pop(key, None)
+
+    def _set(self, key: str, workload: Workload | None) -> None:
+        for served in self._orphaned.served(workload, key in self.assumptions):
+            self._set(served, None)
+        before = self.workload(key)
+        if not self.put(key, workload) or workload is not None:
+            return
+        self.unadmitted_running.pop(key, None)
+        self.unwritten.drop(key)
+        self.unready.discard(key)
+        self.revoked_starts.forget(key)
+        if before is not None:
+            self._leave_claim(key, before)
+
+    def _leave_claim(self, key: str, gone: Workload) -> None:
+        """A victim is gone: if its preemptor still waits, its claim stays."""
+        preemptor = None if gone.claim is None else self.workload(self.key_named(gone.claim.preemptor) or "")
+        if (
+            preemptor is not None
+            and gone.claim is not None
+            and preemptor.preemptor_id == gone.claim.preemptor_id
+            and preemptor.is_pending
+        ):
+            left = self._orphaned.leave(key, gone)
+            if left is not None:
+                self._set(*left)
+
+    def _note_incomplete(self, key: str) -> None:
+        """A write that is not seen yet is not incomplete: another one would meet what the first has changed."""
+        workload = None if key in self.assumptions else self.workload(key)
+        if workload is None or workload.is_pending:
+            is_incomplete = False
+        elif workload.is_evicting:
+            is_incomplete = bool(self.pods_to_evict(key))
+        else:
+            is_incomplete = any(isinstance(each, Pod) and each.is_gated for each in self._objects.live_of(key))
+        if is_incomplete:
+            self.incomplete.add(key)
+            self.changed = True
+        else:
+            self.incomplete.discard(key)
+
+
+def beside(uid: str) -> str:
+    """The key of the terminating pods of a Job that counts by itself."""
+    return f"{uid}/terminating"
