@@ -27,7 +27,8 @@ class Reference(Limits):
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        for name in ("runtime", "request", "effective_min", "charge_alone", "counted", "claims_of", "waiting_since"):
+        numbers = ("runtime", "request", "effective_min", "certain_min", "charge_alone", "waiting_since")
+        for name in (*numbers, "counted", "claims_of"):
             setattr(self, name, cache(getattr(self, name)))
 
     # --- what is used and wanted ------------------------------------------------------------------------------------
@@ -172,12 +173,12 @@ class Reference(Limits):
         return own + sum(min(self.lending_limit(child, key), self.balance(child, key)) for child in self.children(name))
 
     def charge_alone(self, name: str, key: FlavorResource, leaf: str, amount: int) -> int:
-        """The charge of `name` if only `amount` ran, in `leaf`; guarantees are kept as far as min is in effect."""
+        """The charge of `name` if only `amount` ran, in `leaf`; guarantees are kept as far as min is certain."""
         if self.is_leaf(name):
             return amount if name == leaf else 0
         return sum(
             max(
-                min(self.guarantee(child, key), self.effective_min(child, key)),
+                min(self.guarantee(child, key), self.certain_min(child, key)),
                 self.charge_alone(child, key, leaf, amount),
             )
             for child in self.children(name)
@@ -240,6 +241,16 @@ class Reference(Limits):
         whole = self.effective_min(parent, key)
         mins = {child: self.min(child, key) for child in self.children(parent)}
         return mins[name] if sum(mins.values()) <= whole else scaled(whole, mins)[name]
+
+    def certain_min(self, name: str, key: FlavorResource) -> int:
+        """The same rounded down at every level: what is left of effectiveMin if all units that remain go elsewhere."""
+        if name == ROOT:
+            return self.runtime(ROOT, key)
+        parent = self.tree[name].parent
+        assert parent is not None
+        whole, own = self.certain_min(parent, key), self.min(name, key)
+        total = sum(self.min(child, key) for child in self.children(parent))
+        return own if total <= whole else whole * own // total
 
 
 def scaled(whole: int, mins: Mapping[str, int]) -> dict[str, int]:

@@ -1,16 +1,20 @@
 """What follows from limits and capacity alone for one key: effectiveMin, and the largest request that could ever fit.
 
-A request could ever fit if it fits a tree in which nothing else runs and the others keep their guarantees.
+A request could ever fit if it fits a tree in which nothing else runs and the others keep their guarantees, as far as
+these are certain: of scaled mins only the whole part is, because who gets the units that remain changes with use.
+
+    Root 1; a: min 1, all of it guaranteed; b: min 1. The effectiveMins are 1 and 0, by name; but the unit stays with b
+    while b uses it. So b's request of 1 could fit.
 
 See docs/specification.md §3.4 and §3.5.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
-from shared.quota.measure.fair_share import deal_round
+from shared.quota.measure.fair_share import deal_round, whole_parts
 from shared.quota.measure.static.tree_index import TreeIndex
 from shared.quota.model.limits import Limits
 from shared.quota.model.tree import ROOT
@@ -24,8 +28,10 @@ class Bound(msgspec.Struct, frozen=True, gc=False):
     """One group's bounds for one key."""
 
     effective_min: Amount = 0
+    certain_min: Amount = 0
+    """Its scaled min rounded down, at every level: it has so much without any of the units that remain."""
     kept: Amount = 0
-    """min(guarantee, effectiveMin): what it keeps while idle."""
+    """min(guarantee, certain_min): what it keeps while idle."""
     below: Amount = 0
     """What its children cost it together while idle."""
     room: Amount = 0
@@ -69,10 +75,11 @@ def _resolved(column: "_Column", runtime: Amount) -> "_Column":
 class _BoundDraft:
     """A bound while it is being computed."""
 
-    __slots__ = ("below", "effective_min", "kept", "room")
+    __slots__ = ("below", "certain_min", "effective_min", "kept", "room")
 
     def __init__(self, known: Bound) -> None:
-        self.effective_min, self.kept, self.below, self.room = known.effective_min, known.kept, known.below, known.room
+        self.effective_min, self.certain_min = known.effective_min, known.certain_min
+        self.kept, self.below, self.room = known.kept, known.below, known.room
 
     @property
     def idle(self) -> Amount:
@@ -81,7 +88,7 @@ class _BoundDraft:
 
     def closed(self) -> Bound:
         """The finished bound."""
-        return Bound(self.effective_min, self.kept, self.below, self.room)
+        return Bound(self.effective_min, self.certain_min, self.kept, self.below, self.room)
 
 
 class _Column:
@@ -102,19 +109,19 @@ class _Column:
     def set_effective_mins(self, runtime: Amount) -> None:
         """Compute effectiveMin, and how much of it the group keeps while idle."""
         if self._known(ROOT).effective_min != runtime:
-            self._draft(ROOT).effective_min = runtime
+            root = self._draft(ROOT)
+            root.effective_min = root.certain_min = runtime
         for parent in self._downwards():
-            above = self._known(parent).effective_min
+            above = self._known(parent)
             children = self._children(parent)
             mins = [limits.min for _, limits in children]
-            if sum(mins) > above:
-                mins = deal_round(above, mins)
-            for (child, limits), effective_min in zip(children, mins, strict=True):
-                kept = min(limits.guarantee, effective_min)
+            effective, certain = _scaled(above.effective_min, mins), _rounded_down(above.certain_min, mins)
+            for place, (child, limits) in enumerate(children):
+                found = (effective[place], certain[place], min(limits.guarantee, certain[place]))
                 known = self._known(child)
-                if effective_min != known.effective_min or kept != known.kept:
+                if found != (known.effective_min, known.certain_min, known.kept):
                     own = self._draft(child)
-                    own.effective_min, own.kept = effective_min, kept
+                    own.effective_min, own.certain_min, own.kept = found
 
     def sum_idle(self) -> None:
         """Sum what idle children cost."""
@@ -180,6 +187,14 @@ class _Column:
         found = {parents[name] for name in self._changed if depths[name] == depth + 1}
         found.update(name for name in self._changed if depths[name] == depth and name in children)
         return [name for name in found if self._key in self._tree_index.limits[name]]
+
+
+def _scaled(above: Amount, mins: Sequence[Amount]) -> Sequence[Amount]:
+    return mins if sum(mins) <= above else deal_round(above, mins)
+
+
+def _rounded_down(above: Amount, mins: Sequence[Amount]) -> Sequence[Amount]:
+    return mins if sum(mins) <= above else whole_parts(above, mins).dealt
 
 
 def changed_bounds(now: Bounds | None, before: Bounds | None) -> frozenset[str]:

@@ -116,6 +116,16 @@ def test_what_could_fit_leaves_the_others_their_guarantees_in_effect() -> None:
     assert requested(short, pending("a", 6, "large")) == 0
 
 
+def test_of_scaled_guarantees_the_units_that_remain_might_go_elsewhere_and_could_be_used() -> None:
+    one_unit = "root 1\n a 1\n Z 1 l0"
+    assert measure(world(one_unit, []), NOW).numbers["Z"][KEY].effective_min == 1
+    assert requested(one_unit, pending("a", 1, "fits")) == 1
+    assert requested(one_unit, pending("a", 2, "large")) == 0
+    below = "root 3\n p 2\n  a 1\n  Z 1 l0\n q 2 l0"
+    assert requested(below, pending("a", 2, "fits")) == 2
+    assert requested(below, pending("a", 3, "large")) == 0
+
+
 def test_what_could_fit_is_asked_on_the_whole_path_and_says_who_binds() -> None:
     snapshot = measure(world("root 20\n p 10..12\n  a 4\n  b 4 l1\n q 5 l0", []), NOW)
     assert snapshot.largest_fit("a", KEY) == (9, "p")
