@@ -14,6 +14,12 @@ from dev.controlplane.quotree import Quotree, installed
 from tests.e2e.kubectl_steps import Asking
 
 _MODELS = ("a100", "t4")
+_CONTROLLERS = (
+    *cluster.DEFAULT_CONTROLLERS,
+    "deployment-controller",
+    "replicaset-controller",
+    "statefulset-controller",
+)
 _TREE = """
 apiVersion: quotree.dev/v1alpha1
 kind: ResourceFlavor
@@ -60,7 +66,7 @@ def world(control_plane_binaries: Binaries) -> Iterator[ControlPlane]:
             allocatable={"cpu": "2", "memory": "64Gi"},
         ),
     ]
-    with cluster.start(control_plane_binaries, nodes=nodes) as started:
+    with cluster.start(control_plane_binaries, nodes=nodes, controllers=_CONTROLLERS) as started:
         yield started
 
 
