@@ -18,7 +18,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 import msgspec
 
 from shared.kube.client import Client
-from shared.kube.errors import ApiError, Gone, Invalid, Status, Unavailable, error_from_status
+from shared.kube.errors import ApiError, Gone, Invalid, NotFound, Status, Unavailable, error_from_status
 from shared.kube.resources import Resource
 from shared.kube.watch.backoff import Backoff
 from shared.kube.watch.cache import Cache, Change, Changed, Project, Sink, State, Undecodable
@@ -34,11 +34,13 @@ _YIELD_AFTER = 256 * 1024
 
 class WatchSettings(msgspec.Struct, frozen=True):
     """`silence`: without a byte for so long, the connection counts as dead. `life`: ask for a new stream after
-    one to two of these, so that load spreads over API servers again. `page`: objects per page of a list."""
+    one to two of these, so that load spreads over API servers again. `page`: objects per page of a list. `absent`: how
+    often to look for a kind that the API server does not know yet; None: it must know it."""
 
     silence: timedelta = timedelta(seconds=90)
     life: timedelta = timedelta(minutes=5)
     page: int = 500
+    absent: timedelta | None = None
 
 
 _decode_status = msgspec.json.Decoder(Status).decode
@@ -86,6 +88,7 @@ class Watch(Generic[R]):
         self._fresh: State[R] | None = None
         self._heard = time.monotonic()
         self._healthy_since: float | None = None
+        self._is_absent = False
 
     @property
     def records(self) -> Mapping[str, R]:
@@ -118,9 +121,22 @@ class Watch(Generic[R]):
                 wait = error.retry_after or wait
                 if isinstance(error, Gone):
                     self._version = None
+                if isinstance(error, NotFound) and self._settings.absent is not None:
+                    self._wait_for_kind()
+                    await asyncio.sleep(self._settings.absent.total_seconds())
+                    continue
                 self._report(error)
             lived = time.monotonic() - self._healthy_since if self._healthy_since else 0.0
             await asyncio.sleep(max(wait.total_seconds(), backoff.delay_after(lived)))
+
+    def _wait_for_kind(self) -> None:
+        """The API server does not know the kind: there is no object of it, and that is all there is to know."""
+        self._hear()
+        if not self._is_absent:
+            _log.info("this kind is not installed; waiting for it", extra=self._facts())
+        self._is_absent = True
+        self._fresh = self._version = None
+        self._tell(self._cache.replace(State()))
 
     async def _watch_once(self) -> None:
         if self._version is None and self._streaming_lists:
@@ -227,6 +243,7 @@ class Watch(Generic[R]):
 
     def _adopt(self, fresh: State[R], version: str) -> list[Change[R]]:
         self._version = version
+        self._is_absent = False
         self.lists += 1
         return self._cache.replace(fresh)
 
