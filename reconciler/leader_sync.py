@@ -11,7 +11,7 @@ from typing import Final
 
 from reconciler.state.observed.projections import FinishedJob, PodRecord
 from shared.api.core.job import Job
-from shared.api.names import ADMISSION, EVICTION, GROUP_LABEL
+from shared.api.names import ADMISSION, EVICTION, GROUP_LABEL, UNIT_LABEL
 from shared.kube.client import Client, ObjectMetadata, WrittenMetadata
 from shared.kube.errors import ApiError
 from shared.kube.resources import JOBS, PODS
@@ -79,7 +79,7 @@ def _behind(watches: WorkloadWatches, listed: _Listed) -> _Listed:
 
 def _is_job_behind(watch: Watch[Job | FinishedJob], listed: WrittenMetadata) -> bool:
     """A start or an eviction moves a Job's generation."""
-    if listed.uid in watch.undecodable:
+    if listed.uid in watch.undecodable or UNIT_LABEL in listed.labels:
         return False
     known = watch.records.get(listed.uid)
     if isinstance(known, FinishedJob):

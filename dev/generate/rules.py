@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from shared.api.crds.definitions import flavor_definition, quotagroup_definition
 from shared.quota.model.rules import flavors, registry
 from shared.quota.model.rules.groups import selectors
-from shared.quota.model.rules.workloads import changed_workload, fit, new_workload, object_size
+from shared.quota.model.rules.workloads import changed_workload, children, fit, new_workload, object_size
 
 SPECIFICATION: Final = Path(__file__).parents[2] / "docs/specification.md"
 PAGE: Final = Path(__file__).parents[2] / "docs/rules.md"
@@ -72,6 +72,7 @@ OWN_WORDS: Final = frozenset({"BadField", "TooManyEntries", "DuplicateFlavor", "
 RULES_TESTS: Final = "tests/shared/quota/model/rules"
 WORK_TESTS: Final = "tests/shared/quota/model/test_work_rules.py"
 EDIT_TESTS: Final = "tests/webhook/workloads/test_job_edits.py"
+CHILD_TESTS: Final = "tests/webhook/workloads/test_children.py"
 SIZE_TESTS: Final = "tests/webhook/workloads/test_object_size.py"
 POD_TESTS: Final = "tests/webhook/workloads/test_pods.py"
 
@@ -133,6 +134,7 @@ def work_rows() -> Iterator[Row]:
     for code, check in changed_workload.EDIT_RULES.items():
         assert callable(check)  # noqa: S101
         yield Row(code, check, POD_TESTS if code == "JobChanged" else EDIT_TESTS)
+    yield Row("ReservedLabel", children.check_unit, CHILD_TESTS)
     yield Row("ObjectTooLarge", object_size.check_size, SIZE_TESTS)
 
 

@@ -26,6 +26,9 @@ POD_GROUP_SIZE_LABEL: Final = "quotree.dev/pod-group-size"
 POD_SET_LABEL: Final = "quotree.dev/pod-set"
 """On a pod of a group: the set of pods, alike in request and placement, that it belongs to. Quotree writes it where its
 owner has not."""
+UNIT_LABEL: Final = "quotree.dev/unit"
+"""On what an operator makes for a started object of a governed kind: that object's uid. Quotree alone writes it: into
+the pod templates when the object starts, and on children when their operator makes them."""
 MANAGED_LABEL: Final = "quotree.dev/managed"
 """On a namespace: "true" brings all its work in; work that names no group then belongs to `default`."""
 

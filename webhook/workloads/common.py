@@ -21,17 +21,19 @@ from shared.api.names import (
     POD_SET_LABEL,
     REQUEUE,
     TRUE,
+    UNIT_LABEL,
     is_own,
 )
 from shared.api.patches import Operation, drop_members, set_members
 from shared.api.review import Review
 from shared.quota.model.job_reading import pod_request_of, times
 from shared.quota.model.rules.findings import NO_FINDINGS, Findings, Violation
+from shared.quota.model.rules.workloads.children import check_unit
 from shared.quota.model.rules.workloads.object_size import check_size, object_size
 from shared.quota.model.rules.workloads.submitted_workload import GROUP_FIELD, PodTerms, SubmittedWorkload
 from shared.quota.model.tree import Amounts
 from shared.resources import QuantityError
-from webhook.verdicts import YES, Deny, Verdict
+from webhook.verdicts import YES, Allow, Deny, Verdict
 from webhook.workloads.placement_injection import (
     NOTHING,
     conflicts,
@@ -41,7 +43,7 @@ from webhook.workloads.placement_injection import (
     own_placement,
 )
 from webhook.workloads.queue_edit import QueueEdit
-from webhook.workloads.review_context import ReviewContext
+from webhook.workloads.review_context import Cover, ReviewContext
 
 
 def name_of(kind: str, metadata: Metadata) -> str:
@@ -186,6 +188,20 @@ def metadata_operations(
 def group_label(group: str) -> dict[str, str]:
     """The label that names the group whose quota the workload uses."""
     return {GROUP_LABEL: group}
+
+
+def allow_child(metadata: Metadata, cover: Cover, *, with_group: bool) -> Verdict:
+    """What an operator makes for a started object passes, and says for which one."""
+    labels = {UNIT_LABEL: cover.unit} | (group_label(cover.group) if with_group and cover.group else {})
+    operations = metadata_operations(metadata, labels, {})
+    return Allow(tuple(operations), audit={"unit": cover.unit}) if operations else YES
+
+
+def check_label(kind: str, metadata: Metadata, old: Metadata | None, context: ReviewContext) -> Findings:
+    """Refuse an object that says of itself for which object of a governed kind it was made, or does so no more."""
+    made_for = "" if context.cover is None else context.cover.unit
+    expected = made_for if old is None else old.unit
+    return Findings(tuple(check_unit(name_of(kind, metadata), expected, metadata.unit)))
 
 
 def annotation_of(injected: InjectedAnnotation) -> tuple[dict[str, str], tuple[str, ...]]:

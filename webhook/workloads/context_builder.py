@@ -24,9 +24,9 @@ from shared.quota.model.rules.workloads.submitted_workload import WorkloadContex
 from shared.quota.model.tree import Tree
 from webhook.quota.quota_cache import QuotaCache
 from webhook.settings import WebhookSettings
-from webhook.workloads.review_context import ReviewContext
+from webhook.workloads.review_context import Cover, ReviewContext
 from webhook.workloads.use_permission import UsePermissions, service_account
-from webhook.workloads.workload_cache import WatchedWorkloads
+from webhook.workloads.workload_cache import WatchedWorkloads, WorkloadRecord
 
 _PATIENCE: Final = timedelta(seconds=3)
 
@@ -77,7 +77,10 @@ class ContextBuilder:
         namespace, group = await self._namespace_and_group(review, metadata)
         controllers = self._settings.job_controllers
         is_made_for_job = review.user_info.username in controllers
-        job_group = await self._job_group(review.namespace, metadata) if is_made_for_job else None
+        job = await self._job_of(review.namespace, metadata) if is_made_for_job else None
+        job_group = None if job is None or job.unit else self._workloads.group_of(job)
+        cover = None if job is None or not job.unit else Cover(job.unit, self._workloads.group_of(job))
+        is_accounted = job_group is not None or cover is not None
         quota = WorkloadContext(
             await self._tree_with(group),
             self._tree.flavors,
@@ -85,7 +88,7 @@ class ContextBuilder:
             self._quota,
             self._settings.never_fits,
             nodes=self._tree.largest_nodes,
-            lacks_use="" if job_group is not None else await self._lacks_use(review, head, namespace, group),
+            lacks_use="" if is_accounted else await self._lacks_use(review, head, namespace, group),
         )
         reconciler, owner = self._settings.reconciler, _owner(metadata)
         return ReviewContext(
@@ -94,7 +97,8 @@ class ContextBuilder:
             reconciler,
             lambda uid: job_group if uid == owner else None,
             controllers,
-            datetime.now(UTC),
+            cover,
+            now=datetime.now(UTC),
         )
 
     async def _namespace_and_group(self, review: Review, metadata: Metadata) -> tuple[NamespaceContext, str | None]:
@@ -130,13 +134,14 @@ class ContextBuilder:
         except (NotFound, Unreadable):
             return tree
 
-    async def _job_group(self, namespace: str, metadata: Metadata) -> str | None:
+    async def _job_of(self, namespace: str, metadata: Metadata) -> WorkloadRecord | None:
+        """The Job that the Job controller makes this pod for."""
         uid = _owner(metadata)
         if uid is None or metadata.labels.get(JOB_OWNER_LABEL) != uid:
             return None
         owner = metadata.controller
         name = owner.name if owner is not None else ""
-        return self._workloads.group_of_job(uid) or await self._workloads.group_of_job_now(namespace, name, uid)
+        return await self._workloads.job(namespace, name, uid)
 
 
 def _owner(metadata: Metadata) -> str | None:

@@ -23,12 +23,15 @@ from shared.quota.model.rules.workloads.changed_workload import (
     check_edit,
     check_not_started,
 )
+from shared.quota.model.rules.workloads.children import check_child_edit, check_unit
 from shared.quota.model.rules.workloads.new_workload import check_new_workload
 from shared.quota.model.rules.workloads.submitted_workload import SubmittedWorkload
 from shared.resources import QuantityError
 from webhook.verdicts import YES, Allow, Deny, Verdict, verdict_of
 from webhook.workloads.common import (
+    allow_child,
     annotation_of,
+    check_label,
     check_sizes,
     check_unmanaged,
     expected_annotations,
@@ -36,6 +39,7 @@ from webhook.workloads.common import (
     injected_annotation,
     judge_unreadable,
     metadata_operations,
+    name_of,
     own_annotations,
     pending_injection,
     request_of,
@@ -88,6 +92,10 @@ def _read(review: Review, context: ReviewContext) -> _JobReview:
 def mutate_job(review: Review, context: ReviewContext) -> Verdict:
     """Hold and place a new Job; at the reconciler's start inject what its flavors need."""
     edit = _read(review, context)
+    if edit.old is None and context.cover is not None:
+        return allow_child(edit.job.metadata, context.cover, with_group=False)
+    if edit.old is not None and edit.old.metadata.unit:
+        return YES
     if edit.group is None:
         return YES if edit.old is not None else verdict_of(check_unmanaged(KIND, edit.job.metadata, context))
     if edit.old is not None and (edit.old.has_finished or edit.old.metadata.is_deleting):
@@ -149,11 +157,31 @@ def judge_job(review: Review, context: ReviewContext) -> Verdict:
     old = edit.old
     if old is not None and (edit.by_reconciler or old.has_finished):
         return YES
+    forged = check_label(KIND, edit.job.metadata, None if old is None else old.metadata, context)
+    if old is None and context.cover is not None:
+        return verdict_of(forged)
     try:
+        if old is not None and old.metadata.unit:
+            return verdict_of(forged + _check_child(old, edit.job, context))
         found = _check_new(edit, context) if old is None else _check_changed(edit, old, context)
     except QuantityError as error:
         return judge_unreadable(KIND, edit.job.metadata, old.metadata if old else None, error)
-    return verdict_of(found + _check_sizes(review, edit))
+    return verdict_of(forged + _check_template_label(edit) + found + _check_sizes(review, edit))
+
+
+def _check_child(old: Job, job: Job, context: ReviewContext) -> Findings:
+    """A Job that an operator made for a started object: nobody else may start or enlarge it."""
+    if context.by_operator:
+        return NO_FINDINGS
+    name, owner = name_of(KIND, job.metadata), old.metadata.controller
+    return Findings(tuple(check_child_edit(name, owner, _progress(old, context), _progress(job, context))))
+
+
+def _check_template_label(edit: _JobReview) -> Findings:
+    """A Job's pods must not pass for those of an object of a governed kind."""
+    before = "" if edit.old is None else edit.old.spec.template.metadata.unit
+    name, now = name_of(KIND, edit.job.metadata), edit.job.spec.template.metadata.unit
+    return Findings(tuple(check_unit(name, before, now, "spec.template.")))
 
 
 def _check_sizes(review: Review, edit: _JobReview) -> Findings:

@@ -14,7 +14,7 @@ from shared.api.names import GATE, JOB_OWNER_LABEL, REQUEUE
 from shared.api.patches import Operation, add
 from shared.api.review import Operation as ReviewOperation
 from shared.api.review import Review
-from shared.quota.model.pod_reading import is_covered_by_its_job
+from shared.quota.model.pod_reading import is_covered
 from shared.quota.model.rules.findings import NO_FINDINGS, Findings
 from shared.quota.model.rules.workloads.changed_workload import (
     WorkloadEdit,
@@ -32,7 +32,9 @@ from shared.quota.model.rules.workloads.submitted_workload import SubmittedWorkl
 from shared.resources import QuantityError
 from webhook.verdicts import YES, Allow, Deny, Verdict, verdict_of
 from webhook.workloads.common import (
+    allow_child,
     annotation_of,
+    check_label,
     check_sizes,
     check_unmanaged,
     expected_annotations,
@@ -40,6 +42,7 @@ from webhook.workloads.common import (
     injected_annotation,
     judge_unreadable,
     metadata_operations,
+    name_of,
     own_annotations,
     started_injection,
     submitted_workload,
@@ -57,6 +60,8 @@ MIRROR: Final = "kubernetes.io/config.mirror"
 def mutate_pod(review: Review, context: ReviewContext) -> Verdict:
     """Gate a new plain pod; at the reconciler's release inject what its flavors need."""
     pod = read_pod(review.object)
+    if review.operation is ReviewOperation.CREATE and context.cover is not None:
+        return allow_child(pod.metadata, context.cover, with_group=True)
     group = context.group_of(pod.metadata.labels)
     jobs_group = _group_of_its_job(pod, review, context)
     if review.operation is ReviewOperation.CREATE and jobs_group not in (None, group):
@@ -67,7 +72,7 @@ def mutate_pod(review: Review, context: ReviewContext) -> Verdict:
         operations = [*_gate(pod), *metadata_operations(pod.metadata, group_label(group), {})]
         return Allow(tuple(operations), audit={"group": group})
     old = read_pod(review.old_object)
-    if old.has_ended or is_covered_by_its_job(old):
+    if old.has_ended or is_covered(old):
         return YES
     annotations: dict[str, str] = {}
     operations = []
@@ -118,11 +123,20 @@ def judge_pod(review: Review, context: ReviewContext) -> Verdict:
     old = read_pod(review.old_object) if review.operation is ReviewOperation.UPDATE else None
     if old is not None and (context.is_by_reconciler(review) or old.has_ended):
         return YES
+    forged = check_label(KIND, pod.metadata, None if old is None else old.metadata, context)
+    if old is None and context.cover is not None:
+        return verdict_of(forged + _check_annotations(pod))
     try:
         found = _check_new(pod, review, context) if old is None else _check_changed(old, pod, context)
     except QuantityError as error:
         return judge_unreadable(KIND, pod.metadata, old.metadata if old else None, error)
-    return verdict_of(found + _check_sizes(pod, old, review, context))
+    return verdict_of(forged + found + _check_sizes(pod, old, review, context))
+
+
+def _check_annotations(pod: Pod) -> Findings:
+    """A pod that brings an admission of its own would pass for a plain one."""
+    named = SubmittedWorkload(name_of(KIND, pod.metadata), "")
+    return Findings(tuple(check_annotations_untouched(named, {}, own_annotations(pod.metadata.annotations))))
 
 
 def _check_sizes(pod: Pod, old: Pod | None, review: Review, context: ReviewContext) -> Findings:
@@ -156,7 +170,7 @@ def _check_changed(old: Pod, pod: Pod, context: ReviewContext) -> Findings:
     after = None if now is None else _submitted(pod, now, context)
     expected = expected_annotations(_queue_edit(old, pod, context), context.now, None)
     edit = WorkloadEdit(before, after, _progress(old, before), _progress(pod, after), expected)
-    if is_covered_by_its_job(old):
+    if is_covered(old):
         return _check_covered_by_job(edit)
     return check_edit(edit, context.quota)
 

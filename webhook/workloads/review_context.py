@@ -13,14 +13,28 @@ from shared.quota.model.rules.workloads.submitted_workload import WorkloadContex
 
 
 @dataclass(frozen=True, slots=True)
+class Cover:
+    """The object of a governed kind for which its operator makes what is reviewed: its uid, and its group if known."""
+
+    unit: str
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ReviewContext:
-    """`namespace` is the review's; `job_group` knows by uid the groups of the Jobs that Quotree starts."""
+    """`namespace` is the review's; `job_group` knows by uid the groups of the Jobs that Quotree starts.
+
+    `cover`: for which object of a governed kind the new object is made, by that kind's operator or, for a Job of it, by
+    the Job controller. `by_operator`: whether the operator of the object's owner sent the request.
+    """
 
     quota: WorkloadContext
     namespace: NamespaceContext = field(default_factory=NamespaceContext)
     reconciler: str = ""
     job_group: Callable[[str], str | None] = lambda _uid: None
     job_controllers: Collection[str] = JOB_CONTROLLERS
+    cover: Cover | None = None
+    by_operator: bool = False
     now: datetime = LONG_AGO
 
     def group_of(self, labels: Mapping[str, str]) -> str | None:

@@ -20,7 +20,7 @@ from shared.kube.watch.cache import Change, Sink, transitions
 from shared.kube.watch.watching import Watch, Watches
 from shared.quota.model.membership import resolve_group
 from shared.quota.model.namespace_context import NamespaceContext, NamespaceContexts, Transition
-from shared.quota.model.pod_reading import is_covered_by_its_job
+from shared.quota.model.pod_reading import is_covered
 from shared.quota.model.rules import GroupWorkloads
 from shared.quota.model.rules.groups.names import is_name
 
@@ -30,13 +30,17 @@ UNFINISHED: Final = "status.phase!=Succeeded,status.phase!=Failed"
 
 
 class WorkloadRecord(msgspec.Struct, frozen=True, gc=False):
-    """The part of a Job or pod that rules about groups use: namespace, group label, whether it runs."""
+    """The part of a workload that rules about groups use: namespace, group label, whether it runs.
+
+    `unit`: the uid of the object of a governed kind that it was made for; then it is no workload of its own.
+    """
 
     uid: str
     namespace: str
     label: str
     runs: bool
     over: bool
+    unit: str = ""
 
 
 class WatchedWorkloads:
@@ -61,10 +65,16 @@ class WatchedWorkloads:
                 found[runs] += count
         return GroupWorkloads(pending=found[False], running=found[True])
 
-    def group_of_job(self, uid: str) -> str | None:
-        """The group of this Job; None when there is no such Job, unfinished and in some group."""
-        job = self._jobs.records.get(uid)
-        return None if job is None or job.over else self._resolve(job.namespace, job.label)
+    async def job(self, namespace: str, name: str, uid: str) -> WorkloadRecord | None:
+        """This Job; read from the API server where the watch might lag. None when it has finished. Raises ApiError."""
+        found = self._jobs.records.get(uid)
+        if found is None or not (found.over or found.unit or self.group_of(found)):
+            found = await self._job_now(namespace, name, uid)
+        return None if found is None or found.over else found
+
+    def group_of(self, record: WorkloadRecord) -> str | None:
+        """The group that the workload resolves to."""
+        return self._resolve(record.namespace, record.label)
 
     async def namespace_context(self, namespace: str) -> NamespaceContext:
         """The context of workloads in the namespace; read from the API server if no watch has reported it yet."""
@@ -80,15 +90,14 @@ class WatchedWorkloads:
                 labels = read_namespace(await self._client.get(NAMESPACES, namespace)).metadata.labels
         return self._namespaces.with_labels(namespace, labels)
 
-    async def group_of_job_now(self, namespace: str, name: str, uid: str) -> str | None:
-        """The same as `group_of_job`, read from the API server. Raises ApiError."""
+    async def _job_now(self, namespace: str, name: str, uid: str) -> WorkloadRecord | None:
         if not (is_name(name) and is_name(namespace)):
             return None
         try:
-            job = job_record(await self._client.get(JOBS, name, namespace))
+            found = job_record(await self._client.get(JOBS, name, namespace))
         except NotFound:
             return None
-        return None if job.uid != uid or job.over else self._resolve(job.namespace, job.label)
+        return found if found.uid == uid else None
 
     def _resolve(self, namespace: str, label: str) -> str | None:
         labels = {GROUP_LABEL: label} if label else {}
@@ -100,7 +109,7 @@ class WatchedWorkloads:
             self._count(after, 1)
 
     def _count(self, record: WorkloadRecord | None, step: int) -> None:
-        if record is None or record.over:
+        if record is None or record.over or record.unit:
             return
         key = (record.namespace, record.label, record.runs)
         self._counts[key] += step
@@ -123,13 +132,13 @@ def job_record(raw: bytes) -> WorkloadRecord:
     metadata = job.metadata
     runs = not job.spec.suspend or job.has_pods
     label = metadata.labels.get(GROUP_LABEL, "")
-    return WorkloadRecord(metadata.uid, metadata.namespace, label, runs, job.has_finished)
+    return WorkloadRecord(metadata.uid, metadata.namespace, label, runs, job.has_finished, metadata.unit)
 
 
 def pod_record(raw: bytes) -> WorkloadRecord | None:
-    """What is kept of a pod; nothing of one that its Job answers for."""
+    """What is kept of a pod; nothing of one that another object accounts for."""
     pod = read_pod(raw)
-    if is_covered_by_its_job(pod):
+    if is_covered(pod):
         return None
     metadata = pod.metadata
     label = metadata.labels.get(GROUP_LABEL, "")

@@ -24,7 +24,7 @@ from shared.api.quotagroup import QuotaGroupStatus, read_quota_group
 from shared.quota.measure.static.node_usage import UsingPod, using_pod
 from shared.quota.model.group_reading import group_of
 from shared.quota.model.node import ClusterNode
-from shared.quota.model.pod_reading import is_covered_by_its_job
+from shared.quota.model.pod_reading import is_covered
 from shared.quota.model.tree import Group
 
 _NO_METADATA: Final = Metadata()
@@ -52,9 +52,11 @@ class PodRecord(msgspec.Struct, frozen=True):
     using: UsingPod | None
 
 
-def project_job(raw: bytes) -> Job | FinishedJob:
-    """A Job as a record."""
+def project_job(raw: bytes) -> Job | FinishedJob | None:
+    """A Job as a record; None for one that was made for an object of a governed kind, which is counted in its place."""
     job = read_job(cut_job_affinity(raw))
+    if job.metadata.unit:
+        return None
     if job.has_finished:
         return FinishedJob(job.metadata.uid)
     template = msgspec.structs.replace(
@@ -69,7 +71,7 @@ def project_pod(raw: bytes) -> PodRecord | None:
     pod = read_pod(cut_pod_affinity(raw))
     metadata, spec, status = trim_metadata(pod.metadata), trim_placement(pod.spec), trim_conditions(pod.status)
     pod = msgspec.structs.replace(pod, metadata=metadata, spec=spec, status=status)
-    work = None if is_covered_by_its_job(pod) else pod
+    work = None if is_covered(pod) else pod
     using = _using(pod, is_covered=work is None)
     return None if work is None and using is None else PodRecord(work, using)
 

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from typing import Final
 
+from shared.api.names import UNIT_LABEL
 from shared.api.reading import View, aware
 
 LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -50,6 +51,11 @@ class Metadata(View, frozen=True):
     def is_deleting(self) -> bool:
         """Whether its deletion was requested."""
         return self.deletion_timestamp is not None
+
+    @property
+    def unit(self) -> str:
+        """The uid of the object of a governed kind that it was made for; empty: none."""
+        return self.labels.get(UNIT_LABEL, "")
 
     @property
     def controller(self) -> OwnerReference | None:

@@ -45,15 +45,31 @@ def pod_group_of(pod: Pod) -> str | None:
     return f"{pod.metadata.namespace or 'default'}/{name}" if name else None
 
 
-def is_covered_by_its_job(pod: Pod) -> bool:
-    """Whether its Job accounts for it: made by a Job, and never gated or admitted by itself."""
-    return pod.owner_job is not None and not pod.is_gated and ADMISSION not in pod.metadata.annotations
+def is_covered(pod: Pod) -> bool:
+    """Whether another object accounts for it: its Job, or the object of a governed kind that it was made for.
+
+    Such a pod was never gated, and a Job's was never admitted by itself.
+    """
+    if pod.is_gated:
+        return False
+    return bool(pod.metadata.unit) or (pod.owner_job is not None and ADMISSION not in pod.metadata.annotations)
+
+
+def account_of(pod: Pod) -> str | None:
+    """The key of the workload that accounts for it: its Job's uid, or the key of an object of a governed kind."""
+    unit = pod.metadata.unit
+    return unit_key(unit, pod.metadata.namespace) if unit else pod.owner_job
+
+
+def unit_key(uid: str, namespace: str) -> str:
+    """The key of an object of a governed kind. With its namespace: a label must not name an object of another one."""
+    return f"{uid}@{namespace}"
 
 
 def workload_of_pod(pod: Pod, around: NamespaceContext, settings: QuotaSettings) -> Reading:
     """Read a pod that stands alone; members of a pod group: `workload_of_pod_group`."""
     group = resolve_group(pod.metadata.labels, around.namespace_labels, default_group=settings.default_group)
-    if group is None or is_covered_by_its_job(pod):
+    if group is None or is_covered(pod):
         return UNMANAGED
     if _is_over(pod):
         return FINISHED

@@ -10,7 +10,7 @@ from shared.api.core.job import Job
 from shared.api.core.pod import Pod, PodSpec
 from shared.api.core.pod_request import effective_request
 from shared.api.names import ADMISSION, GROUP_LABEL
-from shared.quota.model.pod_reading import is_covered_by_its_job
+from shared.quota.model.pod_reading import is_covered
 from shared.quota.model.tree import ROOT, Group, Tree
 from tests.chaos.judging.history import Lease, Shutter, Version
 
@@ -58,7 +58,7 @@ class Replay:
             return
         if isinstance(record, Job):
             _put(self.jobs, version.uid, None if version.gone else record)
-        elif isinstance(record, Pod) and is_covered_by_its_job(record):
+        elif isinstance(record, Pod) and is_covered(record):
             self._see_pod_of_job(record, version)
             return
         elif isinstance(record, Pod):

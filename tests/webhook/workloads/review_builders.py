@@ -72,11 +72,12 @@ def context(
     settings: QuotaSettings | None = None,
     job_group: Callable[[str], str | None] = lambda _uid: None,
     capacity: Any = None,
+    **more: Any,
 ) -> ReviewContext:
     """The world a review is judged in."""
     known: dict[str, Flavor] = {each["metadata"]["name"]: read_flavor_manifest(each) for each in flavors}
     context = WorkloadContext(Tree.of(groups), known, capacity, settings or QuotaSettings(), never_fits)
-    return ReviewContext(context, NamespaceContext(dict(namespace or {})), RECONCILER, job_group, now=NOON)
+    return ReviewContext(context, NamespaceContext(dict(namespace or {})), RECONCILER, job_group, now=NOON, **more)
 
 
 def job(

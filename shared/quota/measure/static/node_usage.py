@@ -20,7 +20,7 @@ from shared.quota.measure.static.node_shapes import NodeShapes
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.membership import is_of_system
 from shared.quota.model.node import ClusterNode, LargestNodes
-from shared.quota.model.pod_reading import pod_group_of
+from shared.quota.model.pod_reading import account_of, pod_group_of
 from shared.quota.model.settings import QuotaSettings
 from shared.resources import Amount, FlavorResource, sum_amounts
 
@@ -31,7 +31,9 @@ _START: Final = datetime.min.replace(tzinfo=UTC)
 
 
 class UsingPod(msgspec.Struct, frozen=True):
-    """A pod that occupies a node, or that a Job covers. `group` is its own label, `job` the uid of its Job, if any.
+    """A pod that occupies a node, or that another object covers. `group` is its own label.
+
+    `job` is the key of the workload that accounts for it, if any: a Job's uid, or the key of an object of another kind.
 
     `key` is what it would be managed as: its pod group's key, else its uid.
     """
@@ -59,7 +61,7 @@ def using_pod(pod: Pod, namespace: str, request: Mapping[str, Amount]) -> UsingP
         name=metadata.name,
         node=pod.spec.node_name,
         group=metadata.labels.get(GROUP_LABEL, ""),
-        job=pod.owner_job or "",
+        job=account_of(pod) or "",
         request=dict(request),
         is_terminating=metadata.is_deleting,
         unplaced="" if pod.spec.node_name else pod.unplaced,

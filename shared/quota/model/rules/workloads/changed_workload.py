@@ -190,6 +190,7 @@ FORBIDDEN: Final = frozenset(
     {
         "OnlyReconcilerStarts",
         "ReservedAnnotation",
+        "ReservedLabel",
         "FrozenWhileRunning",
         "GrowthWhileRunning",
         "JobChanged",

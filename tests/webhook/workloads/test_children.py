@@ -1,0 +1,107 @@
+"""What an operator makes for a started object passes and says so; nobody else's pod or Job can pass for it."""
+
+from typing import Any
+
+import pytest
+
+from tests.webhook.workloads.review_builders import applied, codes, context, job, plain_pod, review
+from webhook.verdicts import YES
+from webhook.workloads.jobs import judge_job, mutate_job
+from webhook.workloads.pods import judge_pod, mutate_pod
+from webhook.workloads.review_context import Cover
+
+UNIT = "quotree.dev/unit"
+MADE = context(namespace={"quotree.dev/group": "vision"}, cover=Cover("u1", "vision"))
+FOREIGN = context(namespace={"quotree.dev/group": "vision"})
+
+
+def owned(body: dict[str, Any], unit: str = "u1") -> dict[str, Any]:
+    """The same with the label, and an owner of a governed kind."""
+    owner = {"apiVersion": "example.com/v1", "kind": "Gadget", "name": "g", "uid": "u1", "controller": True}
+    metadata = body["metadata"]
+    labels = {**metadata.get("labels", {}), UNIT: unit}
+    return {**body, "metadata": {**metadata, "labels": labels, "ownerReferences": [owner]}}
+
+
+@pytest.mark.parametrize("labelled", [True, False], ids=["by its template", "by nobody yet"])
+def test_pod_that_an_operator_makes_is_not_gated_and_says_for_which_object(labelled: bool) -> None:
+    body = owned(plain_pod(None)) if labelled else plain_pod(None)
+    stored = applied(mutate_pod(review(body), MADE), body)
+    assert stored["metadata"]["labels"] == {UNIT: "u1", "quotree.dev/group": "vision"}
+    assert stored["spec"] == body["spec"]
+    assert judge_pod(review(stored), MADE) == YES
+    assert mutate_pod(review(stored), MADE) == YES
+
+
+def test_pod_of_an_operator_with_the_label_of_another_object_gets_the_right_one() -> None:
+    body = owned(plain_pod("vision"), "u2")
+    assert codes(judge_pod(review(body), MADE)) == ["ReservedLabel"]
+    assert applied(mutate_pod(review(body), MADE), body)["metadata"]["labels"][UNIT] == "u1"
+
+
+def test_pod_of_an_operator_brings_no_admission_of_its_own() -> None:
+    body = owned(plain_pod("vision"))
+    body["metadata"]["annotations"] = {"quotree.dev/admission": "{}"}
+    assert codes(judge_pod(review(body), MADE)) == ["ReservedAnnotation"]
+
+
+def test_the_same_pod_from_anybody_else_is_gated_and_its_label_refused() -> None:
+    body = owned(plain_pod("vision"))
+    stored = applied(mutate_pod(review(body), FOREIGN), body)
+    assert stored["spec"]["schedulingGates"] == [{"name": "quotree.dev/admission"}]
+    assert codes(judge_pod(review(stored), FOREIGN)) == ["ReservedLabel"]
+
+
+@pytest.mark.parametrize("managed", [True, False], ids=["managed", "unmanaged"])
+def test_a_pod_neither_gets_nor_loses_the_label_later(managed: bool) -> None:
+    where = FOREIGN if managed else context()
+    plain, made = plain_pod(None), owned(plain_pod(None))
+    assert codes(judge_pod(review(made, plain), where)) == ["ReservedLabel"]
+    assert codes(judge_pod(review(plain, made), where)) == ["ReservedLabel"]
+    assert codes(judge_pod(review(owned(plain_pod(None), "u2"), made), where)) == ["ReservedLabel"]
+    assert judge_pod(review(made, made), where) == YES
+
+
+def test_job_that_an_operator_makes_is_neither_held_nor_given_a_group() -> None:
+    body = job(None, suspend=False)
+    stored = applied(mutate_job(review(body), MADE), body)
+    assert stored == {**body, "metadata": {**body["metadata"], "labels": {UNIT: "u1"}}}
+    assert judge_job(review(stored), MADE) == YES
+
+
+def test_job_that_anybody_else_makes_with_the_label_is_held_and_refused() -> None:
+    body = owned(job("vision", suspend=False))
+    stored = applied(mutate_job(review(body), FOREIGN), body)
+    assert stored["spec"]["suspend"] is True
+    assert codes(judge_job(review(stored), FOREIGN)) == ["ReservedLabel"]
+
+
+def test_job_whose_template_has_the_label_is_refused() -> None:
+    body = job("vision", suspend=True)
+    body["spec"]["template"]["metadata"] = {"labels": {UNIT: "u1"}}
+    assert codes(judge_job(review(body), FOREIGN)) == ["ReservedLabel"]
+
+
+HELD = owned(job(None, suspend=True))
+RUNNING = owned(job(None, suspend=False))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        (HELD, RUNNING, "OnlyReconcilerStarts"),
+        (RUNNING, owned(job(None, suspend=False, parallelism=9, completions=9)), "GrowthWhileRunning"),
+        (RUNNING, job(None, suspend=False), "ReservedLabel"),
+    ],
+    ids=["starts it", "enlarges it", "takes the label"],
+)
+def test_only_its_operator_changes_a_job_that_it_made(old: Any, new: Any, code: str) -> None:
+    assert codes(judge_job(review(new, old), FOREIGN)) == [code]
+    by_operator = context(namespace={"quotree.dev/group": "vision"}, by_operator=True)
+    expected = [code] if code == "ReservedLabel" else []
+    assert codes(judge_job(review(new, old), by_operator)) == expected
+    assert mutate_job(review(new, old), by_operator) == YES
+
+
+def test_the_owner_of_a_job_that_an_operator_made_may_stop_it() -> None:
+    assert judge_job(review(HELD, RUNNING), FOREIGN) == YES
