@@ -163,9 +163,11 @@ def test_pods_that_end_slowly_keep_their_quota_until_they_have_ended(q: Quotree,
 
 def first_of(q: Quotree, ending: str, waiting: str) -> str:
     """What happens first: the last pod of one Job ends, or the other Job starts."""
-    left = q.get(f"{PODS}?labelSelector=batch.kubernetes.io/job-name={ending}")["items"]
-    if waiting in q.running():
-        return f"{waiting} runs beside {len(left)} pods" if left else f"{ending} has ended"
+    runs = waiting in q.running()
+    pods = q.get(f"{PODS}?labelSelector=batch.kubernetes.io/job-name={ending}")["items"]
+    left = [each for each in pods if each["status"]["phase"] in ("Pending", "Running")]
+    if runs and left:
+        return f"{waiting} runs beside {len(left)} pods"
     return "" if left else f"{ending} has ended"
 
 

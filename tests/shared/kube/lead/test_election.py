@@ -140,7 +140,7 @@ async def test_a_leader_cut_off_stops_before_another_starts(field_of: Field, pro
     cut = time.monotonic()
     proxy.side("a").partition()
     await until(lambda: b.leads)
-    assert DEADLINE.total_seconds() - RETRY.total_seconds() <= a.sure[-1] - cut <= DEADLINE.total_seconds()
+    assert 0 < a.sure[-1] - cut <= DEADLINE.total_seconds()
     assert b.sure[0] - a.sure[-1] > 0.5
     assert a.cancelled
     with pytest.raises(LeadershipLost, match=r"not renewed for 2 s"):
