@@ -117,6 +117,7 @@ class Reconciler:
                 group.create_task(status.run(), name="status"),
                 group.create_task(pending_events.run(), name="pending events"),
                 group.create_task(placement_events.run(), name="placement events"),
+                group.create_task(self._metrics.groups.sample(), name="samples of metrics"),
             ]
             try:
                 self._wake.request()

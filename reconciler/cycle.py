@@ -34,15 +34,24 @@ class Wake:
     requested: asyncio.Event = field(default_factory=asyncio.Event)
     observed: asyncio.Event = field(default_factory=asyncio.Event)
     """A watch has seen a change; ends an idle pause."""
+    _since: list[float] = field(default_factory=list)
 
     def request(self) -> None:
         """Run a cycle soon."""
+        if not self._since:
+            self._since.append(time.perf_counter())
         self.requested.set()
 
     def observe(self) -> None:
         """Run a cycle now: the cluster has changed."""
         self.observed.set()
-        self.requested.set()
+        self.request()
+
+    async def wait(self) -> float:
+        """Wait for the first request since the last call; return the `perf_counter` of that request."""
+        await self.requested.wait()
+        self.requested.clear()
+        return self._since.pop()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +91,14 @@ class CycleRunner:
     async def run(self, executor: Executor) -> NoReturn:
         """Decide indefinitely."""
         while True:
-            await self._wake.requested.wait()
-            self._wake.requested.clear()
+            requested = await self._wake.wait()
             started = time.perf_counter()
             was_changed = self._state.changed
             begun = executor.begun
             decided = self._decide_once(executor, datetime.now(UTC))
-            took = timedelta(seconds=time.perf_counter() - started)
-            self._metrics.cycled(took)
+            ended = time.perf_counter()
+            took = timedelta(seconds=ended - started)
+            self._metrics.cycled(took, ended - requested)
             self._metrics.assumptions.set(len(self._state.work.assumptions))
             self._set_timer(min(filter(None, (decided.wake_at, self._state.next_change)), default=None))
             await self._pause_if_idle(is_idle=not was_changed and executor.begun == begun)
@@ -128,7 +137,7 @@ class CycleRunner:
         self._state.remember_over(decided.over_since)
         executor.carry_out(decided, now)
         self._reports.show(snapshot, decided)
-        self._metrics.groups.snapshot = snapshot
+        self._metrics.groups.show(snapshot, decided)
         return decided
 
     def _waits_for_pods(self, key: str, snapshot: Snapshot) -> bool:

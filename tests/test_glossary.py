@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from dev.generate.glossary import PAGE, page
-from reconciler.report.metrics import _NUMBERS as NUMBERS
+from reconciler.report.group_metrics import _NUMBERS as NUMBERS
 from shared.api.crds.flavor import flavor_schema
 from shared.api.crds.quotagroup import spec_schema, status_schema
 from shared.process.quota_settings import QuotaSettingsFile

@@ -1,125 +1,117 @@
-"""Prometheus metrics of the reconciler: every number of every group, decisions, writes and durations.
+"""Prometheus metrics of the reconciler: decisions, writes and durations; beside them, the numbers of the groups.
 
 Group names and reasons are labels; names of Jobs never are.
 
 See docs/specification.md §9.4.
 """
 
-from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
-from prometheus_client.core import GaugeMetricFamily
-from prometheus_client.registry import Collector
 
-from shared.quota.decide.decisions import Evict, Start
-from shared.quota.measure.snapshot import Snapshot
-from shared.quota.model.tree import Tree
+from reconciler.report.group_metrics import GroupCollector
+from shared.quota.decide.decisions import Evict, Start, Tier
+from shared.quota.model.workload import Workload
 
-_NUMBERS = {
-    "min": "Reserved for the group, as written.",
-    "effective_min": "min, scaled down where the siblings' mins exceed what their parent can provide.",
-    "guarantee": "Kept for the group even while idle.",
-    "ceiling": "Never more than this.",
-    "weight": "Share of what is left over.",
-    "request": "Used, plus pending workloads that count.",
-    "used": "Requests of admitted workloads, until their pods have ended.",
-    "non_preemptible": "The part of used that cannot be preempted.",
-    "charge": "What the group costs its parent.",
-    "demand": "request, at least the guarantee, at most the ceiling.",
-    "runtime": "What the group may use now.",
-    "borrowed": "Used above min.",
-    "lendable": "The part of min that others may use now.",
-}
-_KEYS = ("group", "path", "flavor", "resource")
-_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.06, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.06, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+_WAITS: Final = (1, 10, 60, 300, 1800, 7200, 28800, 86400)
+_ENTITLED: Final = (1, 5, 15, 60, 300, 900, 3600)
+_RUNS: Final = (10, 60, 300, 1800, 7200, 43200)
+PAIRS: Final = 2000
+"""So many pairs of giver and taker have a series of their own."""
+OTHERS: Final = "(others)"
 
 
 class ReconcilerMetrics:
     """All counters and histograms, and the groups' numbers as of the last snapshot."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self.groups = GroupNumbersCollector()
+        self.groups = GroupCollector()
         registry.register(self.groups)
+        self._registry = registry
         self._starts = Counter("quotree_starts", "Workloads started.", ["group", "tier"], registry=registry)
         self._evictions = Counter(
             "quotree_evictions", "Workloads evicted.", ["group", "reason", "rule"], registry=registry
         )
-        self._writes = Counter("quotree_writes", "Decisions written.", ["what", "fate"], registry=registry)
-        self._cycles = Histogram(
-            "quotree_cycle_seconds", "How long a decision cycle took.", buckets=_SECONDS, registry=registry
-        )
-        self._start_seconds = Histogram(
-            "quotree_start_seconds",
-            "From the decision to start work to its written start.",
-            buckets=_SECONDS,
+        self._evictions_for = Counter(
+            "quotree_evictions_for",
+            "Workloads of the giver evicted for one of the taker.",
+            ["giver", "taker"],
             registry=registry,
+        )
+        self._pairs: set[tuple[str, str]] = set()
+        self._writes = Counter("quotree_writes", "Decisions written.", ["what", "fate"], registry=registry)
+        self._write_seconds = self._histogram(
+            "quotree_write_seconds", "From the beginning of a write to the API server's answer.", "what"
+        )
+        self._cycles = self._histogram("quotree_cycle_seconds", "How long a decision cycle took.")
+        self._decisions = self._histogram(
+            "quotree_decision_seconds", "From the first change that a cycle had to look at to the end of that cycle."
+        )
+        self._start_seconds = self._histogram(
+            "quotree_start_seconds", "From the decision to start work to its written start."
+        )
+        self._waits = self._histogram(
+            "quotree_wait_seconds", "From the queueing of a workload to its start.", "group", "tier", buckets=_WAITS
+        )
+        self._entitled_waits = self._histogram(
+            "quotree_entitled_wait_seconds",
+            "For how long a workload that starts had been entitled.",
+            "group",
+            buckets=_ENTITLED,
+        )
+        self._evicted_runs = self._histogram(
+            "quotree_evicted_run_seconds", "How long evicted workloads had run.", "group", buckets=_RUNS
         )
         self._idle_cycles = Counter(
             "quotree_cycles_idle", "Cycles in which nothing had changed and nothing was decided.", registry=registry
         )
         self.assumptions = Gauge("quotree_assumptions", "Writes under way or not yet seen.", registry=registry)
 
-    def started(self, start: Start, seconds: float) -> None:
-        """Count a start; `seconds` is how long its write took."""
-        self._starts.labels(start.workload.group, start.tier.value).inc()
+    def _histogram(self, name: str, words: str, *labels: str, buckets: tuple[float, ...] = _SECONDS) -> Histogram:
+        return Histogram(name, words, labels, buckets=buckets, registry=self._registry)
+
+    def entitled_wait(self, workload: Workload, now: datetime) -> timedelta:
+        """How long a workload that is started now has been entitled; to be read before the next cycle."""
+        return self.groups.entitled.waited(workload, now)
+
+    def started(self, start: Start, at: datetime, entitled: timedelta, seconds: float) -> None:
+        """Count a start decided `at` of what had been `entitled` for so long; `seconds`: how long its write took."""
+        group = start.workload.group
+        self._starts.labels(group, start.tier.value).inc()
         self._start_seconds.observe(seconds)
+        self._waits.labels(group, start.tier.value).observe(max(0.0, (at - start.workload.queued).total_seconds()))
+        if start.tier is Tier.ENTITLED or start.on_claim:
+            self._entitled_waits.labels(group).observe(entitled.total_seconds())
 
-    def evicted(self, evict: Evict) -> None:
-        """Count an eviction."""
-        self._evictions.labels(evict.workload.group, evict.reason.value, evict.rule.value).inc()
+    def evicted(self, evict: Evict, at: datetime, taker: str | None) -> None:
+        """Count an eviction decided `at`; `taker`: the group of the workload that it makes room for."""
+        giver, admission = evict.workload.group, evict.workload.admission
+        self._evictions.labels(giver, evict.reason.value, evict.rule.value).inc()
+        if admission is not None:
+            self._evicted_runs.labels(giver).observe(max(0.0, (at - admission.since).total_seconds()))
+        if taker is not None:
+            self._evictions_for.labels(*self._pair(giver, taker)).inc()
 
-    def wrote(self, what: str, fate: str) -> None:
-        """Count a finished write."""
-        self._writes.labels(what.removeprefix("quotree.dev/"), fate).inc()
+    def _pair(self, giver: str, taker: str) -> tuple[str, str]:
+        if (giver, taker) not in self._pairs:
+            if len(self._pairs) >= PAIRS:
+                return (OTHERS, OTHERS)
+            self._pairs.add((giver, taker))
+        return (giver, taker)
 
-    def cycled(self, took: timedelta) -> None:
-        """Record the duration of a decision cycle."""
+    def wrote(self, what: str, fate: str, seconds: float) -> None:
+        """Count a finished write that took so long."""
+        name = what.removeprefix("quotree.dev/")
+        self._writes.labels(name, fate).inc()
+        self._write_seconds.labels(name).observe(seconds)
+
+    def cycled(self, took: timedelta, since_change: float) -> None:
+        """Record the duration of a decision cycle, and how long ago the first change was that it looked at."""
         self._cycles.observe(took.total_seconds())
+        self._decisions.observe(since_change)
 
     def cycled_idle(self) -> None:
         """Count a cycle that changed nothing."""
         self._idle_cycles.inc()
-
-
-class GroupNumbersCollector(Collector):
-    """The numbers of the arithmetic, read from the last snapshot at each scrape."""
-
-    def __init__(self) -> None:
-        self.snapshot: Snapshot | None = None
-
-    def collect(self) -> Iterator[GaugeMetricFamily]:
-        """One family per number, and the pending, admitted and evicting workloads of each leaf."""
-        if self.snapshot is None:
-            return
-        yield from _numbers(self.snapshot)
-        yield from _counts(self.snapshot)
-        inactive = GaugeMetricFamily("quotree_group_inactive", "Nothing new starts here.", labels=["group", "reason"])
-        for name, why in self.snapshot.inactive.items():
-            inactive.add_metric([name, why.reason], 1)
-        yield inactive
-
-
-def _numbers(snapshot: Snapshot) -> Iterator[GaugeMetricFamily]:
-    for name, words in _NUMBERS.items():
-        family = GaugeMetricFamily(f"quotree_group_{name}", f"{words} In base units.", labels=_KEYS)
-        for group, numbers in snapshot.numbers.items():
-            path = path_of(snapshot.world.tree, group)
-            for key, number in numbers.items():
-                family.add_metric([group, path, key.flavor, key.resource], getattr(number, name))
-        yield family
-
-
-def _counts(snapshot: Snapshot) -> Iterator[GaugeMetricFamily]:
-    family = GaugeMetricFamily("quotree_group_workloads", "Workloads by state.", labels=["group", "path", "state"])
-    for group, leaf in snapshot.leaves.items():
-        path = path_of(snapshot.world.tree, group)
-        family.add_metric([group, path, "pending"], len(leaf.pending) + len(leaf.aside))
-        family.add_metric([group, path, "admitted"], len(leaf.admitted))
-        family.add_metric([group, path, "evicting"], len(leaf.evicting))
-    yield family
-
-
-def path_of(tree: Tree, group: str) -> str:
-    """The group's names from root down, such as root/research/vision."""
-    return "/".join(reversed(tree.path(group))) or group

@@ -99,13 +99,13 @@ class Executor:
         admission = Admission(start.flavors, now, answered=is_answered)
         started = replace(start.workload, admission=admission, notice=None)
         self._state.work.assume(key, started, mark)
-        decided = time.perf_counter()
+        decided, entitled = time.perf_counter(), self._metrics.entitled_wait(start.workload, now)
 
         async def write() -> None:
             outcome = await self._writes.patch(key, objects, lambda each: self._start_patch(each, start, text), mark)
             if outcome.fate is WriteOutcome.WRITTEN:
                 self._state.work.unwritten.drop(key)
-                self._metrics.started(start, time.perf_counter() - decided)
+                self._metrics.started(start, now, entitled, time.perf_counter() - decided)
                 self._events.started(start, objects)
                 return
             if outcome.fate is WriteOutcome.INVALID:
@@ -146,6 +146,7 @@ class Executor:
         evicting = replace(evict.workload, eviction=evict.as_eviction(now), claim=evict.claim, notice=None)
         self._state.work.assume(key, evicting, mark)
 
+        taker = self._taker(evict)
         guard = patches.Guard.SPEC if self._writes.stale_tries(key) < _GUARDED_TRIES else patches.Guard.IDENTITY
 
         def patch(each: WorkloadObject) -> list[Operation]:
@@ -157,7 +158,7 @@ class Executor:
                 self._state.work.unwritten.drop(key)
                 if outcome.fate is WriteOutcome.REDUCED:
                     self._state.work.keep_unwritten(key, {**written, ADMISSION: None, NOTICE: None})
-                self._metrics.evicted(evict)
+                self._metrics.evicted(evict, now, taker)
                 self._events.evicted(evict, objects, self._preemptor(evict))
                 self._pod_evictions.begin(self._state.work.pods_to_evict(key), now)
             elif outcome.fate is not WriteOutcome.STALE:
@@ -219,6 +220,12 @@ class Executor:
         victim = self._state.work.workload(pod.key)
         preemptor = [] if victim is None else self._preemptor(victim)
         self._events.pod_deleted(pod.name, self._state.work.objects(pod.key), preemptor)
+
+    def _taker(self, evict: Evict) -> str | None:
+        """The group of the workload that this eviction makes room for."""
+        key = None if evict.claim is None else self._state.work.key_named(evict.claim.preemptor)
+        preemptor = None if key is None else self._state.work.workload(key)
+        return None if preemptor is None else preemptor.group
 
     def _preemptor(self, evicted: Evict | Workload) -> list[WorkloadObject]:
         key = None if evicted.claim is None else self._state.work.key_named(evicted.claim.preemptor)

@@ -1,6 +1,7 @@
 """Writes on workloads: one at a time on each, on all its objects, and a pause after one that failed."""
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -111,9 +112,10 @@ class WriteQueue:
 
         `least`: what is sent instead to an object that cannot store the patch; no operations: nothing is.
         """
+        began = time.perf_counter()
         outcomes = await asyncio.gather(*(self._patch(each, patch(each), mark, least) for each in objects))
         outcome = max(outcomes, key=lambda each: _WORST_LAST.index(each.fate), default=WRITTEN)
-        self._metrics.wrote(mark[0], outcome.fate.value)
+        self._metrics.wrote(mark[0], outcome.fate.value, time.perf_counter() - began)
         if outcome.fate is WriteOutcome.STALE:
             self._stale_tries[key] = self.stale_tries(key) + 1
         elif outcome.fate in DONE:

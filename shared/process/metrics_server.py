@@ -72,7 +72,7 @@ def _route(registry: CollectorRegistry, access: ReaderPermissions) -> web.RouteD
         if found is not Permission.ALLOWED:
             headers = {"WWW-Authenticate": "Bearer"} if found is Permission.UNKNOWN else {}
             return web.Response(status=found.value, text=f"{_WORDS[found]}\n", headers=headers)
-        return metrics_response(registry, request)
+        return await metrics_response(registry, request)
 
     return web.get(METRICS_PATH, metrics)
 

@@ -11,6 +11,7 @@ from reconciler.visibility.metrics import VisibilityMetrics
 from shared.kube.events import EventRecorder
 from shared.kube.metrics import expose_election, expose_events, expose_watches
 from shared.kube.watch.watching import Watches
+from shared.quota.decide.plan import plan
 from shared.quota.measure.snapshot import measure
 from shared.telemetry import request_observer
 from tests.builders import NOW, world
@@ -40,7 +41,8 @@ def documented() -> set[str]:
 def exported() -> set[str]:
     registry = CollectorRegistry()
     metrics = ReconcilerMetrics(registry)
-    metrics.groups.snapshot = measure(world("root 8\n  vision 4"), NOW)
+    snapshot = measure(world("root 8\n  vision 4"), NOW)
+    metrics.groups.show(snapshot, plan(snapshot))
     WebhookMetrics(registry)
     VisibilityMetrics(registry)
     request_observer(registry)

@@ -24,6 +24,20 @@ Lacks = Callable[[MoreCapacity], Amount]
 _KEPT: Final = 32
 
 
+class LocalShortages:
+    """What is missing in one place: a lower bound of the true amount, for readers that need the reason alone."""
+
+    __slots__ = ()
+
+    def on_path(self, usage: Usage, path: Path, quantities: Quantities) -> Shortage | None:
+        """What `shortage.on_path` finds."""
+        return on_path(usage, path, quantities)
+
+    def to_fit_alone(self, leaf: str, short: Shortage) -> Shortage:
+        """As it is."""
+        return short
+
+
 class MissingCapacity:
     """The answers for one snapshot; what more capacity means is computed once, for a few amounts."""
 

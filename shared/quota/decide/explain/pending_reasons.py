@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from shared.quota.decide.decisions import Plan, WaitExplanation, WaitReason
-from shared.quota.decide.explain.missing_capacity import MissingCapacity
+from shared.quota.decide.explain.missing_capacity import LocalShortages, MissingCapacity
 from shared.quota.decide.explain.never import never
 from shared.quota.decide.explain.shortage import Shortage, beyond_min, beyond_runtime
 from shared.quota.decide.state.flavor_assignment import Assignments, assignments_of, without_flavors
@@ -39,10 +39,11 @@ class PendingReasons:
         "_started",
     )
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, missing: MissingCapacity | LocalShortages | None = None) -> None:
+        """`missing`: what computes amounts; by default the true ones."""
         self._end = plan.end
         self._snapshot = plan.end.snapshot
-        self._missing = MissingCapacity(self._snapshot)
+        self._missing = MissingCapacity(self._snapshot) if missing is None else missing
         limits = UsageLimits(self._snapshot.numbers)
         self._current = Usage.of(limits, plan.end.current)
         self._after_evictions = Usage.of(limits, plan.end.after_evictions)
@@ -50,6 +51,11 @@ class PendingReasons:
         self._started = {start.workload.id for start in plan.starts}
         self._first_waits: dict[str, _FirstWaits] = {}
         """By StrictFIFO leaf."""
+
+    @classmethod
+    def without_amounts(cls, plan: Plan) -> "PendingReasons":
+        """A cheap reader whose reasons are right, and whose amounts may be smaller than what is really missing."""
+        return cls(plan, LocalShortages())
 
     def __iter__(self) -> Iterator[WaitExplanation]:
         """Every pending workload that this cycle does not start, by leaf's name, then in the leaf's order."""

@@ -1,0 +1,38 @@
+"""How long the first of each group's queue has waited, and why; and those set aside. docs/specification.md §9.4."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Final, NamedTuple
+
+from shared.quota.decide.decisions import Plan, WaitReason
+from shared.quota.decide.explain.pending_reasons import PendingReasons
+
+_ASIDE: Final = 64
+"""Of those set aside in a leaf, so many are looked at."""
+
+
+class QueueWait(NamedTuple):
+    """In this leaf somebody waits for this reason; `waited`: the longest of them."""
+
+    leaf: str
+    reason: WaitReason
+    waited: timedelta
+
+
+def queue_waits(plan: Plan, now: datetime) -> Iterator[QueueWait]:
+    """Of each leaf the reason of the first workload of its queue, and the reasons of those that are set aside.
+
+    One reason is computed for each leaf, and nothing for the rest of a long queue.
+    """
+    reasons = PendingReasons.without_amounts(plan)
+    started = {start.workload.id for start in plan.starts}
+    for name, leaf in plan.end.snapshot.leaves.items():
+        first = next((each for each in leaf.pending if each.id not in started), None)
+        found: dict[WaitReason, timedelta] = {}
+        for workload in (*(() if first is None else (first,)), *islice(leaf.aside, _ASIDE)):
+            waiting = reasons.why(workload)
+            if waiting is not None:
+                waited = now - workload.queued
+                found[waiting.reason] = max(found.get(waiting.reason, waited), waited)
+        yield from (QueueWait(name, reason, waited) for reason, waited in found.items())

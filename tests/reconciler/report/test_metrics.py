@@ -1,0 +1,51 @@
+"""What the reconciler counts: whose workload made room for whom, and how long things took."""
+
+from datetime import timedelta
+
+from prometheus_client import CollectorRegistry
+
+from reconciler.report.metrics import OTHERS, PAIRS, ReconcilerMetrics
+from shared.quota.decide.decisions import Evict, EvictionRule, Requeue, Start, Tier
+from shared.quota.model.workload import EvictionReason
+from tests.builders import NOW, after, pending, running
+
+
+def eviction(group: str) -> Evict:
+    victim = running(group, 1, "victim", since=after(-45))
+    return Evict(victim, EvictionReason.RECLAIMED, EvictionRule.RECLAIM, Requeue(NOW))
+
+
+def test_an_eviction_names_giver_and_taker_and_how_long_the_victim_ran() -> None:
+    registry = CollectorRegistry()
+    metrics = ReconcilerMetrics(registry)
+    metrics.evicted(eviction("b"), NOW, "a")
+    metrics.evicted(eviction("b"), NOW, None)
+    read = registry.get_sample_value
+    assert read("quotree_evictions_for_total", {"giver": "b", "taker": "a"}) == 1
+    assert read("quotree_evicted_run_seconds_bucket", {"group": "b", "le": "10.0"}) == 0
+    assert read("quotree_evicted_run_seconds_bucket", {"group": "b", "le": "60.0"}) == 2
+    assert read("quotree_evicted_run_seconds_sum", {"group": "b"}) == 90
+
+
+def test_pairs_of_giver_and_taker_are_bounded() -> None:
+    registry = CollectorRegistry()
+    metrics = ReconcilerMetrics(registry)
+    for number in range(PAIRS + 3):
+        metrics.evicted(eviction("b"), NOW, f"taker-{number}")
+    metrics.evicted(eviction("b"), NOW, "taker-0")
+    read = registry.get_sample_value
+    assert read("quotree_evictions_for_total", {"giver": OTHERS, "taker": OTHERS}) == 3
+    assert read("quotree_evictions_for_total", {"giver": "b", "taker": "taker-0"}) == 2
+
+
+def test_a_start_shows_how_long_it_waited_and_how_long_it_was_entitled() -> None:
+    registry = CollectorRegistry()
+    metrics = ReconcilerMetrics(registry)
+    waited = pending("a", 1, "waited", queued=after(-100))
+    metrics.started(Start(waited, {}, Tier.ENTITLED), NOW, timedelta(seconds=4), 0.02)
+    metrics.started(Start(waited, {}, Tier.OPPORTUNISTIC), NOW, timedelta(), 0.02)
+    read = registry.get_sample_value
+    assert read("quotree_wait_seconds_sum", {"group": "a", "tier": "entitled"}) == 100
+    assert read("quotree_wait_seconds_sum", {"group": "a", "tier": "opportunistic"}) == 100
+    assert read("quotree_entitled_wait_seconds_count", {"group": "a"}) == 1
+    assert read("quotree_entitled_wait_seconds_sum", {"group": "a"}) == 4
