@@ -1,4 +1,4 @@
-"""The search for rest in its short form, and every world in which something was once found."""
+"""The search for rest in its short form, and every world in which something was once found; CI searches more."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from tests.prove.manifests import read_world
 from tests.prove.searching import flaws
 
 
-@pytest.mark.parametrize("hundred", range(6))
+@pytest.mark.parametrize("hundred", range(3))
 def test_random_closed_worlds_come_to_rest_and_no_cycle_breaks_a_rule(hundred: int) -> None:
     found = [search_one(2, number) for number in range(100 * hundred, 100 * hundred + 100)]
 
@@ -17,7 +17,7 @@ def test_random_closed_worlds_come_to_rest_and_no_cycle_breaks_a_rule(hundred: i
 
 
 def test_large_random_trees_are_measured_as_the_reference_does_and_changed_ones_are_not_stale() -> None:
-    assert [outcome for outcome in (compare_one(2, number) for number in range(60)) if outcome[1]] == []
+    assert [outcome for outcome in (compare_one(2, number) for number in range(40)) if outcome[1]] == []
 
 
 @pytest.mark.parametrize("path", sorted(FOUND.glob("*.yaml")), ids=lambda path: path.stem)
