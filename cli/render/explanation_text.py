@@ -35,6 +35,10 @@ def lines(data: Mapping[str, Any]) -> Iterator[str]:
     yield f"state {data['state']},{entitled} group {data['group']}{place}"
     if data["startsAt"] and not data["remedies"] and data["state"] == "Pending":
         yield f"starts by itself at {data['startsAt']}"
+    if data.get("behind"):
+        yield f"waits for {data['behind']['workload']} of {data['behind']['group']}"
+    if data.get("evictions"):
+        yield f"evicted {'once' if data['evictions'] == 1 else str(data['evictions']) + ' times'} so far"
     if data.get("lastEviction"):
         yield _eviction(data["lastEviction"])
     if data.get("admission"):
@@ -49,7 +53,9 @@ def lines(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _eviction(last: Mapping[str, Any]) -> str:
-    preemptor = f" for {last['for']}" if last["for"] else ""
+    preemptor = f" for {last['for']}" if last.get("for") else ""
+    if last.get("forGroup"):
+        preemptor = f"{preemptor} of {last['forGroup']}" if preemptor else f" for a workload of {last['forGroup']}"
     rule = f" ({last['rule']})" if last["rule"] else ""
     again = f"; starts again at {last['notBefore']} at the earliest" if last["notBefore"] else ""
     failed = f"; {last['failedStarts']} starts failed" if last["failedStarts"] else ""

@@ -95,10 +95,11 @@ def _item(frame: Frame, part: Part, place: int, workload: Workload) -> Json:
         item |= {"since": workload.admission.since.isoformat(), "flavors": ", ".join(flavors)}
     if workload.eviction is not None:
         claim = workload.claim
+        preemptor = None if claim is None else _world(frame).preemptors.get(claim.preemptor_id)
         item |= {
             "evictedFor": workload.eviction.reason.value,
             "evicted": workload.eviction.at.isoformat(),
-            "for": claim.preemptor if claim is not None else "",
+            "for": preemptor.key if preemptor is not None else "",
             "state": "Evicting" if workload.is_evicting else "Running" if workload.admission else "Pending",
         }
     return item

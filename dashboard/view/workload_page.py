@@ -6,6 +6,7 @@ from cli.render.explanation_text import lines
 from dashboard.view.frame import Frame, Outlook
 from dashboard.view.group_page import UnknownName
 from shared.quota.decide.advise.json_output import explanation_as_data
+from shared.quota.decide.advise.preemptor_names import PreemptorNames
 from shared.quota.decide.advise.remedies import Advice, advise
 from shared.quota.decide.explain.explanation import explain
 from shared.quota.model.workload import Workload, flavor_names
@@ -34,7 +35,8 @@ def workload_page(frame: Frame, kind: str, key: str, *, with_remedies: bool) -> 
 
 def _explanation(outlook: Outlook, workload: Workload, *, with_remedies: bool) -> Json:
     explanation = explain(outlook.after, outlook.plan, workload)
-    return explanation_as_data(explanation, advise(outlook.given, explanation) if with_remedies else _NO_ADVICE)
+    advice = advise(outlook.given, explanation) if with_remedies else _NO_ADVICE
+    return explanation_as_data(explanation, advice, PreemptorNames(outlook.given.world))
 
 
 def _holder(flavor: Json, holder: Json) -> Json:

@@ -61,7 +61,7 @@ class WorkloadEvents:
         """A PodDisruptionBudget refused the pod's eviction for too long."""
         text = f"its pod {pod} is deleted: a PodDisruptionBudget refused the eviction for reclaim.evictionTimeout"
         self._record(objects, EventType.WARNING, "EvictionTimedOut", "Evict", text)
-        text = f"pod {pod}, evicted for it, is deleted: a PodDisruptionBudget refused the eviction for too long"
+        text = "a pod that is evicted for it is deleted: a PodDisruptionBudget refused the eviction for too long"
         self._record(preemptor, EventType.NORMAL, "EvictionTimedOut", "Evict", text)
 
     def noticed(self, notice: Notice, objects: list[WorkloadObject]) -> None:

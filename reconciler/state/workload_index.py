@@ -47,10 +47,9 @@ class WorkloadIndex:
         """The key of this workload, if it is still there."""
         return self._key_of.get(workload.id)
 
-    def key_named(self, key: str) -> str | None:
-        """The key of the workload namespace/name, of any kind."""
-        found = (self._key_of.get(WorkloadId(kind, key)) for kind in ("Job", "Pod", "PodGroup"))
-        return next((key for key in found if key is not None), None)
+    def key_of_id(self, workload_id: WorkloadId) -> str | None:
+        """The key of the workload with this identity, if it is there."""
+        return self._key_of.get(workload_id)
 
     def keys_in(self, groups: set[str]) -> list[str]:
         """The keys of the workloads of these groups."""

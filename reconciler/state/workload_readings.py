@@ -18,9 +18,10 @@ from reconciler.state.unwritten import UnwrittenAnnotations
 from reconciler.state.workload_index import WorkloadIndex
 from shared.api.core.job import Job
 from shared.api.core.pod import Pod
+from shared.quota.measure.inputs.workload_set import KINDS
 from shared.quota.model.job_reading import ObjectState
 from shared.quota.model.pod_reading import pod_group_of
-from shared.quota.model.workload import Workload
+from shared.quota.model.workload import Claim, Workload, WorkloadId
 
 
 class WorkloadReadings(WorkloadIndex):
@@ -161,9 +162,17 @@ class WorkloadReadings(WorkloadIndex):
         if before is not None:
             self._leave_claim(key, before)
 
+    def key_claiming(self, claim: Claim) -> str | None:
+        """The key of the workload for which a claim was made, if it is there."""
+        if claim.preemptor:
+            found = (self.key_of_id(WorkloadId(kind, claim.preemptor)) for kind in KINDS)
+            return next((key for key in found if key is not None), None)
+        uid = claim.preemptor_uid
+        return uid if self.workload(uid) is not None else self._objects.key_of_pod(uid)
+
     def _leave_claim(self, key: str, gone: Workload) -> None:
         """A victim is gone: if its preemptor still waits, its claim stays."""
-        preemptor = None if gone.claim is None else self.workload(self.key_named(gone.claim.preemptor) or "")
+        preemptor = None if gone.claim is None else self.workload(self.key_claiming(gone.claim) or "")
         if (
             preemptor is not None
             and gone.claim is not None

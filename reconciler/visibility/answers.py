@@ -12,14 +12,14 @@ from reconciler.visibility.forked import ForkedWork, TooBusy
 from reconciler.visibility.objects.explanations import WorkloadsByNamespace, explanation_object
 from reconciler.visibility.objects.groups import group_object
 from reconciler.visibility.objects.kinds import EXPLANATION, GROUPS, PENDING, Json
-from reconciler.visibility.objects.naming import is_called, namespace_of
+from reconciler.visibility.objects.naming import is_called
 from reconciler.visibility.objects.observed import ObservedPlan
 from reconciler.visibility.objects.pending import Places, pending_object
 from reconciler.visibility.plans import Plans
 from reconciler.visibility.requests import Selection
 from reconciler.visibility.selected import Selected, digest_of
 from shared.quota.decide.advise.answer import explain_all, explain_in_steps
-from shared.quota.model.workload import Workload
+from shared.quota.model.workload import Workload, namespace_of
 
 Items = tuple[list[Json], list[bytes]]
 """Objects, and the digest of each."""
@@ -73,10 +73,7 @@ class Answers:
                 for place in self._places.of(self._plans.current(), selection.namespace or None)
                 if _is_wanted(selection, place.workload)
             ]
-            all_told = not selection.namespace
-            return await self._slowly(
-                pending_object(self._plans.current(), place, told_all=all_told) for place in places
-            )
+            return await self._slowly(pending_object(self._plans.current(), place) for place in places)
 
     async def _slowly(self, objects: Iterable[Json | None]) -> Items:
         found: list[Json] = []
@@ -113,9 +110,8 @@ class Answers:
             found = found[-1:]
         if len(found) < len(wanted):
             raise TooBusy
-        told_all = not selection.namespace
         return await self._slowly(
-            explanation_object(observed, workload, data, told_all=told_all)
+            explanation_object(observed, workload, data, told_all=selection.in_whole_cluster)
             for workload, data in zip(wanted, found, strict=True)
         )
 

@@ -34,6 +34,8 @@ class Selection:
     name: str = ""
     groups: frozenset[str] | None = None
     other_than: frozenset[str] = frozenset()
+    in_whole_cluster: bool = False
+    """Whether the path names no namespace: the API server has asked for the right to read all namespaces."""
 
     def takes_group(self, group: str) -> bool:
         """Whether the label selector takes workloads of the group."""
@@ -67,6 +69,7 @@ def read_request(path: str, query: Mapping[str, str], accept: str) -> ReadReques
     if place is None:
         return None
     kind, namespace, name = place
+    in_whole_cluster = not namespace
     wanted = _fields(query.get("fieldSelector", ""))
     namespace = namespace or wanted.get("metadata.namespace", "")
     is_get = bool(name)
@@ -74,7 +77,7 @@ def read_request(path: str, query: Mapping[str, str], accept: str) -> ReadReques
     groups, others = _labels(query.get("labelSelector", ""))
     as_table = _form(accept)
     return ReadRequest(
-        selection=Selection(kind, namespace, name, groups, others),
+        selection=Selection(kind, namespace, name, groups, others, in_whole_cluster),
         is_get=is_get,
         watches=_is_true(query.get("watch", "")) and not is_get,
         as_table=as_table,

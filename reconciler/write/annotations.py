@@ -15,7 +15,7 @@ from shared.api.annotations import (
     write_annotation,
 )
 from shared.quota.decide.decisions import Evict, Notice, Requeue
-from shared.quota.model.workload import Admission, Claim, Flavors
+from shared.quota.model.workload import Admission, Claim, Flavors, Workload, namespace_of
 
 _LONGEST_MESSAGE = 1024
 Members = tuple[str, ...] | None
@@ -56,14 +56,22 @@ def write_eviction(evict: Evict, at: datetime) -> str:
             since=admission.since if admission else None,
             rule=evict.rule.value,
             message=evict.message[:_LONGEST_MESSAGE],
-            claim=_claim_annotation(evict.claim) if evict.claim else None,
+            claim=_claim_annotation(evict.workload, evict.claim) if evict.claim else None,
+            times=evict.workload.evictions + 1,
         )
     )
 
 
-def _claim_annotation(claim: Claim) -> ClaimAnnotation:
+def _claim_annotation(victim: Workload, claim: Claim) -> ClaimAnnotation:
     own, pod_sets = split(claim.flavors)
-    return ClaimAnnotation(workload=claim.preemptor, uid=claim.preemptor_uid, flavors=own or None, pod_sets=pod_sets)
+    is_near = not claim.preemptor_uid or namespace_of(claim.preemptor) == namespace_of(victim.key)
+    return ClaimAnnotation(
+        workload=claim.preemptor if is_near else "",
+        group=claim.preemptor_group,
+        uid=claim.preemptor_uid,
+        flavors=own or None,
+        pod_sets=pod_sets,
+    )
 
 
 def end_claim(annotations: dict[str, str], reason: str) -> str | None:
@@ -86,5 +94,7 @@ def write_requeue(requeue: Requeue) -> str:
 
 
 def write_notice(notice: Notice, at: datetime) -> str:
-    """That an eviction is coming, when, and for whom."""
-    return write_annotation(NoticeAnnotation(at, notice.evict_at, notice.preemptor or "", notice.reason.value))
+    """That an eviction is coming, when, and for whom, if that is a workload of the same namespace."""
+    preemptor = notice.preemptor or ""
+    is_near = namespace_of(preemptor) == namespace_of(notice.workload.key)
+    return write_annotation(NoticeAnnotation(at, notice.evict_at, preemptor if is_near else "", notice.reason.value))

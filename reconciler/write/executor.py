@@ -143,7 +143,13 @@ class Executor:
         text = annotations.write_eviction(evict, now)
         written = {EVICTION: text, REQUEUE: annotations.write_requeue(evict.requeue)}
         mark = (EVICTION, text)
-        evicting = replace(evict.workload, eviction=evict.as_eviction(now), claim=evict.claim, notice=None)
+        evicting = replace(
+            evict.workload,
+            eviction=evict.as_eviction(now),
+            claim=evict.claim,
+            notice=None,
+            evictions=evict.workload.evictions + 1,
+        )
         self._state.work.assume(key, evicting, mark)
 
         taker = self._taker(evict)
@@ -223,12 +229,12 @@ class Executor:
 
     def _taker(self, evict: Evict) -> str | None:
         """The group of the workload that this eviction makes room for."""
-        key = None if evict.claim is None else self._state.work.key_named(evict.claim.preemptor)
+        key = None if evict.claim is None else self._state.work.key_claiming(evict.claim)
         preemptor = None if key is None else self._state.work.workload(key)
         return None if preemptor is None else preemptor.group
 
     def _preemptor(self, evicted: Evict | Workload) -> list[WorkloadObject]:
-        key = None if evicted.claim is None else self._state.work.key_named(evicted.claim.preemptor)
+        key = None if evicted.claim is None else self._state.work.key_claiming(evicted.claim)
         return [] if key is None else self._state.work.objects(key)
 
 

@@ -54,15 +54,22 @@ class AdmissionAnnotation(AssignedFlavors, frozen=True, kw_only=True):
 
 
 class ClaimAnnotation(AssignedFlavors, frozen=True, kw_only=True):
-    """The preemptor for which quota was freed, and in which flavors."""
+    """The preemptor for which quota was freed, and in which flavors.
 
-    workload: Name
+    `workload` is absent for one of another namespace: who may read the victim might not be allowed to know its name.
+    """
+
+    workload: Name = ""
+    group: Name = ""
     uid: Name = ""
     kind: Name = "Job"
 
 
 class EvictionAnnotation(AssignedFlavors, frozen=True, kw_only=True):
-    """Why quota was taken, what it was and since when it was held; `ended` once the pods are known to be gone."""
+    """Why quota was taken, what it was and since when it was held; `ended` once the pods are known to be gone.
+
+    `times`: how often this workload has been evicted, this eviction included.
+    """
 
     reason: Name
     time: Time
@@ -72,6 +79,7 @@ class EvictionAnnotation(AssignedFlavors, frozen=True, kw_only=True):
     claim: ClaimAnnotation | None = msgspec.field(default=None, name="for")
     claim_ended: str = ""
     ended: Time | None = None
+    times: Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)] = 1
 
 
 class RequeueAnnotation(View, frozen=True):

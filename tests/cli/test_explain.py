@@ -101,6 +101,7 @@ def test_an_evicted_workload_says_for_whom_by_which_rule_and_when_again(tmp_path
         "rule": "Reclaim",
         "time": "2026-01-02T00:00:00Z",
         "for": {"workload": "ns/other"},
+        "times": 3,
     }
     requeue = {"queued": "2026-01-02T00:00:00Z", "notBefore": "2026-01-02T00:01:00Z", "failedStarts": 2}
     annotations = {"quotree.dev/eviction": json.dumps(eviction), "quotree.dev/requeue": json.dumps(requeue)}
@@ -120,17 +121,21 @@ def test_an_evicted_workload_says_for_whom_by_which_rule_and_when_again(tmp_path
     file = tmp_path / "gone.json"
     file.write_text(json.dumps(job))
     words = ["ns/gone", "-f", WAITING, "-f", str(file), *EIGHT, "--at", "2026-01-02T00:00:30Z"]
-    found = json.loads(CliRunner().invoke(explain.command, [*words, "-o", "json"]).stdout)["lastEviction"]
+    whole = json.loads(CliRunner().invoke(explain.command, [*words, "-o", "json"]).stdout)
+    found = whole["lastEviction"]
+    assert whole["evictions"] == 3
     assert found == {
         "reason": "Reclaimed",
         "at": "2026-01-02T00:00:00+00:00",
         "rule": "Reclaim",
         "for": "ns/other",
+        "forGroup": None,
         "failedStarts": 2,
         "notBefore": "2026-01-02T00:01:00+00:00",
         "deactivated": False,
     }
     told = CliRunner().invoke(explain.command, words).stdout
+    assert "evicted 3 times so far" in told.splitlines()
     assert "Reclaimed (Reclaim) for ns/other; 2 starts failed; starts again at 2026-01-02T00:01:00+00:00" in told
 
 

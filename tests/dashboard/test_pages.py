@@ -19,6 +19,7 @@ from shared.api.conditions import Condition
 from shared.api.quotagroup import QuotaGroupStatus, QuotaStatus, WorkloadCounts
 from shared.problems import Problem
 from shared.quota.decide.advise.json_output import explanation_as_data
+from shared.quota.decide.advise.preemptor_names import PreemptorNames
 from shared.quota.decide.advise.remedies import advise
 from shared.quota.decide.explain.explanation import explain
 from shared.quota.decide.plan import plan
@@ -153,7 +154,7 @@ def test_a_workload_page_has_the_lines_that_explain_prints() -> None:
     waiting = frame.find("Job", "ns/w0")
     assert waiting is not None
     explanation = explain(given, plan(given), waiting)
-    printed = [*lines(explanation_as_data(explanation, advise(given, explanation)))]
+    printed = [*lines(explanation_as_data(explanation, advise(given, explanation), PreemptorNames(given.world)))]
     assert workload_page(frame, "Job", "ns/w0", with_remedies=True)["lines"] == printed
     assert "What would let it start, each alone:" in printed
 

@@ -21,7 +21,7 @@ from dev.controlplane.quotree import Quotree, installed
 
 API = "/apis/visibility.quotree.dev/v1alpha1"
 SERVICE = "/apis/apiregistration.k8s.io/v1/apiservices/v1alpha1.visibility.quotree.dev"
-HIDDEN = ("hidden-1", "hidden-2", "hidden-head")
+HIDDEN = ("hidden-1", "hidden-2", "hidden-head", "hidden-owner")
 TREE = """
 apiVersion: quotree.dev/v1alpha1
 kind: QuotaGroup
@@ -32,6 +32,16 @@ apiVersion: quotree.dev/v1alpha1
 kind: QuotaGroup
 metadata: {name: nlp}
 spec: {quotas: [{min: {cpu: 4}}]}
+---
+apiVersion: quotree.dev/v1alpha1
+kind: QuotaGroup
+metadata: {name: lent}
+spec: {quotas: [{min: {memory: 0}}]}
+---
+apiVersion: quotree.dev/v1alpha1
+kind: QuotaGroup
+metadata: {name: owed}
+spec: {quotas: [{min: {memory: 40Gi}}]}
 """
 pytestmark = pytest.mark.timeout(400)
 
@@ -60,8 +70,10 @@ def quotree(control_plane_binaries: Binaries) -> Iterator[Quotree]:
         yield running
 
 
-def submit(cp: ControlPlane, namespace: str, group: str, name: str, cpu: int) -> None:
-    container = {"name": "a", "image": "a", "resources": {"requests": {"cpu": cpu}}}
+def submit(cp: ControlPlane, namespace: str, group: str, name: str, request: int | str) -> None:
+    """A Job that requests so many cpu, or so much memory."""
+    requests = {"cpu": request} if isinstance(request, int) else {"memory": request}
+    container = {"name": "a", "image": "a", "resources": {"requests": requests}}
     body = {
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -71,8 +83,8 @@ def submit(cp: ControlPlane, namespace: str, group: str, name: str, cpu: int) ->
     cp.apply(yaml.safe_dump(body))
 
 
-def suspended(cp: ControlPlane, job: str) -> bool:
-    return bool(cp.get("job", job, "-n", "team-b")["spec"]["suspend"])
+def suspended(cp: ControlPlane, job: str, namespace: str = "team-b") -> bool:
+    return bool(cp.get("job", job, "-n", namespace)["spec"]["suspend"])
 
 
 def available(cp: ControlPlane) -> str:
@@ -163,6 +175,25 @@ def test_what_a_tenant_is_told_names_no_workload_of_another_tenant(quotree: Quot
     assert answer.returncode == 0, answer.stderr
     assert "own" in answer.stdout
     assert [each for each in HIDDEN if each in answer.stdout + answer.stderr] == []
+
+
+def test_an_evicted_tenant_is_told_by_group_for_whom(quotree: Quotree) -> None:
+    cp = quotree.cluster
+    submit(cp, "team-a", "lent", "borrower", "50Gi")
+    wait_for(lambda: not suspended(cp, "borrower", "team-a"), "it borrows")
+    submit(cp, "team-b", "owed", "hidden-owner", "40Gi")
+    wait_for(lambda: not suspended(cp, "hidden-owner"), "its owner takes it back")
+    waits = ("get", "explanations", "borrower", "-n", "team-a", "-o", "json")
+    wait_for(lambda: "lastEviction" in as_team(quotree, "team-a", *waits).stdout, "it is explained")
+    status = json.loads(as_team(quotree, "team-a", *waits).stdout)["status"]
+    assert (status["evictions"], status["lastEviction"]["forGroup"]) == (1, "owed")
+    events = ("get", "events", "-n", "team-a", "-o", "json")
+    wait_for(lambda: "a workload of group 'owed'" in as_team(quotree, "team-a", *events).stdout, "an event says it")
+    for words in (waits, events, ("get", "jobs,pods,pw,explanations", "-n", "team-a", "-o", "yaml")):
+        answer = as_team(quotree, "team-a", *words)
+        assert [each for each in HIDDEN if each in answer.stdout + answer.stderr] == []
+    named = json.loads(quotree.command("explain", "team-a/borrower", "-o", "json"))["lastEviction"]
+    assert (named["for"], named["forGroup"]) == ("team-b/hidden-owner", "owed")
 
 
 @pytest.mark.parametrize("words", OTHERS, ids=" ".join)

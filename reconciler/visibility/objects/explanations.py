@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from reconciler.visibility.objects.kinds import API_VERSION, EXPLANATION, Json
-from reconciler.visibility.objects.naming import namespace_of, object_name, redacted
+from reconciler.visibility.objects.naming import object_name, redacted
 from reconciler.visibility.objects.observed import ObservedPlan
 from reconciler.visibility.objects.pending import metadata_of
 from shared.quota.measure.inputs.workload_set import WorkloadSet
-from shared.quota.model.workload import Workload
+from shared.quota.model.workload import Workload, namespace_of
 
 
 @dataclass(slots=True)

@@ -1,22 +1,11 @@
 """How a workload is called in the visibility API, and what a tenant is not told: names of workloads elsewhere."""
 
-import re
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any
 
-from shared.quota.decide.decisions import WaitReason
-from shared.quota.model.workload import Workload
+from shared.quota.model.workload import Workload, namespace_of
 
 Json = dict[str, Any]
-
-_NAMES_OTHERS: Final = frozenset({WaitReason.BEHIND_HEAD.value, WaitReason.PODS_NOT_READY.value})
-"""The reasons whose message names another workload."""
-_NAMED: Final = re.compile(r"(?:(?:Job|Pod|PodGroup) )?'([^'/ ]+)/[^'/ ]+'")
-
-
-def namespace_of(key: str) -> str:
-    """Of a workload's namespace/name, the namespace."""
-    return key.partition("/")[0]
 
 
 def object_name(workload: Workload) -> str:
@@ -30,24 +19,21 @@ def is_called(workload: Workload, name: str) -> bool:
     return name in (object_name(workload), workload.key.partition("/")[2])
 
 
-def without_names(message: str, reason: str | None, namespace: str) -> str:
-    """The message for people of `namespace`: a workload of another one is named by nothing but being another."""
-    if reason not in _NAMES_OTHERS:
-        return message
-    return _NAMED.sub(lambda found: found[0] if found[1] == namespace else "a workload of another namespace", message)
-
-
 def redacted(data: Json, namespace: str) -> Json:
-    """An explanation for people of `namespace`: what others hold is summed by group, without names."""
+    """An explanation for people of `namespace`: what others hold is summed by group, without names.
+
+    Its message names no workload of another namespace anyway.
+    """
     found = {
         **data,
-        "message": without_names(data["message"], data["reason"], namespace),
         "flavors": [{**flavor, "holders": _sum_others(flavor["holders"], namespace)} for flavor in data["flavors"]],
         "remedies": _without_others(data["remedies"], namespace),
     }
     last = data.get("lastEviction")
     if last is not None and namespace_of(last.get("for") or f"{namespace}/") != namespace:
-        found["lastEviction"] = {name: value for name, value in last.items() if name not in ("for", "message")}
+        found["lastEviction"] = {name: value for name, value in last.items() if name != "for"}
+    if "behind" in data and namespace_of(data["behind"]["workload"]) != namespace:
+        found["behind"] = {name: value for name, value in data["behind"].items() if name != "workload"}
     return found
 
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from reconciler.visibility.objects.kinds import API_VERSION, PENDING, Json, amount_text
-from reconciler.visibility.objects.naming import namespace_of, object_name, without_names
+from reconciler.visibility.objects.naming import object_name
 from reconciler.visibility.objects.observed import ObservedPlan, write_moment
 from shared.api.names import GROUP_LABEL
 from shared.quota.measure.snapshot import LeafSnapshot
-from shared.quota.model.workload import Workload
+from shared.quota.model.workload import Workload, namespace_of
 
 _NO_PLACES: Mapping[str, tuple["Place", ...]] = {}
 
@@ -59,8 +59,8 @@ def _places_in(leaf: LeafSnapshot) -> Iterator[Place]:
         yield Place(workload, 0)
 
 
-def pending_object(observed: ObservedPlan, place: Place, *, told_all: bool) -> Json | None:
-    """The object; None for a workload that does not wait any more. `told_all`: names of other workloads stay in it."""
+def pending_object(observed: ObservedPlan, place: Place) -> Json | None:
+    """The object; None for a workload that does not wait any more. It names no workload of another namespace."""
     workload = place.workload
     why = observed.reasons.why(workload)
     if why is None:
@@ -71,7 +71,7 @@ def pending_object(observed: ObservedPlan, place: Place, *, told_all: bool) -> J
         "group": workload.group,
         "position": place.position,
         "reason": why.reason.value,
-        "message": why.message if told_all else without_names(why.message, why.reason.value, namespace),
+        "message": why.message,
         "priority": workload.priority,
         "queued": write_moment(workload.queued),
     }

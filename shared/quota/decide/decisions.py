@@ -93,7 +93,10 @@ class Evict:
 
     def as_eviction(self, at: datetime) -> Eviction:
         """What the workload says of it once it is written."""
-        return Eviction(self.reason, at, self.rule.value, self.claim.preemptor if self.claim is not None else "")
+        if self.claim is None:
+            return Eviction(self.reason, at, self.rule.value)
+        claim = self.claim
+        return Eviction(self.reason, at, self.rule.value, claim.preemptor, claim.preemptor_uid, claim.preemptor_group)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +132,9 @@ class WaitExplanation:
     flavor: str = ""
     resource: str = ""
     missing: Amount = 0
+    behind: Workload | None = None
+    """The workload for which it waits, where it waits for one: the head of its queue, or one whose pods are not ready.
+    The message names it only if it is in the same namespace."""
 
 
 Charges = Mapping[tuple[str, FlavorResource], Amount]

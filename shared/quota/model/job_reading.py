@@ -121,8 +121,10 @@ def _eviction(job: Job, state: ObjectState, annotations: Annotations) -> Evictio
 
 def eviction_of(annotation: EvictionAnnotation) -> Eviction:
     """The eviction as it was written."""
-    preemptor = annotation.claim.workload if annotation.claim is not None else ""
-    return Eviction(reason_of(annotation), annotation.time, annotation.rule, preemptor)
+    claim = annotation.claim
+    if claim is None:
+        return Eviction(reason_of(annotation), annotation.time, annotation.rule)
+    return Eviction(reason_of(annotation), annotation.time, annotation.rule, claim.workload, claim.uid, claim.group)
 
 
 def _suspended_at(job: Job) -> datetime:
@@ -197,6 +199,7 @@ class WorkloadDraft:
             not_before=None if requeue is None else requeue.not_before,
             notice=None if self.annotations.notice is None else self.annotations.notice.time,
             failed_starts=0 if requeue is None else requeue.failed_starts,
+            evictions=0 if self.annotations.eviction is None else self.annotations.eviction.times,
         )
         return Reading(state, workload, tuple(problems))
 
@@ -246,7 +249,8 @@ def claim_of(annotation: EvictionAnnotation | None) -> Claim | None:
     if annotation is None or annotation.claim is None or annotation.claim_ended:
         return None
     claim = annotation.claim
-    return Claim(claim.workload, claim.uid, claim.assigned, annotation.time, swap=annotation.rule == SWAP)
+    swap = annotation.rule == SWAP
+    return Claim(claim.workload, claim.uid, claim.assigned, annotation.time, swap=swap, preemptor_group=claim.group)
 
 
 def without_injected(placement: Placement, injected: InjectedAnnotation | None) -> Placement:

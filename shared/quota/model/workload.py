@@ -29,10 +29,20 @@ class WorkloadId(NamedTuple):
 
 
 class PreemptorId(NamedTuple):
-    """How a claim names its preemptor: namespace/name and uid, so that a later object of that name is another one."""
+    """Whom a claim means: a uid, so that a later object of the same name is another one; without a uid, a name."""
 
     key: str
     uid: str
+
+
+def preemptor_id_of(key: str, uid: str) -> PreemptorId:
+    """Return the id of the workload with this namespace/name and this uid, which is empty in files alone."""
+    return PreemptorId("" if uid else key, uid)
+
+
+def namespace_of(key: str) -> str:
+    """Return the namespace of a namespace/name."""
+    return key.partition("/")[0]
 
 
 def flavor_names(flavors: Flavors) -> set[str]:
@@ -58,16 +68,18 @@ class Claim:
     """Quota that was freed for a preemptor: for which one, in which flavors, since when."""
 
     preemptor: str
+    """namespace/name; empty where only the uid is known: what is written on a victim names no workload elsewhere."""
     preemptor_uid: str
     flavors: Flavors
     made: datetime
     swap: bool = False
     """Made by a swap inside one leaf; such a claim may be withdrawn for an entitled preemptor of another group."""
+    preemptor_group: str = ""
 
     @property
     def preemptor_id(self) -> PreemptorId:
         """Whose claim it is."""
-        return PreemptorId(self.preemptor, self.preemptor_uid)
+        return preemptor_id_of(self.preemptor, self.preemptor_uid)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +105,9 @@ class Eviction:
     rule: str = ""
     """Which rule took it, as `EvictionRule` spells it; empty where that is not written."""
     preemptor: str = ""
-    """namespace/name of the workload that it made room for; empty: none."""
+    """namespace/name of the workload that it made room for; empty: none, or one of another namespace."""
+    preemptor_uid: str = ""
+    preemptor_group: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +152,8 @@ class Workload:
     not_before: datetime | None = None
     notice: datetime | None = None
     failed_starts: int = 0
+    evictions: int = 0
+    """How often Quotree has evicted it, the eviction under way included."""
     blocked_flavors: frozenset[str] = frozenset()
     """Flavors whose labels conflict with the pods' own; known after a refused start."""
 
@@ -151,10 +167,16 @@ class Workload:
         """Kind and namespace/name."""
         return WorkloadId(self.kind, self.key)
 
+    def named_for(self, other: "Workload") -> str:
+        """How people of the other workload's namespace are told of this one: without its name if it is elsewhere."""
+        if namespace_of(self.key) == namespace_of(other.key):
+            return f"{self.kind} {self.key!r}"
+        return f"a workload of group {self.group!r}"
+
     @property
     def preemptor_id(self) -> PreemptorId:
-        """How a claim for this workload names it."""
-        return PreemptorId(self.key, self.uid)
+        """How a claim means this workload."""
+        return preemptor_id_of(self.key, self.uid)
 
     @property
     def is_pending(self) -> bool:

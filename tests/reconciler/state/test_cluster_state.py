@@ -182,13 +182,18 @@ CLAIM = '"for":{"workload":"ns/b","uid":"u2","flavors":{"cpu":"default"}}'
 EVICTED = f'{{"reason":"Reclaimed","time":"2026-01-01T00:00:00Z","flavors":{{"cpu":"default"}},{CLAIM}}}'
 
 
+ELSEWHERE = EVICTED.replace('"workload":"ns/b"', '"group":"b"')
+"""As it is written on a victim of another namespace: only the uid says who the preemptor is."""
+
+
 def claims(state: ClusterState) -> dict[str, list[str]]:
-    victims = state.world().victims
-    return {preemptor.key: sorted(kind_of(each) for each in work) for preemptor, work in victims.items()}
+    world = state.world()
+    named = {preemptor: world.preemptors[preemptor].key for preemptor in world.victims}
+    return {named[preemptor]: sorted(kind_of(each) for each in work) for preemptor, work in world.victims.items()}
 
 
-def victim_and_preemptor(state: ClusterState) -> tuple[Job, Job]:
-    victim = replace_status(a_job(annotations={EVICTION: EVICTED}), terminating=1)
+def victim_and_preemptor(state: ClusterState, eviction: str = EVICTED) -> tuple[Job, Job]:
+    victim = replace_status(a_job(annotations={EVICTION: eviction}), terminating=1)
     preemptor = a_job("u2", name="b")
     state.see_jobs([Changed(None, victim), Changed(None, preemptor)])
     state.see_pods([Changed(None, pod_on_node("p1", job="u1"))])
@@ -196,8 +201,9 @@ def victim_and_preemptor(state: ClusterState) -> tuple[Job, Job]:
     return victim, preemptor
 
 
-def test_a_claim_outlives_its_victim_until_the_preemptor_has_started(state: ClusterState) -> None:
-    victim, preemptor = victim_and_preemptor(state)
+@pytest.mark.parametrize("eviction", [EVICTED, ELSEWHERE], ids=["named", "by uid"])
+def test_a_claim_outlives_its_victim_until_the_preemptor_has_started(state: ClusterState, eviction: str) -> None:
+    victim, preemptor = victim_and_preemptor(state, eviction)
     state.see_jobs([Changed(victim, None)])
     assert claims(state) == {"ns/b": [TERMINATING]}
     state.see_pods([Changed(pod_on_node("p1", job="u1"), None)])

@@ -35,7 +35,7 @@ def elsewhere(workload: Workload) -> Workload:
 
 def shown(observed: ObservedPlan, namespace: str | None) -> list[dict[str, Any]]:
     places = Places().of(observed, namespace)
-    found = (pending_object(observed, place, told_all=namespace is None) for place in places)
+    found = (pending_object(observed, place) for place in places)
     return [each for each in found if each is not None]
 
 
@@ -87,9 +87,12 @@ def test_the_head_of_another_namespace_is_not_named() -> None:
     (own,) = shown(observed, "ns")
     assert own["status"]["reason"] == "BehindHead"
     assert own["status"]["message"].endswith(
-        "group 'vision' is StrictFIFO and a workload of another namespace is before it"
+        "group 'vision' is StrictFIFO and a workload of group 'vision' is before it"
     )
-    assert any("hidden" in each["status"]["message"] for each in shown(observed, None))
+    workload = next(each for each in WorkloadsByNamespace().of(observed, "ns") if each.key == "ns/own")
+    data = explain_workload(observed.snapshot, workload)
+    assert data["behind"] == {"workload": "other/hidden", "group": "vision"}
+    assert explanation_object(observed, workload, data, told_all=False)["status"]["behind"] == {"group": "vision"}
 
 
 def test_an_explanation_sums_what_others_hold_and_names_only_own_workloads() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from shared.quota.decide.advise.json_output import explanation_as_data
+from shared.quota.decide.advise.preemptor_names import PreemptorNames
 from shared.quota.decide.advise.remedies import NO_ADVICE, advise
 from shared.quota.decide.decisions import Plan
 from shared.quota.decide.explain.explanation import explain
@@ -22,8 +23,9 @@ def explain_in_steps(given: Snapshot, decided: Plan, workload: Workload) -> Iter
     """The explanation without remedies, which is soon there, and then the whole one."""
     after = _after(given, decided)
     explanation = explain(after, plan(after), _current(after, workload))
-    yield explanation_as_data(explanation, NO_ADVICE)
-    yield explanation_as_data(explanation, advise(given, explanation))
+    names = PreemptorNames(given.world)
+    yield explanation_as_data(explanation, NO_ADVICE, names)
+    yield explanation_as_data(explanation, advise(given, explanation), names)
 
 
 def explain_workload(given: Snapshot, workload: Workload) -> Json:
@@ -35,9 +37,9 @@ def explain_workload(given: Snapshot, workload: Workload) -> Json:
 def explain_all(given: Snapshot, decided: Plan, workloads: Iterable[Workload]) -> Iterator[Json]:
     """The explanation of each workload, without remedies."""
     after = _after(given, decided)
-    again = plan(after)
+    again, names = plan(after), PreemptorNames(given.world)
     for workload in workloads:
-        yield explanation_as_data(explain(after, again, _current(after, workload)), NO_ADVICE)
+        yield explanation_as_data(explain(after, again, _current(after, workload)), NO_ADVICE, names)
 
 
 def _after(given: Snapshot, decided: Plan) -> Snapshot:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from shared.api.names import MAIN_POD_SET
+from shared.quota.decide.advise.preemptor_names import PreemptorNames
 from shared.quota.decide.advise.remedies import Advice, Remedy
 from shared.quota.decide.explain.explanation import Binding, FlavorExplanation, WorkloadExplanation
 from shared.quota.decide.explain.holders import Holder
@@ -13,7 +14,7 @@ from shared.quota.model.workload import Eviction, Workload
 Json = dict[str, Any]
 
 
-def explanation_as_data(explanation: WorkloadExplanation, advice: Advice) -> Json:
+def explanation_as_data(explanation: WorkloadExplanation, advice: Advice, names: PreemptorNames) -> Json:
     """Return the whole explanation of one workload."""
     workload = explanation.workload
     data: Json = {
@@ -25,24 +26,30 @@ def explanation_as_data(explanation: WorkloadExplanation, advice: Advice) -> Jso
         "entitled": explanation.entitled,
         "reason": explanation.reason.value if explanation.reason is not None else None,
         "message": explanation.message,
-        "flavors": [flavor_as_data(each) for each in explanation.flavors],
+        "flavors": [flavor_as_data(each, names) for each in explanation.flavors],
         "remedies": [remedy_as_data(each) for each in advice.remedies],
         "startsAt": advice.starts_at.isoformat() if advice.starts_at is not None else None,
     }
+    if explanation.behind is not None:
+        data["behind"] = {"workload": explanation.behind.key, "group": explanation.behind.group}
+    if workload.evictions:
+        data["evictions"] = workload.evictions
     if workload.eviction is not None:
-        data["lastEviction"] = eviction_as_data(workload, workload.eviction)
+        data["lastEviction"] = eviction_as_data(workload, workload.eviction, names)
     if explanation.running is not None:
         data["admission"] = running_as_data(explanation.running)
     return data
 
 
-def eviction_as_data(workload: Workload, eviction: Eviction) -> Json:
+def eviction_as_data(workload: Workload, eviction: Eviction, names: PreemptorNames) -> Json:
     """Return why a workload was recycled, by which rule and for which workload, and when it may start again."""
+    preemptor = names.of(eviction.preemptor, eviction.preemptor_uid)
     return {
         "reason": eviction.reason.value,
         "at": eviction.at.isoformat(),
         "rule": eviction.rule or None,
-        "for": eviction.preemptor or None,
+        "for": preemptor or None,
+        "forGroup": eviction.preemptor_group or None,
         "failedStarts": workload.failed_starts,
         "notBefore": workload.not_before.isoformat() if workload.not_before is not None else None,
         "deactivated": workload.deactivated,
@@ -79,14 +86,14 @@ def running_as_data(running: RunningExplanation) -> Json:
     }
 
 
-def flavor_as_data(flavor: FlavorExplanation) -> Json:
+def flavor_as_data(flavor: FlavorExplanation, names: PreemptorNames) -> Json:
     """Return one flavor; `refused` says why it is not eligible."""
     data: Json = {
         "flavor": flavor.flavor,
         "eligible": flavor.eligible,
         "entitled": flavor.entitled,
         "binding": None if flavor.binding is None else binding_as_data(flavor.binding),
-        "holders": [holder_as_data(each) for each in flavor.holders],
+        "holders": [holder_as_data(each, names) for each in flavor.holders],
     }
     if flavor.pod_set != MAIN_POD_SET:
         data["podSet"] = flavor.pod_set
@@ -105,7 +112,7 @@ def binding_as_data(binding: Binding) -> Json:
     }
 
 
-def holder_as_data(holder: Holder) -> Json:
+def holder_as_data(holder: Holder, names: PreemptorNames) -> Json:
     """Return one holder; `because` is null for one that can be recycled."""
     data: Json = {
         "workload": holder.workload.key,
@@ -117,8 +124,10 @@ def holder_as_data(holder: Holder) -> Json:
     }
     if holder.until is not None:
         data["until"] = holder.until.isoformat()
-    if holder.workload.claim is not None:
-        data["claimedBy"] = holder.workload.claim.preemptor
+    claim = holder.workload.claim
+    preemptor = names.of(claim.preemptor, claim.preemptor_uid) if claim is not None else ""
+    if preemptor:
+        data["claimedBy"] = preemptor
     return data
 
 

@@ -84,6 +84,8 @@ class WorkloadExplanation:
     flavors: tuple[FlavorExplanation, ...]
     running: RunningExplanation | None = None
     """Of an admitted workload."""
+    behind: Workload | None = None
+    """The workload for which it waits, as in WaitExplanation."""
 
 
 def explain(snapshot: Snapshot, plan: Plan, workload: Workload) -> WorkloadExplanation:
@@ -102,6 +104,7 @@ def explain(snapshot: Snapshot, plan: Plan, workload: Workload) -> WorkloadExpla
         reason=why.reason if why is not None else None,
         message=why.message if why is not None else f"{workload.kind} {workload.key!r} starts now",
         flavors=flavors,
+        behind=why.behind if why is not None else None,
     )
 
 

@@ -18,8 +18,8 @@ from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.workload import Workload
 
-Found = tuple[WaitReason, Shortage | None, str]
-"""(reason, what binds, the sentence after "waits: ")."""
+Found = tuple[WaitReason, Shortage | Workload | None, str]
+"""(reason, what binds or the workload that is waited for, the sentence after "waits: ")."""
 
 
 class PendingReasons:
@@ -75,6 +75,8 @@ class PendingReasons:
             return None
         reason, shortage, text = self._find(workload)
         message = f"{workload.kind} {workload.key!r} waits: {text}"
+        if isinstance(shortage, Workload):
+            return WaitExplanation(workload, reason, message, behind=shortage)
         if shortage is None:
             leaf = self._snapshot.leaves.get(workload.group)
             binding = leaf.stopped_by if leaf is not None and reason is WaitReason.GROUP_STOPPED else ""
@@ -103,8 +105,7 @@ class PendingReasons:
         passed_over = end.wait_reasons.get(workload.id)
         unready = end.blocked_by or end.blocked_leaves.get(leaf_usage.name)
         if unready is not None and passed_over in (None, WaitReason.PODS_NOT_READY):
-            text = f"the pods of {unready.kind} {unready.key!r} are not ready yet"
-            return WaitReason.PODS_NOT_READY, None, text
+            return WaitReason.PODS_NOT_READY, unready, f"the pods of {unready.named_for(workload)} are not ready yet"
         # It may be about work of the same name that has changed since.
         if passed_over is not None and passed_over in _WAITING_TEXT:
             short = self._missing.on_path(self._current, leaf_usage.path, assignments[0].quantities)
@@ -113,7 +114,7 @@ class PendingReasons:
         unblocked = without_flavors(assignments, before)
         if unblocked is None:
             head = next(before[flavor] for flavor in _flavors_in(assignments) if flavor in before)
-            return WaitReason.BEHIND_HEAD, None, _behind(leaf_usage.leaf, head)
+            return WaitReason.BEHIND_HEAD, head, _behind(leaf_usage.leaf, head.named_for(workload))
         return self._for_room(leaf_usage, workload, unblocked[0].quantities)
 
     def _for_room(self, leaf_usage: LeafUsage, workload: Workload, quantities: Quantities) -> Found:
@@ -179,10 +180,10 @@ class _FirstWaits:
         return {flavor: each for flavor, each in known if each is not None and queue_order(each) < place}
 
 
-def _behind(leaf: LeafSnapshot, head: Workload) -> str:
+def _behind(leaf: LeafSnapshot, head: str) -> str:
     if leaf.patience is None:
-        return f"group {leaf.group.name!r} is StrictFIFO and {head.key!r} is before it"
-    return f"{head.key!r} is before it and has waited for longer than others may pass it in group {leaf.group.name!r}"
+        return f"group {leaf.group.name!r} is StrictFIFO and {head} is before it"
+    return f"{head} is before it and has waited for longer than others may pass it in group {leaf.group.name!r}"
 
 
 def _flavors_in(assignments: Assignments) -> list[str]:

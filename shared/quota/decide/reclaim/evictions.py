@@ -42,13 +42,14 @@ def _claim(victim: Victim, now: datetime) -> Claim | None:
     if preemptor is None:
         return None
     workload = preemptor.workload
-    return Claim(workload.key, workload.uid, preemptor.flavors, now, swap=preemptor.swaps)
+    swap, group = preemptor.swaps, workload.group
+    return Claim(workload.key, workload.uid, preemptor.flavors, now, swap=swap, preemptor_group=group)
 
 
 def message_for(victim: Victim) -> str:
     """One sentence for the owner of the work: what happens, and by which rule."""
     workload = victim.workload
-    preemptor = f"{victim.preemptor.workload.kind} {victim.preemptor.workload.key!r}" if victim.preemptor else "nobody"
+    preemptor = victim.preemptor.workload.named_for(workload) if victim.preemptor else "nobody"
     because = _BECAUSE[victim.rule].format(
         leaf=victim.leaf_usage.name, group=victim.group, key=victim.key, preemptor=preemptor
     )

@@ -66,6 +66,7 @@ def _evicted(workload: Workload, evict: Evict, now: datetime) -> Workload:
         queued=evict.requeue.queued,
         not_before=evict.requeue.not_before,
         failed_starts=evict.requeue.failed_starts,
+        evictions=workload.evictions + 1,
         deactivated=evict.requeue.deactivated,
         notice=None,
     )

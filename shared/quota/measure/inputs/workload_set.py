@@ -118,11 +118,11 @@ class WorkloadSet:
                 draft.add(after)
         return draft.done()
 
-    def find(self, preemptor: PreemptorId) -> Workload | None:
-        """The workload of that name and uid, of whatever kind."""
+    def find(self, key: str, preemptor: PreemptorId) -> Workload | None:
+        """The workload of that name that is this preemptor, of whatever kind."""
         for kind in KINDS:
-            found = self.by_id.get(WorkloadId(kind, preemptor.key))
-            if found is not None and found.uid == preemptor.uid:
+            found = self.by_id.get(WorkloadId(kind, key))
+            if found is not None and found.preemptor_id == preemptor:
                 return found
         return None
 

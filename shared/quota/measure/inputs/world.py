@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
-from shared.quota.measure.inputs.workload_set import EMPTY, Change, WorkloadSet
+from shared.quota.measure.inputs.workload_set import EMPTY, KINDS, Change, WorkloadSet
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.lifecycle import Inactive
 from shared.quota.model.node import ClusterNode, LargestNodes
@@ -158,8 +158,22 @@ def _preemptors(
             found.pop(before.preemptor_id, None)
         if after is not None and after.preemptor_id in victims:
             found[after.preemptor_id] = after
-    for preemptor in victims.keys() - previous.victims.keys() - found.keys():
-        waiting = next(filter(None, (workload_set.find(preemptor) for workload_set in workload_sets.values())), None)
+    missing = victims.keys() - previous.victims.keys() - found.keys()
+    for preemptor in list(missing):
+        waiting = _find_named(workload_sets, preemptor, victims[preemptor])
         if waiting is not None:
             found[preemptor] = waiting
+            missing.remove(preemptor)
+    if any(preemptor.uid for preemptor in missing):
+        every = (each for workload_set in workload_sets.values() for each in workload_set.by_id.values())
+        found |= {each.preemptor_id: each for each in every if each.preemptor_id in missing and each.kind in KINDS}
     return found
+
+
+def _find_named(
+    workload_sets: Mapping[str, WorkloadSet], preemptor: PreemptorId, victims: Iterable[Workload]
+) -> Workload | None:
+    """Find a preemptor that a claim names: no search through all workloads."""
+    names = {each.claim.preemptor for each in victims if each.claim is not None and each.claim.preemptor}
+    found = (workload_set.find(name, preemptor) for workload_set in workload_sets.values() for name in names)
+    return next(filter(None, found), None)

@@ -193,7 +193,7 @@ def _with(shapes: Mapping[Shape, ShapeCount], more: Iterable[Workload]) -> Mappi
 
 
 def claims_in(world: World, tree_index: TreeIndex, now: datetime) -> dict[PreemptorId, OpenClaim]:
-    """Return all claims that are not fulfilled, in the order of their preemptors' names.
+    """Return all claims that are not fulfilled, in the order of their preemptors' ids.
 
     A claim is fulfilled once its preemptor has started, even if the preemptor has been evicted since.
     """

@@ -19,9 +19,7 @@ def measured(*work: Workload) -> Snapshot:
 def test_a_claim_gathers_its_victims_and_dates_from_the_first() -> None:
     one = evicting(running("b", 2, "one"), PREEMPTOR, at=after(5))
     two = evicting(running("b", 2, "two"), PREEMPTOR, at=after(1))
-    claim = OpenClaim(
-        PreemptorId("ns/preemptor", "preemptor"), PREEMPTOR, in_main({"gpu": "default"}), after(1), (one, two)
-    )
+    claim = OpenClaim(PreemptorId("", "preemptor"), PREEMPTOR, in_main({"gpu": "default"}), after(1), (one, two))
     snapshot = measured(PREEMPTOR, two, one)
     assert dict(snapshot.claims) == {claim.preemptor_id: claim}
     assert dict(snapshot.leaves["a"].claims) == {claim.preemptor_id: claim}

@@ -209,7 +209,7 @@ def test_evicted_job_uses_what_it_had_until_its_pods_are_gone_and_carries_the_cl
     found = work(suspend=True, annotations={"quotree.dev/eviction": note}, status={"active": 1})
     assert (found.admission, found.eviction, found.claim) == (
         Admission(in_main({"cpu": "t4"}), STARTED),
-        Eviction(EvictionReason.PREEMPTED, EVICTED, "Swap", "b/urgent"),
+        Eviction(EvictionReason.PREEMPTED, EVICTED, "Swap", "b/urgent", "u9"),
         Claim("b/urgent", "u9", in_main({"cpu": "a100"}), EVICTED, swap=True),
     )
 

@@ -68,7 +68,7 @@ def test_without_patience_it_is_passed_without_end() -> None:
 def test_who_waits_behind_it_is_told_who_holds_it_back() -> None:
     decided = decide(f"{ROOT}\na 0", work(HOUR))
     assert [each.message for each in PendingReasons(decided)][-1] == (
-        "Job 'ns/small' waits: 'ns/big' is before it and has waited for longer than others may pass it in group 'a'"
+        "Job 'ns/small' waits: Job 'ns/big' is before it and has waited for longer than others may pass it in group 'a'"
     )
 
 

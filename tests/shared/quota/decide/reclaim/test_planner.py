@@ -17,7 +17,7 @@ def test_borrowed_work_goes_so_that_an_entitled_preemptor_may_start() -> None:
     [victim] = plan.evictions
     assert (told(plan), victim.claim) == (
         ([], ["a1 Reclaim for b1"]),
-        Claim("ns/b1", "b1", in_main({"gpu": "default"}), NOW),
+        Claim("ns/b1", "b1", in_main({"gpu": "default"}), NOW, preemptor_group="b"),
     )
 
 
