@@ -1,4 +1,4 @@
-"""The cluster when everything has come to rest: is all work done? If not, would the engine act?"""
+"""The cluster after a run: whether all workloads have finished, and if not, whether the engine would act."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -75,9 +75,9 @@ def look(cp: ControlPlane) -> Rest:
 def judge(
     rest: Rest, wanted: Sequence[str], history: Sequence[Version], now: datetime, settings: QuotaSettings
 ) -> Iterator[Flaw]:
-    """What is lost or stuck. `wanted`: the names of all work that was ever taken; the history tells who removed it.
+    """Yield what is lost or stuck. `wanted`: the names of all accepted workloads; the history shows who removed one.
 
-    A plain pod that was evicted is gone for good: its creator makes another.
+    An evicted plain pod does not come back: its creator makes another one.
     """
     removed = {each.record.metadata.key: each for each in history if each.gone and isinstance(each.record, Job | Pod)}
     keys = {_key(each) for each in (*rest.lists["jobs"], *rest.lists["pods"])}
@@ -102,7 +102,7 @@ def judge(
 
 
 def unseen(rest: Rest, history: Sequence[Version]) -> list[str]:
-    """Jobs whose last stored version is not in the history: then the history is not whole."""
+    """Jobs whose last stored version is not in the history, which is then incomplete."""
     last = {version.uid: version.revision for version in history}
     return [
         _key(job)
@@ -112,7 +112,7 @@ def unseen(rest: Rest, history: Sequence[Version]) -> list[str]:
 
 
 def state_of(rest: Rest, settings: QuotaSettings) -> ClusterState:
-    """What a reconciler that knows no more than the lists would decide on."""
+    """The state of a reconciler that knows nothing but the lists."""
     state = ClusterState(settings)
     state.see_namespaces(_all(rest.lists["namespaces"], read_namespace))
     state.see_limit_ranges(_all(rest.lists["limit ranges"], read_limit_range))

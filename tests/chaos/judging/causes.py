@@ -36,90 +36,90 @@ class Surrounding:
 
 @dataclass(slots=True)
 class Causes:
-    """Judges stops; keeps the last snapshots, for stops come in bunches."""
+    """Judges stops. Keeps the latest snapshots, because stops come in bunches."""
 
     around: Surrounding
     settings: QuotaSettings
     _known: dict[int, tuple[Instant, Snapshot]] = field(default_factory=dict)
     _stops: dict[int, tuple[Job | Pod, datetime | None]] = field(default_factory=dict)
 
-    def why_not(self, victim: Job | Pod, note: EvictionAnnotation, instants: Iterable[Instant]) -> str:
-        """Which part of a cause no instant gives, in the words that say most; empty: there was a cause.
+    def why_not(self, victim: Job | Pod, annotation: EvictionAnnotation, instants: Iterable[Instant]) -> str:
+        """Say which part of a cause is missing at every instant; empty: there was a cause.
 
-        The parts may come from different instants. A decision is made on what watches told, each as late as it was, and
-        on what was decided just before, however late that was written.
+        The parts may come from different instants: a decision is made on what several watches showed, each with its own
+        delay, and on previous decisions that were not yet written.
         """
-        missing: dict[Part, str] = dict.fromkeys(_parts_of(note.reason), "")
+        missing: dict[Part, str] = dict.fromkeys(_parts_of(annotation.reason), "")
         for instant in instants:
             for part in list(missing):
-                why = part(self, victim.metadata.uid, note, instant)
+                why = part(self, victim.metadata.uid, annotation, instant)
                 if not why:
                     del missing[part]
                 else:
                     missing[part] = max(missing[part], why, key=len)
-            if not missing and _parts_of(note.reason):
+            if not missing and _parts_of(annotation.reason):
                 return ""
-        return "; ".join(missing.values()) or f"{note.reason} was not to happen here"
+        return "; ".join(missing.values()) or f"{annotation.reason} was not to happen here"
 
-    def excess(self, victim: str, note: EvictionAnnotation, instant: Instant) -> str:
+    def excess(self, victim: str, annotation: EvictionAnnotation, instant: Instant) -> str:
         """A group above it must be over its ceiling, or root over what there is."""
         read = self._work(victim, instant)
         return _why_within(self._snapshot(instant), instant, read.group) if read else GONE
 
-    def drain(self, victim: str, note: EvictionAnnotation, instant: Instant) -> str:
+    def drain(self, victim: str, annotation: EvictionAnnotation, instant: Instant) -> str:
         """Its group must be drained."""
         read = self._work(victim, instant)
         leaf = self._snapshot(instant).leaves.get(read.group) if read else None
         return "" if leaf and leaf.stop is StopPolicy.HOLD_AND_DRAIN else "its group was not being drained"
 
-    def debt(self, victim: str, note: EvictionAnnotation, instant: Instant) -> str:
+    def debt(self, victim: str, annotation: EvictionAnnotation, instant: Instant) -> str:
         """It must be less important than a preemptor of its own group, or hold what its group has above its runtime."""
-        read, preemptor = self._work(victim, instant), self._preemptor(note, instant)
+        read, preemptor = self._work(victim, instant), self._preemptor(annotation, instant)
         if read is None:
             return GONE
         if preemptor is not None and preemptor.group == read.group:
             return "" if preemptor.priority > read.priority else "its preemptor is no more important"
-        return _why_not_over(self._snapshot(instant), read.group, self._stopped_with(note, read.group, instant))
+        return _why_not_over(self._snapshot(instant), read.group, self._stopped_with(annotation, read.group, instant))
 
-    def entitlement(self, victim: str, note: EvictionAnnotation, instant: Instant) -> str:
+    def entitlement(self, victim: str, annotation: EvictionAnnotation, instant: Instant) -> str:
         """Its preemptor must be waiting, and, if of another group, be entitled to room: at least if nobody else waited.
 
-        For work of which a write has failed is left alone for a while and then asks for nothing.
+        After a failed write a workload is left alone for a while and requests nothing meanwhile.
         """
-        if note.claim is None:
-            return "nobody asked for its room"
-        read, preemptor = self._work(victim, instant), self._preemptor(note, instant)
+        if annotation.claim is None:
+            return "it has no preemptor"
+        read, preemptor = self._work(victim, instant), self._preemptor(annotation, instant)
         if preemptor is None or not preemptor.is_pending or preemptor.hold:
-            return f"its preemptor {note.claim.workload} was not waiting"
+            return f"its preemptor {annotation.claim.workload} was not waiting"
         if read is not None and read.group == preemptor.group:
             return ""
         why = _why_not_entitled(self._snapshot(instant), preemptor)
         return why and _why_not_entitled(self._measure(instant, only=preemptor), preemptor)
 
-    def _stopped_with(self, note: EvictionAnnotation, group: str, instant: Instant) -> list[Workload]:
-        """All work of the group that one decision stopped: it was there when that was taken, whatever was written when.
+    def _stopped_with(self, annotation: EvictionAnnotation, group: str, instant: Instant) -> list[Workload]:
+        """All workloads of the group that one decision stopped: they were there when it was made.
 
-        The decisions of one cycle bear one time.
+        The decisions of one cycle have the same time.
         """
         found = []
         work: list[Job | Pod] = [*instant.jobs.values(), *instant.pods.values()]
         for each in work:
-            if self._stop_of(each) == note.time:
+            if self._stop_of(each) == annotation.time:
                 read = self._read(each)
                 if read is not None and read.group == group:
-                    found.append(replace(read, admission=Admission(note.assigned, note.time)))
+                    found.append(replace(read, admission=Admission(annotation.assigned, annotation.time)))
         return found
 
     def _stop_of(self, work: Job | Pod) -> datetime | None:
         """When its last eviction was decided."""
         known = self._stops.get(id(work))
         if known is None:
-            note = read_annotations(work.metadata.annotations).eviction
-            known = self._stops[id(work)] = (work, note.time if note else None)
+            annotation = read_annotations(work.metadata.annotations).eviction
+            known = self._stops[id(work)] = (work, annotation.time if annotation else None)
         return known[1]
 
-    def _preemptor(self, note: EvictionAnnotation, instant: Instant) -> Workload | None:
-        return None if note.claim is None else self._work(note.claim.uid, instant)
+    def _preemptor(self, annotation: EvictionAnnotation, instant: Instant) -> Workload | None:
+        return None if annotation.claim is None else self._work(annotation.claim.uid, instant)
 
     def _work(self, uid: str, instant: Instant) -> Workload | None:
         found = instant.jobs.get(uid) or instant.pods.get(uid)
@@ -205,7 +205,7 @@ Part = Callable[[Causes, str, EvictionAnnotation, Instant], str]
 
 
 def _parts_of(reason: str) -> tuple[Part, ...]:
-    """What must all have been so for a stop of this reason."""
+    """The parts that a stop with this reason needs."""
     if reason in _LIMITS:
         return (Causes.excess,)
     if reason == "GroupStopped":

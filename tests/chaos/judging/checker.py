@@ -1,4 +1,4 @@
-"""Finds in a history what must never be: work started twice, over-admitted, stopped without cause, by the wrong hand.
+"""Finds violations in a history: workloads started twice, over-admitted, or stopped without cause or by others.
 
 It replays every version and judges each start and each stop on the cluster as it was stored right before it. A decision
 may lag behind the truth by `lag`, so a start is over-admitted only if no tree of that time allowed it, and a stop is
@@ -22,7 +22,7 @@ from tests.chaos.judging.replay import Replay, excess
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """One thing that must not be."""
+    """One violation."""
 
     rule: str
     object: str
@@ -35,7 +35,7 @@ class Flaw:
 
 @dataclass(slots=True)
 class Findings:
-    """Everything that was looked at, and what was wrong."""
+    """Everything that was checked, and the violations found."""
 
     counts: Counter[str] = field(default_factory=Counter)
     flaws: list[Flaw] = field(default_factory=list)
@@ -45,7 +45,7 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class Expectations:
-    """What the checker must be told: who may start work, what there is to share, how late a decision may be."""
+    """What the checker needs to know: who may start workloads, the capacity, and how late a decision may be."""
 
     reconciler: str
     around: Surrounding
@@ -53,7 +53,7 @@ class Expectations:
     """resource -> base units, of all nodes together."""
     lag: timedelta = timedelta(seconds=20)
     most_evictions: int = 25
-    """Work that was stopped more often than this is being stopped indefinitely."""
+    """A workload that was stopped more often than this never gets to run."""
     skew: timedelta = timedelta()
     """How far the reconcilers' clocks are apart."""
     settings: QuotaSettings = field(default_factory=QuotaSettings)
@@ -89,7 +89,7 @@ class _Checker:
         elif isinstance(record, Pod) and GROUP_LABEL in record.metadata.labels and record.owner_job is None:
             self._judge_work(version, self._ledger.pods.get(version.uid), record)
         self.judge_stops(version.received)
-        self._ledger.tell(version)
+        self._ledger.observe(version)
         if self._starts:
             self._starts = False
             self._check_room(version)
@@ -142,24 +142,24 @@ class _Checker:
                 return
             self._flaw("StoppedByOther", after, version, f"was stopped by {version.user}")
             return
-        previous, notes = read_annotations(before.metadata.annotations), read_annotations(after.metadata.annotations)
-        note = notes.eviction
-        if note is None or note == previous.eviction:
-            self._flaw("BadEviction", after, version, "was stopped without an eviction note of its own")
+        previous, now = read_annotations(before.metadata.annotations), read_annotations(after.metadata.annotations)
+        annotation = now.eviction
+        if annotation is None or annotation == previous.eviction:
+            self._flaw("BadEviction", after, version, "was stopped without an eviction annotation of its own")
             return
-        for text in _inconsistencies(previous, notes, note, self._expected.skew, is_job=isinstance(after, Job)):
+        for text in _inconsistencies(previous, now, annotation, self._expected.skew, is_job=isinstance(after, Job)):
             self._flaw("BadEviction", after, version, text)
-        if after.metadata.labels.get(PREEMPTIBLE_LABEL) == FALSE and note.reason in ("Reclaimed", "Preempted"):
-            self._flaw("EvictedWithoutCause", after, version, f"is not preemptible, yet {note.reason}")
+        if after.metadata.labels.get(PREEMPTIBLE_LABEL) == FALSE and annotation.reason in ("Reclaimed", "Preempted"):
+            self._flaw("EvictedWithoutCause", after, version, f"is not preemptible, yet {annotation.reason}")
         else:
-            self._stops.append((version, before, note))
+            self._stops.append((version, before, annotation))
 
     def judge_stops(self, now: datetime | None) -> None:
-        """Judge the stops of which enough is known: what was decided before them may have been written after them."""
+        """Judge the stops that are old enough: decisions made before them may have been written after them."""
         while self._stops and (now is None or self._stops[0][0].received + self._expected.lag / 2 < now):
-            version, victim, note = self._stops.popleft()
-            if why := self._causes.why_not(victim, note, self._ledger.instants()):
-                self._flaw("EvictedWithoutCause", victim, version, f"{note.reason} ({note.rule}): {why}")
+            version, victim, annotation = self._stops.popleft()
+            if why := self._causes.why_not(victim, annotation, self._ledger.instants()):
+                self._flaw("EvictedWithoutCause", victim, version, f"{annotation.reason} ({annotation.rule}): {why}")
 
     def _check_lead(self, version: Version, after: Job | Pod) -> None:
         self.findings.counts["reconciler's writes"] += 1
@@ -167,7 +167,7 @@ class _Checker:
             self._flaw("TwoLeaders", after, version, f"was written while {self._ledger.lease.holder!r} held the Lease")
 
     def _is_someone_else(self, version: Version, after: Job | Pod) -> bool:
-        """A flip that a status write shows first was made by a write whose answer nobody heard, not even the log."""
+        """Whether another user changed it. What a status write shows first was a write that the log lacks."""
         if version.by_status:
             self.findings.counts["writes that were not logged"] += 1
             return False
@@ -182,7 +182,7 @@ def _runs(work: Job | Pod) -> bool:
 
 
 def _is_stopped(before: Job | Pod, after: Job | Pod) -> bool:
-    """Suspended; or, of a pod, given an eviction note."""
+    """Suspended; or, of a pod, given an eviction annotation."""
     if isinstance(after, Job):
         return _runs(before) and not _runs(after)
     previous, now = (
@@ -193,7 +193,7 @@ def _is_stopped(before: Job | Pod, after: Job | Pod) -> bool:
 
 
 def _is_owners_wish(before: Job | Pod, after: Job | Pod) -> bool:
-    """An owner who suspends a Job holds it; a note of the reconciler's it never writes."""
+    """An owner who suspends a Job holds it; an eviction annotation is written by the reconciler alone."""
     holds = after.metadata.labels.get(HOLD_LABEL) == TRUE
     return (
         holds
@@ -203,18 +203,18 @@ def _is_owners_wish(before: Job | Pod, after: Job | Pod) -> bool:
 
 
 def _inconsistencies(
-    previous: Annotations, notes: Annotations, note: EvictionAnnotation, skew: timedelta, *, is_job: bool
+    previous: Annotations, annotations: Annotations, annotation: EvictionAnnotation, skew: timedelta, *, is_job: bool
 ) -> Iterator[str]:
-    """What the note says that the versions around it contradict."""
+    """Yield what the annotation says that other versions contradict."""
     if previous.admission is None:
         yield "was stopped without having been admitted"
-    elif note.assigned != previous.admission.assigned:
-        yield f"its eviction names {note.assigned}, it was admitted in {previous.admission.assigned}"
-    elif note.since != previous.admission.time:
-        yield f"its eviction says it ran since {note.since}, it was admitted at {previous.admission.time}"
-    if is_job and notes.admission is not None:
+    elif annotation.assigned != previous.admission.assigned:
+        yield f"its eviction names {annotation.assigned}, it was admitted in {previous.admission.assigned}"
+    elif annotation.since != previous.admission.time:
+        yield f"its eviction says it ran since {annotation.since}, it was admitted at {previous.admission.time}"
+    if is_job and annotations.admission is not None:
         yield "was stopped and kept its admission"
-    if note.since is not None and note.time + skew < note.since:
-        yield f"its eviction at {note.time} is before its start at {note.since}"
-    if notes.problems:
-        yield "; ".join(notes.problems)
+    if annotation.since is not None and annotation.time + skew < annotation.since:
+        yield f"its eviction at {annotation.time} is before its start at {annotation.since}"
+    if annotations.problems:
+        yield "; ".join(annotations.problems)

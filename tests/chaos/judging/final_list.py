@@ -1,4 +1,4 @@
-"""What is there after an API server was killed: with it went the last lines of its log, though not what they told of.
+"""What exists after an API server was killed: the last lines of its log are lost, their writes are not.
 
 The witness lists everything and writes it into the log in the log's own form, as of the moment of the kill.
 """

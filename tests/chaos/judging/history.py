@@ -1,9 +1,9 @@
 """What the API server stored, in the order of etcd's revisions: every version of every Job, pod, group and Lease.
 
-It is read from the audit log, which also tells who wrote each version and with which credential. Answers that carry
+It is read from the audit log, which also says who wrote each version and with which credential. Answers that carry
 metadata alone (the reconciler asks for no more) are completed from the version before and the patch itself. A pod that
-is evicted before it has a node, or after it has ended, is gone at once, as is a Job that nothing holds: nothing but the
-request tells.
+is evicted before it has a node, or after it has ended, is gone at once, as is a Job without finalizers: then only the
+request shows it.
 """
 
 import json
@@ -52,14 +52,14 @@ CREDENTIAL: Final = "authentication.kubernetes.io/credential-id"
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """Who holds the lead, as stored; empty: nobody."""
+    """Who leads, as stored; empty: no process."""
 
     holder: str
 
 
 @dataclass(frozen=True, slots=True)
 class Shutter:
-    """Whether a node takes pods no more."""
+    """Whether a node is closed to new pods."""
 
     node: str
     is_down: bool
@@ -149,7 +149,7 @@ def _has_evicted(line: _Line) -> bool:
 
 
 def _has_deleted(line: _Line) -> bool:
-    """Removed at once: what is left to say is that it was done."""
+    """Removed at once: the answer is a Status without the object."""
     body = line.response_object
     return line.verb == "delete" and line.response_status.code == 200 and _is_status(body)
 
@@ -159,7 +159,7 @@ def _tells_who_is_there(line: _Line) -> bool:
 
 
 _SAYINGS: Final = (_has_stored, _has_evicted, _has_deleted, _tells_who_is_there)
-"""What a line must say one of to be of interest."""
+"""A line is of interest if one of these holds."""
 
 
 def _is_status(body: Any) -> bool:
@@ -182,7 +182,7 @@ def _versions(lines: Iterable[_Line]) -> Iterator[Version]:
     uids: dict[tuple[str, str, str], str] = {}
     leaving: set[str] = set()
     removed: set[str] = set()
-    """By a write that took the last finalizer away: it shows an older revision than a status written meanwhile."""
+    """Removed by a write that took the last finalizer; it shows an older revision than a status written meanwhile."""
     for revision, line in _placed(lines):
         target = line.object_ref
         if _tells_who_is_there(line):
@@ -219,7 +219,7 @@ def _versions(lines: Iterable[_Line]) -> Iterator[Version]:
 
 
 def _goes_at_once(pod: dict[str, Any]) -> bool:
-    """Whether it has nobody to end it, no node yet or nothing that runs there, and nothing that keeps it."""
+    """Whether a deletion removes it at once: no finalizer, and no node yet or nothing that still runs there."""
     if pod["metadata"].get("finalizers"):
         return False
     return not pod.get("spec", {}).get("nodeName") or pod.get("status", {}).get("phase") in ("Succeeded", "Failed")

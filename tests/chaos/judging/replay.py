@@ -33,7 +33,7 @@ class Instant:
 
 @dataclass(slots=True)
 class Replay:
-    """Told every version in order. `lag`: how far behind the truth a decision may fairly have been."""
+    """Applies the versions in order. `lag`: how far behind the stored state a decision may be."""
 
     lag: timedelta
     jobs: dict[str, Job] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Replay:
     _closed: frozenset[str] = frozenset()
     _tree: Tree = field(default_factory=lambda: Tree.of(()))
 
-    def tell(self, version: Version) -> None:
+    def observe(self, version: Version) -> None:
         """Take in the next version."""
         record = version.record
         self._known.add(version.uid)
@@ -77,7 +77,7 @@ class Replay:
             self.lease_writer = version.writer
 
     def knows(self, uid: str) -> bool:
-        """Whether it was there before: as a Job's pod, or before a removal that the log showed too early."""
+        """Whether it existed before: as a Job's pod, or before a removal that the log showed too early."""
         return uid in self._known
 
     def _orphan(self, pod: str) -> None:

@@ -1,4 +1,4 @@
-"""Histories told in words, for tests of the checker: who did what, one second after the other."""
+"""Histories written step by step, for tests of the checker: who did what, one second after the other."""
 
 from datetime import timedelta
 from typing import Any
@@ -24,15 +24,15 @@ EXPECTED = Expectations(
 
 
 class WrittenHistory:
-    """A history told in words; a second passes with each version."""
+    """A history written step by step; each version is a second later than the previous one."""
 
     def __init__(self) -> None:
         self.versions: list[Version] = []
         self.specs: dict[str, tuple[str, int, dict[str, str]]] = {}
         self.priorities: dict[str, int] = {}
         self.started: dict[str, str] = {}
-        self.last_notes: dict[str, str] = {}
-        self.tell("lease", Lease("a"), "reconciler")
+        self.last_annotations: dict[str, str] = {}
+        self.observe("lease", Lease("a"), "reconciler")
         self.group("root")
         self.group("left", min="4")
         self.group("right", min="4", max="6")
@@ -41,7 +41,7 @@ class WrittenHistory:
     def now(self) -> str:
         return after(len(self.versions)).isoformat()
 
-    def tell(self, uid: str, record: Record, user: str, **more: Any) -> None:
+    def observe(self, uid: str, record: Record, user: str, **more: Any) -> None:
         revision = len(self.versions) + 1
         version = Version(revision, after(len(self.versions)), uid, record, user, more.pop("writer", user), **more)
         self.versions.append(version)
@@ -50,28 +50,28 @@ class WrittenHistory:
         quotas = [{word: {"cpu": cpu} for word, cpu in limits.items()}] if limits else []
         spec = {"parent": None if name == "root" else "root", "isParent": name == "root", "quotas": quotas}
         body = {"metadata": {"name": name}, "spec": {key: value for key, value in spec.items() if value is not None}}
-        self.tell(f"group-{name}", read_group(body), "admin")
+        self.observe(f"group-{name}", read_group(body), "admin")
 
     def submit(self, name: str, group: str, cpu: int, *, priority: int = 0, **labels: str) -> None:
         self.specs[name] = (group, cpu, {"quotree.dev/" + label: value for label, value in labels.items()})
         self.priorities[name] = priority
-        self.tell(name, self.job(name, suspend=True), "user")
+        self.observe(name, self.job(name, suspend=True), "user")
 
     def start(self, name: str, user: str = "reconciler", **more: Any) -> None:
         self.started[name] = self.now
-        self.tell(name, self.job(name, suspend=False, notes=self._admission(name)), user, **more)
+        self.observe(name, self.job(name, suspend=False, annotations=self._admission(name)), user, **more)
 
     def run(self, name: str) -> None:
         """The Job controller answers: one pod."""
-        self.tell(f"{name}-pod", self.pod(name, "Running"), "controller")
+        self.observe(f"{name}-pod", self.pod(name, "Running"), "controller")
         status = {"startTime": self.started[name], "active": 1}
-        job = self.job(name, suspend=False, notes=self._admission(name), status=status)
-        self.tell(name, job, "controller", by_status=True)
+        job = self.job(name, suspend=False, annotations=self._admission(name), status=status)
+        self.observe(name, job, "controller", by_status=True)
 
     def evict(
         self, name: str, *, by: str = "", reason: str = "Reclaimed", user: str = "reconciler", **said: Any
     ) -> None:
-        note: dict[str, Any] = {
+        annotation: dict[str, Any] = {
             "reason": reason,
             "time": self.now,
             "since": self.started[name],
@@ -80,22 +80,24 @@ class WrittenHistory:
             **said,
         }
         if by:
-            note["for"] = {"workload": f"ns/{by}", "uid": by, "flavors": {"cpu": "default"}}
-        notes = {EVICTION: msgspec.json.encode(note).decode()}
+            annotation["for"] = {"workload": f"ns/{by}", "uid": by, "flavors": {"cpu": "default"}}
+        annotations = {EVICTION: msgspec.json.encode(annotation).decode()}
         status = {"startTime": self.started[name], "active": 1}
-        self.tell(name, self.job(name, suspend=True, notes=notes, status=status), user)
-        self.last_notes = notes
+        self.observe(name, self.job(name, suspend=True, annotations=annotations, status=status), user)
+        self.last_annotations = annotations
 
     def end(self, name: str) -> None:
         """The evicted Job's pod goes, and its Job says so."""
-        self.tell(f"{name}-pod", self.pod(name, "Failed"), "controller", gone=True)
-        self.tell(name, self.job(name, suspend=True, notes=self.last_notes), "controller", by_status=True)
+        self.observe(f"{name}-pod", self.pod(name, "Failed"), "controller", gone=True)
+        self.observe(
+            name, self.job(name, suspend=True, annotations=self.last_annotations), "controller", by_status=True
+        )
 
     def _admission(self, name: str) -> dict[str, str]:
-        note = {"flavors": {"cpu": "default"}, "time": self.started[name]}
-        return {ADMISSION: msgspec.json.encode(note).decode()}
+        annotation = {"flavors": {"cpu": "default"}, "time": self.started[name]}
+        return {ADMISSION: msgspec.json.encode(annotation).decode()}
 
-    def job(self, name: str, *, suspend: bool, notes: dict[str, str] | None = None, status: Any = None) -> Job:
+    def job(self, name: str, *, suspend: bool, annotations: dict[str, str] | None = None, status: Any = None) -> Job:
         group, cpu, labels = self.specs[name]
         container = {"name": "main", "resources": {"requests": {"cpu": str(cpu)}}}
         spec = {"containers": [container], "priority": self.priorities[name]}
@@ -107,7 +109,7 @@ class WrittenHistory:
                     "namespace": "ns",
                     "uid": name,
                     "labels": labels,
-                    "annotations": notes or {},
+                    "annotations": annotations or {},
                 },
                 "spec": {"suspend": suspend, "parallelism": 1, "completions": 1, "template": {"spec": spec}},
                 "status": status or {},
