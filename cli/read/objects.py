@@ -14,11 +14,11 @@ from shared.api.core.priority import PriorityClass, read_priority_class
 from shared.api.core.runtimeclass import RuntimeClass, read_runtime_class
 from shared.api.quotagroup import QuotaGroupStatus, read_quota_group
 from shared.api.reading import Unreadable
+from shared.api.unread import BAD_FIELD
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.group_reading import read_flavor_manifest, read_group_manifest
 from shared.quota.model.rules import Violation
 from shared.quota.model.tree import Group
-from shared.quota.model.unread import BAD_FIELD
 
 T = TypeVar("T")
 DUPLICATE: Final = "DuplicateObject"

@@ -101,11 +101,24 @@ class NoticeAnnotation(View, frozen=True):
     reason: str = ""
 
 
-class InjectedAnnotation(View, frozen=True):
-    """What the webhook put into the pod template for a flavor."""
+class InjectedPlacement(View, frozen=True):
+    """What Quotree put into one pod template for a flavor."""
 
     node_selector: dict[str, str] = {}
     tolerations: list[dict[str, Any]] = []
+
+
+class InjectedAnnotation(InjectedPlacement, frozen=True):
+    """The same of the only template of an object, or of each of several: `podSets`, by the names of their sets."""
+
+    pod_sets: dict[Name, InjectedPlacement] = {}
+
+    def of(self, pod_set: str) -> InjectedPlacement:
+        """What was put into the template of this pod set; of MAIN_POD_SET: into the only one."""
+        return self if pod_set == MAIN_POD_SET and not self.pod_sets else self.pod_sets.get(pod_set, NOT_INJECTED)
+
+
+NOT_INJECTED: Final = InjectedPlacement()
 
 
 OWN_ANNOTATIONS: Final = {

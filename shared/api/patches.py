@@ -33,7 +33,9 @@ def test(path: Iterable[str | int], value: Any) -> Operation:
 test.__test__ = False  # type: ignore[attr-defined]
 
 
-def set_members(path: tuple[str, ...], present: Mapping[str, Any] | None, wanted: Mapping[str, Any]) -> list[Operation]:
+def set_members(
+    path: tuple[str | int, ...], present: Mapping[str, Any] | None, wanted: Mapping[str, Any]
+) -> list[Operation]:
     """Give the mapping at `path` every member of `wanted`; `present` is what it holds now, None when it is absent.
 
     Members that are right already give no operation.
@@ -46,6 +48,8 @@ def set_members(path: tuple[str, ...], present: Mapping[str, Any] | None, wanted
     return [add((*path, key), value) for key, value in missing.items()]
 
 
-def drop_members(path: tuple[str, ...], present: Mapping[str, Any] | None, names: Iterable[str]) -> list[Operation]:
+def drop_members(
+    path: tuple[str | int, ...], present: Mapping[str, Any] | None, names: Iterable[str]
+) -> list[Operation]:
     """Take those of `names` away that the mapping at `path` holds."""
     return [remove((*path, name)) for name in names if present is not None and name in present]

@@ -13,6 +13,7 @@ from shared.api.annotations import (
 )
 from shared.api.core.metadata import Metadata
 from shared.api.core.pod import PodSpec
+from shared.api.injection import NOTHING
 from shared.api.names import (
     GROUP_LABEL,
     INJECTED,
@@ -34,14 +35,7 @@ from shared.quota.model.rules.workloads.submitted_workload import GROUP_FIELD, P
 from shared.quota.model.tree import Amounts
 from shared.resources import QuantityError
 from webhook.verdicts import YES, Allow, Deny, Verdict
-from webhook.workloads.placement_injection import (
-    NOTHING,
-    conflicts,
-    find_flavors,
-    injection,
-    only_flavors,
-    own_placement,
-)
+from webhook.workloads.placement_injection import conflicts, find_flavors, injection, only_flavors, own_placement
 from webhook.workloads.queue_edit import QueueEdit
 from webhook.workloads.review_context import Cover, ReviewContext
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from shared.api.annotations import InjectedAnnotation, write_annotation
 from shared.api.core.job import Job, read_job
+from shared.api.injection import NOTHING, placement_operations
 from shared.api.names import HOLD_LABEL, INJECTED, REQUEUE, TRUE
 from shared.api.patches import Operation, add
 from shared.api.review import Operation as ReviewOperation
@@ -46,7 +47,6 @@ from webhook.workloads.common import (
     started_injection,
     submitted_workload,
 )
-from webhook.workloads.placement_injection import NOTHING, placement_operations
 from webhook.workloads.queue_edit import QueueEdit, requests_more
 from webhook.workloads.review_context import ReviewContext
 

@@ -1,7 +1,6 @@
-"""Placement of pods on their flavors' nodes: what is added to a template, what is removed again, what conflicts.
+"""Placement of pods on their flavors' nodes: what is added to a template, and what conflicts.
 
-Only what was added is recorded (the `injected` annotation), so that exactly that is taken out again and whatever the
-owner wrote stays as it was.
+How that becomes operations, and how it is taken out again: `shared.api.injection`.
 
 See docs/specification.md §5.3.
 """
@@ -9,20 +8,15 @@ See docs/specification.md §5.3.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import msgspec
-
 from shared.api.annotations import InjectedAnnotation
 from shared.api.core.placement import Placement, read_placement, write_toleration
 from shared.api.core.pod import PodSpec
+from shared.api.injection import without_injected
 from shared.api.names import FLAVOR_LABEL
-from shared.api.patches import Operation, add, drop_members, remove, set_members
 from shared.quota.model.eligibility import codependent_sets
 from shared.quota.model.flavor import Flavor
-from shared.quota.model.job_reading import without_injected
 from shared.quota.model.rules.groups.names import shortened
 from shared.quota.model.tree import DEFAULT_FLAVOR, Amounts, Group
-
-NOTHING = InjectedAnnotation()
 
 
 def injection(placement: Placement, flavors: Iterable[Flavor]) -> InjectedAnnotation:
@@ -84,42 +78,3 @@ def find_flavors(names: Iterable[str], flavors: Mapping[str, Flavor]) -> tuple[l
 def own_placement(spec: PodSpec, injected: InjectedAnnotation | None) -> Placement:
     """Where the owner wants the pods."""
     return without_injected(read_placement(spec), injected)
-
-
-def placement_operations(
-    spec: PodSpec, old: InjectedAnnotation | None, new: InjectedAnnotation, path: tuple[str, ...]
-) -> list[Operation]:
-    """The operations that take `old` out of the pod spec at `path` and put `new` in; none if that is so already."""
-    return [*_selector(spec, old or NOTHING, new, path), *_tolerations(spec, old or NOTHING, new, path)]
-
-
-def _selector(
-    spec: PodSpec, old: InjectedAnnotation, new: InjectedAnnotation, path: tuple[str, ...]
-) -> list[Operation]:
-    present = spec.node_selector
-    leaving = [
-        key for key, value in old.node_selector.items() if present.get(key) == value and key not in new.node_selector
-    ]
-    at = (*path, "nodeSelector")
-    if leaving and not new.node_selector and len(leaving) == len(present):
-        return [remove(at)]
-    return [*drop_members(at, present, leaving), *set_members(at, present or None, new.node_selector)]
-
-
-def _tolerations(
-    spec: PodSpec, old: InjectedAnnotation, new: InjectedAnnotation, path: tuple[str, ...]
-) -> list[Operation]:
-    present: list[dict[str, Any]] = [msgspec.to_builtins(each) for each in spec.tolerations]
-    ours = [_normal(each) for each in old.tolerations]
-    kept = [each for each in present if _normal(each) not in ours]
-    held = [_normal(each) for each in kept]
-    wanted = [*kept, *(each for each in new.tolerations if _normal(each) not in held)]
-    if [_normal(each) for each in wanted] == [_normal(each) for each in present]:
-        return []
-    at = (*path, "tolerations")
-    return [add(at, wanted)] if wanted else [remove(at)]
-
-
-def _normal(toleration: Mapping[str, Any]) -> dict[str, Any]:
-    """An absent operator is Equal."""
-    return {"operator": "Equal", **toleration}

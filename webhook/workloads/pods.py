@@ -10,6 +10,7 @@ from typing import Final
 
 from shared.api.annotations import write_annotation
 from shared.api.core.pod import Pod, read_pod
+from shared.api.injection import placement_operations
 from shared.api.names import GATE, JOB_OWNER_LABEL, REQUEUE
 from shared.api.patches import Operation, add
 from shared.api.review import Operation as ReviewOperation
@@ -47,7 +48,6 @@ from webhook.workloads.common import (
     started_injection,
     submitted_workload,
 )
-from webhook.workloads.placement_injection import placement_operations
 from webhook.workloads.queue_edit import QueueEdit
 from webhook.workloads.review_context import ReviewContext
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from shared.api.core.placement import Taint, Toleration
-from shared.quota.model.unread import Unread
+from shared.api.unread import Unread
 
 
 @dataclass(frozen=True, slots=True)

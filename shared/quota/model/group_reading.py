@@ -29,6 +29,7 @@ from shared.api.quotagroup import (
     read_quota_group,
 )
 from shared.api.reading import Quantities, Unreadable
+from shared.api.unread import BAD_FIELD, BAD_QUANTITY, Unread
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import BlockAdmission, ReclaimMode
 from shared.quota.model.tree import (
@@ -45,7 +46,6 @@ from shared.quota.model.tree import (
     WhenCanBorrow,
     WhenCanReclaim,
 )
-from shared.quota.model.unread import BAD_FIELD, BAD_QUANTITY, Unread
 from shared.resources import QuantityError, read_amount
 
 _GROUP_SPEC: Schema = quotagroup_schema()["properties"]["spec"]

@@ -10,21 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
-from shared.api.annotations import (
-    AdmissionAnnotation,
-    Annotations,
-    EvictionAnnotation,
-    InjectedAnnotation,
-    read_annotations,
-)
+from shared.api.annotations import AdmissionAnnotation, Annotations, EvictionAnnotation, read_annotations
 from shared.api.core.job import Job
 from shared.api.core.metadata import Metadata
-from shared.api.core.placement import Placement, read_placement, write_toleration
+from shared.api.core.placement import read_placement
 from shared.api.core.pod import PodSpec
 from shared.api.core.pod_request import effective_request
+from shared.api.injection import without_injected
 from shared.api.names import FALSE, FLAVOR_LABEL, HOLD_LABEL, PREEMPTIBLE_LABEL, TRUE
 from shared.api.reading import aware
 from shared.quota.model.membership import resolve_group
@@ -78,23 +72,28 @@ def workload_of_job(job: Job, around: NamespaceContext, settings: QuotaSettings)
     if job.metadata.is_deleting and state is ObjectState.PENDING:
         return FINISHED  # the Job controller makes no pods for it, even if its status counts some
     draft = WorkloadDraft(job.metadata, job.spec.template.spec, job.pods_left, group, annotations)
-    admission = _admission(job, state, annotations)
-    return draft.reading(state, admission, _eviction(job, state, annotations), around, settings)
+    admission = admission_in(state, annotations, ready=job.is_ready)
+    return draft.reading(state, admission, eviction_in(state, annotations, _suspended_at(job)), around, settings)
 
 
 def _state(job: Job, annotations: Annotations) -> ObjectState:
-    if not job.spec.suspend:
+    return state_of(annotations, suspended=job.spec.suspend, has_pods=job.has_pods)
+
+
+def state_of(annotations: Annotations, *, suspended: bool, has_pods: bool) -> ObjectState:
+    """The state of an object that a flag suspends, from the flag, its annotations, and whether pods of it are left."""
+    if not suspended:
         return ObjectState.ADOPTED if annotations.admission is None else ObjectState.RUNNING
     stopping = annotations.admission is not None or (
         annotations.eviction is not None and annotations.eviction.ended is None
     )
-    return ObjectState.EVICTING if stopping and job.has_pods else ObjectState.PENDING
+    return ObjectState.EVICTING if stopping and has_pods else ObjectState.PENDING
 
 
-def _admission(job: Job, state: ObjectState, annotations: Annotations) -> Admission | None:
+def admission_in(state: ObjectState, annotations: Annotations, *, ready: bool) -> Admission | None:
+    """Its admission in that state; `ready`: whether all pods are ready now."""
     if annotations.admission is not None and state in (ObjectState.RUNNING, ObjectState.EVICTING):
-        ready = job.is_ready and state is ObjectState.RUNNING
-        return admission_of(annotations.admission, ready=ready)
+        return admission_of(annotations.admission, ready=ready and state is ObjectState.RUNNING)
     if state is ObjectState.EVICTING and annotations.eviction is not None:
         return Admission(annotations.eviction.assigned, annotations.eviction.since or annotations.eviction.time)
     return None
@@ -111,11 +110,12 @@ def admission_of(annotation: AdmissionAnnotation, *, ready: bool) -> Admission:
     )
 
 
-def _eviction(job: Job, state: ObjectState, annotations: Annotations) -> Eviction | None:
+def eviction_in(state: ObjectState, annotations: Annotations, suspended_at: datetime) -> Eviction | None:
+    """Its eviction in that state; what its owner suspended is evicted since `suspended_at`."""
     if state is ObjectState.RUNNING:
         return None
     if state is ObjectState.EVICTING and annotations.admission is not None:
-        return Eviction(EvictionReason.SUSPENDED, _suspended_at(job))
+        return Eviction(EvictionReason.SUSPENDED, suspended_at)
     return None if annotations.eviction is None else eviction_of(annotations.eviction)
 
 
@@ -251,15 +251,3 @@ def claim_of(annotation: EvictionAnnotation | None) -> Claim | None:
     claim = annotation.claim
     swap = annotation.rule == SWAP
     return Claim(claim.workload, claim.uid, claim.assigned, annotation.time, swap=swap, preemptor_group=claim.group)
-
-
-def without_injected(placement: Placement, injected: InjectedAnnotation | None) -> Placement:
-    """The placement as the owner wrote it."""
-    if injected is None or not (injected.node_selector or injected.tolerations):
-        return placement
-    selector = {
-        key: value for key, value in placement.node_selector.items() if injected.node_selector.get(key) != value
-    }
-    ours: list[dict[str, Any]] = [{"operator": "Equal", **each} for each in injected.tolerations]
-    tolerations = tuple(each for each in placement.tolerations if write_toleration(each) not in ours)
-    return Placement(MappingProxyType(selector), placement.affinity, tolerations)

@@ -14,9 +14,10 @@ from typing import NamedTuple
 from shared.api.annotations import BadAnnotation, read_injected
 from shared.api.core.placement import Placement, read_placement
 from shared.api.core.pod import Pod
+from shared.api.injection import without_injected
 from shared.api.names import MAIN_POD_SET, MAX_POD_SETS, POD_SET_LABEL
 from shared.quota.model.eligibility import placement_key
-from shared.quota.model.job_reading import pod_request_of, without_injected
+from shared.quota.model.job_reading import pod_request_of
 from shared.quota.model.namespace_context import NamespaceContext
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Amounts

@@ -16,8 +16,8 @@ from types import MappingProxyType
 from typing import Final
 
 from shared.api.core.selectors import LabelSelector
+from shared.api.unread import Unread
 from shared.quota.model.settings import BlockAdmission, ReclaimMode
-from shared.quota.model.unread import Unread
 from shared.resources import Amount
 
 ROOT: Final = "root"

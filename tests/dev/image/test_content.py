@@ -61,6 +61,7 @@ def test_slimming_keeps_what_is_used_and_names_what_it_no_longer_finds(tmp_path:
     left = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file())
     assert left == [
         "aiohttp/web.py",
+        "cel/__init__.py",
         "kubernetes_asyncio/__init__.py",
         "kubernetes_asyncio/client/__init__.py",
         "kubernetes_asyncio/client/models/__init__.py",

@@ -5,10 +5,10 @@ See docs/specification.md §4.2.
 
 from collections.abc import Iterator
 
+from shared.api.unread import BAD_FIELD, BAD_QUANTITY
 from shared.quota.model.rules.findings import Violation
 from shared.quota.model.rules.groups.names import LIMITS, WRITTEN, limits, of_group
 from shared.quota.model.tree import Group
-from shared.quota.model.unread import BAD_FIELD, BAD_QUANTITY
 from shared.resources import MAX_AMOUNT, OUT_OF_RANGE, Amount, FlavorResource, write_quantity
 
 

@@ -1,0 +1,161 @@
+"""A kind that is governed by a descriptor, compiled: what reading and patching its objects needs."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from shared.kinds.descriptor import AbsentEntry, ChildEntry, GateEntry, InjectEntry, KindEntry, PodSetEntry, RefuseEntry
+from shared.kinds.expressions import Expression, compile_expression
+from shared.kinds.paths import Path, Pointer, compile_path
+from shared.kinds.predicates import Predicate
+from shared.kinds.readers import READERS, Reader
+from shared.kinds.values import ValueAt, compile_values
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Refusal:
+    """Objects of which one of `each` is such cannot be governed whole."""
+
+    each: Path
+    applies: Predicate
+    because: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Absent:
+    """The template of a set whose object has none, and what is copied into it."""
+
+    template: Mapping[str, Any]
+    copies: tuple[tuple[Pointer, Path], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PodSetRule:
+    """One or several sets of pods of a kind's objects; see `PodSetEntry`."""
+
+    each: Path
+    within: Path | None
+    name: str
+    name_at: Path | None
+    template: Path
+    template_named_by: Path | None
+    reader: Reader | None
+    values: Mapping[str, ValueAt]
+    count: Expression
+    when: Predicate | None
+    absent: Absent | None
+    labels: Pointer
+    node_selector: Pointer
+    tolerations: Pointer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kind:
+    """A governed kind. Compared by identity: each process compiles its settings once."""
+
+    group: str
+    version: str
+    kind: str
+    resource: str
+    suspend: Pointer
+    """Where the flag stands that holds an object; empty: it has none, its pods are gated."""
+    gate: GateEntry | None
+    pod_sets: tuple[PodSetRule, ...]
+    noted: tuple[Predicate, ...]
+    finished: tuple[Predicate, ...]
+    skip: tuple[Predicate, ...]
+    refuse: tuple[Refusal, ...]
+    operators: frozenset[str]
+    """The users as which its operator makes children."""
+    children: tuple[ChildEntry, ...]
+
+    @property
+    def api_version(self) -> str:
+        """group/version."""
+        return f"{self.group}/{self.version}"
+
+    @property
+    def path(self) -> str:
+        """Where the API server lists its objects."""
+        return f"/apis/{self.api_version}/{self.resource}"
+
+    def is_of(self, api_version: str, kind: str) -> bool:
+        """Whether an object (or owner reference) with these is of the kind; another version of it is."""
+        return kind == self.kind and api_version.partition("/")[0] == self.group
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """The kinds that are governed."""
+
+    all: tuple[Kind, ...] = ()
+    _by_name: Mapping[tuple[str, str], Kind] = field(default_factory=dict)
+
+    @staticmethod
+    def of(kinds: Iterable[Kind]) -> "Kinds":
+        """These; of two with the same group and kind the first."""
+        by_name: dict[tuple[str, str], Kind] = {}
+        for kind in kinds:
+            by_name.setdefault((kind.group, kind.kind), kind)
+        return Kinds(tuple(by_name.values()), by_name)
+
+    def find(self, api_version: str, kind: str) -> Kind | None:
+        """The kind of an object, or of an owner reference, that says this of itself."""
+        return self._by_name.get((api_version.partition("/")[0], kind))
+
+    def named(self, kind: str) -> Kind | None:
+        """The kind with this word, as a workload's `kind` has it."""
+        return next((each for each in self.all if each.kind == kind), None)
+
+
+def compile_kind(entry: KindEntry) -> Kind:
+    """Compile a whole descriptor; `preset` is resolved before. Raises KeyProblem."""
+    entry.check_whole()
+    group, _, version = entry.api_version.partition("/")
+    return Kind(
+        group=group,
+        version=version,
+        kind=entry.kind,
+        resource=entry.resource,
+        suspend=compile_path(entry.suspend).pointer if entry.suspend else (),
+        gate=entry.gate,
+        pod_sets=tuple(_pod_set(each) for each in entry.pod_sets),
+        noted=tuple(each.compiled() for each in entry.noted),
+        finished=tuple(each.compiled() for each in entry.finished),
+        skip=tuple(each.compiled() for each in entry.skip),
+        refuse=tuple(_refusal(each) for each in entry.refuse),
+        operators=frozenset(entry.operators),
+        children=entry.children,
+    )
+
+
+def _refusal(entry: RefuseEntry) -> Refusal:
+    return Refusal(compile_path(entry.each), entry.compiled(), entry.because, entry.remedy)
+
+
+def _pod_set(entry: PodSetEntry) -> PodSetRule:
+    values = compile_values(entry.values)
+    is_path = entry.name.startswith(".")
+    inject: InjectEntry = entry.inject
+    return PodSetRule(
+        each=compile_path(entry.each),
+        within=compile_path(entry.within) if entry.within else None,
+        name="" if is_path else entry.name,
+        name_at=compile_path(entry.name) if is_path else None,
+        template=compile_path(entry.template),
+        template_named_by=compile_path(entry.template_named_by) if entry.template_named_by else None,
+        reader=READERS[entry.reader] if entry.reader else None,
+        values=values,
+        count=compile_expression(entry.count, frozenset(values)),
+        when=None if entry.when is None else entry.when.compiled(),
+        absent=None if entry.absent is None else _absent(entry.absent),
+        labels=compile_path(inject.labels).pointer,
+        node_selector=compile_path(inject.node_selector).pointer,
+        tolerations=compile_path(inject.tolerations).pointer,
+    )
+
+
+def _absent(entry: AbsentEntry) -> Absent:
+    copies = tuple((compile_path(to).pointer, compile_path(source)) for to, source in entry.copy.items())
+    return Absent(entry.template, copies)

@@ -1,0 +1,77 @@
+"""What is kept of an object of a governed kind: values that compare, without the object itself."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from shared.api.core.metadata import Metadata
+from shared.api.core.pod import PodSpec
+from shared.kinds.kind import Kind
+from shared.kinds.paths import PathProblem, Pointer, kind_of, show
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectField:
+    """A place in the object, how many of its steps are there, and what stands there; None: nothing."""
+
+    at: Pointer
+    present: int
+    value: Any = None
+
+
+def member_at(root: Any, at: Pointer) -> ObjectField:
+    """What stands there, and how many steps of the way do. Raises PathProblem where the way is barred."""
+    value = root
+    for number, step in enumerate(at):
+        if not isinstance(value, Mapping | list):
+            raise PathProblem(f"{show(at[:number])} is {kind_of(value)}, not a mapping")
+        below = value.get(step) if isinstance(value, Mapping) else _item(value, step)
+        if below is None:
+            return ObjectField(at, number)
+        value = below
+    return ObjectField(at, len(at), value)
+
+
+def _item(values: list[Any], step: str | int) -> Any:
+    return values[step] if isinstance(step, int) and step < len(values) else None
+
+
+@dataclass(frozen=True, slots=True)
+class KindPodSet:
+    """Pods that are alike: how many, the pod spec of each, and where their template stands."""
+
+    name: str
+    count: int
+    spec: PodSpec
+    template: Pointer
+    labels: ObjectField
+    node_selector: ObjectField
+    tolerations: ObjectField
+    annotations: dict[str, str]
+    """Those of the template."""
+    added: Any = None
+    """The template that the object lacks and its operator would use: written with the first change of the set."""
+
+
+@dataclass(frozen=True, slots=True)
+class KindObject:
+    """An object of a governed kind.
+
+    `noted`: its operator has answered the last change of the flag. `skipped`: it is not ours. `refusals`: why it cannot
+    be governed whole, and what its owner can do. `problems`: what of it cannot be read; then it has no pod sets.
+    """
+
+    kind: Kind
+    metadata: Metadata
+    suspend: ObjectField
+    noted: bool
+    finished: bool
+    skipped: bool
+    refusals: tuple[str, ...]
+    problems: tuple[str, ...]
+    pod_sets: tuple[KindPodSet, ...]
+
+    @property
+    def suspended(self) -> bool:
+        """Whether the flag holds it."""
+        return self.suspend.value is True

@@ -1,0 +1,88 @@
+"""How an object of a governed kind is read by its descriptor.
+
+Only an object that is no object at all is Unreadable. Everything else that is wrong, whatever its owner wrote, becomes
+one of its problems, a sentence that names the place.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from shared.api.core.metadata import Metadata
+from shared.api.reading import Unreadable, reader
+from shared.kinds.expressions import ExpressionProblem
+from shared.kinds.kind import Kind
+from shared.kinds.kind_object import KindObject, ObjectField, member_at
+from shared.kinds.paths import PathProblem, kind_of, show
+from shared.kinds.pod_sets import read_pod_sets
+from shared.kinds.predicates import any_holds
+
+_read_metadata = reader(Metadata)
+_decode: Final = msgspec.json.Decoder().decode
+
+
+def read_kind_object(kind: Kind, raw: bytes | msgspec.Raw | Mapping[str, Any]) -> KindObject:
+    """Read an object of this kind. Raises Unreadable, and nothing else, whatever it is given."""
+    root = _object(raw)
+    metadata = _metadata(root)
+    problems: list[str] = []
+    skipped = any_holds(kind.skip, root)
+    suspend = _suspend(kind, root, problems)
+    refusals = tuple(_refusals(kind, root, problems))
+    pod_sets = () if skipped else read_pod_sets(kind, root, problems)
+    return KindObject(
+        kind=kind,
+        metadata=metadata,
+        suspend=suspend,
+        noted=any_holds(kind.noted, root),
+        finished=any_holds(kind.finished, root),
+        skipped=skipped,
+        refusals=() if skipped else refusals,
+        problems=() if skipped else tuple(problems),
+        pod_sets=() if problems else pod_sets,
+    )
+
+
+def _metadata(root: Mapping[str, Any]) -> Metadata:
+    written = root.get("metadata") or {}
+    if not isinstance(written, Mapping):
+        raise Unreadable(f"metadata is {kind_of(written)} and not a mapping")
+    return _read_metadata(written)
+
+
+def _object(raw: bytes | msgspec.Raw | Mapping[str, Any]) -> Mapping[str, Any]:
+    if isinstance(raw, Mapping):
+        return raw
+    try:
+        root = _decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise Unreadable(str(error)) from error
+    except RecursionError as error:
+        raise Unreadable("nested too deeply") from error
+    if not isinstance(root, dict):
+        raise Unreadable(f"it is {kind_of(root)} and not an object")
+    return root
+
+
+def _suspend(kind: Kind, root: Mapping[str, Any], problems: list[str]) -> ObjectField:
+    if not kind.suspend:
+        return ObjectField((), 0)
+    try:
+        found = member_at(root, kind.suspend)
+    except PathProblem as error:
+        problems.append(str(error))
+        return ObjectField(kind.suspend, 0)
+    if found.value is not None and not isinstance(found.value, bool):
+        problems.append(f"{show(kind.suspend)} is {kind_of(found.value)}, neither true nor false")
+        return ObjectField(kind.suspend, found.present)
+    return found
+
+
+def _refusals(kind: Kind, root: Mapping[str, Any], problems: list[str]) -> Iterator[str]:
+    for refusal in kind.refuse:
+        try:
+            if any(refusal.applies.holds(each, at) for at, each in refusal.each.matches(root)):
+                yield f"{refusal.because}; {refusal.remedy}"
+        except (PathProblem, ExpressionProblem) as error:
+            problems.append(str(error))

@@ -1,0 +1,98 @@
+"""Descriptors: what they must say, and that each mistake names its key."""
+
+import msgspec
+import pytest
+
+from shared.kinds.kind import compile_kind
+from shared.kinds.presets import PRESETS, compile_kinds, read_preset
+from tests.shared.kinds.objects import entry
+
+WHOLE = """
+apiVersion: example.com/v1
+kind: Crunch
+resource: crunches
+suspend: .spec.paused
+podSets: [{template: .spec.template}]
+"""
+
+
+def test_the_least_descriptor() -> None:
+    kind = compile_kind(entry(WHOLE))
+    assert (kind.group, kind.version, kind.kind, kind.suspend) == ("example.com", "v1", "Crunch", ("spec", "paused"))
+    assert kind.path == "/apis/example.com/v1/crunches"
+    assert (kind.is_of("example.com/v2", "Crunch"), kind.is_of("other.com/v1", "Crunch")) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        ("suspended: x", "unknown field `suspended`"),
+        ("suspend: .spec[*]", "leads to several places"),
+        ("suspend: .status.paused", "is no member below .spec"),
+        ("suspend: .spec['a.b']", "is no member below .spec"),
+        ("suspend: ''", "suspend: give either `suspend` or `gate`"),
+        ("gate: {groupLabel: a, sizeAnnotation: b}", "suspend: give either `suspend` or `gate`"),
+        ("podSets: []", "podSets: is missing"),
+        ("kind: ''", "kind: is missing"),
+        ("apiVersion: v1", "apiVersion: 'v1' is none"),
+        ("podSets: [{count: a}]", "count: 'a' reads a; `values` has nothing"),
+        ("podSets: [{values: {a: '.b['}}]", "values: '.b\\[' is no path"),
+        ("podSets: [{values: {a: .b | x}}]", "is no number"),
+        ("podSets: [{values: {a.b: .b}}]", "is no name for a value"),
+        ("podSets: [{values: {all: .b}}]", "is no name for a value"),
+        ("podSets: [{template: '.a[*]'}]", "template: .* leads to several places"),
+        ("podSets: [{templateNamedBy: .path}]", "templateNamedBy: needs `within`"),
+        ("podSets: [{reader: none}]", "reader: 'none' is none"),
+        ("podSets: [{inject: {labels: .}}]", "labels: is empty"),
+        ("podSets: [{name: '.a[*]'}]", "name: .* leads to several places"),
+        (f"podSets: [{', '.join(['{}'] * 9)}]", "podSets: has 9 entries; at most 8"),
+        ("noted: [{}]", "give one of condition, path, expression; given: none"),
+        ("noted: [{condition: A, path: .b, present: true}]", "given: condition, path"),
+        ("finished: [{path: .a}]", "path: give either `in` or `present`"),
+        ("skip: [{expression: 'a', values: {b: .c}}]", "expression: 'a' reads a; `values` has b"),
+        ("refuse: [{condition: A, because: b}]", "remedy: is missing"),
+        ("refuse: [{condition: A, remedy: b}]", "because: is missing"),
+    ],
+)
+def test_mistakes(more: str, problem: str) -> None:
+    key = more.partition(":")[0]
+    rest = "\n".join(line for line in WHOLE.splitlines() if not line.startswith(f"{key}:"))
+    with pytest.raises(msgspec.ValidationError, match=problem):
+        entry(f"{rest}\n{more}\n")
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_is_whole_and_names_its_operator(name: str) -> None:
+    kind = compile_kind(read_preset(name))
+    assert kind.operators
+    assert kind.kind.lower() == name
+
+
+def test_what_is_given_replaces_what_the_preset_says() -> None:
+    (kind,) = compile_kinds([entry("preset: jobset\noperators: [me]\n")]).all
+    assert (kind.kind, kind.operators) == ("JobSet", frozenset({"me"}))
+    assert compile_kind(read_preset("jobset")).operators != kind.operators
+
+
+def test_there_are_no_other_presets() -> None:
+    with pytest.raises(ValueError, match="preset: 'jobsets' is none; there are jobset, "):
+        compile_kinds([entry("preset: jobsets")])
+
+
+def test_a_kind_is_found_by_group_and_name() -> None:
+    kinds = compile_kinds([entry(WHOLE), entry("preset: jobset")])
+    found = kinds.find("example.com/v7", "Crunch")
+    assert found is kinds.all[0]
+    assert kinds.named("JobSet") is kinds.all[1]
+    assert kinds.find("batch/v1", "Job") is kinds.named("Job") is None
+
+
+def test_a_kind_without_a_flag_is_governed_by_the_gates_of_its_pods() -> None:
+    rest = "\n".join(line for line in WHOLE.splitlines() if not line.startswith("suspend:"))
+    kind = compile_kind(entry(f"{rest}\ngate: {{groupLabel: example.com/group, sizeAnnotation: example.com/size}}"))
+    assert kind.gate is not None
+    assert (kind.suspend, kind.gate.group_label, kind.gate.size_annotation) == (
+        (),
+        "example.com/group",
+        "example.com/size",
+    )

@@ -1,0 +1,150 @@
+"""Objects of governed kinds as workloads: request, pod sets, state, and what counts while they run and stop."""
+
+from typing import Any
+
+import pytest
+
+from shared.quota.model.job_reading import ObjectState, Reading
+from shared.quota.model.kind_reading import NO_PODS, PodsBySet, SeenPods, workload_of_kind
+from shared.quota.model.namespace_context import NamespaceContext
+from shared.quota.model.settings import QuotaSettings
+from shared.quota.model.workload import EvictionReason
+from tests.shared.kinds.objects import jobset, metadata, pytorchjob, read, replicated, template
+
+IN_VISION = NamespaceContext(namespace_labels={"quotree.dev/group": "vision"})
+ADMITTED = '{"podSets":{"driver":{"cpu":"std"},"workers":{"cpu":"a100"}},"time":"2026-01-01T00:00:00Z"}'
+EVICTED = '{"reason":"Reclaimed","time":"2026-01-01T00:00:00Z","podSets":{"driver":{"cpu":"std"}}}'
+
+
+def two(*, suspend: bool = False, **annotations: str) -> dict[str, Any]:
+    written = jobset(replicated("driver", "1"), replicated("workers", "2", replicas=3), suspend=suspend)
+    own = {f"quotree.dev/{name}": text for name, text in annotations.items()}
+    return written | {"metadata": metadata(annotations=own)}
+
+
+def reading(written: dict[str, Any], pods: PodsBySet = NO_PODS, around: NamespaceContext = IN_VISION) -> Reading:
+    return workload_of_kind(read(written), around, QuotaSettings(), pods)
+
+
+def seen(present: int, cpu: int, ready: int = 0) -> SeenPods:
+    return SeenPods(present, ready, {"cpu": cpu * 1000} if cpu else {})
+
+
+def test_a_waiting_jobset() -> None:
+    found = reading(two(suspend=True))
+    workload = found.workload
+    assert workload is not None
+    assert (found.state, workload.kind, workload.key, workload.group) == (
+        ObjectState.PENDING, "JobSet", "ns/train", "vision",
+    )  # fmt: skip
+    assert workload.request == {"cpu": 7000}
+    assert [(each.name, each.request, each.pods) for each in workload.pod_sets] == [
+        ("driver", {"cpu": 1000}, 1),
+        ("workers", {"cpu": 6000}, 3),
+    ]
+    assert not workload.hold
+
+
+def test_one_pod_set_is_read_as_a_job_is() -> None:
+    pods = template("2", nodeSelector={"gpu": "a100", "zone": "z"})
+    written = pytorchjob(Worker={"replicas": 4, "template": pods})
+    written["metadata"]["annotations"] = {"quotree.dev/injected": '{"nodeSelector":{"gpu":"a100"}}'}
+    workload = reading(written).workload
+    assert workload is not None
+    assert (workload.pod_sets, workload.pods, workload.request) == ((), 4, {"cpu": 8000})
+    assert workload.placement.node_selector == {"zone": "z"}
+
+
+def test_a_set_without_pods_is_left_out() -> None:
+    workload = reading(jobset(replicated("driver"), replicated("workers", replicas=0))).workload
+    assert workload is not None
+    assert [each.name for each in workload.pod_sets] == ["driver"]
+
+
+def test_nothing_to_run_requests_nothing() -> None:
+    workload = reading(jobset(suspend=True)).workload
+    assert workload is not None
+    assert (workload.request, workload.pods) == ({}, 0)
+
+
+@pytest.mark.parametrize(
+    ("written", "pods", "state", "request_"),
+    [
+        (two(), {}, ObjectState.ADOPTED, 7000),
+        (two(admission=ADMITTED), {}, ObjectState.RUNNING, 7000),
+        (two(admission=ADMITTED), {"workers": seen(1, 2)}, ObjectState.RUNNING, 7000),
+        (two(admission=ADMITTED), {"workers": seen(5, 10)}, ObjectState.RUNNING, 11000),
+        (two(admission=ADMITTED), {"strange": seen(3, 3)}, ObjectState.RUNNING, 9000),
+        (two(suspend=True, admission=ADMITTED), {}, ObjectState.PENDING, 7000),
+        (two(suspend=True, admission=ADMITTED), {"workers": seen(1, 2)}, ObjectState.EVICTING, 2000),
+        (two(suspend=True, eviction=EVICTED), {"workers": seen(2, 4)}, ObjectState.EVICTING, 4000),
+        (two(suspend=True, eviction=EVICTED), {}, ObjectState.PENDING, 7000),
+        (two(suspend=True), {"workers": seen(2, 4)}, ObjectState.PENDING, 7000),
+    ],
+)
+def test_what_counts_in_each_state(written: dict[str, Any], pods: PodsBySet, state: ObjectState, request_: int) -> None:
+    found = reading(written, pods)
+    assert found.workload is not None
+    assert (found.state, found.workload.request) == (state, {"cpu": request_})
+    assert sum(each.request.get("cpu", 0) for each in found.workload.pod_sets) == request_
+
+
+DONE = {"status": {"conditions": [{"type": "Completed", "status": "True"}]}}
+
+
+def test_it_is_over_when_its_last_pod_has_ended() -> None:
+    assert reading(two(admission=ADMITTED) | DONE).state is ObjectState.FINISHED
+    found = reading(two(admission=ADMITTED) | DONE, {"driver": seen(1, 1)})
+    assert found.workload is not None
+    assert (found.state, found.workload.request) == (ObjectState.RUNNING, {"cpu": 1000})
+
+
+def test_deleted_before_it_started_it_is_over() -> None:
+    written = two(suspend=True)
+    written["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    assert reading(written).state is ObjectState.FINISHED
+
+
+def test_flavors_and_readiness_of_an_admission() -> None:
+    ready = {"driver": seen(1, 1, ready=1), "workers": seen(3, 6, ready=3)}
+    workload = reading(two(admission=ADMITTED), ready).workload
+    assert workload is not None
+    assert workload.admission is not None
+    assert workload.admission.flavors == {"driver": {"cpu": "std"}, "workers": {"cpu": "a100"}}
+    assert workload.admission.ready
+    less = reading(two(admission=ADMITTED), ready | {"workers": seen(3, 6, ready=2)}).workload
+    assert less is not None
+    assert less.admission is not None
+    assert not less.admission.ready
+
+
+def test_what_its_owner_suspends_is_evicted_until_its_pods_have_ended() -> None:
+    workload = reading(two(suspend=True, admission=ADMITTED), {"driver": seen(1, 1)}).workload
+    assert workload is not None
+    assert workload.eviction is not None
+    assert workload.eviction.reason is EvictionReason.SUSPENDED
+
+
+def test_the_priority_is_of_the_first_set_that_names_one() -> None:
+    written = jobset(replicated("a"), replicated("b"), replicated("c"))
+    for job, value in zip(written["spec"]["replicatedJobs"][1:], (5, 9), strict=True):
+        job["template"]["spec"]["template"]["spec"]["priority"] = value
+    workload = reading(written).workload
+    assert workload is not None
+    assert workload.priority == 5
+
+
+def test_without_a_group_it_is_not_managed() -> None:
+    assert reading(two(), around=NamespaceContext()).state is ObjectState.UNMANAGED
+
+
+def test_what_cannot_be_read_is_no_workload() -> None:
+    found = reading(jobset(replicated("a", replicas=-1)))
+    assert found.workload is None
+    assert "replicas is -1" in found.problems[0]
+
+
+def test_a_quantity_that_is_none_is_a_problem() -> None:
+    found = reading(jobset(replicated("a", "much")))
+    assert found.workload is None
+    assert "much" in found.problems[0]
