@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from shared.api.crds.definitions import flavor_definition, quotagroup_definition
 from shared.quota.model.rules import flavors, registry
 from shared.quota.model.rules.groups import selectors
-from shared.quota.model.rules.workloads import changed_workload, children, fit, new_workload, object_size
+from shared.quota.model.rules.workloads import changed_workload, children, fit, governed_kind, new_workload, object_size
 
 SPECIFICATION: Final = Path(__file__).parents[2] / "docs/specification.md"
 PAGE: Final = Path(__file__).parents[2] / "docs/rules.md"
@@ -74,6 +74,7 @@ WORK_TESTS: Final = "tests/shared/quota/model/test_work_rules.py"
 EDIT_TESTS: Final = "tests/webhook/workloads/test_job_edits.py"
 CHILD_TESTS: Final = "tests/webhook/workloads/test_children.py"
 SIZE_TESTS: Final = "tests/webhook/workloads/test_object_size.py"
+KIND_TESTS: Final = "tests/shared/quota/model/test_kind_rules.py"
 POD_TESTS: Final = "tests/webhook/workloads/test_pods.py"
 
 
@@ -135,6 +136,8 @@ def work_rows() -> Iterator[Row]:
         assert callable(check)  # noqa: S101
         yield Row(code, check, POD_TESTS if code == "JobChanged" else EDIT_TESTS)
     yield Row("ReservedLabel", children.check_unit, CHILD_TESTS)
+    yield Row("KindUnreadable", governed_kind.check_readable, KIND_TESTS)
+    yield Row("KindRefused", governed_kind.check_governed_whole, KIND_TESTS)
     yield Row("ObjectTooLarge", object_size.check_size, SIZE_TESTS)
 
 

@@ -6,7 +6,7 @@ See docs/specification.md §13.
 """
 
 from collections.abc import Callable
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 
@@ -19,8 +19,13 @@ from shared.problems import KeyProblem
 
 T = TypeVar("T")
 Name = Annotated[str, msgspec.Meta(max_length=253)]
-MAX_POD_SETS_ENTRIES = 8
-MAX_PREDICATES = 32
+PRESETS: Final = (
+    "jobset",
+    "pytorchjob",
+)
+"""The descriptors that are shipped, by the names of their files."""
+MAX_POD_SETS_ENTRIES: Final = 8
+MAX_PREDICATES: Final = 32
 
 
 def single_path(text: str) -> Path:
@@ -209,6 +214,8 @@ class KindEntry(_Entry, frozen=True):
             raise KeyProblem("apiVersion", f"{self.api_version!r} is none; write group/version")
         if not self.preset:
             self.check_whole()
+        elif self.preset not in PRESETS:
+            raise KeyProblem("preset", f"{self.preset!r} is none; there are {', '.join(PRESETS)}")
 
     def check_whole(self) -> None:
         """Whether it says all that a kind needs. Raises KeyProblem."""

@@ -7,6 +7,9 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
+from shared.kinds.descriptor import KindEntry
+from shared.kinds.kind import Kinds
+from shared.kinds.presets import compile_kinds
 from shared.kube.connect.connection import ConnectionSettings
 from shared.process.health import HealthSettings
 from shared.process.metrics_server import MetricsSettings
@@ -46,8 +49,18 @@ class ProcessSettings(msgspec.Struct, frozen=True, rename="camel", forbid_unknow
     health: HealthSettings = HealthSettings()
     metrics: MetricsSettings = MetricsSettings()
     log: LogFile = LogFile()
+    kinds: tuple[KindEntry, ...] = ()
+    """The kinds that are governed beside batch Jobs and pods: presets by name, and descriptors."""
     drain: timedelta = timedelta(0)
     """How long it goes on serving after it was asked to stop: Endpoints are slow to learn of it."""
+
+    def __post_init__(self) -> None:
+        compile_kinds(self.kinds)
+
+    @property
+    def governed(self) -> Kinds:
+        """The same, compiled."""
+        return compile_kinds(self.kinds)
 
 
 def home_namespace(given: str = "") -> str:

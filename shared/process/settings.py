@@ -17,7 +17,7 @@ import msgspec
 import yaml
 
 from shared.api.durations import read_duration
-from shared.problems import Problem
+from shared.problems import KeyProblem, Problem
 
 T = TypeVar("T", bound=msgspec.Struct)
 _LARGEST_FILE = 1 << 20
@@ -156,6 +156,9 @@ class _Reading:
             return None
         try:
             return wanted(**values)
+        except KeyProblem as error:
+            line = given[error.key].line if error.key in given else node.line
+            return self.note(line, _join(path, error.key) if error.key else path, error.reason)
         except ValueError as error:
             return self.note(node.line, path, str(error))
 

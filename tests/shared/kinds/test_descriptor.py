@@ -3,8 +3,9 @@
 import msgspec
 import pytest
 
+from shared.kinds.descriptor import PRESETS
 from shared.kinds.kind import compile_kind
-from shared.kinds.presets import PRESETS, compile_kinds, read_preset
+from shared.kinds.presets import compile_kinds, read_preset
 from tests.shared.kinds.objects import entry
 
 WHOLE = """
@@ -75,8 +76,8 @@ def test_what_is_given_replaces_what_the_preset_says() -> None:
 
 
 def test_there_are_no_other_presets() -> None:
-    with pytest.raises(ValueError, match="preset: 'jobsets' is none; there are jobset, "):
-        compile_kinds([entry("preset: jobsets")])
+    with pytest.raises(msgspec.ValidationError, match="preset: 'jobsets' is none; there are jobset, "):
+        entry("preset: jobsets")
 
 
 def test_a_kind_is_found_by_group_and_name() -> None:
