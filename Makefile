@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv binaries test browser lint types generated demo prove mutants chaos bench image release cluster cluster-down e2e clean
+.PHONY: help venv binaries jobset test test-operators browser lint types generated demo prove mutants chaos bench image release cluster cluster-down e2e clean
 
 PYTHON ?= python3
 WORKERS ?= 4
@@ -11,6 +11,7 @@ BIN := .venv/bin
 
 help:
 	@echo 'make test      lint, types and all tests on a real control plane (WORKERS=4)'
+	@echo 'make test-operators  governed kinds with their real operators, each built once from its Go module'
 	@echo 'make browser   the dashboard in a real browser (Chromium); PICTURES=1 makes the pictures of docs/ again'
 	@echo 'make demo      the whole path on a simulated cluster; KEEP=1 leaves it running'
 	@echo 'make lint      ruff, import contracts        make types   mypy --strict'
@@ -32,6 +33,10 @@ venv:
 binaries: venv
 	@$(BIN)/python -m dev.controlplane build
 
+# The operator whose kind the large suite governs; the others are built by test-operators.
+jobset: binaries
+	@$(BIN)/python -m dev.operators build jobset
+
 lint: venv
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -43,8 +48,12 @@ types: venv
 generated: venv
 	@for each in crds rules glossary; do $(BIN)/python -m dev.generate.$$each; done
 
-test: binaries lint types
+test: jobset lint types
 	$(BIN)/pytest -n $(WORKERS) --dist=worksteal
+
+test-operators: binaries
+	@$(BIN)/python -m dev.operators build
+	$(BIN)/pytest tests/operators -n 2 --dist=loadfile --timeout=300
 
 browser: binaries
 	QUOTREE_PICTURES='$(PICTURES)' $(BIN)/pytest tests/browser -n 0 --timeout=600

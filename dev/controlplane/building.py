@@ -32,7 +32,7 @@ def build(recipes: Sequence[Recipe], folder: Path, progress: Callable[[str], Non
         progress(f"control plane: {text} ({time.monotonic() - started:.0f} s)")
 
     _make_folder(folder)
-    with _only_one(folder.parent / "build.lock", say):
+    with only_one(folder.parent / "build.lock", say):
         absent = [recipe for recipe in recipes if not (folder / recipe.name).is_file()]
         if not absent:
             say("another process built what was absent")
@@ -65,7 +65,7 @@ def _make_folder(folder: Path) -> None:
 
 
 @contextmanager
-def _only_one(lock: Path, say: Callable[[str], None]) -> Iterator[None]:
+def only_one(lock: Path, say: Callable[[str], None]) -> Iterator[None]:
     """Wait until no other process builds; the kernel drops a dead builder's lock."""
     with lock.open("w") as file:
         waiting_since = last_said = time.monotonic()

@@ -1,0 +1,1 @@
+"""JobSets with their real operator beside simulated nodes. The other operators have `tests/operators`."""

@@ -1,0 +1,31 @@
+"""One control plane with JobSet's operator for all tests of this folder."""
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from dev.controlplane import binaries
+from dev.controlplane.binaries import Binaries
+from dev.operators import building
+from dev.operators.recipe import JOBSET
+from tests.jobset.jobsets import API
+from tests.operated import Operated, operated
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Build the operator before the first test that needs it: a first build takes longer than a test may."""
+    needed = any("jobsets" in getattr(item, "fixturenames", ()) for item in session.items)
+    if needed and not session.config.option.collectonly:
+        building.ensure(JOBSET, binaries.ensure(_say), _say)
+
+
+@pytest.fixture(scope="session")
+def jobsets(control_plane_binaries: Binaries) -> Iterator[Operated]:
+    """The operator runs; nothing is governed."""
+    with operated(control_plane_binaries, JOBSET, API, "jobsets") as started:
+        yield started
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.__stderr__, flush=True)

@@ -1,0 +1,61 @@
+"""What KubeRay does with a RayCluster: the facts that its presets are written by."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from dev.controlplane.binaries import Binaries
+from dev.operators.recipe import KUBERAY
+from tests.operated import LONG, Object, Operated, named, operated, template
+from tests.reconciler.reconciler_process import wait_for
+
+OPERATORS = (KUBERAY,)
+API = "ray.io/v1"
+SUSPEND = [{"op": "replace", "path": "/spec/suspend", "value": True}]
+RESUME = [{"op": "replace", "path": "/spec/suspend", "value": False}]
+
+
+@pytest.fixture(scope="module")
+def ray(control_plane_binaries: Binaries) -> Iterator[Operated]:
+    with operated(control_plane_binaries, KUBERAY, API, "rayclusters") as started:
+        yield started
+
+
+def raycluster(namespace: str, *, suspend: bool) -> Object:
+    """A head and a group of two workers."""
+    workers = {"groupName": "gpu", "replicas": 2, "minReplicas": 0, "maxReplicas": 4, "rayStartParams": {}}
+    spec = {
+        "suspend": suspend,
+        "headGroupSpec": {"rayStartParams": {}, "template": template(container="ray-head")},
+        "workerGroupSpecs": [{**workers, "template": template(container="ray-worker")}],
+    }
+    return {"apiVersion": API, "kind": "RayCluster", "metadata": named("ray", namespace), "spec": spec}
+
+
+def test_suspended_it_has_no_pod_and_resumed_it_runs_where_its_templates_say(ray: Operated, namespace: str) -> None:
+    ray.cluster.kubectl("create", "namespace", namespace)
+    ray.create(raycluster(namespace, suspend=True))
+    wait_for(lambda: _state(ray, namespace) == "suspended", "it says that it is", LONG)
+    assert ray.pods(namespace) == []
+    _place(ray, namespace, head="t4", worker="a100")
+    wait_for(lambda: ray.nodes(namespace) == ["a100-0", "a100-0", "t4-0"], "they run where they should", LONG)
+    ray.patch(namespace, "ray", SUSPEND)
+    wait_for(lambda: ray.pods(namespace) == [], "all have ended", LONG)
+    ray.operator.kill()
+    ray.operator.start()
+    wait_for(lambda: _state(ray, namespace) == "suspended", "it says that it is again", LONG)
+    _place(ray, namespace, head="a100", worker="t4")
+    wait_for(lambda: ray.nodes(namespace) == ["a100-0", "t4-0", "t4-0"], "they run where they should now", LONG)
+
+
+def _state(ray: Operated, namespace: str) -> str:
+    return str(ray.get(namespace, "ray").get("status", {}).get("state", ""))
+
+
+def _place(ray: Operated, namespace: str, head: str, worker: str) -> None:
+    """Resume it with placement, in one patch as the reconciler's."""
+    operations = [
+        {"op": "add", "path": f"/spec/{group}/template/spec/nodeSelector", "value": {"model": model}}
+        for group, model in (("headGroupSpec", head), ("workerGroupSpecs/0", worker))
+    ]
+    ray.patch(namespace, "ray", [*operations, *RESUME])

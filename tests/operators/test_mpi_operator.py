@@ -1,0 +1,69 @@
+"""What the MPI operator does with an MPIJob: the facts that its preset is written by."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from dev.controlplane.binaries import Binaries
+from dev.operators.recipe import MPI
+from tests.operated import LONG, Object, Operated, named, operated, template
+from tests.reconciler.reconciler_process import wait_for
+
+OPERATORS = (MPI,)
+API = "kubeflow.org/v2beta1"
+SUSPEND = [{"op": "replace", "path": "/spec/runPolicy/suspend", "value": True}]
+RESUME = [{"op": "replace", "path": "/spec/runPolicy/suspend", "value": False}]
+
+
+@pytest.fixture(scope="module")
+def mpi(control_plane_binaries: Binaries) -> Iterator[Operated]:
+    with operated(control_plane_binaries, MPI, API, "mpijobs") as started:
+        yield started
+
+
+def mpijob(namespace: str, *, suspend: bool, run_for: str | None = None) -> Object:
+    """A launcher and two workers; the job has ended when the launcher has."""
+    spec = {
+        "runPolicy": {"suspend": suspend, "cleanPodPolicy": "All"},
+        "mpiReplicaSpecs": {
+            "Launcher": {"replicas": 1, "template": template(run_for=run_for)},
+            "Worker": {"replicas": 2, "template": template()},
+        },
+    }
+    return {"apiVersion": API, "kind": "MPIJob", "metadata": named("train", namespace), "spec": spec}
+
+
+def test_suspended_it_has_a_launcher_without_a_pod_and_resumed_it_runs_to_its_end(
+    mpi: Operated, namespace: str
+) -> None:
+    mpi.cluster.kubectl("create", "namespace", namespace)
+    mpi.create(mpijob(namespace, suspend=True, run_for="1s"))
+    wait_for(lambda: mpi.condition(namespace, "train", "Suspended") == "True", "it says that it is", LONG)
+    wait_for(lambda: "train-launcher" in mpi.jobs(namespace), "its launcher is there", LONG)
+    assert mpi.jobs(namespace)["train-launcher"]["spec"]["suspend"] is True
+    assert mpi.pods(namespace) == []
+    mpi.patch(namespace, "train", RESUME)
+    wait_for(lambda: mpi.condition(namespace, "train", "Succeeded") == "True", "it has succeeded", LONG)
+    wait_for(lambda: mpi.pods(namespace) == [], "its workers have ended", LONG)
+
+
+def test_suspended_while_it_runs_it_moves_to_the_nodes_that_its_templates_name(mpi: Operated, namespace: str) -> None:
+    mpi.cluster.kubectl("create", "namespace", namespace)
+    mpi.create(mpijob(namespace, suspend=True))
+    _place(mpi, namespace, launcher="t4", worker="a100")
+    wait_for(lambda: mpi.nodes(namespace) == ["a100-0", "a100-0", "t4-0"], "they run where they should", LONG)
+    mpi.patch(namespace, "train", SUSPEND)
+    wait_for(lambda: mpi.pods(namespace) == [], "all have ended", LONG)
+    mpi.operator.kill()
+    mpi.operator.start()
+    _place(mpi, namespace, launcher="a100", worker="t4")
+    wait_for(lambda: mpi.nodes(namespace) == ["a100-0", "t4-0", "t4-0"], "they run where they should now", LONG)
+
+
+def _place(mpi: Operated, namespace: str, launcher: str, worker: str) -> None:
+    """Resume it with placement, in one patch as the reconciler's."""
+    operations = [
+        {"op": "add", "path": f"/spec/mpiReplicaSpecs/{replica}/template/spec/nodeSelector", "value": {"model": model}}
+        for replica, model in (("Launcher", launcher), ("Worker", worker))
+    ]
+    mpi.patch(namespace, "train", [*operations, *RESUME])

@@ -1,0 +1,66 @@
+"""What the training operator does with a PyTorchJob: the facts that its presets are written by."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from dev.controlplane.binaries import Binaries
+from dev.operators.recipe import TRAINING
+from tests.operated import LONG, Object, Operated, named, operated, template
+from tests.reconciler.reconciler_process import wait_for
+
+OPERATORS = (TRAINING,)
+API = "kubeflow.org/v1"
+SUSPEND = [{"op": "replace", "path": "/spec/runPolicy/suspend", "value": True}]
+RESUME = [{"op": "replace", "path": "/spec/runPolicy/suspend", "value": False}]
+
+
+@pytest.fixture(scope="module")
+def pytorch(control_plane_binaries: Binaries) -> Iterator[Operated]:
+    with operated(control_plane_binaries, TRAINING, API, "pytorchjobs") as started:
+        yield started
+
+
+def pytorchjob(namespace: str, *, suspend: bool, workers: int = 2, run_for: str | None = None) -> Object:
+    """A master and workers."""
+
+    def replicas(count: int) -> Object:
+        return {
+            "replicas": count,
+            "restartPolicy": "OnFailure",
+            "template": template(run_for=run_for, container="pytorch"),
+        }
+
+    spec = {
+        "runPolicy": {"suspend": suspend},
+        "pytorchReplicaSpecs": {"Master": replicas(1), "Worker": replicas(workers)},
+    }
+    return {"apiVersion": API, "kind": "PyTorchJob", "metadata": named("train", namespace), "spec": spec}
+
+
+def test_suspended_it_has_no_pod_and_resumed_it_runs_to_its_end(pytorch: Operated, namespace: str) -> None:
+    pytorch.cluster.kubectl("create", "namespace", namespace)
+    pytorch.create(pytorchjob(namespace, suspend=True, run_for="0s"))
+    wait_for(lambda: pytorch.condition(namespace, "train", "Suspended") == "True", "it says that it is", LONG)
+    assert pytorch.pods(namespace) == []
+    pytorch.patch(namespace, "train", RESUME)
+    wait_for(lambda: pytorch.condition(namespace, "train", "Succeeded") == "True", "it has succeeded", LONG)
+
+
+def test_suspended_while_it_runs_it_moves_to_the_nodes_that_its_templates_name(
+    pytorch: Operated, namespace: str
+) -> None:
+    pytorch.cluster.kubectl("create", "namespace", namespace)
+    pytorch.create(pytorchjob(namespace, suspend=False))
+    wait_for(lambda: len(list(filter(None, pytorch.nodes(namespace)))) == 3, "all run", LONG)
+    pytorch.patch(namespace, "train", SUSPEND)
+    wait_for(lambda: pytorch.pods(namespace) == [], "all have ended", LONG)
+    pytorch.operator.kill()
+    pytorch.operator.start()
+    master, worker = (f"/spec/pytorchReplicaSpecs/{each}/template/spec/nodeSelector" for each in ("Master", "Worker"))
+    placement = [
+        {"op": "add", "path": master, "value": {"model": "t4"}},
+        {"op": "add", "path": worker, "value": {"model": "a100"}},
+    ]
+    pytorch.patch(namespace, "train", [*placement, *RESUME])
+    wait_for(lambda: pytorch.nodes(namespace) == ["a100-0", "a100-0", "t4-0"], "they run where they should", LONG)
