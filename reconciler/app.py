@@ -51,7 +51,9 @@ class Reconciler:
         self._wake = Wake()
         self._state = ClusterState(settings.quota.settings())
         self._watches = Watches()
-        self._workload_watches = watch_everything(client, self._state, self._watches, self._wake.observe)
+        self._workload_watches = watch_everything(
+            client, self._state, self._watches, self._wake.observe, kinds=settings.governed
+        )
         self._election = ElectionThread(
             client,
             settings.leader_election.settings(),

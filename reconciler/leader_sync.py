@@ -7,14 +7,15 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
-from reconciler.state.observed.projections import FinishedJob, PodRecord
+from reconciler.state.observed.kind_projection import KindRecord
+from reconciler.state.observed.projections import FinishedOwner, PodRecord
 from shared.api.core.job import Job
 from shared.api.names import ADMISSION, EVICTION, GROUP_LABEL, UNIT_LABEL
 from shared.kube.client import Client, ObjectMetadata, WrittenMetadata
-from shared.kube.errors import ApiError
-from shared.kube.resources import JOBS, PODS
+from shared.kube.errors import ApiError, NotFound
+from shared.kube.resources import JOBS, PODS, Resource
 from shared.kube.watch.watching import Watch
 from shared.telemetry import get_logger
 
@@ -28,63 +29,80 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class WorkloadWatches:
-    """The watches of Jobs and pods."""
+    """The watches of Jobs, pods, and objects of governed kinds."""
 
-    jobs: Watch[Job | FinishedJob]
+    jobs: Watch[Job | FinishedOwner]
     pods: Sequence[Watch[PodRecord]]
+    kinds: Sequence[Watch[KindRecord]] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
     jobs: list[WrittenMetadata]
     pods: list[WrittenMetadata]
+    kinds: list[list[WrittenMetadata]]
+    """Of each watch of such a kind."""
 
     def __len__(self) -> int:
-        return len(self.jobs) + len(self.pods)
+        return len(self.jobs) + len(self.pods) + sum(map(len, self.kinds))
 
 
 async def catch_up(client: Client, watches: WorkloadWatches) -> None:
     """Return when the watches know every Job and managed pod at least as a consistent list shows it now."""
     waited = 0
-    behind = _behind(watches, await _list(client))
+    behind = _behind(watches, await _list(client, watches))
     while behind:
         await asyncio.sleep(_POLL.total_seconds())
         waited += 1
         if waited % 500 == 50:
             # No event follows for objects that have ended or were deleted meanwhile.
-            log.warning("Watches lag behind", jobs=len(behind.jobs), pods=len(behind.pods))
-            behind = await _list(client)
+            others = sum(map(len, behind.kinds))
+            log.warning("Watches lag behind", jobs=len(behind.jobs), pods=len(behind.pods), others=others)
+            behind = await _list(client, watches)
         behind = _behind(watches, behind)
 
 
-async def _list(client: Client) -> _Listed:
+async def _list(client: Client, watches: WorkloadWatches) -> _Listed:
     while True:
         try:
             jobs = await client.list_all(JOBS, into=ObjectMetadata)
             pods = await client.list_all(PODS, into=ObjectMetadata, labels=GROUP_LABEL, fields=LIVE)
+            kinds = [await _list_kind(client, each.resource) for each in watches.kinds]
         except ApiError as error:
             log.warning("Jobs and pods not listed before leading", error=str(error))
             await asyncio.sleep(_RETRY.total_seconds())
         else:
-            return _Listed([each.metadata for each in jobs], [each.metadata for each in pods])
+            return _Listed([each.metadata for each in jobs], [each.metadata for each in pods], kinds)
+
+
+async def _list_kind(client: Client, resource: Resource) -> list[WrittenMetadata]:
+    """The objects of a kind; none of one that is not installed."""
+    try:
+        return [each.metadata for each in await client.list_all(resource, into=ObjectMetadata)]
+    except NotFound:
+        return []
 
 
 def _behind(watches: WorkloadWatches, listed: _Listed) -> _Listed:
     """The listed objects that the watches do not know in this version."""
     return _Listed(
-        [each for each in listed.jobs if _is_job_behind(watches.jobs, each)],
+        [each for each in listed.jobs if _is_owner_behind(watches.jobs, each)],
         [each for each in listed.pods if _is_pod_behind(watches.pods, each)],
+        [
+            [each for each in objects if _is_owner_behind(watch, each)]
+            for watch, objects in zip(watches.kinds, listed.kinds, strict=True)
+        ],
     )
 
 
-def _is_job_behind(watch: Watch[Job | FinishedJob], listed: WrittenMetadata) -> bool:
-    """A start or an eviction moves a Job's generation."""
+def _is_owner_behind(watch: Watch[Any], listed: WrittenMetadata) -> bool:
+    """A start or an eviction moves the generation of a Job, or of an object of a governed kind."""
     if listed.uid in watch.undecodable or UNIT_LABEL in listed.labels:
         return False
     known = watch.records.get(listed.uid)
-    if isinstance(known, FinishedJob):
+    if isinstance(known, FinishedOwner):
         return False
-    return known is None or known.metadata.generation < listed.generation
+    return known is None or bool(known.metadata.generation < listed.generation)
 
 
 def _is_pod_behind(watches: Sequence[Watch[PodRecord]], listed: WrittenMetadata) -> bool:

@@ -1,10 +1,12 @@
 """What the reconciler watches, which record it keeps of each kind, and who receives the changes."""
 
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import Final, TypeVar
 
 from reconciler.leader_sync import LIVE, WorkloadWatches
 from reconciler.state.cluster_state import ClusterState
+from reconciler.state.observed.kind_projection import project_kind
 from reconciler.state.observed.projections import (
     project_group,
     project_job,
@@ -15,7 +17,8 @@ from shared.api.core.limitrange import read_limit_range
 from shared.api.core.namespace import read_namespace
 from shared.api.core.priority import read_priority_class
 from shared.api.core.runtimeclass import read_runtime_class
-from shared.api.names import POD_GROUP_LABEL
+from shared.api.names import POD_GROUP_LABEL, UNIT_LABEL
+from shared.kinds.kind import Kinds
 from shared.kube.client import Client
 from shared.kube.resources import (
     JOBS,
@@ -28,29 +31,36 @@ from shared.kube.resources import (
     RESOURCE_FLAVORS,
     RUNTIME_CLASSES,
     Resource,
+    resource_of_kind,
 )
 from shared.kube.watch.cache import Change, Project, Undecodable
-from shared.kube.watch.watching import Watch, Watches
+from shared.kube.watch.watching import Watch, Watches, WatchSettings
 from shared.quota.model.group_reading import read_flavor
 from shared.quota.model.settings import CapacitySource
 from shared.telemetry import get_logger
 
 R = TypeVar("R")
+_KNOWN: Final = WatchSettings()
+_NO_KINDS: Final = Kinds()
+_WAITS_FOR_KIND: Final = WatchSettings(absent=timedelta(seconds=5))
+"""A kind may be installed after Quotree."""
 _NOT_GROUPED: Final = f"!{POD_GROUP_LABEL}"
 
 log = get_logger(__name__)
 
 
-def watch_everything(
+def watch_everything(  # noqa: PLR0913
     client: Client,
     state: ClusterState,
     watches: Watches,
     wake: Callable[[], None],
+    *,
     namespace: str | None = None,
+    kinds: Kinds = _NO_KINDS,
 ) -> WorkloadWatches:
     """Add every watch to `watches`; each calls `wake` when it changed what decisions are made on.
 
-    `namespace`: of what has a namespace, only that in this one.
+    `namespace`: of what has a namespace, only that in this one. `kinds`: what is governed beside Jobs and pods.
     """
 
     def add(  # noqa: PLR0913
@@ -61,6 +71,7 @@ def watch_everything(
         labels: str = "",
         fields: str = "",
         name: str = "",
+        settings: WatchSettings = _KNOWN,
     ) -> Watch[R]:
         def notify(changes: Sequence[Change[R]]) -> None:
             for change in changes:
@@ -70,7 +81,17 @@ def watch_everything(
             if state.changed:
                 wake()
 
-        watch = Watch(client, resource, project, notify, namespace=namespace, labels=labels, fields=fields, name=name)
+        watch = Watch(
+            client,
+            resource,
+            project,
+            notify,
+            namespace=namespace,
+            labels=labels,
+            fields=fields,
+            name=name,
+            settings=settings,
+        )
         return watches.add(watch)
 
     add(NAMESPACES, read_namespace, state.see_namespaces)
@@ -81,7 +102,26 @@ def watch_everything(
     add(QUOTA_GROUPS, project_group, state.see_groups)
     if state.settings.capacity_source is CapacitySource.NODES:
         add(NODES, project_node, state.see_nodes)
-    single = add(PODS, project_pod, state.see_pods, labels=_NOT_GROUPED, fields=LIVE)
-    # Of a group, ended pods too: without them the remaining pods would wait for the group's size.
-    grouped = add(PODS, project_pod, state.see_pods, labels=POD_GROUP_LABEL, name="pods of groups")
-    return WorkloadWatches(add(JOBS, project_job, state.see_jobs), (single, grouped))
+    held = [kind for kind in kinds.all if kind.suspend]
+    others = f"{_NOT_GROUPED},!{UNIT_LABEL}" if held else _NOT_GROUPED
+    pods = [
+        add(PODS, project_pod, state.see_pods, labels=others, fields=LIVE),
+        # Of a group, ended pods too: without them the remaining pods would wait for the group's size.
+        add(PODS, project_pod, state.see_pods, labels=POD_GROUP_LABEL, name="pods of groups"),
+    ]
+    if held:
+        # Of an object of a governed kind, ended pods too: those that have succeeded count as ready.
+        made = f"{_NOT_GROUPED},{UNIT_LABEL}"
+        pods.append(add(PODS, project_pod, state.see_pods, labels=made, name="pods of other kinds"))
+    # After the pods: what an object is told by them.
+    found = [
+        add(
+            resource_of_kind(kind),
+            project_kind(kind),
+            state.see_kind_objects,
+            name=f"{kind.resource}.{kind.group}",
+            settings=_WAITS_FOR_KIND,
+        )
+        for kind in held
+    ]
+    return WorkloadWatches(add(JOBS, project_job, state.see_jobs), pods, found)

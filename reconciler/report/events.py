@@ -8,6 +8,7 @@ from typing import Final
 from reconciler.state.observed.workload_reader import WorkloadObject
 from shared.api.core.job import Job
 from shared.api.names import API_VERSION, MAIN_POD_SET
+from shared.kinds.kind_object import KindObject
 from shared.kube.events import EventRecorder, EventType, Regarding
 from shared.quota.decide.decisions import Evict, Notice, Start, WaitExplanation, WaitReason
 from shared.quota.model.lifecycle import Inactive
@@ -108,15 +109,21 @@ def placement_text(reasons: list[str]) -> str:
 
 def regarding(target: WorkloadObject) -> Regarding:
     """How an event names the object."""
-    is_job = isinstance(target, Job)
+    api_version, kind = _type_of(target)
     seen = target.metadata
     return Regarding(
-        api_version="batch/v1" if is_job else "v1",
-        kind="Job" if is_job else "Pod",
+        api_version=api_version,
+        kind=kind,
         name=seen.name,
         namespace=seen.namespace,
         uid=seen.uid,
     )
+
+
+def _type_of(target: WorkloadObject) -> tuple[str, str]:
+    if isinstance(target, KindObject):
+        return target.kind.api_version, target.kind.kind
+    return ("batch/v1", "Job") if isinstance(target, Job) else ("v1", "Pod")
 
 
 def _flavors_text(flavors: Flavors) -> str:

@@ -8,7 +8,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from reconciler.state.observed.job_pods import JobPods
-from reconciler.state.observed.projections import FinishedJob, GroupStatusRecord, PodRecord
+from reconciler.state.observed.kind_projection import KindRecord
+from reconciler.state.observed.projections import FinishedOwner, GroupStatusRecord, PodRecord
 from reconciler.state.observed.workload_reader import WorkloadReader
 from reconciler.state.workload_cache import WorkloadCache
 from shared.api.core.job import Job
@@ -39,7 +40,8 @@ class ClusterState:
         self.flavors: dict[str, Flavor] = {}
         self._namespaces = NamespaceContexts()
         self._job_pods = JobPods(settings.ignored_resources)
-        self.work = WorkloadCache(WorkloadReader(settings, self._namespaces, self._admits), self._job_pods)
+        reader = WorkloadReader(settings, self._namespaces, self._admits, self._job_pods.by_set)
+        self.work = WorkloadCache(reader, self._job_pods)
         self._use = NodeUsage(self.work.knows, self._namespaces.labels, settings)
         self._world = World(Tree.of(()), {}, {}, settings=settings)
         self._tree_changed = True
@@ -56,24 +58,34 @@ class ClusterState:
         """Whether the next `world()` may differ from the last."""
         return self._tree_changed or self._use.changed or self.work.changed
 
-    def see_jobs(self, changes: Sequence[Change[Job | FinishedJob]]) -> None:
+    def see_jobs(self, changes: Sequence[Change[Job | FinishedOwner]]) -> None:
         """Jobs appeared, changed, finished or went."""
         for before, after in transitions(changes):
-            self.work.see_job(before, after)
+            self.work.see_owner(before, after)
+        self._see_owners()
+
+    def see_kind_objects(self, changes: Sequence[Change[KindRecord]]) -> None:
+        """Objects of governed kinds appeared, changed, finished or went."""
+        for before, after in transitions(changes):
+            self.work.see_owner(before, after)
         self._see_owners()
 
     def see_pods(self, changes: Sequence[Change[PodRecord]]) -> None:
         """Pods appeared, changed, ended or went."""
         changed = [*transitions(changes)]
         self._use.see_pods([(old.using if old else None, new.using if new else None) for old, new in changed])
-        for job in self._job_pods.see((_covered(old), _covered(new)) for old, new in changed):
-            self.work.see_job_pods(job)
+        owners = self._job_pods.see((_covered(old), _covered(new)) for old, new in changed)
+        owners |= self._job_pods.see_succeeded(
+            (old.succeeded if old else None, new.succeeded if new else None) for old, new in changed
+        )
+        for owner in owners:
+            self.work.see_job_pods(owner)
         for old, new in changed:
             self.work.see_pod(old.work if old else None, new.work if new else None)
         self._see_owners()
 
     def stop_waiting_for_pods(self, job: str) -> None:
-        """The time limit has passed for the watch to show pods of this deleted Job."""
+        """The time limit has passed for the watch to show pods of this deleted owner."""
         self.work.see_job_pods(job)
 
     def see_groups(self, changes: Sequence[Change[GroupStatusRecord]]) -> None:

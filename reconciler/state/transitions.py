@@ -6,6 +6,7 @@ Pods that were ready and are not any more; a Job that its owner suspended before
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from reconciler.state.observed.object_store import Owner
 from shared.api.annotations import BadAnnotation, read_admission
 from shared.api.core.job import Job
 from shared.quota.model.workload import Eviction, EvictionReason, Workload
@@ -27,24 +28,25 @@ def with_readiness(before: Workload | None, after: Workload) -> tuple[Workload, 
 
 @dataclass(slots=True)
 class RevokedStarts:
-    """Jobs suspended by their owners so soon that they show no pods, while the Job controller may be making them.
+    """Owners of pods suspended so soon that they show none, while their controllers may be making them.
 
-    Each is in use until the Job controller shows that it has seen the suspension, or is given up waiting for.
+    Each is in use until its controller shows that it has seen the suspension, or is given up waiting for. Of the
+    objects of governed kinds none shows that.
     """
 
     _waiting: dict[str, datetime | None] = field(default_factory=dict)
-    """What the Job controller had noted by then."""
+    """What the controller had noted by then."""
     fresh: set[str] = field(default_factory=set)
     """Those without a time limit yet; the executor takes them and sets one."""
 
-    def judge(self, key: str, before: Workload | None, job: Job, after: Workload) -> Workload:
-        """The Job as it counts, when it reads as `after` and counted as `before` until now."""
-        noted = _suspended_since(job)
-        if not (after.is_pending and job.spec.suspend) or job.metadata.is_deleting:
+    def judge(self, key: str, before: Workload | None, owner: Owner, after: Workload) -> Workload:
+        """The owner as it counts, when it reads as `after` and counted as `before` until now."""
+        noted = _suspended_since(owner)
+        if not (after.is_pending and _is_suspended(owner)) or owner.metadata.is_deleting:
             self.forget(key)
             return after
         if key not in self._waiting:
-            if before is None or before.is_evicting or before.is_answered or not _carries_start(job, before):
+            if before is None or before.is_evicting or before.is_answered or not _carries_start(owner, before):
                 return after
             self._waiting[key] = noted
             self.fresh.add(key)
@@ -59,24 +61,30 @@ class RevokedStarts:
         self.fresh.discard(key)
 
 
-def _carries_start(job: Job, before: Workload) -> bool:
-    """Whether the Job carries the start of `before`; a start that failed has left nothing on it."""
+def _is_suspended(owner: Owner) -> bool:
+    return owner.spec.suspend if isinstance(owner, Job) else owner.suspended
+
+
+def _carries_start(owner: Owner, before: Workload) -> bool:
+    """Whether the object carries the start of `before`; a start that failed has left nothing on it."""
     try:
-        admission = read_admission(job.metadata.annotations)
+        admission = read_admission(owner.metadata.annotations)
     except BadAnnotation:
         return False
     return admission is not None and before.admission is not None and admission.time == before.admission.since
 
 
 def _stopping(before: Workload, after: Workload) -> Workload:
-    """The suspended Job as a workload that still uses what it was started with."""
+    """The suspended owner as a workload that still uses what it was started with."""
     if before.admission is None:
         return after
     eviction = Eviction(EvictionReason.SUSPENDED, before.admission.since)
     return replace(after, admission=before.admission, eviction=eviction)
 
 
-def _suspended_since(job: Job) -> datetime | None:
+def _suspended_since(owner: Owner) -> datetime | None:
     """When the Job controller last noted that the Job is suspended; None: it has not, or knows it as running."""
-    found = [each for each in job.status.conditions if each.type == "Suspended" and each.status == "True"]
+    if not isinstance(owner, Job):
+        return None
+    found = [each for each in owner.status.conditions if each.type == "Suspended" and each.status == "True"]
     return found[0].last_transition_time if found else None

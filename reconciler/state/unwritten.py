@@ -6,10 +6,13 @@ is gone, or the process ends.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import msgspec
 
 from reconciler.state.observed.workload_reader import WorkloadObject
+from shared.api.core.metadata import Metadata
+from shared.kinds.kind_object import KindObject
 
 AnnotationPatch = Mapping[str, str | None]
 """annotation -> text; None: remove it."""
@@ -38,10 +41,15 @@ class UnwrittenAnnotations:
         kept = self._kept.get(key)
         if kept is None:
             return objects
-        replaced = []
+        replaced: list[WorkloadObject] = []
         for each in objects:
             texts = {**each.metadata.annotations, **kept}
             annotations = {name: text for name, text in texts.items() if text is not None}
-            metadata = msgspec.structs.replace(each.metadata, annotations=annotations)
-            replaced.append(msgspec.structs.replace(each, metadata=metadata))
+            replaced.append(_with_metadata(each, msgspec.structs.replace(each.metadata, annotations=annotations)))
         return replaced
+
+
+def _with_metadata(target: WorkloadObject, metadata: Metadata) -> WorkloadObject:
+    if isinstance(target, KindObject):
+        return replace(target, metadata=metadata)
+    return msgspec.structs.replace(target, metadata=metadata)

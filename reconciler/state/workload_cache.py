@@ -1,6 +1,7 @@
 """All workloads, as their objects say and as decisions under way will make them; only changes are read again. Pure.
 
-The key of a workload is the uid of its Job or single pod, or namespace/name of its pod group.
+The key of a workload is the uid of its Job or single pod, namespace/name of its pod group, or uid@namespace of its
+object of a governed kind.
 """
 
 from collections.abc import Iterable
@@ -9,7 +10,9 @@ from datetime import datetime
 
 from reconciler.state.assumptions import Mark
 from reconciler.state.observed.job_pods import JobPods, is_as_declared
-from reconciler.state.observed.projections import FinishedJob
+from reconciler.state.observed.kind_projection import key_of
+from reconciler.state.observed.object_store import Owner
+from reconciler.state.observed.projections import FinishedOwner
 from reconciler.state.observed.workload_reader import WorkloadReader
 from reconciler.state.terminating import as_terminating, is_orphaned
 from reconciler.state.unwritten import AnnotationPatch
@@ -25,29 +28,29 @@ class WorkloadCache(WorkloadReadings):
     def __init__(self, reader: WorkloadReader, job_pods: JobPods) -> None:
         super().__init__(reader, job_pods)
         self.unseen_pods: set[str] = set()
-        """Deleted Jobs whose pods have not been seen yet; the executor removes them and sets a time limit."""
+        """Deleted owners of pods whose pods have not been seen yet; the executor removes them and sets a time limit."""
         self._finished: set[str] = set()
         self._terminating: set[str] = set()
-        """Deleted and finished Jobs whose pods still run."""
+        """Deleted and finished owners whose pods still run."""
 
     # What the watches show.
 
-    def see_job(self, before: Job | FinishedJob | None, after: Job | FinishedJob | None) -> None:
-        """A Job appeared, changed, finished or went."""
-        if isinstance(after, Job):
-            uid = after.metadata.uid
-            self._objects.put_job(after)
-            self.assumptions.see(uid, after.metadata)
-            self._refresh(uid)
-        elif isinstance(after, FinishedJob):
-            self._finished.add(after.uid)
-            self.added_or_removed.add(after.uid)
-            self._finish_job(after.uid)
-        elif isinstance(before, FinishedJob):
-            self._finished.discard(before.uid)
-            self.added_or_removed.add(before.uid)
+    def see_owner(self, before: Owner | FinishedOwner | None, after: Owner | FinishedOwner | None) -> None:
+        """A Job, or an object of a governed kind, appeared, changed, finished or went."""
+        if isinstance(after, FinishedOwner):
+            self._finished.add(after.key)
+            self.added_or_removed.add(after.key)
+            self._finish_owner(after.key)
+        elif after is not None:
+            key = key_of(after)
+            self._objects.put_owner(key, after)
+            self.assumptions.see(key, after.metadata)
+            self._refresh(key)
+        elif isinstance(before, FinishedOwner):
+            self._finished.discard(before.key)
+            self.added_or_removed.add(before.key)
         elif before is not None:
-            self._delete_job(before)
+            self._delete_owner(key_of(before), before)
 
     def see_pod(self, before: Pod | None, after: Pod | None) -> None:
         """A pod that may be a workload of its own appeared, changed or went."""
@@ -56,7 +59,7 @@ class WorkloadCache(WorkloadReadings):
                 self._lose_pod(before.metadata.uid)
             return
         key, uid = self.members.key_of(after), after.metadata.uid
-        if self._objects.key_of_pod(uid) not in (None, key):
+        if self._objects.key_of(uid) not in (None, key):
             self._lose_pod(uid)
         self._objects.put_pod(key, after)
         self.assumptions.see(key, after.metadata)
@@ -65,7 +68,7 @@ class WorkloadCache(WorkloadReadings):
             self._assign_pods_again(key)
 
     def see_job_pods(self, job: str) -> None:
-        """Pods of the Job with this uid appeared, were deleted, or ended."""
+        """Pods of the Job, or object of a governed kind, with this key appeared, were deleted, or ended."""
         if job in self._terminating:
             self._count_terminating(job)
         elif self._needs_recount(job):
@@ -121,12 +124,12 @@ class WorkloadCache(WorkloadReadings):
             self._set(key, None)
 
     def stop_waiting_for_answer(self, key: str) -> None:
-        """The time limit has passed for the Job controller to show that it saw this Job's suspension."""
+        """The time limit has passed for its controller to show that it saw the suspension of this object."""
         self.revoked_starts.forget(key)
         self._refresh(key)
 
     def knows(self, owner: str) -> bool:
-        """Whether this Job or pod is counted as a workload, or was until it finished."""
+        """Whether this owner of pods, or pod, is counted as a workload, or was until it finished."""
         return self.workload(owner) is not None or owner in self._finished
 
     # Inside.
@@ -137,24 +140,25 @@ class WorkloadCache(WorkloadReadings):
         self._note_incomplete(key)
         self._end_admission(key)
 
-    def _lose_job(self, uid: str, left: Workload | None = None) -> None:
-        if self._objects.lose_job(uid):
-            self.assumptions.lose(uid, uid)
-            self._note_problems(uid, ())
-        self._drop_beside(uid)
-        self._set(uid, left)
+    def _lose_owner(self, key: str, left: Workload | None = None) -> None:
+        owner = self._objects.lose_owner(key)
+        if owner is not None:
+            self.assumptions.lose(key, owner.metadata.uid)
+            self._note_problems(key, ())
+        self._drop_beside(key)
+        self._set(key, left)
 
-    def _drop_beside(self, uid: str) -> None:
-        self._unlike_declared.discard(uid)
-        self._set(beside(uid), None)
+    def _drop_beside(self, key: str) -> None:
+        self._unlike_declared.discard(key)
+        self._set(beside(key), None)
 
-    def _finish_job(self, uid: str) -> None:
-        """A Job may be Failed while its pods still end."""
-        workload, sums = self.workload(uid), self._job_pods.sums(uid)
+    def _finish_owner(self, key: str) -> None:
+        """A Job may be Failed, and another object finished, while its pods still end."""
+        workload, sums = self.workload(key), self._job_pods.sums(key)
         left = as_terminating(workload, sums.request) if workload is not None and sums is not None else None
         if left is not None:
-            self._terminating.add(uid)
-        self._lose_job(uid, left)
+            self._terminating.add(key)
+        self._lose_owner(key, left)
 
     def _count_terminating(self, job: str) -> None:
         workload, sums = self.workload(job), self._job_pods.sums(job)
@@ -166,39 +170,41 @@ class WorkloadCache(WorkloadReadings):
 
     def _needs_recount(self, job: str) -> bool:
         """Whether what the Job's pods use differs from what it was read to use, or did; False costs little."""
-        workload, found = self.workload(job), self._objects.job(job)
+        workload, found = self.workload(job), self._objects.owner(job)
         if workload is None or found is None:
             return False
+        if not isinstance(found, Job):
+            return True
         if job in self._unlike_declared or found.metadata.is_deleting or workload.is_pending:
             return True
         sums = self._job_pods.sums(job)
         return sums is not None and not is_as_declared(found, workload.request, sums)
 
-    def _delete_job(self, job: Job) -> None:
-        """A deleted Job's pods end after it: until then what it held is still used.
+    def _delete_owner(self, key: str, owner: Owner) -> None:
+        """A deleted owner's pods end after it: until then what it held is still used.
 
-        The watch of pods may lag behind: pods that the Job's status counts, or that it was to get, are waited for.
+        The watch of pods may lag behind: pods that a Job's status counts, or that it was to get, are waited for.
         """
-        uid = job.metadata.uid
-        workload = self.workload(uid)
-        runs_pods = uid in self._job_pods
-        may_run = runs_pods or job.has_pods or (workload is not None and not workload.is_answered)
+        workload = self.workload(key)
+        runs_pods = key in self._job_pods
+        had_pods = isinstance(owner, Job) and owner.has_pods
+        may_run = runs_pods or had_pods or (workload is not None and not workload.is_answered)
         terminating = as_terminating(workload) if workload is not None and may_run else None
         if terminating is None:
-            self._lose_job(uid)
+            self._lose_owner(key)
             return
         if not runs_pods:
-            self.unseen_pods.add(uid)
-        self._objects.lose_job(uid)
-        self.assumptions.lose(uid, uid)
-        self._terminating.add(uid)
-        self._drop_beside(uid)
-        self._set(uid, terminating)
+            self.unseen_pods.add(key)
+        self._objects.lose_owner(key)
+        self.assumptions.lose(key, owner.metadata.uid)
+        self._terminating.add(key)
+        self._drop_beside(key)
+        self._set(key, terminating)
         if runs_pods:
-            self._count_terminating(uid)
+            self._count_terminating(key)
 
     def _lose_pod(self, uid: str) -> None:
-        key = self._objects.key_of_pod(uid)
+        key = self._objects.key_of(uid)
         if key is None:
             return
         self._objects.lose_pod(uid)
@@ -220,5 +226,5 @@ class WorkloadCache(WorkloadReadings):
     def _assign_pods_again(self, group: str) -> None:
         """Which gated pods belong to the group has changed."""
         for pod in self._objects.pods_labelled(group):
-            if self.members.key_of(pod) != self._objects.key_of_pod(pod.metadata.uid):
+            if self.members.key_of(pod) != self._objects.key_of(pod.metadata.uid):
                 self.see_pod(pod, pod)

@@ -41,7 +41,7 @@ class WorkloadReadings(WorkloadIndex):
         """Those of `problems` that are not reported yet; the reporter removes them."""
         self.assumptions = Assumptions()
         self.revoked_starts = RevokedStarts()
-        """Jobs suspended by their owners before the Job controller had noted their start."""
+        """Owners of pods suspended before their controllers had noted their start."""
         self.members = GroupMembers()
         """The pods with which each pod group was started."""
         self.unwritten = UnwrittenAnnotations()
@@ -56,17 +56,17 @@ class WorkloadReadings(WorkloadIndex):
     # Queries.
 
     def objects(self, key: str) -> list[WorkloadObject]:
-        """The Job, or the pods, of a workload that may be written; nothing when it has gone or ended."""
+        """The owner, or the pods, of a workload that may be written; nothing when it has gone or ended."""
         return self._objects.live_of(key)
 
     def pods_to_evict(self, key: str) -> list[PodRef]:
-        """The pods of a workload that the Eviction API must end: all but a Job's that its controller ends."""
-        job = self._objects.job(key)
-        if job is None:
+        """The pods of a workload that the Eviction API must end: all but an owner's that its controller ends."""
+        owner = self._objects.owner(key)
+        if owner is None:
             pods = [each for each in self._objects.live_of(key) if isinstance(each, Pod)]
             return [PodRef.of(key, each) for each in pods if not each.metadata.is_deleting and not each.is_gated]
         # The Job controller does nothing more for a Job that is being deleted.
-        active = self._job_pods.active(key) if job.metadata.is_deleting else []
+        active = self._job_pods.active(key) if owner.metadata.is_deleting else []
         return [PodRef(key, each.namespace, each.name, each.uid) for each in active]
 
     def members_named(self, key: str, objects: Sequence[WorkloadObject]) -> tuple[str, ...] | None:
@@ -117,7 +117,7 @@ class WorkloadReadings(WorkloadIndex):
     def _with_history(self, key: str, first: WorkloadObject, workload: Workload) -> Workload:
         """The workload, given what it was until now and what refused writes have shown."""
         before = self.workload(key)
-        if isinstance(first, Job):
+        if not isinstance(first, Pod):
             workload = self.revoked_starts.judge(key, before, first, workload)
         self.unready.discard(key)
         if workload.is_pending:
@@ -166,9 +166,11 @@ class WorkloadReadings(WorkloadIndex):
         """The key of the workload for which a claim was made, if it is there."""
         if claim.preemptor:
             found = (self.key_of_id(WorkloadId(kind, claim.preemptor)) for kind in KINDS)
-            return next((key for key in found if key is not None), None)
+            named = next((key for key in found if key is not None), None)
+            if named is not None:
+                return named
         uid = claim.preemptor_uid
-        return uid if self.workload(uid) is not None else self._objects.key_of_pod(uid)
+        return uid if self.workload(uid) is not None else self._objects.key_of(uid)
 
     def _leave_claim(self, key: str, gone: Workload) -> None:
         """A victim is gone: if its preemptor still waits, its claim stays."""

@@ -5,7 +5,7 @@ A write that met another object than it was decided on is dropped, and the next 
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -25,7 +25,9 @@ from shared.api.core.job import Job
 from shared.api.core.pod import Pod
 from shared.api.names import ADMISSION, EVICTION, MAIN_POD_SET, NOTICE, REQUEUE
 from shared.api.patches import Operation
+from shared.kinds.kind_object import KindObject
 from shared.quota.decide.decisions import Evict, EvictionRule, Plan, Start, Tier
+from shared.quota.model.flavor import Flavor
 from shared.quota.model.workload import Admission, Workload, flavor_names
 
 _ANSWER_LIMIT: Final = timedelta(seconds=30)
@@ -95,7 +97,7 @@ class Executor:
         objects = self._writes.free_objects(key)
         text = annotations.write_admission(start.flavors, now, self._state.work.members_named(key, objects))
         mark = (ADMISSION, text)
-        is_answered = not isinstance(objects[0], Job)
+        is_answered = isinstance(objects[0], Pod)
         admission = Admission(start.flavors, now, answered=is_answered)
         started = replace(start.workload, admission=admission, notice=None)
         self._state.work.assume(key, started, mark)
@@ -127,10 +129,15 @@ class Executor:
         group = start.workload.group
         if isinstance(target, Job):
             return patches.start_job(target.metadata, group, {ADMISSION: text})
+        if isinstance(target, KindObject):
+            chosen = {name: self._flavors_named(own.values()) for name, own in start.flavors.items()}
+            return patches.start_kind(target, group, {ADMISSION: text}, chosen)
         pod_set = self._state.work.pod_set_of(target) if start.workload.pod_sets else MAIN_POD_SET
-        names = sorted(set(start.flavors.get(pod_set, {}).values()))
-        flavors = [self._state.flavors[name] for name in names if name in self._state.flavors]
+        flavors = self._flavors_named(start.flavors.get(pod_set, {}).values())
         return patches.start_pod(target, group, pod_set, {ADMISSION: text}, flavors)
+
+    def _flavors_named(self, names: Iterable[str]) -> list[Flavor]:
+        return [self._state.flavors[name] for name in sorted(set(names)) if name in self._state.flavors]
 
     def _evict(self, evict: Evict, now: datetime) -> None:
         key = self._writes.free_key(evict.workload)
@@ -243,9 +250,13 @@ def _evict_patch(
 ) -> list[Operation]:
     if isinstance(target, Job):
         return patches.evict_job(target.metadata, evict.workload.group, written, guard)
+    if isinstance(target, KindObject):
+        return patches.evict_kind(target, evict.workload.group, written, guard)
     return patches.annotate(target.metadata, {**written, NOTICE: None})
 
 
 def _least_eviction(target: WorkloadObject) -> list[Operation]:
     """A pod needs no patch: the Eviction API alone ends it."""
+    if isinstance(target, KindObject):
+        return patches.suspend_kind(target)
     return patches.suspend_job(target.metadata) if isinstance(target, Job) else []

@@ -6,17 +6,30 @@ within milliseconds of a creation, and generation moves with the spec alone, whi
 See docs/specification.md §5.3 and §5.4.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any, Final
 
 from reconciler.state.unwritten import AnnotationPatch
+from shared.api.annotations import (
+    NOT_INJECTED,
+    InjectedAnnotation,
+    InjectedPlacement,
+    read_annotations,
+    write_annotation,
+)
 from shared.api.core.metadata import Metadata
 from shared.api.core.placement import read_placement, write_toleration
 from shared.api.core.pod import Pod
-from shared.api.names import ADMISSION, GATE, GROUP_LABEL, MAIN_POD_SET, NOTICE, POD_SET_LABEL
+from shared.api.injection import NOTHING, without_injected
+from shared.api.names import ADMISSION, GATE, GROUP_LABEL, INJECTED, MAIN_POD_SET, NOTICE, POD_SET_LABEL
 from shared.api.patches import Operation, add, remove, test
-from shared.quota.model.flavor import Flavor
+from shared.kinds.kind_object import KindObject
+from shared.kinds.operations import set_name, suspend_operations, template_operations
+from shared.quota.model.flavor import Flavor, injection
+
+SetFlavors = Mapping[str, Sequence[Flavor]]
+"""Pod set -> the flavors that its pods got."""
 
 ANNOTATIONS: Final = ("metadata", "annotations")
 LABELS: Final = ("metadata", "labels")
@@ -52,6 +65,49 @@ def evict_job(seen: Metadata, group: str, annotations: AnnotationPatch, guard: G
 def suspend_job(seen: Metadata) -> list[Operation]:
     """The least write that evicts a Job: nothing that could make the object larger."""
     return [test(("metadata", "uid"), seen.uid), _suspend(value=True)]
+
+
+def start_kind(seen: KindObject, group: str, annotations: AnnotationPatch, flavors: SetFlavors) -> list[Operation]:
+    """Let an object of a governed kind start, each of its pod sets on its own flavors' nodes.
+
+    Its pods are labelled with its uid. What an earlier start put in for other flavors is taken out.
+    """
+    old = read_annotations(seen.metadata.annotations).injected or NOTHING
+    new = _injected(seen, old, flavors)
+    written = {**annotations, INJECTED: None if new == NOTHING else write_annotation(new)}
+    return [
+        *_guard(seen.metadata, group),
+        *suspend_operations(seen, value=False),
+        *template_operations(seen, old, new, seen.metadata.uid),
+        *_set_annotations(seen.metadata, written),
+        *_set_labels(seen.metadata, {GROUP_LABEL: group}),
+    ]
+
+
+def _injected(seen: KindObject, old: InjectedAnnotation, flavors: SetFlavors) -> InjectedAnnotation:
+    found = {
+        set_name(seen, each): injection(
+            without_injected(read_placement(each.spec), old.of(set_name(seen, each))),
+            flavors.get(set_name(seen, each), ()),
+        )
+        for each in seen.pod_sets
+    }
+    if found.keys() <= {MAIN_POD_SET}:
+        return found.get(MAIN_POD_SET, NOTHING)
+    placed = {name: InjectedPlacement(each.node_selector, each.tolerations) for name, each in found.items()}
+    pod_sets = {name: each for name, each in placed.items() if each != NOT_INJECTED}
+    return InjectedAnnotation(pod_sets=pod_sets) if pod_sets else NOTHING
+
+
+def evict_kind(seen: KindObject, group: str, annotations: AnnotationPatch, guard: Guard) -> list[Operation]:
+    """Suspend the object; its operator then deletes its pods. Its placement stays until the next start."""
+    written = _set_annotations(seen.metadata, {**annotations, ADMISSION: None, NOTICE: None})
+    return [*_guard(seen.metadata, group, guard), *suspend_operations(seen, value=True), *written]
+
+
+def suspend_kind(seen: KindObject) -> list[Operation]:
+    """The least write that evicts it, as for Jobs."""
+    return [test(("metadata", "uid"), seen.metadata.uid), *suspend_operations(seen, value=True)]
 
 
 def annotate(seen: Metadata, annotations: AnnotationPatch) -> list[Operation]:

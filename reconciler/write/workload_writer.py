@@ -1,4 +1,4 @@
-"""The only code that writes Jobs and pods: each decision is one guarded patch, repeated until its outcome is known.
+"""The only code that writes workloads: each decision is one guarded patch, repeated until its outcome is known.
 
 A request without an answer might have been carried out. Its patch tests the generation it was decided on and moves it,
 so sending it again is safe, and the object then shows which of the two happened.
@@ -15,13 +15,14 @@ from typing import Final
 
 from reconciler.state.assumptions import Mark
 from reconciler.state.observed.object_store import PodRef
+from reconciler.state.observed.workload_reader import WorkloadObject
 from shared.api.core.job import Job
 from shared.api.core.metadata import Metadata
-from shared.api.core.pod import Pod
 from shared.api.patches import Operation
+from shared.kinds.kind_object import KindObject
 from shared.kube.client import Client, ObjectMetadata
 from shared.kube.errors import ApiError, Conflict, Fenced, Invalid, NotFound, TooManyRequests, Unavailable
-from shared.kube.resources import JOBS, PODS, Resource
+from shared.kube.resources import JOBS, PODS, Resource, resource_of_kind
 from shared.telemetry import get_logger
 
 _FIRST_WAIT: Final = timedelta(milliseconds=100)
@@ -66,15 +67,15 @@ def _yes() -> bool:
 
 
 class WorkloadWriter:
-    """Writes to Jobs and pods as long as this process leads: `time_left` says how long that is certain."""
+    """Writes to workloads as long as this process leads: `time_left` says how long that is certain."""
 
     def __init__(self, client: Client, time_left: Callable[[], timedelta]) -> None:
         self._client = client.guarded(time_left)
         self._time_left = time_left
 
-    async def patch(self, target: Job | Pod, operations: list[Operation], mark: Mark) -> WriteResult:
-        """Patch one Job or pod. `mark` identifies the patch if it was carried out without an answer."""
-        resource, seen = JOBS if isinstance(target, Job) else PODS, target.metadata
+    async def patch(self, target: WorkloadObject, operations: list[Operation], mark: Mark) -> WriteResult:
+        """Patch one object. `mark` identifies the patch if it was carried out without an answer."""
+        resource, seen = _resource_of(target), target.metadata
         unanswered = False
 
         async def send() -> None:
@@ -152,6 +153,12 @@ class WorkloadWriter:
                 return WriteResult(WriteOutcome.TOO_LARGE if is_too_large else WriteOutcome.REFUSED, error.message)
             else:
                 return WRITTEN
+
+
+def _resource_of(target: WorkloadObject) -> Resource:
+    if isinstance(target, KindObject):
+        return resource_of_kind(target.kind)
+    return JOBS if isinstance(target, Job) else PODS
 
 
 def _is_too_large(error: Invalid) -> bool:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from shared.kinds.kind import Kind
+
 
 @dataclass(frozen=True, slots=True)
 class Resource:
@@ -35,6 +37,11 @@ class Resource:
         kind = f"{kind}/{subresource}" if subresource else kind
         whose = "/".join(part for part in (namespace if self.namespaced else None, name) if part)
         return f"{kind} {whose}" if whose else kind
+
+
+def resource_of_kind(kind: Kind) -> Resource:
+    """The resource of a kind that a descriptor governs."""
+    return Resource(kind.group, kind.version, kind.resource, kind.kind, namespaced=True)
 
 
 PODS = Resource("", "v1", "pods", "Pod", namespaced=True)

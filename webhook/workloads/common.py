@@ -27,6 +27,7 @@ from shared.api.names import (
 )
 from shared.api.patches import Operation, drop_members, set_members
 from shared.api.review import Review
+from shared.quota.model.flavor import injection
 from shared.quota.model.job_reading import pod_request_of, times
 from shared.quota.model.rules.findings import NO_FINDINGS, Findings, Violation
 from shared.quota.model.rules.workloads.children import check_unit
@@ -35,7 +36,7 @@ from shared.quota.model.rules.workloads.submitted_workload import GROUP_FIELD, P
 from shared.quota.model.tree import Amounts
 from shared.resources import QuantityError
 from webhook.verdicts import YES, Allow, Deny, Verdict
-from webhook.workloads.placement_injection import conflicts, find_flavors, injection, only_flavors, own_placement
+from webhook.workloads.placement_injection import conflicts, find_flavors, only_flavors, own_placement
 from webhook.workloads.queue_edit import QueueEdit
 from webhook.workloads.review_context import Cover, ReviewContext
 

@@ -1,15 +1,14 @@
-"""Placement of pods on their flavors' nodes: what is added to a template, and what conflicts.
+"""Placement of pods on their flavors' nodes: which flavors are known already, and what conflicts with them.
 
-How that becomes operations, and how it is taken out again: `shared.api.injection`.
+What is added for them: `shared.quota.model.flavor`; how that becomes operations: `shared.api.injection`.
 
 See docs/specification.md §5.3.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from shared.api.annotations import InjectedAnnotation
-from shared.api.core.placement import Placement, read_placement, write_toleration
+from shared.api.core.placement import Placement, read_placement
 from shared.api.core.pod import PodSpec
 from shared.api.injection import without_injected
 from shared.api.names import FLAVOR_LABEL
@@ -17,21 +16,6 @@ from shared.quota.model.eligibility import codependent_sets
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.rules.groups.names import shortened
 from shared.quota.model.tree import DEFAULT_FLAVOR, Amounts, Group
-
-
-def injection(placement: Placement, flavors: Iterable[Flavor]) -> InjectedAnnotation:
-    """The flavors' labels and tolerations that the placement lacks. `conflicts` reports labels that differ."""
-    selector: dict[str, str] = {}
-    tolerations: list[dict[str, Any]] = []
-    for flavor in flavors:
-        for key, value in flavor.node_labels.items():
-            if key not in placement.node_selector:
-                selector.setdefault(key, value)
-        for toleration in flavor.tolerations:
-            written = write_toleration(toleration)
-            if toleration not in placement.tolerations and written not in tolerations:
-                tolerations.append(written)
-    return InjectedAnnotation(selector, tolerations)
 
 
 def conflicts(placement: Placement, flavors: Iterable[Flavor]) -> list[str]:

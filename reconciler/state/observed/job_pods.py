@@ -1,14 +1,19 @@
-"""The pods of Jobs that have not ended, by Job, and what they use together. Pure.
+"""The pods of Jobs and of objects of governed kinds that have not ended, by workload, and what they use together. Pure.
 
 A Job uses what its pods themselves request: pods may be larger than the template says (other webhooks change them),
 and terminating pods still run beside those that replace them.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
+
+import msgspec
 
 from shared.api.core.job import Job
 from shared.quota.measure.static.node_usage import UsingPod
+from shared.quota.model.kind_reading import PodsBySet, SeenPods
 from shared.quota.model.tree import Amounts
 from shared.resources import MAX_AMOUNT, Amount
 
@@ -28,12 +33,25 @@ class PodSums:
         return add_up((self.active_request, self.terminating_request))
 
 
+class SucceededPod(msgspec.Struct, frozen=True, gc=False):
+    """A pod of an object of a governed kind that has done its part. `job`: the key of that object's workload."""
+
+    uid: str
+    job: str
+    pod_set: str
+
+
+_NONE: Final[Sequence[UsingPod]] = ()
+
+
 class JobPods:
     """One record per pod, shared with `NodeUsage`."""
 
     def __init__(self, ignored: Collection[str]) -> None:
         self._ignored = ignored
         self._of_job: dict[str, dict[str, UsingPod]] = {}
+        self._succeeded: dict[str, dict[str, str]] = {}
+        """By workload and uid, the pod set of each pod that has succeeded."""
 
     def see(self, changes: Iterable[tuple[UsingPod | None, UsingPod | None]]) -> set[str]:
         """Pods appeared, changed or went; returns the uids of their Jobs."""
@@ -47,6 +65,36 @@ class JobPods:
             if after is not None and after.job:
                 self._of_job.setdefault(after.job, {})[after.uid] = after
         return touched
+
+    def see_succeeded(self, changes: Iterable[tuple[SucceededPod | None, SucceededPod | None]]) -> set[str]:
+        """Pods of objects of governed kinds succeeded or went; returns the keys of these."""
+        touched = set()
+        for before, after in changes:
+            if before is not None:
+                touched.add(before.job)
+                pods = self._succeeded.get(before.job, {})
+                pods.pop(before.uid, None)
+                if not pods:
+                    self._succeeded.pop(before.job, None)
+            if after is not None:
+                touched.add(after.job)
+                self._succeeded.setdefault(after.job, {})[after.uid] = after.pod_set
+        return touched
+
+    def by_set(self, job: str) -> PodsBySet:
+        """The pods of an object of a governed kind, by the names of its pod sets."""
+        found: dict[str, list[UsingPod]] = {}
+        for pod in self._of_job.get(job, {}).values():
+            found.setdefault(pod.pod_set, []).append(pod)
+        done = Counter(self._succeeded.get(job, {}).values())
+        return {
+            name: SeenPods(
+                len(pods),
+                sum(each.is_ready and not each.is_terminating for each in pods) + done[name],
+                self._sum(pods),
+            )
+            for name, pods in {**dict.fromkeys(done, _NONE), **found}.items()
+        }
 
     def _remove(self, pod: UsingPod) -> None:
         """Unless another watch has shown it meanwhile, as it is now."""

@@ -1,4 +1,4 @@
-"""The Jobs and pods of workloads, by workload key. Pure."""
+"""The objects of workloads, by workload key: Jobs, objects of governed kinds, pods. Pure."""
 
 from collections.abc import Iterator
 from typing import NamedTuple, Self
@@ -6,7 +6,11 @@ from typing import NamedTuple, Self
 from reconciler.state.observed.workload_reader import WorkloadObject
 from shared.api.core.job import Job
 from shared.api.core.pod import Pod
+from shared.kinds.kind_object import KindObject
 from shared.quota.model.pod_reading import pod_group_of
+
+Owner = Job | KindObject
+"""An object whose controller or operator makes the pods."""
 
 
 class PodRef(NamedTuple):
@@ -27,20 +31,25 @@ class ObjectStore:
     """The objects as the watches showed them last."""
 
     def __init__(self) -> None:
-        self._jobs: dict[str, Job] = {}
+        self._owners: dict[str, Owner] = {}
         self._pods: dict[str, dict[str, Pod]] = {}
         self._key_of: dict[str, str] = {}
-        """By uid, the workload that a pod is stored under."""
+        """By uid, the workload that a pod, or an object of a governed kind, is stored under."""
         self._labelled: dict[str, dict[str, Pod]] = {}
         """By pod group, the pods with its label."""
 
-    def put_job(self, job: Job) -> None:
+    def put_owner(self, key: str, owner: Owner) -> None:
         """Add or replace it."""
-        self._jobs[job.metadata.uid] = job
+        self._owners[key] = owner
+        if not isinstance(owner, Job):
+            self._key_of[owner.metadata.uid] = key
 
-    def lose_job(self, uid: str) -> bool:
-        """Remove it; whether it was there."""
-        return self._jobs.pop(uid, None) is not None
+    def lose_owner(self, key: str) -> Owner | None:
+        """Remove it; what was there."""
+        owner = self._owners.pop(key, None)
+        if owner is not None:
+            self._key_of.pop(owner.metadata.uid, None)
+        return owner
 
     def put_pod(self, key: str, pod: Pod) -> None:
         """Add or replace it as a pod of this workload; it must not be stored under another."""
@@ -50,8 +59,8 @@ class ObjectStore:
         if group is not None:
             self._labelled.setdefault(group, {})[pod.metadata.uid] = pod
 
-    def key_of_pod(self, uid: str) -> str | None:
-        """The workload that the pod is stored under."""
+    def key_of(self, uid: str) -> str | None:
+        """The workload that a pod, or an object of a governed kind, is stored under."""
         return self._key_of.get(uid)
 
     def lose_pod(self, uid: str) -> None:
@@ -69,17 +78,19 @@ class ObjectStore:
                 del self._labelled[group]
 
     def all_of(self, key: str) -> list[WorkloadObject]:
-        """The Job, or the pods, of a workload; of a group also those that have ended before others."""
-        job = self._jobs.get(key)
-        return [job] if job is not None else list(self._pods.get(key, {}).values())
+        """The owner, or the pods, of a workload; of a group also those that have ended before others."""
+        owner = self._owners.get(key)
+        return [owner] if owner is not None else list(self._pods.get(key, {}).values())
 
     def live_of(self, key: str) -> list[WorkloadObject]:
         """Those that may be written; nothing when the workload has gone or ended."""
-        return [each for each in self.all_of(key) if isinstance(each, Job) or not (each.has_ended or each.never_starts)]
+        return [
+            each for each in self.all_of(key) if not isinstance(each, Pod) or not (each.has_ended or each.never_starts)
+        ]
 
-    def job(self, uid: str) -> Job | None:
-        """The Job with this uid."""
-        return self._jobs.get(uid)
+    def owner(self, key: str) -> Owner | None:
+        """The Job, or the object of a governed kind, that the workload is."""
+        return self._owners.get(key)
 
     def has_pod(self, key: str, uid: str) -> bool:
         """Whether this pod of the workload is still there and has not ended."""
@@ -92,6 +103,6 @@ class ObjectStore:
 
     def firsts(self) -> Iterator[tuple[str, WorkloadObject]]:
         """Every workload key, and one of its objects."""
-        yield from self._jobs.items()
+        yield from self._owners.items()
         for key, members in self._pods.items():
             yield key, next(iter(members.values()))

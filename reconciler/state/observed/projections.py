@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from reconciler.state.observed.job_pods import SucceededPod
 from reconciler.state.observed.trimming import (
     cut_job_affinity,
     cut_pod_affinity,
@@ -20,11 +21,12 @@ from shared.api.core.metadata import Metadata
 from shared.api.core.node import allocatable, read_node
 from shared.api.core.pod import Pod, read_pod
 from shared.api.core.pod_request import effective_request
+from shared.api.names import POD_SET_LABEL
 from shared.api.quotagroup import QuotaGroupStatus, read_quota_group
 from shared.quota.measure.static.node_usage import UsingPod, using_pod
 from shared.quota.model.group_reading import group_of
 from shared.quota.model.node import ClusterNode
-from shared.quota.model.pod_reading import is_covered
+from shared.quota.model.pod_reading import account_of, is_covered
 from shared.quota.model.tree import Group
 
 _NO_METADATA: Final = Metadata()
@@ -39,26 +41,33 @@ class GroupStatusRecord(msgspec.Struct, frozen=True):
     status: QuotaGroupStatus
 
 
-class FinishedJob(msgspec.Struct, frozen=True, gc=False):
-    """A Job that is done: it uses nothing, and its last pods are not counted as a workload."""
+class FinishedOwner(msgspec.Struct, frozen=True, gc=False):
+    """A Job, or an object of a governed kind, that is done. `key`: that of its workload."""
 
-    uid: str
+    key: str
 
 
 class PodRecord(msgspec.Struct, frozen=True):
-    """A pod as a workload of its own, unless its Job covers it, and as use of its node, once it has one."""
+    """A pod as a workload of its own, unless another object covers it, and as use of its node, once it has one.
+
+    `succeeded`: one that an object of a governed kind covers, and that counts as ready there.
+    """
 
     work: Pod | None
     using: UsingPod | None
+    succeeded: SucceededPod | None = None
 
 
-def project_job(raw: bytes) -> Job | FinishedJob | None:
+_NOTHING: Final = PodRecord(None, None)
+
+
+def project_job(raw: bytes) -> Job | FinishedOwner | None:
     """A Job as a record; None for one that was made for an object of a governed kind, which is counted in its place."""
     job = read_job(cut_job_affinity(raw))
     if job.metadata.unit:
         return None
     if job.has_finished:
-        return FinishedJob(job.metadata.uid)
+        return FinishedOwner(job.metadata.uid)
     template = msgspec.structs.replace(
         job.spec.template, metadata=_NO_METADATA, spec=trim_placement(job.spec.template.spec)
     )
@@ -73,7 +82,16 @@ def project_pod(raw: bytes) -> PodRecord | None:
     pod = msgspec.structs.replace(pod, metadata=metadata, spec=spec, status=status)
     work = None if is_covered(pod) else pod
     using = _using(pod, is_covered=work is None)
-    return None if work is None and using is None else PodRecord(work, using)
+    succeeded = _succeeded(pod) if metadata.unit else None
+    found = PodRecord(work, using, succeeded)
+    return None if found == _NOTHING else found
+
+
+def _succeeded(pod: Pod) -> SucceededPod | None:
+    metadata = pod.metadata
+    if pod.status.phase != "Succeeded" or metadata.is_deleting:
+        return None
+    return SucceededPod(metadata.uid, account_of(pod) or "", metadata.labels.get(POD_SET_LABEL, ""))
 
 
 def _using(pod: Pod, *, is_covered: bool) -> UsingPod | None:

@@ -5,23 +5,33 @@ from dataclasses import dataclass, replace
 
 from shared.api.core.job import Job
 from shared.api.core.pod import Pod
+from shared.kinds.kind_object import KindObject
 from shared.quota.model.job_reading import ObjectState, Reading, workload_of_job
+from shared.quota.model.kind_reading import NO_PODS, PodsBySet, workload_of_kind
 from shared.quota.model.namespace_context import NamespaceContexts
 from shared.quota.model.pod_reading import pod_group_of, workload_of_pod, workload_of_pod_group
 from shared.quota.model.pod_set_reading import member_of
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.workload import Workload
 
-WorkloadObject = Job | Pod
+WorkloadObject = Job | Pod | KindObject
+
+
+def _no_pods(_key: str) -> PodsBySet:
+    return NO_PODS
 
 
 @dataclass(frozen=True, slots=True)
 class WorkloadReader:
-    """`admits` (group, labels of the namespace): whether the group takes its workloads."""
+    """`admits` (group, labels of the namespace): whether the group takes its workloads.
+
+    `pods_of`: the pods of an object of a governed kind, by the key of its workload.
+    """
 
     settings: QuotaSettings
     namespaces: NamespaceContexts
     admits: Callable[[str, Mapping[str, str]], bool]
+    pods_of: Callable[[str], PodsBySet] = _no_pods
 
     def read(self, key: str, objects: Sequence[WorkloadObject]) -> Reading:
         """A Job, a pod, or all pods of a group.
@@ -35,7 +45,7 @@ class WorkloadReader:
         if reading.state is ObjectState.ADOPTED:
             return replace(reading, workload=replace(workload, hold=True))
         if not workload.is_pending:
-            return replace(reading, workload=_with_answer(objects[0], workload))
+            return replace(reading, workload=self._with_answer(key, objects[0], workload))
         namespace = objects[0].metadata.namespace
         if self.admits(workload.group, self.namespaces.labels(namespace)):
             return reading
@@ -51,14 +61,20 @@ class WorkloadReader:
         context = self.namespaces.of(first.metadata.namespace)
         if isinstance(first, Job):
             return workload_of_job(first, context, self.settings)
+        if isinstance(first, KindObject):
+            return workload_of_kind(first, context, self.settings, self.pods_of(key))
         pods = [each for each in objects if isinstance(each, Pod)]
         if pod_group_of(first) == key:
             return workload_of_pod_group(pods, context, self.settings)
         return workload_of_pod(first, context, self.settings)
 
+    def _with_answer(self, key: str, target: WorkloadObject, workload: Workload) -> Workload:
+        """An admitted workload is not stopped before its controller has noted the start."""
+        if workload.admission is None or self._is_answered(key, target):
+            return workload
+        return replace(workload, admission=replace(workload.admission, answered=False))
 
-def _with_answer(target: WorkloadObject, workload: Workload) -> Workload:
-    """An admitted workload is not stopped before the Job controller has noted its start."""
-    if not isinstance(target, Job) or target.status.start_time is not None or workload.admission is None:
-        return workload
-    return replace(workload, admission=replace(workload.admission, answered=False))
+    def _is_answered(self, key: str, target: WorkloadObject) -> bool:
+        if isinstance(target, Job):
+            return target.status.start_time is not None
+        return not isinstance(target, KindObject) or target.noted or bool(self.pods_of(key))

@@ -3,11 +3,13 @@
 See docs/specification.md §2.4.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
-from shared.api.core.placement import Taint, Toleration
+from shared.api.annotations import InjectedAnnotation
+from shared.api.core.placement import Placement, Taint, Toleration, write_toleration
 from shared.api.unread import Unread
 
 
@@ -21,3 +23,18 @@ class Flavor:
     tolerations: tuple[Toleration, ...] = ()
     uid: str = ""
     unread: tuple[Unread, ...] = ()
+
+
+def injection(placement: Placement, flavors: Iterable[Flavor]) -> InjectedAnnotation:
+    """The flavors' labels and tolerations that the placement lacks. `conflicts` reports labels that differ."""
+    selector: dict[str, str] = {}
+    tolerations: list[dict[str, Any]] = []
+    for flavor in flavors:
+        for key, value in flavor.node_labels.items():
+            if key not in placement.node_selector:
+                selector.setdefault(key, value)
+        for toleration in flavor.tolerations:
+            written = write_toleration(toleration)
+            if toleration not in placement.tolerations and written not in tolerations:
+                tolerations.append(written)
+    return InjectedAnnotation(selector, tolerations)

@@ -179,6 +179,11 @@ class Workload:
         return preemptor_id_of(self.key, self.uid)
 
     @property
+    def is_left_over(self) -> bool:
+        """Whether it stands for what a deleted or finished workload has left: pods that end, or a claim."""
+        return "/" in self.kind
+
+    @property
     def is_pending(self) -> bool:
         """Waiting for quota, or for its hold, back-off or deactivation to end."""
         return self.admission is None

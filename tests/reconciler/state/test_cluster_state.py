@@ -9,7 +9,7 @@ import pytest
 
 from reconciler.state.cluster_state import ClusterState
 from reconciler.state.observed.projections import (
-    FinishedJob,
+    FinishedOwner,
     GroupStatusRecord,
     PodRecord,
     project_job,
@@ -100,7 +100,7 @@ def test_a_job_is_a_workload_of_its_group_until_it_has_finished(state: ClusterSt
     state.see_jobs([Changed(None, a_job())])
     (found,) = work(state)
     assert (found.key, found.request, found.is_pending) == ("ns/a", {"cpu": 2000}, True)
-    state.see_jobs([Changed(a_job(), FinishedJob("u1"))])
+    state.see_jobs([Changed(a_job(), FinishedOwner("u1"))])
     assert work(state) == []
 
 
@@ -220,7 +220,7 @@ def test_a_claim_outlives_its_victim_until_the_preemptor_has_started(state: Clus
 
 def test_a_claim_whose_victim_has_finished_stands_until_it_is_ended(state: ClusterState) -> None:
     victim, _ = victim_and_preemptor(state)
-    state.see_jobs([Changed(victim, FinishedJob("u1"))])
+    state.see_jobs([Changed(victim, FinishedOwner("u1"))])
     assert claims(state) == {"ns/b": [TERMINATING]}
     state.see_pods([Changed(pod_on_node("p1", job="u1"), None)])
     assert claims(state) == {"ns/b": [ORPHANED]}
@@ -231,7 +231,9 @@ def test_a_claim_whose_victim_has_finished_stands_until_it_is_ended(state: Clust
 
 def test_a_claim_that_was_served_goes_with_its_victim(state: ClusterState) -> None:
     victim, preemptor = victim_and_preemptor(state)
-    state.see_jobs([Changed(preemptor, running_job("u2", name="b", generation=2)), Changed(victim, FinishedJob("u1"))])
+    state.see_jobs(
+        [Changed(preemptor, running_job("u2", name="b", generation=2)), Changed(victim, FinishedOwner("u1"))]
+    )
     state.see_pods([Changed(pod_on_node("p1", job="u1"), None)])
     assert claims(state) == {}
 
@@ -253,7 +255,7 @@ def test_use_beside_managed_workloads_is_distinguished(state: ClusterState) -> N
 def test_pods_of_a_job_that_has_just_finished_are_not_taken_off(state: ClusterState) -> None:
     state.see_jobs([Changed(None, running_job())])
     state.see_pods([Changed(None, pod_on_node("p1", job="u1"))])
-    state.see_jobs([Changed(running_job(), FinishedJob("u1"))])
+    state.see_jobs([Changed(running_job(), FinishedOwner("u1"))])
     assert state.world().unmanaged == {}
 
 
@@ -409,4 +411,4 @@ def test_a_finished_job_is_kept_as_little_as_possible() -> None:
     manifest = job_manifest("a", "vision")
     manifest["metadata"]["uid"] = "u1"
     manifest["status"] = {"conditions": [{"type": "Complete", "status": "True"}]}
-    assert project_job(msgspec.json.encode(manifest)) == FinishedJob("u1")
+    assert project_job(msgspec.json.encode(manifest)) == FinishedOwner("u1")

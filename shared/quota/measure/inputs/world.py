@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
-from shared.quota.measure.inputs.workload_set import EMPTY, KINDS, Change, WorkloadSet
+from shared.quota.measure.inputs.workload_set import EMPTY, Change, WorkloadSet
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.lifecycle import Inactive
 from shared.quota.model.node import ClusterNode, LargestNodes
@@ -166,7 +166,7 @@ def _preemptors(
             missing.remove(preemptor)
     if any(preemptor.uid for preemptor in missing):
         every = (each for workload_set in workload_sets.values() for each in workload_set.by_id.values())
-        found |= {each.preemptor_id: each for each in every if each.preemptor_id in missing and each.kind in KINDS}
+        found |= {each.preemptor_id: each for each in every if each.preemptor_id in missing and not each.is_left_over}
     return found
 
 

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from shared.api.core.pod import Pod
-from shared.api.names import GROUP_LABEL
+from shared.api.names import GROUP_LABEL, POD_SET_LABEL
 from shared.quota.measure.static.capacity import FlavorMatcher, with_default_flavor
 from shared.quota.measure.static.node_shapes import NodeShapes
 from shared.quota.model.flavor import Flavor
@@ -49,6 +49,10 @@ class UsingPod(msgspec.Struct, frozen=True):
     is_terminating: bool = False
     unplaced: str = ""
     """Why the scheduler has found no node for it; empty once it has."""
+    pod_set: str = ""
+    """Its pod set, if it was made for an object of a governed kind."""
+    is_ready: bool = False
+    """Whether it is ready, if it was made for one."""
 
 
 def using_pod(pod: Pod, namespace: str, request: Mapping[str, Amount]) -> UsingPod:
@@ -65,6 +69,8 @@ def using_pod(pod: Pod, namespace: str, request: Mapping[str, Amount]) -> UsingP
         request=dict(request),
         is_terminating=metadata.is_deleting,
         unplaced="" if pod.spec.node_name else pod.unplaced,
+        pod_set=metadata.labels.get(POD_SET_LABEL, "") if metadata.unit else "",
+        is_ready=bool(metadata.unit) and pod.is_ready,
     )
 
 

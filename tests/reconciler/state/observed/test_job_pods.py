@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from reconciler.state.cluster_state import ClusterState
-from reconciler.state.observed.projections import FinishedJob, PodRecord, project_pod
+from reconciler.state.observed.projections import FinishedOwner, PodRecord, project_pod
 from shared.api.core.job import Job, read_job
 from shared.api.names import ADMISSION
 from shared.kube.watch.cache import Changed
@@ -97,7 +97,7 @@ def test_pods_of_namesakes_that_were_deleted_one_after_the_other_all_count(state
 def test_pods_of_a_finished_job_count_until_they_end(state: ClusterState) -> None:
     state.see_jobs([Changed(None, job())])
     show(state, pod("p1"), pod("p2", deleted=True))
-    state.see_jobs([Changed(job(), FinishedJob("u1"))])
+    state.see_jobs([Changed(job(), FinishedOwner("u1"))])
     assert uses(state) == [("TerminatingJob/u1", True, 2000)]
     state.see_pods([Changed(pod("p1"), None), Changed(pod("p2", deleted=True), None)])
     assert uses(state) == []

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from reconciler.state.cluster_state import ClusterState
-from reconciler.state.observed.projections import FinishedJob, PodRecord, project_pod
+from reconciler.state.observed.projections import FinishedOwner, PodRecord, project_pod
 from shared.api.core.job import Job, read_job
 from shared.api.core.namespace import Namespace, read_namespace
 from shared.api.names import GROUP_LABEL, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL
@@ -39,7 +39,7 @@ class History:
         self.nodes: dict[str, ClusterNode] = {}
         self.flavors: dict[str, Flavor] = {}
         self.namespaces: dict[str, Namespace] = {}
-        self.jobs: dict[str, Job | FinishedJob] = {}
+        self.jobs: dict[str, Job | FinishedOwner] = {}
         self.pods: dict[str, PodRecord] = {}
 
     def step(self) -> None:
@@ -80,13 +80,13 @@ class History:
     def a_job(self) -> None:
         uid = self.random.choice(JOBS)
         before = self.jobs.pop(uid, None)
-        after: Job | FinishedJob | None = None
+        after: Job | FinishedOwner | None = None
         if before is None or self.random.random() < 0.5:
             manifest = job_manifest(uid, self.random.choice(("vision", None)), suspend=self.random.random() < 0.5)
             manifest["metadata"] |= {"uid": uid, "namespace": "team", "generation": 1}
             after = read_job(manifest)
         elif isinstance(before, Job):
-            after = FinishedJob(uid)
+            after = FinishedOwner(uid)
         if after is not None:
             self.jobs[uid] = after
         self.state.see_jobs([Changed(before, after)])
