@@ -5,6 +5,7 @@ same chart, the same roles, the same settings files. Only the way the API server
 """
 
 import base64
+import json
 import os
 import subprocess
 import sys
@@ -37,6 +38,8 @@ class Quotree:
     cluster: ControlPlane
     ports: Ports
     quota: Mapping[str, Any]
+    kinds: Sequence[Mapping[str, Any]] = ()
+    """The kinds that are governed beside Jobs and pods, as the settings have them."""
     webhooks: list[Process] = field(default_factory=list)
     webhook_ports: list[int] = field(default_factory=list)
     reconcilers: list[Process] = field(default_factory=list)
@@ -107,6 +110,7 @@ class Quotree:
             "health": {"host": "127.0.0.1", "port": health},
             "log": {"form": "text"},
             "quota": dict(self.quota),
+            **({"kinds": [dict(kind) for kind in self.kinds]} if self.kinds else {}),
             **content,
         }
         config = folder / f"{name}.yaml"
@@ -133,14 +137,16 @@ def installed(  # noqa: PLR0913  each is a wish of its own, by name only
     url: str | None = None,
     values: Sequence[str] = (),
     visibility: bool = False,
+    kinds: Sequence[Mapping[str, Any]] = (),
 ) -> Iterator[Quotree]:
     """Install the chart and run Quotree until the end of the block.
 
     `quota`: the settings' quota part. `url`: where the API server calls the webhook instead of its first replica (a
     balancer of the caller's). `values`: further `--set` arguments for the chart. `visibility`: with the aggregated API.
+    `kinds`: `{"preset": NAME}` or whole descriptors, for the chart and both processes.
     """
     ports = Ports()
-    quotree = Quotree(cluster, ports, quota or {}, visibility=ports.take() if visibility else None)
+    quotree = Quotree(cluster, ports, quota or {}, kinds, visibility=ports.take() if visibility else None)
     try:
         port = ports.take()
         if visibility:
@@ -150,7 +156,7 @@ def installed(  # noqa: PLR0913  each is a wish of its own, by name only
                 "visibility.externalName=localhost",
                 f"visibility.port={quotree.visibility}",
             )
-        _install_chart(cluster, url or f"https://127.0.0.1:{port}", values)
+        _install_chart(cluster, url or f"https://127.0.0.1:{port}", values, kinds)
         for index in range(webhooks):
             quotree.add_webhook(listen=port if index == 0 else None)
         if webhooks:
@@ -163,7 +169,7 @@ def installed(  # noqa: PLR0913  each is a wish of its own, by name only
         ports.close()
 
 
-def _install_chart(cluster: ControlPlane, url: str, values: Sequence[str]) -> None:
+def _install_chart(cluster: ControlPlane, url: str, values: Sequence[str], kinds: Sequence[Mapping[str, Any]]) -> None:
     settings = [
         "webhook.deploy=false",
         f"webhook.url={url}",
@@ -173,6 +179,8 @@ def _install_chart(cluster: ControlPlane, url: str, values: Sequence[str]) -> No
         *values,
     ]
     flags = [word for setting in settings for word in ("--set", setting)]
+    if kinds:
+        flags += ["--set-json", f"kinds={json.dumps(list(kinds))}"]
     cluster.helm("install", "quotree", str(CHART), "--namespace", NAMESPACE, "--create-namespace", "--wait", *flags)
 
 
