@@ -13,10 +13,13 @@ from dev.operators.recipe import Operator
 from dev.operators.running import running
 
 Object = dict[str, Any]
+Labels = Mapping[str, str] | None
 LONG = 120.0
-NODES = tuple(
-    NodeSpec(f"{model}-0", labels={"model": model}, allocatable={"cpu": "100", "memory": "1Ti", "pods": "500"})
-    for model in ("a100", "t4")
+GPU = "nvidia.com/gpu"
+_ROOM = {"cpu": "100", "memory": "1Ti", "pods": "500"}
+NODES = (
+    NodeSpec("a100-0", labels={"model": "a100"}, allocatable={**_ROOM, GPU: "64"}),
+    NodeSpec("t4-0", labels={"model": "t4"}, allocatable=_ROOM),
 )
 
 
@@ -81,13 +84,20 @@ def operated(binaries: Binaries, operator: Operator, api: str, plural: str) -> I
         yield Operated(control_plane, process, api, plural)
 
 
-def template(*, cpu: str = "1", run_for: str | None = None, container: str = "main", **spec: Any) -> Object:
-    """A pod template of one container; its pods run until they are deleted unless `run_for` is given."""
-    main = {"name": container, "image": "none", "resources": {"requests": {"cpu": cpu}}}
-    annotations = {} if run_for is None else {"demo.quotree.dev/run-for": run_for}
-    return {"metadata": {"annotations": annotations}, "spec": {"containers": [main], **spec}}
+def template(
+    *, cpu: str = "1", gpu: int = 0, container: str = "main", annotations: Mapping[str, str] | None = None, **spec: Any
+) -> Object:
+    """A pod template of one container; its pods run until they are deleted, unless an annotation says otherwise."""
+    resources = {"cpu": cpu} | ({GPU: str(gpu)} if gpu else {})
+    main = {"name": container, "image": "none", "resources": {"requests": resources, "limits": resources}}
+    return {"metadata": {"annotations": dict(annotations or {})}, "spec": {"containers": [main], **spec}}
 
 
-def named(name: str, namespace: str, labels: Mapping[str, str] | None = None) -> Object:
+def ends_after(seconds: int) -> dict[str, str]:
+    """The annotation by which a pod's work takes so long."""
+    return {"demo.quotree.dev/run-for": f"{seconds}s"}
+
+
+def named(name: str, namespace: str, labels: Labels = None) -> Object:
     """The metadata of an object as a user would write it."""
     return {"name": name, "namespace": namespace, "labels": dict(labels or {})}

@@ -8,14 +8,17 @@ from tests.operated import Object, named, template
 API = "jobset.x-k8s.io/v1alpha2"
 
 
-def replicated(name: str, *, replicas: int = 1, pods: int = 1, cpu: str = "1", run_for: str | None = None) -> Object:
+def replicated(name: str, pod: Object | None = None, *, replicas: int = 1, pods: int = 1) -> Object:
     """One entry of spec.replicatedJobs: `replicas` Jobs of `pods` pods each."""
-    pod = template(cpu=cpu, run_for=run_for, restartPolicy="Never")
-    spec = {"parallelism": pods, "completions": pods, "backoffLimit": 0, "template": pod}
+    job: Object = pod or template()
+    job = {**job, "spec": {**job["spec"], "restartPolicy": "Never"}}
+    spec = {"parallelism": pods, "completions": pods, "backoffLimit": 0, "template": job}
     return {"name": name, "replicas": replicas, "template": {"spec": spec}}
 
 
-def jobset(name: str, *jobs: Object, namespace: str, labels: Mapping[str, str] | None = None, **spec: Any) -> Object:
+def jobset(
+    namespace: str, *jobs: Object, name: str = "train", labels: Mapping[str, str] | None = None, **spec: Any
+) -> Object:
     """A JobSet of these entries."""
     spec = {"replicatedJobs": list(jobs), **spec}
     return {"apiVersion": API, "kind": "JobSet", "metadata": named(name, namespace, labels), "spec": spec}

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.jobset.jobsets import jobset, replicated
-from tests.operated import LONG, Operated
+from tests.operated import LONG, Operated, ends_after, template
 from tests.reconciler.reconciler_process import wait_for
 
 SUSPEND = [{"op": "replace", "path": "/spec/suspend", "value": True}]
@@ -19,14 +19,9 @@ def namespace(jobsets: Operated, request: pytest.FixtureRequest) -> str:
 
 
 def test_a_jobset_that_nobody_governs_runs_to_its_end(jobsets: Operated, namespace: str) -> None:
-    jobsets.create(
-        jobset(
-            "train",
-            replicated("driver", run_for="0s"),
-            replicated("workers", replicas=2, pods=3, run_for="0s"),
-            namespace=namespace,
-        )
-    )
+    ends = template(annotations=ends_after(0))
+    entries = replicated("driver", ends), replicated("workers", ends, replicas=2, pods=3)
+    jobsets.create(jobset(namespace, *entries))
     wait_for(lambda: jobsets.condition(namespace, "train", "Completed") == "True", "it has completed", LONG)
     assert sorted(jobsets.jobs(namespace)) == ["train-driver-0", "train-workers-0", "train-workers-1"]
     assert jobsets.condition(namespace, "train", "Suspended") == ""
@@ -35,7 +30,7 @@ def test_a_jobset_that_nobody_governs_runs_to_its_end(jobsets: Operated, namespa
 def test_suspended_it_has_jobs_without_pods_which_get_the_templates_placement_at_resume(
     jobsets: Operated, namespace: str
 ) -> None:
-    jobsets.create(jobset("train", replicated("workers", replicas=2, pods=2), namespace=namespace, suspend=True))
+    jobsets.create(jobset(namespace, replicated("workers", replicas=2, pods=2), suspend=True))
     wait_for(lambda: len(jobsets.jobs(namespace)) == 2, "its Jobs are there", LONG)
     wait_for(lambda: jobsets.condition(namespace, "train", "Suspended") == "True", "it says that it is suspended", LONG)
     assert [each["spec"]["suspend"] for each in jobsets.jobs(namespace).values()] == [True, True]
@@ -53,7 +48,7 @@ def test_suspended_it_has_jobs_without_pods_which_get_the_templates_placement_at
 
 
 def test_a_node_label_that_left_the_template_stays_in_its_jobs(jobsets: Operated, namespace: str) -> None:
-    jobsets.create(jobset("train", replicated("workers"), namespace=namespace, suspend=True))
+    jobsets.create(jobset(namespace, replicated("workers"), suspend=True))
     _place(jobsets, namespace, {"model": "t4"})
     wait_for(lambda: jobsets.nodes(namespace) == ["t4-0"], "its pod runs on t4", LONG)
     jobsets.patch(namespace, "train", SUSPEND)
@@ -67,7 +62,7 @@ def test_a_node_label_that_left_the_template_stays_in_its_jobs(jobsets: Operated
 def test_its_operator_killed_while_it_is_suspended_resumes_it_after_its_start(
     jobsets: Operated, namespace: str
 ) -> None:
-    jobsets.create(jobset("train", replicated("workers", run_for="0s"), namespace=namespace, suspend=True))
+    jobsets.create(jobset(namespace, replicated("workers", template(annotations=ends_after(0))), suspend=True))
     wait_for(lambda: len(jobsets.jobs(namespace)) == 1, "its Job is there", LONG)
     jobsets.operator.kill()
     jobsets.operator.start()

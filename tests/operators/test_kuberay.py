@@ -1,12 +1,13 @@
 """What KubeRay does with a RayCluster: the facts that its presets are written by."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from dev.controlplane.binaries import Binaries
 from dev.operators.recipe import KUBERAY
-from tests.operated import LONG, Object, Operated, named, operated, template
+from tests.operated import LONG, Labels, Object, Operated, named, operated, template
 from tests.reconciler.reconciler_process import wait_for
 
 OPERATORS = (KUBERAY,)
@@ -21,25 +22,25 @@ def ray(control_plane_binaries: Binaries) -> Iterator[Operated]:
         yield started
 
 
-def raycluster(namespace: str, *, suspend: bool) -> Object:
+def raycluster(namespace: str, head: Object, worker: Object, *, labels: Labels = None, **spec: Any) -> Object:
     """A head and a group of two workers."""
-    workers = {"groupName": "gpu", "replicas": 2, "minReplicas": 0, "maxReplicas": 4, "rayStartParams": {}}
+    group = {"groupName": "workers", "replicas": 2, "minReplicas": 0, "maxReplicas": 4, "rayStartParams": {}}
     spec = {
-        "suspend": suspend,
-        "headGroupSpec": {"rayStartParams": {}, "template": template(container="ray-head")},
-        "workerGroupSpecs": [{**workers, "template": template(container="ray-worker")}],
+        "headGroupSpec": {"rayStartParams": {}, "template": head},
+        "workerGroupSpecs": [{**group, "template": worker}],
+        **spec,
     }
-    return {"apiVersion": API, "kind": "RayCluster", "metadata": named("ray", namespace), "spec": spec}
+    return {"apiVersion": API, "kind": "RayCluster", "metadata": named("train", namespace, labels), "spec": spec}
 
 
 def test_suspended_it_has_no_pod_and_resumed_it_runs_where_its_templates_say(ray: Operated, namespace: str) -> None:
     ray.cluster.kubectl("create", "namespace", namespace)
-    ray.create(raycluster(namespace, suspend=True))
+    ray.create(raycluster(namespace, template(), template(), suspend=True))
     wait_for(lambda: _state(ray, namespace) == "suspended", "it says that it is", LONG)
     assert ray.pods(namespace) == []
     _place(ray, namespace, head="t4", worker="a100")
     wait_for(lambda: ray.nodes(namespace) == ["a100-0", "a100-0", "t4-0"], "they run where they should", LONG)
-    ray.patch(namespace, "ray", SUSPEND)
+    ray.patch(namespace, "train", SUSPEND)
     wait_for(lambda: ray.pods(namespace) == [], "all have ended", LONG)
     ray.operator.kill()
     ray.operator.start()
@@ -49,7 +50,7 @@ def test_suspended_it_has_no_pod_and_resumed_it_runs_where_its_templates_say(ray
 
 
 def _state(ray: Operated, namespace: str) -> str:
-    return str(ray.get(namespace, "ray").get("status", {}).get("state", ""))
+    return str(ray.get(namespace, "train").get("status", {}).get("state", ""))
 
 
 def _place(ray: Operated, namespace: str, head: str, worker: str) -> None:
@@ -58,4 +59,4 @@ def _place(ray: Operated, namespace: str, head: str, worker: str) -> None:
         {"op": "add", "path": f"/spec/{group}/template/spec/nodeSelector", "value": {"model": model}}
         for group, model in (("headGroupSpec", head), ("workerGroupSpecs/0", worker))
     ]
-    ray.patch(namespace, "ray", [*operations, *RESUME])
+    ray.patch(namespace, "train", [*operations, *RESUME])

@@ -1,12 +1,13 @@
 """What the MPI operator does with an MPIJob: the facts that its preset is written by."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from dev.controlplane.binaries import Binaries
 from dev.operators.recipe import MPI
-from tests.operated import LONG, Object, Operated, named, operated, template
+from tests.operated import LONG, Labels, Object, Operated, ends_after, named, operated, template
 from tests.reconciler.reconciler_process import wait_for
 
 OPERATORS = (MPI,)
@@ -21,23 +22,23 @@ def mpi(control_plane_binaries: Binaries) -> Iterator[Operated]:
         yield started
 
 
-def mpijob(namespace: str, *, suspend: bool, run_for: str | None = None) -> Object:
+def mpijob(namespace: str, launcher: Object, worker: Object, *, labels: Labels = None, **policy: Any) -> Object:
     """A launcher and two workers; the job has ended when the launcher has."""
     spec = {
-        "runPolicy": {"suspend": suspend, "cleanPodPolicy": "All"},
+        "runPolicy": {"cleanPodPolicy": "All", **policy},
         "mpiReplicaSpecs": {
-            "Launcher": {"replicas": 1, "template": template(run_for=run_for)},
-            "Worker": {"replicas": 2, "template": template()},
+            "Launcher": {"replicas": 1, "template": launcher},
+            "Worker": {"replicas": 2, "template": worker},
         },
     }
-    return {"apiVersion": API, "kind": "MPIJob", "metadata": named("train", namespace), "spec": spec}
+    return {"apiVersion": API, "kind": "MPIJob", "metadata": named("train", namespace, labels), "spec": spec}
 
 
 def test_suspended_it_has_a_launcher_without_a_pod_and_resumed_it_runs_to_its_end(
     mpi: Operated, namespace: str
 ) -> None:
     mpi.cluster.kubectl("create", "namespace", namespace)
-    mpi.create(mpijob(namespace, suspend=True, run_for="1s"))
+    mpi.create(mpijob(namespace, template(annotations=ends_after(1)), template(), suspend=True))
     wait_for(lambda: mpi.condition(namespace, "train", "Suspended") == "True", "it says that it is", LONG)
     wait_for(lambda: "train-launcher" in mpi.jobs(namespace), "its launcher is there", LONG)
     assert mpi.jobs(namespace)["train-launcher"]["spec"]["suspend"] is True
@@ -49,7 +50,7 @@ def test_suspended_it_has_a_launcher_without_a_pod_and_resumed_it_runs_to_its_en
 
 def test_suspended_while_it_runs_it_moves_to_the_nodes_that_its_templates_name(mpi: Operated, namespace: str) -> None:
     mpi.cluster.kubectl("create", "namespace", namespace)
-    mpi.create(mpijob(namespace, suspend=True))
+    mpi.create(mpijob(namespace, template(), template(), suspend=True))
     _place(mpi, namespace, launcher="t4", worker="a100")
     wait_for(lambda: mpi.nodes(namespace) == ["a100-0", "a100-0", "t4-0"], "they run where they should", LONG)
     mpi.patch(namespace, "train", SUSPEND)

@@ -1,12 +1,13 @@
 """What the training operator does with a PyTorchJob: the facts that its presets are written by."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from dev.controlplane.binaries import Binaries
 from dev.operators.recipe import TRAINING
-from tests.operated import LONG, Object, Operated, named, operated, template
+from tests.operated import LONG, Labels, Object, Operated, ends_after, named, operated, template
 from tests.reconciler.reconciler_process import wait_for
 
 OPERATORS = (TRAINING,)
@@ -21,26 +22,27 @@ def pytorch(control_plane_binaries: Binaries) -> Iterator[Operated]:
         yield started
 
 
-def pytorchjob(namespace: str, *, suspend: bool, workers: int = 2, run_for: str | None = None) -> Object:
-    """A master and workers."""
-
-    def replicas(count: int) -> Object:
-        return {
-            "replicas": count,
-            "restartPolicy": "OnFailure",
-            "template": template(run_for=run_for, container="pytorch"),
-        }
-
+def pytorchjob(namespace: str, master: Object, worker: Object, *, labels: Labels = None, **policy: Any) -> Object:
+    """A master and two workers."""
     spec = {
-        "runPolicy": {"suspend": suspend},
-        "pytorchReplicaSpecs": {"Master": replicas(1), "Worker": replicas(workers)},
+        "runPolicy": policy,
+        "pytorchReplicaSpecs": {
+            "Master": {"replicas": 1, "restartPolicy": "OnFailure", "template": master},
+            "Worker": {"replicas": 2, "restartPolicy": "OnFailure", "template": worker},
+        },
     }
-    return {"apiVersion": API, "kind": "PyTorchJob", "metadata": named("train", namespace), "spec": spec}
+    return {"apiVersion": API, "kind": "PyTorchJob", "metadata": named("train", namespace, labels), "spec": spec}
+
+
+def torch(**given: Any) -> Object:
+    """A pod template whose container has the name that the operator looks for."""
+    return template(container="pytorch", **given)
 
 
 def test_suspended_it_has_no_pod_and_resumed_it_runs_to_its_end(pytorch: Operated, namespace: str) -> None:
     pytorch.cluster.kubectl("create", "namespace", namespace)
-    pytorch.create(pytorchjob(namespace, suspend=True, run_for="0s"))
+    ends = torch(annotations=ends_after(0))
+    pytorch.create(pytorchjob(namespace, ends, ends, suspend=True))
     wait_for(lambda: pytorch.condition(namespace, "train", "Suspended") == "True", "it says that it is", LONG)
     assert pytorch.pods(namespace) == []
     pytorch.patch(namespace, "train", RESUME)
@@ -51,7 +53,7 @@ def test_suspended_while_it_runs_it_moves_to_the_nodes_that_its_templates_name(
     pytorch: Operated, namespace: str
 ) -> None:
     pytorch.cluster.kubectl("create", "namespace", namespace)
-    pytorch.create(pytorchjob(namespace, suspend=False))
+    pytorch.create(pytorchjob(namespace, torch(), torch()))
     wait_for(lambda: len(list(filter(None, pytorch.nodes(namespace)))) == 3, "all run", LONG)
     pytorch.patch(namespace, "train", SUSPEND)
     wait_for(lambda: pytorch.pods(namespace) == [], "all have ended", LONG)
