@@ -17,6 +17,7 @@ from webhook.api_guard import ApiGuard
 from webhook.http.handler import Endpoints, Judge, Route
 from webhook.http.server import Server
 from webhook.metrics import WebhookMetrics
+from webhook.quota.dry_run import DryRunEffects
 from webhook.quota.edits import FLAVOR, GROUP
 from webhook.quota.handlers import QuotaHandlers
 from webhook.quota.quota_cache import QuotaCache
@@ -55,6 +56,7 @@ class Webhook:
             namespace=settings.home,
             settings=self._quota,
             edits=settings.edits,
+            dry_run=DryRunEffects(client) if settings.guard_visibility else None,
         )
         self._contexts = ContextBuilder(client, self._tree, self._workloads, settings)
         self._endpoints = Endpoints(self._routes(), self._metrics, self._unready, self._paths.route_of)

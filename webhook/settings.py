@@ -106,7 +106,8 @@ class WebhookSettings(ProcessSettings, frozen=True):
     never_fits: NeverFits = NeverFits.WARN
     """What becomes of work that could never start."""
     guard_visibility: bool = False
-    """Take the visibility API out of discovery when no reconciler serves it."""
+    """The visibility API is installed: take it out of discovery when no reconciler serves it, and ask it what a dry run
+    of a quota object would start and stop."""
     drain: timedelta = timedelta(seconds=10)
 
     @property

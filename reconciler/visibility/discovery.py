@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from reconciler.visibility.objects.kinds import API_VERSION, GROUP, KINDS, VERBS, VERSION, Json, VisibleKind
+from reconciler.visibility.objects.kinds import ALL_KINDS, API_VERSION, GROUP, KINDS, VERSION, Json, VisibleKind
 
 _AGGREGATED: Final = "apidiscovery.k8s.io"
 _GROUP_KIND: Final = "x-kubernetes-group-version-kind"
@@ -64,10 +64,10 @@ def _resources() -> Json:
                 "singularName": kind.singular,
                 "namespaced": kind.namespaced,
                 "kind": kind.kind,
-                "verbs": list(VERBS),
+                "verbs": list(kind.verbs),
                 "shortNames": [kind.short],
             }
-            for kind in KINDS
+            for kind in ALL_KINDS
         ],
     }
 
@@ -81,9 +81,9 @@ def aggregated_groups(version: str) -> Json:
             "scope": "Namespaced" if kind.namespaced else "Cluster",
             "singularResource": kind.singular,
             "shortNames": [kind.short],
-            "verbs": list(VERBS),
+            "verbs": list(kind.verbs),
         }
-        for kind in KINDS
+        for kind in ALL_KINDS
     ]
     versions = [{"version": VERSION, "resources": resources, "freshness": "Current"}]
     group = {"metadata": {"name": GROUP, "creationTimestamp": None}, "versions": versions}
@@ -137,7 +137,7 @@ def _operation(kind: VisibleKind, verb: str, form: str) -> Json:
 
 
 def _schemas() -> Json:
-    return {f"{_REFERENCE}{kind.kind}": _schema(kind) for kind in KINDS}
+    return {f"{_REFERENCE}{kind.kind}": _schema(kind) for kind in ALL_KINDS}
 
 
 def _schema(kind: VisibleKind) -> Json:

@@ -22,7 +22,8 @@ class Plans:
     """Gives the plan of the moment."""
 
     def __init__(self, state: ClusterState, latest: LatestPlan) -> None:
-        self._state = state
+        self.state = state
+        """What the watches show."""
         self._latest = latest
         self._own: ObservedPlan | None = None
         self._snapshot: Snapshot | None = None
@@ -48,10 +49,10 @@ class Plans:
     def _plan(self, now: datetime) -> ObservedPlan:
         """Plan as a new leader would, with what the statuses of the groups keep of the past."""
         began = time.monotonic()
-        groups = self._state.groups.values()
-        self._state.remember_over(over_since_of(groups))
-        self._state.history = history_of(groups, self._state.settings.fairness_half_life, now)
-        self._snapshot = measure(self._state.world_at(now), now, self._snapshot)
+        groups = self.state.groups.values()
+        self.state.remember_over(over_since_of(groups))
+        self.state.history = history_of(groups, self.state.settings.fairness_half_life, now)
+        self._snapshot = measure(self.state.world_at(now), now, self._snapshot)
         found = ObservedPlan(self._snapshot, plan(self._snapshot, self._cache), leads=False)
         ended = time.monotonic()
         self._fresh_until = ended + max(_OLDEST, (ended - began) * _SHARE)

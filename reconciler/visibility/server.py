@@ -16,15 +16,17 @@ from reconciler.visibility.callers import FrontProxy, refusal
 from reconciler.visibility.discovery import content_type, discovery_document
 from reconciler.visibility.forked import TooBusy
 from reconciler.visibility.metrics import VisibilityMetrics
-from reconciler.visibility.objects.kinds import TABLE_TYPE
+from reconciler.visibility.objects.kinds import API_VERSION, TABLE_TYPE, WHAT_IF
 from reconciler.visibility.requests import BadRequest, ReadRequest, failure, read_request
 from reconciler.visibility.streams import watch_lines
+from reconciler.visibility.what_ifs import WhatIfs
 from shared.problems import Problem
 from shared.telemetry import get_logger
 
 PATIENCE: Final = timedelta(seconds=10)
 """For a handshake, and for a client to take what was sent to it."""
 _IDLE: Final = timedelta(seconds=120)
+WHAT_IF_PATH: Final = f"/apis/{API_VERSION}/{WHAT_IF.plural}"
 MOST_REQUESTS: Final = 64
 MOST_WATCHES: Final = 100
 _JSON: Final = "application/json"
@@ -43,8 +45,9 @@ class KnownProxy:
 class VisibilityServer:
     """Answers the API server, and no other caller."""
 
-    def __init__(self, answers: Answers, known: KnownProxy, metrics: VisibilityMetrics) -> None:
+    def __init__(self, answers: Answers, what_ifs: WhatIfs, known: KnownProxy, metrics: VisibilityMetrics) -> None:
         self._answers = answers
+        self._what_ifs = what_ifs
         self._known = known
         self._metrics = metrics
         self._under_way = 0
@@ -79,7 +82,7 @@ class VisibilityServer:
         except BadRequest as error:
             response = _failure(error.code, "BadRequest" if error.code == 400 else "NotAcceptable", str(error))
         except TooBusy:
-            response = _failure(429, "TooManyRequests", "too many explanations are being computed; try again")
+            response = _failure(429, "TooManyRequests", "too much is being computed, or this took too long; try again")
         except Exception:
             log.exception("Visibility request not answered", path=request.path)
             response = _failure(500, "InternalError", "the request cannot be answered; the reconciler's log says why")
@@ -90,8 +93,10 @@ class VisibilityServer:
         refused = self._refusal(request)
         if refused is not None:
             return _failure(401, "Unauthorized", refused)
+        if request.method == "POST" and request.path == WHAT_IF_PATH:
+            return await self._what_if(request)
         if request.method != "GET":
-            return _failure(405, "MethodNotAllowed", "objects of this API are only read")
+            return _failure(405, "MethodNotAllowed", "objects of this API are only read, but for whatifs")
         accept = request.headers.get("Accept", "")
         document = discovery_document(request.path, accept)
         if document is not None:
@@ -102,6 +107,14 @@ class VisibilityServer:
         if wanted.watches:
             return await self._watch(request, wanted)
         return await self._read(wanted)
+
+    async def _what_if(self, request: web.BaseRequest) -> web.Response:
+        try:
+            async with asyncio.timeout(PATIENCE.total_seconds()):
+                body = await request.read()
+        except (TimeoutError, web.HTTPRequestEntityTooLarge):
+            return _failure(413, "RequestEntityTooLarge", "the edit is too large, or did not come in time")
+        return _response(_encode(await self._what_ifs.answer(body)), _JSON, 201)
 
     def _refusal(self, request: web.BaseRequest) -> str | None:
         proxy = self._known.proxy

@@ -13,6 +13,7 @@ from reconciler.visibility.callers import CONFIG_MAP, CONFIG_NAMESPACE, read_fro
 from reconciler.visibility.metrics import VisibilityMetrics
 from reconciler.visibility.plans import Plans
 from reconciler.visibility.server import KnownProxy, VisibilityServer
+from reconciler.visibility.what_ifs import WhatIfs
 from shared.api.api_service import ApiServiceReference
 from shared.api.reading import View, reader
 from shared.kube.client import Client
@@ -49,7 +50,7 @@ class Visibility:
         self._holder = CertificateHolder(self._metrics)
         self._known = KnownProxy()
         self._proxy_known = asyncio.Event()
-        self._server = VisibilityServer(Answers(plans), self._known, self._metrics)
+        self._server = VisibilityServer(Answers(plans), WhatIfs(plans), self._known, self._metrics)
         self._rotator = self._rotator_of(client, home)
         fields = f"metadata.name={CONFIG_MAP}"
         self._watches.add(

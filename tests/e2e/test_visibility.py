@@ -194,6 +194,8 @@ def test_an_evicted_tenant_is_told_by_group_for_whom(quotree: Quotree) -> None:
         assert [each for each in HIDDEN if each in answer.stdout + answer.stderr] == []
     named = json.loads(quotree.command("explain", "team-a/borrower", "-o", "json"))["lastEviction"]
     assert (named["for"], named["forGroup"]) == ("team-b/hidden-owner", "owed")
+    for namespace, job in (("team-a", "borrower"), ("team-b", "hidden-owner")):
+        cp.kubectl("delete", "job", job, "-n", namespace)
 
 
 @pytest.mark.parametrize("words", OTHERS, ids=" ".join)
@@ -215,6 +217,46 @@ def test_a_tenant_gets_its_explanation_with_sums_and_remedies(quotree: Quotree) 
     }
     assert (status["state"], status["servedBy"], status["remediesTried"]) == ("Pending", "Leader", True)
     assert "AddCapacity" in {each["do"] for each in status["remedies"]}
+
+
+EDIT = """
+apiVersion: quotree.dev/v1alpha1
+kind: QuotaGroup
+metadata: {name: vision}
+spec: {quotas: [{min: {cpu: 4}, max: {cpu: 4}}], queueing: {strategy: StrictFIFO}, stopPolicy: HoldAndDrain}
+"""
+
+
+def dry_run(quotree: Quotree) -> CompletedProcess[str]:
+    words = ("apply", "--server-side", "--force-conflicts", "--dry-run=server", "-f", "-")
+    return quotree.cluster.kubectl(*words, input=EDIT, as_kubeconfig=tenant(quotree, "team-a"), check=False)
+
+
+def test_a_dry_run_says_what_an_edit_would_start_and_stop(quotree: Quotree) -> None:
+    cp = quotree.cluster
+    cp.apply("""
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: tree-editor}
+rules:
+- {apiGroups: [quotree.dev], resources: [quotagroups], verbs: [get, create, patch, update]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: tree-editor}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: tree-editor}
+subjects: [{kind: User, name: team-a, apiGroup: rbac.authorization.k8s.io}]
+""")
+
+    said = "would stop 1 workload of group vision (3 cpu): GroupStopped"
+    wait_for(lambda: said in dry_run(quotree).stderr, "it says so")
+    answer = dry_run(quotree)
+    assert answer.returncode == 0
+    assert "runtime of group vision: " in answer.stderr
+    assert [each for each in HIDDEN if each in answer.stdout + answer.stderr] == []
+    assert cp.get("quotagroup", "vision")["spec"].get("stopPolicy", "None") == "None"
+    asked = as_team(quotree, "team-a", "create", "--raw", f"{API}/whatifs", "-f", "/dev/null")
+    assert "Forbidden" in asked.stderr
 
 
 def test_anonymous_callers_get_nothing(quotree: Quotree) -> None:
@@ -249,6 +291,8 @@ def test_a_namespace_is_deleted_to_its_end_while_no_reconciler_serves(quotree: Q
     quotree.reconcilers[0].kill()
     wait_for(lambda: available(cp) != "True", "the API server notices")
     assert "own" in cp.kubectl("get", "jobs", "-n", "team-a").stdout
+    alone = dry_run(quotree)
+    assert (alone.returncode, "would stop" in alone.stderr) == (0, False)
     cp.kubectl("delete", "namespace", "short-lived", "--timeout=200s", timeout=210)
     quotree.add_reconciler()
     wait_for(lambda: available(cp) == "True", "the API is registered again")

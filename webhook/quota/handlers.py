@@ -1,6 +1,7 @@
 """Answers reviews of QuotaGroups and ResourceFlavors: what must be judged in order by `edits`, all else at once."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from uuid import uuid4
 
@@ -9,6 +10,7 @@ from shared.kube.client import Client
 from shared.kube.watch.watching import Watches
 from shared.quota.model.rules import Context, Findings, GroupWorkloads
 from shared.quota.model.settings import QuotaSettings
+from webhook.quota.dry_run import DryRunEffects
 from webhook.quota.edit_round import UNCONFIRMED
 from webhook.quota.edit_serializer import EditSerializer
 from webhook.quota.edits import read_flavor_edit, read_group_edit
@@ -20,7 +22,7 @@ from webhook.verdicts import Deny, Verdict, verdict_of
 
 
 class QuotaHandlers:
-    """The two judges. `work`: the unfinished work of a group."""
+    """The two judges. `work`: the unfinished work of a group. `dry_run`: None where nobody can be asked."""
 
     def __init__(  # noqa: PLR0913
         self,
@@ -33,7 +35,9 @@ class QuotaHandlers:
         settings: QuotaSettings,
         edits: EditsFile = EditsFile(),  # noqa: B008 - frozen
         timeout: timedelta = timedelta(seconds=3),
+        dry_run: DryRunEffects | None = None,
     ) -> None:
+        self._dry_run = dry_run
         self._view = view
         self._work = work
         self._settings = settings
@@ -54,15 +58,25 @@ class QuotaHandlers:
         """The verdict on an edit of a QuotaGroup."""
         edit = read_group_edit(review, uuid4().hex)
         if edit.is_ordered:
-            return _verdict(await self._edits.judge(edit))
-        return _verdict(judge_alone(edit, self._view.tree, self._context()))
+            verdict = _verdict(await self._edits.judge(edit))
+        else:
+            verdict = _verdict(judge_alone(edit, self._view.tree, self._context()))
+        return await self._with_effects(review, verdict)
 
     async def judge_flavor(self, review: Review) -> Verdict:
         """The verdict on an edit of a ResourceFlavor."""
         edit = read_flavor_edit(review, uuid4().hex)
         if edit.is_ordered:
-            return _verdict(await self._edits.judge(edit))
-        return _verdict(judge_flavor_alone(edit, self._view.tree, self._context()))
+            verdict = _verdict(await self._edits.judge(edit))
+        else:
+            verdict = _verdict(judge_flavor_alone(edit, self._view.tree, self._context()))
+        return await self._with_effects(review, verdict)
+
+    async def _with_effects(self, review: Review, verdict: Verdict) -> Verdict:
+        """The verdict on a legal dry run also says what the edit would start and stop."""
+        if self._dry_run is None or not review.dry_run or isinstance(verdict, Deny):
+            return verdict
+        return replace(verdict, warnings=(*verdict.warnings, *await self._dry_run.of(review)))
 
 
 def _verdict(findings: Findings) -> Verdict:

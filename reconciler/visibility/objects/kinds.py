@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
-from reconciler.visibility.objects.schemas import EXPLANATION_STATUS, GROUP_STATUS, PENDING_STATUS
+from reconciler.visibility.objects.schemas import EXPLANATION_STATUS, GROUP_STATUS, PENDING_STATUS, WHAT_IF_STATUS
 from shared.api.api_service import VISIBILITY_GROUP, VISIBILITY_VERSION
 from shared.resources import write_quantity
 
@@ -37,6 +37,7 @@ class VisibleKind:
     text: str
     status: Json
     columns: tuple[TableColumn, ...]
+    verbs: tuple[str, ...] = VERBS
 
     @property
     def singular(self) -> str:
@@ -100,6 +101,18 @@ GROUPS: Final = VisibleKind(
     ),
 )
 KINDS: Final = (PENDING, EXPLANATION, GROUPS)
+WHAT_IF: Final = VisibleKind(
+    "WhatIf",
+    "whatifs",
+    "wi",
+    namespaced=False,
+    text="What an edit of quota objects would start, stop and keep waiting, by group. Created with `spec.apply`, the "
+    "objects as they would be, and `spec.delete`, those that would be gone; answered at once, and not stored.",
+    status=WHAT_IF_STATUS,
+    columns=(),
+    verbs=("create",),
+)
+ALL_KINDS: Final = (*KINDS, WHAT_IF)
 
 
 def amount_text(resource: str, amount: int) -> str:

@@ -133,3 +133,35 @@ GROUP_STATUS: Final = members(
     ),
     **_SEEN,
 )
+_EFFECT: Final = members(
+    "Workloads of one group, without their names.",
+    group=text("The group."),
+    workloads=whole("How many."),
+    restarts=whole("How many of those that stop would start again."),
+    reason=text("Why they would stop or wait."),
+    request={
+        "type": "object",
+        "description": "What they request together, in base units.",
+        "additionalProperties": {"type": "integer", "format": "int64"},
+    },
+)
+WHAT_IF_STATUS: Final = members(
+    "What the edit would change, if nothing else changed and nothing finished meanwhile.",
+    start=each("What would start.", _EFFECT),
+    stop=each("What would stop.", _EFFECT),
+    wait=each("What would go on waiting, and would have started.", _EFFECT),
+    runtime=each(
+        "The runtimes that would change.",
+        members(
+            "A runtime.",
+            group=text("The group."),
+            flavor=text("The flavor."),
+            resource=text("The resource."),
+            before=whole("Without the edit, in base units."),
+            after=whole("With the edit, in base units."),
+        ),
+    ),
+    stable=flag("Whether the cluster would come to rest, so that this is the end."),
+    lines=each("The same in sentences: at most ten.", text("A sentence.")),
+    **_SEEN,
+)

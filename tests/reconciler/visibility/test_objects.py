@@ -10,7 +10,7 @@ import pytest
 from reconciler.visibility.discovery import discovery_document
 from reconciler.visibility.objects.explanations import WorkloadsByNamespace, explanation_object
 from reconciler.visibility.objects.groups import group_object
-from reconciler.visibility.objects.kinds import KINDS, PENDING
+from reconciler.visibility.objects.kinds import ALL_KINDS, PENDING
 from reconciler.visibility.objects.observed import ObservedPlan
 from reconciler.visibility.objects.pending import Places, pending_object
 from reconciler.visibility.objects.tables import readable_age, table
@@ -166,7 +166,7 @@ def test_an_age_is_written_as_kubectl_does(age: timedelta, text: str) -> None:
 
 
 def test_every_kind_is_in_every_form_of_discovery() -> None:
-    plurals = [kind.plural for kind in KINDS]
+    plurals = [kind.plural for kind in ALL_KINDS]
     listed = discovery_document("/apis/visibility.quotree.dev/v1alpha1", "application/json")
     assert listed is not None
     assert [each["name"] for each in listed["resources"]] == plurals
@@ -178,4 +178,4 @@ def test_every_kind_is_in_every_form_of_discovery() -> None:
         document = discovery_document(path, "*/*")
         assert document is not None
         schemas = document.get("definitions") or document["components"]["schemas"]
-        assert {each.rpartition(".")[2] for each in schemas} == {kind.kind for kind in KINDS}
+        assert {each.rpartition(".")[2] for each in schemas} == {kind.kind for kind in ALL_KINDS}

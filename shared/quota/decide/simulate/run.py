@@ -36,19 +36,22 @@ class SimulationRun:
     """Whether the last cycle changed nothing and time alone will change nothing either."""
 
 
-def run(
+def run(  # noqa: PLR0913
     world: World,
     now: datetime,
     cycles: int | None = None,
     step: timedelta = timedelta(),
+    *,
     limit: int = MOST_CYCLES,
+    known: Snapshot | None = None,
 ) -> SimulationRun:
     """Run so many cycles; None: until nothing changes any more, or `limit` cycles.
 
+    `known`: a snapshot of a similar world, from which the first measurement goes on; it changes no result.
     Between cycles `step` passes; a world at rest that waits for a moment (grace, notice, back-off) is taken there.
     """
     plans: list[Plan] = []
-    snapshot: Snapshot | None = None
+    snapshot = known
     cache = CycleCache()
     history = UseHistory.read(world.settings.fairness_half_life, world.past_use, now)
     left = limit if cycles is None else max(1, cycles)

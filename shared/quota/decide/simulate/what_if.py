@@ -9,6 +9,7 @@ from shared.quota.decide.decisions import Evict, WaitExplanation
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.simulate.run import SimulationRun, run
 from shared.quota.measure.inputs.world import World
+from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.workload import Workload, WorkloadId
 from shared.resources import Amount, FlavorResource
 
@@ -61,9 +62,9 @@ class Prediction:
         return bool(self.stops or self.waits)
 
 
-def predict(before: World, after: World, now: datetime) -> Prediction:
-    """Compare the ends of these worlds; `after` is `before` with the edit."""
-    without, edited = run(before, now), run(after, now)
+def predict(before: World, after: World, now: datetime, known: Snapshot | None = None) -> Prediction:
+    """Compare the ends of these worlds; `after` is `before` with the edit. `known`: as of `run`."""
+    without, edited = run(before, now, known=known), run(after, now, known=known)
     evicted_without, evicted = _evictions(without), _evictions(edited)
     running_without, running = _running(without), _running(edited)
     waiting_without = {each.workload.id: each for each in PendingReasons(without.last)}

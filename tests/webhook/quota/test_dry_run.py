@@ -1,0 +1,51 @@
+"""A dry run is answered also when nobody can say what the edit would change."""
+
+import asyncio
+from typing import Any, cast
+
+import msgspec
+import pytest
+
+from shared.api.review import Operation, Review, ReviewedKind
+from shared.kube.client import Client
+from shared.kube.errors import Forbidden, NotFound, TooManyRequests, Unavailable
+from webhook.quota.dry_run import UNKNOWN, DryRunEffects, question
+
+REVIEW = Review("u", ReviewedKind("quotree.dev", "v1alpha1", "QuotaGroup"), Operation.UPDATE, "vision", dry_run=True)
+
+
+class FailingClient:
+    """A client whose every request ends so."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def within(self, _: object) -> "FailingClient":
+        return self
+
+    def reserved(self, _: int) -> "FailingClient":
+        return self
+
+    async def create(self, *_: object, **__: object) -> Any:
+        raise self._error
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (NotFound(404, "NotFound", "not installed"), ()),
+        (Forbidden(403, "Forbidden", "not allowed"), ()),
+        (Unavailable(503, "ServiceUnavailable", "no replica"), ()),
+        (TooManyRequests(429, "TooManyRequests", "busy"), (UNKNOWN,)),
+        (TimeoutError(), (UNKNOWN,)),
+    ],
+    ids=["not found", "forbidden", "unavailable", "busy", "slow"],
+)
+def test_it_is_answered_without_effects(error: Exception, told: tuple[str, ...]) -> None:
+    effects = DryRunEffects(cast("Client", FailingClient(error)))
+    assert asyncio.run(effects.of(REVIEW)) == told
+
+
+def test_a_deletion_is_asked_about_by_name() -> None:
+    deletion = msgspec.structs.replace(REVIEW, operation=Operation.DELETE)
+    assert question(deletion)["spec"] == {"delete": [{"kind": "QuotaGroup", "name": "vision"}]}
