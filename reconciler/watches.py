@@ -102,7 +102,7 @@ def watch_everything(  # noqa: PLR0913
     add(QUOTA_GROUPS, project_group, state.see_groups)
     if state.settings.capacity_source is CapacitySource.NODES:
         add(NODES, project_node, state.see_nodes)
-    held = [kind for kind in kinds.all if kind.suspend]
+    held = kinds.suspended
     others = f"{_NOT_GROUPED},!{UNIT_LABEL}" if held else _NOT_GROUPED
     pods = [
         add(PODS, project_pod, state.see_pods, labels=others, fields=LIVE),

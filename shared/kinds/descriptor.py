@@ -21,7 +21,15 @@ T = TypeVar("T")
 Name = Annotated[str, msgspec.Meta(max_length=253)]
 PRESETS: Final = (
     "jobset",
+    "raycluster",
+    "rayjob",
     "pytorchjob",
+    "tfjob",
+    "mpijob",
+    "trainjob",
+    "leaderworkerset",
+    "appwrapper",
+    "sparkapplication",
 )
 """The descriptors that are shipped, by the names of their files."""
 MAX_POD_SETS_ENTRIES: Final = 8
@@ -125,13 +133,18 @@ class AbsentEntry(_Entry, frozen=True):
 
 
 class InjectEntry(_Entry, frozen=True):
-    """Where labels, the node selector and tolerations are written, as paths from the pod set's template."""
+    """Where labels, the node selector and tolerations are written, as paths from the pod set's template.
 
+    `into`: they are written into the items of this list below `within` instead, in the order of `each`.
+    """
+
+    into: str = ""
     labels: str = ".metadata.labels"
     node_selector: str = ".spec.nodeSelector"
     tolerations: str = ".spec.tolerations"
 
     def __post_init__(self) -> None:
+        _of("into", single_path, self.into)
         for key in ("labels", "node_selector", "tolerations"):
             if not _of(_camel(key), single_path, getattr(self, key)).steps:
                 raise KeyProblem(_camel(key), "is empty; write a path such as .spec.nodeSelector")
@@ -143,7 +156,7 @@ class PodSetEntry(_Entry, frozen=True):
     `each`: where the sets are described, from `within` if that is given; absent: in the object itself. `name`: a path
     in what `each` leads to, or a name; absent: what its [*] stand for, joined by "-". `template`: the pod template
     below it. `templateNamedBy`: a path there whose text is the path of the template below `within`. `reader`: for kinds
-    without templates. `count` is an expression over `values`. `when`: asked of the object.
+    without templates. `count` is an expression over `values`. `when`: asked of the object, or of each `within`.
     """
 
     each: str = "."
@@ -159,7 +172,7 @@ class PodSetEntry(_Entry, frozen=True):
     inject: InjectEntry = InjectEntry()
 
     def __post_init__(self) -> None:
-        _of("each", compile_path, self.each)
+        each = _of("each", compile_path, self.each)
         if self.within:
             _of("within", compile_path, self.within)
         if self.name.startswith("."):
@@ -169,6 +182,8 @@ class PodSetEntry(_Entry, frozen=True):
             _of("templateNamedBy", single_path, self.template_named_by)
             if not self.within:
                 raise KeyProblem("templateNamedBy", "needs `within`: where the named path begins")
+        if self.inject.into and not (self.within and (each.is_single or each.text.endswith("[*]"))):
+            raise KeyProblem("inject", "`into` needs `within`, and [*] must stand at the end of `each`")
         if self.reader and self.reader not in READERS:
             raise KeyProblem("reader", f"{self.reader!r} is none; there are {', '.join(sorted(READERS))}")
         values = _of("values", compile_values, self.values)
@@ -184,14 +199,25 @@ class ChildEntry(_Entry, frozen=True):
 
 
 class GateEntry(_Entry, frozen=True):
-    """For kinds that nothing suspends: how their pods say which of them start together, and how many these are."""
+    """For kinds that nothing suspends: how their pods say which of them start together, and how many these are.
+
+    `groups`: where an object says how many such groups it makes; the pod sets are those of one group.
+    """
 
     group_label: Name
     size_annotation: Name
+    groups: str = ".spec.replicas | 1"
+
+    def __post_init__(self) -> None:
+        _of("groups", compile_value, self.groups)
 
 
 class KindEntry(_Entry, frozen=True):
-    """An entry of `kinds:`; with `preset`, what else is given replaces what the preset says."""
+    """An entry of `kinds:`; with `preset`, what else is given replaces what the preset says.
+
+    One of three says how it is held: `suspend`, where the flag stands; `gate`, by the gates of its pods; `through`, by
+    another governed kind, of which its operator makes an object for each of it.
+    """
 
     preset: str = ""
     api_version: Name = ""
@@ -199,6 +225,7 @@ class KindEntry(_Entry, frozen=True):
     resource: Name = ""
     suspend: str = ""
     gate: GateEntry | None = None
+    through: Name = ""
     pod_sets: tuple[PodSetEntry, ...] = ()
     noted: tuple[PredicateEntry, ...] = ()
     finished: tuple[PredicateEntry, ...] = ()
@@ -222,8 +249,9 @@ class KindEntry(_Entry, frozen=True):
         for key in ("api_version", "kind", "resource"):
             if not getattr(self, key):
                 raise KeyProblem(_camel(key), "is missing")
-        if bool(self.suspend) == (self.gate is not None):
-            raise KeyProblem("suspend", "give either `suspend` or `gate`")
+        given = [key for key in ("suspend", "gate", "through") if getattr(self, key)]
+        if len(given) != 1:
+            raise KeyProblem("suspend", f"give one of suspend, gate, through; given: {', '.join(given) or 'none'}")
         if self.suspend and not self.pod_sets:
             raise KeyProblem("podSets", "is missing: where the pods are described")
         if len(self.pod_sets) > MAX_POD_SETS_ENTRIES:

@@ -9,7 +9,7 @@ from shared.kinds.expressions import Expression, compile_expression
 from shared.kinds.paths import Path, Pointer, compile_path
 from shared.kinds.predicates import Predicate
 from shared.kinds.readers import READERS, Reader
-from shared.kinds.values import ValueAt, compile_values
+from shared.kinds.values import ValueAt, compile_value, compile_values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,9 +45,19 @@ class PodSetRule:
     count: Expression
     when: Predicate | None
     absent: Absent | None
+    into: Path | None
     labels: Pointer
     node_selector: Pointer
     tolerations: Pointer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gate:
+    """How pods say which of them start together, how many these are, and how many such groups an object makes."""
+
+    group_label: str
+    size_annotation: str
+    groups: ValueAt
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,8 +69,10 @@ class Kind:
     kind: str
     resource: str
     suspend: Pointer
-    """Where the flag stands that holds an object; empty: it has none, its pods are gated."""
-    gate: GateEntry | None
+    """Where the flag stands that holds an object; empty: it has none."""
+    gate: Gate | None
+    through: str
+    """The kind that its operator makes for it, and that is governed in its place; empty: none."""
     pod_sets: tuple[PodSetRule, ...]
     noted: tuple[Predicate, ...]
     finished: tuple[Predicate, ...]
@@ -104,6 +116,11 @@ class Kinds:
         """The kind of an object, or of an owner reference, that says this of itself."""
         return self._by_name.get((api_version.partition("/")[0], kind))
 
+    @property
+    def suspended(self) -> tuple[Kind, ...]:
+        """Those whose objects a flag holds: the others are governed by their pods, or by what their operator makes."""
+        return tuple(each for each in self.all if each.suspend)
+
     def named(self, kind: str) -> Kind | None:
         """The kind with this word, as a workload's `kind` has it."""
         return next((each for each in self.all if each.kind == kind), None)
@@ -119,7 +136,8 @@ def compile_kind(entry: KindEntry) -> Kind:
         kind=entry.kind,
         resource=entry.resource,
         suspend=compile_path(entry.suspend).pointer if entry.suspend else (),
-        gate=entry.gate,
+        gate=None if entry.gate is None else _gate(entry.gate),
+        through=entry.through,
         pod_sets=tuple(_pod_set(each) for each in entry.pod_sets),
         noted=tuple(each.compiled() for each in entry.noted),
         finished=tuple(each.compiled() for each in entry.finished),
@@ -128,6 +146,10 @@ def compile_kind(entry: KindEntry) -> Kind:
         operators=frozenset(entry.operators),
         children=entry.children,
     )
+
+
+def _gate(entry: GateEntry) -> Gate:
+    return Gate(entry.group_label, entry.size_annotation, compile_value(entry.groups))
 
 
 def _refusal(entry: RefuseEntry) -> Refusal:
@@ -150,6 +172,7 @@ def _pod_set(entry: PodSetEntry) -> PodSetRule:
         count=compile_expression(entry.count, frozenset(values)),
         when=None if entry.when is None else entry.when.compiled(),
         absent=None if entry.absent is None else _absent(entry.absent),
+        into=compile_path(inject.into) if inject.into else None,
         labels=compile_path(inject.labels).pointer,
         node_selector=compile_path(inject.node_selector).pointer,
         tolerations=compile_path(inject.tolerations).pointer,

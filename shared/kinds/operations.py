@@ -17,7 +17,7 @@ def suspend_operations(seen: KindObject, *, value: bool) -> list[Operation]:
     """Hold the object, or let it start."""
     if seen.suspend.value is value:
         return []
-    return [*_parents([seen.suspend]), add(seen.suspend.at, value)]
+    return [*_parents([seen.suspend], set()), add(seen.suspend.at, value)]
 
 
 def template_operations(
@@ -28,6 +28,7 @@ def template_operations(
     A template that the object lacks, as its operator would use it, is written whole first.
     """
     operations: list[Operation] = []
+    made: set[Pointer] = set()
     for each in seen.pod_sets:
         name = set_name(seen, each)
         labels = {UNIT_LABEL: unit, POD_SET_LABEL: each.name} if unit else {}
@@ -42,7 +43,7 @@ def template_operations(
             operations.append(add(each.template, each.added))
         written = {operation["path"] for operation in changed}
         members = [each.labels, each.node_selector, each.tolerations]
-        operations += [*_parents(member for member in members if _is_under(member, written)), *changed]
+        operations += [*_parents((each for each in members if _is_under(each, written)), made), *changed]
     return operations
 
 
@@ -61,9 +62,13 @@ def _is_under(member: ObjectField, written: Iterable[str]) -> bool:
     return any(path == at or path.startswith(f"{at}/") for path in written)
 
 
-def _parents(members: Iterable[ObjectField]) -> list[Operation]:
-    """Make what is missing above these places, each once."""
-    made: dict[Pointer, None] = {}
-    for member in members:
-        made.update({member.at[:length]: None for length in range(member.present + 1, len(member.at))})
-    return [add(at, {}) for at in made]
+def _parents(places: Iterable[ObjectField], made: set[Pointer]) -> list[Operation]:
+    """Make what is missing above these places and is not `made` yet, which grows."""
+    operations: list[Operation] = []
+    for place in places:
+        for length in range(place.present + 1, len(place.at)):
+            at = place.at[:length]
+            if at not in made:
+                made.add(at)
+                operations.append(add(at, [] if isinstance(place.at[length], int) else {}))
+    return operations

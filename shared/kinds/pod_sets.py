@@ -29,8 +29,6 @@ def read_pod_sets(kind: Kind, root: Mapping[str, Any], problems: list[str]) -> t
     found: list[KindPodSet] = []
     for rule in kind.pod_sets:
         try:
-            if rule.when is not None and not rule.when.holds(root):
-                continue
             places = list(_places(rule, root))
         except (PathProblem, ExpressionProblem) as error:
             problems.append(str(error))
@@ -66,6 +64,8 @@ class _Described(NamedTuple):
 
 def _places(rule: PodSetRule, root: Mapping[str, Any]) -> Iterator[_Described]:
     for base, above in [((), root)] if rule.within is None else rule.within.matches(root):
+        if rule.when is not None and not rule.when.holds(above, base):
+            continue
         for place, element in rule.each.matches(above, base):
             yield _Described((*base, *place), element, base, above)
 
@@ -88,14 +88,16 @@ def _pod_set(rule: PodSetRule, root: Mapping[str, Any], where: _Described) -> Ki
     metadata = template.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
     source = root if added is None else _with(root, place, added)
+    index = 0 if rule.each.is_single else at[-1]
+    below = place if rule.into is None else (*where.base, *rule.into.pointer, index)
     return KindPodSet(
         name,
         count,
         spec,
         place,
-        _texts(source, (*place, *rule.labels)),
-        _texts(source, (*place, *rule.node_selector)),
-        _mappings(source, (*place, *rule.tolerations)),
+        _texts(source, (*below, *rule.labels)),
+        _texts(source, (*below, *rule.node_selector)),
+        _mappings(source, (*below, *rule.tolerations)),
         dict(annotations) if isinstance(annotations, Mapping) else {},
         added,
     )

@@ -31,12 +31,16 @@ def resolve(entry: KindEntry) -> KindEntry:
 
 
 def compile_kinds(entries: Iterable[KindEntry]) -> Kinds:
-    """The kinds that the settings name. Raises KeyProblem when two entries name the same one."""
+    """The kinds that the settings name. Raises KeyProblem where entries do not go together."""
     compiled = [compile_kind(resolve(entry)) for entry in entries]
     names = [(each.group, each.kind) for each in compiled]
     for group, kind in names:
         if names.count((group, kind)) > 1:
             raise KeyProblem("kinds", f"{kind} of {group} is there twice; keep one entry")
+    for each in compiled:
+        if each.through and not any(other.kind == each.through and other.suspend for other in compiled):
+            fix = f"its operator makes objects of kind {each.through}, which are governed in its place; add that kind"
+            raise KeyProblem("kinds", f"{each.kind}: {fix}")
     return Kinds.of(compiled)
 
 

@@ -31,8 +31,8 @@ def test_the_least_descriptor() -> None:
         ("suspend: .spec[*]", "leads to several places"),
         ("suspend: .status.paused", "is no member below .spec"),
         ("suspend: .spec['a.b']", "is no member below .spec"),
-        ("suspend: ''", "suspend: give either `suspend` or `gate`"),
-        ("gate: {groupLabel: a, sizeAnnotation: b}", "suspend: give either `suspend` or `gate`"),
+        ("suspend: ''", "suspend: give one of suspend, gate, through; given: none"),
+        ("gate: {groupLabel: a, sizeAnnotation: b}", "given: suspend, gate"),
         ("podSets: []", "podSets: is missing"),
         ("kind: ''", "kind: is missing"),
         ("apiVersion: v1", "apiVersion: 'v1' is none"),
@@ -65,14 +65,23 @@ def test_mistakes(more: str, problem: str) -> None:
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_is_whole_and_names_its_operator(name: str) -> None:
     kind = compile_kind(read_preset(name))
-    assert kind.operators
     assert kind.kind.lower() == name
+    assert bool(kind.operators) == bool(kind.children) == bool(kind.suspend)
 
 
 def test_what_is_given_replaces_what_the_preset_says() -> None:
     (kind,) = compile_kinds([entry("preset: jobset\noperators: [me]\n")]).all
     assert (kind.kind, kind.operators) == ("JobSet", frozenset({"me"}))
     assert compile_kind(read_preset("jobset")).operators != kind.operators
+
+
+def test_a_kind_that_is_governed_through_another_needs_that_one() -> None:
+    kinds = compile_kinds([entry("preset: trainjob"), entry("preset: jobset")])
+    assert [each.kind for each in kinds.suspended] == ["JobSet"]
+    with pytest.raises(
+        ValueError, match=r"kinds: TrainJob: its operator makes objects of kind JobSet, .* add that kind"
+    ):
+        compile_kinds([entry("preset: trainjob")])
 
 
 def test_there_are_no_other_presets() -> None:

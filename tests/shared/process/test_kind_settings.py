@@ -56,7 +56,10 @@ def test_a_mistake_is_named_with_line_and_key(tmp_path: Path) -> None:
     text = GOOD.replace("preset: jobset", "preset: jobsets").replace("n * 2", "m * 2").replace("[Done]", "[]")
     assert refusals(tmp_path, text) == [
         "3 errors:",
-        "s.yaml:2: kinds[0].preset: 'jobsets' is none; there are jobset, pytorchjob",
+        (
+            "s.yaml:2: kinds[0].preset: 'jobsets' is none; there are jobset, raycluster, rayjob, pytorchjob, tfjob, "
+            "mpijob, trainjob, leaderworkerset, appwrapper, sparkapplication"
+        ),
         "s.yaml:13: kinds[2].podSets[0].count: 'm * 2' reads m; `values` has n",
         "s.yaml:15: kinds[2].finished[0].path: give either `in` or `present` with it",
     ]
