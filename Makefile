@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv binaries jobset test test-operators browser lint types generated demo prove mutants chaos bench image release cluster cluster-down e2e clean
+.PHONY: help venv binaries jobset test test-operators browser monitoring lint types generated demo prove mutants chaos bench image release cluster cluster-down e2e clean
 
 PYTHON ?= python3
 WORKERS ?= 4
@@ -13,6 +13,7 @@ help:
 	@echo 'make test      lint, types and all tests on a real control plane (WORKERS=4)'
 	@echo 'make test-operators  governed kinds with their real operators, each built once from its Go module'
 	@echo 'make browser   the dashboard in a real browser (Chromium); PICTURES=1 makes the pictures of docs/ again'
+	@echo 'make monitoring  alerts and the Grafana dashboard with a real Prometheus (on PATH, or unpacked from Debian)'
 	@echo 'make demo      the whole path on a simulated cluster; KEEP=1 leaves it running'
 	@echo 'make lint      ruff, import contracts        make types   mypy --strict'
 	@echo 'make generated CRDs, docs/rules.md and the classes of docs/glossary.md, from the code'
@@ -60,6 +61,10 @@ browser: binaries
 
 demo: venv
 	@$(BIN)/python -m demo $(if $(KEEP),--keep)
+
+monitoring: binaries
+	@$(BIN)/python -m dev.prometheus || true
+	$(BIN)/pytest tests/monitoring -n 0 --timeout=400
 
 prove: venv
 	@$(BIN)/python -m tests.prove

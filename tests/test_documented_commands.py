@@ -71,6 +71,13 @@ def test_the_commands_of_a_guide_work_in_its_order(quotree: Quotree, page: str) 
         _run(quotree, command)
 
 
+def test_the_commands_of_the_alerts_work(quotree: Quotree) -> None:
+    given = commands("docs/alerts.md")
+    assert len(given) > 5
+    for command in given:
+        _run(quotree, command)
+
+
 def test_the_guide_shows_its_job_as_it_is() -> None:
     (shown,) = blocks("docs/guides/job-author.md", "yaml")
     assert shown == (ROOT / "docs/guides/train-7.yaml").read_text()

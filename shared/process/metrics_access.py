@@ -1,7 +1,8 @@
 """Who may read the metrics: the API server says whose a token is, and whether that user may `get` /metrics.
 
 Both answers are kept together for a short time, so that a scraper costs two requests now and then. Tokens are kept as
-digests. While the API server does not answer, nobody is let in.
+digests. While the API server does not answer, only those are let in whom it has let in not long ago: the metrics that
+show its silence are worth most then.
 """
 
 import asyncio
@@ -23,6 +24,10 @@ from shared.telemetry import get_logger
 METRICS_PATH: Final = "/metrics"
 ALLOWED_FOR: Final = timedelta(seconds=30)
 REFUSED_FOR: Final = timedelta(seconds=10)
+TRUSTED_FOR: Final = timedelta(minutes=10)
+"""For so long a yes counts where the API server gives no other answer."""
+_ANSWER_WITHIN: Final = timedelta(milliseconds=500)
+"""For so long the API server's answer is waited for where a yes still counts."""
 _REMEMBERED: Final = 256
 """Tokens; the oldest is forgotten."""
 _UNDER_WAY: Final = 8
@@ -55,6 +60,8 @@ class ReaderPermissions:
     def __init__(self, client: Client, now: Callable[[], float] = time.monotonic) -> None:
         self._client = client.reserved(2)
         self._known: KeptAnswers[Permission] = KeptAnswers(_REMEMBERED, now)
+        self._trusted: KeptAnswers[bool] = KeptAnswers(_REMEMBERED, now)
+        """Those who were allowed, also when that has to be asked again."""
         self._asking: dict[bytes, asyncio.Task[Permission]] = {}
 
     async def of(self, authorization: str) -> Permission:
@@ -68,18 +75,27 @@ class ReaderPermissions:
             return known
         if digest not in self._asking:
             if len(self._asking) >= _UNDER_WAY:
-                return Permission.UNDECIDED
+                return self._undecided(digest)
             asking = self._asking[digest] = asyncio.create_task(self._ask(digest, token.strip()), name="metrics access")
             asking.add_done_callback(lambda _: self._asking.pop(digest))
-        return await asyncio.shield(self._asking[digest])
+        limit = _ANSWER_WITHIN.total_seconds() if self._trusted.get(digest) else None
+        try:
+            return await asyncio.wait_for(asyncio.shield(self._asking[digest]), limit)
+        except TimeoutError:
+            return self._undecided(digest)
+
+    def _undecided(self, digest: bytes) -> Permission:
+        return Permission.ALLOWED if self._trusted.get(digest) else Permission.UNDECIDED
 
     async def _ask(self, digest: bytes, token: str) -> Permission:
         try:
             found = await self._look_up(token)
         except ApiError as error:
             log.warning("Access to the metrics not decided", error=str(error))
-            return Permission.UNDECIDED
-        self._known.keep(digest, found, ALLOWED_FOR if found is Permission.ALLOWED else REFUSED_FOR)
+            return self._undecided(digest)
+        is_allowed = found is Permission.ALLOWED
+        self._known.keep(digest, found, ALLOWED_FOR if is_allowed else REFUSED_FOR)
+        self._trusted.keep(digest, is_allowed, TRUSTED_FOR)
         return found
 
     async def _look_up(self, token: str) -> Permission:

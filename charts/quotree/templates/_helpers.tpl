@@ -383,3 +383,13 @@ quota: {{- toYaml $.Values.quota | nindent 2 }}
 - {kind: ServiceAccount, name: quotree-{{ .component }}, namespace: {{ .root.Release.Namespace }}}
 {{- end }}
 {{- end -}}
+
+{{/* Where the page of an alert is: (list $ "AlertName"). */}}
+{{- define "quotree.runbook" -}}
+{{- $values := (index . 0).Values -}}
+{{- $anchor := index . 1 | lower -}}
+runbook: docs/alerts.md#{{ $anchor }}
+{{- with $values.prometheusRule.runbookUrl }}
+runbook_url: {{ printf "%s#%s" . $anchor | quote }}
+{{- end }}
+{{- end }}

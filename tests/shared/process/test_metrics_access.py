@@ -16,7 +16,7 @@ from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.ports import Ports
 from shared.kube.client import Client
 from shared.kube.connect.connection import ConnectionSettings, connected
-from shared.process.metrics_access import ALLOWED_FOR, REFUSED_FOR, Permission, ReaderPermissions
+from shared.process.metrics_access import ALLOWED_FOR, REFUSED_FOR, TRUSTED_FOR, Permission, ReaderPermissions
 from shared.process.metrics_server import MetricsAuthorization, MetricsSettings, serving_metrics
 from tests.shared.kube.servers import client_of
 from tests.shared.process.test_health import Clock
@@ -118,3 +118,49 @@ async def test_while_the_api_server_does_not_answer_nobody_reads(tmp_path: Path)
         go_on.set()
         assert {await each for each in asked} == {Permission.UNDECIDED}
     assert len(reviews) == 8
+
+
+@pytest.mark.parametrize("silence", ["refuses", "hangs"])
+async def test_who_was_allowed_reads_on_while_the_api_server_is_silent(tmp_path: Path, silence: str) -> None:
+    is_silent = False
+
+    async def answer(request: web.Request) -> web.Response:
+        if is_silent and silence == "hangs":
+            await asyncio.sleep(5)
+        if is_silent:
+            return web.json_response({"kind": "Status", "code": 500}, status=500)
+        status = {"authenticated": True} if request.path.endswith("tokenreviews") else {"allowed": True}
+        return web.json_response({"status": status}, status=201)
+
+    async with client_of(answer, tmp_path) as client:
+        clock = Clock()
+        permissions = ReaderPermissions(client, clock)
+        assert await permissions.of("Bearer known") is Permission.ALLOWED
+        is_silent = True
+        clock.now += ALLOWED_FOR.total_seconds()
+        assert await permissions.of("Bearer known") is Permission.ALLOWED
+        if silence == "refuses":
+            assert await permissions.of("Bearer new") is Permission.UNDECIDED
+            clock.now += TRUSTED_FOR.total_seconds()
+            assert await permissions.of("Bearer known") is Permission.UNDECIDED
+
+
+async def test_a_no_ends_the_trust_in_an_earlier_yes(tmp_path: Path) -> None:
+    answers = iter([True, False])
+    is_silent = False
+
+    async def answer(request: web.Request) -> web.Response:
+        if is_silent:
+            return web.json_response({"kind": "Status", "code": 500}, status=500)
+        authenticated = not request.path.endswith("tokenreviews") or next(answers)
+        return web.json_response({"status": {"authenticated": authenticated, "allowed": True}}, status=201)
+
+    async with client_of(answer, tmp_path) as client:
+        clock = Clock()
+        permissions = ReaderPermissions(client, clock)
+        assert await permissions.of("Bearer known") is Permission.ALLOWED
+        clock.now += ALLOWED_FOR.total_seconds()
+        assert await permissions.of("Bearer known") is Permission.UNKNOWN
+        is_silent = True
+        clock.now += REFUSED_FOR.total_seconds()
+        assert await permissions.of("Bearer known") is Permission.UNDECIDED

@@ -1,0 +1,1 @@
+"""Rules, dashboard and metrics with a real Prometheus: `make monitoring`."""

@@ -1,0 +1,249 @@
+"""Each alert fires in a real Prometheus when its condition is caused, and ends with it; the dashboard has data.
+
+The rules are the chart's, with seconds in place of minutes.
+"""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+from wsgiref.simple_server import make_server
+
+import pytest
+import yaml
+from prometheus_client import CollectorRegistry, make_wsgi_app
+
+from dev.controlplane import cluster
+from dev.controlplane.binaries import Binaries
+from dev.controlplane.nodes import NodeSpec
+from dev.controlplane.quotree import NAMESPACE
+from dev.prometheus import Programs
+from reconciler.report.metrics import ReconcilerMetrics
+from tests.e2e.kubectl_steps import Asking, group, job
+from tests.monitoring.conftest import dashboard_in, rendered, rules_in
+from tests.monitoring.site import Monitored, hurried, monitored
+from webhook.metrics import WebhookMetrics
+
+ENTITLED: Final = 3
+"""Seconds that an entitled workload may wait, and evictions in a hurried half hour, without an alert."""
+_TREE: Final = (
+    group("research", isParent=True, quotas=[{"min": {"cpu": 8}}]),
+    group("vision", "research", quotas=[{"min": {"cpu": 4}}]),
+    group("language", "research", quotas=[{"min": {"cpu": 4}}]),
+)
+
+
+@pytest.fixture(scope="module")
+def chart(control_plane_binaries: Binaries) -> list[dict[str, Any]]:
+    """The chart's objects."""
+    limits = f"prometheusRule.entitledWaitSeconds={ENTITLED},prometheusRule.flappingEvictions={ENTITLED}"
+    return rendered(control_plane_binaries, limits)
+
+
+@pytest.fixture(scope="module")
+def site(control_plane_binaries: Binaries, programs: Programs, chart: list[dict[str, Any]]) -> Iterator[Monitored]:
+    """One node of 8 cpu, promised to two groups."""
+    nodes = [NodeSpec("node", allocatable={"cpu": "8", "memory": "16Gi", "pods": "110"})]
+    rules = hurried(rules_in(chart))
+    for each in rules["groups"][0]["rules"]:
+        if each["alert"] == "QuotreeWatchIsSilent":
+            # A healthy watch that shows nothing else hears a bookmark once a minute.
+            each["expr"] = each["expr"].replace("> 180", "> 80")
+    with (
+        cluster.start(control_plane_binaries, nodes=nodes) as started,
+        monitored(started, programs, rules) as found,
+    ):
+        asking = Asking(found.quotree, started.kubeconfig)
+        found.until("the tree is accepted", lambda: asking.edit_tree(*_TREE).returncode == 0)
+        yield found
+
+
+@pytest.fixture
+def ask(site: Monitored) -> Iterator[Asking]:
+    """The administrator; the work is taken away afterwards."""
+    asking = Asking(site.quotree, site.cluster.kubeconfig)
+    yield asking
+    asking.clear()
+
+
+def _expressions(dashboard: dict[str, Any]) -> list[tuple[str, str]]:
+    given = {"$__rate_interval": "30s", "$__range": "10m", "$group": ".*", "$flavor": ".*", "$resource": ".*"}
+    found = []
+    for panel in dashboard["panels"]:
+        for target in panel.get("targets", ()):
+            expression = target["expr"]
+            for name, value in given.items():
+                expression = expression.replace(name, value)
+            assert "$" not in expression
+            found.append((panel["title"], expression))
+    return found
+
+
+def test_every_query_of_the_dashboard_has_data(site: Monitored, ask: Asking, chart: list[dict[str, Any]]) -> None:
+    site.until("all targets are up", lambda: sum(each.startswith("up") for each in site.targets().values()) == 3)
+    queries = _expressions(dashboard_in(chart))
+    assert len(queries) > 30
+    without: dict[str, str] = dict(queries)
+    borrowers = [f"borrower-{number}" for number in range(4)]
+    refused = job("refused", "nobody", 1)
+
+    def has_numbers(expression: str) -> bool:
+        return any(each["value"][1] != "NaN" for each in site.query(expression))
+
+    def go_on() -> None:
+        """One turn: language borrows, vision takes its own back, and a Job is refused."""
+        for name in borrowers:
+            ask.apply(job(name, "language", 2))
+        ask.until("language borrows", lambda: not any(map(ask.is_held, borrowers)))
+        ask.apply(job("taker", "vision", 4), refused)
+        for title in [each for each in without if has_numbers(without[each])]:
+            del without[title]
+        ask.until("vision starts", lambda: not ask.is_held("taker"))
+        for title in [each for each in without if has_numbers(without[each])]:
+            del without[title]
+        site.cluster.kubectl("delete", "job", "taker")
+
+    site.until("all panels have data", lambda: not without, go_on)
+
+
+def test_nothing_fires_while_all_is_well(site: Monitored) -> None:
+    site.until("the rules are evaluated", lambda: site.query("ALERTS") or site.query("quotree_leader"))
+    for alert in ("QuotreeHasNoLeader", "QuotreeWebhookIsAbsent", "QuotreeReviewsDoNotArrive", "QuotreeTreeIsInactive"):
+        site.until_resolved(alert)
+
+
+def test_an_entitled_workload_that_waits(site: Monitored, ask: Asking) -> None:
+    stays = {"reclaim": {"exemptAfterStart": "1h"}, "quotas": [{"min": {"cpu": 4}}]}
+    assert ask.edit_tree(group("language", "research", **stays)).returncode == 0
+    ask.submit("stays", "language", 8)
+    ask.until("it borrows", lambda: not ask.is_held("stays"))
+    ask.submit("entitled", "vision", 4)
+    (labels,) = site.until_firing("QuotreeEntitledWorkloadWaits")
+    assert labels["group"] == "vision"
+    site.cluster.kubectl("delete", "job", "stays")
+    site.until_resolved("QuotreeEntitledWorkloadWaits")
+    assert not ask.is_held("entitled")
+    assert ask.edit_tree(group("language", "research", quotas=[{"min": {"cpu": 4}}])).returncode == 0
+
+
+def test_workloads_that_flap(site: Monitored, ask: Asking) -> None:
+    borrowers = [f"borrower-{number}" for number in range(4)]
+    for name in borrowers:
+        ask.submit(name, "language", 2)
+
+    def take_and_leave() -> None:
+        ask.until("language borrows", lambda: not any(map(ask.is_held, borrowers)))
+        ask.submit("taker", "vision", 4)
+        ask.until("vision starts", lambda: not ask.is_held("taker"))
+        site.cluster.kubectl("delete", "job", "taker")
+
+    (labels,) = site.until_firing("QuotreeWorkloadsFlap", take_and_leave)
+    assert labels["group"] == "language"
+    site.until_resolved("QuotreeWorkloadsFlap")
+
+
+def test_an_inactive_tree(site: Monitored, ask: Asking) -> None:
+    assert ask.edit_tree(group("orphan", "absent", quotas=[{"min": {"cpu": 0}}])).returncode == 0
+    (labels,) = site.until_firing("QuotreeTreeIsInactive")
+    assert labels["group"] == "orphan"
+    assert ask.edit_tree(group("absent", isParent=True, quotas=[{"min": {"cpu": 0}}])).returncode == 0
+    site.until_resolved("QuotreeTreeIsInactive")
+    site.cluster.kubectl("delete", "quotagroup", "orphan")
+    site.cluster.kubectl("delete", "quotagroup", "absent")
+
+
+def test_writes_that_are_refused(site: Monitored, ask: Asking) -> None:
+    name = "quotree-reconciler"
+    role = site.cluster.get("clusterrole", name)
+    rules = [
+        {**each, "verbs": [verb for verb in each["verbs"] if verb != "patch"]} if "jobs" in each["resources"] else each
+        for each in role["rules"]
+    ]
+    numbers = iter(range(1000))
+    _patch_role(site, name, rules)
+    site.until_firing("QuotreeWritesFail", lambda: ask.submit(f"refused-{next(numbers)}", "vision", 1))
+    _patch_role(site, name, role["rules"])
+    site.until_resolved("QuotreeWritesFail")
+
+
+def _patch_role(site: Monitored, name: str, rules: list[dict[str, Any]]) -> None:
+    text = yaml.safe_dump({"rules": rules})
+    site.cluster.kubectl("patch", "clusterrole", name, "--type=merge", "-p", text)
+
+
+def test_a_certificate_near_its_end(site: Monitored) -> None:
+    (webhook,) = site.quotree.webhooks
+    config = Path(webhook.command[-1])
+    content = yaml.safe_load(config.read_text())
+    short = {**content, "certificates": {**content["certificates"], "leafLife": "3h", "authorityLife": "24h"}}
+    _restart_with(site, short)
+    site.until_firing("QuotreeCertificateExpires")
+    _restart_with(site, content)
+    site.until_resolved("QuotreeCertificateExpires")
+
+
+def _restart_with(site: Monitored, content: dict[str, Any]) -> None:
+    """Restart the webhook with these settings and without the certificate that it had."""
+    (webhook,) = site.quotree.webhooks
+    webhook.stop()
+    Path(webhook.command[-1]).write_text(yaml.safe_dump(content))
+    site.cluster.kubectl("delete", "secret", "quotree-webhook-tls", "-n", NAMESPACE)
+    webhook.start()
+
+
+def test_nobody_leads(site: Monitored) -> None:
+    (reconciler,) = site.quotree.reconcilers
+    reconciler.stop()
+    site.until_firing("QuotreeHasNoLeader")
+    reconciler.start()
+    site.until_resolved("QuotreeHasNoLeader")
+
+
+def test_a_webhook_that_is_gone(site: Monitored, ask: Asking) -> None:
+    (webhook,) = site.quotree.webhooks
+    webhook.stop()
+    site.until_firing("QuotreeWebhookIsAbsent")
+    answers = []
+    site.until_firing(
+        "QuotreeReviewsDoNotArrive", lambda: answers.append(ask.apply(job("lost", "vision", 1)).returncode)
+    )
+    assert all(answers)
+    webhook.start()
+    site.until_resolved("QuotreeWebhookIsAbsent")
+    site.until_resolved("QuotreeReviewsDoNotArrive")
+
+
+def test_bugs_of_ours(site: Monitored) -> None:
+    registry = CollectorRegistry()
+    reconciler, webhook = ReconcilerMetrics(registry), WebhookMetrics(registry)
+    reviews = webhook.reviews.labels("/jobs", "error")
+    server = make_server("127.0.0.1", site.spare, make_wsgi_app(registry))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+
+    def fail() -> None:
+        reviews.inc()
+        for _ in range(5):
+            reconciler.cycled_idle()
+
+    try:
+        for alert in ("QuotreeReconcilerSpins", "QuotreeReviewsFail"):
+            site.until_firing(alert, fail)
+        for alert in ("QuotreeReconcilerSpins", "QuotreeReviewsFail"):
+            site.until_resolved(alert)
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.mark.timeout(600)
+def test_an_api_server_that_has_gone_silent(site: Monitored) -> None:
+    """The last test: a leader that cannot reach the API server ends."""
+    server = site.cluster.processes["kube-apiserver"]
+    server.freeze()
+    try:
+        site.until_firing("QuotreeWatchIsSilent")
+    finally:
+        server.thaw()
+    site.until_resolved("QuotreeWatchIsSilent")
