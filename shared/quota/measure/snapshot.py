@@ -53,6 +53,10 @@ class Snapshot:
             self.measurement.leaf_snapshots.static.tree_index, bounds, leaf, key
         )
 
+    def certainly_kept(self, group: str, key: FlavorResource) -> Amount:
+        """Return what the group keeps while idle, whoever gets the units that remain of scaled mins."""
+        return self.measurement.leaf_snapshots.static.bounds.get(key, {}).get(group, UNBOUND).kept
+
     def with_more(self, key: FlavorResource, by: Amount) -> MoreCapacity:
         """Return what limits and capacity say if root had so much more of `key`."""
         return with_more(self.measurement, key, by)

@@ -72,7 +72,7 @@ class MissingCapacity:
 
         def lacks(more: MoreCapacity) -> Amount:
             most, binding = more.largest_fit(leaf)
-            return short.asked - max(0, most) if binding == ROOT else 0
+            return short.asked - max(0, most - more.uncertain(leaf)) if binding == ROOT else 0
 
         return short._replace(missing=self._smallest(short.key, short.missing, lacks))
 
@@ -109,7 +109,7 @@ class MissingCapacity:
             for name, numbers in self._snapshot.numbers.items():
                 own = numbers.get(key, NO_NUMBERS)
                 if name not in (ROOT, SYSTEM):
-                    found += own.guarantee - min(own.guarantee, own.runtime, own.effective_min)
+                    found += own.guarantee - min(own.runtime, self._snapshot.certainly_kept(name, key))
             found += self._snapshot.unavailable(key)
             self._shared[key] = found
         return found

@@ -32,6 +32,22 @@ class MoreCapacity:
         """The same as `Snapshot.largest_fit`."""
         return self.bounds.get(leaf, UNBOUND).room, binding_group(self.tree_index, self.bounds, leaf, self.key)
 
+    def uncertain(self, leaf: str) -> Amount:
+        """Return how much of `largest_fit` others hold while nothing runs: units that remain of their scaled mins."""
+        found, at = 0, leaf
+        while at != ROOT:
+            parent = self.tree_index.parents[at]
+            siblings = (each for each in self.tree_index.children.get(parent, ()) if each != at)
+            found += sum(self._idle(each) - self.bounds[each].idle for each in siblings if each in self.bounds)
+            at = parent
+        return found
+
+    def _idle(self, group: str) -> Amount:
+        """Return what the idle group costs its parent now, with the units that its effectiveMin got."""
+        bound, limits = self.bounds[group], self.tree_index.limits[group][self.key]
+        below = (self._idle(each) for each in self.tree_index.children.get(group, ()) if each in self.bounds)
+        return max(min(limits.guarantee, bound.effective_min), sum(below))
+
 
 def with_more(measurement: Measurement, key: FlavorResource, by: Amount) -> MoreCapacity:
     """Let root have `by` more of `key`, and raise its own max where that would be in the way."""
