@@ -9,7 +9,7 @@ import click
 from cli.read.findings import Placed, find, place
 from cli.read.manifests import read_manifests
 from cli.read.objects import ManifestObjects, sort_objects
-from cli.read.settings import quota_settings
+from cli.read.settings import known_kinds, quota_settings
 from cli.read.workloads import read_workloads
 from cli.read.world import nodes_in
 from cli.render.data import print_data
@@ -37,9 +37,9 @@ def command(
     something is not, 2 when a file cannot be read, or when there is nothing to check.
     """
     settings = quota_settings(settings_file)
-    objects = sort_objects(read_manifests(files))
-    if not (allow_empty or objects.groups or objects.flavors or objects.jobs or objects.pods or objects.problems):
-        raise Problem(f"there is nothing to check in {', '.join(files)}: no QuotaGroup, ResourceFlavor, Job or Pod")
+    objects = sort_objects(read_manifests(files), kinds=known_kinds(settings_file))
+    if not (allow_empty or objects.problems or any(objects.judged)):
+        raise Problem(f"there is nothing to check in {', '.join(files)}: no quota object and no workload")
     found = find(objects, read_workloads(objects, settings), settings, None, nodes_in(objects, settings))
     if settings.open_groups:
         found += Findings(warnings=tuple(warn_open_groups(Tree.of(objects.groups))))

@@ -9,6 +9,7 @@ from cli.read.live import LiveCluster, cluster_options
 from cli.read.names import complete, workloads
 from cli.read.options import read_moment
 from cli.read.questions import find_group, find_workload, manifests_of, question_options, read_question, read_settings
+from cli.read.settings import known_kinds
 from cli.render import division_text, explanation_text
 from cli.render.data import print_data
 from shared.quota.decide.advise.answer import explain_workload
@@ -40,7 +41,7 @@ def command(
     cluster = None if files else LiveCluster(context, kubeconfig)
     settings = read_settings(settings_file, capacity, cluster)
     now = read_moment(at)
-    world = read_question(manifests_of(files, cluster), settings).world_at(now)
+    world = read_question(manifests_of(files, cluster), settings, kinds=known_kinds(settings_file)).world_at(now)
     group = find_group(world, workload, namespace)
     snapshot = measure(world, now)
     if group is not None:

@@ -10,6 +10,7 @@ from cli.read.live import LiveCluster, cluster_options
 from cli.read.names import complete, groups
 from cli.read.options import read_moment
 from cli.read.questions import manifests_of, question_options, read_question, read_settings
+from cli.read.settings import known_kinds
 from cli.render.data import print_data
 from shared.problems import Problem
 from shared.quota.decide.explain.pending_reasons import PendingReasons
@@ -40,7 +41,7 @@ def command(
     cluster = None if files else LiveCluster(context, kubeconfig)
     settings = read_settings(settings_file, capacity, cluster)
     now = read_moment(at)
-    world = read_question(manifests_of(files, cluster), settings).world_at(now)
+    world = read_question(manifests_of(files, cluster), settings, kinds=known_kinds(settings_file)).world_at(now)
     if group not in world.tree:
         raise Problem(f"there is no QuotaGroup {group!r}; `kubectl get quotagroups` lists those that exist")
     found = list(_pending(world, group, now))

@@ -16,7 +16,9 @@ from cli.read.live import LiveCluster, cluster_options
 from cli.read.manifests import Manifest
 from cli.read.options import read_duration, read_moment
 from cli.read.questions import manifests_of, read_question, read_settings
+from cli.read.settings import known_kinds
 from cli.render.data import print_data
+from shared.kinds.kind import Kinds
 from shared.problems import Problem
 from shared.quota.decide.simulate import run as simulate
 from shared.quota.model.settings import QuotaSettings, ReclaimMode
@@ -27,11 +29,11 @@ CYCLES: Final = 1000
 
 
 def run(manifests: Iterable[Manifest], settings: QuotaSettings, *, at: datetime, cycles: int | None, step: timedelta,
-        later_wins: bool) -> tuple[dict[str, Any], bool]:  # fmt: skip
+        kinds: Kinds | None, later_wins: bool) -> tuple[dict[str, Any], bool]:  # fmt: skip
     """Return the whole answer as data, and whether the world became stable."""
     # Tens of thousands of small objects live to the end of the process: searching them for cycles only costs time.
     gc.disable()
-    question = read_question(manifests, settings, later_wins=later_wins)
+    question = read_question(manifests, settings, kinds=kinds, later_wins=later_wins)
     outcome = simulate.run(question.world_at(at), at, cycles=cycles, step=step, limit=CYCLES)
     snapshot = outcome.snapshot
     found = find(question.objects, question.workloads, settings, snapshot.capacity, snapshot.largest_nodes)
@@ -78,7 +80,13 @@ def command(
     manifests = manifests_of((*files, *more), cluster)
     bound = None if until_stable else cycles or 1
     data, settled = run(
-        manifests, settings, at=read_moment(at), cycles=bound, step=read_duration(step), later_wins=live
+        manifests,
+        settings,
+        at=read_moment(at),
+        cycles=bound,
+        step=read_duration(step),
+        kinds=known_kinds(settings_file),
+        later_wins=live,
     )
     _print(data, output)
     if until_stable and not settled:

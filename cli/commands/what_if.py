@@ -10,6 +10,7 @@ from cli.read.live import LiveCluster, cluster_options
 from cli.read.manifests import read_manifests
 from cli.read.options import read_moment
 from cli.read.questions import manifests_of, question_options, read_question, read_settings
+from cli.read.settings import known_kinds
 from cli.render.data import print_data
 from shared.problems import Problem
 from shared.quota.decide.simulate.what_if import predict, prediction_as_data
@@ -42,7 +43,9 @@ def command(
     changed = read_manifests(edits)
     if not changed:
         raise Problem("the files hold no object; give the edited QuotaGroups or ResourceFlavors with -f")
-    before, after = read_question(base, settings), read_question([*base, *changed], settings, later_wins=True)
+    kinds = known_kinds(settings_file)
+    before = read_question(base, settings, kinds=kinds)
+    after = read_question([*base, *changed], settings, kinds=kinds, later_wins=True)
     now = read_moment(at)
     snapshot = measure(after.world_at(now), now)
     nodes = snapshot.largest_nodes

@@ -47,7 +47,7 @@ def find(
     for submitted in workloads.submitted:
         found += check_new_workload(submitted, review)
     unreadable = tuple(Violation(UNREADABLE_WORKLOAD, name, "", problem) for name, problem in workloads.problems)
-    return Findings(tuple(objects.problems)) + found + Findings((), unreadable)
+    return Findings((*objects.problems, *workloads.refused)) + found + Findings((), unreadable)
 
 
 class _ByGroup(dict[str, rules.GroupWorkloads]):

@@ -17,6 +17,10 @@ class ClusterProblem(Problem):
     """The cluster cannot be read; the text repeats the error of kubectl."""
 
 
+class UnknownToCluster(ClusterProblem):
+    """The API server knows no such path."""
+
+
 @dataclass(frozen=True, slots=True)
 class LiveCluster:
     """Which cluster to read: the same flags as those of kubectl; None keeps its default."""
@@ -47,7 +51,7 @@ class LiveCluster:
         except subprocess.TimeoutExpired as error:
             raise ClusterProblem(f"the API server did not answer {what} within {_TIMEOUT} s") from error
         if answer.returncode:
-            raise ClusterProblem(_error_of(what, answer.stderr.decode(errors="replace")))
+            raise _error_of(what, answer.stderr.decode(errors="replace"))
         return answer.stdout
 
     def items(self, path: str) -> Sequence[msgspec.Raw]:
@@ -62,11 +66,11 @@ class _List(msgspec.Struct):
     items: list[msgspec.Raw] = []
 
 
-def _error_of(what: str, words: str) -> str:
+def _error_of(what: str, words: str) -> ClusterProblem:
     lines = [line for line in words.splitlines() if line.strip()] or ["kubectl failed without a message"]
     if "could not find the requested resource" in words:
-        return f"the cluster does not know the answer to {what}; is Quotree's chart installed there?"
-    return f"{what}: {lines[-1].removeprefix('Error from server ').removeprefix('error: ')}"
+        return UnknownToCluster(f"the cluster does not know the answer to {what}; is Quotree's chart installed there?")
+    return ClusterProblem(f"{what}: {lines[-1].removeprefix('Error from server ').removeprefix('error: ')}")
 
 
 def cluster_options(command: click.Command) -> click.Command:

@@ -1,12 +1,14 @@
 """Present the live cluster's objects as manifests, so that one reader serves files and cluster."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import msgspec
 
-from cli.read.live import ClusterProblem, LiveCluster
+from cli.read.live import ClusterProblem, LiveCluster, UnknownToCluster
 from cli.read.manifests import CLUSTER, Manifest
+from cli.read.settings import live_kinds
+from shared.kinds.kind import Kind
 
 _PATHS: Final = (
     ("quotree.dev/v1alpha1", "QuotaGroup", "/apis/quotree.dev/v1alpha1/quotagroups"),
@@ -26,11 +28,22 @@ def live_manifests(cluster: LiveCluster) -> Iterator[Manifest]:
     for api_version, kind, path in _PATHS:
         for raw in cluster.items(path):
             yield _manifest(api_version, kind, raw)
+    for governed in live_kinds(cluster).suspended:
+        for raw in _items_if_known(cluster, governed.path):
+            yield _manifest(governed.api_version, governed.kind, raw, governed)
 
 
-def _manifest(api_version: str, kind: str, raw: msgspec.Raw) -> Manifest:
+def _items_if_known(cluster: LiveCluster, path: str) -> Sequence[msgspec.Raw]:
+    """The list; none where the cluster does not know the kind yet."""
+    try:
+        return cluster.items(path)
+    except UnknownToCluster:
+        return ()
+
+
+def _manifest(api_version: str, kind: str, raw: msgspec.Raw, governed: Kind | None = None) -> Manifest:
     body = msgspec.json.decode(raw)
     if not isinstance(body, dict):
         raise ClusterProblem(f"the API server listed a {kind} that is no object")
     metadata = body.get("metadata", {})
-    return Manifest(kind, api_version, metadata["name"], metadata.get("namespace"), body, CLUSTER, 1, "")
+    return Manifest(kind, api_version, metadata["name"], metadata.get("namespace"), body, CLUSTER, 1, "", (), governed)

@@ -14,6 +14,7 @@ import msgspec
 import yaml
 
 from shared.api.duplicate_keys import find_duplicate_key
+from shared.kinds.kind import Kind
 from shared.problems import Problem
 
 ENDINGS: Final = (".yaml", ".yml", ".json")
@@ -44,6 +45,8 @@ class Manifest:
     line: int
     document: str
     at: tuple[str | int, ...] = ()
+    governed: Kind | None = None
+    """The governed kind as which a cluster's settings describe it."""
 
     @property
     def label(self) -> str:

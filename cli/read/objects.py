@@ -1,7 +1,8 @@
 """Read manifests into typed objects, kind by kind, and remember where each came from."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from cli.read.manifests import CLUSTER, Manifest
@@ -15,6 +16,9 @@ from shared.api.core.runtimeclass import RuntimeClass, read_runtime_class
 from shared.api.quotagroup import QuotaGroupStatus, read_quota_group
 from shared.api.reading import Unreadable
 from shared.api.unread import BAD_FIELD
+from shared.kinds.kind import Kinds
+from shared.kinds.kind_object import KindObject
+from shared.kinds.reading import read_kind_object
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.group_reading import read_flavor_manifest, read_group_manifest
 from shared.quota.model.rules import Violation
@@ -40,10 +44,17 @@ class ManifestObjects:
     limit_ranges: list[LimitRange] = field(default_factory=list)
     jobs: list[Job] = field(default_factory=list)
     pods: list[Pod] = field(default_factory=list)
+    kind_objects: list[KindObject] = field(default_factory=list)
+    """Of governed kinds."""
     skipped: list[str] = field(default_factory=list)
     problems: list[Violation] = field(default_factory=list)
     sources: dict[str, Manifest] = field(default_factory=dict)
     """By the name that violations use: Kind/name, or Kind/namespace/name."""
+
+    @property
+    def judged(self) -> tuple[Sequence[object], ...]:
+        """The objects that rules are about, kind by kind."""
+        return (self.groups, self.flavors, self.jobs, self.pods, self.kind_objects)
 
 
 _KINDS: Final[Mapping[tuple[str, str], tuple[str, Callable[[Any], Any]]]] = {
@@ -57,11 +68,17 @@ _KINDS: Final[Mapping[tuple[str, str], tuple[str, Callable[[Any], Any]]]] = {
     ("scheduling.k8s.io/v1", "PriorityClass"): ("priority_classes", read_priority_class),
     ("node.k8s.io/v1", "RuntimeClass"): ("runtime_classes", read_runtime_class),
 }
-_NAMESPACED: Final = frozenset({"LimitRange", "Pod", "Job"})
+_CLUSTER_SCOPED: Final = frozenset(
+    {"QuotaGroup", "ResourceFlavor", "Node", "Namespace", "PriorityClass", "RuntimeClass"}
+)
 
 
-def sort_objects(manifests: Iterable[Manifest], *, later_wins: bool = False) -> ManifestObjects:
+def sort_objects(
+    manifests: Iterable[Manifest], *, kinds: Kinds | None = None, later_wins: bool = False
+) -> ManifestObjects:
     """Read each manifest by its kind; kinds that do not matter to quota are listed as skipped.
+
+    `kinds`: those that are governed beside Jobs and pods; None: all that are shipped.
 
     `later_wins`: of two objects of one name the later one counts, as when files override a live cluster; otherwise
     that is a violation.
@@ -69,9 +86,11 @@ def sort_objects(manifests: Iterable[Manifest], *, later_wins: bool = False) -> 
     found = ManifestObjects()
     chosen: dict[str, tuple[str, Any]] = {}
     for manifest in manifests:
-        kind = _KINDS.get((manifest.api_version, manifest.kind))
-        if kind is None:
-            found.skipped.append(f"{manifest.file}:{manifest.line}: skipped {manifest.api_version} {manifest.label}")
+        kind = _KINDS.get((manifest.api_version, manifest.kind)) or _governed(manifest, kinds)
+        if isinstance(kind, str):
+            found.skipped.append(
+                f"{manifest.file}:{manifest.line}: skipped {manifest.api_version} {manifest.label}{kind}"
+            )
             continue
         name = object_name(manifest)
         if name in chosen and not later_wins:
@@ -89,9 +108,21 @@ def sort_objects(manifests: Iterable[Manifest], *, later_wins: bool = False) -> 
     return found
 
 
+def _governed(manifest: Manifest, kinds: Kinds | None) -> tuple[str, Callable[[Any], Any]] | str:
+    """How an object of a governed kind is read; for others what to say beside that they are skipped."""
+    from shared.kinds.presets import all_presets
+
+    kind = manifest.governed or (kinds or all_presets()).find(manifest.api_version, manifest.kind)
+    if kind is None:
+        return ""
+    if kind.through:
+        return f": the {kind.through} that its operator makes is governed in its place"
+    return "kind_objects", partial(read_kind_object, kind)
+
+
 def object_name(manifest: Manifest) -> str:
     """Return the name that violations use for this object."""
-    if manifest.kind in _NAMESPACED:
+    if manifest.kind not in _CLUSTER_SCOPED:
         return f"{manifest.kind}/{manifest.namespace or 'default'}/{manifest.name}"
     return f"{manifest.kind}/{manifest.name}"
 

@@ -15,6 +15,7 @@ from cli.read.options import read_capacity
 from cli.read.settings import live_settings, quota_settings
 from cli.read.workloads import SubmittedWorkloads, read_workloads
 from cli.read.world import build_world
+from shared.kinds.kind import Kinds
 from shared.problems import Problem
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.inputs.written_status import read_history, read_over_since
@@ -40,9 +41,11 @@ class Question:
         return replace(world, past_use=history.amounts, over_since=read_over_since(statuses))
 
 
-def read_question(manifests: Iterable[Manifest], settings: QuotaSettings, *, later_wins: bool = False) -> Question:
-    """Read the manifests' objects and workloads."""
-    objects = sort_objects(manifests, later_wins=later_wins)
+def read_question(
+    manifests: Iterable[Manifest], settings: QuotaSettings, *, kinds: Kinds | None = None, later_wins: bool = False
+) -> Question:
+    """Read the manifests' objects and workloads; `kinds` as for `sort_objects`."""
+    objects = sort_objects(manifests, kinds=kinds, later_wins=later_wins)
     return Question(objects, read_workloads(objects, settings), settings)
 
 

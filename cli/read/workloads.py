@@ -5,14 +5,15 @@ from dataclasses import dataclass
 
 import msgspec
 
+from cli.read.kind_objects import WorkloadRead, namespace_of, read_kind_objects
 from cli.read.objects import ManifestObjects
-from shared.api.core.job import Job, JobSpec
+from shared.api.core.job import Job
 from shared.api.core.limitrange import LimitRange
-from shared.api.core.metadata import Metadata
-from shared.api.core.pod import Pod, PodSpec
-from shared.quota.model.job_reading import ObjectState, Reading, workload_of_job
+from shared.api.core.pod import Pod
+from shared.quota.model.job_reading import ObjectState, workload_of_job
 from shared.quota.model.namespace_context import NamespaceContexts
-from shared.quota.model.pod_reading import pod_group_of, workload_of_pod, workload_of_pod_group
+from shared.quota.model.pod_reading import pod_group_of, unit_key, workload_of_pod, workload_of_pod_group
+from shared.quota.model.rules.findings import Violation
 from shared.quota.model.rules.workloads.submitted_workload import PodTerms, SubmittedWorkload
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.workload import Workload
@@ -26,11 +27,6 @@ def contexts_of(objects: ManifestObjects) -> NamespaceContexts:
     contexts.see_priority_classes((None, each) for each in objects.priority_classes)
     contexts.see_runtime_classes((None, each) for each in objects.runtime_classes)
     return contexts
-
-
-def namespace_of(metadata: Metadata) -> str:
-    """Where kubectl would create the object: a manifest without a namespace means `default`."""
-    return metadata.namespace or "default"
 
 
 def _with_namespace(limits: LimitRange) -> LimitRange:
@@ -50,23 +46,14 @@ class SubmittedWorkloads:
     """Uids of Jobs and pods, and keys of pod groups, that are counted as workloads, or were until they finished."""
     problems: tuple[tuple[str, str], ...]
     """(object name, what is wrong)."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """One workload: the name that violations use, its metadata, and what was read of it."""
-
-    name: str
-    metadata: Metadata
-    reading: Reading
-    specs: tuple[PodSpec, ...]
-    job: JobSpec | None = None
+    refused: tuple[Violation, ...] = ()
+    """Why objects of governed kinds cannot be governed."""
 
 
 def read_workloads(objects: ManifestObjects, settings: QuotaSettings) -> SubmittedWorkloads:
     """Read every managed Job, pod and pod group, and the unmanaged pods that use nodes."""
     cluster = contexts_of(objects)
-    found = [_read_job(job, cluster, settings) for job in objects.jobs]
+    found = [_read_job(job, cluster, settings) for job in objects.jobs if not job.metadata.unit]
     alone = [pod for pod in objects.pods if pod_group_of(pod) is None]
     found += [_read_pod(pod, cluster, settings) for pod in alone]
     members: dict[str, list[Pod]] = {}
@@ -77,33 +64,37 @@ def read_workloads(objects: ManifestObjects, settings: QuotaSettings) -> Submitt
     groups = {key: _read_group(key, pods, cluster, settings) for key, pods in members.items()}
     counted = [*((read.metadata.uid, read) for read in found), *groups.items()]
     found += groups.values()
+    seen = list(read_kind_objects(objects, cluster, settings))
+    counted += ((unit_key(read.metadata.uid, read.metadata.namespace), read) for read in seen)
+    found += seen
     return SubmittedWorkloads(
         workloads=tuple(read.reading.workload for read in found if read.reading.workload is not None),
         submitted=tuple(each for read in found for each in _submitted(read, cluster)),
         contexts=cluster,
         managed=frozenset(key for key, read in counted if read.reading.state is not ObjectState.UNMANAGED),
         problems=tuple((read.name, problem) for read in found for problem in read.reading.problems),
+        refused=tuple(each for read in found for each in read.refused),
     )
 
 
-def _read_job(job: Job, cluster: NamespaceContexts, settings: QuotaSettings) -> _Read:
+def _read_job(job: Job, cluster: NamespaceContexts, settings: QuotaSettings) -> WorkloadRead:
     reading = workload_of_job(job, cluster.of(namespace_of(job.metadata)), settings)
-    return _Read(f"Job/{job.metadata.key}", job.metadata, reading, (job.spec.template.spec,), job.spec)
+    return WorkloadRead(f"Job/{job.metadata.key}", job.metadata, reading, (job.spec.template.spec,), job.spec)
 
 
-def _read_pod(pod: Pod, cluster: NamespaceContexts, settings: QuotaSettings) -> _Read:
+def _read_pod(pod: Pod, cluster: NamespaceContexts, settings: QuotaSettings) -> WorkloadRead:
     reading = workload_of_pod(pod, cluster.of(namespace_of(pod.metadata)), settings)
-    return _Read(f"Pod/{pod.metadata.key}", pod.metadata, reading, (pod.spec,))
+    return WorkloadRead(f"Pod/{pod.metadata.key}", pod.metadata, reading, (pod.spec,))
 
 
-def _read_group(key: str, members: list[Pod], cluster: NamespaceContexts, settings: QuotaSettings) -> _Read:
+def _read_group(key: str, members: list[Pod], cluster: NamespaceContexts, settings: QuotaSettings) -> WorkloadRead:
     reading = workload_of_pod_group(members, cluster.of(namespace_of(members[0].metadata)), settings)
-    return _Read(f"PodGroup/{key}", members[0].metadata, reading, tuple(pod.spec for pod in members))
+    return WorkloadRead(f"PodGroup/{key}", members[0].metadata, reading, tuple(pod.spec for pod in members))
 
 
-def _submitted(read: _Read, cluster: NamespaceContexts) -> Iterator[SubmittedWorkload]:
+def _submitted(read: WorkloadRead, cluster: NamespaceContexts) -> Iterator[SubmittedWorkload]:
     workload = read.reading.workload
-    if workload is not None and workload.admission is None:
+    if workload is not None and workload.admission is None and read.is_first:
         namespace = namespace_of(read.metadata)
         yield SubmittedWorkload(
             object=read.name,

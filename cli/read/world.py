@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 
+from cli.read.kind_objects import namespace_of
 from cli.read.objects import ManifestObjects
-from cli.read.workloads import SubmittedWorkloads, namespace_of
+from cli.read.workloads import SubmittedWorkloads
 from shared.api.core.node import NodeObject as NodeView
 from shared.api.core.node import allocatable
 from shared.api.core.pod import Pod

@@ -70,6 +70,8 @@ class KindObject:
     refusals: tuple[str, ...]
     problems: tuple[str, ...]
     pod_sets: tuple[KindPodSet, ...]
+    groups: int = 1
+    """How many groups of pods it makes, each with these pod sets; more than 1 for gated kinds alone."""
 
     @property
     def suspended(self) -> bool:

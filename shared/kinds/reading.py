@@ -12,14 +12,16 @@ import msgspec
 from shared.api.core.metadata import Metadata
 from shared.api.reading import Unreadable, reader
 from shared.kinds.expressions import ExpressionProblem
-from shared.kinds.kind import Kind
+from shared.kinds.kind import Gate, Kind
 from shared.kinds.kind_object import KindObject, ObjectField, member_at
 from shared.kinds.paths import PathProblem, kind_of, show
 from shared.kinds.pod_sets import read_pod_sets
 from shared.kinds.predicates import any_holds
+from shared.kinds.values import read_counts
 
 _read_metadata = reader(Metadata)
 _decode: Final = msgspec.json.Decoder().decode
+MAX_GROUPS: Final = 1024
 
 
 def read_kind_object(kind: Kind, raw: bytes | msgspec.Raw | Mapping[str, Any]) -> KindObject:
@@ -31,6 +33,7 @@ def read_kind_object(kind: Kind, raw: bytes | msgspec.Raw | Mapping[str, Any]) -
     suspend = _suspend(kind, root, problems)
     refusals = tuple(_refusals(kind, root, problems))
     pod_sets = () if skipped else read_pod_sets(kind, root, problems)
+    groups = 1 if kind.gate is None else _groups(kind.gate, root, problems)
     return KindObject(
         kind=kind,
         metadata=metadata,
@@ -41,6 +44,7 @@ def read_kind_object(kind: Kind, raw: bytes | msgspec.Raw | Mapping[str, Any]) -
         refusals=() if skipped else refusals,
         problems=() if skipped else tuple(problems),
         pod_sets=() if problems else pod_sets,
+        groups=groups,
     )
 
 
@@ -77,6 +81,18 @@ def _suspend(kind: Kind, root: Mapping[str, Any], problems: list[str]) -> Object
         problems.append(f"{show(kind.suspend)} is {kind_of(found.value)}, neither true nor false")
         return ObjectField(kind.suspend, found.present)
     return found
+
+
+def _groups(gate: Gate, root: Mapping[str, Any], problems: list[str]) -> int:
+    try:
+        found = read_counts({"groups": gate.groups}, root)["groups"]
+    except PathProblem as error:
+        problems.append(str(error))
+        return 0
+    if isinstance(found, int) and found <= MAX_GROUPS:
+        return found
+    problems.append(f"{gate.groups.path.text} is {kind_of(found)}; at most {MAX_GROUPS} groups of pods are read")
+    return 0
 
 
 def _refusals(kind: Kind, root: Mapping[str, Any], problems: list[str]) -> Iterator[str]:

@@ -41,18 +41,10 @@ class LogFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields
     form: Literal["json", "text"] = "json"
 
 
-class ProcessSettings(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """Keys of every process' file; a process adds its own."""
+class KindsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """`kinds:` those that are governed beside batch Jobs and pods: presets by name, and descriptors."""
 
-    quota: QuotaSettingsFile = QuotaSettingsFile()
-    connection: ConnectionFile = ConnectionFile()
-    health: HealthSettings = HealthSettings()
-    metrics: MetricsSettings = MetricsSettings()
-    log: LogFile = LogFile()
     kinds: tuple[KindEntry, ...] = ()
-    """The kinds that are governed beside batch Jobs and pods: presets by name, and descriptors."""
-    drain: timedelta = timedelta(0)
-    """How long it goes on serving after it was asked to stop: Endpoints are slow to learn of it."""
 
     def __post_init__(self) -> None:
         compile_kinds(self.kinds)
@@ -61,6 +53,18 @@ class ProcessSettings(msgspec.Struct, frozen=True, rename="camel", forbid_unknow
     def governed(self) -> Kinds:
         """The same, compiled."""
         return compile_kinds(self.kinds)
+
+
+class ProcessSettings(KindsFile, frozen=True):
+    """Keys of every process' file; a process adds its own."""
+
+    quota: QuotaSettingsFile = QuotaSettingsFile()
+    connection: ConnectionFile = ConnectionFile()
+    health: HealthSettings = HealthSettings()
+    metrics: MetricsSettings = MetricsSettings()
+    log: LogFile = LogFile()
+    drain: timedelta = timedelta(0)
+    """How long it goes on serving after it was asked to stop: Endpoints are slow to learn of it."""
 
 
 def home_namespace(given: str = "") -> str:

@@ -28,10 +28,11 @@ class SettingsProblem(Problem):
     """The settings file cannot be used; every reason is named, one per line if there are several."""
 
 
-def load_settings(path: Path | str | None, into: type[T], part: str | None = None) -> T:
+def load_settings(path: Path | str | None, into: type[T], part: str | None = None, beside: str = "") -> T:
     """The settings in the file; the defaults when there is no path. Raises SettingsProblem.
 
-    `part`: where the file has this key at its top, only what stands below it is read.
+    `part`: where the file has this key at its top, only what stands below it is read; where it has only the key
+    `beside` of the two, nothing is.
     """
     if path is None:
         return _Reading("defaults").whole(into, _Node({}, 0))
@@ -39,8 +40,16 @@ def load_settings(path: Path | str | None, into: type[T], part: str | None = Non
     reading = _Reading(name)
     root = _parse(name, _read(name), reading)
     if part is not None and isinstance(root.value, dict):
-        root = root.value.get(part, root)
+        root = root.value.get(part, _Node({}, root.line) if beside in root.value else root)
     return reading.whole(into, root)
+
+
+def load_part(path: Path | str, into: type[T], key: str) -> T:
+    """The same of a file of which only what stands below `key` at its top is read; its default where it is absent."""
+    reading = _Reading(str(path))
+    root = _parse(str(path), _read(str(path)), reading)
+    given = root.value if isinstance(root.value, dict) else {}
+    return reading.whole(into, _Node({key: given[key]} if key in given else {}, root.line))
 
 
 @dataclass(frozen=True, slots=True)
