@@ -54,7 +54,7 @@ class Snapshot:
         )
 
     def certainly_kept(self, group: str, key: FlavorResource) -> Amount:
-        """Return what the group keeps while idle, whoever gets the units that remain of scaled mins."""
+        """Return what the group keeps while idle, no matter which group gets the units that remain of scaled mins."""
         return self.measurement.leaf_snapshots.static.bounds.get(key, {}).get(group, UNBOUND).kept
 
     def with_more(self, key: FlavorResource, by: Amount) -> MoreCapacity:
