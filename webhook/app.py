@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
+from functools import partial
 from typing import Any
 
 from shared.api import names
 from shared.api.review import Operation, Review
 from shared.kube.client import Client
 from shared.kube.metrics import expose_watches
+from shared.kube.resources import Resource, resource_of_kind
 from shared.kube.watch.memory import freeze_memory
 from shared.kube.watch.watching import Watches
 from shared.process.running import Process
@@ -25,11 +27,16 @@ from webhook.settings import KnownCallers, WebhookSettings
 from webhook.tls.path_rotator import CallerPaths
 from webhook.tls.source import keep_certificate
 from webhook.verdicts import YES, Verdict
+from webhook.workloads.children import judge_child, mutate_child
 from webhook.workloads.context_builder import ContextBuilder
 from webhook.workloads.jobs import judge_job, mutate_job
+from webhook.workloads.kind_objects import judge_kind_object, mutate_kind_object
+from webhook.workloads.owner_cache import made_resources
 from webhook.workloads.pods import judge_pod, mutate_pod
 from webhook.workloads.review_context import ReviewContext
 from webhook.workloads.workload_cache import WatchedWorkloads
+
+WorkloadJudge = Callable[[Review, ReviewContext], Verdict]
 
 log = get_logger(__name__)
 
@@ -47,7 +54,10 @@ class Webhook:
         self._paths = CallerPaths(any_caller=settings.callers.by is not KnownCallers.PATH)
         self._watches = Watches()
         self._tree = QuotaCache(client, self._watches)
-        self._workloads = WatchedWorkloads(client, self._watches, default_group=self._quota.default_group)
+        self._kinds = settings.governed
+        self._workloads = WatchedWorkloads(
+            client, self._watches, default_group=self._quota.default_group, kinds=self._kinds
+        )
         self._quota_objects = QuotaHandlers(
             client,
             self._watches,
@@ -69,7 +79,22 @@ class Webhook:
             "/validate/pods": Route("", "Pod", self._with_context(judge_pod)),
             "/validate/quotagroups": Route(names.GROUP, GROUP, self._quota_objects.judge_quotagroup),
             "/validate/resourceflavors": Route(names.GROUP, FLAVOR, self._quota_objects.judge_flavor),
+            **dict(self._kind_routes()),
         }
+
+    def _kind_routes(self) -> Iterator[tuple[str, Route]]:
+        """Those of governed kinds, and of what their operators make: /mutate/jobsets.jobset.x-k8s.io."""
+        for kind in self._kinds.all:
+            if kind.suspend:
+                resource = resource_of_kind(kind)
+                yield from self._pair(resource, partial(mutate_kind_object, kind), partial(judge_kind_object, kind))
+        for resource in made_resources(self._kinds):
+            yield from self._pair(resource, mutate_child, judge_child)
+
+    def _pair(self, resource: Resource, mutate: WorkloadJudge, judge: WorkloadJudge) -> Iterator[tuple[str, Route]]:
+        for phase, each in (("mutate", mutate), ("validate", judge)):
+            path = f"/{phase}/{resource.plural}.{resource.group}"
+            yield path, Route(resource.group, resource.kind, self._with_context(each))
 
     def _unready(self) -> str | None:
         """Why no verdict can be given yet: a watch has not listed everything. A watch that only lags is no reason."""
@@ -78,7 +103,7 @@ class Webhook:
                 return f"the webhook has not read all {watch.resource.plural} yet"
         return None
 
-    def _with_context(self, judge: Callable[[Review, ReviewContext], Verdict]) -> Judge:
+    def _with_context(self, judge: WorkloadJudge) -> Judge:
         async def judged(review: Review) -> Verdict:
             if review.operation not in (Operation.CREATE, Operation.UPDATE):
                 return YES

@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from shared.api import names
 from shared.api.patches import Operation, test
 from shared.api.reading import View, reader
 from shared.kube.client import Client
@@ -53,9 +54,12 @@ read_configuration = reader(ConfigurationRecord)
 
 
 def route_of_entry(plural: str, entry: WebhookEntry) -> str:
-    """The route that answers the entry: `labelled.jobs.quotree.dev` of the mutating ones is /mutate/jobs."""
-    parts = entry.name.split(".")
-    return f"/{PHASES[plural]}/{parts[-3] if len(parts) > 2 else entry.name}"
+    """The route that answers the entry: `labelled.jobs.quotree.dev` of the mutating ones is /mutate/jobs.
+
+    A kind that is governed by a descriptor is named with its group: `labelled.jobsets.jobset.x-k8s.io.quotree.dev`.
+    """
+    scope, _, route = entry.name.removesuffix(f".{names.GROUP}").partition(".")
+    return f"/{PHASES[plural]}/{route or scope}"
 
 
 WebhookEntryChange = Callable[[str, int, WebhookEntry], list[Operation]]

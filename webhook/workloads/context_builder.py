@@ -24,9 +24,10 @@ from shared.quota.model.rules.workloads.submitted_workload import WorkloadContex
 from shared.quota.model.tree import Tree
 from webhook.quota.quota_cache import QuotaCache
 from webhook.settings import WebhookSettings
+from webhook.workloads.owner_cache import WorkloadRecord
 from webhook.workloads.review_context import Cover, ReviewContext
 from webhook.workloads.use_permission import UsePermissions, service_account
-from webhook.workloads.workload_cache import WatchedWorkloads, WorkloadRecord
+from webhook.workloads.workload_cache import WatchedWorkloads
 
 _PATIENCE: Final = timedelta(seconds=3)
 
@@ -79,7 +80,7 @@ class ContextBuilder:
         is_made_for_job = review.user_info.username in controllers
         job = await self._job_of(review.namespace, metadata) if is_made_for_job else None
         job_group = None if job is None or job.unit else self._workloads.group_of(job)
-        cover = None if job is None or not job.unit else Cover(job.unit, self._workloads.group_of(job))
+        cover = await self._cover(review, metadata, job)
         is_accounted = job_group is not None or cover is not None
         quota = WorkloadContext(
             await self._tree_with(group),
@@ -98,6 +99,7 @@ class ContextBuilder:
             lambda uid: job_group if uid == owner else None,
             controllers,
             cover,
+            self._is_by_operator(review),
             now=datetime.now(UTC),
         )
 
@@ -133,6 +135,27 @@ class ContextBuilder:
             return tree.with_group(read_group(await self._client.get(QUOTA_GROUPS, name)))
         except (NotFound, Unreadable):
             return tree
+
+    async def _cover(self, review: Review, metadata: Metadata, job: WorkloadRecord | None) -> Cover | None:
+        """The object of a governed kind for which its operator, or the Job controller for a Job of it, makes this."""
+        owner, found = metadata.controller, job
+        if review.operation is not Operation.CREATE or owner is None:
+            return None
+        if self._workloads.owners.is_operator(owner, review.user_info.username):
+            found = await self._workloads.owners.find(review.namespace, owner)
+        if found is None:
+            return None
+        group = self._workloads.group_of(found)
+        if found.unit:
+            return Cover(found.unit, group)
+        return None if found is job or group is None else Cover(found.uid, group)
+
+    def _is_by_operator(self, review: Review) -> bool:
+        """Whether the operator changes what it has made."""
+        if not review.has_old_object or not self._workloads.owners:
+            return False
+        owner = _read_head(review.old_object).metadata.controller
+        return owner is not None and self._workloads.owners.is_operator(owner, review.user_info.username)
 
     async def _job_of(self, namespace: str, metadata: Metadata) -> WorkloadRecord | None:
         """The Job that the Job controller makes this pod for."""

@@ -7,7 +7,7 @@ See docs/specification.md §5.3.
 
 from collections.abc import Iterable, Mapping
 
-from shared.api.annotations import InjectedAnnotation
+from shared.api.annotations import InjectedPlacement
 from shared.api.core.placement import Placement, read_placement
 from shared.api.core.pod import PodSpec
 from shared.api.injection import without_injected
@@ -59,6 +59,6 @@ def find_flavors(names: Iterable[str], flavors: Mapping[str, Flavor]) -> tuple[l
     return found, absent
 
 
-def own_placement(spec: PodSpec, injected: InjectedAnnotation | None) -> Placement:
+def own_placement(spec: PodSpec, injected: InjectedPlacement | None) -> Placement:
     """Where the owner wants the pods."""
     return without_injected(read_placement(spec), injected)

@@ -5,14 +5,13 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Final, TypeVar
 
-import msgspec
-
 from shared.api.core.job import read_job
 from shared.api.core.limitrange import read_limit_range
 from shared.api.core.namespace import read_namespace
 from shared.api.core.pod import read_pod
 from shared.api.core.runtimeclass import read_runtime_class
 from shared.api.names import GROUP_LABEL
+from shared.kinds.kind import Kinds
 from shared.kube.client import Client
 from shared.kube.errors import NotFound
 from shared.kube.resources import JOBS, LIMIT_RANGES, NAMESPACES, PODS, RUNTIME_CLASSES
@@ -23,30 +22,20 @@ from shared.quota.model.namespace_context import NamespaceContext, NamespaceCont
 from shared.quota.model.pod_reading import is_covered
 from shared.quota.model.rules import GroupWorkloads
 from shared.quota.model.rules.groups.names import is_name
+from webhook.workloads.owner_cache import OwnerCache, WorkloadRecord
 
 R = TypeVar("R")
 
 UNFINISHED: Final = "status.phase!=Succeeded,status.phase!=Failed"
 
 
-class WorkloadRecord(msgspec.Struct, frozen=True, gc=False):
-    """The part of a workload that rules about groups use: namespace, group label, whether it runs.
-
-    `unit`: the uid of the object of a governed kind that it was made for; then it is no workload of its own.
-    """
-
-    uid: str
-    namespace: str
-    label: str
-    runs: bool
-    over: bool
-    unit: str = ""
+_NO_KINDS: Final = Kinds()
 
 
 class WatchedWorkloads:
     """Read at any time from the same loop; kept by the watches it adds."""
 
-    def __init__(self, client: Client, watches: Watches, *, default_group: bool) -> None:
+    def __init__(self, client: Client, watches: Watches, *, default_group: bool, kinds: Kinds = _NO_KINDS) -> None:
         self._client = client
         self._default_group = default_group
         self._namespaces = contexts = NamespaceContexts()
@@ -56,6 +45,8 @@ class WatchedWorkloads:
         watches.add(Watch(client, RUNTIME_CLASSES, read_runtime_class, _sink(contexts.see_runtime_classes)))
         self._jobs = watches.add(Watch(client, JOBS, job_record, self._see_work))
         watches.add(Watch(client, PODS, pod_record, self._see_work, labels=GROUP_LABEL, fields=UNFINISHED))
+        self.owners = OwnerCache(client, watches, kinds, self._see_work)
+        """The objects of governed kinds, and what their operators make."""
 
     def of_group(self, group: str) -> GroupWorkloads:
         """Count the unfinished Jobs and plain pods that resolve to the group."""

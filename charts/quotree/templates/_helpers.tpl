@@ -135,19 +135,100 @@ topologySpreadConstraints:
 {{- end -}}
 
 {{/*
+The kinds that are governed, whole: integrations by name, then `kinds`, which may change a preset. Returns a mapping with
+`kinds`: all; `held`: those that can be suspended; `made`: further resources that their operators make.
+*/}}
+{{- define "quotree.kinds" -}}
+{{- $all := list -}}
+{{- $seen := dict -}}
+{{- range $given := concat (include "quotree.integrations" . | fromYamlArray) .Values.kinds -}}
+{{- $kind := $given -}}
+{{- with $given.preset -}}
+{{- $preset := $.Files.Get (printf "presets/%s.yaml" .) | fromYaml -}}
+{{- if not $preset -}}
+{{- $names := list -}}
+{{- range $path, $_ := $.Files.Glob "presets/*.yaml" }}{{ $names = append $names (base $path | trimSuffix ".yaml") }}{{ end -}}
+{{- fail (printf "there is no preset %q; there are %s" . (join ", " $names)) -}}
+{{- end -}}
+{{- $kind = merge (omit $given "preset") $preset -}}
+{{- end -}}
+{{- range $key := list "apiVersion" "kind" "resource" -}}
+{{- if not (index $kind $key) }}{{ fail (printf "kinds: %s of %s is absent" $key (toJson $given)) }}{{ end -}}
+{{- end -}}
+{{- $group := first (splitList "/" $kind.apiVersion) -}}
+{{- $name := printf "%s.%s" $kind.resource $group -}}
+{{- if hasKey $seen $name }}{{ fail (printf "kinds and integrations give %s twice; to change a preset, leave it out of integrations" $name) }}{{ end -}}
+{{- $_ := set $seen $name true -}}
+{{- $all = append $all (merge (dict "group" $group "version" (last (splitList "/" $kind.apiVersion)) "route" $name) $kind) -}}
+{{- end -}}
+{{- $held := list -}}
+{{- $made := list -}}
+{{- $own := dict "jobs.batch" true "pods." true -}}
+{{- range $all }}{{ if .suspend }}{{ $held = append $held . }}{{ $_ := set $own .route true }}{{ end }}{{ end -}}
+{{- range $held -}}
+{{- range .children -}}
+{{- $group := ternary (first (splitList "/" .apiVersion)) "" (contains "/" .apiVersion) -}}
+{{- $name := printf "%s.%s" .resource $group -}}
+{{- if not (hasKey $own $name) -}}
+{{- $_ := set $own $name true -}}
+{{- $made = append $made (dict "group" $group "version" (last (splitList "/" .apiVersion)) "resource" .resource "route" $name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- dict "kinds" $all "held" $held "made" $made | toYaml -}}
+{{- end -}}
+
+{{- define "quotree.integrations" -}}
+{{- $presets := list -}}
+{{- range .Values.integrations }}{{ $presets = append $presets (dict "preset" .) }}{{ end -}}
+{{- $presets | toYaml -}}
+{{- end -}}
+
+{{/* The kinds as both processes read them. */}}
+{{- define "quotree.kinds.settings" -}}
+{{- $kinds := concat (include "quotree.integrations" . | fromYamlArray) .Values.kinds -}}
+{{- if $kinds }}
+kinds: {{- toYaml $kinds | nindent 2 }}
+{{- end -}}
+{{- end -}}
+
+{{/* .spec.runPolicy.suspend as CEL that leads nowhere where a member is absent. */}}
+{{- define "quotree.optionalPath" -}}
+{{- range splitList "." (trimPrefix "." (trimSuffix "}" (trimPrefix "{" .))) }}.?{{ . }}{{ end -}}
+{{- end -}}
+
+{{/* What a process may do with objects of these kinds; call with kinds and verbs. */}}
+{{- define "quotree.kindRules" -}}
+{{- range .kinds }}
+- apiGroups: [{{ .group | quote }}]
+  resources: [{{ .resource }}]
+  verbs: {{ $.verbs | toJson }}
+{{- end }}
+{{- end -}}
+
+{{/*
 Which work is managed, as one webhook entry each: by its own label, by its namespace's label, by its namespace being
-opted in. Disjoint, so that no object is sent twice. Call with root, resource, group, versions, path, phase.
+opted in; where kinds are governed, also what says that it was made for one of their objects. Disjoint, so that no object
+is sent twice. Call with root, resource, group, version, route, phase, kinds.
 */}}
 {{- define "quotree.workWebhooks" -}}
 {{- $call := . -}}
 {{- $scopes := dict
-  "labelled" (dict "object" "Exists" "namespace" (list))
-  "namespaced" (dict "object" "DoesNotExist" "namespace" (list (dict "key" "quotree.dev/group" "operator" "Exists")))
-  "managed" (dict "object" "DoesNotExist" "namespace" (list
+  "labelled" (dict "object" (list (dict "key" "quotree.dev/group" "operator" "Exists")) "namespace" (list))
+  "namespaced" (dict "object" (list (dict "key" "quotree.dev/group" "operator" "DoesNotExist"))
+      "namespace" (list (dict "key" "quotree.dev/group" "operator" "Exists")))
+  "managed" (dict "object" (list (dict "key" "quotree.dev/group" "operator" "DoesNotExist")) "namespace" (list
       (dict "key" "quotree.dev/group" "operator" "DoesNotExist")
       (dict "key" "quotree.dev/managed" "operator" "In" "values" (list "true")))) -}}
+{{- if $call.kinds -}}
+{{- $_ := set $scopes "made" (dict
+    "object" (list (dict "key" "quotree.dev/group" "operator" "DoesNotExist") (dict "key" "quotree.dev/unit" "operator" "Exists"))
+    "namespace" (list
+      (dict "key" "quotree.dev/group" "operator" "DoesNotExist")
+      (dict "key" "quotree.dev/managed" "operator" "NotIn" "values" (list "true")))) -}}
+{{- end -}}
 {{- range $scope, $selects := $scopes }}
-- name: {{ $scope }}.{{ $call.resource }}.quotree.dev
+- name: {{ $scope }}.{{ $call.route }}.quotree.dev
   admissionReviewVersions: [v1]
   sideEffects: None
   failurePolicy: Fail
@@ -156,10 +237,10 @@ opted in. Disjoint, so that no object is sent twice. Call with root, resource, g
   reinvocationPolicy: IfNeeded
   {{- end }}
   timeoutSeconds: {{ $call.root.Values.webhook.timeoutSeconds }}
-  clientConfig: {{- include "quotree.clientConfig" (dict "root" $call.root "path" (printf "/%s/%s" $call.phase $call.resource)) | nindent 4 }}
+  clientConfig: {{- include "quotree.clientConfig" (dict "root" $call.root "path" (printf "/%s/%s" $call.phase $call.route)) | nindent 4 }}
   rules:
     - apiGroups: [{{ $call.group | quote }}]
-      apiVersions: [v1]
+      apiVersions: [{{ $call.version }}]
       operations: [CREATE, UPDATE]
       resources: [{{ $call.resource }}{{ if and (eq $call.resource "pods") (eq $call.phase "validate") }}, pods/resize{{ end }}]
       scope: Namespaced
@@ -170,8 +251,7 @@ opted in. Disjoint, so that no object is sent twice. Call with root, resource, g
       {{- toYaml . | nindent 6 }}
       {{- end }}
   objectSelector:
-    matchExpressions:
-      - {key: quotree.dev/group, operator: {{ $selects.object }}}
+    matchExpressions: {{- toYaml $selects.object | nindent 6 }}
   matchConditions:
     # What Kubernetes' own controllers change about existing work is never a quota matter.
     - name: not-kubernetes-itself
@@ -185,6 +265,17 @@ opted in. Disjoint, so that no object is sent twice. Call with root, resource, g
       expression: {{ printf "request.operation == 'CREATE' || request.userInfo.username != %s" (include "quotree.reconcilerUser" $call.root | squote) | quote }}
     {{- end }}
 {{- end }}
+{{- end -}}
+
+{{/* The entries for all work; call with root and phase. */}}
+{{- define "quotree.allWorkWebhooks" -}}
+{{- $kinds := include "quotree.kinds" .root | fromYaml -}}
+{{- $resources := list
+  (dict "group" "batch" "version" "v1" "resource" "jobs" "route" "jobs")
+  (dict "group" "" "version" "v1" "resource" "pods" "route" "pods") -}}
+{{- range concat $resources $kinds.held $kinds.made -}}
+{{- include "quotree.workWebhooks" (merge (dict "root" $.root "phase" $.phase "kinds" $kinds.held) (pick . "group" "version" "resource" "route")) }}
+{{- end -}}
 {{- end -}}
 
 {{/* One process of Quotree; call with root, component and args. */}}
@@ -345,6 +436,7 @@ callers:
   {{- end }}
 drain: {{ .drain }}
 quota: {{- toYaml $.Values.quota | nindent 2 }}
+{{- include "quotree.kinds.settings" $ }}
 {{- end -}}
 {{- end -}}
 
@@ -359,6 +451,7 @@ visibility:
   port: {{ $.Values.visibility.port }}
   secretName: {{ $.Values.visibility.secretName }}
 quota: {{- toYaml $.Values.quota | nindent 2 }}
+{{- include "quotree.kinds.settings" $ }}
 {{- end -}}
 {{- end -}}
 

@@ -8,7 +8,8 @@ from shared.kube.client import Client
 from shared.kube.watch.watching import Changed, Watches
 from shared.quota.model.rules import GroupWorkloads
 from tests.webhook.workloads.review_builders import job, plain_pod
-from webhook.workloads.workload_cache import WatchedWorkloads, WorkloadRecord, job_record, pod_record
+from webhook.workloads.owner_cache import WorkloadRecord
+from webhook.workloads.workload_cache import WatchedWorkloads, job_record, pod_record
 
 
 def view() -> WatchedWorkloads:

@@ -116,9 +116,9 @@ def check_not_started(
     """Only the reconciler starts managed workloads; `was` None: it is being created."""
     if now.held or (was is not None and not was.held):
         return
-    if workload.object.startswith("Job/"):
-        fix = "leave spec.suspend as it is, and out of the manifest"
-        where = "spec.suspend"
+    if workload.suspend or workload.object.startswith("Job/"):
+        where = workload.suspend or "spec.suspend"
+        fix = f"leave {where} as it is, and out of the manifest"
     else:
         fix = "leave the scheduling gate quotree.dev/admission in place"
         where = "spec.schedulingGates"
@@ -177,6 +177,8 @@ def check_growth(edit: WorkloadEdit) -> Iterator[Violation]:
         is_job = edit.after.object.startswith("Job/")
         where = "spec.parallelism" if is_job else "spec.containers"
         fix = "suspend it first, or start another Job beside it" if is_job else "start another pod beside it"
+        if edit.after.suspend:
+            where, fix = "spec", "suspend it first, or start another beside it"
         message = f"raises its request while it runs ({numbers}); {fix}"
         yield edit.after.violation("GrowthWhileRunning", where, message)
 

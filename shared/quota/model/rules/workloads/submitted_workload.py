@@ -68,6 +68,8 @@ class SubmittedWorkload:
     terms: tuple[PodTerms, ...] = ()
     managed_by: str = ""
     manual_selector: bool = False
+    suspend: str = ""
+    """The field that holds an object of a governed kind; empty: a Job or pods."""
 
     def violation(self, rule: str, where: str, message: str) -> Violation:
         """One broken rule of this workload."""

@@ -1,0 +1,185 @@
+"""Governed kinds in the chart: what is rendered from their descriptors, and that nothing is where none is on."""
+
+import json
+import subprocess
+from typing import Any
+
+import pytest
+import yaml
+
+from dev.controlplane.binaries import Binaries
+from dev.generate import presets
+from reconciler.settings import ReconcilerSettings
+from shared.kinds.descriptor import PRESETS
+from shared.kinds.presets import read_preset
+from shared.process.settings import load_settings
+from tests.charts.test_chart import CHART, Object, _helm, _hooks, _of, _render
+from tests.gadgets.gadget import DESCRIPTOR
+from webhook.settings import WebhookSettings
+
+RAYJOB: Object = {
+    "apiVersion": "ray.io/v1",
+    "kind": "RayJob",
+    "resource": "rayjobs",
+    "suspend": ".spec.suspend",
+    "podSets": [{"name": "head", "template": ".spec.head"}],
+    "operators": ["ray"],
+    "children": [{"apiVersion": "ray.io/v1", "kind": "RayCluster", "resource": "rayclusters"}],
+}
+POLICY = "quotree-only-the-reconciler-starts"
+
+
+def _kinds(*kinds: Any) -> tuple[str, str]:
+    return ("--set-json", f"kinds={json.dumps(list(kinds))}")
+
+
+def _without_kinds(binaries: Binaries) -> str:
+    """All objects but the checksums, as text."""
+    return yaml.safe_dump_all(_render(binaries))
+
+
+def test_nothing_of_a_kind_is_there_where_it_is_off(control_plane_binaries: Binaries) -> None:
+    text = _without_kinds(control_plane_binaries)
+    assert [each for each in ("jobset", "gadget", "made.", "quotree.dev/unit", "kinds:") if each in text] == []
+
+
+def test_a_kind_is_reviewed_in_its_own_version_wherever_work_is_managed(control_plane_binaries: Binaries) -> None:
+    objects = _render(control_plane_binaries, *_kinds(DESCRIPTOR))
+    for configuration in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
+        hooks = {each["name"]: each for each in _of(objects, configuration, "quotree")["webhooks"]}
+        names = [f"{scope}.gadgets.gadgets.example.com.quotree.dev" for scope in SCOPES]
+        assert [name in hooks for name in names] == [True] * 4
+        assert hooks[names[0]]["rules"] == [
+            {
+                "apiGroups": ["gadgets.example.com"],
+                "apiVersions": ["v1"],
+                "operations": ["CREATE", "UPDATE"],
+                "resources": ["gadgets"],
+                "scope": "Namespaced",
+            }
+        ]
+
+
+SCOPES = ("labelled", "made", "managed", "namespaced")
+
+
+def test_whatever_has_the_label_of_another_object_is_reviewed_everywhere(control_plane_binaries: Binaries) -> None:
+    """Also where nothing else is managed: else anybody could write it."""
+    made = [
+        each for each in _hooks(_render(control_plane_binaries, *_kinds(RAYJOB))) if each["name"].startswith("made.")
+    ]
+    wanted = {"key": "quotree.dev/unit", "operator": "Exists"}
+    assert all(wanted in each["objectSelector"]["matchExpressions"] for each in made)
+    found = sorted({each["rules"][0]["resources"][0] for each in made})
+    assert found == ["jobs", "pods", "rayclusters", "rayjobs"]
+
+
+def test_each_object_is_sent_to_one_entry(control_plane_binaries: Binaries) -> None:
+    hooks = [
+        each
+        for each in _of(
+            _render(control_plane_binaries, *_kinds(DESCRIPTOR)), "MutatingWebhookConfiguration", "quotree"
+        )["webhooks"]
+        if each["name"].endswith(".jobs.quotree.dev")
+    ]
+    for namespace in ({}, {"quotree.dev/group": "a"}, {"quotree.dev/managed": "true"}, {"quotree.dev/managed": "no"}):
+        for own in ({}, {"quotree.dev/group": "a"}, {"quotree.dev/unit": "u"}, {"quotree.dev/group": "a", UNIT: "u"}):
+            called = [
+                each["name"]
+                for each in hooks
+                if _matches(each["namespaceSelector"], {"kubernetes.io/metadata.name": "team", **namespace})
+                and _matches(each["objectSelector"], own)
+            ]
+            is_ours = bool(own) or "quotree.dev/group" in namespace or namespace.get("quotree.dev/managed") == "true"
+            assert len(called) == (1 if is_ours else 0), (namespace, own, called)
+
+
+UNIT = "quotree.dev/unit"
+
+
+def _matches(selector: Object, labels: dict[str, str]) -> bool:
+    return all(_holds(each, labels.get(each["key"])) for each in selector["matchExpressions"])
+
+
+def _holds(requirement: Object, value: str | None) -> bool:
+    operator: str = requirement["operator"]
+    values: list[str] = requirement.get("values", [])
+    if operator in ("Exists", "DoesNotExist"):
+        return (value is None) == (operator == "DoesNotExist")
+    is_among: bool = value in values
+    return is_among == (operator == "In")
+
+
+def test_rights_are_those_that_are_used(control_plane_binaries: Binaries) -> None:
+    objects = _render(control_plane_binaries, *_kinds(RAYJOB))
+    assert _rights(objects, "quotree-reconciler") == {"rayjobs": ["get", "list", "watch", "patch"]}
+    read = ["get", "list", "watch"]
+    assert _rights(objects, "quotree-webhook") == {"rayjobs": read, "rayclusters": read}
+
+
+def _rights(objects: list[Object], role: str) -> dict[str, Any]:
+    rules = _of(objects, "ClusterRole", role)["rules"]
+    return {each["resources"][0]: each["verbs"] for each in rules if each["apiGroups"] == ["ray.io"]}
+
+
+def test_the_policy_reads_the_flag_where_the_kind_has_it(control_plane_binaries: Binaries) -> None:
+    policy = _of(_render(control_plane_binaries, *_kinds(DESCRIPTOR)), "ValidatingAdmissionPolicy", POLICY)["spec"]
+    resources = [each["resources"] for each in policy["matchConstraints"]["resourceRules"]]
+    assert ["gadgets"] in resources
+    (runs,) = [each["expression"] for each in policy["variables"] if each["name"] == "runs"]
+    assert "object.?spec.?control.?paused.orValue(false)" in runs
+    (own,) = [each["expression"] for each in policy["matchConditions"] if each["name"] == "not-an-operators-own"]
+    assert "request.userInfo.username in ['gadget-operator']" in own
+
+
+@pytest.mark.parametrize(("component", "settings"), [("webhook", WebhookSettings), ("reconciler", ReconcilerSettings)])
+def test_both_processes_govern_the_same_kinds(
+    control_plane_binaries: Binaries, tmp_path: Any, component: str, settings: type[Any]
+) -> None:
+    flags = ("--set", "integrations={jobset}", *_kinds(DESCRIPTOR, {"preset": "pytorchjob", "operators": ["me"]}))
+    written = _of(_render(control_plane_binaries, *flags), "ConfigMap", f"quotree-{component}")["data"]
+    file = tmp_path / f"{component}.yaml"
+    file.write_text(written[f"{component}.yaml"])
+    found = load_settings(file, settings).governed.all
+    assert [each.kind for each in found] == ["JobSet", "Gadget", "PyTorchJob"]
+    assert found[2].operators == {"me"}
+
+
+def test_a_preset_may_be_changed(control_plane_binaries: Binaries) -> None:
+    flags = _kinds({"preset": "jobset", "operators": ["me"]})
+    policy = _of(_render(control_plane_binaries, *flags), "ValidatingAdmissionPolicy", POLICY)["spec"]
+    assert "in ['me']" in policy["matchConditions"][1]["expression"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (("--set", "integrations={argo}"), "integrations"),
+        (_kinds({"preset": "argo"}), 'there is no preset "argo"; there are '),
+        (_kinds({"kind": "Gadget"}), "apiVersion"),
+        (("--set", "integrations={jobset}", *_kinds({"preset": "jobset"})), "twice"),
+    ],
+    ids=["unknown integration", "unknown preset", "half a descriptor", "given twice"],
+)
+def test_a_mistake_is_refused_when_it_is_installed(
+    control_plane_binaries: Binaries, flags: tuple[str, ...], words: str
+) -> None:
+    answer: subprocess.CompletedProcess[str] = _helm(control_plane_binaries, *flags)
+    assert (answer.returncode != 0, words in answer.stderr) == (True, True), answer.stderr
+
+
+def test_the_presets_of_the_chart_are_those_of_the_code() -> None:
+    files = presets.chart_files()
+    assert {path: path.read_text() for path in files} == files, "run `make generated`"
+    assert {each.stem for each in (CHART / "presets").iterdir()} == set(PRESETS)
+
+
+def test_every_preset_is_rendered(control_plane_binaries: Binaries) -> None:
+    """All together, with each flag in the policy."""
+    objects = _render(control_plane_binaries, "--set", f"integrations={{{','.join(PRESETS)}}}")
+    text = json.dumps(_of(objects, "ValidatingAdmissionPolicy", POLICY))
+    held = [read_preset(name) for name in PRESETS if read_preset(name).suspend]
+    assert held
+    for each in held:
+        assert f"request.resource.resource == '{each.resource}'" in text
+        assert each.suspend.replace(".", ".?") in text

@@ -1,0 +1,108 @@
+"""A kind that only its descriptor describes is held, started, borrowed for, reclaimed, restarted and finished."""
+
+from typing import Any
+
+import pytest
+
+from tests.gadgets.gadget import API, MERGE, PATH, PODS, gadget, part
+from tests.gadgets.world import World
+
+HOLD = "quotree.dev/hold"
+UNIT = "quotree.dev/unit"
+
+
+def test_it_waits_without_a_pod_and_each_part_starts_on_its_own_flavor(at_rest: World) -> None:
+    world = at_rest
+    waiting = world.create(gadget("train", "both", labels={HOLD: "true"}, head=part(), workers=part(replicas=2)))
+    assert waiting["spec"]["control"] == {"paused": True}
+    world.looked_at("train")
+    world.kill_reconciler()
+    assert (world.is_paused("train"), world.pods("train")) == (True, [])
+    world.change("train", {"metadata": {"labels": {HOLD: None}}})
+    world.until("it runs on both flavors", lambda: world.nodes("train") == ["a100-0", "t4-0", "t4-0"])
+    assert {each["metadata"]["labels"][UNIT] for each in world.pods("train")} == {waiting["metadata"]["uid"]}
+    world.until("its use is counted", lambda: (world.used("both", "a100"), world.used("both", "t4")) == ("1", "2"))
+    world.until("events say so", lambda: "Started" in world.events("train"))
+    world.kill_reconciler()
+    world.change("train", {"metadata": {"labels": {"mine": "1"}}})
+    world.until("the new process counts the same", lambda: world.used("both", "t4") == "2")
+    assert world.nodes("train") == ["a100-0", "t4-0", "t4-0"]
+
+
+def test_borrowed_room_comes_back_when_the_last_pod_has_ended_and_it_restarts_elsewhere(at_rest: World) -> None:
+    world = at_rest
+    world.create(gadget("guest", "red", small=part(), large=part("3", stop_takes="1h")))
+    world.until("it has borrowed", lambda: world.nodes("guest") == ["t4-0", "t4-0"])
+    world.until("it is counted", lambda: world.used("red", "t4") == "4")
+    world.create(gadget("owner", "blue", all=part("3")))
+    world.until("it is stopped", lambda: world.is_paused("guest"))
+    world.kill_reconciler()
+    world.until("one pod is left", lambda: len(world.pods("guest")) == 1)
+    world.until("what is left is counted", lambda: world.used("red", "t4") == "3")
+    world.until("the owner of the room says that it waits", lambda: world.events("owner"))
+    assert (world.is_paused("owner"), world.pods("owner")) == (True, [])
+    (left,) = world.pods("guest")
+    ended = {"status": {"phase": "Failed"}}
+    world.rest.request("PATCH", f"{PODS}/{left['metadata']['name']}/status", ended, MERGE)
+    world.until("the owner of the room runs", lambda: world.nodes("owner") == ["t4-0"])
+    assert "Reclaimed" in world.events("guest")
+    path = "/apis/quotree.dev/v1alpha1/quotagroups/red"
+    quotas = [{"flavor": "t4", "min": {"cpu": 1}}, {"flavor": "a100", "min": {"cpu": 1}}]
+    assert world.rest.request("PATCH", path, {"spec": {"quotas": quotas}}, MERGE)[0] == 200
+    world.until("its large part runs on another flavor", lambda: world.nodes("guest") == ["a100-0", "t4-0"])
+
+
+def test_one_that_is_done_gives_its_room_back(at_rest: World) -> None:
+    world = at_rest
+    world.create(gadget("short", "blue", all=part("3", run_for="1s")))
+    world.create(gadget("next", "blue", all=part("4", run_for="1s")))
+    world.until("both are done, one after the other", lambda: world.is_done("short") and world.is_done("next"))
+    world.until("nothing is used", lambda: world.used("blue", "t4") == "0")
+
+
+def test_deleted_while_its_pods_end_it_is_in_use(at_rest: World) -> None:
+    world = at_rest
+    world.create(gadget("going", "blue", all=part("3", stop_takes="1h")))
+    world.until("it runs", lambda: world.nodes("going") == ["t4-0"])
+    world.until("it is counted", lambda: world.used("blue", "t4") == "3")
+    world.rest.request("DELETE", f"{PATH}/going?propagationPolicy=Background")
+    world.until("it is gone", lambda: world.rest.request("GET", f"{PATH}/going")[0] == 404)
+    world.until("its pod ends", lambda: all("deletionTimestamp" in each["metadata"] for each in world.pods("going")))
+    world.create(gadget("after", "blue", all=part("3")))
+    world.until("the next one says that it waits", lambda: world.events("after"))
+    assert (world.used("blue", "t4"), world.is_paused("after")) == ("3", True)
+    (left,) = world.pods("going")
+    world.rest.request("PATCH", f"{PODS}/{left['metadata']['name']}/status", {"status": {"phase": "Failed"}}, MERGE)
+    world.until("the next one runs", lambda: world.nodes("after") == ["t4-0"])
+
+
+def test_nobody_else_starts_it_or_hangs_pods_and_jobs_on_it(at_rest: World) -> None:
+    world = at_rest
+    stored = world.create(gadget("train", "blue", labels={HOLD: "true"}, all=part()))
+    alice = world.alice
+    status, answer = alice.request("PATCH", f"{PATH}/train", {"spec": {"control": {"paused": False}}}, MERGE)
+    assert (status, "only Quotree's reconciler starts" in answer["message"]) == (403, True)
+    uid = stored["metadata"]["uid"]
+    owner = {"apiVersion": API, "kind": "Gadget", "name": "train", "uid": uid, "controller": True}
+    about = {"ownerReferences": [owner], "labels": {"quotree.dev/group": "blue"}}
+    pod = {"metadata": {"name": "forged", **about}, "spec": part()["template"]["spec"]}
+    status, held = alice.request("POST", PODS, pod)
+    assert (status, held["spec"]["schedulingGates"]) == (201, [{"name": "quotree.dev/admission"}])
+    job = {"metadata": {"name": "forged", **about}, "spec": {"template": {"spec": _job_spec()}}}
+    status, held = alice.request("POST", "/apis/batch/v1/namespaces/default/jobs", job)
+    assert (status, held["spec"]["suspend"]) == (201, True)
+    for labels in ({UNIT: uid}, {UNIT: uid, "quotree.dev/group": "blue"}):
+        forged = {**pod, "metadata": {"name": "labelled", "ownerReferences": [owner], "labels": labels}}
+        status, answer = alice.request("POST", PODS, forged)
+        assert (status, "(ReservedLabel)" in answer["message"]) == (403, True), answer
+
+
+def _job_spec() -> dict[str, Any]:
+    return {**part()["template"]["spec"], "restartPolicy": "Never"}
+
+
+@pytest.mark.parametrize("replicas", [-1, "many"])
+def test_one_that_cannot_be_read_is_refused_with_the_place(at_rest: World, replicas: Any) -> None:
+    body = gadget("odd", "blue", all={**part(), "replicas": replicas})
+    status, answer = at_rest.alice.request("POST", PATH, body)
+    assert (status, "(KindUnreadable)" in answer["message"], "spec.parts" in answer["message"]) == (422, True, True)

@@ -1,0 +1,168 @@
+"""The objects of governed kinds, and what their operators make of kinds that are not: who accounts for a new child."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+import msgspec
+
+from shared.api.core.metadata import Metadata, OwnerReference
+from shared.api.names import GROUP_LABEL
+from shared.api.reading import View, reader
+from shared.kinds.kind import Kind, Kinds
+from shared.kinds.reading import read_kind_object
+from shared.kube.client import Client
+from shared.kube.errors import NotFound
+from shared.kube.resources import JOBS, PODS, Resource, resource_of_kind
+from shared.kube.watch.cache import Change
+from shared.kube.watch.watching import Watch, Watches, WatchSettings
+from shared.quota.model.rules.groups.names import is_name
+
+_WAITS_FOR_KIND: Final = WatchSettings(absent=timedelta(seconds=5))
+"""A kind may be installed after Quotree."""
+
+
+class WorkloadRecord(msgspec.Struct, frozen=True, gc=False):
+    """The part of a workload that rules about groups use: namespace, group label, whether it runs.
+
+    `unit`: the uid of the object of a governed kind that it was made for; then it is no workload of its own.
+    """
+
+    uid: str
+    namespace: str
+    label: str
+    runs: bool
+    over: bool
+    unit: str = ""
+
+
+Project = Callable[[bytes], WorkloadRecord | None]
+KindName = tuple[str, str]
+"""API group and kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Owners:
+    """The watch of one kind, and the users as which the operators of its objects make children."""
+
+    resource: Resource
+    project: Project
+    watch: Watch[WorkloadRecord]
+    operators: frozenset[str]
+
+
+class OwnerCache:
+    """Read at any time from the same loop; kept by the watches it adds. `see`: told of objects of governed kinds."""
+
+    def __init__(
+        self,
+        client: Client,
+        watches: Watches,
+        kinds: Kinds,
+        see: Callable[[Sequence[Change[WorkloadRecord]]], None],
+    ) -> None:
+        self._client = client
+        self._of_kind: dict[KindName, _Owners] = {}
+        held = [kind for kind in kinds.all if kind.suspend]
+        operators = _operators(held)
+        for kind in held:
+            self._add(watches, resource_of_kind(kind), kind_record(kind), see, operators)
+        for resource in made_resources(kinds):
+            self._add(watches, resource, child_record, _ignore, operators)
+
+    def _add(
+        self,
+        watches: Watches,
+        resource: Resource,
+        project: Project,
+        see: Callable[[Sequence[Change[WorkloadRecord]]], None],
+        operators: Mapping[KindName, frozenset[str]],
+    ) -> None:
+        name = f"{resource.plural}.{resource.group}"
+        watch = watches.add(Watch(self._client, resource, project, see, name=name, settings=_WAITS_FOR_KIND))
+        kind = (resource.group, resource.kind)
+        self._of_kind[kind] = _Owners(resource, project, watch, operators[kind])
+
+    def __bool__(self) -> bool:
+        """Whether any kind is governed."""
+        return bool(self._of_kind)
+
+    def is_operator(self, owner: OwnerReference, user: str) -> bool:
+        """Whether the user is the operator that makes children of this owner."""
+        found = self._of_kind.get(_name_of(owner))
+        return found is not None and user in found.operators
+
+    async def find(self, namespace: str, owner: OwnerReference) -> WorkloadRecord | None:
+        """This owner; read from the API server where the watch might lag. None when it has ended. Raises ApiError."""
+        known = self._of_kind.get(_name_of(owner))
+        if known is None:
+            return None
+        found = known.watch.records.get(owner.uid)
+        if found is None and is_name(owner.name) and is_name(namespace):
+            try:
+                found = known.project(await self._client.get(known.resource, owner.name, namespace))
+            except NotFound:
+                return None
+        return found if found is not None and found.uid == owner.uid and not found.over else None
+
+
+def _name_of(owner: OwnerReference) -> KindName:
+    return (owner.api_version.partition("/")[0], owner.kind)
+
+
+def _operators(held: Sequence[Kind]) -> dict[KindName, frozenset[str]]:
+    """Who makes children of objects of these kinds, and of what is made for these."""
+    found: dict[KindName, frozenset[str]] = {}
+    for kind in held:
+        names = [(kind.group, kind.kind), *((each.api_version.partition("/")[0], each.kind) for each in kind.children)]
+        for name in names:
+            found[name] = found.get(name, frozenset()) | kind.operators
+    return found
+
+
+def made_resources(kinds: Kinds) -> list[Resource]:
+    """What the operators of governed kinds make, of kinds that are not governed themselves."""
+    own = {(JOBS.group, JOBS.kind), (PODS.group, PODS.kind)}
+    own |= {(kind.group, kind.kind) for kind in kinds.all if kind.suspend}
+    found: dict[KindName, Resource] = {}
+    for kind in kinds.all:
+        for each in kind.children if kind.suspend else ():
+            group, _, version = each.api_version.rpartition("/")
+            if (group, each.kind) not in own:
+                found[group, each.kind] = Resource(group, version, each.resource, each.kind, namespaced=True)
+    return list(found.values())
+
+
+def _ignore(_: Sequence[Change[WorkloadRecord]]) -> None:
+    """What operators make is no workload."""
+
+
+def kind_record(kind: Kind) -> Project:
+    """What is kept of objects of this kind; nothing of those that are not ours."""
+
+    def project(raw: bytes) -> WorkloadRecord | None:
+        seen = read_kind_object(kind, raw)
+        if seen.skipped:
+            return None
+        return _record(seen.metadata, runs=not seen.suspended, over=seen.finished)
+
+    return project
+
+
+class _Child(View, frozen=True):
+    metadata: Metadata = Metadata()
+
+
+_read_child = reader(_Child)
+
+
+def child_record(raw: bytes) -> WorkloadRecord | None:
+    """What is kept of what an operator has made; nothing of what anybody else has."""
+    metadata = _read_child(raw).metadata
+    return _record(metadata, runs=True, over=False) if metadata.unit else None
+
+
+def _record(metadata: Metadata, *, runs: bool, over: bool) -> WorkloadRecord:
+    label = metadata.labels.get(GROUP_LABEL, "")
+    return WorkloadRecord(metadata.uid, metadata.namespace, label, runs, over, metadata.unit)
