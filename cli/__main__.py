@@ -14,6 +14,7 @@ COMMANDS: Final = {
     "drain": ("cli.commands.switches:drain", "Stop every workload in a group."),
     "explain": ("cli.commands.explain:command", "Explain why a workload waits, and what would let it start."),
     "hold": ("cli.commands.switches:hold", "Let a workload wait until it is resumed."),
+    "kinds": ("cli.commands.kinds:command", "List the kinds that are governed; `kinds check` tries a descriptor."),
     "open": ("cli.commands.switches:open_", "Let a group start workloads again."),
     "pending": ("cli.commands.pending:command", "List what waits, in the order of the queues, and why."),
     "resume": ("cli.commands.switches:resume", "Let a workload be considered again."),

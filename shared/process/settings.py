@@ -52,6 +52,12 @@ def load_part(path: Path | str, into: type[T], key: str) -> T:
     return reading.whole(into, _Node({key: given[key]} if key in given else {}, root.line))
 
 
+def has_key(path: Path | str, key: str) -> bool:
+    """Whether the file has this key at its top. Raises SettingsProblem."""
+    root = _parse(str(path), _read(str(path)), _Reading(str(path)))
+    return isinstance(root.value, dict) and key in root.value
+
+
 @dataclass(frozen=True, slots=True)
 class _Node:
     """A YAML value and its line; mappings and lists hold nodes."""

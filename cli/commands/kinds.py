@@ -1,0 +1,114 @@
+"""`quotree kinds`: which kinds are governed, and what a descriptor reads from samples of its kind."""
+
+import sys
+from typing import Any, Final, Literal
+
+import click
+
+from cli.read.kind_samples import Sample, descriptors_of, read_descriptors, read_samples
+from cli.read.live import LiveCluster, cluster_options
+from cli.read.settings import live_kinds
+from cli.render.data import print_data
+from shared.kinds.kind import Kind
+from shared.kinds.presets import all_presets
+
+GOVERNED, NOT_GOVERNED = 0, 1
+_BUILT_IN: Final = (
+    {"kind": "Job", "apiVersion": "batch/v1", "heldBy": ".spec.suspend", "operators": [], "children": ["Pod"]},
+    {"kind": "Pod", "apiVersion": "v1", "heldBy": "scheduling gate", "operators": [], "children": []},
+)
+
+
+@click.group("kinds", invoke_without_command=True)
+@click.option(
+    "--settings", "settings_file", type=click.Path(), metavar="FILE", help="Of this file, not of the cluster."
+)
+@click.option("--presets", is_flag=True, help="All that are shipped, not those of the cluster.")
+@click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True)
+@click.pass_context
+def command(
+    click_context: click.Context, settings_file: str | None, presets: bool, output: Literal["table", "json", "yaml"],
+    context: str | None, kubeconfig: str | None,
+) -> None:  # fmt: skip
+    """List the kinds that are governed: as the settings of the live cluster say, or those of a file.
+
+    `quotree kinds check` shows what a descriptor reads from objects in files, without a cluster.
+    """
+    if click_context.invoked_subcommand is not None:
+        return
+    if presets:
+        kinds = all_presets()
+    elif settings_file is not None:
+        kinds = read_descriptors(settings_file)
+    else:
+        kinds = live_kinds(LiveCluster(context, kubeconfig))
+    data = [*_BUILT_IN, *map(_listed, kinds.all)]
+    if output != "table":
+        print_data(data, output)
+        return
+    from cli.render.kinds_table import draw_kinds
+
+    draw_kinds(data)
+
+
+cluster_options(command)
+
+
+def _listed(kind: Kind) -> dict[str, Any]:
+    held = f".{'.'.join(map(str, kind.suspend))}" if kind.suspend else "scheduling gate"
+    return {
+        "kind": kind.kind,
+        "apiVersion": kind.api_version,
+        "heldBy": f"its {kind.through}" if kind.through else held,
+        "operators": sorted(kind.operators),
+        "children": [each.kind for each in kind.children],
+    }
+
+
+@command.command("check")
+@click.argument("file", type=click.Path())
+@click.option(
+    "-f", "--filename", "samples", multiple=True, required=True, type=click.Path(), help="Objects of the kind."
+)
+@click.option("-o", "--output", type=click.Choice(["text", "json", "yaml"]), default="text", show_default=True)
+def check(file: str, samples: tuple[str, ...], output: Literal["text", "json", "yaml"]) -> None:
+    """Show what the descriptors in FILE read from sample objects, and what Quotree would write on these.
+
+    FILE is a settings file with `kinds:`, one descriptor, or the name of a preset. Each sample is started as on flavors
+    that have a node label and a taint. Exit code 0 when every sample can be governed, 1 when one cannot, 2 when
+    something cannot be read.
+    """
+    found = read_samples(descriptors_of(file), samples)
+    if output == "text":
+        from cli.render.kinds_table import draw_sample
+
+        for sample in found:
+            draw_sample(sample)
+    else:
+        print_data([_sample_data(each) for each in found], output)
+    sys.exit(GOVERNED if all(each.is_governed for each in found) else NOT_GOVERNED)
+
+
+def _sample_data(sample: Sample) -> dict[str, Any]:
+    seen = sample.seen
+    return {
+        "object": sample.name,
+        "where": sample.where,
+        "governed": sample.is_governed,
+        "skipped": seen is not None and seen.skipped,
+        "suspended": seen is not None and seen.suspended,
+        "noted": seen is not None and seen.noted,
+        "finished": seen is not None and seen.finished,
+        "groups": 1 if seen is None else seen.groups,
+        "podSets": [
+            {"name": each.name, "pods": each.pods, "requestOfOne": each.one, "request": each.all, "template": each.at}
+            for each in sample.sets
+        ],
+        "problems": list(sample.problems),
+        "refusals": [] if seen is None else list(seen.refusals),
+        "hold": list(sample.hold),
+        "start": list(sample.start),
+        "before": sample.before,
+        "held": sample.held,
+        "started": sample.started,
+    }

@@ -1,0 +1,84 @@
+"""Print governed kinds and samples of them, for people."""
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+import click
+import yaml
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from cli.read.kind_samples import Sample
+from cli.render.quantities import readable
+from shared.quota.model.tree import Amounts
+
+_WIDE: Final = 250
+_CONTEXT: Final = 2
+"""Unchanged lines beside each change."""
+
+
+def draw_kinds(found: Iterable[Mapping[str, Any]]) -> None:
+    """Print the table of kinds to standard output; nothing is cut off."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("KIND", "API VERSION", "HELD BY", "CHILDREN", "OPERATORS"):
+        table.add_column(title, no_wrap=title != "OPERATORS")
+    for each in found:
+        cells = (
+            each["kind"],
+            each["apiVersion"],
+            each["heldBy"],
+            ", ".join(each["children"]),
+            "\n".join(each["operators"]),
+        )
+        table.add_row(*map(Text, cells))
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=_WIDE)
+    console.print(table)
+
+
+def draw_sample(sample: Sample) -> None:
+    """Print what was read of one object, and how it changes when it is held and started."""
+    for line in _sample_lines(sample):
+        click.echo(line)
+
+
+def _sample_lines(sample: Sample) -> Iterator[str]:
+    yield f"{sample.name} ({sample.where})"
+    yield from (f"  cannot be read: {problem}" for problem in sample.problems)
+    if sample.seen is None:
+        return
+    if sample.seen.skipped:
+        yield "  is not ours: the descriptor skips it"
+        return
+    yield from (f"  refused: {refusal}" for refusal in sample.seen.refusals)
+    words = {"suspended": sample.seen.suspended, "noted": sample.seen.noted, "finished": sample.seen.finished}
+    yield "  " + ", ".join(f"{word}: {'yes' if so else 'no'}" for word, so in words.items())
+    if sample.seen.kind.gate is not None:
+        yield f"  groups of pods: {sample.seen.groups}, each:"
+    for each in sample.sets:
+        yield f"  pod set {each.name}: {each.pods} x {_amounts(each.one)} = {_amounts(each.all)}  ({each.at})"
+    if sample.before is not None:
+        yield from _changes("held", sample.before, sample.held)
+        yield from _changes("started", sample.held, sample.started)
+
+
+def _amounts(amounts: Amounts) -> str:
+    return ", ".join(f"{key} {readable(key, amount)}" for key, amount in sorted(amounts.items())) or "nothing"
+
+
+def _changes(title: str, before: Any, after: Any) -> Iterator[str]:
+    was, now = _lines(before), _lines(after)
+    if was == now:
+        yield f"  {title}: nothing changes"
+        return
+    yield f"  {title}:"
+    for line in list(difflib.unified_diff(was, now, lineterm="", n=_CONTEXT))[2:]:
+        yield f"    {line}"
+
+
+def _lines(body: Any) -> list[str]:
+    text: str = yaml.dump(body, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True)
+    return text.splitlines()

@@ -1,0 +1,133 @@
+"""`quotree kinds`: what is governed, and what a descriptor reads from samples and would write on them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from cli.__main__ import quotree
+from tests.shared.kinds.objects import jobset, replicated, template
+
+DESCRIPTOR = """\
+apiVersion: example.com/v1
+kind: Crunch
+resource: crunches
+suspend: .spec.paused
+podSets:
+- template: .spec.template
+  values: {size: .spec.size | 1}
+  count: size
+"""
+GOOD = DESCRIPTOR.replace("size:", "n:").replace("count: size", "count: n")
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(quotree, ["kinds", *arguments])
+
+
+def crunch(**spec: Any) -> dict[str, Any]:
+    metadata = {"name": "c", "namespace": "ns"}
+    return {"apiVersion": "example.com/v1", "kind": "Crunch", "metadata": metadata, "spec": spec}
+
+
+def saved(folder: Path, *objects: Any, name: str = "samples.yaml") -> str:
+    file = folder / name
+    file.write_text(objects[0] if isinstance(objects[0], str) else yaml.safe_dump_all(objects))
+    return str(file)
+
+
+def checked(folder: Path, descriptor: str, *objects: Any) -> tuple[int, list[dict[str, Any]]]:
+    done = run("check", descriptor, "-f", saved(folder, *objects), "-o", "json")
+    return done.exit_code, json.loads(done.stdout)
+
+
+def test_all_that_are_shipped() -> None:
+    found = {each["kind"]: each for each in json.loads(run("--presets", "-o", "json").stdout)}
+    assert list(found)[:3] == ["Job", "Pod", "JobSet"]
+    assert len(found) == 12
+    assert found["PyTorchJob"]["heldBy"] == ".spec.runPolicy.suspend"
+    assert (found["TrainJob"]["heldBy"], found["LeaderWorkerSet"]["heldBy"]) == ("its JobSet", "scheduling gate")
+    assert "MPIJob" in run("--presets").stdout
+
+
+def test_those_that_a_settings_file_names(tmp_path: Path) -> None:
+    settings = saved(tmp_path, "kinds:\n- preset: jobset\n  operators: [me]\n", name="settings.yaml")
+    found = yaml.safe_load(run("--settings", settings, "-o", "yaml").stdout)
+    assert [(each["kind"], each["operators"]) for each in found] == [("Job", []), ("Pod", []), ("JobSet", ["me"])]
+
+
+def test_what_a_preset_reads_and_writes(tmp_path: Path) -> None:
+    code, (sample,) = checked(tmp_path, "jobset", jobset(replicated("a", "2"), replicated("b", "1", replicas=3)))
+    assert (code, sample["object"], sample["governed"]) == (0, "JobSet/ns/train", True)
+    assert [(each["name"], each["pods"], each["requestOfOne"], each["request"]) for each in sample["podSets"]] == [
+        ("a", 1, {"cpu": 2000}, {"cpu": 2000}),
+        ("b", 3, {"cpu": 1000}, {"cpu": 3000}),
+    ]
+    assert (sample["held"]["spec"]["suspend"], sample["started"]["spec"]["suspend"]) == (True, False)
+    assert sample["before"] == jobset(replicated("a", "2"), replicated("b", "1", replicas=3))
+    pods = sample["started"]["spec"]["replicatedJobs"][1]["template"]["spec"]["template"]
+    assert pods["metadata"]["labels"] == {"quotree.dev/unit": "uid-train", "quotree.dev/pod-set": "b"}
+    assert pods["spec"]["nodeSelector"] == {"example.com/flavor": "b"}
+
+
+@pytest.mark.parametrize("text", [GOOD, f"kinds:\n- {GOOD.rstrip().replace(chr(10), chr(10) + '  ')}\n"])
+def test_a_descriptor_alone_or_in_a_settings_file(tmp_path: Path, text: str) -> None:
+    descriptor = saved(tmp_path, text, name="descriptor.yaml")
+    code, (sample,) = checked(tmp_path, descriptor, crunch(size=4, template=template("2")))
+    assert (code, sample["podSets"][0]["pods"], sample["started"]["spec"]["paused"]) == (0, 4, False)
+
+
+def test_people_see_what_changes(tmp_path: Path) -> None:
+    done = run("check", "jobset", "-f", saved(tmp_path, jobset(replicated("a", "500m", replicas=2), suspend=True)))
+    assert done.exit_code == 0
+    for line in ("pod set a: 2 x cpu 500m = cpu 1", "held: nothing changes", "-  suspend: true", "+  suspend: false"):
+        assert line in done.stdout
+
+
+def test_what_cannot_be_governed(tmp_path: Path) -> None:
+    descriptor = saved(tmp_path, GOOD, name="descriptor.yaml")
+    code, samples = checked(tmp_path, descriptor, crunch(size=-1, template=template()), crunch(template=template()))
+    assert (code, [each["governed"] for each in samples]) == (1, [False, True])
+    assert "spec.size is -1" in samples[0]["problems"][0]
+    assert samples[0]["held"] is None
+    text = run("check", descriptor, "-f", saved(tmp_path, crunch(template=template("much")))).stdout
+    assert "cannot be read:" in text
+
+
+def test_what_is_refused_or_not_ours(tmp_path: Path) -> None:
+    ray = {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": {"name": "r"}}
+    spec = {"rayClusterSpec": {"headGroupSpec": {"template": template()}}}
+    refused = run("check", "rayjob", "-f", saved(tmp_path, {**ray, "spec": spec}))
+    assert (refused.exit_code, "refused: its cluster would outlive it" in refused.stdout) == (1, True)
+    other = run("check", "rayjob", "-f", saved(tmp_path, {**ray, "spec": {"clusterSelector": {"a": "b"}}}))
+    assert (other.exit_code, "is not ours" in other.stdout) == (0, True)
+
+
+def test_a_gated_kind_is_read_and_left_alone(tmp_path: Path) -> None:
+    lws = {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "metadata": {"name": "s"}}
+    spec = {"replicas": 3, "leaderWorkerTemplate": {"size": 4, "workerTemplate": template()}}
+    done = run("check", "leaderworkerset", "-f", saved(tmp_path, {**lws, "spec": spec}))
+    assert (done.exit_code, "groups of pods: 3, each:" in done.stdout) == (0, True)
+    assert "started" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("descriptor", "objects", "words"),
+    [
+        (DESCRIPTOR, crunch(), "descriptor.yaml:7: podSets[0].values: 'size' is no name for a value"),
+        (GOOD, jobset(), "there is no object of example.com/v1 Crunch in"),
+    ],
+    ids=["descriptor", "samples"],
+)
+def test_what_cannot_be_tried(tmp_path: Path, descriptor: str, objects: Any, words: str) -> None:
+    file = saved(tmp_path, descriptor, name="descriptor.yaml")
+    done = run("check", file, "-f", saved(tmp_path, objects))
+    assert done.exit_code != 0
+    assert words in str(done.exception)
+
+
+def test_a_file_that_is_not_there() -> None:
+    assert "does not exist" in str(run("check", "nowhere.yaml", "-f", "neither.yaml").exception)
