@@ -66,14 +66,18 @@ class AdmissionPasses:
                 self._guarded.add(workload_id)
         predictions = Predictions(self.inputs, usage, self.block, usage.frozen_views())
         leaves = BorrowingLeaves(predictions, self.inputs, usage, lambda name: self._queue(name, self._borrowing_head))
-        if self._deferred or self.inputs.taken_over.may_not_borrow:
+        if self._deferred:
             # What becomes of them might free capacity again, so that nothing is known for the next cycle.
             queues = self._queues(leaves.leaves(), self._borrowing_head)
             self._run(EvaluatedLeaves(queues), self._try_borrowing)
         else:
             walked = self._run(leaves, self._try_borrowing)
-            known = (queue for queue in walked if not self.block.holds(queue.leaf_usage))
+            barred = self.inputs.taken_over.barred_leaves
+            free = (queue for queue in walked if queue.leaf_usage.name not in barred)
+            known = (queue for queue in free if not self.block.holds(queue.leaf_usage))
             remember_borrowing(self.inputs.cache, usage, known)
+        if not usage.started:
+            predictions.prepare()
         for workload_id in list(self._deferred):
             self._take_back(workload_id)
         self.evictions.uncount_delayed(usage)

@@ -34,7 +34,7 @@ from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.standing_claims import StandingClaims
 from shared.quota.decide.state.waits import Waits
-from shared.quota.model.workload import WorkloadId
+from shared.quota.model.workload import Workload, WorkloadId
 
 MOST_TRIALS: Final = 4
 """How often one cycle tries which borrowers would stay; then it starts those that may."""
@@ -124,7 +124,7 @@ def _start_entitled(inputs: RoundInput) -> Round:
     return Round(inputs, usage, evictions, claims, block, waits, delays, admission)
 
 
-def _reclaimed(trial: RoundInput) -> frozenset[WorkloadId]:
+def _reclaimed(trial: RoundInput) -> list[Workload]:
     """Those borrowers that entitled workloads would reclaim on numbers measured with all of them."""
     victims = _start_entitled(trial).evictions.victims
-    return trial.taken_over.trial.intersection(victim.workload.id for victim in victims)
+    return [victim.workload for victim in victims if victim.workload.id in trial.taken_over.trial]

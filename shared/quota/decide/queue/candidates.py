@@ -4,19 +4,18 @@ Entitlement depends on the leaf alone. Borrowing also depends on what is availab
 workload could borrow is evaluated again only if more is available there than when the previous pass ended.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from itertools import pairwise
 
 from shared.quota.decide.queue.fair_sharing import UNKNOWN, Contest, PredictedRank, QueueHead, Shares
 from shared.quota.decide.queue.leaf_queue import LeafQueue
 from shared.quota.decide.queue.predictions import Predictions
-from shared.quota.decide.state.cycle_cache import CycleCache, Keys, LeafCache, Rank
+from shared.quota.decide.queue.room_for_borrowers import RoomForBorrowers
+from shared.quota.decide.state.cycle_cache import CycleCache, Rank
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
-from shared.quota.decide.state.smallest_requests import could_fit, is_within
-from shared.quota.decide.state.usage import Path, UsedSums
-from shared.quota.measure.group_usage import NO_NUMBERS
+from shared.quota.decide.state.usage import UsedSums
 from shared.quota.model.tree import ROOT
 from shared.resources import Amount, FlavorResource
 
@@ -52,6 +51,9 @@ class EvaluatedLeaves(Contest):
     def predicted(self, parent: str, child: str) -> PredictedRank:
         return UNKNOWN
 
+    def is_skipped(self, parent: str, child: str) -> bool:
+        return False
+
     def is_out(self, group: str) -> bool:
         return False
 
@@ -63,7 +65,8 @@ class BorrowingLeaves(Contest):
     """Leaves in which workloads may borrow, evaluated only when it is their turn.
 
     A head is chosen by what was available when the pass began, as if all had been evaluated then: so the order of
-    starts does not depend on who was evaluated when. A group in which nothing fits any more is out.
+    starts does not depend on who was evaluated when. A child of root in which nothing fits any more is out; further
+    down a head that no longer fits still ranks the groups above it until it is tried.
     """
 
     def __init__(
@@ -72,98 +75,65 @@ class BorrowingLeaves(Contest):
         inputs.cache.update_requests(inputs.snapshot, usage.touched.keys())
         self.queues: dict[str, LeafQueue] = {}
         self._inputs = inputs
+        self._leaves = inputs.cache.leaves
         self._usage = usage
         self._queue_of = queue_of
         self._tree = inputs.cache.tree
         self._shares = Shares(inputs.snapshot, inputs.cache.weights)
         self._at_start = UsedSums(inputs.snapshot.numbers)
-        self._rooms: dict[str, tuple[int, dict[FlavorResource, Amount]]] = {}
-        self._starts_before = len(usage.starts)
-        self._places: dict[str, int] = {}
-        """By leaf: the place in its queue before which nothing fitted when the pass began."""
-        self._keys = tuple(inputs.snapshot.numbers[ROOT])
-        self._at_first = predictions.views
         self._predictions = predictions
+        self._room = RoomForBorrowers(predictions, inputs, usage)
         self._ranks: dict[str, Rank] = {}
         """Predicted, by leaf."""
 
     def children(self, parent: str) -> Iterable[str]:
-        if self._predictions.knows(parent):
-            ranks = self._predictions.ranks_below(parent)
-            self._ranks.update(ranks)
-            return ranks.keys()
-        known = self._predictions.knows
-        return (child for child in self._tree.children.get(parent, ()) if known(child) or not self.is_out(child))
+        predictions, children = self._predictions, self._tree.children.get(parent, ())
+        ranks = predictions.ranks_below(parent)
+        self._ranks.update(ranks)
+        others = (child for child in children if child not in ranks and not self._is_known_leaf(child))
+        return [*ranks, *(child for child in others if predictions.knows(child) or self._room.could_have_fitted(child))]
+
+    def _is_known_leaf(self, name: str) -> bool:
+        return name in self._leaves and self._predictions.knows_leaf(name)
 
     def predicted(self, parent: str, child: str) -> PredictedRank:
-        prediction = UNKNOWN if child in self._inputs.cache.leaves else self._predictions.of(parent, child)
-        has_started = len(self._usage.starts) > self._starts_before
-        return (
-            PredictedRank(is_known=True) if prediction.is_known and has_started and self.is_out(child) else prediction
-        )
+        prediction = UNKNOWN if child in self._leaves else self._predictions.of(parent, child)
+        return PredictedRank(is_known=True) if prediction.is_known and self.is_skipped(parent, child) else prediction
+
+    def is_skipped(self, parent: str, child: str) -> bool:
+        if child in self._leaves:
+            return child not in self._ranks and self._room.first_place(child) is None
+        return parent == ROOT and not self._room.is_as_it_was and self.is_out(child)
 
     def bound(self, parent: str, child: str) -> Rank:
         """The predicted rank of a leaf; else the best of the sets of keys on which something could have fitted."""
         if child in self._ranks:
             return self._ranks[child]
+        if child not in self._leaves and self._predictions.knows(child):
+            return self._predictions.bound(parent, child) or _LAST
         found = self._inputs.cache.rank_bounds.get(child)
         if found is None:
             found = self._inputs.cache.rank_bounds[child] = {
                 keys: (each.beyond_min, *self._shares.of(parent, child, keys, self._at_start), each.oldest, child)
                 for keys, each in self._tree.requests.get(child, {}).items()
             }
-        if len(found) == 1 or self._tree.has_guarantee_below(parent) or self._predictions.knows(child):
+        if len(found) == 1 or self._tree.has_guarantee_below(parent):
             return min(found.values(), default=_LAST)
         path, requests = self._tree.paths[parent], self._tree.requests[child]
-        fitting = (rank for keys, rank in found.items() if self._could_fit(path, keys, requests[keys].amounts))
-        return min(fitting, default=_LAST)
-
-    def _could_fit(self, path: Path, keys: Keys, amounts: tuple[Amount, ...]) -> bool:
-        available = self._at_first.available
-        return all(amount <= available(path, key) for key, amount in zip(keys, amounts, strict=True))
+        fitting = (rank for keys, rank in found.items() if self._room.had_room(path, keys, requests[keys].amounts))
+        best = min(fitting, default=_LAST)
+        if best[0] or child not in self._leaves or self._room.fits_within_min(child):
+            return best
+        return (True, *best[1:])
 
     def is_out(self, group: str) -> bool:
-        cached, requests = self._inputs.cache.leaves.get(group), self._tree.requests.get(group)
-        if not requests:
-            return True
-        if cached is None:
-            return not self._tree.has_guarantee_below(group) and not could_fit(requests, self._below(group))
-        room, is_touched = self._room(cached.leaf.path[1]), self._usage.is_touched(group)
-        if cached.too_little is not None and not is_touched and is_within(room, cached.too_little):
-            return True
-        room = self._with_guarantee(cached, room)
-        if not could_fit(requests, room.__getitem__):
-            return True
-        place = self._inputs.queue(group).first_within(room)
-        if place is not None and len(self._usage.starts) == self._starts_before:
-            self._places[group] = place
-        return place is None
-
-    def _with_guarantee(
-        self, cached: LeafCache, room: Mapping[FlavorResource, Amount]
-    ) -> Mapping[FlavorResource, Amount]:
-        """Not less than what is available to the leaf: what its own guarantee keeps for it is added."""
-        if not self._tree.has_guarantee(cached.leaf.group.name):
-            return room
-        return {key: amount + cached.numbers.get(key, NO_NUMBERS).guarantee for key, amount in room.items()}
-
-    def _below(self, parent: str) -> Callable[[FlavorResource], Amount]:
-        usage, path = self._usage, self._tree.paths[parent]
-        return lambda key: usage.available(path, key)
-
-    def _room(self, parent: str) -> Mapping[FlavorResource, Amount]:
-        """What is available below `parent` now; nothing but a start changes it while leaves are evaluated lazily."""
-        number = len(self._usage.starts)
-        found = self._rooms.get(parent)
-        if found is None or found[0] != number:
-            below = self._below(parent)
-            found = self._rooms[parent] = (number, {key: below(key) for key in self._keys})
-        return found[1]
+        return self._room.is_out(group)
 
     def head(self, leaf: str) -> QueueHead | None:
+        place = self._room.first_place(leaf)
         queue = self.queues[leaf] = self._queue_of(leaf)
-        queue.skip_to(self._places.get(leaf, 0))
-        with self._usage.looking_at(self._at_first):
+        queue.skip_to(len(queue.leaf_usage.leaf.pending) if place is None else place)
+        with self._usage.looking_at(self._predictions.views):
             return queue.next_head()
 
     def leaves(self) -> list[str]:

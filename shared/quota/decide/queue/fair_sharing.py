@@ -55,6 +55,9 @@ class Contest(Protocol):
     def predicted(self, parent: str, child: str) -> PredictedRank:
         """The rank of the child's best head, if it is known without evaluating any."""
 
+    def is_skipped(self, parent: str, child: str) -> bool:
+        """Whether the child takes no part any more, or never had a head."""
+
     def is_out(self, group: str) -> bool:
         """Whether nothing in that subtree can start any more."""
 
@@ -100,7 +103,7 @@ class Tournament:
             heappop(heap)
             prediction = self._contest.predicted(parent, child) if found is None else UNKNOWN
             if not prediction.is_known:
-                if found is not None or not self._contest.is_out(child):
+                if found is not None or not self._contest.is_skipped(parent, child):
                     self._push(parent, child)
             elif prediction.rank is not None:
                 heappush(heap, (prediction.rank, child, prediction))

@@ -1,27 +1,50 @@
 """Which leaf below a group would borrow first, and with what rank, without evaluating a queue.
 
-Known for a group directly above leaves that this round has not changed, none of whose workloads is entitled: there,
-the first workload that fits is the head. Everything that does not depend on the room is kept in the cycle cache.
+Known for leaves that this round has not changed and none of whose workloads is entitled: there, the first workload that
+fits is the head. Everything that does not depend on the room is kept in the cycle cache.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from functools import partial
 from operator import itemgetter
 
 from shared.quota.decide.queue.fair_sharing import UNKNOWN, PredictedRank, Shares
-from shared.quota.decide.state.cycle_cache import LeavesInOrder, Rank
-from shared.quota.decide.state.first_fits import FirstFit, FirstFits, Rooms, first_within, least_needs
+from shared.quota.decide.state.cycle_cache import Keys, LeavesInOrder, Rank
+from shared.quota.decide.state.first_fits import (
+    FirstFit,
+    FirstFits,
+    Rooms,
+    first_within,
+    is_one_within,
+    least_needs,
+    lowest_needs,
+    oldest_queued,
+)
 from shared.quota.decide.state.pods_ready import AdmissionBlock
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage import NOTHING_AVAILABLE, GroupKey, Path, UsageViews, UsedSums
-from shared.quota.measure.group_usage import NO_NUMBERS
+from shared.quota.measure.group_usage import GroupNumbers
 from shared.resources import Amount, FlavorResource
+
+_NOTHING = (0, 0)
 
 
 class Predictions:
     """Predictions for one borrowing pass, by what is available when it begins."""
 
-    __slots__ = ("_cache", "_changed", "_known", "_shares", "_snapshot", "_used", "views")
+    __slots__ = (
+        "_cache",
+        "_changed",
+        "_changed_parents",
+        "_known",
+        "_rooms_of",
+        "_shares",
+        "_snapshot",
+        "_used",
+        "views",
+    )
 
     def __init__(self, inputs: RoundInput, usage: RoundUsage, block: AdmissionBlock, views: UsageViews) -> None:
         cache = inputs.cache
@@ -33,16 +56,29 @@ class Predictions:
         self._used = UsedSums(inputs.snapshot.numbers)
         self._known: dict[GroupKey, Amount] = {}
         """What is available to a parent."""
-        changed = (*usage.touched, *block.leaves, *cache.maybe_entitled, *cache.evicting)
-        self._changed = {inputs.snapshot.leaves[name].path[1] for name in changed}
+        self._rooms_of: dict[str, Rooms] = {}
+        barred = inputs.taken_over.barred_leaves
+        self._changed = {*usage.touched, *block.leaves, *cache.maybe_entitled, *cache.evicting, *barred}
+        self._changed_parents = {inputs.snapshot.leaves[name].path[1] for name in self._changed}
 
     def knows(self, group: str) -> bool:
-        """Whether `of` and `ranks_below` know this group."""
-        return group not in self._changed and self._order(group) is not None
+        """Whether all below this group is predictable: `of` and `bound` know it."""
+        order = None if group in self._changed_parents else self._order(group)
+        return order is not None and not order.others
+
+    def knows_leaf(self, leaf: str) -> bool:
+        """Whether this leaf's first head is predictable."""
+        order = None if leaf in self._changed else self._order(self._snapshot.leaves[leaf].path[1])
+        return order is not None and leaf not in order.others
+
+    def prepare(self) -> None:
+        """Find out all that does not depend on what is available, so that the next cycle need not."""
+        for group in self._cache.tree.children:
+            self._order(group)
 
     def of(self, parent: str, group: str) -> PredictedRank:
         """The rank of the best head of `group` among the children of `parent`."""
-        order = None if group in self._changed else self._order(group)
+        order = self._order(group) if self.knows(group) else None
         if order is None:
             return UNKNOWN
         best: tuple[Rank, FirstFit] | None = None
@@ -57,40 +93,85 @@ class Predictions:
                     best = rank, step
         return PredictedRank(is_known=True, rank=None if best is None else self._rank(parent, group, best[1]))
 
+    def bound(self, parent: str, group: str) -> Rank | None:
+        """A rank that the best head of a group that is known is not above; None: nothing there fits."""
+        order = self._order(group)
+        if order is None:
+            return None
+        return min(
+            (
+                self._rank_of(parent, group, keys, not is_one_within(order.within_min[keys], room), order.oldest[keys])
+                for keys, room in self._rooms(group, order).items()
+            ),
+            default=None,
+        )
+
+    def could_fit(self, group: str, available: Callable[[FlavorResource], Amount]) -> bool | None:
+        """Whether something below a group directly above leaves could fit in what is available; None: not known.
+
+        Also after starts, while no workload is left there that waited behind a head.
+        """
+        order = self._order(group)
+        if order is None or order.others:
+            return None
+        return any(
+            is_one_within(needs, tuple([available(key) for key in keys])) for keys, needs in order.lowest.items()
+        )
+
     def ranks_below(self, group: str) -> Mapping[str, Rank]:
-        """The ranks of the heads of all leaves that have one, below a group that is known."""
+        """The ranks of the heads of all predictable leaves directly below `group` that have one."""
         order = self._order(group)
         if order is None:
             return {}
         rooms = self._rooms(group, order)
-        found = ((leaf, first_within(steps, rooms)) for _, leaf, steps in order.leaves)
+        found = ((leaf, first_within(steps, rooms)) for _, leaf, steps in order.leaves if leaf not in self._changed)
         return {leaf: self._rank(group, leaf, step) for leaf, step in found if step is not None}
+
+    def first_within(self, leaf: str, available: Callable[[FlavorResource], Amount]) -> int | None:
+        """The place in its queue of the first workload of a leaf that is known for which that much is available."""
+        steps = self._cache.first_fits(leaf, self._snapshot)
+        if steps is None:
+            return None
+        step = first_within(steps, {keys: tuple([available(key) for key in keys]) for keys in steps.steps})
+        return None if step is None else step.queue_place
 
     def _rooms(self, group: str, order: LeavesInOrder) -> Rooms:
         """What is available below `group`, by what a step takes; only where the least that one needs is there."""
-        found: Rooms = {}
-        for keys, least in order.least.items():
-            room = []
-            for key, amount in zip(keys, least, strict=True):
-                available = self._available(group, key)
-                if amount > available:
-                    break
-                room.append(available)
-            else:
-                found[keys] = tuple(room)
+        found = self._rooms_of.get(group)
+        if found is None:
+            found, available = {}, self._available(group)
+            for keys, least in order.least.items():
+                room = []
+                for key, amount in zip(keys, least, strict=True):
+                    left = available(key)
+                    if amount > left:
+                        break
+                    room.append(left)
+                else:
+                    found[keys] = tuple(room)
+            self._rooms_of[group] = found
         return found
 
-    def _available(self, group: str, key: FlavorResource) -> Amount:
-        """What is available to an unchanged group: below root, it is charged the same in all views."""
+    def _available(self, group: str) -> Callable[[FlavorResource], Amount]:
+        """What is available below a group; one without changed leaves is charged the same in all views."""
         path = self._cache.tree.paths[group]
-        if len(path) == 1:
-            return self.views.available(path, key)
-        above = self._above(path[1:], key)
-        numbers = self._snapshot.numbers[group].get(key, NO_NUMBERS)
-        margin = numbers.ceiling - numbers.charge
-        if margin < 0 or above < 0:
-            return NOTHING_AVAILABLE
-        return min(margin, above + max(0, min(numbers.guarantee, numbers.runtime) - numbers.charge))
+        if group in self._changed_parents or len(path) == 1:
+            return partial(self.views.available, path)
+        margins = self._cache.margins.get(group)
+        if margins is None:
+            margins = self._cache.margins[group] = _margins(self._snapshot.numbers[group])
+        parent, known = path[1], self._known
+
+        def available(key: FlavorResource) -> Amount:
+            margin, kept = margins.get(key, _NOTHING)
+            above = known.get((parent, key))
+            if above is None:
+                above = self._above(path[1:], key)
+            if margin < 0 or above < 0:
+                return NOTHING_AVAILABLE
+            return margin if margin < above + kept else above + kept
+
+        return available
 
     def _above(self, path: Path, key: FlavorResource) -> Amount:
         found = self._known.get((path[0], key))
@@ -99,25 +180,38 @@ class Predictions:
         return found
 
     def _order(self, group: str) -> LeavesInOrder | None:
-        """The leaves below, by the best rank that any of their workloads could have; None if one is not predictable."""
+        """The predictable leaves below, by the best rank that any of their workloads could have."""
         cache = self._cache
         known = cache.orders.get(group)
-        if group not in cache.orders or (known is not None and known.until and known.until <= self._snapshot.now):
-            known = cache.orders[group] = self._put_in_order(group)
+        if known is None or (known.until is not None and known.until <= self._snapshot.now):
+            known = self._put_in_order(group)
+            if known is not None:
+                cache.orders[group] = known
         return known
 
     def _put_in_order(self, group: str) -> LeavesInOrder | None:
-        found, changes = [], []
+        """None: there are other groups below it than leaves."""
+        found, changes, others = [], [], []
         for leaf in self._cache.tree.children.get(group, ()):
-            steps = self._cache.first_fits(leaf, self._snapshot) if leaf in self._cache.leaves else None
-            if steps is None:
+            if leaf not in self._cache.leaves:
                 return None
+            steps = self._cache.first_fits(leaf, self._snapshot)
+            if steps is None:
+                others.append(leaf)
+                continue
             if steps.until is not None:
                 changes.append(steps.until)
             if steps.steps:
                 found.append((self._best_rank(group, leaf, steps), leaf, steps))
+        every = [steps for _, _, steps in found]
         return LeavesInOrder(
-            sorted(found, key=itemgetter(0)), least_needs(steps for _, _, steps in found), min(changes, default=None)
+            leaves=sorted(found, key=itemgetter(0)),
+            least=least_needs(every),
+            lowest=lowest_needs(each.steps for each in every),
+            within_min=lowest_needs(each.within_min for each in every),
+            oldest=oldest_queued(every),
+            others=frozenset(others),
+            until=min(changes, default=None),
         )
 
     def _best_rank(self, group: str, leaf: str, fits: FirstFits) -> Rank:
@@ -128,8 +222,18 @@ class Predictions:
         return found
 
     def _rank(self, parent: str, child: str, step: FirstFit) -> Rank:
+        return self._rank_of(parent, child, step.keys, step.beyond_min, step.queued)
+
+    def _rank_of(self, parent: str, child: str, keys: Keys, beyond_min: bool, queued: datetime) -> Rank:
         by_keys = self._cache.shares.setdefault(child, {})
-        share = by_keys.get(step.keys)
+        share = by_keys.get(keys)
         if share is None:
-            share = by_keys[step.keys] = self._shares.of(parent, child, step.keys, self._used)
-        return (step.beyond_min, *share, step.queued, child)
+            share = by_keys[keys] = self._shares.of(parent, child, keys, self._used)
+        return (beyond_min, *share, queued, child)
+
+
+def _margins(numbers: GroupNumbers) -> dict[FlavorResource, tuple[Amount, Amount]]:
+    return {
+        key: (each.ceiling - each.charge, max(0, min(each.guarantee, each.runtime) - each.charge))
+        for key, each in numbers.items()
+    }

@@ -57,7 +57,7 @@ class Swaps:
         found = {name for name in tuple(cache.may_swap) if self._could_swap(name)}
         found |= self.usage.touched.keys() & swapping
         if self._is_evicting or cache.evicting:
-            found.update(name for name in self._may_come_anyway() if name in swapping)
+            found.update(self._may_come_anyway())
         return found
 
     @property
@@ -65,8 +65,9 @@ class Swaps:
         return bool(self.evictions.victims or self.evictions.forced)
 
     def _may_come_anyway(self) -> Iterator[str]:
-        """Leaves in which something may fit once all evictions have ended."""
-        tree, planned, snapshot = self.inputs.cache.tree, self.usage.planned, self.usage.snapshot
+        """Of the leaves in which a swap might be planned, those in which something may fit once all evictions ended."""
+        cache, planned, snapshot = self.inputs.cache, self.usage.planned, self.usage.snapshot
+        tree = cache.tree
         groups = [ROOT]
         while groups:
             group = groups.pop()
@@ -75,7 +76,7 @@ class Swaps:
                 available = partial(planned.available, tree.paths.get(group, ()))
                 if requests and (tree.has_guarantee_below(group) or could_fit(requests, available)):
                     groups.extend(tree.children.get(group, ()))
-            elif could_fit(requests, partial(self._available_to, leaf)):
+            elif group in cache.swapping and could_fit(requests, partial(self._available_to, leaf)):
                 yield group
 
     def _available_to(self, leaf: LeafSnapshot, key: FlavorResource) -> Amount:

@@ -6,6 +6,7 @@ object and none of its numbers has grown; what depends on others, as long as no 
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import datetime
+from itertools import compress
 from operator import is_not
 from typing import NamedTuple
 
@@ -28,12 +29,20 @@ Weights = dict[tuple[str, FlavorResource], Amount]
 
 
 class LeavesInOrder(NamedTuple):
-    """The leaves below one group that wait."""
+    """The leaves below one group that wait and are predictable."""
 
     leaves: Sequence[tuple[Rank, str, FirstFits]]
     """By the best rank that any of their workloads could have."""
     least: Rooms
     """What one of them needs at least, by what it takes."""
+    lowest: Mapping[Keys, Sequence[tuple[Amount, ...]]]
+    """The needs of which no other one is as low in every respect, by what is taken."""
+    within_min: Mapping[Keys, Sequence[tuple[Amount, ...]]]
+    """The same of workloads that stay within their leaf's effectiveMin."""
+    oldest: Mapping[Keys, datetime]
+    """When the first of them was queued, by what it takes."""
+    others: frozenset[str]
+    """Leaves that wait and are not predictable."""
     until: datetime | None
     """From then on, it may be another order."""
 
@@ -91,13 +100,16 @@ class CycleCache:
         self.weights: Weights = {}
         self.maybe_entitled: set[str] = set()
         """Leaves in which a workload waits that may be entitled."""
-        self.orders: dict[str, LeavesInOrder | None] = {}
-        """By group directly above leaves; None: it is not known who borrows first there."""
+        self.orders: dict[str, LeavesInOrder] = {}
+        """By group directly above leaves."""
+        self.margins: dict[str, dict[FlavorResource, tuple[Amount, Amount]]] = {}
+        """By group and key: up to its ceiling, and what is kept for it above what it costs."""
         self.best_ranks: dict[str, Rank] = {}
         """By leaf: the best rank that any of its workloads could have."""
         self.shares: dict[str, dict[Keys, tuple[bool, int, int]]] = {}
         """By group and the keys that a head takes: whether its weight is 0, its share, its past use."""
-        self._inner: dict[str, GroupNumbers] = {}
+        self._leaves: Mapping[str, LeafSnapshot] = {}
+        self._numbers: Mapping[str, GroupNumbers] = {}
         self._static: tuple[object, ...] = (None, None, None)
         self._snapshot: object = None
         self._capacity: object = None
@@ -120,16 +132,12 @@ class CycleCache:
         if snapshot.world.past_use is not self._past_use:
             self._past_use = snapshot.world.past_use
             self._forget_ranks()
-        for name, leaf in snapshot.leaves.items():
-            numbers, found = snapshot.numbers[name], self.leaves.get(name)
-            if found is None or found.leaf is not leaf or found.numbers is not numbers:
-                self.leaves[name] = LeafCache(leaf, numbers, found)
-                self._classify(name, leaf, numbers)
-                self.shares.pop(name, None)
-                self.best_ranks.pop(name, None)
-                self.orders.pop(leaf.path[1], None)
-        for name in snapshot.numbers.keys() - self.leaves.keys() - {SYSTEM}:
+        numbers = changed_names(snapshot.numbers, self._numbers)
+        for name in changed_names(snapshot.leaves, self._leaves) | (numbers & snapshot.leaves.keys()):
+            self._refresh_leaf(name, snapshot)
+        for name in (numbers | {ROOT}) - snapshot.leaves.keys() - {SYSTEM}:
             self._refresh_inner(name, snapshot, tree)
+        self._leaves, self._numbers = snapshot.leaves, snapshot.numbers
 
     def _forget_ranks(self) -> None:
         self.rank_bounds.clear()
@@ -137,13 +145,19 @@ class CycleCache:
         self.best_ranks.clear()
         self.shares.clear()
 
+    def _refresh_leaf(self, name: str, snapshot: Snapshot) -> None:
+        leaf, numbers = snapshot.leaves[name], snapshot.numbers[name]
+        self.leaves[name] = LeafCache(leaf, numbers, self.leaves.get(name))
+        self._classify(name, leaf, numbers)
+        self.shares.pop(name, None)
+        self.best_ranks.pop(name, None)
+        self.orders.pop(leaf.path[1], None)
+
     def _refresh_inner(self, name: str, snapshot: Snapshot, tree: Tree) -> None:
         numbers = snapshot.numbers[name]
-        if name != ROOT and self._inner.get(name) is numbers:
-            return
-        self._inner[name] = numbers
         self.rank_bounds.pop(name, None)
         self.shares.pop(name, None)
+        self.margins.pop(name, None)
         system = snapshot.numbers.get(SYSTEM, {}) if name == ROOT else {}
         outside = name != ROOT and not tree.reaches_root(name)
         _keep(self.beyond, name, () if outside else _beyond(numbers, system, at_root=name == ROOT))
@@ -206,12 +220,27 @@ class CycleCache:
         """Bring the bounds for what waits in each group up to date; `touched`: leaves this cycle has changed."""
         touched = touched & self.waiting
         for name in self.tree.outdated | touched:
-            cached = self.leaves[name]
-            requests = of_leaf(self.queue(name, snapshot), cached.numbers, touched=name in touched)
-            self.tree.update(cached.leaf.path, requests)
-            for group in cached.leaf.path:
-                self.rank_bounds.pop(group, None)
+            self._update_request(name, snapshot, touched=name in touched)
         self.tree.outdated |= touched
+
+    def count_behind_head(self, leaf: str, snapshot: Snapshot) -> None:
+        """Let all that waits in a leaf count in the bounds: the head of its queue has started in this cycle."""
+        if leaf in self.waiting:
+            self._update_request(leaf, snapshot, touched=True)
+            self.tree.outdated.add(leaf)
+
+    def _update_request(self, name: str, snapshot: Snapshot, *, touched: bool) -> None:
+        cached = self.leaves[name]
+        self.tree.update(cached.leaf.path, of_leaf(self.queue(name, snapshot), cached.numbers, touched=touched))
+        for group in cached.leaf.path:
+            self.rank_bounds.pop(group, None)
+
+
+def changed_names(now: Mapping[str, object], before: Mapping[str, object]) -> Set[str]:
+    """The names under which `now` has another object than `before`; quick where few have."""
+    if list(now) == list(before):
+        return set(compress(now, map(is_not, now.values(), before.values())))
+    return {name for name, found in now.items() if before.get(name) is not found}
 
 
 def _none_grew(now: GroupNumbers, before: GroupNumbers) -> bool:

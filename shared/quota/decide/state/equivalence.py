@@ -1,5 +1,6 @@
 """A leaf's pending workloads by equivalence class: those of one class fit alike, so a pass evaluates only one."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Set
 from datetime import UTC, datetime
 from typing import Final
@@ -20,7 +21,7 @@ _SPARE: Final = 256
 class EquivalenceClass:
     """What the workloads of one class can take, their priority, and whether preemptible. Compared by identity."""
 
-    __slots__ = ("assignments", "options", "preemptible", "priority")
+    __slots__ = ("assignments", "is_simple", "options", "preemptible", "priority", "totals")
 
     def __init__(self, options: Options, assignments: Assignments | None, workload: Workload) -> None:
         self.options = options
@@ -29,6 +30,11 @@ class EquivalenceClass:
         """None: it could never start."""
         self.priority = workload.priority
         self.preemptible = workload.preemptible
+        several = assignments is not None and len(assignments) > 1
+        self.is_simple = not several or all(len(each.options) == 1 for each in assignments or ())
+        """Whether it takes the first assignment that fits, where it is entitled to none."""
+        self.totals: tuple[tuple[str, Amount], ...] = () if self.is_simple else _totals(assignments)
+        """By resource, what every assignment takes in all flavors together; empty where that tells little."""
 
     def is_within(self, room: Mapping[FlavorResource, Amount]) -> bool:
         """Whether all that some assignment takes is available in `room`."""
@@ -91,23 +97,23 @@ class EquivalenceClasses:
     @property
     def smallest_at_head(self) -> tuple[Quantities, ...]:
         """The same of a StrictFIFO queue without claims: every workload blocks those behind it on all its flavors."""
-        return _smallest(left for _, left in self.in_turn(_LAST))
+        return _smallest(left for _, _, left in self.in_turn(_LAST))
 
-    def in_turn(self, held_back_from: datetime | None) -> Iterator[tuple[Workload, Assignments]]:
-        """The first workload of each class, in order, and what those before it leave to it while they wait.
+    def in_turn(self, held_back_from: datetime | None) -> Iterator[tuple[int, Workload, Assignments]]:
+        """The place and first workload of each class, and what those before it leave to it while they wait.
 
         `held_back_from`: who was queued then or before blocks those behind it; None: nobody does.
         """
         blocked: set[str] = set()
         seen: set[EquivalenceClass] = set()
-        for workload, each in zip(self.leaf.pending, self.kinds, strict=True):
+        for place, (workload, each) in enumerate(zip(self.leaf.pending, self.kinds, strict=True)):
             if each.assignments is None:
                 continue
             if each not in seen:
                 seen.add(each)
                 left = without_flavors(each.assignments, blocked)
                 if left is not None:
-                    yield workload, left
+                    yield place, workload, left
             if held_back_from is not None and workload.queued <= held_back_from:
                 blocked.update(option.flavor for one in each.assignments for option in one.options)
                 if self.all_blocked(blocked):
@@ -116,10 +122,13 @@ class EquivalenceClasses:
     def first_within(self, room: Mapping[FlavorResource, Amount]) -> int | None:
         """The place in the queue of the first workload that could take something of what is available in `room`."""
         beyond: set[EquivalenceClass] = set()
+        totals: Counter[str] = Counter()
+        for key, amount in room.items():
+            totals[key.resource] += max(0, amount)
         for place, each in enumerate(self.kinds):
             if each in beyond:
                 continue
-            if each.is_within(room):
+            if all(amount <= totals[resource] for resource, amount in each.totals) and each.is_within(room):
                 return place
             beyond.add(each)
         return None
@@ -145,6 +154,18 @@ class EquivalenceClasses:
                 options, assignments_of(workload, options, self.flavors), workload
             )
         return found
+
+
+def _totals(assignments: Assignments | None) -> tuple[tuple[str, Amount], ...]:
+    """The least over all assignments, by resource; they differ only where some flavor does not count a resource."""
+    found: list[Counter[str]] = []
+    for assignment in assignments or ():
+        total: Counter[str] = Counter()
+        for key, amount in assignment.quantities:
+            total[key.resource] += amount
+        found.append(total)
+    resources = set().union(*found)
+    return tuple(sorted((resource, min(each[resource] for each in found)) for resource in resources))
 
 
 def _smallest(choices: Iterable[Assignments]) -> tuple[Quantities, ...]:

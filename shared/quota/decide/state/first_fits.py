@@ -27,6 +27,8 @@ class FirstFit(NamedTuple):
 
     place: int
     """The steps' order: that of the queue, and of each workload's preference."""
+    queue_place: int
+    """Of the workload, in its leaf's queue."""
     keys: Keys
     needs: tuple[Amount, ...]
     """In the order of the keys."""
@@ -40,6 +42,8 @@ class FirstFits(NamedTuple):
 
     steps: Mapping[Keys, Sequence[FirstFit]]
     least: Rooms
+    within_min: Mapping[Keys, Sequence[FirstFit]]
+    """Those that keep their leaf's used within effectiveMin."""
     until: datetime | None
     """From then on, more workloads hold back those behind them; None: no more of them will."""
 
@@ -51,8 +55,7 @@ def is_predictable(leaf: LeafSnapshot, classes: EquivalenceClasses) -> bool:
     """Whether the first workload that fits is the first that starts, in the first assignment that fits."""
     if leaf.evicting or leaf.claims or leaf.reclaim.mode is ReclaimMode.STRICT:
         return False
-    choices = (each.assignments for each in classes.startable if each.assignments is not None)
-    return all(len(each) == 1 or all(len(one.options) == 1 for one in each) for each in choices)
+    return all(each.is_simple for each in classes.startable)
 
 
 class _Limits(NamedTuple):
@@ -82,13 +85,15 @@ def first_fits(classes: EquivalenceClasses, numbers: GroupNumbers, now: datetime
     found: dict[Keys, list[FirstFit]] = {}
     limits = {key: _limits(each) for key, each in numbers.items()}
     place, held_back_from = 0, classes.leaf.held_back_from(now)
-    for workload, assignments in classes.in_turn(held_back_from):
-        steps = [_step(place + number, workload, each.quantities, limits) for number, each in enumerate(assignments)]
-        place += len(steps)
-        for step in [each for each in steps if each is not None and not _is_reached(found.get(each.keys, ()), each)]:
-            found.setdefault(step.keys, []).append(step)
+    for queue_place, workload, assignments in classes.in_turn(held_back_from):
+        for each in assignments:
+            place += 1
+            step = _step((place, queue_place), workload, each.quantities, limits)
+            if step is not None and not _is_reached(found.get(step.keys, ()), step):
+                found.setdefault(step.keys, []).append(step)
     least = {keys: _least([step.needs for step in steps]) for keys, steps in found.items()}
-    return FirstFits(found, least, _until(classes.leaf, held_back_from))
+    within = {keys: [each for each in steps if not each.beyond_min] for keys, steps in found.items()}
+    return FirstFits(found, least, within, _until(classes.leaf, held_back_from))
 
 
 def _until(leaf: LeafSnapshot, held_back_from: datetime | None) -> datetime | None:
@@ -99,7 +104,7 @@ def _until(leaf: LeafSnapshot, held_back_from: datetime | None) -> datetime | No
 
 
 def _step(
-    place: int, workload: Workload, quantities: Quantities, limits: Mapping[FlavorResource, _Limits]
+    places: tuple[int, int], workload: Workload, quantities: Quantities, limits: Mapping[FlavorResource, _Limits]
 ) -> FirstFit | None:
     """The step of this workload in one assignment; None if a limit of its own leaf keeps it from that."""
     needs, keys, beyond_min = [], [], False
@@ -110,12 +115,26 @@ def _step(
         beyond_min = beyond_min or amount > within_min
         needs.append(max(0, amount - kept))
         keys.append(key)
-    return FirstFit(place, tuple(keys), tuple(needs), beyond_min, workload.queued)
+    return FirstFit(*places, tuple(keys), tuple(needs), beyond_min, workload.queued)
 
 
 def _is_reached(earlier: Iterable[FirstFit], step: FirstFit) -> bool:
     """Whether one before it needs no more of anything."""
     return any(_is_within(each.needs, step.needs) for each in earlier)
+
+
+def lowest(needs: Iterable[tuple[Amount, ...]]) -> Sequence[tuple[Amount, ...]]:
+    """Those needs of which no other one is as low in every respect."""
+    found: list[tuple[Amount, ...]] = []
+    for each in sorted(set(needs)):
+        if not any(_is_within(one, each) for one in found):
+            found.append(each)
+    return found
+
+
+def is_one_within(needs: Iterable[tuple[Amount, ...]], room: tuple[Amount, ...]) -> bool:
+    """Whether there is room for one of them."""
+    return any(_is_within(each, room) for each in needs)
 
 
 def _is_within(needs: tuple[Amount, ...], room: tuple[Amount, ...]) -> bool:
@@ -136,6 +155,25 @@ def least_needs(leaves: Iterable[FirstFits]) -> Rooms:
         for keys, least in leaf.least.items():
             found.setdefault(keys, []).append(least)
     return {keys: _least(needs) for keys, needs in found.items()}
+
+
+def lowest_needs(leaves: Iterable[Mapping[Keys, Sequence[FirstFit]]]) -> Mapping[Keys, Sequence[tuple[Amount, ...]]]:
+    """The lowest needs of all these steps, by what they take."""
+    found: dict[Keys, list[tuple[Amount, ...]]] = {}
+    for leaf in leaves:
+        for keys, steps in leaf.items():
+            found.setdefault(keys, []).extend(step.needs for step in steps)
+    return {keys: lowest(needs) for keys, needs in found.items()}
+
+
+def oldest_queued(leaves: Iterable[FirstFits]) -> Mapping[Keys, datetime]:
+    """When the first workload of all steps of these leaves was queued, by what they take."""
+    found: dict[Keys, datetime] = {}
+    for leaf in leaves:
+        for keys, steps in leaf.steps.items():
+            oldest = min(each.queued for each in steps)
+            found[keys] = min(found.get(keys, oldest), oldest)
+    return found
 
 
 def first_within(fits: FirstFits, rooms: Rooms) -> FirstFit | None:

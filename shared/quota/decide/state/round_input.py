@@ -1,6 +1,6 @@
 """What one round of a cycle reads and never changes: a snapshot, and what the rounds before it decided."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -23,6 +23,8 @@ class TakenOver:
     """After how many of `starts` each measuring was done."""
     may_not_borrow: frozenset[WorkloadId] = frozenset()
     """Those that an entitled workload would reclaim at once."""
+    barred_leaves: frozenset[str] = frozenset()
+    """The leaves of `may_not_borrow`."""
     trial: frozenset[WorkloadId] = frozenset()
     """Of `starts`, those that may be reclaimed, whatever delays an eviction: this round is not carried out."""
 
@@ -48,10 +50,15 @@ class RoundInput:
         """The moment for which the cycle decides."""
         return self.snapshot.now
 
-    def without_borrowing(self, workloads: Iterable[WorkloadId]) -> "RoundInput":
+    def without_borrowing(self, workloads: Sequence[Workload]) -> "RoundInput":
         """The same input; these workloads do not borrow."""
-        barred = self.taken_over.may_not_borrow.union(workloads)
-        return replace(self, taken_over=replace(self.taken_over, may_not_borrow=barred))
+        before = self.taken_over
+        taken_over = replace(
+            before,
+            may_not_borrow=before.may_not_borrow.union(each.id for each in workloads),
+            barred_leaves=before.barred_leaves.union(each.group for each in workloads),
+        )
+        return replace(self, taken_over=taken_over)
 
     def carried_out(self) -> "RoundInput":
         """The same input after a trial: its starts stay."""

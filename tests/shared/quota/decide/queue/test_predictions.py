@@ -1,6 +1,6 @@
-"""Who borrows first is predicted without evaluating queues; the same comes first, and few are evaluated."""
+"""Who borrows next is predicted without evaluating queues; the same workloads start in the same order."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -9,13 +9,15 @@ import pytest
 
 from shared.quota.decide.decisions import Plan
 from shared.quota.decide.plan import plan
-from shared.quota.decide.queue.fair_sharing import UNKNOWN
+from shared.quota.decide.queue.candidates import BorrowingLeaves, EvaluatedLeaves
 from shared.quota.decide.queue.leaf_queue import LeafQueue
 from shared.quota.decide.queue.predictions import Predictions
 from shared.quota.decide.simulate.step import advance
 from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.decide.state.equivalence import EquivalenceClasses
 from shared.quota.decide.state.first_fits import first_fits, first_within
+from shared.quota.decide.state.round_input import RoundInput
+from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.model.flavor import Flavor
@@ -84,8 +86,21 @@ def _lived_through(dice: Dice) -> Iterator[tuple[Snapshot, datetime]]:
         now += timedelta(seconds=dice.between(1, 20))
 
 
+class AllEvaluated(EvaluatedLeaves):
+    """Every leaf evaluated when the pass begins."""
+
+    def __init__(
+        self, predictions: Predictions, inputs: RoundInput, usage: RoundUsage, queue_of: Callable[[str], LeafQueue]
+    ) -> None:
+        self._lazy = BorrowingLeaves(predictions, inputs, usage, queue_of)
+        super().__init__(queue_of(name) for name in inputs.cache.waiting)
+
+    def leaves(self) -> list[str]:
+        return self._lazy.leaves()
+
+
 @pytest.mark.parametrize("number", range(25))
-def test_the_same_workload_comes_first_as_with_every_queue_evaluated(
+def test_the_same_workloads_start_in_the_same_order_as_with_every_queue_evaluated(
     number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = []
@@ -103,10 +118,13 @@ def test_the_same_workload_comes_first_as_with_every_queue_evaluated(
             predicted: Plan = plan(snapshot, cache)
         with monkeypatch.context() as patched:
             patched.setattr(Predictions, "knows", lambda *_: False)
-            patched.setattr(Predictions, "of", lambda *_: UNKNOWN)
+            patched.setattr(Predictions, "knows_leaf", lambda *_: False)
+            patched.setattr(Predictions, "ranks_below", lambda *_: {})
+            lazily = plan(snapshot)
+        with monkeypatch.context() as patched:
+            patched.setattr("shared.quota.decide.admission.BorrowingLeaves", AllEvaluated)
             evaluated = plan(snapshot)
-        # Later on, a group whose first head no longer fits may be ranked by its next one.
-        assert [each.workload for each in predicted.starts[:1]] == [each.workload for each in evaluated.starts[:1]]
+        assert predicted.starts == lazily.starts == evaluated.starts
     assert any(known)
 
 

@@ -1,0 +1,141 @@
+"""Which leaves and groups have room for something that waits there, in one borrowing pass: now, or when it began."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from shared.quota.decide.queue.predictions import Predictions
+from shared.quota.decide.state.cycle_cache import Keys, LeafCache
+from shared.quota.decide.state.round_input import RoundInput
+from shared.quota.decide.state.round_usage import RoundUsage
+from shared.quota.decide.state.smallest_requests import could_fit, is_within
+from shared.quota.decide.state.usage import Path
+from shared.quota.measure.group_usage import NO_NUMBERS
+from shared.quota.model.tree import ROOT, QueueingStrategy
+from shared.resources import Amount, FlavorResource
+
+Room = Mapping[FlavorResource, Amount]
+
+
+class RoomForBorrowers:
+    """What fits where. Nothing but a start changes what is available while leaves are evaluated lazily."""
+
+    def __init__(self, predictions: Predictions, inputs: RoundInput, usage: RoundUsage) -> None:
+        self._inputs = inputs
+        self._leaves = inputs.cache.leaves
+        self._tree = inputs.cache.tree
+        self._usage = usage
+        self._predictions = predictions
+        self._at_first = predictions.views
+        self._keys = tuple(inputs.snapshot.numbers[ROOT])
+        self._rooms: dict[tuple[str, bool], tuple[int, Room]] = {}
+        self._starts_before = self._noted = len(usage.starts)
+        self._places: dict[str, int | None] = {}
+        """By leaf: the place in its queue before which nothing fitted when the pass began; None: nothing did."""
+        self._ordered = {self._leaves[name].leaf.path[1] for name in usage.touched if self._held_back(name)}
+        """Parents of leaves in which workloads waited behind a head that may have started."""
+
+    @property
+    def is_as_it_was(self) -> bool:
+        """Whether the pass has started nothing so far."""
+        return len(self._usage.starts) == self._starts_before
+
+    def could_have_fitted(self, group: str) -> bool:
+        """Whether the least that is requested in that subtree was available when the pass began."""
+        requests, cached = self._tree.requests.get(group), self._leaves.get(group)
+        if not requests:
+            return False
+        if cached is None:
+            path = self._tree.paths[group]
+            return self._tree.has_guarantee_below(group) or could_fit(requests, partial(self._at_first.available, path))
+        room = self._room(cached.leaf.path[1], at_first=True)
+        if self._was_too_little(cached, room):
+            return False
+        return could_fit(requests, self._with_guarantee(cached, room).__getitem__)
+
+    def had_room(self, path: Path, keys: Keys, amounts: tuple[Amount, ...]) -> bool:
+        """Whether that much was available when the pass began."""
+        available = self._at_first.available
+        return all(amount <= available(path, key) for key, amount in zip(keys, amounts, strict=True))
+
+    def fits_within_min(self, leaf: str) -> bool:
+        """Whether some workload of the leaf could have fitted and would keep its used within effectiveMin."""
+        cached = self._leaves[leaf]
+        if self._usage.is_touched(leaf):
+            return True
+        room = self._with_guarantee(cached, self._room(cached.leaf.path[1], at_first=True))
+        left = {}
+        for key, amount in room.items():
+            numbers = cached.numbers.get(key, NO_NUMBERS)
+            left[key] = min(amount, numbers.effective_min - numbers.used)
+        return self._inputs.queue(leaf).first_within(left) is not None
+
+    def is_out(self, group: str) -> bool:
+        """Whether nothing in that subtree fits any more."""
+        if self._noted != len(self._usage.starts):
+            self._note_starts()
+        cached, requests = self._leaves.get(group), self._tree.requests.get(group)
+        if not requests:
+            return True
+        if cached is None:
+            below = self._below(group)
+            fits = None if group in self._ordered else self._predictions.could_fit(group, below)
+            return (
+                not (self._tree.has_guarantee_below(group) or could_fit(requests, below)) if fits is None else not fits
+            )
+        return self._place(cached, at_first=self.is_as_it_was) is None
+
+    def first_place(self, leaf: str) -> int | None:
+        """The place of the first workload in the leaf's queue that fitted when the pass began; None: none did."""
+        if leaf not in self._places:
+            self._places[leaf] = self._place(self._leaves[leaf], at_first=True)
+        return self._places[leaf]
+
+    def _note_starts(self) -> None:
+        """Let those behind a StrictFIFO head that has started count in what is requested."""
+        started = self._usage.starts[self._noted :]
+        self._noted += len(started)
+        for leaf in {each.workload.group for each in started}:
+            if self._held_back(leaf):
+                self._ordered.add(self._leaves[leaf].leaf.path[1])
+            if self._leaves[leaf].leaf.group.queueing is QueueingStrategy.STRICT_FIFO:
+                self._inputs.cache.count_behind_head(leaf, self._inputs.snapshot)
+
+    def _held_back(self, leaf: str) -> bool:
+        return self._leaves[leaf].leaf.held_back_from(self._usage.now) is not None
+
+    def _place(self, cached: LeafCache, *, at_first: bool) -> int | None:
+        """The place of the first workload in the leaf's queue that fits, or fitted when the pass began; None: none."""
+        name = cached.leaf.group.name
+        room, is_touched = self._room(cached.leaf.path[1], at_first=at_first), self._usage.is_touched(name)
+        if not is_touched and self._was_too_little(cached, room):
+            return None
+        if not is_touched and self._predictions.knows_leaf(name):
+            return self._predictions.first_within(name, room.__getitem__)
+        room = self._with_guarantee(cached, room)
+        if not could_fit(self._tree.requests.get(name, {}), room.__getitem__):
+            return None
+        return self._inputs.queue(name).first_within(room)
+
+    def _was_too_little(self, cached: LeafCache, room: Room) -> bool:
+        if cached.too_little is None or self._usage.is_touched(cached.leaf.group.name):
+            return False
+        return is_within(room, cached.too_little)
+
+    def _with_guarantee(self, cached: LeafCache, room: Room) -> Room:
+        """Not less than what is available to the leaf: what its own guarantee keeps for it is added."""
+        if not self._tree.has_guarantee(cached.leaf.group.name):
+            return room
+        return {key: amount + cached.numbers.get(key, NO_NUMBERS).guarantee for key, amount in room.items()}
+
+    def _below(self, parent: str) -> Callable[[FlavorResource], Amount]:
+        usage, path = self._usage, self._tree.paths[parent]
+        return lambda key: usage.available(path, key)
+
+    def _room(self, parent: str, *, at_first: bool) -> Room:
+        """What is available below `parent` now, or when the pass began; nothing but a start changes it meanwhile."""
+        number = self._starts_before if at_first else len(self._usage.starts)
+        found = self._rooms.get((parent, at_first))
+        if found is None or found[0] != number:
+            below = partial(self._at_first.available, self._tree.paths[parent]) if at_first else self._below(parent)
+            found = self._rooms[parent, at_first] = (number, {key: below(key) for key in self._keys})
+        return found[1]
