@@ -29,6 +29,7 @@ class Operated:
 
     cluster: cluster.ControlPlane
     operator: Process
+    user: str
     api: str
     plural: str
 
@@ -81,7 +82,7 @@ def operated(binaries: Binaries, operator: Operator, api: str, plural: str) -> I
         cluster.start(binaries, nodes=NODES, controllers=controllers) as control_plane,
         running(operator, control_plane) as process,
     ):
-        yield Operated(control_plane, process, api, plural)
+        yield Operated(control_plane, process, operator.user, api, plural)
 
 
 def template(

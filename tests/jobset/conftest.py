@@ -9,8 +9,9 @@ from dev.controlplane import binaries
 from dev.controlplane.binaries import Binaries
 from dev.operators import building
 from dev.operators.recipe import JOBSET
-from tests.jobset.jobsets import API
-from tests.operated import Operated, operated
+from tests.jobset.jobsets import API, driver_and_workers
+from tests.operated import Operated, operated, template
+from tests.operated_stories import Governed, governed
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -25,6 +26,13 @@ def jobsets(control_plane_binaries: Binaries) -> Iterator[Operated]:
     """The operator runs; nothing is governed."""
     with operated(control_plane_binaries, JOBSET, API, "jobsets") as started:
         yield started
+
+
+@pytest.fixture(scope="session")
+def governed_jobsets(jobsets: Operated) -> Iterator[Governed]:
+    """Quotree governs JobSets in namespaces that say so."""
+    with governed(jobsets, "jobset", driver_and_workers, template) as it:
+        yield it
 
 
 def _say(line: str) -> None:

@@ -22,3 +22,8 @@ def jobset(
     """A JobSet of these entries."""
     spec = {"replicatedJobs": list(jobs), **spec}
     return {"apiVersion": API, "kind": "JobSet", "metadata": named(name, namespace, labels), "spec": spec}
+
+
+def driver_and_workers(namespace: str, driver: Object, worker: Object, labels: Mapping[str, str]) -> Object:
+    """A JobSet of three Jobs of one pod each, in two pod sets."""
+    return jobset(namespace, replicated("driver", driver), replicated("workers", worker, replicas=2), labels=labels)

@@ -1,4 +1,4 @@
-"""What KubeRay does with a RayCluster: the facts that its presets are written by."""
+"""What KubeRay does with a RayCluster, alone and governed by Quotree."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,7 +7,9 @@ import pytest
 
 from dev.controlplane.binaries import Binaries
 from dev.operators.recipe import KUBERAY
+from tests import operated_stories
 from tests.operated import LONG, Labels, Object, Operated, named, operated, template
+from tests.operated_stories import Governed, governed
 from tests.reconciler.reconciler_process import wait_for
 
 OPERATORS = (KUBERAY,)
@@ -20,6 +22,17 @@ RESUME = [{"op": "replace", "path": "/spec/suspend", "value": False}]
 def ray(control_plane_binaries: Binaries) -> Iterator[Operated]:
     with operated(control_plane_binaries, KUBERAY, API, "rayclusters") as started:
         yield started
+
+
+@pytest.fixture(scope="module")
+def governed_ray(ray: Operated) -> Iterator[Governed]:
+    """Quotree governs the kind in namespaces that say so."""
+
+    def manifest(namespace: str, first: Object, second: Object, labels: Labels) -> Object:
+        return raycluster(namespace, first, second, labels=labels)
+
+    with governed(ray, "raycluster", manifest, template, ("spec", "suspend")) as it:
+        yield it
 
 
 def raycluster(namespace: str, head: Object, worker: Object, *, labels: Labels = None, **spec: Any) -> Object:
@@ -60,3 +73,11 @@ def _place(ray: Operated, namespace: str, head: str, worker: str) -> None:
         for group, model in (("headGroupSpec", head), ("workerGroupSpecs/0", worker))
     ]
     ray.patch(namespace, "train", [*operations, *RESUME])
+
+
+def test_governed_each_pod_set_starts_on_its_own_flavor(governed_ray: Governed, namespace: str) -> None:
+    operated_stories.starts_each_pod_set_on_its_flavor(governed_ray, namespace, {}, "")
+
+
+def test_governed_it_is_reclaimed_whole_and_starts_on_another_flavor(governed_ray: Governed, namespace: str) -> None:
+    operated_stories.is_reclaimed_whole_and_starts_on_another_flavor(governed_ray, namespace)

@@ -1,4 +1,4 @@
-"""What the MPI operator does with an MPIJob: the facts that its preset is written by."""
+"""What the MPI operator does with an MPIJob, alone and governed by Quotree."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,7 +7,9 @@ import pytest
 
 from dev.controlplane.binaries import Binaries
 from dev.operators.recipe import MPI
+from tests import operated_stories
 from tests.operated import LONG, Labels, Object, Operated, ends_after, named, operated, template
+from tests.operated_stories import Governed, governed
 from tests.reconciler.reconciler_process import wait_for
 
 OPERATORS = (MPI,)
@@ -20,6 +22,17 @@ RESUME = [{"op": "replace", "path": "/spec/runPolicy/suspend", "value": False}]
 def mpi(control_plane_binaries: Binaries) -> Iterator[Operated]:
     with operated(control_plane_binaries, MPI, API, "mpijobs") as started:
         yield started
+
+
+@pytest.fixture(scope="module")
+def governed_mpi(mpi: Operated) -> Iterator[Governed]:
+    """Quotree governs the kind in namespaces that say so."""
+
+    def manifest(namespace: str, first: Object, second: Object, labels: Labels) -> Object:
+        return mpijob(namespace, first, second, labels=labels)
+
+    with governed(mpi, "mpijob", manifest, template, ("spec", "runPolicy", "suspend")) as it:
+        yield it
 
 
 def mpijob(namespace: str, launcher: Object, worker: Object, *, labels: Labels = None, **policy: Any) -> Object:
@@ -68,3 +81,11 @@ def _place(mpi: Operated, namespace: str, launcher: str, worker: str) -> None:
         for replica, model in (("Launcher", launcher), ("Worker", worker))
     ]
     mpi.patch(namespace, "train", [*operations, *RESUME])
+
+
+def test_governed_each_pod_set_starts_on_its_own_flavor(governed_mpi: Governed, namespace: str) -> None:
+    operated_stories.starts_each_pod_set_on_its_flavor(governed_mpi, namespace, ends_after(3), "Succeeded")
+
+
+def test_governed_it_is_reclaimed_whole_and_starts_on_another_flavor(governed_mpi: Governed, namespace: str) -> None:
+    operated_stories.is_reclaimed_whole_and_starts_on_another_flavor(governed_mpi, namespace)

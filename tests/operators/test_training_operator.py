@@ -1,4 +1,4 @@
-"""What the training operator does with a PyTorchJob: the facts that its presets are written by."""
+"""What the training operator does with a PyTorchJob, alone and governed by Quotree."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,7 +7,9 @@ import pytest
 
 from dev.controlplane.binaries import Binaries
 from dev.operators.recipe import TRAINING
+from tests import operated_stories
 from tests.operated import LONG, Labels, Object, Operated, ends_after, named, operated, template
+from tests.operated_stories import Governed, governed
 from tests.reconciler.reconciler_process import wait_for
 
 OPERATORS = (TRAINING,)
@@ -20,6 +22,17 @@ RESUME = [{"op": "replace", "path": "/spec/runPolicy/suspend", "value": False}]
 def pytorch(control_plane_binaries: Binaries) -> Iterator[Operated]:
     with operated(control_plane_binaries, TRAINING, API, "pytorchjobs") as started:
         yield started
+
+
+@pytest.fixture(scope="module")
+def governed_pytorch(pytorch: Operated) -> Iterator[Governed]:
+    """Quotree governs the kind in namespaces that say so."""
+
+    def manifest(namespace: str, first: Object, second: Object, labels: Labels) -> Object:
+        return pytorchjob(namespace, first, second, labels=labels)
+
+    with governed(pytorch, "pytorchjob", manifest, torch, ("spec", "runPolicy", "suspend")) as it:
+        yield it
 
 
 def pytorchjob(namespace: str, master: Object, worker: Object, *, labels: Labels = None, **policy: Any) -> Object:
@@ -66,3 +79,13 @@ def test_suspended_while_it_runs_it_moves_to_the_nodes_that_its_templates_name(
     ]
     pytorch.patch(namespace, "train", [*placement, *RESUME])
     wait_for(lambda: pytorch.nodes(namespace) == ["a100-0", "a100-0", "t4-0"], "they run where they should", LONG)
+
+
+def test_governed_each_pod_set_starts_on_its_own_flavor(governed_pytorch: Governed, namespace: str) -> None:
+    operated_stories.starts_each_pod_set_on_its_flavor(governed_pytorch, namespace, ends_after(3), "Succeeded")
+
+
+def test_governed_it_is_reclaimed_whole_and_starts_on_another_flavor(
+    governed_pytorch: Governed, namespace: str
+) -> None:
+    operated_stories.is_reclaimed_whole_and_starts_on_another_flavor(governed_pytorch, namespace)
