@@ -17,6 +17,7 @@ MEASUREMENTS: Final = (
     "starts",
     "full_start",
     "footprint",
+    "kind_reading",
 )
 
 

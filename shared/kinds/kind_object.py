@@ -1,6 +1,5 @@
 """What is kept of an object of a governed kind: values that compare, without the object itself."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,9 +22,9 @@ def member_at(root: Any, at: Pointer) -> ObjectField:
     """What stands there, and how many steps of the way do. Raises PathProblem where the way is barred."""
     value = root
     for number, step in enumerate(at):
-        if not isinstance(value, Mapping | list):
+        if not isinstance(value, dict | list):
             raise PathProblem(f"{show(at[:number])} is {kind_of(value)}, not a mapping")
-        below = value.get(step) if isinstance(value, Mapping) else _item(value, step)
+        below = value.get(step) if isinstance(value, dict) else _item(value, step)
         if below is None:
             return ObjectField(at, number)
         value = below

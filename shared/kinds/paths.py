@@ -36,16 +36,13 @@ class Path:
 
     text: str
     steps: tuple[Step | _Every, ...]
+    pointer: Pointer
+    """The steps but for [*]: all of them where it leads to one value."""
 
     @property
     def is_single(self) -> bool:
         """Whether it leads to one value at most."""
-        return not any(isinstance(step, _Every) for step in self.steps)
-
-    @property
-    def pointer(self) -> Pointer:
-        """The steps of a path to one value."""
-        return tuple(step for step in self.steps if not isinstance(step, _Every))
+        return len(self.pointer) == len(self.steps)
 
     def get(self, root: Any, at: Pointer = ()) -> Any:
         """The value, None where the path leads nowhere. Raises PathProblem; `at`: where `root` stands, for its text."""
@@ -80,7 +77,7 @@ def compile_path(text: str) -> Path:
     if bare.startswith("{") and bare.endswith("}"):
         bare = bare[1:-1].strip()
     if bare in ("", "."):
-        return Path(text, ())
+        return Path(text, (), ())
     if bare[0] not in ".[":
         bare = f".{bare}"
     steps: list[Step | _Every] = []
@@ -95,7 +92,7 @@ def compile_path(text: str) -> Path:
         steps.append(_step(match))
     if len(steps) > MAX_STEPS:
         raise ValueError(f"{text[:40]!r} has {len(steps)} steps; a path has at most {MAX_STEPS}")
-    return Path(text, tuple(steps))
+    return Path(text, tuple(steps), tuple(step for step in steps if not isinstance(step, _Every)))
 
 
 def _step(match: re.Match[str]) -> Step | _Every:
@@ -109,7 +106,7 @@ def _below(value: Any, step: Step | _Every, path: Path, at: Pointer, number: int
         if not isinstance(value, list):
             raise PathProblem(f"{_place(path, at, number)} is {kind_of(value)}, not a list")
         return value[step] if step < len(value) else None
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         raise PathProblem(f"{_place(path, at, number)} is {kind_of(value)}, not a mapping")
     return value.get(step)
 
@@ -121,13 +118,13 @@ def _place(path: Path, at: Pointer, number: int) -> str:
 
 
 def _size(value: Any, at: Pointer) -> int:
-    if not isinstance(value, list | Mapping):
+    if not isinstance(value, list | dict):
         raise PathProblem(f"{show(at)} is {kind_of(value)}, neither a list nor a mapping")
     return len(value)
 
 
 def _members(value: Sequence[Any] | Mapping[str, Any]) -> Iterator[tuple[Step, Any]]:
-    pairs: Any = sorted(value.items()) if isinstance(value, Mapping) else enumerate(value)
+    pairs: Any = sorted(value.items()) if isinstance(value, dict) else enumerate(value)
     yield from ((key, each) for key, each in pairs if each is not None)
 
 
@@ -144,7 +141,7 @@ def show(pointer: Pointer) -> str:
 
 def kind_of(value: Any) -> str:
     """What a JSON value is, in words, with the value where it is short."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return "a mapping"
     if isinstance(value, list):
         return "a list"

@@ -72,7 +72,7 @@ def _places(rule: PodSetRule, root: Mapping[str, Any]) -> Iterator[_Described]:
 
 def _pod_set(rule: PodSetRule, root: Mapping[str, Any], where: _Described) -> KindPodSet:
     at, element = where.at, where.element
-    if not isinstance(element, Mapping):
+    if not isinstance(element, dict):
         raise _Misread(f"{show(at)} is {kind_of(element)}, not a mapping")
     name = _name(rule, element, at)
     count = _count(rule, element, at)
@@ -82,11 +82,11 @@ def _pod_set(rule: PodSetRule, root: Mapping[str, Any], where: _Described) -> Ki
         template = added = _absent(rule.absent, root)
     if template is None:
         raise _Misread(f"{show(place)} is absent; it must be a pod template")
-    if not isinstance(template, Mapping):
+    if not isinstance(template, dict):
         raise _Misread(f"{show(place)} is {kind_of(template)}, not a pod template")
     spec = _pod_spec(rule, template, root, place)
     metadata = template.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
     source = root if added is None else _with(root, place, added)
     index = 0 if rule.each.is_single else at[-1]
     below = place if rule.into is None else (*where.base, *rule.into.pointer, index)
@@ -98,7 +98,7 @@ def _pod_set(rule: PodSetRule, root: Mapping[str, Any], where: _Described) -> Ki
         _texts(source, (*below, *rule.labels)),
         _texts(source, (*below, *rule.node_selector)),
         _mappings(source, (*below, *rule.tolerations)),
-        dict(annotations) if isinstance(annotations, Mapping) else {},
+        dict(annotations) if isinstance(annotations, dict) else {},
         added,
     )
 
@@ -173,7 +173,7 @@ def _with(root: Any, at: Pointer, value: Any) -> Any:
         items += [{}] * (step + 1 - len(items))
         items[step] = _with(items[step], at[1:], value)
         return items
-    below = root if isinstance(root, Mapping) else {}
+    below = root if isinstance(root, dict) else {}
     return {**below, step: _with(below.get(step), at[1:], value)}
 
 
@@ -183,7 +183,7 @@ def _pod_spec(rule: PodSetRule, template: Mapping[str, Any], root: Mapping[str, 
     else:
         written = template.get("spec")
         at = (*at, "spec")
-        if not isinstance(written, Mapping):
+        if not isinstance(written, dict):
             raise _Misread(f"{show(at)} is {'absent' if written is None else kind_of(written)}; it must be a pod spec")
     try:
         try:
@@ -196,7 +196,7 @@ def _pod_spec(rule: PodSetRule, template: Mapping[str, Any], root: Mapping[str, 
 
 def _texts(root: Any, at: Pointer) -> ObjectField:
     found = member_at(root, at)
-    is_mapping = isinstance(found.value, Mapping)
+    is_mapping = isinstance(found.value, dict)
     if found.value is not None and not (is_mapping and all(isinstance(each, str) for each in found.value.values())):
         raise _Misread(f"{show(at)} is no mapping of texts")
     return found
@@ -205,6 +205,6 @@ def _texts(root: Any, at: Pointer) -> ObjectField:
 def _mappings(root: Any, at: Pointer) -> ObjectField:
     found = member_at(root, at)
     is_list = isinstance(found.value, list)
-    if found.value is not None and not (is_list and all(isinstance(each, Mapping) for each in found.value)):
+    if found.value is not None and not (is_list and all(isinstance(each, dict) for each in found.value)):
         raise _Misread(f"{show(at)} is no list of mappings")
     return found

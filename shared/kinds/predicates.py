@@ -28,11 +28,11 @@ class HasCondition:
 
     def holds(self, root: Any, at: Pointer = ()) -> bool:
         status = root.get("status")
-        conditions = status.get("conditions") if isinstance(status, Mapping) else None
+        conditions = status.get("conditions") if isinstance(status, dict) else None
         if not isinstance(conditions, list):
             return False
         return any(
-            isinstance(each, Mapping) and each.get("type") == self.type and each.get("status") == self.status
+            isinstance(each, dict) and each.get("type") == self.type and each.get("status") == self.status
             for each in conditions[:MAX_CONDITIONS]
         )
 

@@ -31,7 +31,7 @@ def read_spark(fields: Mapping[str, Any], root: Mapping[str, Any], at: Pointer) 
     }
     gpu = fields.get("gpu")
     if gpu is not None:
-        if not (isinstance(gpu, Mapping) and isinstance(gpu.get("name"), str)):
+        if not (isinstance(gpu, dict) and isinstance(gpu.get("name"), str)):
             raise PathProblem(f"{show((*at, 'gpu'))} is {kind_of(gpu)}, not a mapping with name and quantity")
         requests[gpu["name"]] = gpu.get("quantity", 1)
     sidecars = fields.get("sidecars") or []

@@ -24,7 +24,7 @@ _decode: Final = msgspec.json.Decoder().decode
 MAX_GROUPS: Final = 1024
 
 
-def read_kind_object(kind: Kind, raw: bytes | msgspec.Raw | Mapping[str, Any]) -> KindObject:
+def read_kind_object(kind: Kind, raw: bytes | msgspec.Raw | dict[str, Any]) -> KindObject:
     """Read an object of this kind. Raises Unreadable, and nothing else, whatever it is given."""
     root = _object(raw)
     metadata = _metadata(root)
@@ -50,13 +50,16 @@ def read_kind_object(kind: Kind, raw: bytes | msgspec.Raw | Mapping[str, Any]) -
 
 def _metadata(root: Mapping[str, Any]) -> Metadata:
     written = root.get("metadata") or {}
-    if not isinstance(written, Mapping):
+    if not isinstance(written, dict):
         raise Unreadable(f"metadata is {kind_of(written)} and not a mapping")
-    return _read_metadata(written)
+    try:
+        return msgspec.convert(written, Metadata)
+    except msgspec.ValidationError:
+        return _read_metadata(written)  # with nulls, or with what is no metadata
 
 
-def _object(raw: bytes | msgspec.Raw | Mapping[str, Any]) -> Mapping[str, Any]:
-    if isinstance(raw, Mapping):
+def _object(raw: bytes | msgspec.Raw | dict[str, Any]) -> Mapping[str, Any]:
+    if isinstance(raw, dict):
         return raw
     try:
         root = _decode(raw)

@@ -79,7 +79,7 @@ def _is_number(value: Value) -> bool:
 
 
 def _scalar(value: Any, at: Pointer) -> Value:
-    if isinstance(value, Mapping | list):
+    if isinstance(value, dict | list):
         raise PathProblem(f"{show(at)} is {kind_of(value)}, not a number, a text, true or false")
     if isinstance(value, str) and (len(value) > MAX_TEXT or not value.isprintable()):
         raise PathProblem(f"{show(at)} is a text of {len(value)} characters that cannot be read")
