@@ -54,11 +54,7 @@ class Snapshot:
         )
 
     def certainly_kept(self, group: str, key: FlavorResource) -> Amount:
-<<<<<<< HEAD
         """Return what the group keeps while idle, no matter which group gets the units that remain of scaled mins."""
-=======
-        """Return what the group keeps while idle without any of the units that remain of scaled mins."""
->>>>>>> f01b8d7 (Look at few leaves to find who borrows, and start them in one order)
         return self.measurement.leaf_snapshots.static.bounds.get(key, {}).get(group, UNBOUND).kept
 
     def with_more(self, key: FlavorResource, by: Amount) -> MoreCapacity:
