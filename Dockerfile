@@ -1,5 +1,5 @@
-# One image, two entry points: quotree-webhook and quotree-reconciler. What it holds is decided in dev/image/steps, here
-# and where no container engine is (`make image`).
+# One image, three entry points: quotree-webhook, quotree-reconciler and quotree-dashboard. What it holds is decided in
+# dev/image/steps, here and where no container engine is (`make image`).
 FROM python:3.13-slim AS build
 WORKDIR /src
 COPY runtime.lock pyproject.toml README.md LICENSE ./

@@ -1,4 +1,4 @@
-"""Who is answered: the page that this process serves, and no other page or program that merely reaches the port.
+"""Who is answered by `quotree dashboard`: the page that it serves, and no other page or program that merely reaches it.
 
 A web page of another origin cannot read answers (there are no CORS headers), cannot send the token (it does not know
 it), and cannot become the same origin by a name that resolves to 127.0.0.1 (the Host header is checked).
@@ -7,7 +7,7 @@ it), and cannot become the same origin by a name that resolves to 127.0.0.1 (the
 import hmac
 import secrets
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Final, Protocol
 
 from aiohttp import web
 
@@ -28,8 +28,23 @@ API: Final = "/api/"
 _SCHEME: Final = "Bearer "
 
 
+class RequestGuard(Protocol):
+    """Who is answered."""
+
+    is_behind_proxy: bool
+    """Whether a proxy adds the user's token to the page's requests."""
+
+    async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Refuse what is not to be answered. Raises web.HTTPException."""
+
+    async def still_answers(self, request: web.Request) -> bool:
+        """Whether this request would be answered now too: a stream is open for long."""
+
+
 class PageGuard:
     """The token of one run of the process, and the checks of each request."""
+
+    is_behind_proxy = False
 
     def __init__(self) -> None:
         self.token = secrets.token_urlsafe(32)
@@ -54,15 +69,19 @@ class PageGuard:
             answer.headers.update(HEADERS)
         return answer
 
+    async def still_answers(self, request: web.Request) -> bool:
+        """The token is good as long as the process runs."""
+        return self._has_token(request)
+
     def _judge(self, request: web.Request) -> None:
         hosts = {f"127.0.0.1:{self.port}", f"localhost:{self.port}"}
         if request.host not in hosts:
             raise web.HTTPMisdirectedRequest(text="this is not a name of the dashboard\n")
         if request.headers.get("Origin", f"http://{request.host}") != f"http://{request.host}":
             raise web.HTTPForbidden(text="another origin is not answered\n")
-        if request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin") and _is_api(request):
+        if request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin") and is_api(request):
             raise web.HTTPForbidden(text="another site is not answered\n")
-        if _is_api(request) and not self._has_token(request):
+        if is_api(request) and not self._has_token(request):
             raise web.HTTPUnauthorized(text="open the address that `quotree dashboard` printed\n")
 
     def _has_token(self, request: web.Request) -> bool:
@@ -70,5 +89,6 @@ class PageGuard:
         return hmac.compare_digest(given.encode(), f"{_SCHEME}{self.token}".encode())
 
 
-def _is_api(request: web.Request) -> bool:
+def is_api(request: web.Request) -> bool:
+    """Whether it asks for data, and not for the page's own files."""
     return request.path.startswith(API)

@@ -10,7 +10,7 @@ import msgspec
 from aiohttp import web
 
 from dashboard.http import static_files
-from dashboard.http.guard import PageGuard
+from dashboard.http.guard import RequestGuard
 from dashboard.http.stream import FrameSource, stream
 from dashboard.live.recorded_reasons import last_recorded
 from dashboard.view.group_page import UnknownName, group_page
@@ -29,12 +29,14 @@ _LONGEST_BODY = 4096
 class Routes:
     """What is answered under each path."""
 
-    def __init__(self, client: Client, frames: FrameSource, guard: PageGuard) -> None:
+    def __init__(self, client: Client, frames: FrameSource, guard: RequestGuard) -> None:
         self._client = client
         self._frames = frames
         self._guard = guard
         self._tree = TreeLines()
         self._files = static_files.read_files()
+        start = self._files[static_files.START]
+        self._start = static_files.behind_proxy(start) if guard.is_behind_proxy else start
         self._quick = ThreadPoolExecutor(2, thread_name_prefix="pages")
         self._slow = ThreadPoolExecutor(1, thread_name_prefix="questions")
         """Remedies and what-if: one at a time, and no list waits for them."""
@@ -54,7 +56,7 @@ class Routes:
         return app
 
     async def _start_page(self, _: web.Request) -> web.Response:
-        return static_files.answer(self._files[static_files.START])
+        return static_files.answer(self._start)
 
     async def _static(self, request: web.Request) -> web.Response:
         file = self._files.get(request.match_info["name"])
@@ -63,7 +65,7 @@ class Routes:
         return static_files.answer(file)
 
     async def _stream(self, request: web.Request) -> web.StreamResponse:
-        return await stream(request, self._frames, self._tree)
+        return await stream(request, self._frames, self._tree, self._guard)
 
     async def _group(self, request: web.Request) -> web.Response:
         return await _in(self._quick, partial(group_page, self._frames.latest, request.query.get("name", "")))

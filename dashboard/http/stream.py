@@ -7,12 +7,12 @@ import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import timedelta
-from typing import Final, NoReturn, Protocol
+from typing import Final, Protocol
 
 import msgspec
 from aiohttp import web
 
-from dashboard.http.guard import HEADERS
+from dashboard.http.guard import HEADERS, RequestGuard
 from dashboard.view.frame import Frame
 from dashboard.view.tree import TreeLines
 
@@ -31,20 +31,22 @@ class FrameSource(Protocol):
         """Return the latest frame, as soon as it is another than `number`."""
 
 
-async def stream(request: web.Request, frames: FrameSource, tree: TreeLines) -> web.StreamResponse:
-    """Answer until the page goes away."""
+async def stream(request: web.Request, frames: FrameSource, tree: TreeLines, guard: RequestGuard) -> web.StreamResponse:
+    """Answer until the page goes away, or its user has lost the right to it."""
     response = web.StreamResponse(headers={**HEADERS, "Content-Type": "text/event-stream"})
     await response.prepare(request)
     with suppress(ConnectionResetError):
-        await _write_events(response, frames, tree)
+        await _write_events(request, response, frames, tree, guard)
     return response
 
 
-async def _write_events(response: web.StreamResponse, frames: FrameSource, tree: TreeLines) -> NoReturn:
+async def _write_events(
+    request: web.Request, response: web.StreamResponse, frames: FrameSource, tree: TreeLines, guard: RequestGuard
+) -> None:
     """Write until the page goes away. Raises ConnectionResetError then."""
     has: Mapping[str, bytes] = {}
     number = -1
-    while True:
+    while await guard.still_answers(request):
         try:
             frame = await asyncio.wait_for(frames.after(number), _ALIVE.total_seconds())
         except TimeoutError:

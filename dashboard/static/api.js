@@ -8,10 +8,13 @@ export function takeToken() {
     sessionStorage.setItem(KEY, found[1]);
     history.replaceState(null, "", "#/");
   }
-  return sessionStorage.getItem(KEY) !== null;
+  return isProxied || sessionStorage.getItem(KEY) !== null;
 }
 
-const headers = (more) => ({ Authorization: `Bearer ${sessionStorage.getItem(KEY)}`, ...more });
+/** In the cluster a proxy adds the user's token. */
+export const isProxied = "proxied" in document.documentElement.dataset;
+
+const headers = (more) => (isProxied ? { ...more } : { Authorization: `Bearer ${sessionStorage.getItem(KEY)}`, ...more });
 
 export class Refused extends Error {}
 
@@ -62,10 +65,12 @@ export async function followAlways(onStart, onEvent, onLost) {
         pause = 500;
         onEvent(event);
       });
-      onLost("the dashboard's process has ended; start it again");
+      onLost(isProxied ? "connecting again" : "the dashboard's process has ended; start it again");
     } catch (error) {
-      onLost(error instanceof Refused ? error.message : "the dashboard's process does not answer; is it running?");
-      if (error instanceof Refused) return;
+      const silent = isProxied ? "the dashboard does not answer; reload the page to log in again" : "the dashboard's process does not answer; is it running?";
+      onLost(error instanceof Refused ? error.message : silent);
+      // A proxy may bring another token with the next request.
+      if (error instanceof Refused && !isProxied) return;
     }
     await new Promise((resolve) => setTimeout(resolve, pause));
   }

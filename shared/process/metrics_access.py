@@ -1,6 +1,6 @@
-"""Who may read the metrics: the API server says whose a token is, and whether that user may `get` /metrics.
+"""Who may read what a process serves: the API server says whose a token is, and whether that user may read it.
 
-Both answers are kept together for a short time, so that a scraper costs two requests now and then. Tokens are kept as
+All answers are kept together for a short time, so that a reader costs a few requests now and then. Tokens are kept as
 digests. While the API server does not answer, only those are let in whom it has let in not long ago: the metrics that
 show its silence are worth most then.
 """
@@ -8,10 +8,10 @@ show its silence are worth most then.
 import asyncio
 import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from enum import Enum
-from typing import Final
+from typing import Any, Final
 
 from shared.api.reading import View
 from shared.api.review import User
@@ -22,6 +22,8 @@ from shared.kube.resources import TOKEN_REVIEWS
 from shared.telemetry import get_logger
 
 METRICS_PATH: Final = "/metrics"
+METRICS: Final = ({"nonResourceAttributes": {"path": METRICS_PATH, "verb": "get"}},)
+"""What a reader of the metrics must be allowed."""
 ALLOWED_FOR: Final = timedelta(seconds=30)
 REFUSED_FOR: Final = timedelta(seconds=10)
 TRUSTED_FOR: Final = timedelta(minutes=10)
@@ -57,8 +59,18 @@ class Permission(Enum):
 class ReaderPermissions:
     """Asks the API server, and remembers."""
 
-    def __init__(self, client: Client, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        client: Client,
+        now: Callable[[], float] = time.monotonic,
+        *,
+        needed: Sequence[Mapping[str, Any]] = METRICS,
+        trusted_for: timedelta = TRUSTED_FOR,
+    ) -> None:
+        """`needed`: attributes of a SubjectAccessReview's spec, all of which the user must be allowed."""
         self._client = client.reserved(2)
+        self._needed = needed
+        self._trusted_for = trusted_for
         self._known: KeptAnswers[Permission] = KeptAnswers(_REMEMBERED, now)
         self._trusted: KeptAnswers[bool] = KeptAnswers(_REMEMBERED, now)
         """Those who were allowed, also when that has to be asked again."""
@@ -91,11 +103,11 @@ class ReaderPermissions:
         try:
             found = await self._look_up(token)
         except ApiError as error:
-            log.warning("Access to the metrics not decided", error=str(error))
+            log.warning("Access not decided", error=str(error))
             return self._undecided(digest)
         is_allowed = found is Permission.ALLOWED
         self._known.keep(digest, found, ALLOWED_FOR if is_allowed else REFUSED_FOR)
-        self._trusted.keep(digest, is_allowed, TRUSTED_FOR)
+        self._trusted.keep(digest, is_allowed, self._trusted_for)
         return found
 
     async def _look_up(self, token: str) -> Permission:
@@ -103,6 +115,7 @@ class ReaderPermissions:
         said = await self._client.create(TOKEN_REVIEWS, review, into=_TokenReview)
         if not said.status.authenticated:
             return Permission.UNKNOWN
-        attributes = {"path": METRICS_PATH, "verb": "get"}
-        allowed = await may(self._client, said.status.user, nonResourceAttributes=attributes)
-        return Permission.ALLOWED if allowed else Permission.FORBIDDEN
+        for attributes in self._needed:
+            if not await may(self._client, said.status.user, **attributes):
+                return Permission.FORBIDDEN
+        return Permission.ALLOWED

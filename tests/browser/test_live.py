@@ -20,6 +20,8 @@ from shared.kube.connect.connection import ConnectionSettings, connected
 from shared.kube.resources import JOBS
 from tests.browser.conftest import Strict
 from tests.browser.measuring import traced
+from tests.browser.proxy import proxied
+from tests.dashboard.in_cluster import in_cluster, token_of
 from tests.dashboard.site import commanded, start
 from tests.e2e.kubectl_steps import Asking
 
@@ -59,6 +61,23 @@ def test_a_tenant_is_told_what_is_not_shown(ask: Asking, tenant: Path, strict: S
         expect(page.get_by_role("row", name="default/waits")).to_be_visible(timeout=PATIENCE)
         page.get_by_role("link", name="default/waits").click()
         expect(page.locator("main")).to_contain_text("Your rights do not show everything that the reason depends on.")
+
+
+def test_behind_a_proxy_the_page_is_live_for_who_may_see_it(quotree: Quotree, ask: Asking, strict: Strict) -> None:
+    start(ask, "fills", "vision", 6)
+    allowed = token_of(quotree.cluster, "logged-in", sees_all=True)
+    curious = token_of(quotree.cluster, "logged-in-too", sees_all=False)
+    with in_cluster(quotree.cluster) as address:
+        with proxied(address, allowed) as proxy:
+            page = strict.open(proxy)
+            expect(page.locator("#live")).to_contain_text("live,", timeout=PATIENCE)
+            page.get_by_role("link", name="vision").click()
+            page.get_by_role("tab", name="Running").click()
+            expect(page.get_by_role("row", name="default/fills")).to_be_visible(timeout=PATIENCE)
+        with proxied(address, curious) as proxy:
+            page = strict.open(proxy)
+            expect(page.locator("#notices")).to_contain_text("you cannot list all of them", timeout=PATIENCE)
+            expect(page.locator(".lines .line")).to_have_count(0)
 
 
 @pytest.mark.timeout(900)

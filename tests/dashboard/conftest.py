@@ -10,6 +10,7 @@ from dev.controlplane import cluster
 from dev.controlplane.binaries import Binaries
 from dev.controlplane.nodes import NodeSpec
 from dev.controlplane.quotree import Quotree, installed
+from tests.dashboard.in_cluster import DASHBOARD_USER
 from tests.e2e.kubectl_steps import Asking
 
 _TREE = """
@@ -34,7 +35,11 @@ spec: {parent: research, quotas: [{min: {cpu: 2}}]}
 def quotree(control_plane_binaries: Binaries) -> Iterator[Quotree]:
     """One node of 8 cpu."""
     nodes = [NodeSpec("node", allocatable={"cpu": "8", "memory": "16Gi", "pods": "110"})]
-    with cluster.start(control_plane_binaries, nodes=nodes, audit=True) as started, installed(started) as running:
+    dashboard = ("dashboard.enabled=true", "dashboard.deploy=false", f"dashboard.user={DASHBOARD_USER}")
+    with (
+        cluster.start(control_plane_binaries, nodes=nodes, audit=True) as started,
+        installed(started, values=dashboard) as running,
+    ):
         started.kubectl("apply", "--server-side", "-f", "-", input=_TREE)
         yield running
 

@@ -349,6 +349,9 @@ spec:
             {{- if eq .component "webhook" }}
             - {name: review, containerPort: {{ $values.port }}}
             {{- end }}
+            {{- if eq .component "dashboard" }}
+            - {name: page, containerPort: {{ $values.port }}}
+            {{- end }}
             {{- if and (eq .component "reconciler") $root.Values.visibility.enabled }}
             - {name: visibility, containerPort: {{ $root.Values.visibility.port }}}
             {{- end }}
@@ -452,6 +455,16 @@ visibility:
   secretName: {{ $.Values.visibility.secretName }}
 quota: {{- toYaml $.Values.quota | nindent 2 }}
 {{- include "quotree.kinds.settings" $ }}
+{{- end -}}
+{{- end -}}
+
+{{- define "quotree.dashboard.settings" -}}
+{{- with .Values.dashboard -}}
+listen: {port: {{ .port }}}
+health: {port: {{ .healthPort }}}
+metrics: {{- toYaml $.Values.metrics | nindent 2 }}
+log: {level: {{ .logLevel }}}
+quota: {{- toYaml $.Values.quota | nindent 2 }}
 {{- end -}}
 {{- end -}}
 

@@ -1,0 +1,78 @@
+"""Who is answered by the dashboard in the cluster: users whom a proxy has authenticated, by the token that it adds.
+
+The process asks the API server whose the token is, so that the proxy itself need not be trusted: who reaches the port
+without a token gets the page's own files and no data. A user sees all or nothing: the page shows the workloads of all
+namespaces, so it is for those who may list them all.
+"""
+
+from typing import Any, Final
+
+from aiohttp import web
+
+from dashboard.http.guard import HEADERS, Handler, is_api
+from shared.process.metrics_access import Permission, ReaderPermissions
+
+
+def _list(group: str, resource: str) -> dict[str, Any]:
+    return {"resourceAttributes": {"verb": "list", "group": group, "resource": resource}}
+
+
+NEEDED: Final = (
+    _list("quotree.dev", "quotagroups"),
+    _list("quotree.dev", "resourceflavors"),
+    _list("batch", "jobs"),
+    _list("", "pods"),
+    _list("", "nodes"),
+)
+"""What the page shows, in all namespaces."""
+_REFUSALS: Final = {
+    Permission.UNKNOWN: "the proxy must pass on the user's token (Authorization: Bearer), and the API server know it",
+    Permission.FORBIDDEN: (
+        "this page shows the groups, flavors, Jobs, pods and nodes of the whole cluster, and you cannot list all of "
+        "them: run `quotree dashboard`, which shows what you may see"
+    ),
+    Permission.UNDECIDED: "it cannot be decided now who may see this",
+}
+
+
+class ProxiedGuard:
+    """Lets those in whose token may list everything that the page shows."""
+
+    is_behind_proxy = True
+
+    def __init__(self, readers: ReaderPermissions) -> None:
+        self._readers = readers
+
+    @web.middleware
+    async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Refuse requests for data of other sites and of users without the right; add the headers to every answer."""
+        try:
+            await self._judge(request)
+            answer = await handler(request)
+        except web.HTTPException as refusal:
+            refusal.headers.update(HEADERS)
+            raise
+        if not answer.prepared:
+            answer.headers.update(HEADERS)
+        return answer
+
+    async def still_answers(self, request: web.Request) -> bool:
+        """Whether the token is still good for it; the answer is kept for a short time."""
+        return await self._permission(request) is Permission.ALLOWED
+
+    async def _judge(self, request: web.Request) -> None:
+        if not is_api(request):
+            return
+        # The proxy knows the user by a cookie, which a browser also sends with requests of other sites.
+        if request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
+            raise web.HTTPForbidden(text="another site is not answered\n")
+        found = await self._permission(request)
+        if found is Permission.UNKNOWN:
+            raise web.HTTPUnauthorized(text=f"{_REFUSALS[found]}\n", headers={"WWW-Authenticate": "Bearer"})
+        if found is Permission.FORBIDDEN:
+            raise web.HTTPForbidden(text=f"{_REFUSALS[found]}\n")
+        if found is Permission.UNDECIDED:
+            raise web.HTTPServiceUnavailable(text=f"{_REFUSALS[found]}\n")
+
+    async def _permission(self, request: web.Request) -> Permission:
+        return await self._readers.of(request.headers.get("Authorization", ""))

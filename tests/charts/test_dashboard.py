@@ -1,0 +1,71 @@
+"""The dashboard in the cluster: off by default, hardened like the others, and able to read and nothing else."""
+
+from pathlib import Path
+
+import yaml
+
+from dashboard.settings import DashboardSettings
+from dev.controlplane.binaries import Binaries
+from dev.controlplane.cluster import ControlPlane
+from shared.process.metrics_server import MetricsAuthorization, MetricsSettings
+from shared.process.settings import load_settings
+from tests.charts.test_chart import _of, _render
+
+ON = ("--set", "dashboard.enabled=true")
+
+
+def test_it_is_off_unless_it_is_wanted(control_plane_binaries: Binaries) -> None:
+    assert not [each for each in _render(control_plane_binaries) if "dashboard" in each["metadata"]["name"]]
+
+
+def test_the_api_server_takes_it(control_plane: ControlPlane) -> None:
+    wanted = [each for each in _render(control_plane.binaries, *ON) if each["metadata"]["name"] == "quotree-dashboard"]
+    kinds = [
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "ConfigMap",
+        "Deployment",
+        "NetworkPolicy",
+        "Service",
+        "ServiceAccount",
+    ]
+    assert sorted(each["kind"] for each in wanted) == kinds
+    for each in wanted:
+        if "namespace" in each["metadata"]:
+            each["metadata"]["namespace"] = "default"
+    text = yaml.safe_dump_all(wanted)
+    done = control_plane.kubectl("apply", "--dry-run=server", "--validate=strict", "-f", "-", input=text, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_its_rights_are_to_read_and_to_ask_about_its_users(control_plane_binaries: Binaries) -> None:
+    rules = _of(_render(control_plane_binaries, *ON), "ClusterRole", "quotree-dashboard")["rules"]
+    verbs = {resource: tuple(rule["verbs"]) for rule in rules for resource in rule["resources"]}
+    asked = {"tokenreviews", "subjectaccessreviews"}
+    assert {verbs.pop(resource) for resource in asked} == {("create",)}
+    assert set(verbs.values()) == {("list", "watch")}
+    assert not {"secrets", "configmaps", "events"} & verbs.keys()
+
+
+def test_it_reads_the_settings_that_the_chart_writes(control_plane_binaries: Binaries, tmp_path: Path) -> None:
+    flags = (*ON, "--set", "quota.reclaim.gracePeriod=30s", "--set", "dashboard.port=9000")
+    file = tmp_path / "dashboard.yaml"
+    file.write_text(_of(_render(control_plane_binaries, *flags), "ConfigMap", "quotree-dashboard")["data"][file.name])
+    found = load_settings(file, DashboardSettings)
+    assert found.quota.settings().reclaim.grace_period.total_seconds() == 30
+    assert (found.listen.port, found.metrics) == (9000, MetricsSettings(MetricsAuthorization.TOKEN))
+
+
+def test_its_pods_are_hardened_and_reached_by_the_proxy_alone(control_plane_binaries: Binaries) -> None:
+    proxy = "dashboard.allowedFrom[0].podSelector.matchLabels.app=proxy"
+    objects = _render(control_plane_binaries, *ON, "--set", proxy)
+    pod = _of(objects, "Deployment", "quotree-dashboard")["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    assert container["securityContext"]["readOnlyRootFilesystem"] is True
+    ports = {each["name"]: each["containerPort"] for each in container["ports"]}
+    assert ports == {"health": 8081, "metrics": 8443, "page": 8444}
+    ingress = _of(objects, "NetworkPolicy", "quotree-dashboard")["spec"]["ingress"]
+    (page,) = [each for each in ingress if {"port": "page"} in each["ports"]]
+    assert page["from"] == [{"podSelector": {"matchLabels": {"app": "proxy"}}}]
