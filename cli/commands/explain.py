@@ -1,14 +1,25 @@
 """`quotree explain`: why a workload waits, who holds what it waits for, and what would let it start."""
 
 from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from typing import Any, Literal
 
 import click
 
-from cli.read.live import LiveCluster, cluster_options
+from cli.read.cluster.visibility import read_explanation, read_group_explanation
+from cli.read.live import LiveCluster, NotAllowed, NotServed, live_options
 from cli.read.names import complete, workloads
 from cli.read.options import read_moment
-from cli.read.questions import find_group, find_workload, manifests_of, question_options, read_question, read_settings
+from cli.read.questions import (
+    Question,
+    find_group,
+    find_workload,
+    manifests_of,
+    parse_workload,
+    question_options,
+    read_question,
+    read_settings,
+)
 from cli.read.settings import known_kinds
 from cli.render import division_text, explanation_text
 from cli.render.data import print_data
@@ -16,10 +27,11 @@ from shared.quota.decide.advise.answer import explain_workload
 from shared.quota.measure.division_table import division_tables, table_as_data
 from shared.quota.measure.snapshot import measure
 
+Json = dict[str, Any]
 Output = Literal["text", "json", "yaml"]
 
 
-@cluster_options
+@live_options
 @question_options
 @click.command("explain")
 @click.argument("workload", shell_complete=complete(workloads))
@@ -30,30 +42,50 @@ Output = Literal["text", "json", "yaml"]
 @click.option("-o", "--output", type=click.Choice(["text", "json", "yaml"]), default="text", show_default=True)
 def command(
     workload: str, files: tuple[str, ...], namespace: str, output: Output,
-    at: str | None, settings_file: str | None, capacity: tuple[str, ...], context: str | None, kubeconfig: str | None,
+    at: str | None, settings_file: str | None, capacity: tuple[str, ...], where: LiveCluster,
 ) -> None:  # fmt: skip
     """Explain WORKLOAD, as NAMESPACE/NAME: what it waits for, who holds that, and what would let it start; of one that
     runs, on which ground, and how it could be lost. For a group, as NAME or qg/NAME: its runtime step by step.
 
-    Without -f the live cluster is read, with your own rights. Every remedy has been tried in the engine: made alone, it
-    lets the next cycles start the workload, and no smaller number would.
+    Without -f the visibility API is asked where it is served, else the answer is computed from the cluster, both with
+    your own rights. Every remedy has been tried in the engine: made alone, it lets the next cycles start the workload,
+    and no smaller number would.
     """
-    cluster = None if files else LiveCluster(context, kubeconfig)
-    settings = read_settings(settings_file, capacity, cluster)
-    now = read_moment(at)
-    world = read_question(manifests_of(files, cluster), settings, kinds=known_kinds(settings_file)).world_at(now)
-    group = find_group(world, workload, namespace)
-    snapshot = measure(world, now)
-    if group is not None:
-        tables = [table_as_data(each) for each in division_tables(snapshot, group)]
-        _print({"group": group, "division": tables}, output, division_text.lines)
-    else:
-        data = explain_workload(snapshot, find_workload(world, workload, namespace))
-        _print(data, output, explanation_text.lines)
-
-
-def _print(data: dict[str, Any], output: Output, lines: Callable[[Mapping[str, Any]], Iterator[str]]) -> None:
+    data = None
+    if not (files or at or settings_file or capacity):
+        try:
+            data = _served(where, workload, namespace)
+        except (NotServed, NotAllowed):
+            data = None
+    if data is None:
+        cluster = None if files else where
+        settings = read_settings(settings_file, capacity, cluster)
+        question = read_question(manifests_of(files, cluster), settings, kinds=known_kinds(settings_file))
+        data = _computed(question, workload, namespace, read_moment(at))
+    if data.get("remediesTried") is False and data["state"] == "Pending":
+        click.echo("quotree: what would let it start was not found within the API's time; ask again", err=True)
     if output == "text":
+        lines: Callable[[Mapping[str, Any]], Iterator[str]]
+        lines = division_text.lines if "division" in data else explanation_text.lines
         click.echo("\n".join(lines(data)))
     else:
         print_data(data, output)
+
+
+def _served(where: LiveCluster, name: str, namespace: str) -> Json | None:
+    """What the visibility API answers; None where it knows no such workload or group."""
+    head, slash, rest = name.partition("/")
+    if slash and head.lower() in ("qg", "quotagroup", "group"):
+        return read_group_explanation(where, rest)
+    kind, key = parse_workload(name, namespace)
+    found = read_explanation(where, key, kind)
+    return read_group_explanation(where, name) if found is None and not slash else found
+
+
+def _computed(question: Question, name: str, namespace: str, now: datetime) -> Json:
+    world = question.world_at(now)
+    group = find_group(world, name, namespace)
+    snapshot = measure(world, now)
+    if group is not None:
+        return {"group": group, "division": [table_as_data(each) for each in division_tables(snapshot, group)]}
+    return explain_workload(snapshot, find_workload(world, name, namespace))

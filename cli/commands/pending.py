@@ -1,17 +1,22 @@
 """`quotree pending`: what waits, in the order of the queues, and why."""
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Final
 
 import click
 
-from cli.read.live import LiveCluster, cluster_options
+from cli.commands.tree import GROUPS_PATH
+from cli.read.cluster.visibility import read_pending
+from cli.read.live import LiveCluster, NotAllowed, NotServed, live_options
 from cli.read.names import complete, groups
 from cli.read.options import read_moment
 from cli.read.questions import manifests_of, question_options, read_question, read_settings
 from cli.read.settings import known_kinds
-from cli.render.data import print_data
+from cli.render.listing import ListColumn, ListOutput, list_options
+from shared.api.group_selector import read_group_selector
+from shared.api.quotagroup import read_quota_group
 from shared.problems import Problem
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
@@ -20,40 +25,121 @@ from shared.quota.decide.simulate.step import carry_out
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.tree import ROOT
+from shared.quota.model.workload import namespace_of
+
+Json = dict[str, Any]
+COLUMNS: Final = (
+    ListColumn("GROUP", "group"),
+    ListColumn("PLACE", "position"),
+    ListColumn("WORKLOAD", "workload"),
+    ListColumn("REASON", "reason"),
+    ListColumn("IN", "binding", wide=True),
+    ListColumn("FLAVOR", "flavor", wide=True),
+    ListColumn("RESOURCE", "resource", wide=True),
+    ListColumn("MISSING", "missing", wide=True),
+    ListColumn("MESSAGE", "why"),
+)
+_PERIOD: Final = 2.0
+"""Seconds between two looks of a watch."""
 
 
-@cluster_options
+@live_options
+@list_options
 @question_options
 @click.command("pending")
 @click.argument("group", default=ROOT, shell_complete=complete(groups))
 @click.option(
     "-f", "--filename", "files", multiple=True, type=click.Path(), help="A file or folder instead of the cluster."
 )
-@click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True)
+@click.option("-n", "--namespace", help="Only this namespace.")
+@click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces, as without -n.")
+@click.option("-l", "--selector", default="", help="A label selector of the label quotree.dev/group.")
+@click.option("-w", "--watch", is_flag=True, help="Go on, and print each line again that changes.")
 def command(
-    group: str, files: tuple[str, ...], output: Literal["table", "json", "yaml"], at: str | None,
-    settings_file: str | None, capacity: tuple[str, ...], context: str | None, kubeconfig: str | None,
+    group: str, files: tuple[str, ...], namespace: str | None, all_namespaces: bool, selector: str, watch: bool,
+    at: str | None, settings_file: str | None, capacity: tuple[str, ...], shown: ListOutput, where: LiveCluster,
 ) -> None:  # fmt: skip
     """List the workloads that wait in GROUP and below it (default root): group, place in its queue, and why.
 
-    What the next cycle starts is not listed.
+    What the next cycle starts is not listed. The visibility API is asked where it is served; otherwise the answer is
+    computed from the cluster. Both with your own rights.
     """
-    cluster = None if files else LiveCluster(context, kubeconfig)
-    settings = read_settings(settings_file, capacity, cluster)
-    now = read_moment(at)
-    world = read_question(manifests_of(files, cluster), settings, kinds=known_kinds(settings_file)).world_at(now)
-    if group not in world.tree:
-        raise Problem(f"there is no QuotaGroup {group!r}; `kubectl get quotagroups` lists those that exist")
-    found = list(_pending(world, group, now))
-    if output != "table":
-        print_data(found, output)
+    if namespace and all_namespaces:
+        raise Problem("-n and -A contradict each other; give one of them")
+    try:
+        wanted = read_group_selector(selector)
+    except ValueError as error:
+        raise Problem(str(error)) from error
+
+    def computed() -> list[Json]:
+        cluster = None if files else where
+        settings = read_settings(settings_file, capacity, cluster)
+        now = read_moment(at)
+        world = read_question(manifests_of(files, cluster), settings, kinds=known_kinds(settings_file)).world_at(now)
+        if group not in world.tree:
+            raise Problem(f"there is no QuotaGroup {group!r}; `kubectl get quotagroups` lists those that exist")
+        found = _pending(world, group, now)
+        return [each for each in found if namespace in (None, namespace_of(each["workload"]))]
+
+    def read() -> list[Json]:
+        if files or at or settings_file or capacity:
+            found = computed()
+        else:
+            try:
+                found = read_pending(where, namespace, _below(where, group))
+            except (NotServed, NotAllowed):
+                found = computed()
+        return [
+            each | {"why": each["message"].partition(" waits: ")[2]} for each in found if wanted.takes(each["group"])
+        ]
+
+    if watch and not files:
+        if not shown.is_table:
+            raise Problem(f"--watch prints lines; it does not go with -o {shown.shown_as}")
+        _watch(read, shown)
         return
-    from cli.render.pending_table import draw
-
-    draw(found)
+    _print(read(), shown)
 
 
-def _pending(world: World, group: str, now: datetime) -> Iterator[dict[str, Any]]:
+def _print(rows: Sequence[Json], shown: ListOutput) -> None:
+    whole = [{name: value for name, value in each.items() if name != "why"} for each in rows]
+    shown.print(rows if shown.is_table else whole, COLUMNS, "workload")
+
+
+def _watch(read: Callable[[], list[Json]], shown: ListOutput) -> None:
+    known = {each["workload"]: each for each in read()}
+    _print([*known.values()], shown)
+    quiet = ListOutput(shown.shown_as, headers=False)
+    while True:
+        time.sleep(_PERIOD)
+        found = {each["workload"]: each for each in read()}
+        changed = [each for key, each in found.items() if known.get(key) != each]
+        gone = {"reason": "Gone", "message": "", "why": "it waits no more", "position": 0, "missing": 0}
+        changed += [each | gone for key, each in known.items() if key not in found]
+        if changed:
+            _print(changed, quiet)
+        known = found
+
+
+def _below(cluster: LiveCluster, group: str) -> set[str] | None:
+    """The group and all below it; None: all groups. A user who cannot read the tree means this group alone."""
+    if group == ROOT:
+        return None
+    try:
+        read = [read_quota_group(raw) for raw in cluster.items(GROUPS_PATH)]
+    except NotAllowed:
+        return {group}
+    parents = {each.metadata.name: each.spec.parent or ROOT for each in read if each.metadata.name != ROOT}
+    if group not in parents:
+        raise Problem(f"there is no QuotaGroup {group!r}; `kubectl get quotagroups` lists those that exist")
+    found, size = {group}, 0
+    while size < len(found):
+        size = len(found)
+        found |= {name for name, parent in parents.items() if parent in found}
+    return found
+
+
+def _pending(world: World, group: str, now: datetime) -> Iterator[Json]:
     given = measure(world, now)
     after = measure(carry_out(world, plan(given)), now, given)
     below = set(world.tree.subtree(group))

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 import click
 
 from cli.read.findings import as_data, find
-from cli.read.live import LiveCluster, cluster_options
+from cli.read.live import LiveCluster, live_options
 from cli.read.manifests import Manifest
 from cli.read.options import read_duration, read_moment
 from cli.read.questions import manifests_of, read_question, read_settings
@@ -45,7 +45,7 @@ def run(manifests: Iterable[Manifest], settings: QuotaSettings, *, at: datetime,
     return data, outcome.settled
 
 
-@cluster_options
+@live_options
 @click.command("simulate")
 @click.option(
     "-f", "--filename", "files", multiple=True, type=click.Path(), help="A file, a folder, or - (standard input)."
@@ -63,7 +63,7 @@ def run(manifests: Iterable[Manifest], settings: QuotaSettings, *, at: datetime,
 def command(
     files: tuple[str, ...], more: tuple[str, ...], capacity: tuple[str, ...], mode: str | None, cycles: int | None,
     until_stable: bool, step: str, at: str | None, settings_file: str | None, live: bool,
-    output: Literal["table", "json", "yaml"], context: str | None, kubeconfig: str | None,
+    output: Literal["table", "json", "yaml"], where: LiveCluster,
 ) -> None:  # fmt: skip
     """Decide in memory what would start and stop, for the manifests in the given files.
 
@@ -75,7 +75,7 @@ def command(
         raise Problem("--cycles and --until-stable contradict each other; give one of them")
     if not (files or more or live):
         raise Problem("nothing to simulate; name files with -f, or the live cluster with --live")
-    cluster = LiveCluster(context, kubeconfig) if live else None
+    cluster = where if live else None
     settings = read_settings(settings_file, capacity, cluster, ReclaimMode(mode) if mode else None)
     manifests = manifests_of((*files, *more), cluster)
     bound = None if until_stable else cycles or 1

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import click
 
-from cli.read.live import LiveCluster, cluster_options
+from cli.read.live import LiveCluster, live_options
 from cli.read.names import complete, groups, workloads
 from shared.api.names import HOLD_LABEL
 from shared.problems import Problem
@@ -17,12 +17,12 @@ POLICIES: Final = {"close": "Close", "open": "None", "drain": "HoldAndDrain"}
 def _workload_command(name: str, act: Callable[[LiveCluster, list[str]], str], text: str) -> click.Command:
     """A command on one workload, as NAMESPACE/NAME or KIND/NAMESPACE/NAME."""
 
-    @cluster_options
+    @live_options
     @click.command(name, help=text)
     @click.argument("workload", shell_complete=complete(workloads))
     @click.option("-n", "--namespace", default="default", show_default=True, help="Of a WORKLOAD without a namespace.")
-    def switch(workload: str, namespace: str, context: str | None, kubeconfig: str | None) -> None:
-        click.echo(act(LiveCluster(context, kubeconfig), _object(workload, namespace)))
+    def switch(workload: str, namespace: str, where: LiveCluster) -> None:
+        click.echo(act(where, _object(workload, namespace)))
 
     return switch
 
@@ -55,12 +55,12 @@ def _patch(cluster: LiveCluster, which: list[str], patch: dict[str, Any]) -> str
 def _group_command(name: str, text: str) -> click.Command:
     """A command that sets the stopPolicy of one group."""
 
-    @cluster_options
+    @live_options
     @click.command(name, help=text)
     @click.argument("group", shell_complete=complete(groups))
-    def switch(group: str, context: str | None, kubeconfig: str | None) -> None:
+    def switch(group: str, where: LiveCluster) -> None:
         patch = {"spec": {"stopPolicy": POLICIES[name]}}
-        click.echo(_patch(LiveCluster(context, kubeconfig), ["quotagroup.quotree.dev", group], patch))
+        click.echo(_patch(where, ["quotagroup.quotree.dev", group], patch))
 
     return switch
 

@@ -4,7 +4,7 @@ from typing import Final, Literal
 
 import click
 
-from cli.read.live import LiveCluster, cluster_options
+from cli.read.live import LiveCluster, live_options
 from cli.read.names import complete, flavors, groups
 from cli.render.data import print_data
 from cli.render.tree_rows import Filter, as_data, rows
@@ -15,7 +15,7 @@ from shared.quota.model.tree import ROOT
 GROUPS_PATH: Final = "/apis/quotree.dev/v1alpha1/quotagroups"
 
 
-@cluster_options
+@live_options
 @click.command("tree")
 @click.argument("group", default=ROOT, shell_complete=complete(groups))
 @click.option("--flavor", shell_complete=complete(flavors), help="Only this flavor.")
@@ -25,10 +25,10 @@ GROUPS_PATH: Final = "/apis/quotree.dev/v1alpha1/quotagroups"
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def command(
     group: str, flavor: str | None, resource: str | None, depth: int | None, busy: bool,
-    output: Literal["table", "json"], context: str | None, kubeconfig: str | None,
+    output: Literal["table", "json"], where: LiveCluster,
 ) -> None:  # fmt: skip
     """Show the live tree from GROUP (default root) down: min, used, runtime, borrowed, pending."""
-    objects = (read_quota_group(raw) for raw in LiveCluster(context, kubeconfig).items(GROUPS_PATH))
+    objects = (read_quota_group(raw) for raw in where.items(GROUPS_PATH))
     found = {each.metadata.name: each for each in objects}
     if group not in found:
         raise Problem(f"there is no QuotaGroup {group!r}; `kubectl get quotagroups` lists those that exist")

@@ -4,18 +4,18 @@ from typing import Any, Literal
 
 import click
 
-from cli.read.live import ClusterProblem, LiveCluster, cluster_options
+from cli.read.live import ClusterProblem, LiveCluster, live_options
 from cli.read.version import client_version, server_versions
 from cli.render.data import print_data
 
 SOURCE_TREE = "unknown (a source tree that is not installed)"
 
 
-@cluster_options
+@live_options
 @click.command("version")
 @click.option("--client", is_flag=True, help="Only the version of the command line.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def command(client: bool, output: Literal["text", "json"], context: str | None, kubeconfig: str | None) -> None:
+def command(client: bool, output: Literal["text", "json"], where: LiveCluster) -> None:
     """Print the version of the command line and of the Quotree in the cluster.
 
     Exit code 0 also when the cluster cannot be read; the answer then says why.
@@ -23,7 +23,7 @@ def command(client: bool, output: Literal["text", "json"], context: str | None, 
     data: dict[str, Any] = {"client": client_version() or SOURCE_TREE}
     if not client:
         try:
-            data["server"] = server_versions(LiveCluster(context, kubeconfig))
+            data["server"] = server_versions(where)
         except ClusterProblem as problem:
             data |= {"server": {}, "problem": str(problem)}
     if output == "json":

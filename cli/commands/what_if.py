@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 import click
 
 from cli.read.findings import as_data, find
-from cli.read.live import LiveCluster, cluster_options
+from cli.read.live import LiveCluster, live_options
 from cli.read.manifests import read_manifests
 from cli.read.options import read_moment
 from cli.read.questions import manifests_of, question_options, read_question, read_settings
@@ -21,7 +21,7 @@ Output = Literal["text", "json", "yaml", "markdown"]
 _OUTPUTS: Final = ("text", "json", "yaml", "markdown")
 
 
-@cluster_options
+@live_options
 @question_options
 @click.command("what-if")
 @click.option("-f", "--filename", "edits", multiple=True, required=True, type=click.Path(), help="The edited objects.")
@@ -29,7 +29,7 @@ _OUTPUTS: Final = ("text", "json", "yaml", "markdown")
 @click.option("-o", "--output", type=click.Choice(_OUTPUTS), default="text", show_default=True)
 def command(
     edits: tuple[str, ...], files: tuple[str, ...], output: Output, at: str | None, settings_file: str | None,
-    capacity: tuple[str, ...], context: str | None, kubeconfig: str | None,
+    capacity: tuple[str, ...], where: LiveCluster,
 ) -> None:  # fmt: skip
     """Show what would start, stop and wait if the objects in the given files were applied.
 
@@ -37,7 +37,7 @@ def command(
     none waits that would have started, 1 when the edit breaks a rule, 2 when something cannot be read, 4 when a
     workload stops or waits because of the edit.
     """
-    cluster = None if files else LiveCluster(context, kubeconfig)
+    cluster = None if files else where
     settings = read_settings(settings_file, capacity, cluster)
     base = manifests_of(files, cluster)
     changed = read_manifests(edits)

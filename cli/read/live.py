@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import click
 import msgspec
@@ -17,8 +17,16 @@ class ClusterProblem(Problem):
     """The cluster cannot be read; the text repeats the error of kubectl."""
 
 
-class UnknownToCluster(ClusterProblem):
+class NotServed(ClusterProblem):
+    """The API server does not serve this path, or nothing answers behind it."""
+
+
+class UnknownToCluster(NotServed):
     """The API server knows no such path."""
+
+
+class NotAllowed(ClusterProblem):
+    """The user has no right to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +35,8 @@ class LiveCluster:
 
     context: str | None = None
     kubeconfig: str | None = None
+    user: str | None = None
+    """Whom to impersonate."""
 
     def get(self, path: str) -> bytes:
         """Return the body of GET `path`. Raises ClusterProblem."""
@@ -45,13 +55,14 @@ class LiveCluster:
             raise ClusterProblem("kubectl is not on PATH; install it; the live cluster is read through it")
         flags = [f"--context={self.context}"] if self.context else []
         flags += [f"--kubeconfig={self.kubeconfig}"] if self.kubeconfig else []
+        flags += [f"--as={self.user}"] if self.user else []
         command = [program, *words, f"--request-timeout={_TIMEOUT}s", *flags]
         try:
             answer = subprocess.run(command, capture_output=True, timeout=_TIMEOUT + 5, check=False)  # noqa: S603 - no shell
         except subprocess.TimeoutExpired as error:
             raise ClusterProblem(f"the API server did not answer {what} within {_TIMEOUT} s") from error
         if answer.returncode:
-            raise _error_of(what, answer.stderr.decode(errors="replace"))
+            raise _problem_of(what, answer.stderr.decode(errors="replace"))
         return answer.stdout
 
     def items(self, path: str) -> Sequence[msgspec.Raw]:
@@ -66,15 +77,30 @@ class _List(msgspec.Struct):
     items: list[msgspec.Raw] = []
 
 
-def _error_of(what: str, words: str) -> ClusterProblem:
+def _problem_of(what: str, words: str) -> ClusterProblem:
     lines = [line for line in words.splitlines() if line.strip()] or ["kubectl failed without a message"]
     if "could not find the requested resource" in words:
         return UnknownToCluster(f"the cluster does not know the answer to {what}; is Quotree's chart installed there?")
-    return ClusterProblem(f"{what}: {lines[-1].removeprefix('Error from server ').removeprefix('error: ')}")
+    text = f"{what}: {lines[-1].removeprefix('Error from server ').removeprefix('error: ')}"
+    kinds = {"(Forbidden)": NotAllowed, "(ServiceUnavailable)": NotServed, "(TooManyRequests)": NotServed}
+    return next((kind for word, kind in kinds.items() if word in words), ClusterProblem)(text)
 
 
 def cluster_options(command: click.Command) -> click.Command:
     """Give a command kubectl's --context and --kubeconfig; it receives them as parameters of those names."""
     command.params.append(click.Option(["--context"], help="The kubeconfig context to use."))
     command.params.append(click.Option(["--kubeconfig"], help="Path to the kubeconfig file."))
+    return command
+
+
+def live_options(command: click.Command) -> click.Command:
+    """Give a command kubectl's --context, --kubeconfig and --as; it receives the cluster that they mean as `where`."""
+    act = command.callback
+
+    def callback(context: str | None, kubeconfig: str | None, user: str | None, **others: Any) -> Any:
+        return act(where=LiveCluster(context, kubeconfig, user), **others) if act is not None else None
+
+    command.callback = callback
+    cluster_options(command)
+    command.params.append(click.Option(["--as", "user"], metavar="USER", help="The user to impersonate."))
     return command

@@ -47,7 +47,7 @@ def complete(names: Names) -> Complete:
     """Return the completion of a parameter that takes one of these names."""
 
     def complete_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        cluster = LiveCluster(ctx.params.get("context"), ctx.params.get("kubeconfig"))
+        cluster = LiveCluster(ctx.params.get("context"), ctx.params.get("kubeconfig"), ctx.params.get("user"))
         try:
             return [CompletionItem(each) for each in names(cluster) if each.startswith(incomplete)]
         except Problem:

@@ -68,10 +68,15 @@ def manifests_of(files: Iterable[str], cluster: LiveCluster | None) -> list[Mani
     return [*(live_manifests(cluster) if cluster is not None else ()), *read_manifests(files)]
 
 
+def parse_workload(name: str, namespace: str) -> tuple[str, str]:
+    """Return (kind or "", namespace/name) of NAMESPACE/NAME, KIND/NAMESPACE/NAME or NAME in `namespace`."""
+    kind, _, key = name.partition("/") if name.count("/") == 2 else ("", "", name)
+    return kind, key if "/" in key else f"{namespace}/{key}"
+
+
 def find_workload(world: World, name: str, namespace: str) -> Workload:
     """Return the workload `name`, as NAMESPACE/NAME, KIND/NAMESPACE/NAME or NAME in `namespace`. Raises Problem."""
-    kind, _, key = name.partition("/") if name.count("/") == 2 else ("", "", name)
-    key = key if "/" in key else f"{namespace}/{key}"
+    kind, key = parse_workload(name, namespace)
     found = [each for held in world.workload_sets.values() for each in held.by_id.values() if each.key == key]
     found = [each for each in found if kind.lower() in ("", each.kind.lower())]
     if not found:

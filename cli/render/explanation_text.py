@@ -33,10 +33,10 @@ def lines(data: Mapping[str, Any]) -> Iterator[str]:
     place = f", place {data['position']} in its queue" if data["position"] else ""
     entitled = " entitled," if data["entitled"] else " not entitled," if data["state"] == "Pending" else ""
     yield f"state {data['state']},{entitled} group {data['group']}{place}"
-    if data["startsAt"] and not data["remedies"] and data["state"] == "Pending":
+    if data.get("startsAt") and not data["remedies"] and data["state"] == "Pending":
         yield f"starts by itself at {data['startsAt']}"
     if data.get("behind"):
-        yield f"waits for {data['behind']['workload']} of {data['behind']['group']}"
+        yield f"waits for {_named(data['behind'])}"
     if data.get("evictions"):
         yield f"evicted {'once' if data['evictions'] == 1 else str(data['evictions']) + ' times'} so far"
     if data.get("lastEviction"):
@@ -56,9 +56,9 @@ def _eviction(last: Mapping[str, Any]) -> str:
     preemptor = f" for {last['for']}" if last.get("for") else ""
     if last.get("forGroup"):
         preemptor = f"{preemptor} of {last['forGroup']}" if preemptor else f" for a workload of {last['forGroup']}"
-    rule = f" ({last['rule']})" if last["rule"] else ""
-    again = f"; starts again at {last['notBefore']} at the earliest" if last["notBefore"] else ""
-    failed = f"; {last['failedStarts']} starts failed" if last["failedStarts"] else ""
+    rule = f" ({last['rule']})" if last.get("rule") else ""
+    again = f"; starts again at {last['notBefore']} at the earliest" if last.get("notBefore") else ""
+    failed = f"; {last['failedStarts']} starts failed" if last.get("failedStarts") else ""
     return f"evicted at {last['at']}: {last['reason']}{rule}{preemptor}{failed}{again}"
 
 
@@ -99,12 +99,22 @@ def _flavor(flavor: Mapping[str, Any]) -> Iterator[str]:
         yield f"  and {len(flavor['holders']) - _SHOWN} more"
 
 
+def _named(other: Mapping[str, Any]) -> str:
+    """A workload, or what is told of one of another namespace: its group, and of several together their number."""
+    if other.get("workload"):
+        return f"{other['workload']} of {other['group']}"
+    count = other.get("workloads", 1)
+    return f"{count} workloads of {other['group']}" if count > 1 else f"a workload of {other['group']}"
+
+
 def _holder(holder: Mapping[str, Any], resource: str) -> str:
     borrowed = f", {readable(resource, holder['borrowed'])} of it borrowed" if holder["borrowed"] else ""
-    stays = f": stays, {_BECAUSE[holder['because']]}" if holder["because"] else ": can be recycled"
+    stays = f": stays, {_BECAUSE[holder['because']]}" if holder.get("because") else ""
+    stays = stays or (": can be recycled" if holder["recyclable"] else ": stays")
     until = f" until {holder['until']}" if holder.get("until") else ""
     amount = readable(resource, holder["amount"])
-    return f"{holder['workload']} of {holder['group']} holds {amount}{borrowed}{stays}{until}"
+    hold = "hold" if holder.get("workloads", 1) > 1 else "holds"
+    return f"{_named(holder)} {hold} {amount}{borrowed}{stays}{until}"
 
 
 def _of_set(remedy: Mapping[str, Any]) -> str:
@@ -119,8 +129,8 @@ def _remedy(remedy: Mapping[str, Any]) -> str:
         "RaiseMax": f"raise max of {remedy.get('group')} by {by} of {key}",
         "AddCapacity": f"{by} more of {key} in the cluster",
         "AddNode": f"{by} more nodes of {remedy.get('flavor')} like {remedy.get('like')}",
-        "WaitFor": f"when {remedy.get('workload')} of {remedy.get('group')} ends",
-        "Evict": f"evict {remedy.get('workload')} of {remedy.get('group')}",
+        "WaitFor": f"when {_named(remedy)} ends" if "group" in remedy else "",
+        "Evict": f"evict {_named(remedy)}" if "group" in remedy else "",
         "Resume": f"resume {remedy.get('workload') or remedy.get('group')}",
         "ShrinkRequest": f"request {by} less of {remedy.get('resource')}{_of_set(remedy)}",
     }[remedy["do"]]

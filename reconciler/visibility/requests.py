@@ -7,11 +7,10 @@ from typing import Final
 from urllib.parse import unquote
 
 from reconciler.visibility.objects.kinds import API_VERSION, KINDS, Json, VisibleKind
-from shared.api.names import GROUP_LABEL
+from shared.api.group_selector import ALL_GROUPS, GroupSelector, read_group_selector
 
 _ROOT: Final = f"/apis/{API_VERSION}/"
 _BY_PLURAL: Final = {kind.plural: kind for kind in KINDS}
-_IN: Final = re.compile(r"^\s*([^\s!=,()]+)\s+(in|notin)\s+\(([^()]*)\)\s*$")
 _EQUAL: Final = re.compile(r"^\s*([^\s!=,()]+)\s*(!=|==|=)\s*([^\s!=,()]*)\s*$")
 _SPLIT: Final = re.compile(r",(?![^(]*\))")
 MOST_IN_PAGE: Final = 500
@@ -32,14 +31,13 @@ class Selection:
     kind: VisibleKind
     namespace: str = ""
     name: str = ""
-    groups: frozenset[str] | None = None
-    other_than: frozenset[str] = frozenset()
+    groups: GroupSelector = ALL_GROUPS
     in_whole_cluster: bool = False
     """Whether the path names no namespace: the API server has asked for the right to read all namespaces."""
 
     def takes_group(self, group: str) -> bool:
         """Whether the label selector takes workloads of the group."""
-        return (self.groups is None or group in self.groups) and group not in self.other_than
+        return self.groups.takes(group)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +72,9 @@ def read_request(path: str, query: Mapping[str, str], accept: str) -> ReadReques
     namespace = namespace or wanted.get("metadata.namespace", "")
     is_get = bool(name)
     name = name or wanted.get("metadata.name", "")
-    groups, others = _labels(query.get("labelSelector", ""))
     as_table = _form(accept)
     return ReadRequest(
-        selection=Selection(kind, namespace, name, groups, others, in_whole_cluster),
+        selection=Selection(kind, namespace, name, _selector(query.get("labelSelector", "")), in_whole_cluster),
         is_get=is_get,
         watches=_is_true(query.get("watch", "")) and not is_get,
         as_table=as_table,
@@ -126,31 +123,11 @@ def _fields(selector: str) -> dict[str, str]:
     return found
 
 
-def _labels(selector: str) -> tuple[frozenset[str] | None, frozenset[str]]:
-    """(the wanted groups, or None for all; the unwanted groups)."""
-    wanted: frozenset[str] | None = None
-    unwanted: frozenset[str] = frozenset()
-    for term in filter(str.strip, _SPLIT.split(selector)):
-        label, takes, groups = _label_term(term)
-        if label != GROUP_LABEL:
-            raise BadRequest(f"labelSelector takes the label {GROUP_LABEL} only")
-        if takes:
-            wanted = groups if wanted is None else wanted & groups
-        else:
-            unwanted |= groups
-    return wanted, unwanted
-
-
-def _label_term(term: str) -> tuple[str, bool, frozenset[str]]:
-    listed = _IN.match(term)
-    if listed is not None:
-        return listed[1], listed[2] == "in", frozenset(each.strip() for each in listed[3].split(","))
-    equal = _EQUAL.match(term)
-    if equal is not None:
-        return equal[1], equal[2] != "!=", frozenset({equal[3]})
-    if term.strip() == GROUP_LABEL:
-        return GROUP_LABEL, False, frozenset()
-    raise BadRequest(f"labelSelector cannot be read: {term.strip()[:200]!r}")
+def _selector(text: str) -> GroupSelector:
+    try:
+        return read_group_selector(text)
+    except ValueError as error:
+        raise BadRequest(str(error)) from error
 
 
 def _is_true(text: str) -> bool:

@@ -16,6 +16,7 @@ from shared.api.annotations import (
 )
 from shared.quota.decide.decisions import Evict, Notice, Requeue
 from shared.quota.model.workload import Admission, Claim, Flavors, Workload, namespace_of
+from shared.resources import write_quantity
 
 _LONGEST_MESSAGE = 1024
 Members = tuple[str, ...] | None
@@ -58,6 +59,7 @@ def write_eviction(evict: Evict, at: datetime) -> str:
             message=evict.message[:_LONGEST_MESSAGE],
             claim=_claim_annotation(evict.workload, evict.claim) if evict.claim else None,
             times=evict.workload.evictions + 1,
+            request={name: write_quantity(name, amount) for name, amount in evict.workload.request.items()},
         )
     )
 

@@ -68,7 +68,8 @@ class ClaimAnnotation(AssignedFlavors, frozen=True, kw_only=True):
 class EvictionAnnotation(AssignedFlavors, frozen=True, kw_only=True):
     """Why quota was taken, what it was and since when it was held; `ended` once the pods are known to be gone.
 
-    `times`: how often this workload has been evicted, this eviction included.
+    `times`: how often this workload has been evicted, this eviction included. `request`: what it had, resource ->
+    quantity.
     """
 
     reason: Name
@@ -80,6 +81,7 @@ class EvictionAnnotation(AssignedFlavors, frozen=True, kw_only=True):
     claim_ended: str = ""
     ended: Time | None = None
     times: Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)] = 1
+    request: dict[Name, Name] = {}
 
 
 class RequeueAnnotation(View, frozen=True):

@@ -4,6 +4,7 @@ from typing import Any
 
 from rich.console import Console
 
+from cli.commands.top import by_use
 from cli.render.tree_rows import Filter, as_data, rows
 from cli.render.tree_table import _table
 from shared.api.quotagroup import QuotaGroup, read_quota_group
@@ -82,3 +83,9 @@ def test_programs_get_exact_integers() -> None:
             ],
         }
     ]
+
+
+def test_top_lists_the_largest_users_first() -> None:
+    found = [(each["group"], each["used"], each["percent"]) for each in by_use(GROUPS, Filter(), parents=False)]
+    assert found == [("vision", 10, 62), ("nlp", 0, 0)]
+    assert [each["group"] for each in by_use(GROUPS, Filter(), parents=True)] == ["research", "vision", "nlp"]

@@ -1,7 +1,9 @@
 """The visibility API on a real API server: two tenants with kubectl, and what its absence must not break."""
 
 import json
+import os
 import ssl
+import subprocess
 import time
 import urllib.error
 import urllib.request
@@ -194,6 +196,12 @@ def test_an_evicted_tenant_is_told_by_group_for_whom(quotree: Quotree) -> None:
         assert [each for each in HIDDEN if each in answer.stdout + answer.stderr] == []
     named = json.loads(quotree.command("explain", "team-a/borrower", "-o", "json"))["lastEviction"]
     assert (named["for"], named["forGroup"]) == ("team-b/hidden-owner", "owed")
+    (taken,) = json.loads(quotree.command("history", "owed", "-o", "json"))
+    assert (taken["workload"], taken["for"], taken["request"]) == (
+        "team-a/borrower", "team-b/hidden-owner", {"memory": "50Gi"}
+    )  # fmt: skip
+    own = quotree.command("history", "-n", "team-a", "--as", "team-a", "--no-headers")
+    assert "50Gi memory of default   a workload of owed" in own
     for namespace, job in (("team-a", "borrower"), ("team-b", "hidden-owner")):
         cp.kubectl("delete", "job", job, "-n", namespace)
 
@@ -257,6 +265,32 @@ subjects: [{kind: User, name: team-a, apiGroup: rbac.authorization.k8s.io}]
     assert cp.get("quotagroup", "vision")["spec"].get("stopPolicy", "None") == "None"
     asked = as_team(quotree, "team-a", "create", "--raw", f"{API}/whatifs", "-f", "/dev/null")
     assert "Forbidden" in asked.stderr
+
+
+def test_the_command_line_reads_the_api_with_the_users_rights(quotree: Quotree) -> None:
+    own = ("--as", "team-a", "-n", "team-a")
+    assert rows(quotree.command("pending", *own))[0][:4] == ["GROUP", "PLACE", "WORKLOAD", "REASON"]
+    assert quotree.command("pending", *own, "-o", "name") == "team-a/own\n"
+    assert quotree.command("pending", "vision", "-o", "jsonpath={.items[*].workload}").split() == [
+        "team-b/hidden-head", "team-a/own"
+    ]  # fmt: skip
+    explained = quotree.command("explain", "own", *own)
+    assert "a workload of nlp holds 4" in explained
+    assert [each for each in HIDDEN if each in explained] == []
+    assert "team-b/hidden-1 of nlp holds 4" in quotree.command("explain", "own", "-n", "team-a")
+    assert quotree.command("explain", "vision").splitlines()[0].startswith("default/cpu: root has 8")
+    assert quotree.command("top", "--resource", "cpu", "-o", "name").split()[0] == "nlp"
+    line = ["quotree", "pending", *own, "-w", "-o", "name", f"--kubeconfig={quotree.cluster.kubeconfig}"]
+    path = f"{quotree.commands}:{quotree.cluster.binaries.kubectl.parent}:{os.environ['PATH']}"
+    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True, env={**os.environ, "PATH": path}) as watching:
+        assert watching.stdout is not None
+        assert watching.stdout.readline() == "team-a/own\n"
+        submit(quotree.cluster, "team-a", "vision", "second", 2)
+        assert watching.stdout.readline() == "team-a/second\n"
+        quotree.cluster.kubectl("delete", "job", "second", "-n", "team-a")
+        while watching.stdout.readline() != "team-a/second\n":
+            pass
+        watching.terminate()
 
 
 def test_anonymous_callers_get_nothing(quotree: Quotree) -> None:

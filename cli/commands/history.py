@@ -1,0 +1,81 @@
+"""`quotree history`: who was evicted, why, and who took what from whom."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import click
+
+from cli.read.cluster.evictions import read_evictions
+from cli.read.live import LiveCluster, live_options
+from cli.read.names import complete, groups
+from cli.render.listing import ListColumn, ListOutput, list_options
+from shared.api.durations import read_duration
+from shared.api.group_selector import read_group_selector
+from shared.problems import Problem
+
+Json = dict[str, Any]
+COLUMNS: Final = (
+    ListColumn("TIME", "at"),
+    ListColumn("WORKLOAD", "workload"),
+    ListColumn("GROUP", "group"),
+    ListColumn("REASON", "reason"),
+    ListColumn("TAKEN", "taken"),
+    ListColumn("FOR", "taker"),
+    ListColumn("RULE", "rule", wide=True),
+    ListColumn("TIMES", "times", wide=True),
+    ListColumn("SOURCE", "source", wide=True),
+    ListColumn("MESSAGE", "message", wide=True),
+)
+
+
+@live_options
+@list_options
+@click.command("history")
+@click.argument("group", default="", shell_complete=complete(groups))
+@click.option("-n", "--namespace", help="Only this namespace.")
+@click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces, as without -n.")
+@click.option("-l", "--selector", default="", help="A label selector of the label quotree.dev/group.")
+@click.option("--since", metavar="DURATION", help="Only of the last so many hours, such as 24h.")
+@click.option("--most", type=click.IntRange(1), default=1000, show_default=True, help="At most so many, the latest.")
+def command(
+    group: str, namespace: str | None, all_namespaces: bool, selector: str, since: str | None, most: int,
+    shown: ListOutput, where: LiveCluster,
+) -> None:  # fmt: skip
+    """List evictions, the latest first: of which workload, for which reason, what it had, and for whom.
+
+    With GROUP, those of its workloads and those made for them. Read from the workloads' annotations, which have the
+    latest eviction of each Job for as long as it exists, and from events, which have earlier ones for as long as the
+    API server keeps events (an hour by default).
+    """
+    if namespace and all_namespaces:
+        raise Problem("-n and -A contradict each other; give one of them")
+    try:
+        wanted = read_group_selector(selector)
+    except ValueError as error:
+        raise Problem(str(error)) from error
+    earliest = _earliest(since)
+    found = [
+        each
+        for each in read_evictions(where, namespace)
+        if wanted.takes(each["group"])
+        and group in ("", each["group"], each["forGroup"])
+        and (earliest is None or datetime.fromisoformat(each["at"]) >= earliest)
+    ][:most]
+    shown.print([each | _texts(each) for each in found] if shown.is_table else found, COLUMNS, "workload")
+
+
+def _earliest(since: str | None) -> datetime | None:
+    if since is None:
+        return None
+    length: timedelta | None = read_duration(since)
+    if length is None:
+        raise Problem(f"--since {since!r} is not a duration; write for example 30m or 24h")
+    return datetime.now(UTC) - length
+
+
+def _texts(each: Json) -> Json:
+    amounts = ", ".join(f"{amount} {resource}" for resource, amount in sorted(each["request"].items()))
+    flavors = f" of {', '.join(each['flavors'])}" if amounts and each["flavors"] else ""
+    taker = each["for"] or ("a workload" if each["forGroup"] else "")
+    taker += f" of {each['forGroup']}" if each["forGroup"] else ""
+    return {"taken": amounts + flavors, "taker": taker, "at": each["at"][:19].replace("T", " ")}

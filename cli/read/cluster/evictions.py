@@ -1,0 +1,166 @@
+"""Read the past evictions of a cluster: from the annotations of workloads that are there, and from events.
+
+The annotation of a Job has its latest eviction, whole, for as long as the Job is there, and survives every restart.
+Events have earlier ones, and those of workloads that are gone, for as long as the API server keeps them: an hour by
+default.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from typing import Any, Final
+from urllib.parse import quote
+
+import msgspec
+
+from cli.read.live import LiveCluster
+from shared.api.annotations import BadAnnotation, EvictionAnnotation, read_eviction
+from shared.api.names import GROUP_LABEL, POD_GROUP_LABEL
+from shared.quota.model.workload import EvictionReason
+
+Json = dict[str, Any]
+_SAME: Final = timedelta(seconds=10)
+"""The event of an eviction is not younger than that."""
+_PAGE: Final = 500
+_MOST_EVENTS: Final = 20_000
+_REASONS: Final = frozenset(each.value for each in EvictionReason)
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    continue_: str = msgspec.field(default="", name="continue")
+
+
+class _Object(msgspec.Struct, frozen=True):
+    metadata: _Metadata
+
+
+class _Regarding(msgspec.Struct, frozen=True):
+    kind: str = ""
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+
+
+class _Series(msgspec.Struct, frozen=True, rename="camel"):
+    count: int = 1
+    last_observed_time: datetime | None = None
+
+
+class _Event(msgspec.Struct, frozen=True, rename="camel"):
+    event_time: datetime | None = None
+    reason: str = ""
+    action: str = ""
+    note: str = ""
+    reporting_controller: str = ""
+    regarding: _Regarding = _Regarding()
+    series: _Series | None = None
+
+
+class _Events(msgspec.Struct, frozen=True):
+    items: list[_Event]
+    metadata: _Metadata = _Metadata()
+
+
+def read_evictions(cluster: LiveCluster, namespace: str | None) -> list[Json]:
+    """Return the evictions of a namespace or of all, the latest first. Raises ClusterProblem."""
+    where = f"/namespaces/{quote(namespace)}" if namespace else ""
+    objects = {
+        "Job": _objects(cluster, f"/apis/batch/v1{where}/jobs"),
+        "Pod": _objects(cluster, f"/api/v1{where}/pods"),
+    }
+    return join_evictions(objects, _events(cluster, f"/apis/events.k8s.io/v1{where}/events"))
+
+
+def _objects(cluster: LiveCluster, path: str) -> list[_Metadata]:
+    return [msgspec.json.decode(raw, type=_Object).metadata for raw in cluster.items(path)]
+
+
+def _events(cluster: LiveCluster, path: str) -> list[_Event]:
+    found: list[_Event] = []
+    begin = ""
+    while len(found) < _MOST_EVENTS:
+        query = f"?limit={_PAGE}{f'&continue={quote(begin)}' if begin else ''}"
+        page = msgspec.json.decode(cluster.get(path + query), type=_Events)
+        found += [each for each in page.items if each.action == "Evict" and each.reason in _REASONS]
+        begin = page.metadata.continue_
+        if not begin:
+            break
+    return found
+
+
+def join_evictions(objects: dict[str, list[_Metadata]], events: Iterable[_Event]) -> list[Json]:
+    """Join what annotations and events say: each eviction once."""
+    names = {each.uid: f"{each.namespace}/{each.name}" for found in objects.values() for each in found}
+    groups = {each.uid: each.labels.get(GROUP_LABEL, "") for found in objects.values() for each in found}
+    written = [each for kind, found in objects.items() for each in _written(kind, found, names)]
+    known: dict[str, list[datetime]] = {}
+    for each in written:
+        known.setdefault(each["uid"], []).append(datetime.fromisoformat(each["at"]))
+    told = [
+        _told(each, each.event_time, groups)
+        for each in events
+        if each.event_time is not None
+        and not any(abs(each.event_time - at) <= _SAME for at in known.get(each.regarding.uid, ()))
+    ]
+    found = sorted([*written, *told], key=lambda each: str(each["at"]), reverse=True)
+    return [{name: value for name, value in each.items() if name != "uid"} for each in found]
+
+
+def _written(kind: str, found: Iterable[_Metadata], names: dict[str, str]) -> Iterator[Json]:
+    seen: set[tuple[str, datetime]] = set()
+    for each in found:
+        try:
+            eviction = read_eviction(each.annotations)
+        except BadAnnotation:
+            continue
+        if eviction is None:
+            continue
+        key = each.labels.get(POD_GROUP_LABEL, each.name) if kind == "Pod" else each.name
+        if (key, eviction.time) not in seen:
+            seen.add((key, eviction.time))
+            yield _eviction(kind, each, key, eviction, names)
+
+
+def _eviction(kind: str, seen: _Metadata, key: str, eviction: EvictionAnnotation, names: dict[str, str]) -> Json:
+    claim = eviction.claim
+    flavors = sorted({flavor for own in eviction.assigned.values() for flavor in own.values()})
+    return {
+        "uid": seen.uid,
+        "at": eviction.time.isoformat(),
+        "workload": f"{seen.namespace}/{key}",
+        "kind": "PodGroup" if kind == "Pod" and POD_GROUP_LABEL in seen.labels else kind,
+        "group": seen.labels.get(GROUP_LABEL, ""),
+        "reason": eviction.reason,
+        "rule": eviction.rule,
+        "for": (claim.workload or names.get(claim.uid, "")) if claim is not None else "",
+        "forGroup": claim.group if claim is not None else "",
+        "flavors": flavors,
+        "request": eviction.request,
+        "times": eviction.times,
+        "message": eviction.message,
+        "source": "annotation",
+    }
+
+
+def _told(event: _Event, at: datetime, groups: dict[str, str]) -> Json:
+    about = event.regarding
+    return {
+        "uid": about.uid,
+        "at": at.isoformat(),
+        "workload": f"{about.namespace}/{about.name}",
+        "kind": about.kind,
+        "group": groups.get(about.uid, ""),
+        "reason": event.reason,
+        "rule": "",
+        "for": "",
+        "forGroup": "",
+        "flavors": [],
+        "request": {},
+        "times": event.series.count if event.series is not None else 1,
+        "message": event.note,
+        "source": "event",
+    }

@@ -1,0 +1,64 @@
+"""Read the visibility API with the user's rights: in the whole cluster where that is allowed, else in one namespace.
+
+Raises NotServed where the API is off or does not answer, and NotAllowed: then the caller computes the answer itself.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Final
+from urllib.parse import quote
+
+import msgspec
+
+from cli.read.live import LiveCluster, NotAllowed
+from shared.api.api_service import VISIBILITY_GROUP, VISIBILITY_VERSION
+
+Json = dict[str, Any]
+_BASE: Final = f"/apis/{VISIBILITY_GROUP}/{VISIBILITY_VERSION}"
+_PENDING: Final = ("group", "reason", "binding", "flavor", "resource", "message", "position")
+_ALWAYS: Final[Json] = {"reason": None, "startsAt": None, "flavors": [], "remedies": [], "position": 0}
+"""Members of an explanation that the API leaves out when they are absent."""
+
+
+def read_explanation(cluster: LiveCluster, key: str, kind: str) -> Json | None:
+    """Return the explanation of namespace/name (`kind`: of one kind only); None for a workload that is not there."""
+    namespace, _, name = key.partition("/")
+    name = f"{name}.{kind.lower()}" if kind and kind.lower() != "job" else name
+    try:
+        fields = f"metadata.namespace={namespace},metadata.name={name}"
+        found = _statuses(cluster, f"{_BASE}/explanations?fieldSelector={quote(fields)}")
+    except NotAllowed:
+        where = f"{_BASE}/namespaces/{quote(namespace)}/explanations"
+        found = _statuses(cluster, f"{where}?fieldSelector={quote(f'metadata.name={name}')}")
+    return _ALWAYS | found[0] if found else None
+
+
+def read_group_explanation(cluster: LiveCluster, name: str) -> Json:
+    """Return how a group comes to its runtime."""
+    status = msgspec.json.decode(cluster.get(f"{_BASE}/groupexplanations/{quote(name)}"))["status"]
+    return {"group": name, "division": status.get("division", [])}
+
+
+def read_pending(cluster: LiveCluster, namespace: str | None, groups: Iterable[str] | None) -> list[Json]:
+    """Return what waits in a namespace or in all, in these groups or in all: by group, then by place."""
+    where = f"/namespaces/{quote(namespace)}" if namespace else ""
+    found = [
+        {
+            "workload": status["workload"],
+            **{name: status.get(name, "") for name in _PENDING},
+            "missing": status.get("amount", 0),
+        }
+        for status in _statuses(cluster, f"{_BASE}{where}/pendingworkloads")
+    ]
+    wanted = None if groups is None else set(groups)
+    return [each for each in found if wanted is None or each["group"] in wanted]
+
+
+def _statuses(cluster: LiveCluster, path: str) -> list[Json]:
+    return [_status(msgspec.json.decode(raw)) for raw in cluster.items(path)]
+
+
+def _status(item: Json) -> Json:
+    metadata, status = item["metadata"], item["status"]
+    kind = status.get("kind", "Job")
+    name = metadata["name"] if kind == "Job" else metadata["name"].removesuffix(f".{kind.lower()}")
+    return {"workload": f"{metadata['namespace']}/{name}", **status}

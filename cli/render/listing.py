@@ -1,0 +1,95 @@
+"""Print lists with the outputs and options that kubectl has: tables, names, paths, columns of one's own."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+import click
+
+from cli.render.data import print_data
+from cli.render.paths import as_text, evaluate, values
+from shared.problems import Problem
+
+T = TypeVar("T", bound=click.Command)
+Row = Mapping[str, Any]
+
+OUTPUTS: Final = ("table", "wide", "name", "json", "yaml", "jsonpath=TEMPLATE", "custom-columns=TITLE:PATH,…")
+_GAP: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ListColumn:
+    """One column of a table: its title, the member that it shows, and whether only `-o wide` prints it."""
+
+    title: str
+    member: str
+    wide: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ListOutput:
+    """How a list is printed. `shown_as`: as `-o` names it."""
+
+    shown_as: str = "table"
+    headers: bool = True
+
+    def __post_init__(self) -> None:
+        known = [each.partition("=")[0] for each in OUTPUTS]
+        name, given, _ = self.shown_as.partition("=")
+        if name not in known or bool(given) != (name in ("jsonpath", "custom-columns")):
+            raise Problem(f"--output {self.shown_as!r} is not known; there are {', '.join(OUTPUTS)}")
+
+    @property
+    def is_table(self) -> bool:
+        """Whether rows are printed, which a watch can go on with."""
+        return self.shown_as in ("table", "wide", "name") or self.shown_as.startswith("custom-columns=")
+
+    def print(self, rows: Sequence[Row], columns: Sequence[ListColumn], name: str) -> None:
+        """Print the rows; `name`: the member that names a row."""
+        kind, _, template = self.shown_as.partition("=")
+        if kind in ("json", "yaml"):
+            print_data(rows, "json" if kind == "json" else "yaml")
+        elif kind == "jsonpath":
+            click.echo(evaluate(template, {"items": list(rows)}))
+        elif kind == "name":
+            for each in rows:
+                click.echo(each[name])
+        elif kind == "custom-columns":
+            self._table(*_own_columns(template, rows))
+        else:
+            shown = [each for each in columns if kind == "wide" or not each.wide]
+            cells = [[_cell(row.get(each.member)) for each in shown] for row in rows]
+            self._table([each.title for each in shown], cells)
+
+    def _table(self, titles: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
+        lines = [list(titles), *cells] if self.headers else list(cells)
+        widths = [max((len(line[at]) for line in lines), default=0) for at in range(len(titles))]
+        for line in lines:
+            padded = (cell.ljust(width + _GAP) for cell, width in zip(line, widths, strict=True))
+            click.echo("".join(padded).rstrip())
+
+
+def _own_columns(template: str, rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
+    pairs = [each.partition(":") for each in template.split(",")]
+    if not all(title and path for title, _, path in pairs):
+        raise Problem(f"custom-columns {template!r} is not TITLE:PATH,…, such as GROUP:.group,WHY:.reason")
+    cells = [[",".join(map(as_text, values(path, dict(row)))) or "<none>" for _, _, path in pairs] for row in rows]
+    return [title for title, _, _ in pairs], cells
+
+
+def _cell(value: Any) -> str:
+    return "" if value in (None, 0, "") else str(value)
+
+
+def list_options(command: T) -> T:
+    """Give a command -o and --no-headers; it receives them as `shown`, a ListOutput."""
+    act = command.callback
+
+    def callback(output: str, no_headers: bool, **others: Any) -> Any:
+        return act(shown=ListOutput(output, headers=not no_headers), **others) if act is not None else None
+
+    command.callback = callback
+    text = f"One of {', '.join(OUTPUTS)}."
+    command.params.append(click.Option(["-o", "--output"], default="table", show_default=True, help=text))
+    command.params.append(click.Option(["--no-headers"], is_flag=True, help="Print no titles."))
+    return command

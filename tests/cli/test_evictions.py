@@ -1,0 +1,69 @@
+"""The history joins what annotations and events say of an eviction, and lists each once."""
+
+from typing import Any
+
+import msgspec
+
+from cli.read.cluster.evictions import _Event, _Metadata, join_evictions
+
+EVICTION = (
+    '{"flavors":{"cpu":"spot"},"for":{"group":"owed","uid":"taker"},"message":"m","reason":"Reclaimed",'
+    '"request":{"cpu":"4"},"rule":"Reclaim","time":"2026-01-01T00:00:00Z","times":3}'
+)
+
+
+def metadata(name: str, uid: str, annotations: dict[str, str] | None = None, **labels: str) -> _Metadata:
+    written = {f"quotree.dev/{key.replace('_', '-')}": value for key, value in labels.items()}
+    return _Metadata(name, "ns", uid, written, annotations or {})
+
+
+def event(name: str, uid: str, at: str, **fields: Any) -> _Event:
+    about = {"kind": "Job", "name": name, "namespace": "ns", "uid": uid}
+    data = {"eventTime": at, "reason": "Reclaimed", "action": "Evict", "note": "n", "regarding": about, **fields}
+    return msgspec.convert(data, type=_Event)
+
+
+def test_an_eviction_says_who_took_what_from_whom() -> None:
+    victim = metadata("loser", "u1", {"quotree.dev/eviction": EVICTION}, group="lent")
+    found = join_evictions({"Job": [victim, metadata("winner", "taker")], "Pod": []}, [])
+    assert found == [
+        {
+            "at": "2026-01-01T00:00:00+00:00",
+            "workload": "ns/loser",
+            "kind": "Job",
+            "group": "lent",
+            "reason": "Reclaimed",
+            "rule": "Reclaim",
+            "for": "ns/winner",
+            "forGroup": "owed",
+            "flavors": ["spot"],
+            "request": {"cpu": "4"},
+            "times": 3,
+            "message": "m",
+            "source": "annotation",
+        }
+    ]
+
+
+def test_the_event_of_a_written_eviction_is_not_listed_again() -> None:
+    victim = metadata("loser", "u1", {"quotree.dev/eviction": EVICTION}, group="lent")
+    events = [
+        event("loser", "u1", "2026-01-01T00:00:01Z"),
+        event("loser", "u1", "2025-12-31T23:30:00Z"),
+        event("gone", "u9", "2026-01-01T00:10:00Z"),
+    ]
+    found = join_evictions({"Job": [victim], "Pod": []}, events)
+    assert [(each["workload"], each["source"], each["at"][:16]) for each in found] == [
+        ("ns/gone", "event", "2026-01-01T00:10"),
+        ("ns/loser", "annotation", "2026-01-01T00:00"),
+        ("ns/loser", "event", "2025-12-31T23:30"),
+    ]
+
+
+def test_the_pods_of_a_group_are_one_eviction() -> None:
+    pods = [
+        metadata(f"ring-{number}", f"p{number}", {"quotree.dev/eviction": EVICTION}, pod_group="ring", group="lent")
+        for number in range(3)
+    ]
+    (found,) = join_evictions({"Job": [], "Pod": pods}, [])
+    assert (found["workload"], found["kind"]) == ("ns/ring", "PodGroup")
