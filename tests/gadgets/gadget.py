@@ -12,6 +12,7 @@ Object = dict[str, Any]
 API: Final = "gadgets.example.com/v1"
 OPERATOR: Final = "gadget-operator"
 PATH: Final = f"/apis/{API}/namespaces/default/gadgets"
+JOBS: Final = "/apis/batch/v1/namespaces/default/jobs"
 PODS: Final = "/api/v1/namespaces/default/pods"
 MERGE: Final = "application/merge-patch+json"
 
@@ -28,6 +29,7 @@ podSets:
   count: replicas
 finished: [{path: .status.phase, in: [Done]}]
 operators: [gadget-operator]
+children: [{apiVersion: batch/v1, kind: Job, resource: jobs}]
 """
 )
 
@@ -62,6 +64,11 @@ def gadget(name: str, group: str, *, labels: Mapping[str, str] | None = None, **
     """A gadget of these parts, as its owner writes it."""
     metadata = {"name": name, "labels": {"quotree.dev/group": group, **(labels or {})}}
     return {"apiVersion": API, "kind": "Gadget", "metadata": metadata, "spec": {"parts": parts}}
+
+
+def job_part(cpu: str = "1", replicas: int = 1, **simulated: str) -> Object:
+    """The same, of which the operator makes a Job."""
+    return {**part(cpu, replicas, **simulated), "job": True}
 
 
 def part(cpu: str = "1", replicas: int = 1, **simulated: str) -> Object:
@@ -111,23 +118,42 @@ class Operator:
             for name, pod in own.items():
                 if "deletionTimestamp" not in pod["metadata"]:
                     self._rest.request("DELETE", f"{PODS}/{name}")
+            for name, each in seen["spec"]["parts"].items():
+                if each.get("job"):
+                    path = f"{JOBS}/{metadata['name']}-{name}?propagationPolicy=Background"
+                    self._rest.request("DELETE", path)
         elif seen.get("status", {}).get("phase") != "Done":
             wanted = {
                 f"{metadata['name']}-{name}-{index}": each["template"]
                 for name, each in seen["spec"]["parts"].items()
+                if not each.get("job")
                 for index in range(each["replicas"])
             }
+            for name, each in seen["spec"]["parts"].items():
+                if each.get("job"):
+                    self._rest.request("POST", JOBS, _job(f"{metadata['name']}-{name}", each, metadata))
             for name in wanted.keys() - own.keys():
                 self._rest.request("POST", PODS, _pod(name, wanted[name], metadata))
-            if own.keys() == wanted.keys() and all(_has_succeeded(pod) for pod in own.values()):
+            if wanted and own.keys() == wanted.keys() and all(_has_succeeded(pod) for pod in own.values()):
                 self._rest.request("PATCH", f"{PATH}/{metadata['name']}/status", {"status": {"phase": "Done"}}, MERGE)
         self.rounds[metadata["name"]] = self.rounds.get(metadata["name"], 0) + 1
 
 
 def _pod(name: str, template: Object, owner: Object) -> Object:
-    controller = {"apiVersion": API, "kind": "Gadget", "name": owner["name"], "uid": owner["uid"], "controller": True}
-    metadata = {**template["metadata"], "name": name, "ownerReferences": [controller]}
+    metadata = {**template["metadata"], "name": name, "ownerReferences": [_controller(owner)]}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
+
+
+def _job(name: str, part: Object, owner: Object) -> Object:
+    size = {"parallelism": part["replicas"], "completions": part["replicas"]}
+    template = {**part["template"], "spec": {**part["template"]["spec"], "restartPolicy": "Never"}}
+    # Without a label of its own a Job gets those of its template.
+    metadata = {"name": name, "labels": {"made-by": "gadgets"}, "ownerReferences": [_controller(owner)]}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": {**size, "template": template}}
+
+
+def _controller(owner: Object) -> Object:
+    return {"apiVersion": API, "kind": "Gadget", "name": owner["name"], "uid": owner["uid"], "controller": True}
 
 
 def _owner(pod: Object) -> str:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.gadgets.gadget import API, MERGE, PATH, PODS, gadget, part
+from tests.gadgets.gadget import API, JOBS, MERGE, PATH, PODS, gadget, job_part, part
 from tests.gadgets.world import World
 
 HOLD = "quotree.dev/hold"
@@ -76,6 +76,23 @@ def test_deleted_while_its_pods_end_it_is_in_use(at_rest: World) -> None:
     world.until("the next one runs", lambda: world.nodes("after") == ["t4-0"])
 
 
+@pytest.mark.parametrize("namespace", [{}, {"quotree.dev/managed": "true"}], ids=["by itself", "with its namespace"])
+def test_jobs_that_its_operator_makes_run_at_once_and_are_counted_with_it(
+    at_rest: World, namespace: dict[str, str]
+) -> None:
+    world = at_rest
+    with world.labelled(namespace):
+        stored = world.create(gadget("train", "blue", pod=part(), job=job_part("1", 2)))
+        world.until("all run", lambda: world.nodes("train") == ["t4-0"] * 3)
+        assert {each["metadata"]["labels"][UNIT] for each in world.pods("train")} == {stored["metadata"]["uid"]}
+        world.until("each is counted once", lambda: world.used("blue", "t4") == "3")
+        _, group = world.rest.request("GET", "/apis/quotree.dev/v1alpha1/quotagroups/blue")
+        assert group["status"]["workloads"] == {"pending": 0, "admitted": 1, "ready": 1}
+        world.change("train", {"spec": {"control": {"paused": True}}})
+        world.until("all have ended", lambda: not world.pods("train"))
+        world.until("nothing is used", lambda: world.used("blue", "t4") == "0")
+
+
 def test_nobody_else_starts_it_or_hangs_pods_and_jobs_on_it(at_rest: World) -> None:
     world = at_rest
     stored = world.create(gadget("train", "blue", labels={HOLD: "true"}, all=part()))
@@ -89,7 +106,7 @@ def test_nobody_else_starts_it_or_hangs_pods_and_jobs_on_it(at_rest: World) -> N
     status, held = alice.request("POST", PODS, pod)
     assert (status, held["spec"]["schedulingGates"]) == (201, [{"name": "quotree.dev/admission"}])
     job = {"metadata": {"name": "forged", **about}, "spec": {"template": {"spec": _job_spec()}}}
-    status, held = alice.request("POST", "/apis/batch/v1/namespaces/default/jobs", job)
+    status, held = alice.request("POST", JOBS, job)
     assert (status, held["spec"]["suspend"]) == (201, True)
     for labels in ({UNIT: uid}, {UNIT: uid, "quotree.dev/group": "blue"}):
         forged = {**pod, "metadata": {"name": "labelled", "ownerReferences": [owner], "labels": labels}}

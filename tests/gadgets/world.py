@@ -1,12 +1,13 @@
 """What a test does with gadgets, and what it sees of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
 from dev.controlplane.quotree import Quotree
 from dev.controlplane.rest import Rest
-from tests.gadgets.gadget import MERGE, PATH, PODS, Object, Operator
+from tests.gadgets.gadget import JOBS, MERGE, PATH, PODS, Object, Operator
 from tests.reconciler.reconciler_process import wait_for
 
 TREE: Final = """
@@ -93,6 +94,17 @@ class World:
         quotas = found.get("status", {}).get("quotas", [])
         return next((str(each.get("used", {}).get("cpu", "0")) for each in quotas if each["flavor"] == flavor), "?")
 
+    @contextmanager
+    def labelled(self, labels: Mapping[str, str]) -> Iterator[None]:
+        """Have these labels on the namespace; without them afterwards."""
+        path = "/api/v1/namespaces/default"
+        self.rest.request("PATCH", path, {"metadata": {"labels": dict(labels)}}, MERGE)
+        try:
+            yield
+        finally:
+            self.clear()
+            self.rest.request("PATCH", path, {"metadata": {"labels": dict.fromkeys(labels)}}, MERGE)
+
     def until(self, what: str, seen: Callable[[], object]) -> None:
         """Wait until it is so; fail with the last words of the processes."""
         try:
@@ -124,6 +136,8 @@ class World:
 
     def clear(self) -> None:
         """Delete all gadgets, Jobs and pods."""
-        for path in (PATH, "/apis/batch/v1/namespaces/default/jobs", PODS):
+        for path in (PATH, JOBS, PODS):
             self.rest.request("DELETE", f"{path}?gracePeriodSeconds=0&propagationPolicy=Background")
-        self.until("all is gone", lambda: not any(self.rest.request("GET", each)[1]["items"] for each in (PATH, PODS)))
+        self.until(
+            "all is gone", lambda: not any(self.rest.request("GET", each)[1]["items"] for each in (PATH, JOBS, PODS))
+        )

@@ -146,9 +146,13 @@ class ContextBuilder:
         if found is None:
             return None
         group = self._workloads.group_of(found)
-        if found.unit:
+        if group is None and found.owner is not None:
+            # Made in a namespace without labels, so that nobody has asked the webhook about it: its owner is managed.
+            found = await self._workloads.owners.find(review.namespace, found.owner)
+            group = None if found is None else self._workloads.group_of(found)
+        if found is not None and found.unit:
             return Cover(found.unit, group)
-        return None if found is job or group is None else Cover(found.uid, group)
+        return None if found is None or found is job or group is None else Cover(found.uid, group)
 
     def _is_by_operator(self, review: Review) -> bool:
         """Whether the operator changes what it has made."""

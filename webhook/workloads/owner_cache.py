@@ -27,6 +27,7 @@ class WorkloadRecord(msgspec.Struct, frozen=True, gc=False):
     """The part of a workload that rules about groups use: namespace, group label, whether it runs.
 
     `unit`: the uid of the object of a governed kind that it was made for; then it is no workload of its own.
+    `owner`: for which object it may have been made, where nothing says so.
     """
 
     uid: str
@@ -35,6 +36,14 @@ class WorkloadRecord(msgspec.Struct, frozen=True, gc=False):
     runs: bool
     over: bool
     unit: str = ""
+    owner: OwnerReference | None = None
+
+
+def owner_of(metadata: Metadata) -> OwnerReference | None:
+    """The controller that may have made an object for itself: one of another's kind, and the object does not say so."""
+    owner = metadata.controller
+    is_foreign = owner is not None and "." in owner.api_version.partition("/")[0]
+    return owner if is_foreign and not metadata.unit else None
 
 
 Project = Callable[[bytes], WorkloadRecord | None]
@@ -160,9 +169,9 @@ _read_child = reader(_Child)
 def child_record(raw: bytes) -> WorkloadRecord | None:
     """What is kept of what an operator has made; nothing of what anybody else has."""
     metadata = _read_child(raw).metadata
-    return _record(metadata, runs=True, over=False) if metadata.unit else None
+    return _record(metadata, runs=True, over=False) if metadata.unit or owner_of(metadata) else None
 
 
 def _record(metadata: Metadata, *, runs: bool, over: bool) -> WorkloadRecord:
     label = metadata.labels.get(GROUP_LABEL, "")
-    return WorkloadRecord(metadata.uid, metadata.namespace, label, runs, over, metadata.unit)
+    return WorkloadRecord(metadata.uid, metadata.namespace, label, runs, over, metadata.unit, owner_of(metadata))

@@ -22,7 +22,7 @@ from shared.quota.model.namespace_context import NamespaceContext, NamespaceCont
 from shared.quota.model.pod_reading import is_covered
 from shared.quota.model.rules import GroupWorkloads
 from shared.quota.model.rules.groups.names import is_name
-from webhook.workloads.owner_cache import OwnerCache, WorkloadRecord
+from webhook.workloads.owner_cache import OwnerCache, WorkloadRecord, owner_of
 
 R = TypeVar("R")
 
@@ -59,7 +59,7 @@ class WatchedWorkloads:
     async def job(self, namespace: str, name: str, uid: str) -> WorkloadRecord | None:
         """This Job; read from the API server where the watch might lag. None when it has finished. Raises ApiError."""
         found = self._jobs.records.get(uid)
-        if found is None or not (found.over or found.unit or self.group_of(found)):
+        if found is None or not (found.over or found.unit or found.owner or self.group_of(found)):
             found = await self._job_now(namespace, name, uid)
         return None if found is None or found.over else found
 
@@ -123,7 +123,9 @@ def job_record(raw: bytes) -> WorkloadRecord:
     metadata = job.metadata
     runs = not job.spec.suspend or job.has_pods
     label = metadata.labels.get(GROUP_LABEL, "")
-    return WorkloadRecord(metadata.uid, metadata.namespace, label, runs, job.has_finished, metadata.unit)
+    return WorkloadRecord(
+        metadata.uid, metadata.namespace, label, runs, job.has_finished, metadata.unit, owner_of(metadata)
+    )
 
 
 def pod_record(raw: bytes) -> WorkloadRecord | None:
