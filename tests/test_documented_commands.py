@@ -10,6 +10,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 import yaml
 
@@ -17,6 +18,16 @@ from dev.controlplane import cluster
 from dev.controlplane.binaries import Binaries
 from dev.controlplane.nodes import NodeSpec
 from dev.controlplane.quotree import Quotree, installed
+from shared.kinds.descriptor import (
+    PRESETS,
+    AbsentEntry,
+    GateEntry,
+    InjectEntry,
+    KindEntry,
+    PodSetEntry,
+    PredicateEntry,
+    RefuseEntry,
+)
 from tests.documentation import blocks, commands
 from tests.repository import ROOT
 
@@ -76,6 +87,29 @@ def test_the_commands_of_the_alerts_work(quotree: Quotree) -> None:
     assert len(given) > 5
     for command in given:
         _run(quotree, command)
+
+
+def test_the_commands_of_the_page_of_kinds_print_what_it_shows(quotree: Quotree) -> None:
+    tried, simulated = commands("docs/kinds.md")
+    assert [_run(quotree, tried)] == blocks("docs/kinds.md", "text")
+    assert "start team/wind-tunnel of physics" in _run(quotree, simulated)
+
+
+def test_the_page_of_kinds_shows_its_files_as_they_are() -> None:
+    sample, descriptor = blocks("docs/kinds.md", "yaml")
+    files = ROOT / "docs/kinds"
+    assert sample == (files / "simulation-sample.yaml").read_text()
+    assert descriptor == (files / "simulation.yaml").read_text()
+    (entry,) = yaml.safe_load((files / "settings.yaml").read_text())["kinds"]
+    assert entry == yaml.safe_load(descriptor)
+
+
+def test_the_page_of_kinds_has_every_preset_and_every_key() -> None:
+    page = (ROOT / "docs/kinds.md").read_text()
+    assert re.findall(r"(?m)^\| `(\w+)` \| \w+ `[\w./-]+` \|", page) == list(PRESETS)
+    for struct in (KindEntry, PodSetEntry, PredicateEntry, RefuseEntry, GateEntry, AbsentEntry, InjectEntry):
+        names = {field.encode_name for field in msgspec.structs.fields(struct)}
+        assert {name for name in names if f"`{name}" not in page} == set()
 
 
 def test_the_guide_shows_its_job_as_it_is() -> None:

@@ -3,5 +3,5 @@
 Pure, except that `presets` reads files of this package. It knows nothing of quota, of Quotree's processes or of the
 network. Batch Jobs and pods are no such kinds: `shared.api.core` reads them.
 
-See docs/specification.md §13.
+See docs/kinds.md and docs/specification.md §13.
 """
