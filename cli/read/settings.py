@@ -3,7 +3,6 @@
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
-from functools import cache
 from pathlib import Path
 from typing import Final, TypeVar
 from urllib.parse import quote
@@ -70,9 +69,8 @@ def live_kinds(cluster: LiveCluster) -> Kinds:
     return Kinds() if kinds is None else kinds
 
 
-@cache
 def _config_maps(cluster: LiveCluster) -> Sequence[msgspec.Raw]:
-    """The chart's ConfigMaps, read once."""
+    """The chart's ConfigMaps; none where they cannot be read."""
     try:
         return cluster.items(_PATH)
     except ClusterProblem:

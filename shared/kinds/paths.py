@@ -133,10 +133,15 @@ def show(pointer: Pointer) -> str:
     text = ""
     for step in pointer:
         if isinstance(step, int) or not step.replace("_", "").replace("-", "").isalnum():
-            text += f"[{step if isinstance(step, int) else step[:63]}]"
+            text += f"[{step if isinstance(step, int) else printable(step[:63])}]"
         else:
             text += f".{step[:63]}" if text else step[:63]
     return text or "it"
+
+
+def printable(text: str) -> str:
+    """The text; as Python writes it where it holds what would change how a line looks."""
+    return text if text.isprintable() else repr(text)
 
 
 def kind_of(value: Any) -> str:

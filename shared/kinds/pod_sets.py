@@ -3,6 +3,7 @@
 import copy
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -13,7 +14,7 @@ from shared.api.reading import without_nulls
 from shared.kinds.expressions import ExpressionProblem
 from shared.kinds.kind import Absent, Kind, PodSetRule
 from shared.kinds.kind_object import KindPodSet, ObjectField, member_at
-from shared.kinds.paths import Path, PathProblem, Pointer, compile_path, kind_of, show
+from shared.kinds.paths import MAX_MATCHES, Path, PathProblem, Pointer, compile_path, kind_of, show
 from shared.kinds.values import MAX_COUNT, read_counts
 
 _NAME: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
@@ -29,7 +30,7 @@ def read_pod_sets(kind: Kind, root: Mapping[str, Any], problems: list[str]) -> t
     found: list[KindPodSet] = []
     for rule in kind.pod_sets:
         try:
-            places = list(_places(rule, root))
+            places = list(islice(_places(rule, root), MAX_MATCHES))
         except (PathProblem, ExpressionProblem) as error:
             problems.append(str(error))
             continue

@@ -1,0 +1,45 @@
+"""The command line, asked about a live cluster, knows the kinds that the cluster's settings describe."""
+
+import json
+import os
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from cli.__main__ import quotree
+from tests.gadgets.gadget import DESCRIPTOR, gadget, job_part, part
+from tests.gadgets.world import World
+
+
+def told(world: World, monkeypatch: pytest.MonkeyPatch, *command: str) -> Any:
+    """What the command prints as JSON."""
+    cluster = world.quotree.cluster
+    monkeypatch.setenv("KUBECONFIG", str(cluster.kubeconfig))
+    monkeypatch.setenv("PATH", f"{cluster.binaries.kubectl.parent}:{os.environ['PATH']}")
+    done = CliRunner().invoke(quotree, [*command, "-o", "json"])
+    assert done.exit_code == 0, f"{done.output}{done.exception}"
+    return json.loads(done.stdout)
+
+
+def write_settings(world: World) -> None:
+    """As the chart writes them where it deploys the reconciler."""
+    metadata = {"name": "quotree-reconciler", "labels": {"app.kubernetes.io/name": "quotree"}}
+    body = {"metadata": metadata, "data": {"reconciler.yaml": yaml.safe_dump({"kinds": [DESCRIPTOR]})}}
+    status, answer = world.rest.request("POST", "/api/v1/namespaces/quotree-system/configmaps", body)
+    assert status == 201, answer
+
+
+def test_objects_of_a_described_kind_count_once_and_wait(at_rest: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = at_rest
+    write_settings(world)
+    kinds = told(world, monkeypatch, "kinds")
+    assert [(each["kind"], each["heldBy"]) for each in kinds][2:] == [("Gadget", ".spec.control.paused")]
+    world.create(gadget("runs", "blue", pods=part(), jobs=job_part()))
+    world.until("it runs", lambda: world.used("blue", "t4") == "2" and len(world.pods("runs")) == 2)
+    world.create(gadget("waits", "blue", all=part("3")))
+    live = told(world, monkeypatch, "simulate", "--live")
+    assert live["groups"]["blue"]["t4"]["cpu"]["used"] == 2000
+    assert [(each["workload"], each["group"]) for each in live["pending"]] == [("default/waits", "blue")]
+    assert told(world, monkeypatch, "explain", "default/waits")["state"] == "Pending"
