@@ -74,7 +74,9 @@ def test_nothing_but_hostile_values(spec: Any, status: Any, name: str) -> None:
 @pytest.mark.parametrize("name", PRESETS)
 def test_ten_thousand_pod_sets(name: str, at: str) -> None:
     kind = compile_kind(read_preset(name))
-    for many in ([{"name": "a", "podSets": [{}] * 100}] * 10_000, {f"s{number}": {} for number in range(10_000)}):
+    items: list[Any] = [{"name": "a", "podSets": [{}] * 100}] * 10_000
+    members: dict[str, Any] = {f"s{number}": {} for number in range(10_000)}
+    for many in (items, members):
         seen = read_kind_object(kind, {"metadata": {"name": "x"}, "spec": {at: many}})
         assert seen.pod_sets == ()
 
