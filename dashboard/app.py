@@ -8,11 +8,12 @@ from typing import Final
 import msgspec
 from aiohttp import web
 
-from cli.read.settings import CONFIG_MAPS_OF_CHART, quota_settings, settings_in
+from cli.read.settings import CONFIG_MAPS_OF_CHART, kinds_in, quota_settings, settings_in
 from dashboard.http.guard import PageGuard
 from dashboard.http.routes import Routes
 from dashboard.live.frames import Frames
 from dashboard.live.watched_cluster import WatchedCluster
+from shared.kinds.kind import Kinds
 from shared.kube.client import Client
 from shared.kube.connect.connection import ConnectionSettings, connected
 from shared.kube.errors import ApiError
@@ -44,8 +45,8 @@ async def serve(options: DashboardOptions, say: Callable[[str], None]) -> None:
     )
     async with connected(connection_settings) as connection:
         client = Client(connection)
-        settings = await _settings(client, options.settings_file, say)
-        cluster = WatchedCluster(client, settings, options.namespace)
+        settings, kinds = await _settings(client, options.settings_file, say)
+        cluster = WatchedCluster(client, settings, kinds, options.namespace)
         frames = Frames(cluster, settings)
         guard = PageGuard()
         runner = web.AppRunner(Routes(client, frames, guard).application(), access_log=None, shutdown_timeout=_LEAVE)
@@ -68,15 +69,14 @@ async def _listen(runner: web.AppRunner, guard: PageGuard, port: int) -> None:
     guard.port = runner.addresses[0][1]
 
 
-async def _settings(client: Client, file: str | None, say: Callable[[str], None]) -> QuotaSettings:
-    """Return the settings of the file, else of the cluster, else the defaults."""
-    if file is not None:
-        return quota_settings(file)
+async def _settings(client: Client, file: str | None, say: Callable[[str], None]) -> tuple[QuotaSettings, Kinds]:
+    """Return settings and kinds: those of the cluster, else the defaults; the settings of the file, if given."""
     try:
-        found = settings_in(await client.list_all(CONFIG_MAPS, into=msgspec.Raw, labels=CONFIG_MAPS_OF_CHART))
+        found = list(await client.list_all(CONFIG_MAPS, into=msgspec.Raw, labels=CONFIG_MAPS_OF_CHART))
     except ApiError:
-        found = None
-    if found is None:
+        found = []
+    settings, kinds = settings_in(found), kinds_in(found)
+    if settings is None and file is None:
         say("quotree: the cluster's settings cannot be read; using the defaults")
-        return QuotaSettings()
-    return found
+    given = quota_settings(file) if file is not None else settings
+    return given or QuotaSettings(), kinds or Kinds()

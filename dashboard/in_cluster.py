@@ -6,7 +6,7 @@ from typing import Final
 
 from aiohttp import web
 
-from dashboard.http.proxied_guard import NEEDED, ProxiedGuard
+from dashboard.http.proxied_guard import ProxiedGuard, needed
 from dashboard.http.routes import Routes
 from dashboard.live.frames import Frames
 from dashboard.live.watched_cluster import WatchedCluster
@@ -27,10 +27,10 @@ log = get_logger(__name__)
 async def serve_in_cluster(process: Process, client: Client, settings: DashboardSettings) -> None:
     """Serve until the process is asked to stop. Raises Problem when the port is taken."""
     quota = settings.quota.settings()
-    cluster = WatchedCluster(client, quota, None)
+    cluster = WatchedCluster(client, quota, settings.governed, None)
     frames = Frames(cluster, quota)
     process.health.add_check("cluster", lambda: None if not frames.latest.loading else "the cluster is being read")
-    guard = ProxiedGuard(ReaderPermissions(client, needed=NEEDED, trusted_for=timedelta()))
+    guard = ProxiedGuard(ReaderPermissions(client, needed=needed(settings.governed), trusted_for=timedelta()))
     runner = web.AppRunner(
         Routes(client, frames, guard).application(), access_log=None, handle_signals=False, shutdown_timeout=_LEAVE
     )

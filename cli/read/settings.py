@@ -62,10 +62,7 @@ def live_settings(cluster: LiveCluster) -> QuotaSettings | None:
 
 def live_kinds(cluster: LiveCluster) -> Kinds:
     """Return the kinds that the cluster's reconciler governs; none where its settings cannot be read."""
-    from shared.process.common_settings import KindsFile
-    from shared.process.settings import load_part
-
-    kinds = _read_settings(_config_maps(cluster), lambda file: load_part(file, KindsFile, "kinds").governed)
+    kinds = kinds_in(_config_maps(cluster))
     return Kinds() if kinds is None else kinds
 
 
@@ -75,6 +72,14 @@ def _config_maps(cluster: LiveCluster) -> Sequence[msgspec.Raw]:
         return cluster.items(_PATH)
     except ClusterProblem:
         return ()
+
+
+def kinds_in(config_maps: Iterable[msgspec.Raw]) -> Kinds | None:
+    """Return the kinds that the reconciler of the chart's ConfigMaps governs; None where none of them is its own."""
+    from shared.process.common_settings import KindsFile
+    from shared.process.settings import load_part
+
+    return _read_settings(config_maps, lambda file: load_part(file, KindsFile, "kinds").governed)
 
 
 def settings_in(config_maps: Iterable[msgspec.Raw]) -> QuotaSettings | None:

@@ -5,11 +5,13 @@ without a token gets the page's own files and no data. A user sees all or nothin
 namespaces, so it is for those who may list them all.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from aiohttp import web
 
 from dashboard.http.guard import HEADERS, Handler, is_api
+from shared.kinds.kind import Kinds
 from shared.process.metrics_access import Permission, ReaderPermissions
 
 
@@ -17,14 +19,13 @@ def _list(group: str, resource: str) -> dict[str, Any]:
     return {"resourceAttributes": {"verb": "list", "group": group, "resource": resource}}
 
 
-NEEDED: Final = (
+_ALWAYS: Final = (
     _list("quotree.dev", "quotagroups"),
     _list("quotree.dev", "resourceflavors"),
     _list("batch", "jobs"),
     _list("", "pods"),
     _list("", "nodes"),
 )
-"""What the page shows, in all namespaces."""
 _REFUSALS: Final = {
     Permission.UNKNOWN: "the proxy must pass on the user's token (Authorization: Bearer), and the API server know it",
     Permission.FORBIDDEN: (
@@ -33,6 +34,11 @@ _REFUSALS: Final = {
     ),
     Permission.UNDECIDED: "it cannot be decided now who may see this",
 }
+
+
+def needed(kinds: Kinds) -> Sequence[Mapping[str, Any]]:
+    """What a user must be allowed: to list everything that the page shows, in all namespaces."""
+    return (*_ALWAYS, *(_list(kind.group, kind.resource) for kind in kinds.suspended))
 
 
 class ProxiedGuard:

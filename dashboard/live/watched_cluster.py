@@ -11,6 +11,7 @@ from reconciler.state.cluster_state import ClusterState
 from reconciler.state.group_history import history_of, over_since_of
 from reconciler.state.observed.projections import GroupStatusRecord
 from reconciler.watches import watch_everything
+from shared.kinds.kind import Kinds
 from shared.kube.client import Client
 from shared.kube.errors import Forbidden, NotFound
 from shared.kube.watch.cache import Change
@@ -26,6 +27,7 @@ _LOST: Final = (
     ("jobs", "queues and running Jobs are not shown"),
     ("pods", "pods and what they use are not shown"),
     ("pods of groups", "groups of pods are not shown"),
+    ("pods of other kinds", "pods of governed objects are not shown"),
 )
 
 
@@ -62,13 +64,13 @@ class Sighting:
 class WatchedCluster:
     """The watches and the state behind them. `changed` is set whenever a sighting may differ from the last."""
 
-    def __init__(self, client: Client, settings: QuotaSettings, namespace: str | None) -> None:
+    def __init__(self, client: Client, settings: QuotaSettings, kinds: Kinds, namespace: str | None) -> None:
         self.changed = asyncio.Event()
         self._state = ObservedState(settings, self.changed.set)
         self._watches = Watches()
         self._namespace = namespace
         self._has_past = False
-        watch_everything(client, self._state, self._watches, self.changed.set, namespace=namespace)
+        watch_everything(client, self._state, self._watches, self.changed.set, namespace=namespace, kinds=kinds)
 
     async def run(self) -> None:
         """Watch until cancelled."""

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import yaml
 
+from dashboard.http.proxied_guard import needed
 from dashboard.settings import DashboardSettings
 from dev.controlplane.binaries import Binaries
 from dev.controlplane.cluster import ControlPlane
@@ -45,6 +46,16 @@ def test_its_rights_are_to_read_and_to_ask_about_its_users(control_plane_binarie
     assert {verbs.pop(resource) for resource in asked} == {("create",)}
     assert set(verbs.values()) == {("list", "watch")}
     assert not {"secrets", "configmaps", "events"} & verbs.keys()
+
+
+def test_it_reads_the_kinds_that_are_governed(control_plane_binaries: Binaries, tmp_path: Path) -> None:
+    objects = _render(control_plane_binaries, *ON, "--set", "integrations={jobset}")
+    rules = _of(objects, "ClusterRole", "quotree-dashboard")["rules"]
+    assert [rule["verbs"] for rule in rules if "jobsets" in rule["resources"]] == [["list", "watch"]]
+    file = tmp_path / "dashboard.yaml"
+    file.write_text(_of(objects, "ConfigMap", "quotree-dashboard")["data"][file.name])
+    kinds = load_settings(file, DashboardSettings).governed
+    assert [each["resourceAttributes"]["resource"] for each in needed(kinds)][-1] == "jobsets"
 
 
 def test_it_reads_the_settings_that_the_chart_writes(control_plane_binaries: Binaries, tmp_path: Path) -> None:

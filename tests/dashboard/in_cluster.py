@@ -2,9 +2,10 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 import yaml
 
@@ -28,15 +29,18 @@ _SEES_ALL: Final = {
 
 
 @contextmanager
-def in_cluster(cluster: ControlPlane) -> Iterator[str]:
-    """Run it with the rights of the chart's role; yield its address."""
+def in_cluster(
+    cluster: ControlPlane, *, kubeconfig: Path | None = None, kinds: Sequence[dict[str, Any]] = ()
+) -> Iterator[str]:
+    """Run it with the rights of the chart's role, or of this kubeconfig, for these kinds; yield its address."""
     ports = Ports()
     port, health = ports.take(), ports.take()
     settings = {
-        "connection": {"kubeconfig": str(cluster.kubeconfig_for(DASHBOARD_USER))},
+        "connection": {"kubeconfig": str(kubeconfig or cluster.kubeconfig_for(DASHBOARD_USER))},
         "health": {"host": "127.0.0.1", "port": health},
         "listen": {"host": "127.0.0.1", "port": port},
         "log": {"form": "text"},
+        "kinds": list(kinds),
     }
     config = cluster.workdir / "dashboard.yaml"
     config.write_text(yaml.safe_dump(settings))

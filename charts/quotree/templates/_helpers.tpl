@@ -465,6 +465,7 @@ health: {port: {{ .healthPort }}}
 metrics: {{- toYaml $.Values.metrics | nindent 2 }}
 log: {level: {{ .logLevel }}}
 quota: {{- toYaml $.Values.quota | nindent 2 }}
+{{- include "quotree.kinds.settings" $ }}
 {{- end -}}
 {{- end -}}
 
