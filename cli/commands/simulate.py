@@ -68,8 +68,8 @@ def command(
     """Decide in memory what would start and stop, for the manifests in the given files.
 
     Reads QuotaGroup, ResourceFlavor, Node, Job, Pod, PriorityClass, RuntimeClass, LimitRange and Namespace objects, and
-    those of governed kinds, from files, from the live cluster (--live), or both. Exit code 0 when they are legal, 1 when
-    they are not (the answer is printed all the same), 2 when a file cannot be read, 3 when --until-stable gave up.
+    those of governed kinds, from files, from the live cluster (--live), or both. Exit code 0 when they are legal, 1
+    when they are not (the answer is printed all the same), 2 when a file cannot be read, 3 when --until-stable gave up.
     """
     if until_stable and cycles is not None:
         raise Problem("--cycles and --until-stable contradict each other; give one of them")
