@@ -1,17 +1,24 @@
 """`quotree hold`, `resume`, `close`, `open` and `drain`: the switches that people have, each one write by kubectl."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import click
 
 from cli.read.live import LiveCluster, live_options
 from cli.read.names import complete, groups, workloads
+from cli.read.settings import live_kinds
 from shared.api.names import HOLD_LABEL
+from shared.kinds.presets import all_presets
 from shared.problems import Problem
 
 POLICIES: Final = {"close": "Close", "open": "None", "drain": "HoldAndDrain"}
+
+
+JOB: Final = "job"
+_FLAGS: Final = {JOB: ("spec", "suspend"), "pod": (), "podgroup": ()}
+"""Where the flag stands that stops a running workload."""
 
 
 def _workload_command(name: str, act: Callable[[LiveCluster, list[str]], str], text: str) -> click.Command:
@@ -31,21 +38,35 @@ def _object(workload: str, namespace: str) -> list[str]:
     """The words by which kubectl finds it."""
     parts = workload.split("/")
     if len(parts) > 3 or not all(parts):
-        raise Problem(f"{workload!r} is no workload; write NAMESPACE/NAME, or pod/NAMESPACE/NAME for a pod")
-    *kind, place, name = (["job"] if len(parts) < 3 else []) + ([namespace] if len(parts) == 1 else []) + parts
+        raise Problem(f"{workload!r} is no workload; write NAMESPACE/NAME of a Job, or KIND/NAMESPACE/NAME")
+    *kind, place, name = ([JOB] if len(parts) < 3 else []) + ([namespace] if len(parts) == 1 else []) + parts
     return [kind[0].lower(), name, f"--namespace={place}"]
 
 
 def _hold(cluster: LiveCluster, which: list[str]) -> str:
-    """A Job is also suspended: the label alone would not stop one that runs."""
+    """A Job, or an object of a governed kind, is also suspended: the label alone would not stop one that runs."""
     labels: dict[str, Any] = {"metadata": {"labels": {HOLD_LABEL: "true"}}}
-    return _patch(cluster, which, labels | ({"spec": {"suspend": True}} if which[0] == "job" else {}))
+    resource, flag = _resource_and_flag(cluster, which[0])
+    value: Any = True
+    for member in reversed(flag):
+        value = {member: value}
+    return _patch(cluster, [resource, *which[1:]], labels | (value if flag else {}))
+
+
+def _resource_and_flag(cluster: LiveCluster, kind: str) -> tuple[str, Sequence[str | int]]:
+    """What kubectl calls the kind, and where its flag stands; of one that is not governed there is none."""
+    if kind in _FLAGS:
+        return kind, _FLAGS[kind]
+    governed = (*live_kinds(cluster).suspended, *all_presets().suspended)
+    found = next((each for each in governed if kind in (each.kind.lower(), each.resource)), None)
+    return (kind, ()) if found is None else (f"{found.resource}.{found.group}", found.suspend)
 
 
 def _resume(cluster: LiveCluster, which: list[str]) -> str:
     """Take the hold away; one that was not held is held for a moment, which resumes what was deactivated."""
     _hold(cluster, which)
-    return _patch(cluster, which, {"metadata": {"labels": {HOLD_LABEL: None}}})
+    resource, _ = _resource_and_flag(cluster, which[0])
+    return _patch(cluster, [resource, *which[1:]], {"metadata": {"labels": {HOLD_LABEL: None}}})
 
 
 def _patch(cluster: LiveCluster, which: list[str], patch: dict[str, Any]) -> str:

@@ -15,12 +15,17 @@ from tests.gadgets.world import World
 
 def told(world: World, monkeypatch: pytest.MonkeyPatch, *command: str) -> Any:
     """What the command prints as JSON."""
+    return json.loads(say(world, monkeypatch, *command, "-o", "json"))
+
+
+def say(world: World, monkeypatch: pytest.MonkeyPatch, *command: str) -> str:
+    """What the command prints."""
     cluster = world.quotree.cluster
     monkeypatch.setenv("KUBECONFIG", str(cluster.kubeconfig))
     monkeypatch.setenv("PATH", f"{cluster.binaries.kubectl.parent}:{os.environ['PATH']}")
-    done = CliRunner().invoke(quotree, [*command, "-o", "json"])
+    done = CliRunner().invoke(quotree, list(command))
     assert done.exit_code == 0, f"{done.output}{done.exception}"
-    return json.loads(done.stdout)
+    return done.stdout
 
 
 def write_settings(world: World) -> None:
@@ -28,7 +33,18 @@ def write_settings(world: World) -> None:
     metadata = {"name": "quotree-reconciler", "labels": {"app.kubernetes.io/name": "quotree"}}
     body = {"metadata": metadata, "data": {"reconciler.yaml": yaml.safe_dump({"kinds": [DESCRIPTOR]})}}
     status, answer = world.rest.request("POST", "/api/v1/namespaces/quotree-system/configmaps", body)
-    assert status == 201, answer
+    assert status in (201, 409), answer
+
+
+def test_one_that_runs_is_held_and_resumed(at_rest: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = at_rest
+    write_settings(world)
+    world.create(gadget("runs", "blue", all=part("2")))
+    world.until("it runs", lambda: len(world.pods("runs")) == 1)
+    say(world, monkeypatch, "hold", "gadget/default/runs")
+    world.until("its pods are gone", lambda: world.is_paused("runs") and not world.pods("runs"))
+    say(world, monkeypatch, "resume", "Gadget/default/runs")
+    world.until("it runs again", lambda: not world.is_paused("runs") and len(world.pods("runs")) == 1)
 
 
 def test_objects_of_a_described_kind_count_once_and_wait(at_rest: World, monkeypatch: pytest.MonkeyPatch) -> None:
