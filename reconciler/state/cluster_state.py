@@ -75,9 +75,13 @@ class ClusterState:
         changed = [*transitions(changes)]
         self._use.see_pods([(old.using if old else None, new.using if new else None) for old, new in changed])
         owners = self._job_pods.see((_covered(old), _covered(new)) for old, new in changed)
-        owners |= self._job_pods.see_succeeded(
-            (old.succeeded if old else None, new.succeeded if new else None) for old, new in changed
-        )
+        succeeded = [
+            (old.succeeded if old else None, new.succeeded if new else None)
+            for old, new in changed
+            if (old is not None and old.succeeded) or (new is not None and new.succeeded)
+        ]
+        if succeeded:
+            owners |= self._job_pods.see_succeeded(succeeded)
         for owner in owners:
             self.work.see_job_pods(owner)
         for old, new in changed:

@@ -21,7 +21,7 @@ ELECTION = {"namespace": "quotree-system", "leaseDuration": "8s", "renewDeadline
 
 @pytest.fixture(scope="session")
 def world(control_plane_binaries: Binaries) -> Iterator[World]:
-    """Four cpus of each model, two leaves that may lend t4 to each other."""
+    """Four cpus of each model, leaves that may lend them to each other."""
     with (
         cluster.start(control_plane_binaries, nodes=NODES) as control_plane,
         installed(control_plane, kinds=[DESCRIPTOR], reconcilers=0) as quotree,

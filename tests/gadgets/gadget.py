@@ -134,9 +134,20 @@ class Operator:
                     self._rest.request("POST", JOBS, _job(f"{metadata['name']}-{name}", each, metadata))
             for name in wanted.keys() - own.keys():
                 self._rest.request("POST", PODS, _pod(name, wanted[name], metadata))
-            if wanted and own.keys() == wanted.keys() and all(_has_succeeded(pod) for pod in own.values()):
+            if (
+                own.keys() == wanted.keys()
+                and all(_has_succeeded(pod) for pod in own.values())
+                and self._jobs_done(seen)
+            ):
                 self._rest.request("PATCH", f"{PATH}/{metadata['name']}/status", {"status": {"phase": "Done"}}, MERGE)
         self.rounds[metadata["name"]] = self.rounds.get(metadata["name"], 0) + 1
+
+    def _jobs_done(self, seen: Object) -> bool:
+        names = [
+            f"{seen['metadata']['name']}-{name}" for name, each in seen["spec"]["parts"].items() if each.get("job")
+        ]
+        found = [self._rest.request("GET", f"{JOBS}/{name}")[1] for name in names]
+        return all(each.get("status", {}).get("succeeded") == each["spec"]["completions"] for each in found)
 
 
 def _pod(name: str, template: Object, owner: Object) -> Object:

@@ -38,6 +38,11 @@ spec: {parent: lab, quotas: [{flavor: t4, min: {cpu: 3}}]}
 ---
 apiVersion: quotree.dev/v1alpha1
 kind: QuotaGroup
+metadata: {name: green}
+spec: {parent: lab, quotas: [{flavor: t4, min: {cpu: 0}}]}
+---
+apiVersion: quotree.dev/v1alpha1
+kind: QuotaGroup
 metadata: {name: both}
 spec: {parent: lab, quotas: [{flavor: a100, min: {cpu: 2}, max: {cpu: 2}}, {flavor: t4, min: {cpu: 0}}]}
 """
@@ -88,10 +93,12 @@ class World:
         """The nodes of these, sorted; empty for pods without."""
         return sorted(each["spec"].get("nodeName", "") for each in self.pods(name))
 
+    def group(self, name: str) -> Object:
+        return dict(self.rest.request("GET", f"/apis/quotree.dev/v1alpha1/quotagroups/{name}")[1])
+
     def used(self, group: str, flavor: str) -> str:
         """What the group's status says it uses of cpu in the flavor."""
-        _, found = self.rest.request("GET", f"/apis/quotree.dev/v1alpha1/quotagroups/{group}")
-        quotas = found.get("status", {}).get("quotas", [])
+        quotas = self.group(group).get("status", {}).get("quotas", [])
         return next((str(each.get("used", {}).get("cpu", "0")) for each in quotas if each["flavor"] == flavor), "?")
 
     @contextmanager
