@@ -4,11 +4,12 @@ A pending workload counts in every flavor that it could take, a started one only
 runtimes of others may be larger in the flavors that it did not take, and who was not entitled may be entitled now.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from shared.quota.decide.decisions import Start
 from shared.quota.decide.state.round_input import RoundInput
+from shared.quota.measure.inputs.workload_set import Change
 from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.model.workload import Admission, Workload, WorkloadId
 
@@ -36,23 +37,44 @@ def _moves_demand(inputs: RoundInput, start: Start) -> bool:
     return not start.on_claim and assignments is not None and len(assignments) > 1
 
 
-def measure_again(inputs: RoundInput, starts: Collection[Start], trial: Collection[WorkloadId] = ()) -> RoundInput:
+def measure_again(
+    inputs: RoundInput,
+    starts: Collection[Start],
+    trial: Collection[WorkloadId] = (),
+    previous: RoundInput | None = None,
+) -> RoundInput:
     """The input of a next round of the same cycle, on numbers measured with these starts.
 
-    `trial`: starts that may be taken back, to find out who would reclaim them.
+    `trial`: starts that may be taken back, to find out who would reclaim them. `previous`: an earlier trial of other
+    starts from the same `inputs`, of which most are alike; the result is the same, and costs what differs.
     """
     before = inputs.taken_over
     all_starts = (*before.starts, *starts)
     taken_over = replace(
         before, starts=all_starts, measured_after=(*before.measured_after, len(all_starts)), trial=frozenset(trial)
     )
-    return RoundInput(measure_started(inputs.snapshot, starts), inputs.cache, taken_over)
+    if previous is None:
+        return RoundInput(measure_started(inputs.snapshot, starts), inputs.cache, taken_over)
+    changes = _differences(inputs.snapshot, previous.taken_over.starts[len(before.starts) :], starts)
+    known = previous.snapshot
+    return RoundInput(measure(known.world.with_changes(changes), known.now, known), inputs.cache, taken_over)
 
 
 def measure_started(snapshot: Snapshot, starts: Iterable[Start]) -> Snapshot:
     """The numbers of the same moment with these starts carried out; costs what they change."""
     changes = ((each.workload, _started(each, snapshot)) for each in starts)
     return measure(snapshot.world.with_changes(changes), snapshot.now, snapshot)
+
+
+def _differences(snapshot: Snapshot, before: Iterable[Start], now: Iterable[Start]) -> Iterator[Change]:
+    """What leads from the one starts to the others, carried out on the same snapshot."""
+    left = {each.workload.id: each for each in before}
+    for each in now:
+        other = left.pop(each.workload.id, None)
+        if other is None or other.flavors != each.flavors:
+            yield each.workload, _started(each, snapshot)
+    for each in left.values():
+        yield each.workload, each.workload
 
 
 def _started(start: Start, snapshot: Snapshot) -> Workload:

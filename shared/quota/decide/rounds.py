@@ -69,6 +69,7 @@ def start_all_entitled(inputs: RoundInput) -> Round:
 
 def start_borrowers(latest: Round) -> Round:
     """Start what borrows, in turns with what is entitled because of that."""
+    trial: RoundInput | None = None
     for _ in range(MOST_TRIALS):
         borrowers = _borrow(latest)
         if latest.evictions.preemptors or latest.evictions.delayed:
@@ -76,12 +77,12 @@ def start_borrowers(latest: Round) -> Round:
             return latest
         if not borrowers or not latest.is_worth_measuring:
             return latest if borrowers else _with_anybody(latest)
-        trial = measure_again(latest.inputs, latest.usage.starts, trial=borrowers)
+        trial = measure_again(latest.inputs, latest.usage.starts, borrowers, trial)
         reclaimed = _reclaimed(trial)
         if reclaimed:
             latest = _start_entitled(latest.inputs.without_borrowing(reclaimed))
         else:
-            latest = start_all_entitled(trial.carried_out())
+            latest, trial = start_all_entitled(trial.carried_out()), None
     _borrow(latest)
     return latest
 

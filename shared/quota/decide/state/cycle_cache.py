@@ -50,7 +50,7 @@ class LeavesInOrder(NamedTuple):
 class LeafCache:
     """What is known of one leaf from its own state and numbers."""
 
-    __slots__ = ("could_swap", "first_fits", "leaf", "none_entitled", "numbers", "queue", "too_little")
+    __slots__ = ("before", "could_swap", "first_fits", "leaf", "none_entitled", "numbers", "queue", "too_little")
 
     def __init__(self, leaf: LeafSnapshot, numbers: GroupNumbers, previous: "LeafCache | None" = None) -> None:
         self.leaf = leaf
@@ -68,6 +68,8 @@ class LeafCache:
         """Made when first requested, if the leaf is predictable."""
         self.could_swap: bool | None = None
         """Whether running workloads of lower priority use as much as some pending one requests; None: not known yet."""
+        self.before: LeafCache | None = None
+        """What was known in the previous state of this cycle: after a trial, the leaf is often as it was."""
 
 
 class CycleCache:
@@ -110,6 +112,9 @@ class CycleCache:
         """By group and the keys that a head takes: whether its weight is 0, its share, its past use."""
         self._leaves: Mapping[str, LeafSnapshot] = {}
         self._numbers: Mapping[str, GroupNumbers] = {}
+        self._replaced: list[LeafCache] = []
+        """Those that know their `before`."""
+        self._now: datetime | None = None
         self._static: tuple[object, ...] = (None, None, None)
         self._snapshot: object = None
         self._capacity: object = None
@@ -125,6 +130,11 @@ class CycleCache:
             self._static = static
             self.tree = WaitingTree(snapshot.numbers, {name: group.parent for name, group in tree.groups.items()})
         self._snapshot = snapshot
+        if snapshot.now != self._now:
+            for each in self._replaced:
+                each.before = None
+            self._replaced.clear()
+            self._now = snapshot.now
         if snapshot.capacity is not self._capacity:
             self._capacity = snapshot.capacity
             self.weights.clear()
@@ -146,8 +156,14 @@ class CycleCache:
         self.shares.clear()
 
     def _refresh_leaf(self, name: str, snapshot: Snapshot) -> None:
-        leaf, numbers = snapshot.leaves[name], snapshot.numbers[name]
-        self.leaves[name] = LeafCache(leaf, numbers, self.leaves.get(name))
+        leaf, numbers, known = snapshot.leaves[name], snapshot.numbers[name], self.leaves.get(name)
+        before = known.before if known is not None else None
+        if before is None or before.leaf is not leaf or before.numbers is not numbers:
+            before = LeafCache(leaf, numbers, known)
+        if known is not None:
+            known.before, before.before = None, known
+            self._replaced.append(before)
+        self.leaves[name] = before
         self._classify(name, leaf, numbers)
         self.shares.pop(name, None)
         self.best_ranks.pop(name, None)
