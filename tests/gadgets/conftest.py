@@ -28,11 +28,9 @@ def world(control_plane_binaries: Binaries) -> Iterator[World]:
     ):
         quotree.add_reconciler(leaderElection=ELECTION)
         control_plane.kubectl("apply", "--server-side", "-f", "-", input=TREE)
-        control_plane.kubectl("create", "clusterrolebinding", "gadgets", "--clusterrole=admin", f"--user={OPERATOR}")
         control_plane.apply(_ROLE)
-        control_plane.kubectl("create", "clusterrolebinding", "own", "--clusterrole=gadgets", f"--user={OPERATOR}")
-        control_plane.kubectl("create", "clusterrolebinding", "alice", "--clusterrole=admin", "--user=alice")
-        control_plane.kubectl("create", "clusterrolebinding", "hers", "--clusterrole=gadgets", "--user=alice")
+        users = [f"--user={OPERATOR}", "--user=alice"]
+        control_plane.kubectl("create", "clusterrolebinding", "gadgets", "--clusterrole=gadgets", *users)
         # Only now: Quotree has run without it until here.
         control_plane.rest.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", DEFINITION)
         wait_for(lambda: control_plane.rest.request("GET", PATH)[0] == 200, "the kind is served")
@@ -50,6 +48,8 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: gadgets}
 rules:
+- {apiGroups: [""], resources: [pods], verbs: ["*"]}
+- {apiGroups: [batch], resources: [jobs], verbs: ["*"]}
 - {apiGroups: [gadgets.example.com], resources: [gadgets, gadgets/status, gadgets/finalizers], verbs: ["*"]}
 """
 

@@ -73,9 +73,8 @@ class OwnerCache:
     ) -> None:
         self._client = client
         self._of_kind: dict[KindName, _Owners] = {}
-        held = [kind for kind in kinds.all if kind.suspend]
-        operators = _operators(held)
-        for kind in held:
+        operators = _operators(kinds)
+        for kind in kinds.suspended:
             self._add(watches, resource_of_kind(kind), kind_record(kind), see, operators)
         for resource in made_resources(kinds):
             self._add(watches, resource, child_record, _ignore, operators)
@@ -120,10 +119,10 @@ def _name_of(owner: OwnerReference) -> KindName:
     return (owner.api_version.partition("/")[0], owner.kind)
 
 
-def _operators(held: Sequence[Kind]) -> dict[KindName, frozenset[str]]:
+def _operators(kinds: Kinds) -> dict[KindName, frozenset[str]]:
     """Who makes children of objects of these kinds, and of what is made for these."""
     found: dict[KindName, frozenset[str]] = {}
-    for kind in held:
+    for kind in kinds.suspended:
         names = [(kind.group, kind.kind), *((each.api_version.partition("/")[0], each.kind) for each in kind.children)]
         for name in names:
             found[name] = found.get(name, frozenset()) | kind.operators
@@ -133,10 +132,10 @@ def _operators(held: Sequence[Kind]) -> dict[KindName, frozenset[str]]:
 def made_resources(kinds: Kinds) -> list[Resource]:
     """What the operators of governed kinds make, of kinds that are not governed themselves."""
     own = {(JOBS.group, JOBS.kind), (PODS.group, PODS.kind)}
-    own |= {(kind.group, kind.kind) for kind in kinds.all if kind.suspend}
+    own |= {(kind.group, kind.kind) for kind in kinds.suspended}
     found: dict[KindName, Resource] = {}
-    for kind in kinds.all:
-        for each in kind.children if kind.suspend else ():
+    for kind in kinds.suspended:
+        for each in kind.children:
             group, _, version = each.api_version.rpartition("/")
             if (group, each.kind) not in own:
                 found[group, each.kind] = Resource(group, version, each.resource, each.kind, namespaced=True)
