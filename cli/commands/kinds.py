@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 import click
 
 from cli.read.kind_samples import Sample, descriptors_of, read_descriptors, read_samples
-from cli.read.live import LiveCluster, cluster_options
+from cli.read.live import LiveCluster, live_options
 from cli.read.settings import live_kinds
 from cli.render.data import print_data
 from shared.kinds.kind import Kind
@@ -28,7 +28,7 @@ _BUILT_IN: Final = (
 @click.pass_context
 def command(
     click_context: click.Context, settings_file: str | None, presets: bool, output: Literal["table", "json", "yaml"],
-    context: str | None, kubeconfig: str | None,
+    where: LiveCluster,
 ) -> None:  # fmt: skip
     """List the kinds that are governed: as the settings of the live cluster say, or those of a file.
 
@@ -41,7 +41,7 @@ def command(
     elif settings_file is not None:
         kinds = read_descriptors(settings_file)
     else:
-        kinds = live_kinds(LiveCluster(context, kubeconfig))
+        kinds = live_kinds(where)
     data = [*_BUILT_IN, *map(_listed, kinds.all)]
     if output != "table":
         print_data(data, output)
@@ -51,7 +51,7 @@ def command(
     draw_kinds(data)
 
 
-cluster_options(command)
+live_options(command)
 
 
 def _listed(kind: Kind) -> dict[str, Any]:

@@ -157,7 +157,8 @@ class _Search:
                     yield _raise(RemedyAction.RAISE_MAX, group, key, by)
 
     def _capacities(self) -> Iterator[Remedy]:
-        for key in self._capacity_keys():
+        """More of its own keys, or of keys to which others would move."""
+        for key in (*self._capacity_keys(), *self._other_capacity_keys()):
             by = self._smallest(partial(self._with_more, self._world, key), self._most(key), key)
             if by is not None:
                 yield self._capacity(key, by)
@@ -208,6 +209,11 @@ class _Search:
             return self._keys
         given = {(flavor, resource) for flavor, resource, _ in settings.capacity}
         return [key for key in self._keys if key in given]
+
+    def _other_capacity_keys(self) -> Sequence[FlavorResource]:
+        """The keys of its resources in flavors that it cannot take, whose capacity is given as a number."""
+        given = (FlavorResource(flavor, resource) for flavor, resource, _ in self._world.settings.capacity)
+        return [key for key in given if key not in self._keys and self._workload.request.get(key.resource, 0)]
 
     def _nodes(self) -> Iterator[Remedy]:
         settings = self._world.settings

@@ -1,0 +1,214 @@
+"""`python -m tests.e2e.edits`: random edits of a live tree with running work; what was predicted is what happens.
+
+Before each edit, what-if predicts from the API server's objects which Jobs would start and stop. Then the edit is made,
+the cluster comes to rest, and the Jobs say what did. Exit code 1 when the two differ. `tests/e2e/test_edits.py` makes a
+few.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from random import Random
+from typing import Any, Final
+
+import yaml
+
+from cli.read.live import ClusterProblem, LiveCluster
+from cli.read.live_objects import live_manifests
+from cli.read.manifests import Manifest
+from cli.read.questions import read_question
+from cli.read.settings import quota_settings
+from dev.controlplane import binaries, cluster
+from dev.controlplane.cluster import ControlPlane
+from dev.controlplane.nodes import NodeSpec
+from dev.controlplane.quotree import installed
+from dev.controlplane.rest import Rest
+from shared.quota.decide.simulate.run import run
+from shared.quota.decide.simulate.what_if import predict
+from shared.quota.measure.inputs.world import World
+from shared.quota.model.settings import QuotaSettings
+
+CPUS: Final = 20
+LEAVES: Final = ("a", "b", "c", "d")
+PARENTS: Final = {"a": "p", "b": "p", "c": "root", "d": "root"}
+QUOTA: Final = {"reclaim": {"gracePeriod": "0s", "notice": "0s", "exemptAfterStart": "0s"}}
+GROUPS: Final = "/apis/quotree.dev/v1alpha1/quotagroups"
+_PATIENCE: Final = 90.0
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class DirectCluster(LiveCluster):
+    """The live cluster, read over one kept connection in place of a kubectl for each list."""
+
+    rest: Rest = field(kw_only=True, compare=False)
+
+    def get(self, path: str) -> bytes:
+        """Return the body of GET `path`. Raises ClusterProblem."""
+        status, body = self.rest.request("GET", path)
+        if status != 200:
+            raise ClusterProblem(f"GET {path}: {status}")
+        return json.dumps(body).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Jobs:
+    """Which Jobs run, and how often each was evicted."""
+
+    running: frozenset[str]
+    evictions: dict[str, int]
+
+
+class LiveTree:
+    """A control plane with Quotree, a tree, and Jobs that never end."""
+
+    def __init__(self, control_plane: ControlPlane, settings: QuotaSettings, seed: int) -> None:
+        self._cp = control_plane
+        self._settings = settings
+        self._dice = Random(seed)
+        self._cluster = DirectCluster(rest=control_plane.rest)
+
+    def fill(self, jobs: int) -> None:
+        """Create the tree and so many Jobs."""
+        self._group("p", parent="root", isParent=True, quotas=[{"min": {"cpu": 12}}])
+        for leaf in LEAVES:
+            self._group(leaf, parent=PARENTS[leaf], quotas=[{"min": {"cpu": 6}}])
+        for number in range(jobs):
+            self._job(f"job-{number}", self._dice.choice(LEAVES), self._dice.randint(1, 6))
+        self.rest()
+
+    def _group(self, name: str, **spec: Any) -> None:
+        metadata = {"name": name}
+        self._cp.apply(
+            yaml.safe_dump(
+                {"apiVersion": "quotree.dev/v1alpha1", "kind": "QuotaGroup", "metadata": metadata, "spec": spec}
+            )
+        )
+
+    def _job(self, name: str, group: str, cpu: int) -> None:
+        container = {"name": "a", "image": "a", "resources": {"requests": {"cpu": cpu}}}
+        metadata = {"name": name, "namespace": "default", "labels": {"quotree.dev/group": group}}
+        spec = {"template": {"spec": {"restartPolicy": "Never", "containers": [container]}}}
+        self._cp.apply(yaml.safe_dump({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}))
+
+    def rest(self) -> None:
+        """Return when the engine would change nothing any more, twice in a row. Raises TimeoutError."""
+        deadline, still = time.monotonic() + _PATIENCE, 0
+        while still < 2:
+            if time.monotonic() > deadline:
+                raise TimeoutError("the cluster does not come to rest")
+            still = still + 1 if self._is_at_rest() else 0
+            time.sleep(0.25)
+
+    def _is_at_rest(self) -> bool:
+        now = datetime.now(UTC)
+        given = self._world([*live_manifests(self._cluster)], now)
+        if any(each.is_evicting for found in given.workload_sets.values() for each in found.by_id.values()):
+            return False
+        return not run(given, now).plans
+
+    def _world(self, manifests: list[Manifest], now: datetime) -> World:
+        return read_question(manifests, self._settings, later_wins=True).world_at(now)
+
+    def edit(self, chosen: tuple[str, Json] | None = None) -> tuple[str, list[str]]:
+        """Make one legal edit, random unless chosen. Return it in words, and how fact and prediction differ."""
+        while True:
+            name, spec = chosen or self._draw()
+            now = datetime.now(UTC)
+            manifests = [*live_manifests(self._cluster)]
+            found = predict(
+                self._world(manifests, now), self._world([_edited(each, name, spec) for each in manifests], now), now
+            )
+            before = self._jobs()
+            status, _ = self._cp.rest.request(
+                "PATCH", f"{GROUPS}/{name}", {"spec": spec}, "application/merge-patch+json"
+            )
+            if status == 200:
+                break
+        self.rest()
+        after = self._jobs()
+        predicted = ({each.key for each in found.starts}, {each.evict.workload.key for each in found.stops})
+        stopped = {key for key in before.running if after.evictions[key] > before.evictions[key]}
+        actual = (set(after.running - before.running), stopped)
+        words = f"{name} {json.dumps(spec)}: starts {sorted(actual[0])}, stops {sorted(actual[1])}"
+        differs = [
+            f"{what}: predicted {sorted(said)}, happened {sorted(was)}"
+            for what, said, was in zip(("starts", "stops"), predicted, actual, strict=True)
+            if said != was
+        ]
+        return words, differs
+
+    def _draw(self) -> tuple[str, Json]:
+        dice = self._dice
+        name = dice.choice((*LEAVES, *LEAVES, "p"))
+        quota: Json = {"min": {"cpu": dice.randint(0, 12)}}
+        if dice.random() < 0.3:
+            quota["max"] = {"cpu": quota["min"]["cpu"] + dice.randint(0, 8)}
+        if dice.random() < 0.2:
+            quota["lendingLimit"] = {"cpu": dice.randint(0, 6)}
+        if dice.random() < 0.2:
+            quota["weight"] = {"cpu": dice.randint(1, 4)}
+        policy = dice.choice((None, None, None, None, "Hold", "HoldAndDrain"))
+        return name, {"quotas": [quota], "stopPolicy": policy}
+
+    def _jobs(self) -> Jobs:
+        _, body = self._cp.rest.request("GET", "/apis/batch/v1/namespaces/default/jobs")
+        running, evictions = set(), {}
+        for each in body["items"]:
+            key = f"default/{each['metadata']['name']}"
+            written = each["metadata"].get("annotations", {}).get("quotree.dev/eviction")
+            evictions[key] = json.loads(written).get("times", 1) if written else 0
+            if not each["spec"]["suspend"]:
+                running.add(key)
+        return Jobs(frozenset(running), evictions)
+
+
+def _edited(manifest: Manifest, name: str, spec: Json) -> Manifest:
+    if (manifest.kind, manifest.name) != ("QuotaGroup", name):
+        return manifest
+    merged = {**manifest.body["spec"], **spec}
+    body = {**manifest.body, "spec": {key: value for key, value in merged.items() if value is not None}}
+    return Manifest(
+        manifest.kind, manifest.api_version, manifest.name, None, body, manifest.file, manifest.line, manifest.document
+    )
+
+
+@contextmanager
+def live_tree(programs: binaries.Binaries, seed: int, jobs: int = 18) -> Iterator[LiveTree]:
+    """A live tree with so many Jobs on one node."""
+    nodes = [NodeSpec("node-0", allocatable={"cpu": str(CPUS), "memory": "64Gi", "pods": "500"})]
+    with cluster.start(programs, nodes=nodes) as started, installed(started, quota=QUOTA):
+        file = started.workdir / "what-if-settings.yaml"
+        file.write_text(yaml.safe_dump({"quota": QUOTA}))
+        found = LiveTree(started, quota_settings(str(file)), seed)
+        found.fill(jobs)
+        yield found
+
+
+def main() -> int:
+    """Make so many edits."""
+    parser = argparse.ArgumentParser(prog="python -m tests.e2e.edits", description=__doc__)
+    parser.add_argument("--edits", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    wrong = moved = 0
+    with live_tree(binaries.ensure(progress=print), options.seed) as tree:
+        for number in range(1, options.edits + 1):
+            words, differs = tree.edit()
+            moved += "starts [], stops []" not in words
+            wrong += bool(differs)
+            for each in differs:
+                print(f"edit {number}, {words}: {each}", flush=True)
+            if number % 20 == 0:
+                print(f"{number} edits, {moved} of which moved Jobs, {wrong} predicted otherwise", flush=True)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,160 @@
+"""`python -m tests.prove.remedies`: is every remedy of random worlds true, legal and minimal, and is none left out?
+
+Each change is made here in other words than the engine's, and the start is seen in a simulation. Exit code 1 when one
+is not. The same is tested for a few worlds in `tests/shared/quota/decide/advise/test_remedies.py`.
+"""
+
+import argparse
+import multiprocessing
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+
+from shared.quota.decide.advise.json_output import remedy_as_data
+from shared.quota.decide.advise.remedies import Remedy, RemedyAction, advise
+from shared.quota.decide.explain.explanation import WorkloadExplanation, explain
+from shared.quota.decide.explain.pending_reasons import PendingReasons
+from shared.quota.decide.plan import plan
+from shared.quota.decide.simulate import run as simulate
+from shared.quota.measure.inputs.world import World
+from shared.quota.measure.snapshot import measure
+from shared.quota.model import rules
+from shared.quota.model.settings import QuotaSettings, ReclaimSettings
+from shared.quota.model.tree import Entry, ReclaimOverrides, StopPolicy, Tree
+from shared.quota.model.workload import Workload
+from tests.prove.random_draw import Seeded
+from tests.prove.worlds import random_world
+from tests.shared.quota.reference_inputs import EPOCH
+
+NUMBERS = frozenset({RemedyAction.RAISE_MIN, RemedyAction.RAISE_MAX, RemedyAction.ADD_CAPACITY})
+
+
+def drawn(seed: int) -> World:
+    """A random world without delays, so that nothing starts by the passing of time."""
+    found = random_world(Seeded(seed))
+    given = tuple((*key, amount) for key, amount in found.capacity.items())
+    settings = QuotaSettings(reclaim=ReclaimSettings(mode=found.settings.reclaim.mode), capacity=given)
+    groups = (replace(each, reclaim=ReclaimOverrides()) for each in found.tree.groups.values())
+    return World.of(Tree.of(groups), found.flavors, (life.work for life in found.lives), settings=settings)
+
+
+def starts(of: World, workload: Workload, now: datetime) -> bool:
+    """Whether the workload starts in the next cycles."""
+    done = simulate.run(of, now, limit=100)
+    return any(start.workload.key == workload.key for cycle in done.plans for start in cycle.starts)
+
+
+def waiting(of: World, now: datetime) -> Iterator[tuple[WorkloadExplanation, tuple[Remedy, ...]]]:
+    """Every pending workload with its remedies."""
+    snapshot = measure(of, now)
+    decided = plan(snapshot)
+    for each in PendingReasons(decided):
+        explanation = explain(snapshot, decided, each.workload)
+        yield explanation, advise(snapshot, explanation).remedies
+
+
+def done(of: World, waits: Workload, remedy: Remedy, less: int = 0) -> World:
+    """The world after the remedy, or after `less` less of it."""
+    for each in remedy.also:
+        of = done(of, waits, each)
+    by = remedy.by - less
+    if remedy.do is RemedyAction.ADD_CAPACITY:
+        capacity = {(flavor, name): amount for flavor, name, amount in of.settings.capacity}
+        capacity[remedy.flavor, remedy.resource] = capacity.get((remedy.flavor, remedy.resource), 0) + by
+        given = tuple((*key, amount) for key, amount in capacity.items())
+        return replace(of, settings=replace(of.settings, capacity=given))
+    if remedy.do in (RemedyAction.RAISE_MIN, RemedyAction.RAISE_MAX):
+        return replace(of, tree=raised(of.tree, remedy, by))
+    if remedy.do is RemedyAction.RESUME and remedy.group:
+        opened = replace(of.tree[remedy.group], stop_policy=StopPolicy.NONE)
+        return replace(of, tree=of.tree.with_group(opened))
+    everyone = [each for found in of.workload_sets.values() for each in found.by_id.values()]
+    (named,) = [each for each in everyone if each.key == remedy.workload]
+    changed: dict[RemedyAction, Workload | None] = {
+        RemedyAction.WAIT_FOR: None,
+        RemedyAction.EVICT: None,
+        RemedyAction.RESUME: replace(named, hold=False, deactivated=False),
+        RemedyAction.SHRINK_REQUEST: shrunk(named, remedy.resource, by),
+    }
+    left = [each for each in everyone if each is not named]
+    now = changed[remedy.do]
+    return World.of(of.tree, of.flavors.values(), [*left, *([now] if now else [])], of.nodes, of.settings)
+
+
+def shrunk(workload: Workload, resource: str, by: int) -> Workload:
+    return replace(workload, request={**workload.request, resource: workload.request.get(resource, 0) - by})
+
+
+def raised(of: Tree, remedy: Remedy, by: int) -> Tree:
+    group = of[remedy.group]
+
+    def entry(each: Entry) -> Entry:
+        if each.flavor != remedy.flavor:
+            return each
+        if remedy.do is RemedyAction.RAISE_MIN:
+            return replace(each, min={**each.min, remedy.resource: each.min.get(remedy.resource, 0) + by})
+        return replace(each, max={**each.max, remedy.resource: each.max[remedy.resource] + by})
+
+    return of.with_group(replace(group, quotas=tuple(map(entry, group.quotas))))
+
+
+def violations(of: World) -> set[tuple[str, str, str]]:
+    found = rules.check_tree(of.tree, rules.Context(flavors=of.flavors)).violations
+    return {(each.rule, each.object, each.field) for each in found}
+
+
+def check(seed: int) -> tuple[int, list[str]]:
+    """Return how many remedies the world of that seed has, and what is wrong with them."""
+    given = drawn(seed)
+    every = list(waiting(given, EPOCH))
+    count = sum(len(remedies) for _, remedies in every)
+    return count, [f"world {seed}: {found}" for each in every for found in _wrong(given, *each)]
+
+
+def _wrong(given: World, explanation: WorkloadExplanation, remedies: tuple[Remedy, ...]) -> Iterator[str]:
+    workload = explanation.workload
+    if starts(given, workload, EPOCH):
+        if remedies:
+            yield f"{workload.key} starts anyway, and has remedies"
+        return
+    for remedy in remedies:
+        said = f"{workload.key}: {remedy_as_data(remedy)}"
+        after = done(given, workload, remedy)
+        if not starts(after, workload, EPOCH):
+            yield f"not true: {said}"
+        if not violations(after) <= violations(given):
+            yield f"not legal: {said}"
+        smaller = range(1, remedy.by) if remedy.do in NUMBERS and not remedy.also else ()
+        if any(starts(done(given, workload, remedy, less), workload, EPOCH) for less in smaller):
+            yield f"not minimal: {said}"
+    listed = {(each.flavor, each.resource) for each in remedies if each.do is RemedyAction.ADD_CAPACITY}
+    listed |= {(each.flavor, each.resource) for remedy in remedies for each in remedy.also}
+    for flavor, resource, _ in given.settings.capacity:
+        some = [Remedy(RemedyAction.ADD_CAPACITY, flavor=flavor, resource=resource, by=by) for by in (1, 2, 4, 60)]
+        would_do = any(starts(done(given, workload, each), workload, EPOCH) for each in some)
+        if would_do and (flavor, resource) not in listed:
+            yield f"left out: {workload.key}: more of {flavor}/{resource}"
+
+
+def main() -> int:
+    """Check so many worlds on all cores."""
+    parser = argparse.ArgumentParser(prog="python -m tests.prove.remedies", description=__doc__)
+    parser.add_argument("--worlds", type=int, default=1000)
+    parser.add_argument("--first", type=int, default=0, help="the seed of the first world")
+    parser.add_argument("--workers", type=int, default=multiprocessing.cpu_count())
+    options = parser.parse_args()
+    seeds = range(options.first, options.first + options.worlds)
+    remedies = flaws = 0
+    with multiprocessing.get_context("fork").Pool(options.workers) as pool:
+        for count, found in pool.imap_unordered(check, seeds, chunksize=4):
+            remedies += count
+            flaws += len(found)
+            for each in found:
+                print(each, flush=True)
+    print(f"{options.worlds} worlds, {remedies} remedies, {flaws} wrong")
+    return 1 if flaws else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
