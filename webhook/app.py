@@ -29,6 +29,7 @@ from webhook.tls.source import keep_certificate
 from webhook.verdicts import YES, Verdict
 from webhook.workloads.children import judge_child, mutate_child
 from webhook.workloads.context_builder import ContextBuilder
+from webhook.workloads.gated_kinds import judge_gated_object
 from webhook.workloads.jobs import judge_job, mutate_job
 from webhook.workloads.kind_objects import judge_kind_object, mutate_kind_object
 from webhook.workloads.owner_cache import made_resources
@@ -85,16 +86,21 @@ class Webhook:
     def _kind_routes(self) -> Iterator[tuple[str, Route]]:
         """Those of governed kinds, and of what their operators make: /mutate/jobsets.jobset.x-k8s.io."""
         for kind in self._kinds.all:
+            resource = resource_of_kind(kind)
             if kind.suspend:
-                resource = resource_of_kind(kind)
                 yield from self._pair(resource, partial(mutate_kind_object, kind), partial(judge_kind_object, kind))
+            elif kind.gate is not None:
+                yield self._route("validate", resource, partial(judge_gated_object, kind))
         for resource in made_resources(self._kinds):
             yield from self._pair(resource, mutate_child, judge_child)
 
     def _pair(self, resource: Resource, mutate: WorkloadJudge, judge: WorkloadJudge) -> Iterator[tuple[str, Route]]:
-        for phase, each in (("mutate", mutate), ("validate", judge)):
-            path = f"/{phase}/{resource.plural}.{resource.group}"
-            yield path, Route(resource.group, resource.kind, self._with_context(each))
+        yield self._route("mutate", resource, mutate)
+        yield self._route("validate", resource, judge)
+
+    def _route(self, phase: str, resource: Resource, judge: WorkloadJudge) -> tuple[str, Route]:
+        path = f"/{phase}/{resource.plural}.{resource.group}"
+        return path, Route(resource.group, resource.kind, self._with_context(judge))
 
     def _unready(self) -> str | None:
         """Why no verdict can be given yet: a watch has not listed everything. A watch that only lags is no reason."""

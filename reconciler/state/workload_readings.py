@@ -5,6 +5,7 @@ with what the pods of a Job really use.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from reconciler.state.assumptions import Assumptions
 from reconciler.state.observed.group_members import GroupMembers, names_of
@@ -19,7 +20,7 @@ from reconciler.state.workload_index import WorkloadIndex
 from shared.api.core.job import Job
 from shared.api.core.pod import Pod
 from shared.quota.measure.inputs.workload_set import KINDS
-from shared.quota.model.job_reading import ObjectState
+from shared.quota.model.job_reading import ObjectState, Reading
 from shared.quota.model.pod_reading import pod_group_of
 from shared.quota.model.workload import Claim, Workload, WorkloadId
 
@@ -103,7 +104,7 @@ class WorkloadReadings(WorkloadIndex):
         objects = self.unwritten.over(key, self._objects.all_of(key))
         if not objects:
             return
-        reading = self._reader.read(key, objects)
+        reading = self._awaiting_its_group(key, objects, self._reader.read(key, objects, self._started_apart(key)))
         workload = reading.workload
         if workload is not None:
             if reading.state is ObjectState.ADOPTED:
@@ -113,6 +114,24 @@ class WorkloadReadings(WorkloadIndex):
                 workload = self._with_pods(objects[0], workload)
         self._note_problems(key, reading.problems)
         self._set(key, workload)
+
+    def _started_apart(self, group: str) -> int:
+        """How many pods of this group run as workloads of their own, because they came when another one was ending."""
+        labelled = self._objects.pods_labelled(group)
+        return sum(
+            not each.is_gated and not each.has_ended and self._objects.key_of(each.metadata.uid) != group
+            for each in labelled
+        )
+
+    def _awaiting_its_group(self, key: str, objects: Sequence[WorkloadObject], reading: Reading) -> Reading:
+        """A pod that replaces one of a group that is being stopped starts with the group's next pods, not alone."""
+        first, workload = objects[0], reading.workload
+        group = pod_group_of(first) if isinstance(first, Pod) and first.is_gated else None
+        ending = None if group is None or group == key else self.workload(group)
+        if workload is None or ending is None or not ending.is_evicting:
+            return reading
+        problem = "the pods that it replaces are ending; it waits for the others of its pod group"
+        return Reading(reading.state, replace(workload, hold=True), (*reading.problems, problem))
 
     def _with_history(self, key: str, first: WorkloadObject, workload: Workload) -> Workload:
         """The workload, given what it was until now and what refused writes have shown."""

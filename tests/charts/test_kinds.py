@@ -183,3 +183,13 @@ def test_every_preset_is_rendered(control_plane_binaries: Binaries) -> None:
     for each in held:
         assert f"request.resource.resource == '{each.resource}'" in text
         assert each.suspend.replace(".", ".?") in text
+
+
+def test_of_a_kind_that_is_gated_only_the_objects_are_judged(control_plane_binaries: Binaries) -> None:
+    objects = _render(control_plane_binaries, *_kinds({"preset": "leaderworkerset"}))
+    route = "leaderworkersets.leaderworkerset.x-k8s.io.quotree.dev"
+    found = {
+        configuration: sum(each["name"].endswith(route) for each in _of(objects, configuration, "quotree")["webhooks"])
+        for configuration in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+    }
+    assert found == {"MutatingWebhookConfiguration": 0, "ValidatingWebhookConfiguration": 3}

@@ -1,13 +1,15 @@
-"""What LeaderWorkerSet's operator does: the facts by which its groups of pods are governed by gates."""
+"""What LeaderWorkerSet's operator does, alone and with its groups of pods governed by gates."""
 
 from collections.abc import Iterator
 
 import pytest
+import yaml
 
 from dev.controlplane.binaries import Binaries
 from dev.operators.recipe import LWS
-from tests.operated import LONG, Object, Operated, named, operated, template
-from tests.reconciler.reconciler_process import wait_for
+from tests.operated import GPU, LONG, Labels, Object, Operated, named, operated, template
+from tests.operated_stories import STOP_TAKES, Governed, entry, governed
+from tests.reconciler.reconciler_process import job_manifest, wait_for
 
 OPERATORS = (LWS,)
 API = "leaderworkerset.x-k8s.io/v1"
@@ -20,10 +22,21 @@ def lws(control_plane_binaries: Binaries) -> Iterator[Operated]:
         yield started
 
 
-def leaderworkerset(namespace: str, *, startup: str, leader: Object) -> Object:
-    """Two groups of a leader and two workers."""
-    group = {"size": 3, "leaderTemplate": leader, "workerTemplate": template()}
-    spec = {"replicas": 2, "startupPolicy": startup, "leaderWorkerTemplate": group}
+@pytest.fixture(scope="module")
+def governed_lws(lws: Operated) -> Iterator[Governed]:
+    """Quotree governs the kind in namespaces that say so."""
+
+    def manifest(namespace: str, leader: Object, _worker: Object, _labels: Labels) -> Object:
+        return leaderworkerset(namespace, startup="LeaderCreated", leader=leader, replicas=3)
+
+    with governed(lws, "leaderworkerset", manifest, template) as it:
+        yield it
+
+
+def leaderworkerset(namespace: str, *, startup: str, leader: Object, replicas: int = 2) -> Object:
+    """Groups of a leader and two workers."""
+    group = {"size": 3, "leaderTemplate": leader, "workerTemplate": template(annotations=STOP_TAKES)}
+    spec = {"replicas": replicas, "startupPolicy": startup, "leaderWorkerTemplate": group}
     return {"apiVersion": API, "kind": "LeaderWorkerSet", "metadata": named("serve", namespace), "spec": spec}
 
 
@@ -66,3 +79,58 @@ def test_a_group_that_is_made_again_has_the_same_key(lws: Operated, namespace: s
     wait_for(made_again, "the group is made again", LONG)
     leader = next(each for each in lws.pods(namespace) if each["metadata"]["name"] == "serve-0")
     assert leader["metadata"]["labels"][f"{PREFIX}/group-key"] == before["serve-0"]["labels"][f"{PREFIX}/group-key"]
+
+
+def test_governed_its_groups_start_whole_wait_whole_and_are_reclaimed_whole(
+    governed_lws: Governed, namespace: str
+) -> None:
+    it, lender = governed_lws, "lender"
+    room = entry("t4", cpu=6)
+    it.group("research", isParent=True, quotas=[{**room, "max": room["min"]}])
+    it.group("serve", "research", quotas=[entry("t4", cpu=3)])
+    it.group("language", "research", quotas=[entry("t4", cpu=3)])
+    for name, group in ((namespace, "serve"), (lender, "language")):
+        it.operated.cluster.kubectl("create", "namespace", name)
+        it.operated.cluster.kubectl("label", "namespace", name, f"quotree.dev/group={group}")
+    it.operated.create(it.manifest(namespace, template(annotations=STOP_TAKES), template(), {}))
+    wait_for(lambda: _running(it, namespace) == [0, 3, 3], "two groups serve, one of them borrowed", LONG)
+    wait_for(lambda: len(it.operated.pods(namespace)) == 9, "the pods of the third wait", LONG)
+
+    it.operated.cluster.apply(
+        yaml.safe_dump(job_manifest("lender", None, pods=3) | {"metadata": named("lender", lender)})
+    )
+    wait_for(lambda: it.operated.nodes(lender) == ["t4-0"] * 3, "the lender runs", LONG)
+    wait_for(lambda: _running(it, namespace) == [0, 0, 3], "one group serves, two wait whole", LONG)
+
+    it.operated.cluster.kubectl("delete", "job", "lender", "-n", lender)
+    wait_for(lambda: _running(it, namespace) == [0, 3, 3], "two groups serve again", LONG)
+
+    it.group("research", isParent=True, quotas=[{**entry("t4", cpu=12), "max": {"cpu": 12, GPU: 0}}])
+    wait_for(lambda: _running(it, namespace) == [3, 3, 3], "all three serve", LONG)
+    before = {each["metadata"]["uid"] for each in it.operated.pods(namespace)}
+    it.operated.cluster.kubectl("delete", "pod", "serve-0", "-n", namespace, "--wait=false")
+
+    def is_made_again() -> bool:
+        made = {each["metadata"]["uid"] for each in it.operated.pods(namespace)} - before
+        return len(made) == 3 and _running(it, namespace) == [3, 3, 3]
+
+    wait_for(is_made_again, "the group whose leader was deleted is made again and serves", LONG)
+
+
+def test_governed_one_whose_workers_come_after_its_leader_is_refused(governed_lws: Governed, namespace: str) -> None:
+    it = governed_lws
+    it.operated.cluster.kubectl("create", "namespace", namespace)
+    it.operated.cluster.kubectl("label", "namespace", namespace, "quotree.dev/managed=true")
+    body = leaderworkerset(namespace, startup="LeaderReady", leader=template())
+    refused = it.operated.cluster.kubectl("create", "-f", "-", input=yaml.safe_dump(body), check=False)
+    assert "KindRefused" in refused.stderr
+    assert "set spec.startupPolicy to LeaderCreated" in refused.stderr
+
+
+def _running(it: Governed, namespace: str) -> list[int]:
+    """How many pods of each group have a node, sorted; a group of which none has counts as well."""
+    placed: dict[str, int] = {}
+    for pod in it.operated.pods(namespace):
+        key = pod["metadata"]["labels"][f"{PREFIX}/group-key"]
+        placed[key] = placed.get(key, 0) + bool(pod["spec"].get("nodeName"))
+    return sorted(placed.values())

@@ -100,6 +100,7 @@ class ContextBuilder:
             controllers,
             cover,
             self._is_by_operator(review),
+            self._settings.governed,
             now=datetime.now(UTC),
         )
 

@@ -48,6 +48,7 @@ from webhook.workloads.common import (
     started_injection,
     submitted_workload,
 )
+from webhook.workloads.gated_kinds import pod_group_labels
 from webhook.workloads.queue_edit import QueueEdit
 from webhook.workloads.review_context import ReviewContext
 
@@ -69,7 +70,8 @@ def mutate_pod(review: Review, context: ReviewContext) -> Verdict:
     if group is None or _passes(pod, review, context):
         return YES
     if review.operation is ReviewOperation.CREATE:
-        operations = [*_gate(pod), *metadata_operations(pod.metadata, group_label(group), {})]
+        labels = group_label(group) | pod_group_labels(pod.metadata, context.kinds)
+        operations = [*_gate(pod), *metadata_operations(pod.metadata, labels, {})]
         return Allow(tuple(operations), audit={"group": group})
     old = read_pod(review.old_object)
     if old.has_ended or is_covered(old):

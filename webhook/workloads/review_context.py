@@ -7,9 +7,12 @@ from datetime import datetime
 from shared.api.core.metadata import LONG_AGO
 from shared.api.names import JOB_CONTROLLERS
 from shared.api.review import Review
+from shared.kinds.kind import Kinds
 from shared.quota.model.membership import resolve_group
 from shared.quota.model.namespace_context import NamespaceContext
 from shared.quota.model.rules.workloads.submitted_workload import WorkloadContext
+
+NO_KINDS = Kinds()
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +28,8 @@ class ReviewContext:
     """`namespace` is the review's; `job_group` knows by uid the groups of the Jobs that Quotree starts.
 
     `cover`: for which object of a governed kind the new object is made, by that kind's operator or, for a Job of it, by
-    the Job controller. `by_operator`: whether the operator of the object's owner sent the request.
+    the Job controller. `by_operator`: whether the operator of the object's owner sent the request. `kinds`: those that
+    are governed.
     """
 
     quota: WorkloadContext
@@ -35,6 +39,7 @@ class ReviewContext:
     job_controllers: Collection[str] = JOB_CONTROLLERS
     cover: Cover | None = None
     by_operator: bool = False
+    kinds: Kinds = NO_KINDS
     now: datetime = LONG_AGO
 
     def group_of(self, labels: Mapping[str, str]) -> str | None:

@@ -136,7 +136,8 @@ topologySpreadConstraints:
 
 {{/*
 The kinds that are governed, whole: integrations by name, then `kinds`, which may change a preset. Returns a mapping with
-`kinds`: all; `held`: those that can be suspended; `made`: further resources that their operators make.
+`kinds`: all; `held`: those that can be suspended; `gated`: those whose pods are gated in groups; `made`: further
+resources that the operators of `held` make.
 */}}
 {{- define "quotree.kinds" -}}
 {{- $all := list -}}
@@ -162,6 +163,8 @@ The kinds that are governed, whole: integrations by name, then `kinds`, which ma
 {{- $all = append $all (merge (dict "group" $group "version" (last (splitList "/" $kind.apiVersion)) "route" $name) $kind) -}}
 {{- end -}}
 {{- $held := list -}}
+{{- $gated := list -}}
+{{- range $all }}{{ if .gate }}{{ $gated = append $gated . }}{{ end }}{{ end -}}
 {{- $made := list -}}
 {{- $own := dict "jobs.batch" true "pods." true -}}
 {{- range $all }}{{ if .suspend }}{{ $held = append $held . }}{{ $_ := set $own .route true }}{{ end }}{{ end -}}
@@ -175,7 +178,7 @@ The kinds that are governed, whole: integrations by name, then `kinds`, which ma
 {{- end -}}
 {{- end -}}
 {{- end -}}
-{{- dict "kinds" $all "held" $held "made" $made | toYaml -}}
+{{- dict "kinds" $all "held" $held "gated" $gated "made" $made | toYaml -}}
 {{- end -}}
 
 {{- define "quotree.integrations" -}}
@@ -273,7 +276,8 @@ is sent twice. Call with root, resource, group, version, route, phase, kinds.
 {{- $resources := list
   (dict "group" "batch" "version" "v1" "resource" "jobs" "route" "jobs")
   (dict "group" "" "version" "v1" "resource" "pods" "route" "pods") -}}
-{{- range concat $resources $kinds.held $kinds.made -}}
+{{- $gated := ternary $kinds.gated (list) (eq .phase "validate") -}}
+{{- range concat $resources $kinds.held $kinds.made $gated -}}
 {{- include "quotree.workWebhooks" (merge (dict "root" $.root "phase" $.phase "kinds" $kinds.held) (pick . "group" "version" "resource" "route")) }}
 {{- end -}}
 {{- end -}}

@@ -33,12 +33,12 @@ class WorkloadReader:
     admits: Callable[[str, Mapping[str, str]], bool]
     pods_of: Callable[[str], PodsBySet] = _no_pods
 
-    def read(self, key: str, objects: Sequence[WorkloadObject]) -> Reading:
-        """A Job, a pod, or all pods of a group.
+    def read(self, key: str, objects: Sequence[WorkloadObject], apart: int = 0) -> Reading:
+        """A Job, a pod, or all pods of a group, of which `apart` more run as workloads of their own.
 
         Before its adoption, or in a namespace that the group does not admit, it is on hold.
         """
-        reading = self._as_written(key, objects)
+        reading = self._as_written(key, objects, apart)
         workload = reading.workload
         if workload is None:
             return reading
@@ -56,7 +56,7 @@ class WorkloadReader:
         """The set that a pod of a group with several belongs to."""
         return member_of(pod, self.namespaces.of(pod.metadata.namespace), self.settings).pod_set
 
-    def _as_written(self, key: str, objects: Sequence[WorkloadObject]) -> Reading:
+    def _as_written(self, key: str, objects: Sequence[WorkloadObject], apart: int) -> Reading:
         first = objects[0]
         context = self.namespaces.of(first.metadata.namespace)
         if isinstance(first, Job):
@@ -65,7 +65,7 @@ class WorkloadReader:
             return workload_of_kind(first, context, self.settings, self.pods_of(key))
         pods = [each for each in objects if isinstance(each, Pod)]
         if pod_group_of(first) == key:
-            return workload_of_pod_group(pods, context, self.settings)
+            return workload_of_pod_group(pods, context, self.settings, apart=apart)
         return workload_of_pod(first, context, self.settings)
 
     def _with_answer(self, key: str, target: WorkloadObject, workload: Workload) -> Workload:

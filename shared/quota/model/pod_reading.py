@@ -80,8 +80,13 @@ def workload_of_pod(pod: Pod, around: NamespaceContext, settings: QuotaSettings)
     return draft.reading(state, admission, _eviction(pod, state, annotations), around, settings)
 
 
-def workload_of_pod_group(members: Iterable[Pod], around: NamespaceContext, settings: QuotaSettings) -> Reading:
-    """Read all pods of one pod group as one workload of kind PodGroup, named and dated by its first member."""
+def workload_of_pod_group(
+    members: Iterable[Pod], around: NamespaceContext, settings: QuotaSettings, *, apart: int = 0
+) -> Reading:
+    """Read all pods of one pod group as one workload of kind PodGroup, named and dated by its first member.
+
+    `apart`: how many of its pods run already, as workloads of their own: they are there, and not waited for.
+    """
     present = (pod for pod in members if not pod.never_starts)
     pods = sorted(present, key=lambda pod: (pod.metadata.created, pod.metadata.name))
     if not pods:
@@ -96,7 +101,7 @@ def workload_of_pod_group(members: Iterable[Pod], around: NamespaceContext, sett
     annotations = read_annotations(_representative(started or live).metadata.annotations)
     states = {_state(pod, read_annotations(pod.metadata.annotations)) for pod in live}
     state = next(each for each in _STRONGEST if each in states)
-    problems = _group_problems(pods, started)
+    problems = _group_problems(pods, started, apart)
     first = pods[0]
     try:
         pod_sets = read_pod_sets([member_of(pod, around, settings) for pod in live], _assigned(annotations))
@@ -186,7 +191,7 @@ def _deleted_at(pod: Pod) -> datetime:
     return pod.metadata.deletion_timestamp or pod.metadata.created
 
 
-def _group_problems(pods: Sequence[Pod], started: Sequence[Pod]) -> tuple[str, ...]:
+def _group_problems(pods: Sequence[Pod], started: Sequence[Pod], apart: int) -> tuple[str, ...]:
     """What keeps the group from starting as one."""
     found: list[str] = []
     sizes = {pod.metadata.labels.get(POD_GROUP_SIZE_LABEL, "") for pod in pods}
@@ -197,8 +202,8 @@ def _group_problems(pods: Sequence[Pod], started: Sequence[Pod]) -> tuple[str, .
             f"label {POD_GROUP_SIZE_LABEL} is {said}; every pod of the group must say the same whole number "
             f"from 1 to {MAX_POD_GROUP}"
         )
-    elif len(pods) < size and not started:
-        found.append(f"{len(pods)} of the {size} pods of the group are there; it waits for the others")
+    elif len(pods) + apart < size and not started:
+        found.append(f"{len(pods) + apart} of the {size} pods of the group are there; it waits for the others")
     elif len(pods) > size:
         found.append(f"the group has {len(pods)} pods and says it has {size}; all of them are counted")
     if len({pod.metadata.labels.get(GROUP_LABEL) for pod in pods}) > 1:

@@ -289,6 +289,44 @@ def test_of_a_group_whose_first_pod_has_ended_the_others_are_one_workload(state:
     assert [each.metadata.uid for each in state.work.objects("ns/gang")] == ["p2"]
 
 
+GANG = {POD_GROUP_LABEL: "gang", POD_GROUP_SIZE_LABEL: "2"}
+
+
+def started_pod(uid: str, *members: str, deleted: bool = False) -> PodRecord:
+    """A pod with the label of the group `gang` that was started with these members."""
+    admission = {**msgspec.json.decode(ADMITTED), "members": list(members)}
+    metadata = {
+        **ended_pod(uid, **GANG)["metadata"],
+        "annotations": {ADMISSION: msgspec.json.encode(admission).decode()},
+    }
+    if deleted:
+        metadata["deletionTimestamp"] = "2026-01-01T00:00:01Z"
+    spec = {"containers": [{"resources": {"requests": {"cpu": "1"}}}]}
+    return PodRecord(read_pod({"metadata": metadata, "spec": spec}), None)
+
+
+def test_a_pod_that_replaces_one_of_a_group_that_is_stopped_starts_with_the_others(state: ClusterState) -> None:
+    old = [started_pod(uid, "p1", "p2") for uid in ("p1", "p2")]
+    ending = [started_pod(uid, "p1", "p2", deleted=True) for uid in ("p1", "p2")]
+    state.see_pods([Changed(None, each) for each in old])
+    state.see_pods([Changed(before, after) for before, after in zip(old, ending, strict=True)])
+    state.see_pods([Changed(None, a_pod("p3", **GANG))])
+    assert {each.key: each.hold for each in work(state)} == {"ns/gang": False, "ns/p3": True}
+    state.see_pods([Changed(each, None) for each in ending])
+    assert [(each.key, each.hold) for each in work(state)] == [("ns/gang", True)]
+    state.see_pods([Changed(None, a_pod("p4", **GANG))])
+    assert [(each.key, each.hold, each.request) for each in work(state)] == [("ns/gang", False, {"cpu": 2000})]
+
+
+def test_a_group_does_not_wait_for_a_pod_that_was_started_alone(state: ClusterState) -> None:
+    state.see_pods([Changed(None, started_pod("p1"))])
+    state.see_pods([Changed(None, a_pod("p2", **GANG))])
+    assert {each.key: (each.is_pending, each.hold) for each in work(state)} == {
+        "ns/p1": (False, False),
+        "ns/gang": (True, False),
+    }
+
+
 def ended_pod(uid: str, **labels: str) -> dict[str, Any]:
     return {
         "metadata": {
