@@ -36,7 +36,16 @@ COPIED: Final = (
     "examples",
     "pyproject.toml",
 )
-PURE_TESTS: Final = ("tests/shared/quota", "tests/cli/test_scenarios.py", "tests/prove/test_search.py")
+PURE_TESTS: Final = (
+    "tests/shared/quota",
+    "tests/webhook/workloads",
+    "tests/reconciler/state",
+    "tests/cli/test_check.py",
+    "tests/cli/test_explain.py",
+    "tests/cli/test_scenarios.py",
+    "tests/cli/test_what_if.py",
+    "tests/prove/test_search.py",
+)
 LONGEST: Final = 600
 """Seconds; a mutant that makes the tests run longer has been noticed."""
 EQUIVALENT: Final = Path(__file__).with_name("equivalent.txt")

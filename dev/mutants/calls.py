@@ -17,6 +17,10 @@ OWN_LINE = "dev.mutants.calls "
 """What the line with the result starts with; the tests print lines of their own."""
 
 
+_OPTIONS = ("-x", "-q", "-n", "0", "-p", "no:cacheprovider", "-o", "timeout=0")
+"""Under a profile a test may take longer than its time limit; who runs a mutant has one of its own."""
+
+
 @dataclass(frozen=True)
 class TestFile:
     """`calls`: (path, first line) of the functions that it calls; `passes`: whether it does so at all."""
@@ -29,7 +33,7 @@ class TestFile:
 
 def pytest_command(files: Iterable[str]) -> list[str]:
     """Run these files in this order until a test fails."""
-    return [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", *files]
+    return [sys.executable, "-m", "pytest", *_OPTIONS, *files]
 
 
 def trace(path: str, checkout: Path) -> TestFile:
@@ -47,7 +51,7 @@ def _run(path: str) -> dict[str, object]:
     import pytest
 
     began, profile, root = time.monotonic(), cProfile.Profile(), Path.cwd()
-    code = profile.runcall(pytest.main, ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", path])
+    code = profile.runcall(pytest.main, [*_OPTIONS, path])
     codes = [entry.code for entry in profile.getstats() if isinstance(entry.code, CodeType)]
     calls = sorted(
         {

@@ -11,8 +11,12 @@ from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.node import ClusterNode
+from shared.quota.model.settings import CapacitySource, QuotaSettings
 from tests.builders import NOW, pending, running, world
 from tests.prove.remedies import check
+from tests.trees import tree
 
 
 @pytest.mark.parametrize("seed", range(24))
@@ -75,3 +79,36 @@ def test_amounts_too_large_to_scan_are_found_exactly() -> None:
     found = remedies_of(given, "new")
     assert {"do": "ShrinkRequest", "resource": "gpu", "by": 77, "workload": "ns/new"} in found
     assert {each["by"] for each in found if each["do"] == "AddCapacity"} == {77}
+
+
+def test_a_node_like_the_one_with_most_of_what_is_requested_in_the_flavor_is_added_or_capacity() -> None:
+    groups = tree("root\n  a a100:gpu 9 | nvme:disk 9")
+    nodes = [
+        ClusterNode("more-gpu", {"gpu": "a100"}, {"gpu": 4, "disk": 1}),
+        ClusterNode("more-disk", {"gpu": "a100"}, {"gpu": 2, "disk": 9}),
+        ClusterNode("nvme", {"disk": "nvme"}, {"disk": 9}),
+    ]
+    flavors = [Flavor("a100", node_labels={"gpu": "a100"}), Flavor("nvme", node_labels={"disk": "nvme"})]
+    first = running("a", {"gpu": 6, "disk": 1}, "first", flavors={"gpu": "a100", "disk": "nvme"})
+    waits = pending("a", {"gpu": 3, "disk": 1}, "new")
+    found = remedies_of(World.of(groups, flavors, [first, waits], nodes), "new")
+
+    assert {"do": "AddNode", "flavor": "a100", "by": 1, "like": "more-gpu"} in found
+    assert {"do": "AddCapacity", "flavor": "a100", "resource": "gpu", "by": 3} in found
+
+
+def test_capacity_is_no_remedy_where_it_is_the_sum_of_the_first_levels_min() -> None:
+    groups = tree("root\n  a 4\n  b 0..2")
+    settings = QuotaSettings(capacity_source=CapacitySource.GROUPS)
+    work = [running("a", 4, "first"), pending("a", 1, "new")]
+    found = remedies_of(World.of(groups, [Flavor("default")], work, settings=settings), "new")
+
+    assert found
+    assert "AddCapacity" not in {each["do"] for each in found}
+
+
+def test_a_workload_whose_group_is_absent_gets_no_remedy() -> None:
+    lost = pending("gone", 1, "lost")
+    given = world("root 4\n  a 4", [lost])
+    snapshot = measure(given, NOW)
+    assert advise(snapshot, explain(snapshot, plan(snapshot), lost)).remedies == ()

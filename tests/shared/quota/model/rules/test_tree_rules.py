@@ -56,6 +56,20 @@ CASES = {
         "QuotaGroup 'p' spec.quotas[0].min: children promise 6 of default/gpu (a 6), parent has 5; "
         "raise min to 6 or free 1 from a child (SumOfMinExceedsParent)",
     ),
+    "six children are named": Case(
+        "p/ 6\n  a 1\n  b 1\n  c 1\n  d 1\n  e 1",
+        "f 1 ^p",
+        "f 2 ^p",
+        "QuotaGroup 'p' spec.quotas[0].min: children promise 7 of default/gpu (f 2 + a 1 + b 1 + c 1 + d 1 + e 1), "
+        "parent has 6; raise min to 7 or free 1 from a child (SumOfMinExceedsParent)",
+    ),
+    "of seven children the smallest is counted": Case(
+        "p/ 7\n  a 1\n  b 1\n  c 1\n  d 1\n  e 1\n  f 1",
+        "g 1 ^p",
+        "g 2 ^p",
+        "QuotaGroup 'p' spec.quotas[0].min: children promise 8 of default/gpu (g 2 + a 1 + b 1 + c 1 + d 1 + e 1 + "
+        "1 more 1), parent has 7; raise min to 8 or free 1 from a child (SumOfMinExceedsParent)",
+    ),
     "a parent with max alone has a min of 0": Case(
         "p/ ..8\n  a ..8",
         "a 0..8 ^p",
