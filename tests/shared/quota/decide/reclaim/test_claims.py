@@ -151,3 +151,26 @@ def test_borrow_and_return() -> None:
         (["preemptor entitled claim"], []),
         (["a2 entitled", "a3 entitled"], []),
     ]
+
+
+def test_after_a_restart_a_preemptor_whose_victim_was_deleted_is_served_all_the_same() -> None:
+    """Nothing carries the claim any more. Entitled, it comes before an older workload that would borrow its room."""
+    older = pending("c", 4, "older", created=after(-99))
+    restarted = decide("root 8\n  a 4\n  b 4\n  c 0 w0", [running("a", 4, "a0"), PREEMPTOR, older])
+    assert (told(restarted), waits(restarted)) == ((["preemptor entitled"], []), {"older": "WaitingForQuota"})
+
+
+def test_after_a_restart_room_that_a_borrower_took_from_it_meanwhile_is_reclaimed_for_it() -> None:
+    """Its victim was deleted while no process decided, and somebody else has the room by now."""
+    work = [running("a", 4, "a0", since=after(-9)), running("a", 4, "borrows", since=after(-1)), PREEMPTOR]
+    restarted = decide(TWO, work)
+    assert (evictions(restarted), waits(restarted)) == (
+        ["borrows Reclaim for preemptor"],
+        {"preemptor": "WaitingForEvictions"},
+    )
+
+
+def test_after_a_restart_the_preemptor_of_a_swap_is_first_in_its_leaf() -> None:
+    high, next_in_line = pending("a", 3, "high", priority=5), pending("a", 3, "low", created=after(-99))
+    restarted = decide("root 4\n  a 0\n  b 0", [high, next_in_line, pending("b", 3, "theirs", created=after(9))])
+    assert starts(restarted)[:1] == ["high opportunistic"]
