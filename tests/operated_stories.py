@@ -19,7 +19,7 @@ from tests.reconciler.reconciler_process import wait_for
 Manifest = Callable[[str, Object, Object, Mapping[str, str]], Object]
 """Namespace, template of the first set, template of the second, labels -> the object."""
 STOP_TAKES: Final = {"demo.quotree.dev/stop-takes": "2s"}
-_FLAVORS = """
+FLAVORS = """
 apiVersion: quotree.dev/v1alpha1
 kind: ResourceFlavor
 metadata: {name: a100}
@@ -95,7 +95,7 @@ def governed(
     """Install Quotree with the preset; two flavors, by the nodes' models."""
     kind = {"preset": preset, "operators": [operated.user]}
     with installed(operated.cluster, kinds=[kind]) as quotree:
-        operated.cluster.kubectl("apply", "--server-side", "-f", "-", input=_FLAVORS)
+        operated.cluster.kubectl("apply", "--server-side", "-f", "-", input=FLAVORS)
         yield Governed(operated, quotree, manifest, template, suspend)
 
 
