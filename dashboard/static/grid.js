@@ -12,6 +12,7 @@ export class Grid {
   #free = [];
   #cursor = 0;
   #waiting = false;
+  #opening = false;
 
   /** `draw(cells, item)` fills the cells of a line; `same(a, b)` says that a line need not be drawn again. */
   constructor({ label, columns, role = "grid", draw, same = (a, b) => a === b, open, fold, describe }) {
@@ -39,7 +40,15 @@ export class Grid {
     this.body.style.height = `${source.count * HEIGHT}px`;
     this.node.setAttribute("aria-rowcount", String(source.count + 1));
     this.#cursor = Math.max(0, Math.min(this.#cursor, source.count - 1));
+    if (this.#opening) this.#openCursor();
     this.#soon();
+  }
+
+  /** Open the line of the cursor; if it is still being fetched, as soon as it is there. */
+  #openCursor() {
+    const item = this.cursor;
+    this.#opening = item === undefined && this.#source.count > 0;
+    if (item !== undefined) this.open(item);
   }
 
   get cursor() {
@@ -118,12 +127,13 @@ export class Grid {
 
   #key(event) {
     if (event.ctrlKey || event.altKey || event.metaKey || event.target !== this.node) return;
+    this.#opening = false;
     const page = Math.max(1, Math.floor(this.node.clientHeight / HEIGHT) - 2);
     const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
     if (event.key in steps) {
       this.#cursor = Math.max(0, Math.min(this.#source.count - 1, this.#cursor + steps[event.key]));
       this.#show();
-    } else if (event.key === "Enter" && this.cursor && this.open) this.open(this.cursor);
+    } else if (event.key === "Enter" && this.open) this.#openCursor();
     else if ((event.key === "ArrowLeft" || event.key === "ArrowRight") && this.cursor && this.fold) {
       this.fold(this.cursor, event.key === "ArrowLeft");
     } else return;
@@ -152,6 +162,7 @@ export class Grid {
 export class Remote {
   #pages = new Map();
   #asked = new Set();
+  #question = 0;
   count = 0;
   version = 0;
 
@@ -174,19 +185,31 @@ export class Remote {
     this.onChange();
   }
 
+  /** Another question from now on: what was answered before, or is under way, belongs to the previous one. */
+  restart() {
+    this.#question += 1;
+    this.#pages.clear();
+    this.#asked.clear();
+    this.refresh();
+  }
+
   async #fetch(page) {
     this.#asked.add(page);
     const version = this.version;
+    const question = this.#question;
     try {
       const answer = await this.fetchPage(page * this.size, this.size);
+      if (question !== this.#question) return;
       this.count = answer.total;
       this.#pages.set(page, { version, items: answer.items });
       for (const each of this.#pages.keys()) if (Math.abs(each - page) > 20) this.#pages.delete(each);
     } catch {
-      this.#pages.set(page, { version, items: [] });
+      if (question === this.#question) this.#pages.set(page, { version, items: [] });
     } finally {
-      this.#asked.delete(page);
-      this.onChange();
+      if (question === this.#question) {
+        this.#asked.delete(page);
+        this.onChange();
+      }
     }
   }
 }

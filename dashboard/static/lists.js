@@ -36,7 +36,7 @@ export function workloadLists(store, groupName) {
   let part = "pending";
   let grid;
   let remote;
-  const text = el("input", { id: "filter", type: "search", oninput: () => remote.refresh() });
+  const text = el("input", { id: "filter", type: "search", oninput: () => remote.restart() });
   const panel = el("div", { role: "tabpanel", id: "list", "aria-labelledby": "tab-pending" });
   const count = el("span", { class: "count", role: "status" });
   const tabs = Object.entries(PARTS).map(([id, each]) =>

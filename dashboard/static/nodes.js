@@ -23,7 +23,7 @@ function flavorRows(flavors) {
 
 export function nodesPage() {
   const body = el("tbody", {});
-  const text = el("input", { id: "filter", type: "search", oninput: () => remote.refresh() });
+  const text = el("input", { id: "filter", type: "search", oninput: () => remote.restart() });
   const count = el("span", { class: "count", role: "status" });
   let flavors = "";
   const grid = new Grid({

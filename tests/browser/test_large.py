@@ -3,7 +3,7 @@
 import sys
 from typing import Final
 
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from tests.browser.conftest import Strict, shown
 from tests.browser.measuring import traced
@@ -38,6 +38,33 @@ def test_a_large_cluster_streams_without_a_long_task(browser: Browser, strict: S
         assert [each for each in tree.computed + queue.computed if each > LONGEST] == []
 
 
+def test_enter_waits_for_the_line_that_is_still_fetched(strict: Strict) -> None:
+    with shown(large()) as dashboard:
+        page = strict.open(dashboard.address)
+        page.evaluate("location.hash = '#/group/root'")
+        expect(page.locator(".count")).to_have_text(f"{WAITING + 10} waiting", timeout=30_000)
+        page.get_by_role("grid", name="Waiting workloads of root").focus()
+        page.keyboard.press("End")
+        expect(page.locator(f"[aria-rowindex='{WAITING + 11}']")).to_contain_text("WaitingForQuota")
+        asked: list[Route] = []
+
+        def keep(route: Route) -> None:
+            asked.append(route)
+
+        page.route("**/api/queue*first=0&*text=wait-00012*", keep)
+        page.locator("#filter").fill("wait-00012")
+        expect(page.locator(".count")).to_have_text("1 waiting")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        page.wait_for_timeout(300)
+        expect(page.locator("h1")).to_have_text("Group root")
+        assert asked
+        for each in asked:
+            each.continue_()
+        expect(page.locator("h1")).to_have_text("Job ns/wait-00012", timeout=30_000)
+        page.unroute_all(behavior="ignoreErrors")
+
+
 def test_the_last_of_ten_thousand_is_reached(strict: Strict) -> None:
     with shown(large()) as dashboard:
         page = strict.open(dashboard.address)
@@ -50,4 +77,4 @@ def test_the_last_of_ten_thousand_is_reached(strict: Strict) -> None:
         expect(page.locator(".count")).to_have_text("1 waiting")
         page.keyboard.press("Tab")
         page.keyboard.press("Enter")
-        expect(page.locator("h1")).to_have_text("Job ns/wait-00012")
+        expect(page.locator("h1")).to_have_text("Job ns/wait-00012", timeout=30_000)
