@@ -17,9 +17,9 @@ from shared.api.core.job import read_job
 from shared.kinds.kind import Kind
 from shared.kinds.presets import all_presets
 from shared.kinds.reading import read_kind_object
-from shared.quota.model.job_reading import workload_of_job
-from shared.quota.model.kind_reading import workload_of_kind
 from shared.quota.model.namespace_context import NamespaceContext
+from shared.quota.model.read.jobs import workload_of_job
+from shared.quota.model.read.kind_objects import workload_of_kind
 from shared.quota.model.settings import QuotaSettings
 
 AROUND: Final = NamespaceContext(namespace_labels={"quotree.dev/group": "leaf"})

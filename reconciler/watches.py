@@ -35,7 +35,7 @@ from shared.kube.resources import (
 )
 from shared.kube.watch.cache import Change, Project, Undecodable
 from shared.kube.watch.watching import Watch, Watches, WatchSettings
-from shared.quota.model.group_reading import read_flavor
+from shared.quota.model.read.groups import read_flavor
 from shared.quota.model.settings import CapacitySource
 from shared.telemetry import get_logger
 

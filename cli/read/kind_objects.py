@@ -9,9 +9,9 @@ from shared.api.core.metadata import Metadata
 from shared.api.core.pod import Pod, PodSpec
 from shared.api.names import POD_SET_LABEL
 from shared.kinds.kind_object import KindObject
-from shared.quota.model.job_reading import ObjectState, Reading, pod_request_of
-from shared.quota.model.kind_reading import PodsBySet, SeenPods, workload_of_kind
 from shared.quota.model.namespace_context import NamespaceContext, NamespaceContexts
+from shared.quota.model.read.jobs import ObjectState, Reading, pod_request_of
+from shared.quota.model.read.kind_objects import PodsBySet, SeenPods, workload_of_kind
 from shared.quota.model.rules.findings import Violation
 from shared.quota.model.rules.workloads.governed_kind import check_kind_object
 from shared.quota.model.settings import QuotaSettings

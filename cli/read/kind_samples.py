@@ -18,8 +18,8 @@ from shared.kinds.operations import set_name, suspend_operations, template_opera
 from shared.kinds.presets import all_presets, resolve
 from shared.kinds.reading import read_kind_object
 from shared.problems import Problem
-from shared.quota.model.job_reading import pod_request_of, times
 from shared.quota.model.namespace_context import NamespaceContext
+from shared.quota.model.read.jobs import pod_request_of, times
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Amounts
 from shared.resources import QuantityError

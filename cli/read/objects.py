@@ -20,7 +20,7 @@ from shared.kinds.kind import Kinds
 from shared.kinds.kind_object import KindObject
 from shared.kinds.reading import read_kind_object
 from shared.quota.model.flavor import Flavor
-from shared.quota.model.group_reading import read_flavor_manifest, read_group_manifest
+from shared.quota.model.read.groups import read_flavor_manifest, read_group_manifest
 from shared.quota.model.rules import Violation
 from shared.quota.model.tree import Group
 

@@ -10,9 +10,9 @@ from cli.read.objects import ManifestObjects
 from shared.api.core.job import Job
 from shared.api.core.limitrange import LimitRange
 from shared.api.core.pod import Pod
-from shared.quota.model.job_reading import ObjectState, workload_of_job
 from shared.quota.model.namespace_context import NamespaceContexts
-from shared.quota.model.pod_reading import pod_group_of, unit_key, workload_of_pod, workload_of_pod_group
+from shared.quota.model.read.jobs import ObjectState, workload_of_job
+from shared.quota.model.read.pods import pod_group_of, unit_key, workload_of_pod, workload_of_pod_group
 from shared.quota.model.rules.findings import Violation
 from shared.quota.model.rules.workloads.submitted_workload import PodTerms, SubmittedWorkload
 from shared.quota.model.settings import QuotaSettings

@@ -15,9 +15,9 @@ from shared.quota.measure.static.node_shapes import group_nodes
 from shared.quota.measure.static.node_usage import NodeUsage, UsingPod, using_pod
 from shared.quota.model import rules
 from shared.quota.model.flavor import Flavor
-from shared.quota.model.job_reading import pod_request_of
 from shared.quota.model.namespace_context import NamespaceContexts
 from shared.quota.model.node import ClusterNode, LargestNodes
+from shared.quota.model.read.jobs import pod_request_of
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Tree
 from shared.resources import QuantityError

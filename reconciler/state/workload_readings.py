@@ -20,8 +20,8 @@ from reconciler.state.workload_index import WorkloadIndex
 from shared.api.core.job import Job
 from shared.api.core.pod import Pod
 from shared.quota.measure.inputs.workload_set import KINDS
-from shared.quota.model.job_reading import ObjectState, Reading
-from shared.quota.model.pod_reading import pod_group_of
+from shared.quota.model.read.jobs import ObjectState, Reading
+from shared.quota.model.read.pods import pod_group_of
 from shared.quota.model.workload import Claim, Workload, WorkloadId
 
 

@@ -23,7 +23,7 @@ from shared.api.reading import Unreadable
 from shared.kube.watch.cache import Changed
 from shared.quota.decide.simulate.effects import effects_as_data, effects_of
 from shared.quota.decide.simulate.what_if import predict
-from shared.quota.model.group_reading import read_flavor
+from shared.quota.model.read.groups import read_flavor
 
 MOST_OBJECTS: Final = 100
 LIMIT: Final = timedelta(milliseconds=2500)

@@ -1,4 +1,4 @@
-"""What Quotree's own annotations say about a decision, as text; `shared.quota.model.job_reading` reads them back."""
+"""What Quotree's own annotations say about a decision, as text; `shared.quota.model.read.jobs` reads them back."""
 
 from datetime import datetime
 

@@ -1,6 +1,6 @@
 """What a QuotaGroup object says: its spec as it is written, and the status the reconciler writes.
 
-Quantities stay text here; `shared.quota.model.group_reading` makes a `Group` of it.
+Quantities stay text here; `shared.quota.model.read.groups` makes a `Group` of it.
 """
 
 from collections.abc import Iterable, Mapping

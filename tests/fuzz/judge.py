@@ -15,7 +15,7 @@ from shared.api.names import GROUP_LABEL
 from shared.quota.decide.decisions import Tier
 from shared.quota.decide.plan import plan
 from shared.quota.measure.snapshot import measure
-from shared.quota.model.group_reading import read_group
+from shared.quota.model.read.groups import read_group
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Tree
 from tests.chaos.judging.at_rest import Rest, state_of

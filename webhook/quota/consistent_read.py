@@ -6,7 +6,7 @@ import msgspec
 
 from shared.kube.client import Client
 from shared.kube.resources import QUOTA_GROUPS, RESOURCE_FLAVORS, Resource
-from shared.quota.model.group_reading import read_group
+from shared.quota.model.read.groups import read_group
 from shared.quota.model.tree import Group, Tree
 from webhook.quota.edits import FLAVOR, GROUP, number, read_version
 from webhook.quota.reservations import StoredVersion

@@ -12,7 +12,7 @@ import msgspec
 from shared.api.reading import Unreadable
 from shared.api.review import Operation, Review
 from shared.quota.model.flavor import Flavor
-from shared.quota.model.group_reading import read_flavor, read_group
+from shared.quota.model.read.groups import read_flavor, read_group
 from shared.quota.model.tree import Group
 
 GROUP: Final = "QuotaGroup"

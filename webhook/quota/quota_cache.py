@@ -16,8 +16,8 @@ from shared.kube.resources import QUOTA_GROUPS, RESOURCE_FLAVORS
 from shared.kube.watch.cache import Change, transitions
 from shared.kube.watch.watching import Watch, Watches
 from shared.quota.model.flavor import Flavor
-from shared.quota.model.group_reading import group_of, read_flavor, read_group
 from shared.quota.model.node import LargestNodes
+from shared.quota.model.read.groups import group_of, read_flavor, read_group
 from shared.quota.model.tree import ROOT, Amounts, Group, Tree
 from shared.resources import Amount, FlavorResource, QuantityError, read_amount
 from webhook.quota.consistent_read import StoredState

@@ -28,7 +28,7 @@ from shared.api.names import (
 from shared.api.patches import Operation, drop_members, set_members
 from shared.api.review import Review
 from shared.quota.model.flavor import injection
-from shared.quota.model.job_reading import pod_request_of, times
+from shared.quota.model.read.jobs import pod_request_of, times
 from shared.quota.model.rules.findings import NO_FINDINGS, Findings, Violation
 from shared.quota.model.rules.workloads.children import check_unit
 from shared.quota.model.rules.workloads.object_size import check_size, object_size

@@ -16,9 +16,9 @@ from shared.api.review import Operation, Review
 from shared.kube.client import Client
 from shared.kube.errors import NotFound
 from shared.kube.resources import QUOTA_GROUPS
-from shared.quota.model.group_reading import read_group
 from shared.quota.model.membership import resolve_group
 from shared.quota.model.namespace_context import NamespaceContext
+from shared.quota.model.read.groups import read_group
 from shared.quota.model.rules.groups.names import is_name, shortened
 from shared.quota.model.rules.workloads.submitted_workload import WorkloadContext
 from shared.quota.model.tree import Tree

@@ -19,7 +19,7 @@ from shared.kinds.kind_object import KindObject, KindPodSet
 from shared.kinds.operations import set_name, suspend_operations
 from shared.kinds.paths import show
 from shared.kinds.reading import read_kind_object
-from shared.quota.model.job_reading import times
+from shared.quota.model.read.jobs import times
 from shared.quota.model.rules.findings import NO_FINDINGS, Findings, Violation
 from shared.quota.model.rules.workloads.changed_workload import (
     WorkloadEdit,

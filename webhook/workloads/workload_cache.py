@@ -19,7 +19,7 @@ from shared.kube.watch.cache import Change, Sink, transitions
 from shared.kube.watch.watching import Watch, Watches
 from shared.quota.model.membership import resolve_group
 from shared.quota.model.namespace_context import NamespaceContext, NamespaceContexts, Transition
-from shared.quota.model.pod_reading import is_covered
+from shared.quota.model.read.pods import is_covered
 from shared.quota.model.rules import GroupWorkloads
 from shared.quota.model.rules.groups.names import is_name
 from webhook.workloads.owner_cache import OwnerCache, WorkloadRecord, owner_of

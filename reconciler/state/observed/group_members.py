@@ -9,7 +9,7 @@ from typing import Final
 
 from shared.api.annotations import AdmissionAnnotation, BadAnnotation, read_admission
 from shared.api.core.pod import Pod
-from shared.quota.model.pod_reading import pod_group_of
+from shared.quota.model.read.pods import pod_group_of
 
 _PREFIX: Final = 8
 """So many characters of a uid name a member."""

@@ -9,7 +9,7 @@ from shared.api.core.job import Job
 from shared.kinds.kind import Kind
 from shared.kinds.kind_object import KindObject
 from shared.kinds.reading import read_kind_object
-from shared.quota.model.pod_reading import unit_key
+from shared.quota.model.read.pods import unit_key
 
 KindRecord = KindObject | FinishedOwner
 

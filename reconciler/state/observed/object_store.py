@@ -7,7 +7,7 @@ from reconciler.state.observed.workload_reader import WorkloadObject
 from shared.api.core.job import Job
 from shared.api.core.pod import Pod
 from shared.kinds.kind_object import KindObject
-from shared.quota.model.pod_reading import pod_group_of
+from shared.quota.model.read.pods import pod_group_of
 
 Owner = Job | KindObject
 """An object whose controller or operator makes the pods."""

@@ -24,9 +24,9 @@ from shared.api.core.pod_request import effective_request
 from shared.api.names import POD_SET_LABEL
 from shared.api.quotagroup import QuotaGroupStatus, read_quota_group
 from shared.quota.measure.static.node_usage import UsingPod, using_pod
-from shared.quota.model.group_reading import group_of
 from shared.quota.model.node import ClusterNode
-from shared.quota.model.pod_reading import account_of, is_covered
+from shared.quota.model.read.groups import group_of
+from shared.quota.model.read.pods import account_of, is_covered
 from shared.quota.model.tree import Group
 
 _NO_METADATA: Final = Metadata()

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from shared.api.core.job import Job
 from shared.api.core.pod import Pod
 from shared.kinds.kind_object import KindObject
-from shared.quota.model.job_reading import ObjectState, Reading, workload_of_job
-from shared.quota.model.kind_reading import NO_PODS, PodsBySet, workload_of_kind
 from shared.quota.model.namespace_context import NamespaceContexts
-from shared.quota.model.pod_reading import pod_group_of, workload_of_pod, workload_of_pod_group
-from shared.quota.model.pod_set_reading import member_of
+from shared.quota.model.read.jobs import ObjectState, Reading, workload_of_job
+from shared.quota.model.read.kind_objects import NO_PODS, PodsBySet, workload_of_kind
+from shared.quota.model.read.pod_sets import member_of
+from shared.quota.model.read.pods import pod_group_of, workload_of_pod, workload_of_pod_group
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.workload import Workload
 

@@ -12,10 +12,10 @@ from shared.api.core.priority import Priorities
 from shared.quota.decide.state.usage import quantities_of
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot, measure
-from shared.quota.model.job_reading import workload_of_job
 from shared.quota.model.namespace_context import NamespaceContext
 from shared.quota.model.node import ClusterNode
-from shared.quota.model.pod_reading import workload_of_pod
+from shared.quota.model.read.jobs import workload_of_job
+from shared.quota.model.read.pods import workload_of_pod
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import StopPolicy
 from shared.quota.model.workload import Admission, Workload

@@ -18,7 +18,7 @@ import msgspec
 from shared.api.core.job import Job, read_job
 from shared.api.core.pod import Pod, read_pod
 from shared.api.names import API_VERSION
-from shared.quota.model.group_reading import read_group
+from shared.quota.model.read.groups import read_group
 from shared.quota.model.tree import Group
 from tests.chaos.judging.final_list import OBSERVE
 

@@ -10,7 +10,7 @@ from shared.api.core.job import Job
 from shared.api.core.pod import Pod, PodSpec
 from shared.api.core.pod_request import effective_request
 from shared.api.names import ADMISSION, GROUP_LABEL
-from shared.quota.model.pod_reading import is_covered
+from shared.quota.model.read.pods import is_covered
 from shared.quota.model.tree import ROOT, Group, Tree
 from tests.chaos.judging.history import Lease, Shutter, Version
 

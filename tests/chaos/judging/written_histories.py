@@ -8,8 +8,8 @@ import msgspec
 from shared.api.core.job import Job, read_job
 from shared.api.core.pod import Pod, read_pod
 from shared.api.names import ADMISSION, EVICTION, GROUP_LABEL
-from shared.quota.model.group_reading import read_group
 from shared.quota.model.node import ClusterNode
+from shared.quota.model.read.groups import read_group
 from tests.builders import after
 from tests.chaos.judging.causes import Surrounding
 from tests.chaos.judging.checker import Expectations, Findings, check

@@ -10,7 +10,7 @@ from shared.api.names import EVICTION
 from shared.quota.decide.decisions import Evict, Notice
 from shared.quota.decide.plan import plan
 from shared.quota.measure.snapshot import measure
-from shared.quota.model.job_reading import claim_of
+from shared.quota.model.read.jobs import claim_of
 from shared.quota.model.workload import Claim, EvictionReason, Workload
 from tests.builders import NOW, after, pending, running, world
 

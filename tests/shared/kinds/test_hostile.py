@@ -13,8 +13,8 @@ from shared.kinds.kind import Kind, compile_kind
 from shared.kinds.operations import suspend_operations, template_operations
 from shared.kinds.presets import read_preset
 from shared.kinds.reading import read_kind_object
-from shared.quota.model.kind_reading import SeenPods, workload_of_kind
 from shared.quota.model.namespace_context import NamespaceContext
+from shared.quota.model.read.kind_objects import SeenPods, workload_of_kind
 from shared.quota.model.settings import QuotaSettings
 from tests.shared.kinds.test_presets import STARTED, lws
 

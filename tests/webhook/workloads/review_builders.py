@@ -11,8 +11,8 @@ from shared.api.annotations import AdmissionAnnotation, write_annotation
 from shared.api.names import ADMISSION
 from shared.api.review import Review, read_review
 from shared.quota.model.flavor import Flavor
-from shared.quota.model.group_reading import read_flavor_manifest, read_group_manifest
 from shared.quota.model.namespace_context import NamespaceContext
+from shared.quota.model.read.groups import read_flavor_manifest, read_group_manifest
 from shared.quota.model.rules.workloads.submitted_workload import NeverFits, WorkloadContext
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Group, Tree

@@ -20,7 +20,7 @@ from shared.quota.measure.static.node_shapes import NodeShapes
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.membership import is_of_system
 from shared.quota.model.node import ClusterNode, LargestNodes
-from shared.quota.model.pod_reading import account_of, pod_group_of
+from shared.quota.model.read.pods import account_of, pod_group_of
 from shared.quota.model.settings import QuotaSettings
 from shared.resources import Amount, FlavorResource, sum_amounts
 

@@ -9,7 +9,7 @@ import pytest
 
 from shared.api.core.placement import Placement
 from shared.quota.model.flavor import Flavor
-from shared.quota.model.group_reading import read_group_manifest
+from shared.quota.model.read.groups import read_group_manifest
 from shared.quota.model.rules.findings import Findings
 from shared.quota.model.rules.workloads.new_workload import check_new_workload
 from shared.quota.model.rules.workloads.submitted_workload import (

@@ -8,7 +8,7 @@ import pytest
 from dev.controlplane.cluster import ControlPlane
 from shared.api.crds.definitions import flavor_definition, quotagroup_definition
 from shared.quota.model import rules
-from shared.quota.model.group_reading import read_flavor_manifest, read_group_manifest
+from shared.quota.model.read.groups import read_flavor_manifest, read_group_manifest
 from shared.quota.model.rules import Violation
 from shared.quota.model.tree import Tree
 from tests.shared.quota.model.rules.own_cases import FLAVOR_CASES, GROUP_CASES, Case

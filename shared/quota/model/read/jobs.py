@@ -1,4 +1,4 @@
-"""How a Job becomes a workload: its group, its request, and its state. Pods: `pod_reading`.
+"""How a Job becomes a workload: its group, its request, and its state. Pods: `pods`.
 
 A workload's state is read from its object alone, so a restarted process knows what the previous one knew. Annotations
 that cannot be read count as absent and are reported; nothing here raises because of an object's contents.

@@ -7,9 +7,9 @@ import pytest
 
 from shared.api.annotations import AdmissionAnnotation, EvictionAnnotation, write_annotation
 from shared.api.core.pod import Pod, read_pod
-from shared.quota.model.job_reading import UNMANAGED, ObjectState, Reading
 from shared.quota.model.namespace_context import NamespaceContext
-from shared.quota.model.pod_reading import pod_group_of, workload_of_pod, workload_of_pod_group
+from shared.quota.model.read.jobs import UNMANAGED, ObjectState, Reading
+from shared.quota.model.read.pods import pod_group_of, workload_of_pod, workload_of_pod_group
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.workload import Admission, Eviction, EvictionReason
 from tests.builders import in_main

@@ -7,10 +7,10 @@ import pytest
 from shared.api.annotations import AdmissionAnnotation, write_annotation
 from shared.api.core.placement import Placement
 from shared.api.core.pod import Pod, read_pod
-from shared.quota.model.job_reading import ObjectState, Reading
 from shared.quota.model.namespace_context import NamespaceContext
-from shared.quota.model.pod_reading import workload_of_pod_group
-from shared.quota.model.pod_set_reading import Member, read_pod_sets
+from shared.quota.model.read.jobs import ObjectState, Reading
+from shared.quota.model.read.pod_sets import Member, read_pod_sets
+from shared.quota.model.read.pods import workload_of_pod_group
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.workload import PodSet
 from tests.builders import NOW

@@ -13,7 +13,7 @@ from shared.api.core.selectors import LabelSelector
 from shared.api.reading import Unreadable
 from shared.quota.model import rules
 from shared.quota.model.flavor import Flavor
-from shared.quota.model.group_reading import read_flavor, read_flavor_manifest, read_group, read_group_manifest
+from shared.quota.model.read.groups import read_flavor, read_flavor_manifest, read_group, read_group_manifest
 from shared.quota.model.settings import BlockAdmission, ReclaimMode
 from shared.quota.model.tree import (
     Entry,

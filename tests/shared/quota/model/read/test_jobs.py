@@ -12,8 +12,8 @@ from shared.api.core.job import read_job
 from shared.api.core.limitrange import container_defaults, read_limit_range
 from shared.api.core.placement import Placement, Toleration
 from shared.api.core.priority import Priorities, read_priority_class
-from shared.quota.model.job_reading import ObjectState, Reading, workload_of_job
 from shared.quota.model.namespace_context import NamespaceContext
+from shared.quota.model.read.jobs import ObjectState, Reading, workload_of_job
 from shared.quota.model.settings import QueueAge, QuotaSettings
 from shared.quota.model.workload import Admission, Claim, Eviction, EvictionReason, Workload
 from tests.builders import in_main

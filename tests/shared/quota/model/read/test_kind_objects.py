@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from shared.quota.model.job_reading import ObjectState, Reading
-from shared.quota.model.kind_reading import NO_PODS, PodsBySet, SeenPods, workload_of_kind
 from shared.quota.model.namespace_context import NamespaceContext
+from shared.quota.model.read.jobs import ObjectState, Reading
+from shared.quota.model.read.kind_objects import NO_PODS, PodsBySet, SeenPods, workload_of_kind
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.workload import EvictionReason
 from tests.shared.kinds.objects import jobset, metadata, pytorchjob, read, replicated, template

@@ -21,7 +21,9 @@ from shared.api.names import (
     PREFIX,
     read_pod_group_size,
 )
-from shared.quota.model.job_reading import (
+from shared.quota.model.membership import resolve_group
+from shared.quota.model.namespace_context import NamespaceContext
+from shared.quota.model.read.jobs import (
     FINISHED,
     UNMANAGED,
     ObjectState,
@@ -31,9 +33,7 @@ from shared.quota.model.job_reading import (
     eviction_of,
     reason_of,
 )
-from shared.quota.model.membership import resolve_group
-from shared.quota.model.namespace_context import NamespaceContext
-from shared.quota.model.pod_set_reading import member_of, read_pod_sets
+from shared.quota.model.read.pod_sets import member_of, read_pod_sets
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.workload import Admission, Eviction, Flavors
 from shared.resources import QuantityError, sum_amounts

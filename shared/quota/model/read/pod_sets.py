@@ -17,8 +17,8 @@ from shared.api.core.pod import Pod
 from shared.api.injection import without_injected
 from shared.api.names import MAIN_POD_SET, MAX_POD_SETS, POD_SET_LABEL
 from shared.quota.model.eligibility import placement_key
-from shared.quota.model.job_reading import pod_request_of
 from shared.quota.model.namespace_context import NamespaceContext
+from shared.quota.model.read.jobs import pod_request_of
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Amounts
 from shared.quota.model.workload import Flavors, PodSet

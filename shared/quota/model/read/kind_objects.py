@@ -1,4 +1,4 @@
-"""How an object of a governed kind becomes a workload. Jobs: `job_reading`; pods: `pod_reading`.
+"""How an object of a governed kind becomes a workload. Jobs: `jobs`; pods: `pods`.
 
 Its use is never taken from its operator's status. While it runs it counts as large as it declares, or as its pods are
 if that is more; while it stops, and once it has finished, as its pods that have not ended.
@@ -17,7 +17,9 @@ from shared.api.core.pod import PodSpec
 from shared.api.injection import NOTHING, without_injected
 from shared.kinds.kind_object import KindObject, KindPodSet
 from shared.kinds.operations import set_name
-from shared.quota.model.job_reading import (
+from shared.quota.model.membership import resolve_group
+from shared.quota.model.namespace_context import NamespaceContext
+from shared.quota.model.read.jobs import (
     FINISHED,
     UNMANAGED,
     ObjectState,
@@ -29,8 +31,6 @@ from shared.quota.model.job_reading import (
     state_of,
     times,
 )
-from shared.quota.model.membership import resolve_group
-from shared.quota.model.namespace_context import NamespaceContext
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Amounts
 from shared.quota.model.workload import PodSet
