@@ -6,7 +6,7 @@ that cannot be read count as absent and are reported; nothing here raises becaus
 See docs/specification.md §2.8 and §5.1.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -72,8 +72,10 @@ def workload_of_job(job: Job, around: NamespaceContext, settings: QuotaSettings)
     if job.metadata.is_deleting and state is ObjectState.PENDING:
         return FINISHED  # the Job controller makes no pods for it, even if its status counts some
     draft = WorkloadDraft(job.metadata, job.spec.template.spec, job.pods_left, group, annotations)
-    admission = admission_in(state, annotations, ready=job.is_ready)
-    return draft.reading(state, admission, eviction_in(state, annotations, _suspended_at(job)), around, settings)
+    admission = admission_in(state, annotations, lambda: job.is_ready)
+    return draft.reading(
+        state, admission, eviction_in(state, annotations, lambda: _suspended_at(job)), around, settings
+    )
 
 
 def _state(job: Job, annotations: Annotations) -> ObjectState:
@@ -90,10 +92,10 @@ def state_of(annotations: Annotations, *, suspended: bool, has_pods: bool) -> Ob
     return ObjectState.EVICTING if stopping and has_pods else ObjectState.PENDING
 
 
-def admission_in(state: ObjectState, annotations: Annotations, *, ready: bool) -> Admission | None:
-    """Its admission in that state; `ready`: whether all pods are ready now."""
+def admission_in(state: ObjectState, annotations: Annotations, is_ready: Callable[[], bool]) -> Admission | None:
+    """Its admission in that state; `is_ready`: whether all pods are ready now."""
     if annotations.admission is not None and state in (ObjectState.RUNNING, ObjectState.EVICTING):
-        return admission_of(annotations.admission, ready=ready and state is ObjectState.RUNNING)
+        return admission_of(annotations.admission, ready=state is ObjectState.RUNNING and is_ready())
     if state is ObjectState.EVICTING and annotations.eviction is not None:
         return Admission(annotations.eviction.assigned, annotations.eviction.since or annotations.eviction.time)
     return None
@@ -110,12 +112,12 @@ def admission_of(annotation: AdmissionAnnotation, *, ready: bool) -> Admission:
     )
 
 
-def eviction_in(state: ObjectState, annotations: Annotations, suspended_at: datetime) -> Eviction | None:
+def eviction_in(state: ObjectState, annotations: Annotations, suspended_at: Callable[[], datetime]) -> Eviction | None:
     """Its eviction in that state; what its owner suspended is evicted since `suspended_at`."""
     if state is ObjectState.RUNNING:
         return None
     if state is ObjectState.EVICTING and annotations.admission is not None:
-        return Eviction(EvictionReason.SUSPENDED, suspended_at)
+        return Eviction(EvictionReason.SUSPENDED, suspended_at())
     return None if annotations.eviction is None else eviction_of(annotations.eviction)
 
 

@@ -95,11 +95,14 @@ def workload_of_kind(
         waits=bool(seen.refusals) and seen.suspended,
         problems=problems,
     )
-    ready = all(counted.get(each.name, _NONE).ready >= each.count for each in seen.pod_sets)
+
+    def is_ready() -> bool:
+        return all(counted.get(each.name, _NONE).ready >= each.count for each in seen.pod_sets)
+
     return draft.reading(
         state,
-        admission_in(state, annotations, ready=ready),
-        eviction_in(state, annotations, seen.metadata.created),
+        admission_in(state, annotations, is_ready),
+        eviction_in(state, annotations, lambda: seen.metadata.created),
         around,
         settings,
     )
