@@ -18,6 +18,7 @@ MEASUREMENTS: Final = (
     "full_start",
     "footprint",
     "kind_reading",
+    "visibility_queries",
 )
 
 

@@ -35,6 +35,10 @@ class Rest:
         other._impersonated = {"Impersonate-User": user}
         return other
 
+    def another(self) -> "Rest":
+        """One more connection with the same rights, for requests at the same time."""
+        return Rest(*self._arguments)
+
     def request(
         self, method: str, path: str, body: object = None, content_type: str = "application/json"
     ) -> tuple[int, Any]:

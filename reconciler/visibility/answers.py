@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from datetime import timedelta
 from typing import Final
 
@@ -24,6 +24,9 @@ from shared.quota.model.workload import Workload, namespace_of
 Items = tuple[list[Json], list[bytes]]
 """Objects, and the digest of each."""
 
+Explained = tuple[ObservedPlan, list[Workload], list[Json]]
+"""A plan, workloads, and what is told of each."""
+
 FRESH: Final = 1.0
 """Seconds for which an answer is given again."""
 _MOST_KEPT: Final = 64
@@ -39,8 +42,8 @@ class Answers:
     def __init__(self, plans: Plans) -> None:
         self._plans = plans
         self._places = Places()
-        self._workloads = WorkloadsByNamespace()
         self._forked = ForkedWork(limit=timedelta(seconds=8), rest=timedelta(milliseconds=250))
+        self._lists = ExplainedLists(plans, self._forked)
         self._turn = asyncio.Lock()
         self._kept: dict[Selection, tuple[float, asyncio.Task[Selected]]] = {}
         self._compute: dict[str, Callable[[Selection], Awaitable[Items]]] = {
@@ -96,24 +99,83 @@ class Answers:
             return await self._slowly(group_object(observed, name) for name in wanted)
 
     async def _explanations(self, selection: Selection) -> Items:
-        observed = self._plans.current()
-        known = self._workloads.of(observed, selection.namespace or None)
-        wanted = [each for each in known if _is_wanted(selection, each)]
-        if selection.name:
-            wanted = wanted[:1]
-        if not wanted:
-            return [], []
-        steps = _one if selection.name and selection.namespace else _all
-        lines = await self._forked.run(lambda: map(_encode, steps(observed, wanted)))
-        found = [msgspec.json.decode(each, type=Json) for each in lines]
-        if steps is _one:
-            found = found[-1:]
-        if len(found) < len(wanted):
-            raise TooBusy
+        if selection.name and selection.namespace:
+            observed, wanted, found = await self._one_explanation(selection)
+        else:
+            observed, wanted, found = await self._lists.of(selection)
+        told_all = selection.in_whole_cluster
         return await self._slowly(
-            explanation_object(observed, workload, data, told_all=selection.in_whole_cluster)
+            explanation_object(observed, workload, data, told_all=told_all)
             for workload, data in zip(wanted, found, strict=True)
         )
+
+    async def _one_explanation(self, selection: Selection) -> Explained:
+        observed = self._plans.current()
+        wanted = self._lists.wanted(observed, selection)[:1]
+        if not wanted:
+            return observed, [], []
+        lines = await self._forked.run(lambda: map(_encode, _one(observed, wanted[0])))
+        if not lines:
+            raise TooBusy
+        return observed, wanted, [msgspec.json.decode(lines[-1], type=Json)]
+
+
+class ExplainedLists:
+    """Explanations for lists: one child process computes all that was asked for while the one before it ran.
+
+    A copy of this process makes its next decisions slower, so there is at most one in `rest`, however many ask.
+    """
+
+    def __init__(self, plans: Plans, forked: ForkedWork, rest: timedelta = timedelta(seconds=1)) -> None:
+        self._plans = plans
+        self._forked = forked
+        self._rest = rest.total_seconds()
+        self._workloads = WorkloadsByNamespace()
+        self._asked: dict[Selection, asyncio.Future[Explained]] = {}
+        self._runner: asyncio.Task[None] | None = None
+
+    def wanted(self, observed: ObservedPlan, selection: Selection) -> list[Workload]:
+        """The workloads that are selected, by name."""
+        return [
+            each for each in self._workloads.of(observed, selection.namespace or None) if _is_wanted(selection, each)
+        ]
+
+    async def of(self, selection: Selection) -> Explained:
+        """The plan, the workloads, and the explanation of each, without remedies. Raises TooBusy."""
+        if selection not in self._asked:
+            self._asked[selection] = asyncio.get_running_loop().create_future()
+        answer = self._asked[selection]
+        if self._runner is None or self._runner.done():
+            self._runner = asyncio.create_task(self._run(), name="explanations")
+        return await asyncio.shield(answer)
+
+    async def _run(self) -> None:
+        while self._asked:
+            asked, self._asked = self._asked, {}
+            try:
+                await self._answer(asked)
+            except Exception as error:
+                for answer in asked.values():
+                    if not answer.done():
+                        answer.set_exception(error)
+            await asyncio.sleep(self._rest)
+
+    async def _answer(self, asked: Mapping[Selection, asyncio.Future[Explained]]) -> None:
+        observed = self._plans.current()
+        wanted = {selection: self.wanted(observed, selection) for selection in asked}
+        every = list({each.id: each for found in wanted.values() for each in found}.values())
+        lines = await self._forked.run(lambda: map(_encode, _all(observed, every))) if every else []
+        found = {each.id: line for each, line in zip(every, lines, strict=False)}
+        for selection, answer in asked.items():
+            chosen = wanted[selection]
+            if answer.done():
+                continue
+            if any(each.id not in found for each in chosen):
+                answer.set_exception(TooBusy())
+            else:
+                answer.set_result(
+                    (observed, chosen, [msgspec.json.decode(found[each.id], type=Json) for each in chosen])
+                )
 
 
 def _is_wanted(selection: Selection, workload: Workload) -> bool:
@@ -122,9 +184,9 @@ def _is_wanted(selection: Selection, workload: Workload) -> bool:
     return selection.takes_group(workload.group) and (not selection.name or is_called(workload, selection.name))
 
 
-def _one(observed: ObservedPlan, wanted: list[Workload]) -> Iterator[Json]:
+def _one(observed: ObservedPlan, wanted: Workload) -> Iterator[Json]:
     """Without remedies, then with them."""
-    for tried, data in enumerate(explain_in_steps(observed.snapshot, observed.plan, wanted[0])):
+    for tried, data in enumerate(explain_in_steps(observed.snapshot, observed.plan, wanted)):
         yield data | {"remediesTried": bool(tried)}
 
 

@@ -2,7 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from reconciler.report.latest_plan import LatestPlan
 from reconciler.state.cluster_state import ClusterState
-from reconciler.visibility.answers import Answers
+from reconciler.visibility.answers import Answers, ExplainedLists
 from reconciler.visibility.forked import ForkedWork, TooBusy
 from reconciler.visibility.objects.kinds import EXPLANATION, PENDING
 from reconciler.visibility.plans import Plans
@@ -53,6 +54,30 @@ async def test_an_explanation_is_computed_in_a_child_with_its_remedies() -> None
     assert "AddCapacity" in {each["do"] for each in found["status"]["remedies"]}
     assert names(await answers.select(Selection(EXPLANATION, "ns"))) == ["base", "one", "two"]
     assert names(await answers.select(Selection(EXPLANATION, "elsewhere"))) == []
+
+
+class CountedWork(ForkedWork):
+    """Counts the children."""
+
+    count = 0
+
+    async def run(self, lines: Callable[[], Iterator[bytes]]) -> list[bytes]:
+        self.count += 1
+        return await super().run(lines)
+
+
+async def test_lists_that_are_asked_for_together_are_explained_by_one_child() -> None:
+    latest = LatestPlan()
+    elsewhere = replace(pending("nlp", 3, "three"), key="other/three")
+    decide(latest, *FULL, pending("vision", 3, "two"), elsewhere)
+    work = CountedWork(limit=timedelta(seconds=20), rest=timedelta())
+    lists = ExplainedLists(Plans(ClusterState(QuotaSettings()), latest), work, rest=timedelta())
+    asked = [Selection(EXPLANATION, namespace) for namespace in ("ns", "other", "", "none")]
+    found = [[each["workload"] for each in data] for _, _, data in await asyncio.gather(*map(lists.of, asked))]
+    assert found == [
+        ["ns/base", "ns/own", "ns/two"], ["other/three"], ["ns/base", "ns/own", "ns/two", "other/three"], []
+    ]  # fmt: skip
+    assert work.count == 1
 
 
 async def test_equal_questions_within_a_second_are_computed_once() -> None:
