@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from shared.quota.measure.fair_share import Sibling, deal_round, divide
+from shared.quota.measure.fair_share import Sibling, deal_round, divide, divide_in_steps
 from tests.builders import after
 
 
@@ -225,3 +225,13 @@ def test_the_order_is_said_to_matter_exactly_when_units_remain() -> None:
         turned = [replace(each, used=dice.randint(0, 30), past_use=dice.randint(0, 9)) for each in siblings]
         other = divide(runtime, turned)
         assert other.depends_on_order or other.runtimes == division.runtimes
+
+
+@pytest.mark.parametrize(("runtime", "short"), [(5, True), (6, False), (7, False)])
+def test_it_is_short_only_when_the_floors_exceed_what_there_is(runtime: int, short: bool) -> None:
+    siblings = [Sibling(name, min=3, weight=1, guarantee=0, non_preemptible=0, demand=9) for name in ("a", "b")]
+    steps = divide_in_steps(runtime, siblings)
+    assert (steps.short, sum(steps.first.values()) + sum(sum(each.values()) for each in steps.rounds)) == (
+        short,
+        runtime,
+    )
