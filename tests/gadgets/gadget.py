@@ -2,6 +2,8 @@
 
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
+from http import HTTPStatus
 from typing import Any, Final
 
 import yaml
@@ -106,10 +108,12 @@ class Operator:
 
     def _run(self) -> None:
         while not self._ends.wait(0.1):
-            _, gadgets = self._rest.request("GET", PATH)
-            _, pods = self._rest.request("GET", PODS)
-            for each in gadgets.get("items", []):
-                self._tend(each, pods["items"])
+            # A loaded API server may not answer in time: then it looks again.
+            with suppress(ConnectionError):
+                gadgets, pods = self._rest.request("GET", PATH), self._rest.request("GET", PODS)
+                if gadgets[0] == pods[0] == HTTPStatus.OK:
+                    for each in gadgets[1]["items"]:
+                        self._tend(each, pods[1]["items"])
 
     def _tend(self, seen: Object, pods: list[Object]) -> None:
         metadata = seen["metadata"]
@@ -146,8 +150,12 @@ class Operator:
         names = [
             f"{seen['metadata']['name']}-{name}" for name, each in seen["spec"]["parts"].items() if each.get("job")
         ]
-        found = [self._rest.request("GET", f"{JOBS}/{name}")[1] for name in names]
-        return all(each.get("status", {}).get("succeeded") == each["spec"]["completions"] for each in found)
+        found = [self._rest.request("GET", f"{JOBS}/{name}") for name in names]
+        return all(code == HTTPStatus.OK and _is_complete(job) for code, job in found)
+
+
+def _is_complete(job: Object) -> bool:
+    return bool(job["status"].get("succeeded") == job["spec"]["completions"])
 
 
 def _pod(name: str, template: Object, owner: Object) -> Object:

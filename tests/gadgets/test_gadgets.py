@@ -41,7 +41,8 @@ def test_borrowed_room_comes_back_when_the_last_pod_has_ended_and_it_restarts_el
     ended = {"status": {"phase": "Failed"}}
     world.rest.request("PATCH", f"{PODS}/{left['metadata']['name']}/status", ended, MERGE)
     world.until("the owner of the room runs", lambda: world.nodes("owner") == ["t4-0"])
-    world.until("it is told why", lambda: "Reclaimed" in world.events("guest"))
+    # The event may have died with the process.
+    assert '"reason":"Reclaimed"' in world.get("guest")["metadata"]["annotations"]["quotree.dev/eviction"]
     path = "/apis/quotree.dev/v1alpha1/quotagroups/green"
     quotas = [{"flavor": "t4", "min": {"cpu": 0}}, {"flavor": "a100", "min": {"cpu": 1}}]
     assert world.rest.request("PATCH", path, {"spec": {"quotas": quotas}}, MERGE)[0] == 200
