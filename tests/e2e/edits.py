@@ -9,7 +9,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -74,13 +74,13 @@ class LiveTree:
         self._dice = Random(seed)
         self._cluster = DirectCluster(rest=control_plane.rest)
 
-    def fill(self, jobs: int) -> None:
-        """Create the tree and so many Jobs."""
+    def fill(self, jobs: Sequence[tuple[str, int]]) -> None:
+        """Create the tree and Jobs of these groups and sizes."""
         self._group("p", parent="root", isParent=True, quotas=[{"min": {"cpu": 12}}])
         for leaf in LEAVES:
             self._group(leaf, parent=PARENTS[leaf], quotas=[{"min": {"cpu": 6}}])
-        for number in range(jobs):
-            self._job(f"job-{number}", self._dice.choice(LEAVES), self._dice.randint(1, 6))
+        for number, (group, cpu) in enumerate(jobs):
+            self._job(f"job-{number}", group, cpu)
         self.rest()
 
     def _group(self, name: str, **spec: Any) -> None:
@@ -180,8 +180,13 @@ def _edited(manifest: Manifest, name: str, spec: Json) -> Manifest:
 
 
 @contextmanager
-def live_tree(programs: binaries.Binaries, seed: int, jobs: int = 18) -> Iterator[LiveTree]:
-    """A live tree with so many Jobs on one node."""
+def live_tree(
+    programs: binaries.Binaries, seed: int, jobs: Sequence[tuple[str, int]] | None = None
+) -> Iterator[LiveTree]:
+    """A live tree on one node, with these Jobs or with 18 random ones."""
+    if jobs is None:
+        dice = Random(seed)
+        jobs = [(dice.choice(LEAVES), dice.randint(1, 6)) for _ in range(18)]
     nodes = [NodeSpec("node-0", allocatable={"cpu": str(CPUS), "memory": "64Gi", "pods": "500"})]
     with cluster.start(programs, nodes=nodes) as started, installed(started, quota=QUOTA):
         file = started.workdir / "what-if-settings.yaml"

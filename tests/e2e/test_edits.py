@@ -1,17 +1,26 @@
-"""What-if predicts what a live tree does: a few random edits. `python -m tests.e2e.edits` makes as many as wanted."""
+"""What-if predicts what a live tree does, edit after edit. `python -m tests.e2e.edits` makes random ones."""
+
+from typing import Any
 
 import pytest
 
 from dev.controlplane.binaries import Binaries
 from tests.e2e.edits import live_tree
 
-STOPPED = ("a", {"quotas": [{"min": {"cpu": 6}}], "stopPolicy": "HoldAndDrain"})
-"""Its min lets at least one of its Jobs run before."""
+JOBS = [("a", 3), ("a", 3), ("b", 3), ("b", 3), ("c", 6), ("d", 8)]
+"""The last one waits: 2 of 20 are free. After each edit there is one Job that could start, and one that could stop."""
+
+
+def quota(name: str, policy: str | None) -> tuple[str, dict[str, Any]]:
+    return name, {"quotas": [{"min": {"cpu": 6}}], "stopPolicy": policy}
+
+
+EDITS = [quota("c", "HoldAndDrain"), quota("c", None), quota("d", "HoldAndDrain"), quota("d", None)]
 
 
 @pytest.mark.timeout(400)
 def test_what_was_predicted_of_an_edit_is_what_happens(control_plane_binaries: Binaries) -> None:
-    with live_tree(control_plane_binaries, seed=7) as tree:
-        done = [tree.edit(each) for each in (STOPPED, None, None, None, None)]
+    with live_tree(control_plane_binaries, 1, JOBS) as tree:
+        done = [tree.edit(each) for each in EDITS]
     assert [(words, differs) for words, differs in done if differs] == []
-    assert "stops []" not in done[0][0]
+    assert done[0][0].endswith("starts ['default/job-5'], stops ['default/job-4']")

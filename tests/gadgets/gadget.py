@@ -108,7 +108,7 @@ class Operator:
 
     def _run(self) -> None:
         while not self._ends.wait(0.1):
-            # A loaded API server may not answer in time: then it looks again.
+            # A loaded API server might not answer in time: then it looks again.
             with suppress(ConnectionError):
                 gadgets, pods = self._rest.request("GET", PATH), self._rest.request("GET", PODS)
                 if gadgets[0] == pods[0] == HTTPStatus.OK:
