@@ -98,7 +98,9 @@ def alice(world: ControlPlane) -> Path:
 
 @pytest.fixture
 def ask(quotree: Quotree, alice: Path) -> Iterator[Asking]:
-    """Words to say what a test does as alice; her work is taken away afterwards."""
+    """Words to say what a test does as alice; her work is taken away afterwards, and the tree is as before."""
     asking = Asking(quotree, alice)
     yield asking
     asking.clear()
+    restored = asking.edit_tree(*yaml.safe_load_all(_TREE))
+    assert restored.returncode == 0, restored.stderr

@@ -79,8 +79,8 @@ def test_beyond_its_quota_some_pods_wait_and_what_is_borrowed_is_given_back_with
         return bool(serving.node_of("lender"))
 
     serving.until("the lender runs", lent)
-    assert min(served) == 4
-    assert (ready(serving), waiting(serving)) == (4, 6)
+    assert min(served) >= 4
+    serving.until("four serve and the others wait", lambda: (ready(serving), waiting(serving)) == (4, 6))
     cluster.kubectl("scale", "deployment/web", "-n", NAMESPACE, "--replicas=3")
     serving.until("it is scaled down", lambda: (ready(serving), waiting(serving)) == (3, 0))
 

@@ -129,7 +129,8 @@ def test_an_eviction_says_who_took_it_by_which_rule_and_since_when_it_ran(q: Quo
     preemptor = q.job("preemptor", "nlp", "2")
     wait_for(lambda: "preemptor" in q.running(), "the preemptor runs", LONG)
     assert len(stopped(q)) == 2
-    claim = {"workload": "default/preemptor", "uid": preemptor["metadata"]["uid"], "flavors": {"cpu": "default"}}
+    uid = preemptor["metadata"]["uid"]
+    claim = {"workload": "default/preemptor", "group": "nlp", "uid": uid, "flavors": {"cpu": "default"}}
     for victim in stopped(q):
         note = note_of(q.get_job(victim), EVICTION) or {}
         assert note["for"] == claim
