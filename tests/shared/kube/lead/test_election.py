@@ -89,9 +89,11 @@ def running(candidate: Candidate) -> "asyncio.Task[None]":
 
 
 async def ended(*tasks: "asyncio.Task[None]") -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.wait(tasks)
+    """Cancel them until they have ended: a request whose connection is cut meanwhile may raise that error instead."""
+    while not all(task.done() for task in tasks):
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks, timeout=10)
 
 
 async def spec_of(client: Client, namespace: str) -> dict[str, Any]:
