@@ -58,6 +58,7 @@ def test_a_given_certificate_is_used_and_its_replacement_too(clean: Site) -> Non
         clean.helm("upgrade", "quotree", CHART, "--wait", "--timeout", "120s", *flags)
         clean.settle()
         clean.until("both replicas show the given one", lambda: _shown(clean) == {_leaf(clean, GIVEN)})
+        clean.until("the Service leads to them", lambda: _is_answered(clean))
         with Stream(clean) as asked:
             _give(clean, authority, second)
             seconds = clean.until("both replicas show its replacement", lambda: _shown(clean) == {_leaf(clean, GIVEN)})
@@ -67,6 +68,13 @@ def test_a_given_certificate_is_used_and_its_replacement_too(clean: Site) -> Non
         clean.helm("upgrade", "quotree", CHART, "--wait", "--timeout", "120s", "--reset-values")
         clean.kubectl("delete", "secret", GIVEN, "-n", NAMESPACE)
     clean.until("both replicas show their own again", lambda: _shown(clean) == {_leaf(clean, OWN)})
+
+
+def _is_answered(site: Site) -> bool:
+    """Whether reviews reach a replica: after a start from zero kube-proxy learns of its pods a moment later."""
+    with Stream(site) as asked:
+        time.sleep(0.3)
+    return not asked.refusals
 
 
 def _stop_webhook(site: Site) -> None:
