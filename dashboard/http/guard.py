@@ -59,19 +59,15 @@ class PageGuard:
     @web.middleware
     async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Refuse what does not come from the page itself; add the headers to every answer that has not begun."""
-        try:
-            self._judge(request)
-            answer = await handler(request)
-        except web.HTTPException as refusal:
-            refusal.headers.update(HEADERS)
-            raise
-        if not answer.prepared:
-            answer.headers.update(HEADERS)
-        return answer
+        return await with_headers(self._answer(request, handler))
 
     async def still_answers(self, request: web.Request) -> bool:
         """The token is good as long as the process runs."""
         return self._has_token(request)
+
+    async def _answer(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        self._judge(request)
+        return await handler(request)
 
     def _judge(self, request: web.Request) -> None:
         hosts = {f"127.0.0.1:{self.port}", f"localhost:{self.port}"}
@@ -87,6 +83,18 @@ class PageGuard:
     def _has_token(self, request: web.Request) -> bool:
         given = request.headers.get("Authorization", "")
         return hmac.compare_digest(given.encode(), f"{_SCHEME}{self.token}".encode())
+
+
+async def with_headers(answering: Awaitable[web.StreamResponse]) -> web.StreamResponse:
+    """Await an answer and add the headers to it, unless it has begun; to a refusal too. Raises web.HTTPException."""
+    try:
+        answer = await answering
+    except web.HTTPException as refusal:
+        refusal.headers.update(HEADERS)
+        raise
+    if not answer.prepared:
+        answer.headers.update(HEADERS)
+    return answer
 
 
 def is_api(request: web.Request) -> bool:

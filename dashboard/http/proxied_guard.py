@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from dashboard.http.guard import HEADERS, Handler, is_api
+from dashboard.http.guard import Handler, is_api, with_headers
 from shared.kinds.kind import Kinds
 from shared.process.metrics_access import Permission, ReaderPermissions
 
@@ -52,19 +52,15 @@ class ProxiedGuard:
     @web.middleware
     async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Refuse requests for data of other sites and of users without the right; add the headers to every answer."""
-        try:
-            await self._judge(request)
-            answer = await handler(request)
-        except web.HTTPException as refusal:
-            refusal.headers.update(HEADERS)
-            raise
-        if not answer.prepared:
-            answer.headers.update(HEADERS)
-        return answer
+        return await with_headers(self._answer(request, handler))
 
     async def still_answers(self, request: web.Request) -> bool:
         """Whether the token is still good for it; the answer is kept for a short time."""
         return await self._permission(request) is Permission.ALLOWED
+
+    async def _answer(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        await self._judge(request)
+        return await handler(request)
 
     async def _judge(self, request: web.Request) -> None:
         if not is_api(request):
