@@ -8,9 +8,9 @@ import click
 from cli.read.cluster.evictions import read_evictions
 from cli.read.live import LiveCluster, live_options
 from cli.read.names import complete, groups
+from cli.read.options import read_selection
 from cli.render.listing import ListColumn, ListOutput, list_options
 from shared.api.durations import read_duration
-from shared.api.group_selector import read_group_selector
 from shared.problems import Problem
 
 Json = dict[str, Any]
@@ -47,12 +47,7 @@ def command(
     latest eviction of each Job for as long as it exists, and from events, which have earlier ones for as long as the
     API server keeps events (an hour by default).
     """
-    if namespace and all_namespaces:
-        raise Problem("-n and -A contradict each other; give one of them")
-    try:
-        wanted = read_group_selector(selector)
-    except ValueError as error:
-        raise Problem(str(error)) from error
+    wanted = read_selection(namespace, selector, all_namespaces=all_namespaces)
     earliest = _earliest(since)
     found = [
         each

@@ -11,11 +11,10 @@ from cli.commands.tree import GROUPS_PATH
 from cli.read.cluster.visibility import read_pending
 from cli.read.live import LiveCluster, NotAllowed, NotServed, live_options
 from cli.read.names import complete, groups
-from cli.read.options import read_moment
+from cli.read.options import read_moment, read_selection
 from cli.read.questions import manifests_of, question_options, read_question, read_settings
 from cli.read.settings import known_kinds
 from cli.render.listing import ListColumn, ListOutput, list_options
-from shared.api.group_selector import read_group_selector
 from shared.api.quotagroup import read_quota_group
 from shared.problems import Problem
 from shared.quota.decide.explain.pending_reasons import PendingReasons
@@ -64,12 +63,7 @@ def command(
     What the next cycle starts is not listed. The visibility API is asked where it is served; otherwise the answer is
     computed from the cluster. Both with your own rights.
     """
-    if namespace and all_namespaces:
-        raise Problem("-n and -A contradict each other; give one of them")
-    try:
-        wanted = read_group_selector(selector)
-    except ValueError as error:
-        raise Problem(str(error)) from error
+    wanted = read_selection(namespace, selector, all_namespaces=all_namespaces)
 
     def computed() -> list[Json]:
         cluster = None if files else where

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 from shared.api.durations import read_duration as parse_duration
+from shared.api.group_selector import GroupSelector, read_group_selector
 from shared.problems import Problem
 from shared.resources import FlavorResource, QuantityError, read_amount
 
@@ -43,3 +44,13 @@ def read_duration(text: str) -> timedelta:
     if step is None:
         raise Problem(f"--step {text!r} is not a duration; write for example 30s, 5m or 1h30m")
     return step
+
+
+def read_selection(namespace: str | None, selector: str, *, all_namespaces: bool) -> GroupSelector:
+    """Return the groups that -l selects, of a command that has -n and -A too. Raises Problem."""
+    if namespace and all_namespaces:
+        raise Problem("-n and -A contradict each other; give one of them")
+    try:
+        return read_group_selector(selector)
+    except ValueError as error:
+        raise Problem(str(error)) from error
