@@ -113,7 +113,8 @@ def starts_each_pod_set_on_its_flavor(it: Governed, namespace: str, ends: Mappin
     if done:
         wait_for(lambda: it.operated.condition(namespace, "train", done) == "True", "it has ended", LONG)
     else:
-        assert it.used("whole") == {"t4": {"cpu": "1"}, "a100": {"cpu": "2", GPU: "2"}}
+        used = {"t4": {"cpu": "1"}, "a100": {"cpu": "2", GPU: "2"}}
+        wait_for(lambda: it.used("whole") == used, "each pod set is counted in its flavor", LONG)
         it.operated.cluster.kubectl("delete", it.operated.plural, "train", "-n", namespace)
     wait_for(lambda: it.used("whole") == {}, "its quota is free", LONG)
 
