@@ -17,6 +17,7 @@ Json = dict[str, Any]
 COLUMNS: Final = (
     ListColumn("TIME", "at"),
     ListColumn("WORKLOAD", "workload"),
+    ListColumn("KIND", "kind", wide=True),
     ListColumn("GROUP", "group"),
     ListColumn("REASON", "reason"),
     ListColumn("TAKEN", "taken"),
@@ -44,8 +45,8 @@ def command(
     """List evictions, the latest first: of which workload, for which reason, what it had, and for whom.
 
     With GROUP, those of its workloads and those made for them. Read from the workloads' annotations, which have the
-    latest eviction of each Job for as long as it exists, and from events, which have earlier ones for as long as the
-    API server keeps events (an hour by default).
+    latest eviction of each Job and of each object of a governed kind for as long as it exists, and from events, which
+    have earlier ones for as long as the API server keeps events (an hour by default).
     """
     wanted = read_selection(namespace, selector, all_namespaces=all_namespaces)
     earliest = _earliest(since)

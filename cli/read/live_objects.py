@@ -29,11 +29,11 @@ def live_manifests(cluster: LiveCluster) -> Iterator[Manifest]:
         for raw in cluster.items(path):
             yield _manifest(api_version, kind, raw)
     for governed in live_kinds(cluster).suspended:
-        for raw in _items_if_known(cluster, governed.path):
+        for raw in items_if_known(cluster, governed.path):
             yield _manifest(governed.api_version, governed.kind, raw, governed)
 
 
-def _items_if_known(cluster: LiveCluster, path: str) -> Sequence[msgspec.Raw]:
+def items_if_known(cluster: LiveCluster, path: str) -> Sequence[msgspec.Raw]:
     """The list; none where the cluster does not know the kind yet."""
     try:
         return cluster.items(path)

@@ -57,5 +57,20 @@ def test_objects_of_a_described_kind_count_once_and_wait(at_rest: World, monkeyp
     world.create(gadget("waits", "blue", all=part("3")))
     live = told(world, monkeypatch, "simulate", "--live")
     assert live["groups"]["blue"]["t4"]["cpu"]["used"] == 2000
-    assert [(each["workload"], each["group"]) for each in live["pending"]] == [("default/waits", "blue")]
+    assert [(each["workload"], each["kind"], each["group"]) for each in live["pending"]] == [
+        ("default/waits", "Gadget", "blue")
+    ]
     assert told(world, monkeypatch, "explain", "default/waits")["state"] == "Pending"
+
+
+def test_the_history_has_what_was_taken_from_one(at_rest: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = at_rest
+    write_settings(world)
+    world.create(gadget("borrows", "green", all=part("2")))
+    world.until("it runs", lambda: len(world.pods("borrows")) == 1)
+    world.create(gadget("owed", "blue", all=part("3")))
+    world.until("it is stopped", lambda: world.is_paused("borrows"))
+    found = [each for each in told(world, monkeypatch, "history", "green") if each["workload"] == "default/borrows"]
+    assert [(each["kind"], each["reason"], each["for"], each["request"], each["source"]) for each in found] == [
+        ("Gadget", "Reclaimed", "default/owed", {"cpu": "2"}, "annotation")
+    ]

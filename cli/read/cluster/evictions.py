@@ -1,8 +1,8 @@
 """Read the past evictions of a cluster: from the annotations of workloads that are there, and from events.
 
-The annotation of a Job has its latest eviction, whole, for as long as the Job is there, and survives every restart.
-Events have earlier ones, and those of workloads that are gone, for as long as the API server keeps them: an hour by
-default.
+The annotation of a Job, or of an object of a governed kind, has its latest eviction, whole, for as long as the object
+is there, and survives every restart. Events have earlier ones, and those of workloads that are gone, for as long as the
+API server keeps them: an hour by default.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,6 +13,8 @@ from urllib.parse import quote
 import msgspec
 
 from cli.read.live import LiveCluster
+from cli.read.live_objects import items_if_known
+from cli.read.settings import live_kinds
 from shared.api.annotations import BadAnnotation, EvictionAnnotation, read_eviction
 from shared.api.names import GROUP_LABEL, POD_GROUP_LABEL
 from shared.quota.model.workload import EvictionReason
@@ -69,14 +71,18 @@ def read_evictions(cluster: LiveCluster, namespace: str | None) -> list[Json]:
     """Return the evictions of a namespace or of all, the latest first. Raises ClusterProblem."""
     where = f"/namespaces/{quote(namespace)}" if namespace else ""
     objects = {
-        "Job": _objects(cluster, f"/apis/batch/v1{where}/jobs"),
-        "Pod": _objects(cluster, f"/api/v1{where}/pods"),
+        "Job": _objects(cluster.items(f"/apis/batch/v1{where}/jobs")),
+        "Pod": _objects(cluster.items(f"/api/v1{where}/pods")),
+        **{
+            kind.kind: _objects(items_if_known(cluster, f"/apis/{kind.api_version}{where}/{kind.resource}"))
+            for kind in live_kinds(cluster).suspended
+        },
     }
     return join_evictions(objects, _events(cluster, f"/apis/events.k8s.io/v1{where}/events"))
 
 
-def _objects(cluster: LiveCluster, path: str) -> list[_Metadata]:
-    return [msgspec.json.decode(raw, type=_Object).metadata for raw in cluster.items(path)]
+def _objects(items: Iterable[msgspec.Raw]) -> list[_Metadata]:
+    return [msgspec.json.decode(raw, type=_Object).metadata for raw in items]
 
 
 def _events(cluster: LiveCluster, path: str) -> list[_Event]:

@@ -8,7 +8,7 @@ from shared.quota.decide.decisions import Evict, Plan, Start, WaitExplanation
 from shared.quota.measure.group_usage import GroupNumbers
 from shared.quota.measure.report import report_of
 from shared.quota.model.tree import ROOT
-from shared.quota.model.workload import Flavors
+from shared.quota.model.workload import Flavors, Workload
 
 Json = dict[str, Any]
 
@@ -29,7 +29,12 @@ def cycle_as_data(decided: Plan) -> Json:
 def start_as_data(start: Start) -> Json:
     """One start."""
     work = start.workload
-    return {"workload": work.key, "group": work.group, **flavors_as_data(start.flavors), "tier": start.tier.value}
+    return {**_named(work), **flavors_as_data(start.flavors), "tier": start.tier.value}
+
+
+def _named(work: Workload) -> Json:
+    """Which workload: objects of different kinds may have one name."""
+    return {"workload": work.key, "kind": work.kind, "group": work.group}
 
 
 def flavors_as_data(flavors: Flavors) -> Json:
@@ -41,10 +46,8 @@ def flavors_as_data(flavors: Flavors) -> Json:
 
 def evict_as_data(evict: Evict) -> Json:
     """One eviction; `for` is null when nobody in particular asked."""
-    work = evict.workload
     return {
-        "workload": work.key,
-        "group": work.group,
+        **_named(evict.workload),
         "reason": evict.reason.value,
         "for": evict.claim.preemptor if evict.claim is not None else None,
         "rule": evict.rule.value,
@@ -55,8 +58,7 @@ def evict_as_data(evict: Evict) -> Json:
 def waiting_as_data(waiting: WaitExplanation) -> Json:
     """One pending workload and what it waits for."""
     return {
-        "workload": waiting.workload.key,
-        "group": waiting.workload.group,
+        **_named(waiting.workload),
         "reason": waiting.reason.value,
         "binding": waiting.binding,
         "flavor": waiting.flavor,

@@ -69,6 +69,7 @@ def test_what_is_printed_has_exactly_the_words_of_the_design() -> None:
             "evicted": [
                 {
                     "workload": "ns/a1",
+                    "kind": "Job",
                     "group": "a",
                     "reason": "Reclaimed",
                     "for": "ns/b1",
@@ -79,13 +80,16 @@ def test_what_is_printed_has_exactly_the_words_of_the_design() -> None:
             ],
         },
         {
-            "admitted": [{"workload": "ns/b1", "group": "b", "flavors": {"gpu": "default"}, "tier": "entitled"}],
+            "admitted": [
+                {"workload": "ns/b1", "kind": "Job", "group": "b", "flavors": {"gpu": "default"}, "tier": "entitled"}
+            ],
             "evicted": [],
         },
     ]
     assert waiting == [
         {
             "workload": "ns/a1",
+            "kind": "Job",
             "group": "a",
             "reason": "WaitingForQuota",
             "binding": "root",
