@@ -3,14 +3,13 @@
 import pytest
 
 from tests import operated_stories
-from tests.operated import ends_after
 from tests.operated_stories import Governed
 
 pytestmark = pytest.mark.timeout(300)
 
 
 def test_each_replicated_job_starts_on_its_own_flavor(governed_jobsets: Governed) -> None:
-    operated_stories.starts_each_pod_set_on_its_flavor(governed_jobsets, "jobset-flavors", ends_after(3), "Completed")
+    operated_stories.starts_each_pod_set_on_its_flavor(governed_jobsets, "jobset-flavors", "Completed")
 
 
 def test_it_is_reclaimed_whole_and_starts_on_another_flavor(governed_jobsets: Governed) -> None:

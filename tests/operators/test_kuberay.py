@@ -76,7 +76,7 @@ def _place(ray: Operated, namespace: str, head: str, worker: str) -> None:
 
 
 def test_governed_each_pod_set_starts_on_its_own_flavor(governed_ray: Governed, namespace: str) -> None:
-    operated_stories.starts_each_pod_set_on_its_flavor(governed_ray, namespace, {}, "")
+    operated_stories.starts_each_pod_set_on_its_flavor(governed_ray, namespace, "")
 
 
 def test_governed_it_is_reclaimed_whole_and_starts_on_another_flavor(governed_ray: Governed, namespace: str) -> None:

@@ -84,7 +84,7 @@ def _place(mpi: Operated, namespace: str, launcher: str, worker: str) -> None:
 
 
 def test_governed_each_pod_set_starts_on_its_own_flavor(governed_mpi: Governed, namespace: str) -> None:
-    operated_stories.starts_each_pod_set_on_its_flavor(governed_mpi, namespace, ends_after(3), "Succeeded")
+    operated_stories.starts_each_pod_set_on_its_flavor(governed_mpi, namespace, "Succeeded")
 
 
 def test_governed_it_is_reclaimed_whole_and_starts_on_another_flavor(governed_mpi: Governed, namespace: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 from dev.controlplane.binaries import Binaries
 from dev.operators.recipe import TRAINING
 from tests import operated_stories
-from tests.operated import Labels, Object, ends_after, named, operated, template
+from tests.operated import Labels, Object, named, operated, template
 from tests.operated_stories import Governed, governed
 
 OPERATORS = (TRAINING,)
@@ -40,7 +40,7 @@ def tfjob(namespace: str, chief: Object, worker: Object, labels: Labels) -> Obje
 
 
 def test_each_pod_set_starts_on_its_own_flavor(governed_tf: Governed, namespace: str) -> None:
-    operated_stories.starts_each_pod_set_on_its_flavor(governed_tf, namespace, ends_after(3), "Succeeded")
+    operated_stories.starts_each_pod_set_on_its_flavor(governed_tf, namespace, "Succeeded")
 
 
 def test_it_is_reclaimed_whole_and_starts_on_another_flavor(governed_tf: Governed, namespace: str) -> None:

@@ -82,7 +82,7 @@ def test_suspended_while_it_runs_it_moves_to_the_nodes_that_its_templates_name(
 
 
 def test_governed_each_pod_set_starts_on_its_own_flavor(governed_pytorch: Governed, namespace: str) -> None:
-    operated_stories.starts_each_pod_set_on_its_flavor(governed_pytorch, namespace, ends_after(3), "Succeeded")
+    operated_stories.starts_each_pod_set_on_its_flavor(governed_pytorch, namespace, "Succeeded")
 
 
 def test_governed_it_is_reclaimed_whole_and_starts_on_another_flavor(
