@@ -15,6 +15,7 @@ MEASUREMENTS: Final = (
     "rolling_restart",
     "large_objects",
     "starts",
+    "listing",
     "full_start",
     "footprint",
     "kind_reading",

@@ -29,7 +29,7 @@ from shared.kube.events import EventRecorder
 from shared.kube.lead.holder_pods import gone_pods
 from shared.kube.lead.own_thread import ElectionThread
 from shared.kube.metrics import expose_election, expose_events, expose_watches
-from shared.kube.watch.memory import freeze_memory
+from shared.kube.watch.memory import collect_seldom, freeze_memory
 from shared.kube.watch.watching import Watches
 from shared.process.common_settings import home_namespace, instance_name
 from shared.process.running import Process
@@ -68,6 +68,7 @@ class Reconciler:
     async def run(self) -> None:
         """Sync, then stand for election, and lead."""
         self._process.health.add_check("watches", self._watches.problem)
+        collect_seldom()
         async with asyncio.TaskGroup() as group:
             watching = group.create_task(self._watches.run(), name="watches")
             await self._watches.all_synced()

@@ -22,12 +22,12 @@ from shared.quota.measure.inputs.past_use import UseHistory
 from shared.quota.measure.inputs.world import OverSince, World
 from shared.quota.measure.static.node_usage import NodeUsage, UsingPod
 from shared.quota.model.flavor import Flavor
-from shared.quota.model.membership import admits, is_bound_elsewhere, path_of
+from shared.quota.model.membership import admits, is_bound_elsewhere, path_of, selector_of
 from shared.quota.model.namespace_context import NamespaceContexts
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.rules import inactive_groups
 from shared.quota.model.settings import CapacitySource, QuotaSettings
-from shared.quota.model.tree import Group, Tree
+from shared.quota.model.tree import ROOT, Group, Tree
 
 
 class ClusterState:
@@ -37,6 +37,7 @@ class ClusterState:
         self.settings = settings
         self.groups: dict[str, GroupStatusRecord] = {}
         """By name."""
+        self._admittances: dict[str, tuple[object, ...]] = {}
         self.flavors: dict[str, Flavor] = {}
         self._namespaces = NamespaceContexts()
         self._job_pods = JobPods(settings.ignored_resources)
@@ -94,7 +95,7 @@ class ClusterState:
 
     def see_groups(self, changes: Sequence[Change[GroupStatusRecord]]) -> None:
         """QuotaGroups appeared, changed or went; a change of status alone changes no decision."""
-        moved: set[str] = set()
+        is_moved = False
         for before, after in transitions(changes):
             old = None if before is None else before.group
             new = None if after is None else after.group
@@ -106,9 +107,9 @@ class ClusterState:
                 continue
             self._tree_changed = True
             if _place_and_selector(old) != _place_and_selector(new):
-                moved |= {each.name for each in (old, new) if each is not None}
-        if moved:
-            self.work.recheck_admittance(self._below(moved))
+                is_moved = True
+        if is_moved:
+            self.work.recheck_admittance(self._admitting_others())
 
     def see_flavors(self, changes: Sequence[Change[Flavor]]) -> None:
         """ResourceFlavors appeared, changed or went."""
@@ -208,11 +209,15 @@ class ClusterState:
         record = self.groups.get(name)
         return None if record is None else record.group
 
-    def _below(self, names: set[str]) -> set[str]:
-        """These groups, and all that are below one of them."""
-        return {
-            name for name in self.groups if any(group.name in names for group in path_of(self._group, name))
-        } | names
+    def _admitting_others(self) -> set[str]:
+        """The groups that admit other namespaces than when this was called last."""
+        before, self._admittances = self._admittances, {name: self._admittance(name) for name in self.groups}
+        return {name for name in before | self._admittances if before.get(name) != self._admittances.get(name)}
+
+    def _admittance(self, name: str) -> tuple[object, ...]:
+        """What decides which namespaces the group admits."""
+        path = [group.name for group in path_of(self._group, name) if group.name != ROOT]
+        return (selector_of(self._group, name), *path)
 
 
 def _place_and_selector(group: Group | None) -> tuple[object, ...]:

@@ -201,7 +201,7 @@ NO_ANNOTATIONS: Final = Annotations()
 
 def read_annotations(annotations: dict[str, str]) -> Annotations:
     """Read them all; never raises."""
-    if not any(name in annotations for name in OWN_ANNOTATIONS):
+    if OWN_ANNOTATIONS.keys().isdisjoint(annotations):
         return NO_ANNOTATIONS
     problems: list[str] = []
     return Annotations(

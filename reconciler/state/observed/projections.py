@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from reconciler.state.observed.interning import Interned
 from reconciler.state.observed.job_pods import SucceededPod
 from reconciler.state.observed.trimming import (
     cut_job_affinity,
@@ -15,7 +16,7 @@ from reconciler.state.observed.trimming import (
     trim_metadata,
     trim_placement,
 )
-from shared.api.core.job import Job, read_job
+from shared.api.core.job import Job, JobSpec, read_job
 from shared.api.core.limitrange import NO_DEFAULTS
 from shared.api.core.metadata import Metadata
 from shared.api.core.node import allocatable, read_node
@@ -30,6 +31,7 @@ from shared.quota.model.read.pods import account_of, is_covered
 from shared.quota.model.tree import Group
 
 _NO_METADATA: Final = Metadata()
+_job_specs: Final = Interned[JobSpec]()
 
 
 class GroupStatusRecord(msgspec.Struct, frozen=True):
@@ -71,7 +73,7 @@ def project_job(raw: bytes) -> Job | FinishedOwner | None:
     template = msgspec.structs.replace(
         job.spec.template, metadata=_NO_METADATA, spec=trim_placement(job.spec.template.spec)
     )
-    spec = msgspec.structs.replace(job.spec, template=template)
+    spec = _job_specs.shared(msgspec.structs.replace(job.spec, template=template))
     return msgspec.structs.replace(job, metadata=trim_metadata(job.metadata), spec=spec)
 
 

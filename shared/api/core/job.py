@@ -4,12 +4,13 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
-from shared.api.conditions import ObservedCondition, is_true
+from shared.api.conditions import ObservedCondition
 from shared.api.core.metadata import Metadata
 from shared.api.core.pod import PodSpec
 from shared.api.reading import Int32, View, reader
 
 _MAX_INDEXES_TEXT: Final = 1 << 20
+_OVER: Final = ("Complete", "Failed")
 
 
 class PodTemplate(View, frozen=True):
@@ -19,7 +20,7 @@ class PodTemplate(View, frozen=True):
     spec: PodSpec = PodSpec()
 
 
-class JobSpec(View, frozen=True):
+class JobSpec(View, frozen=True, gc=True, weakref=True):
     """The spec of a Job.
 
     Absent `parallelism` means 1; absent `completions` a work queue: done when one has succeeded and all ended.
@@ -61,7 +62,7 @@ class Job(View, frozen=True):
 
     @property
     def _is_over(self) -> bool:
-        return is_true(self.status.conditions, "Complete") or is_true(self.status.conditions, "Failed")
+        return any(each.type in _OVER and each.status == "True" for each in self.status.conditions)
 
     @property
     def has_pods(self) -> bool:

@@ -55,10 +55,11 @@ def admits(groups: GroupByName, name: str, namespace_labels: Mapping[str, str], 
 def is_bound_elsewhere(groups: GroupByName, name: str, namespace_labels: Mapping[str, str]) -> bool:
     """Whether the namespace's own group label keeps its workloads from the group.
 
-    They may use the group that the label names, or a leaf below it.
+    They may use the group that the label names, or a leaf below it. Every group is below root, even before root is
+    known.
     """
     bound = namespace_labels.get(GROUP_LABEL)
-    return bool(bound) and bound != name and all(group.name != bound for group in path_of(groups, name))
+    return bool(bound) and bound not in (name, ROOT) and all(group.name != bound for group in path_of(groups, name))
 
 
 def path_of(groups: GroupByName, name: str) -> list[Group]:

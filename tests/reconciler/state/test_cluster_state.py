@@ -353,6 +353,37 @@ def test_a_group_that_does_not_admit_the_namespace_holds_its_workloads(state: Cl
     assert [each.hold for each in work(state)] == [False]
 
 
+def record(name: str, **spec: Any) -> GroupStatusRecord:
+    return GroupStatusRecord(name, 1, Group(name, **spec), QuotaGroupStatus())
+
+
+def test_workloads_are_read_again_only_where_other_namespaces_are_admitted(state: ClusterState) -> None:
+    state.see_groups([Changed(None, record("vision"))])
+    state.see_jobs([Changed(None, a_job())])
+    state.world()
+    before = work(state)[0]
+    selecting = LabelSelector({"team": "vision"})
+    root = record("root")
+    state.see_groups([Changed(None, root)])
+    assert work(state)[0] is before
+    state.see_groups([Changed(root, record("root", namespace_selector=selecting))])
+    assert [each.hold for each in work(state)] == [True]
+    state.see_groups([Changed(record("root", namespace_selector=selecting), None)])
+    assert [each.hold for each in work(state)] == [False]
+
+
+def test_jobs_that_say_the_same_share_what_they_say() -> None:
+    first, same, other = (
+        project_job(msgspec.json.encode(each)) for each in (a_job("u1"), a_job("u2"), a_job("u3", suspend=False))
+    )
+    assert isinstance(first, Job)
+    assert isinstance(same, Job)
+    assert isinstance(other, Job)
+    assert first.spec is same.spec
+    assert other.spec != first.spec
+    assert first != same
+
+
 def test_a_workload_that_was_ready_and_is_no_more_is_noted(state: ClusterState) -> None:
     ready = replace_status(running_job(), ready=1)
     state.see_jobs([Changed(None, ready)])

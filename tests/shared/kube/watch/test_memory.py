@@ -1,0 +1,30 @@
+"""The garbage collector of a process that holds many records."""
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+
+from shared.kube.watch.memory import collect_seldom, freeze_memory
+
+SELDOM = (50_000, 20, 100)
+
+
+@pytest.fixture(autouse=True)
+def _collector_as_it_was() -> Iterator[None]:
+    before = gc.get_threshold()
+    yield
+    gc.unfreeze()
+    gc.set_threshold(*before)
+
+
+def test_while_a_first_list_is_read_a_collection_is_rare() -> None:
+    collect_seldom()
+    assert gc.get_threshold() == SELDOM
+
+
+def test_after_settling_a_collection_does_not_look_at_what_is_kept() -> None:
+    kept = [{"a": [str(number)]} for number in range(300_000)]
+    freeze_memory()
+    assert gc.get_freeze_count() >= len(kept)
+    assert gc.get_threshold() == SELDOM
