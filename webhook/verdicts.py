@@ -28,6 +28,8 @@ class Deny:
     code: int = 422
     reason: str = "Invalid"
     warnings: tuple[str, ...] = ()
+    retry_after: int = 0
+    """After so many seconds the client is to ask again by itself; 0: it is not told to."""
 
     @property
     def message(self) -> str:
@@ -53,7 +55,14 @@ def write_verdict(uid: str, verdict: Verdict) -> bytes:
     """The AdmissionReview that says so."""
     if isinstance(verdict, Allow):
         return write_allowed(uid, verdict.operations, verdict.warnings, verdict.audit)
-    return write_denied(uid, verdict.code, verdict.reason, verdict.message, warnings=verdict.warnings)
+    return write_denied(
+        uid,
+        verdict.code,
+        verdict.reason,
+        verdict.message,
+        warnings=verdict.warnings,
+        retry_after=verdict.retry_after,
+    )
 
 
 def codes_of(verdict: Verdict) -> tuple[str, ...]:

@@ -114,10 +114,15 @@ def read_review(body: bytes) -> Review:
     return envelope.request
 
 
-class _Status(msgspec.Struct, frozen=True):
+class _Details(msgspec.Struct, frozen=True, rename="camel"):
+    retry_after_seconds: int
+
+
+class _Status(msgspec.Struct, frozen=True, omit_defaults=True):
     code: int
     reason: str
     message: str
+    details: _Details | None = None
 
 
 class _Answer(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -167,9 +172,13 @@ def write_denied(  # noqa: PLR0913
     *,
     warnings: Iterable[str] = (),
     audit: Mapping[str, str] | None = None,
+    retry_after: int = 0,
 ) -> bytes:
-    """The answer "no", with the HTTP status the user's client gets and the sentence it shows."""
-    status = _Status(code, reason, fit_message(message))
+    """The answer "no", with the HTTP status the user's client gets and the sentence it shows.
+
+    `retry_after`: after so many seconds a client asks again by itself, if it knows the header; 0: not said.
+    """
+    status = _Status(code, reason, fit_message(message), _Details(retry_after) if retry_after else None)
     return _encode(
         _AnswerEnvelope(
             _Answer(uid, allowed=False, status=status, warnings=fit_warnings(warnings), audit_annotations=audit or {})

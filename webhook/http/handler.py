@@ -45,6 +45,11 @@ class Answer:
 
 JUDGED: Final = ("", "resize")
 """The object itself, and a pod's change of its own resources while it runs."""
+UNKNOWN: Final = "unknown"
+"""The route in metrics of objects whose kind this process does not govern."""
+NOT_GOVERNED_YET: Final = "NotGovernedYet"
+RETRY_AFTER: Final = 3
+"""Seconds. Go's client library asks ten times: longer than a replica takes to start."""
 _ONLY_REVIEWS: Final = "only POST of an AdmissionReview is answered here"
 
 
@@ -77,7 +82,7 @@ class Endpoints:
         A caller that does not know the path learns nothing else.
         """
         route = self._route_of(path)
-        if route is None or route not in self._routes:
+        if route is None or not (route in self._routes or is_of_a_kind(route)):
             return self.refuse(404, "there is nothing here")
         if method != "POST":
             return self.refuse(405, _ONLY_REVIEWS)
@@ -88,11 +93,15 @@ class Endpoints:
     async def answer(self, path: str, body: bytes) -> Answer:
         """The answer to a body on a route that `check` found."""
         began = time.perf_counter()
-        route = self._routes[path]
         try:
             review = read_review(body)
         except BadReview as error:
             return self.refuse(400, str(error))
+        route = self._routes.get(path)
+        if route is None:
+            self._metrics.reviews.labels(UNKNOWN, "denied").inc()
+            self._metrics.refusals.labels(UNKNOWN, NOT_GOVERNED_YET).inc()
+            return Answer(200, write_verdict(review.uid, _not_governed_yet(review)))
         if (review.kind.group, review.kind.kind) != (route.group, route.kind):
             return self.refuse(400, f"{path} answers for {route.group} {route.kind}, not for {str(review.kind)[:200]}")
         try:
@@ -127,6 +136,22 @@ class Endpoints:
         self._metrics.reviews.labels(path, "denied").inc()
         for code in codes_of(verdict):
             self._metrics.refusals.labels(path, code).inc()
+
+
+def is_of_a_kind(route: str) -> bool:
+    """Whether it is the route of a governed kind, of this process or of one with other settings."""
+    _, phase, resource = route.split("/") if route.count("/") == 2 else ("", "", "")
+    return phase in ("mutate", "validate") and "." in resource
+
+
+def _not_governed_yet(review: Review) -> Deny:
+    """While helm switches a kind on, the API server calls for it before all replicas have the new settings.
+
+    Held by none of them, its objects would start outside their quota. Clients of Kubernetes wait and ask again.
+    """
+    message = "cannot be held yet: this replica of the webhook does not govern the kind; try again in a few seconds"
+    violation = Violation(NOT_GOVERNED_YET, f"{review.kind.kind}/{review.name}", "", message)
+    return Deny((violation,), 429, "TooManyRequests", retry_after=RETRY_AFTER)
 
 
 def _try_again(route: Route, review: Review, reason: str) -> Deny:

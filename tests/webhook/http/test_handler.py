@@ -73,6 +73,27 @@ async def test_refusal_names_all_rules_and_is_counted_by_each() -> None:
     assert (counted, denied, took) == ([1.0, 1.0], 1.0, 1.0)
 
 
+async def test_kind_that_another_replica_governs_already_is_to_be_asked_for_again() -> None:
+    shell, registry = endpoints()
+    path = "/mutate/jobsets.jobset.x-k8s.io"
+    kind = {"group": "jobset.x-k8s.io", "version": "v1alpha2", "kind": "JobSet"}
+    assert shell.check("POST", path, "application/json") == path
+    found = json.loads((await shell.answer(path, body(kind=kind))).body)["response"]
+    assert (found["uid"], found["allowed"], found["status"]) == (
+        "u-1",
+        False,
+        {
+            "code": 429,
+            "reason": "TooManyRequests",
+            "message": "JobSet 'train': cannot be held yet: this replica of the webhook does not govern the kind; try "
+            "again in a few seconds (NotGovernedYet)",
+            "details": {"retryAfterSeconds": 3},
+        },
+    )
+    counted = {"route": "unknown", "rule": "NotGovernedYet"}
+    assert registry.get_sample_value("quotree_webhook_refusals_total", counted) == 1.0
+
+
 async def test_replica_that_has_not_synced_refuses_rather_than_guesses() -> None:
     status, response = await answer(unready="the webhook has not read all jobs yet")
     assert (status, response["allowed"], response["status"]) == (
