@@ -26,7 +26,9 @@ from reconciler.write.workload_writer import WorkloadWriter
 from shared.kube.client import Client
 from shared.kube.errors import ApiError
 from shared.kube.events import EventRecorder
+from shared.kube.lead.election import vacant_lease
 from shared.kube.lead.holder_pods import gone_pods
+from shared.kube.lead.lease import Mark
 from shared.kube.lead.own_thread import ElectionThread
 from shared.kube.metrics import expose_election, expose_events, expose_watches
 from shared.kube.watch.memory import collect_seldom, freeze_memory
@@ -37,6 +39,8 @@ from shared.telemetry import get_logger
 
 _TO_FINISH: Final = timedelta(seconds=4)
 """How long writes under way may take when this process stops leading; less than the election waits for it."""
+_TO_LOOK: Final = timedelta(seconds=2)
+"""How long the Lease may take to be read before anything is listed."""
 
 log = get_logger(__name__)
 
@@ -60,6 +64,8 @@ class Reconciler:
             settings.leader_election.stall_limit,
             lambda own: gone_pods(own, home_namespace("")),
         )
+        self._vacant_at_start: Mark | None = None
+        """The Lease before anything was listed, if no process held it."""
         self._metrics = ReconcilerMetrics(process.registry)
         self._latest_plan = LatestPlan()
         expose_watches(process.registry, self._watches)
@@ -69,6 +75,8 @@ class Reconciler:
         """Sync, then stand for election, and lead."""
         self._process.health.add_check("watches", self._watches.problem)
         collect_seldom()
+        lease = self._settings.leader_election.settings()
+        self._vacant_at_start = await vacant_lease(self._client.within(_TO_LOOK), lease)
         async with asyncio.TaskGroup() as group:
             watching = group.create_task(self._watches.run(), name="watches")
             await self._watches.all_synced()
@@ -95,7 +103,8 @@ class Reconciler:
             yield Visibility(self._client.reserved(4), wanted, self._settings.home, plans, self._process.registry)
 
     async def _lead(self) -> None:
-        await catch_up(self._client, self._workload_watches)
+        if self._vacant_at_start is None or self._election.taken_from != self._vacant_at_start:
+            await catch_up(self._client, self._workload_watches)
         await self._create_built_in()
         groups = self._state.groups.values()
         self._state.remember_over(over_since_of(groups))

@@ -20,7 +20,7 @@ import msgspec
 from shared.api.reading import write_time
 from shared.kube.client import Client
 from shared.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
-from shared.kube.lead.lease import Lease, LeaseSpec
+from shared.kube.lead.lease import Lease, LeaseSpec, Mark
 from shared.kube.resources import LEASES
 from shared.problems import Problem
 
@@ -57,6 +57,18 @@ IsGone = Callable[[str], Awaitable[bool]]
 """Whether the process with this identity is known to have ended."""
 
 
+async def vacant_lease(client: Client, settings: ElectionSettings) -> Mark | None:
+    """The Lease as it is while no process holds it; None while one does, or when that is not known.
+
+    Whoever takes it unchanged (`Election.taken_from`) knows that no process has led since.
+    """
+    try:
+        lease = await client.get(LEASES, settings.name, settings.namespace, into=Lease)
+    except ApiError:
+        return None
+    return None if lease.holder else lease.mark
+
+
 def now_seconds() -> float:
     """A clock that never jumps, and that goes on while the machine is suspended, as the others' clocks do."""
     boottime = getattr(time, "CLOCK_BOOTTIME", None)
@@ -87,9 +99,11 @@ class Election:
         self._lease_seen = now_seconds()
         self._is_gone = is_gone
         self._is_alive = is_alive
-        self._seen_gone: tuple[object, ...] | None = None
+        self._seen_gone: Mark | None = None
         self._leads_until = 0.0
         self._releases = True
+        self.taken_from: Mark | None = None
+        """What the Lease was when this process took it; None: it was not there, or has not been taken."""
 
     @property
     def holder(self) -> str:
@@ -167,7 +181,11 @@ class Election:
                 return False  # Deleted under a leader that might not have noticed: its time must run out as well.
             return await self._write_new()
         free = self._has_expired() or self.holder == self.identity or await self._holder_is_gone()
-        return free and await self._write(self._taken(self._lease))
+        found = self._lease.mark if self._lease is not None else None
+        if not (free and await self._write(self._taken(self._lease))):
+            return False
+        self.taken_from = found
+        return True
 
     async def _holder_is_gone(self) -> bool:
         """Whether the holder was gone at two looks in a row, a retry period apart, and wrote nothing between them."""

@@ -4,6 +4,9 @@ from typing import Any
 
 import msgspec
 
+Mark = tuple[object, ...]
+"""Changes whenever somebody writes the Lease."""
+
 
 class LeaseSpec(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """Times are MicroTime: UTC with six digits; without a fraction the API server refuses them."""
@@ -29,6 +32,6 @@ class Lease(msgspec.Struct, frozen=True, rename="camel"):
         return self.spec.holder_identity or ""
 
     @property
-    def mark(self) -> tuple[object, ...]:
-        """Changes whenever somebody writes the Lease."""
+    def mark(self) -> Mark:
+        """This version of it."""
         return (self.spec.holder_identity, self.spec.renew_time, self.metadata.get("resourceVersion"))

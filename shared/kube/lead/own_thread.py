@@ -20,6 +20,7 @@ from typing import Any, Final, NoReturn
 from shared.kube.client import Client
 from shared.kube.errors import ConnectionProblem
 from shared.kube.lead.election import Election, ElectionSettings, IsGone, LeadershipLost, now_seconds
+from shared.kube.lead.lease import Mark
 
 _log = logging.getLogger("quotree.kube.election")
 _BEATS: Final = 20
@@ -56,6 +57,11 @@ class ElectionThread:
         self._election: Election | None = None
         self._standing: asyncio.Task[None] | None = None
         self._is_cancelled = False
+
+    @property
+    def taken_from(self) -> Mark | None:
+        """What the Lease was when this process took it; None: it was not there, or has not been taken."""
+        return self._election.taken_from if self._election is not None else None
 
     def may_write(self) -> bool:
         """Is it certain that no other process leads?"""

@@ -18,7 +18,7 @@ from dev.controlplane.cluster import ControlPlane
 from shared.kube.client import Client
 from shared.kube.connect.connection import ConnectionSettings, connected
 from shared.kube.errors import Fenced
-from shared.kube.lead.election import Election, ElectionSettings, LeadershipLost, now_seconds
+from shared.kube.lead.election import Election, ElectionSettings, LeadershipLost, now_seconds, vacant_lease
 from shared.kube.resources import CONFIG_MAPS, LEASES
 from tests.faults.kinds import FallSilent, LoseAnswer, Rule, writes
 from tests.faults.proxy import FaultProxy
@@ -131,6 +131,27 @@ async def test_a_clean_end_hands_over_at_once(client: Client, field_of: Field, n
     assert field_of.turns() == ["a", "b"]
     await ended(second)
     assert (await spec_of(client, namespace))["holderIdentity"] == ""
+
+
+async def test_one_that_finds_the_lease_released_knows_whether_another_led_since(
+    client: Client, field_of: Field, namespace: str
+) -> None:
+    settings = ElectionSettings(namespace, "lead", "x", LEASE, DEADLINE, RETRY)
+    assert await vacant_lease(client, settings) is None  # there is no Lease yet
+    first = await field_of.enter("first")
+    leading = running(first)
+    await until(lambda: first.leads)
+    assert first.election.taken_from is None
+    assert await vacant_lease(client, settings) is None
+    await ended(leading)
+    vacant = await vacant_lease(client, settings)
+    assert vacant is not None
+    for name, expected in (("second", True), ("third", False)):
+        candidate = await field_of.enter(name)
+        leading = running(candidate)
+        await until(lambda each=candidate: each.leads)  # type: ignore[misc]
+        assert (candidate.election.taken_from == vacant) is expected
+        await ended(leading)
 
 
 async def test_a_leader_cut_off_stops_before_another_starts(field_of: Field, proxy: FaultProxy) -> None:
