@@ -1,9 +1,11 @@
 """Print a prediction for people: as a diff in a terminal, as Markdown for a pull request."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from cli.render.quantities import readable
+
+DEPENDS: Final = "whether it runs depends on which of those that stop end first"
 
 
 def lines(data: Mapping[str, Any]) -> Iterator[str]:
@@ -13,6 +15,7 @@ def lines(data: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"+ start {each['workload']} of {each['group']}" for each in data["start"])
     yield from (f"- stop {_stop(each)}" for each in data["stop"])
     yield from (f"- wait {each['message']}" for each in data["wait"])
+    yield from (f"? {each['workload']} of {each['group']}: {DEPENDS}" for each in data["depends"] or ())
     for each in data["runtime"]:
         yield f"~ runtime {_runtime(each)}"
     for each in data["reasons"]:
@@ -35,6 +38,7 @@ def markdown(data: Mapping[str, Any]) -> Iterator[str]:
     changes = [("starts", f"`{each['workload']}` of {each['group']}") for each in data["start"]]
     changes += [("stops", _stop(each, "`")) for each in data["stop"]]
     changes += [("waits", f"`{each['workload']}` of {each['group']}: {each['reason']}") for each in data["wait"]]
+    changes += [("depends", f"`{each['workload']}` of {each['group']}: {DEPENDS}") for each in data["depends"] or ()]
     if changes:
         yield from ("", "| | workload |", "|---|---|")
         yield from (f"| {what} | {text} |" for what, text in changes)

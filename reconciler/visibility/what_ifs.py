@@ -22,7 +22,7 @@ from reconciler.visibility.requests import BadRequest
 from shared.api.reading import Unreadable
 from shared.kube.watch.cache import Changed
 from shared.quota.decide.simulate.effects import effects_as_data, effects_of
-from shared.quota.decide.simulate.what_if import predict
+from shared.quota.decide.simulate.what_if import predict_in_steps
 from shared.quota.model.read.groups import read_flavor
 
 MOST_OBJECTS: Final = 100
@@ -118,4 +118,5 @@ class WhatIfs:
         before = state.world_at(now)
         edit.show(state)
         after = state.world_at(now)
-        yield _encode(effects_as_data(effects_of(predict(before, after, now, known))))
+        for found in predict_in_steps(before, after, now, known):
+            yield _encode(effects_as_data(effects_of(found)))

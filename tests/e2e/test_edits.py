@@ -22,5 +22,5 @@ EDITS = [quota("c", "HoldAndDrain"), quota("c", None), quota("d", "HoldAndDrain"
 def test_what_was_predicted_of_an_edit_is_what_happens(control_plane_binaries: Binaries) -> None:
     with live_tree(control_plane_binaries, 1, JOBS) as tree:
         done = [tree.edit(each) for each in EDITS]
-    assert [(words, differs) for words, differs in done if differs] == []
-    assert done[0][0].endswith("starts ['default/job-5'], stops ['default/job-4']")
+    assert [str(each) for each in done if each.differs or each.depends] == []
+    assert (done[0].started, done[0].stopped) == ({"default/job-5"}, {"default/job-4"})

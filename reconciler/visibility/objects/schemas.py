@@ -150,6 +150,10 @@ WHAT_IF_STATUS: Final = members(
     start=each("What would start.", _EFFECT),
     stop=each("What would stop.", _EFFECT),
     wait=each("What would go on waiting, and would have started.", _EFFECT),
+    depends=each(
+        "What would run or not, depending on which of the evicted workloads end first; absent: not computed in time.",
+        _EFFECT,
+    ),
     runtime=each(
         "The runtimes that would change.",
         members(

@@ -157,7 +157,7 @@ class _Search:
                     yield _raise(RemedyAction.RAISE_MAX, group, key, by)
 
     def _capacities(self) -> Iterator[Remedy]:
-        """More of its own keys, or of keys to which others would move."""
+        """More of its own keys, or of keys that others would take."""
         for key in (*self._capacity_keys(), *self._other_capacity_keys()):
             by = self._smallest(partial(self._with_more, self._world, key), self._most(key), key)
             if by is not None:
@@ -211,9 +211,23 @@ class _Search:
         return [key for key in self._keys if key in given]
 
     def _other_capacity_keys(self) -> Sequence[FlavorResource]:
-        """The keys of its resources in flavors that it cannot take, whose capacity is given as a number."""
+        """Keys given as a number that it cannot take itself: others would move there, or a head before it would start.
+
+        They are of resources that it requests, or that workloads before it in its queue do.
+        """
         given = (FlavorResource(flavor, resource) for flavor, resource, _ in self._world.settings.capacity)
-        return [key for key in given if key not in self._keys and self._workload.request.get(key.resource, 0)]
+        wanted = {
+            resource
+            for each in (self._workload, *self._before_it())
+            for resource, amount in each.request.items()
+            if amount > 0
+        }
+        return [key for key in given if key not in self._keys and key.resource in wanted]
+
+    def _before_it(self) -> Sequence[Workload]:
+        """The workloads before it in the queue of its leaf."""
+        leaf = self._snapshot.leaves.get(self._workload.group)
+        return leaf.pending[: max(0, self._explanation.position - 1)] if leaf is not None else ()
 
     def _nodes(self) -> Iterator[Remedy]:
         settings = self._world.settings
@@ -238,10 +252,8 @@ class _Search:
         """Running workloads, and those before it in its queue, whose end alone would do."""
         held = [holder for each in self._explanation.flavors for holder in each.holders]
         holders = sorted(held, key=lambda each: (-each.amount, each.workload.id))
-        leaf = self._snapshot.leaves.get(self._workload.group)
-        before = leaf.pending[: max(0, self._explanation.position - 1)] if leaf is not None else ()
         known = {each.workload.id: each.workload for each in holders[:MOST_WAITED_FOR]}
-        known |= {each.id: each for each in before[:MOST_WAITED_FOR]}
+        known |= {each.id: each for each in self._before_it()[:MOST_WAITED_FOR]}
         doing = [each for each in known.values() if self._trial.starts(changes.without(self._world, each))]
         for each in doing:
             yield Remedy(RemedyAction.WAIT_FOR, group=each.group, workload=each.key)

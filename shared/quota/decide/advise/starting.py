@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from shared.quota.decide.plan import plan
-from shared.quota.decide.simulate.step import advance
+from shared.quota.decide.simulate.step import advance, evicting_in
 from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.measure.inputs.past_use import UseHistory
 from shared.quota.measure.inputs.world import World
@@ -34,7 +34,7 @@ class Trial:
             decided = plan(snapshot, cache)
             if any(start.workload.id == self.workload for start in decided.starts):
                 return now
-            if decided.is_idle:
+            if decided.is_idle and not evicting_in(world):
                 if decided.wake_at is None or not self.time_passes:
                     return None
                 now = decided.wake_at

@@ -32,6 +32,7 @@ class Effects:
     starts: tuple[GroupEffect, ...]
     stops: tuple[GroupEffect, ...]
     waits: tuple[GroupEffect, ...]
+    depends: tuple[GroupEffect, ...]
     prediction: Prediction
 
 
@@ -41,6 +42,7 @@ def effects_of(found: Prediction) -> Effects:
         starts=tuple(_summed((each, "", False) for each in found.starts)),
         stops=tuple(_summed((each.evict.workload, each.evict.reason.value, each.restarts) for each in found.stops)),
         waits=tuple(_summed((each.workload, each.reason.value, False) for each in found.waits)),
+        depends=tuple(_summed((each, "", False) for each in found.depends or ())),
         prediction=found,
     )
 
@@ -78,6 +80,8 @@ def _sentences(effects: Effects) -> Iterator[str]:
         yield f"would keep {_what(each)} waiting that would start otherwise: {each.reason}"
     for each in effects.starts:
         yield f"would start {_what(each)}"
+    for each in effects.depends:
+        yield f"whether {_what(each)} would run depends on which of those that stop end first"
     for change in effects.prediction.runtimes:
         flavor, resource = change.key
         before, after = (write_quantity(resource, amount) for amount in (change.before, change.after))
@@ -101,6 +105,7 @@ def effects_as_data(effects: Effects) -> dict[str, Any]:
             for data, each in zip(_as_data(effects.stops), effects.stops, strict=True)
         ],
         "wait": _as_data(effects.waits),
+        **({} if effects.prediction.depends is None else {"depends": _as_data(effects.depends)}),
         "runtime": [
             {
                 "group": each.group,

@@ -1,9 +1,10 @@
 """What the engine would do next, and next, in a world where nothing happens but its own decisions.
 
-Starts are ready at once, evicted work ends before the next cycle, nothing finishes. Pure: worlds in, worlds out. Used
-by `quotree simulate`, by what-if questions and by tests.
+Starts are ready at once, evicted work ends before the next cycle unless an order is given, nothing finishes. Pure:
+worlds in, worlds out. Used by `quotree simulate`, by what-if questions and by tests.
 """
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -11,11 +12,12 @@ from shared.quota.decide.decisions import Plan
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
 from shared.quota.decide.simulate.json_output import Json, cycle_as_data, groups_as_data, waiting_as_data
-from shared.quota.decide.simulate.step import advance, carry_out, end_evictions
+from shared.quota.decide.simulate.step import advance, carry_out, end_evictions, end_now, evicting_in
 from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.measure.inputs.past_use import UseHistory
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot, measure
+from shared.quota.model.workload import Workload
 
 __all__ = ["MOST_CYCLES", "SimulationRun", "advance", "as_json", "carry_out", "end_evictions", "run"]
 
@@ -33,7 +35,18 @@ class SimulationRun:
     """The numbers as they stand after the last cycle; work it evicts still counts."""
     world: World
     settled: bool
-    """Whether the last cycle changed nothing and time alone will change nothing either."""
+    """Whether the last cycle changed nothing, nothing evicted ends any more, and time alone will change nothing."""
+    most_ending: int
+    """The most evictions that were under way at the same time."""
+
+
+EndOrder = Callable[[Sequence[Workload]], Iterable[Workload]]
+"""Of all workloads that are being evicted, at least one, those that end before the next cycle: at least one."""
+
+
+def all_at_once(evicting: Sequence[Workload]) -> Iterable[Workload]:
+    """End all of them."""
+    return evicting
 
 
 def run(  # noqa: PLR0913
@@ -44,10 +57,12 @@ def run(  # noqa: PLR0913
     *,
     limit: int = MOST_CYCLES,
     known: Snapshot | None = None,
+    ends: EndOrder = all_at_once,
 ) -> SimulationRun:
     """Run so many cycles; None: until nothing changes any more, or `limit` cycles.
 
     `known`: a snapshot of a similar world, from which the first measurement goes on; it changes no result.
+    `ends`: which evicted workloads end before the next cycle.
     Between cycles `step` passes; a world at rest that waits for a moment (grace, notice, back-off) is taken there.
     """
     plans: list[Plan] = []
@@ -55,21 +70,25 @@ def run(  # noqa: PLR0913
     cache = CycleCache()
     history = UseHistory.read(world.settings.fairness_half_life, world.past_use, now)
     left = limit if cycles is None else max(1, cycles)
+    most_ending = 0
     while True:
         history = history.after(world, now)
         world = replace(world, past_use=history.amounts)
         snapshot = measure(world, now, snapshot)
         latest = plan(snapshot, cache)
-        settled = latest.is_idle and latest.wake_at is None
+        world = carry_out(world, latest)
+        evicting = evicting_in(world)
+        most_ending = max(most_ending, len(evicting))
+        is_still = latest.is_idle and not evicting
+        settled = is_still and latest.wake_at is None
         left -= 1
         if cycles is not None or not latest.is_idle:
             plans.append(latest)
-        world = carry_out(world, latest)
         if left <= 0 or (settled and cycles is None):
             break
-        world = end_evictions(world)
-        now = latest.wake_at if latest.is_idle and cycles is None and latest.wake_at else now + step
-    return SimulationRun(tuple(plans), latest, measure(world, now, snapshot), world, settled)
+        world = end_now(world, ends(evicting)) if evicting else world
+        now = latest.wake_at if is_still and cycles is None and latest.wake_at else now + step
+    return SimulationRun(tuple(plans), latest, measure(world, now, snapshot), world, settled, most_ending)
 
 
 def as_json(run: SimulationRun) -> Json:

@@ -5,7 +5,7 @@ Starts are ready at once, and a preemptor's claims are forgotten when it starts.
 See docs/specification.md §9.5.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 
@@ -42,14 +42,18 @@ def carry_out(world: World, decided: Plan, now: datetime | None = None) -> World
     return replace(world.with_changes(changed), over_since=decided.over_since)
 
 
+def evicting_in(world: World) -> list[Workload]:
+    """The workloads whose eviction is under way."""
+    return [workload for workloads in world.workload_sets.values() for workload in workloads.evicting]
+
+
 def end_evictions(world: World, but: Collection[WorkloadId] = ()) -> World:
     """The world once the pods of evicted work have ended, except of those named."""
-    ending = [
-        workload
-        for workloads in world.workload_sets.values()
-        for workload in workloads.evicting
-        if workload.id not in but
-    ]
+    return end_now(world, [each for each in evicting_in(world) if each.id not in but])
+
+
+def end_now(world: World, ending: Iterable[Workload]) -> World:
+    """The world once the pods of these workloads have ended, which are being evicted."""
     return world.with_changes((workload, replace(workload, admission=None)) for workload in ending)
 
 

@@ -1,12 +1,13 @@
 """What an edit would change: the end of a world with it, compared with the end of the same world without it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from shared.quota.decide.decisions import Evict, WaitExplanation
 from shared.quota.decide.explain.pending_reasons import PendingReasons
+from shared.quota.decide.simulate.end_orders import ORDERS
 from shared.quota.decide.simulate.run import SimulationRun, run
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot
@@ -55,6 +56,8 @@ class Prediction:
     reasons: tuple[ChangedReason, ...]
     stable: bool
     """Whether both worlds became stable, so that this is their end."""
+    depends: tuple[Workload, ...] | None
+    """Would run, or be evicted, or not, depending on which evicted workloads end first; None: not tried."""
 
     @property
     def harms(self) -> bool:
@@ -64,7 +67,32 @@ class Prediction:
 
 def predict(before: World, after: World, now: datetime, known: Snapshot | None = None) -> Prediction:
     """Compare the ends of these worlds; `after` is `before` with the edit. `known`: as of `run`."""
+    *_, whole = predict_in_steps(before, after, now, known)
+    return whole
+
+
+def predict_in_steps(before: World, after: World, now: datetime, known: Snapshot | None = None) -> Iterator[Prediction]:
+    """The prediction for evicted workloads that end together, which is soon there, and then the whole one."""
     without, edited = run(before, now, known=known), run(after, now, known=known)
+    found = _compared(without, edited)
+    yield found
+    depends = {**_depending(before, without, now), **_depending(after, edited, now)}
+    yield replace(found, depends=tuple(depends[each] for each in sorted(depends)))
+
+
+def _depending(world: World, together: SimulationRun, now: datetime) -> dict[WorkloadId, Workload]:
+    """The workloads that run at the end, or were evicted, in one order in which evicted ones end and not in another."""
+    found: dict[WorkloadId, Workload] = {}
+    running, evicted = _running(together), _evictions(together)
+    for order in ORDERS if together.most_ending > 1 else ():
+        other = run(world, now, known=together.snapshot, ends=order)
+        ran, went = _running(other), _evictions(other)
+        found |= {each: (running | ran)[each] for each in running.keys() ^ ran.keys()}
+        found |= {each: (evicted | went)[each].workload for each in evicted.keys() ^ went.keys()}
+    return found
+
+
+def _compared(without: SimulationRun, edited: SimulationRun) -> Prediction:
     evicted_without, evicted = _evictions(without), _evictions(edited)
     running_without, running = _running(without), _running(edited)
     waiting_without = {each.workload.id: each for each in PendingReasons(without.last)}
@@ -90,6 +118,7 @@ def predict(before: World, after: World, now: datetime, known: Snapshot | None =
             if key in waiting_without and waiting_without[key].message != each.message
         ),
         stable=without.settled and edited.settled,
+        depends=None,
     )
 
 
@@ -164,4 +193,7 @@ def prediction_as_data(found: Prediction) -> Mapping[str, Any]:
             for each in found.reasons
         ],
         "stable": found.stable,
+        "depends": None
+        if found.depends is None
+        else [{"workload": each.key, "group": each.group} for each in found.depends],
     }

@@ -14,7 +14,7 @@ from shared.quota.measure.snapshot import measure
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.settings import CapacitySource, QuotaSettings
-from tests.builders import NOW, pending, running, world
+from tests.builders import NOW, evicting, pending, running, world
 from tests.prove.remedies import check
 from tests.trees import tree
 
@@ -105,6 +105,28 @@ def test_capacity_is_no_remedy_where_it_is_the_sum_of_the_first_levels_min() -> 
 
     assert found
     assert "AddCapacity" not in {each["do"] for each in found}
+
+
+def test_more_is_offered_of_what_only_the_head_before_it_lacks() -> None:
+    """The head lacks disk; the other one, which waits behind it, requests none."""
+    groups = tree("root 9 default:disk 2\n  a 9 default:disk 0 strict\n  b default:disk 1")
+    holder = running("b", {"disk": 1}, "other")
+    head, behind = pending("a", {"gpu": 1, "disk": 2}, "head", priority=1), pending("a", 1, "new")
+    found = remedies_of(world(groups, [holder, head, behind]), "new")
+    assert [each for each in found if each["do"] == "AddCapacity"] == [
+        {
+            "do": "AddCapacity",
+            "flavor": "default",
+            "resource": "disk",
+            "by": 1,
+            "and": [ROOT_MAX | {"resource": "disk"}],
+        }
+    ]
+
+
+def test_what_evictions_under_way_make_room_for_needs_nothing() -> None:
+    given = world("root 4\n  a 4\n  b", [evicting(running("b", 4, "other")), pending("a", 1, "new")])
+    assert remedies_of(given, "new") == []
 
 
 def test_a_workload_whose_group_is_absent_gets_no_remedy() -> None:

@@ -6,7 +6,7 @@ from datetime import timedelta
 from shared.quota.decide.simulate import run as simulate
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.workload import Workload
-from tests.builders import NOW, after, pending, running
+from tests.builders import NOW, after, evicting, pending, running
 from tests.shared.quota.decide.plan_words import given, told
 
 TWO = "root 8\n  a 4\n  b 4"
@@ -160,6 +160,12 @@ def test_a_preemptor_takes_its_claims_off_the_victims_when_it_starts() -> None:
         "ns/a0": None,
         "ns/a1": None,
     }
+
+
+def test_a_world_is_not_at_rest_while_evicted_work_ends() -> None:
+    work = [evicting(running("a", 4, "a0")), running("a", 4, "a1"), pending("b", 4, "b1")]
+    outcome = simulate.run(given(TWO, work), NOW)
+    assert [told(each) for each in outcome.plans] == [(["b1 entitled"], [])]
 
 
 def test_an_eviction_may_take_longer_than_a_cycle() -> None:
