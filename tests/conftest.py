@@ -53,12 +53,6 @@ def control_plane(control_plane_binaries: binaries.Binaries) -> Iterator[cluster
     yield from _running(control_plane_binaries)
 
 
-@pytest.fixture
-def fresh_control_plane(control_plane_binaries: binaries.Binaries) -> Iterator[cluster.ControlPlane]:
-    """A test's own, with an audit log: to be frozen, killed and filled at will."""
-    yield from _running(control_plane_binaries)
-
-
 def _running(programs: binaries.Binaries) -> Iterator[cluster.ControlPlane]:
     try:
         started = cluster.start(programs, nodes=SHARED_NODES, audit=True)

@@ -62,9 +62,14 @@ class Governed:
         body = {"apiVersion": "quotree.dev/v1alpha1", "kind": "QuotaGroup", "metadata": {"name": name}, "spec": spec}
         self.operated.cluster.kubectl("apply", "--server-side", "-f", "-", input=yaml.safe_dump(body))
 
+    def status(self, group: str) -> Object:
+        """A group's status."""
+        path = f"/apis/quotree.dev/v1alpha1/quotagroups/{group}"
+        return dict(self.operated.cluster.rest.request("GET", path)[1].get("status", {}))
+
     def used(self, group: str) -> dict[str, dict[str, str]]:
         """Flavor -> resource -> what the group uses, without zeros."""
-        quotas = self.operated.cluster.get("quotagroup", group).get("status", {}).get("quotas", [])
+        quotas = self.status(group).get("quotas", [])
         used = {each["flavor"]: {name: of for name, of in each["used"].items() if of != "0"} for each in quotas}
         return {flavor: of for flavor, of in used.items() if of}
 
@@ -168,8 +173,7 @@ def _unit(pod: Object) -> str:
 
 
 def _workloads(it: Governed, group: str) -> dict[str, int]:
-    status = it.operated.cluster.get("quotagroup", group).get("status", {})
-    return dict(status.get("workloads", {}))
+    return dict(it.status(group).get("workloads", {}))
 
 
 def _lender(namespace: str) -> Object:

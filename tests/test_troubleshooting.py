@@ -17,7 +17,7 @@ from tests.documentation import blocks
 from tests.repository import ROOT
 
 PAGE = "docs/troubleshooting.md"
-PATIENCE = 60.0
+PATIENCE = 120.0
 MAGIC = "..."
 
 

@@ -66,7 +66,7 @@ def shown(frame: Frame) -> Iterator[Shown]:
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()))
     thread.start()
-    assert began.wait(10)
+    assert began.wait(60)
     try:
         yield ready[0]
     finally:

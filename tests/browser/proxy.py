@@ -38,7 +38,7 @@ def proxied(upstream: str, token: str) -> Iterator[str]:
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()))
     thread.start()
-    assert began.wait(10)
+    assert began.wait(60)
     try:
         yield addresses[0]
     finally:

@@ -140,7 +140,7 @@ def test_before_the_webhook_has_a_certificate_an_edit_is_told_what_is_going_on(g
 
 
 def test_applying_the_same_again_changes_nothing_while_quotree_runs(running: GitOps) -> None:
-    assert running.difference() == ""
+    wait_for(lambda: running.difference() == "", "nothing differs")
     before = running.entries()
     done = running.sync()
     assert (done.returncode, done.stderr) == (0, "")
@@ -165,7 +165,7 @@ def test_an_edit_by_hand_is_seen_and_put_right(running: GitOps) -> None:
     assert "replicas: 5" in running.difference()
     assert "conflict" in running.sync().stderr
     running.cluster.kubectl(*APPLY, "--force-conflicts", "-f", "-", input=running.manifests)
-    wait_for(lambda: running.difference() == "", "nothing differs once the Deployment has settled", 60)
+    wait_for(lambda: running.difference() == "", "nothing differs once the Deployment has settled")
 
 
 def test_a_version_in_which_objects_are_stored_cannot_be_taken_out_of_a_definition(gitops: GitOps) -> None:

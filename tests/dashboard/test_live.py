@@ -43,6 +43,31 @@ def _until(found: Callable[[], Any]) -> Any:
         time.sleep(0.1)
 
 
+def _listed(address: str, group: str, part: str) -> list[str]:
+    return [each["workload"] for each in _get(address, "queue", group=group, part=part)["items"]]
+
+
+def _lines(address: str, job: str) -> list[str]:
+    return list(_get(address, "workload", kind="Job", key=job, remedies="1")["lines"])
+
+
+def _numbers(address: str, group: str) -> dict[str, str]:
+    """The numbers of a group's first line."""
+    rows = [each for each in _first_event(address)["rows"] if each["name"] == group]
+    return dict(rows[0]["keys"][0]["text"]) if rows and rows[0]["keys"] else {}
+
+
+def _told(address: str, *beginnings: str) -> Any:
+    """The first event that is no longer loading and has notices that begin like these."""
+
+    def seen() -> Any:
+        event = _first_event(address)
+        said = all(any(each.startswith(begin) for each in event["notices"]) for begin in beginnings)
+        return event if said and not event["loading"] else None
+
+    return _until(seen)
+
+
 def _first_event(address: str) -> Any:
     origin, _, token = address.partition("/#token=")
     asked = urllib.request.Request(f"{origin}/api/stream", headers={"Authorization": f"Bearer {token}"})
@@ -54,17 +79,12 @@ def test_it_shows_a_queue_with_the_sentences_of_explain(quotree: Quotree, ask: A
     with commanded(quotree.cluster.kubeconfig) as address:
         start(ask, "fills", "vision", 6)
         ask.submit("waits", "language", 5)
-        items = _until(lambda: _get(address, "queue", group="research", part="pending")["items"])
-        assert [each["workload"] for each in items] == ["default/waits"]
-        page = _until(lambda: _get(address, "workload", kind="Job", key="default/waits", remedies="1"))
-        printed = quotree.command("explain", "default/waits", "--kubeconfig", str(quotree.cluster.kubeconfig))
-        assert page["lines"][0] == printed.splitlines()[0]
-        assert page["lines"] == printed.splitlines()
-        _until(lambda: _get(address, "queue", group="vision", part="running")["items"])
-        row = next(each for each in _first_event(address)["rows"] if each["name"] == "vision")
-        assert row["keys"][0]["text"] | {"runtime": ""} == {
-            "min": "2", "used": "6", "runtime": "", "borrowed": "4", "request": "6",
-        }  # fmt: skip
+        _until(lambda: _listed(address, "research", "pending") == ["default/waits"])
+        _until(lambda: _listed(address, "vision", "running") == ["default/fills"])
+        shown = ("explain", "default/waits", "--kubeconfig", str(quotree.cluster.kubeconfig))
+        _until(lambda: _lines(address, "default/waits") == quotree.command(*shown).splitlines())
+        expected = {"min": "2", "used": "6", "runtime": "", "borrowed": "4", "request": "6"}
+        _until(lambda: _numbers(address, "vision") | {"runtime": ""} == expected)
 
 
 def test_it_writes_nothing(quotree: Quotree, ask: Asking) -> None:
@@ -81,16 +101,18 @@ def test_a_tenant_sees_what_its_rights_show_and_is_told_the_rest(quotree: Quotre
     start(ask, "fills", "vision", 6)
     ask.submit("waits", "language", 5)
     with commanded(tenant, "--namespace=default") as address:
-        told = _until(lambda: (event := _first_event(address)) and not event["loading"] and event)
-        assert not told["complete"]
-        assert [each for each in told["notices"] if each.startswith("nodes and the capacity are not shown: ")]
-        assert [each for each in told["notices"] if each.startswith("only workloads of namespace default are shown")]
-        assert [each for each in told["notices"] if each.startswith("the tree is not shown: ")]
-        told = _until(lambda: (event := _first_event(address)) and len(event["rows"]) == 2 and event)
-        rows = {each["name"]: each for each in told["rows"]}
-        assert (rows["language"]["pending"], rows["vision"]["admitted"]) == (1, 1)
-        items = _until(lambda: _get(address, "queue", group="language", part="pending")["items"])
-        assert [each["workload"] for each in items] == ["default/waits"]
+        beginnings = (
+            "nodes and the capacity are not shown: ",
+            "only workloads of namespace default are shown",
+            "the tree is not shown: ",
+        )
+        assert not _told(address, *beginnings)["complete"]
+
+        def counted() -> dict[str, tuple[int, int]]:
+            return {each["name"]: (each["pending"], each["admitted"]) for each in _first_event(address)["rows"]}
+
+        _until(lambda: counted() == {"language": (1, 0), "vision": (0, 1)})
+        _until(lambda: _listed(address, "language", "pending") == ["default/waits"])
         recorded = _until(lambda: _waits(_get(address, "workload", kind="Job", key="default/waits")))
         assert "lacks" in recorded
 
@@ -101,10 +123,10 @@ def test_a_tenant_who_may_read_groups_sees_the_tree_with_its_numbers(
     binding = ("clusterrolebinding", "tenant-views", "--clusterrole=quotree-view", "--user=tenant")
     quotree.cluster.kubectl("create", *binding)
     start(ask, "fills", "vision", 6)
-    _until(lambda: ask.group("vision")["status"]["workloads"]["admitted"])
+    _until(lambda: ask.group("vision").get("status", {}).get("workloads", {}).get("admitted"))
     with commanded(tenant, "--namespace=default") as address:
-        rows = _until(lambda: {each["name"]: each for each in _first_event(address)["rows"]})
-        assert {"root", "research", "vision", "language"} <= rows.keys()
+        groups = {"root", "research", "vision", "language"}
+        _until(lambda: groups <= {each["name"] for each in _first_event(address)["rows"]})
         _until(lambda: '"used":"6"' in json.dumps(_first_event(address), separators=(",", ":")))
     quotree.cluster.kubectl("delete", *binding[:2])
 
@@ -116,6 +138,5 @@ def _waits(page: Any) -> str:
 
 def test_who_may_list_nothing_gets_a_page_that_says_so(quotree: Quotree) -> None:
     with commanded(quotree.cluster.kubeconfig_for("nobody")) as address:
-        told = _until(lambda: (event := _first_event(address)) and not event["loading"] and event)
+        told = _told(address, "queues and running Jobs are not shown: ")
         assert told["rows"] == [] or not told["complete"]
-        assert [each for each in told["notices"] if each.startswith("queues and running Jobs are not shown: ")]

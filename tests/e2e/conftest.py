@@ -54,7 +54,7 @@ spec: {quotas: [{flavor: a100, min: {cpu: 2}}]}
 """
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def world(control_plane_binaries: Binaries) -> Iterator[ControlPlane]:
     """Two nodes, 8 cpu of model t4 and 2 of the tainted model a100."""
     nodes = [
@@ -70,7 +70,7 @@ def world(control_plane_binaries: Binaries) -> Iterator[ControlPlane]:
         yield started
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def quotree(world: ControlPlane) -> Iterator[Quotree]:
     """Quotree with the tree of this folder's tests."""
     with installed(world) as running:
@@ -78,7 +78,7 @@ def quotree(world: ControlPlane) -> Iterator[Quotree]:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def alice(world: ControlPlane) -> Path:
     """The kubeconfig of a user who may do everything with Jobs and pods, and nothing else."""
     rules = [

@@ -18,7 +18,7 @@ def wait_for(is_so: Callable[[], bool], what: str, seconds: float = 90) -> None:
     ends = time.monotonic() + seconds
     while not is_so():
         assert time.monotonic() < ends, f"after {seconds:g} s still not: {what}"
-        time.sleep(0.1)
+        time.sleep(0.5)
 
 
 def test_the_pods_of_an_orphaned_job_are_counted_in_its_group(world: ControlPlane, quotree: Quotree) -> None:

@@ -101,7 +101,9 @@ def submit(cp: ControlPlane, namespace: str, group: str, name: str, request: int
 
 
 def suspended(cp: ControlPlane, job: str, namespace: str = "team-b") -> bool:
-    return bool(cp.get("job", job, "-n", namespace)["spec"]["suspend"])
+    status, found = cp.rest.request("GET", f"/apis/batch/v1/namespaces/{namespace}/jobs/{job}")
+    assert status == 200, found
+    return bool(found["spec"]["suspend"])
 
 
 def available(cp: ControlPlane) -> str:
@@ -123,7 +125,7 @@ def wait_for(happens: Callable[[], bool], what: str, seconds: float = 60) -> Non
     deadline = time.monotonic() + seconds
     while not happens():
         assert time.monotonic() < deadline, what
-        time.sleep(0.2)
+        time.sleep(0.5)
 
 
 def asked(ask: Callable[[], CompletedProcess[str]], text: str) -> CompletedProcess[str]:

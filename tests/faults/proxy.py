@@ -71,7 +71,7 @@ class Side:
             done.set()
 
         self._loop.call_soon_threadsafe(run)
-        if not done.wait(10):
+        if not done.wait(60):
             raise TimeoutError("the proxy's loop does not answer")
 
 
@@ -103,7 +103,7 @@ class FaultProxy:
         finally:
             self._await(self._close())
             self._loop.call_soon_threadsafe(self._loop.stop)
-            thread.join(10)
+            thread.join(60)
             self._loop.close()
 
     def side(self, name: str) -> Side:
@@ -117,7 +117,7 @@ class FaultProxy:
         return self.committed.total()
 
     def _await(self, work: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(30)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(60)
 
     async def _open_session(self) -> None:
         self._session = aiohttp.ClientSession(

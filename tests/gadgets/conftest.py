@@ -19,7 +19,7 @@ NODES = tuple(
 ELECTION = {"namespace": "quotree-system", "leaseDuration": "8s", "renewDeadline": "6s", "retryPeriod": "250ms"}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def world(control_plane_binaries: Binaries) -> Iterator[World]:
     """Four cpus of each model, leaves that may lend them to each other."""
     with (

@@ -21,14 +21,14 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         building.ensure(JOBSET, binaries.ensure(_say), _say)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def jobsets(control_plane_binaries: Binaries) -> Iterator[Operated]:
     """The operator runs; nothing is governed."""
     with operated(control_plane_binaries, JOBSET, API, "jobsets") as started:
         yield started
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def governed_jobsets(jobsets: Operated) -> Iterator[Governed]:
     """Quotree governs JobSets in namespaces that say so."""
     with governed(jobsets, "jobset", driver_and_workers, template) as it:

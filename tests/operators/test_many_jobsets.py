@@ -46,7 +46,7 @@ def test_all_run_to_their_end_and_never_more_pods_than_their_quota_has_room_for(
 
     wait_for(done, "all have completed", 600, every=0.5)
     assert 0 < most <= AT_ONCE * PODS
-    wait_for(lambda: many.used("train") == {}, "nothing is in use", 60)
+    wait_for(lambda: many.used("train") == {}, "nothing is in use", 120)
 
 
 def _completed(operated_kind: Operated) -> int:

@@ -12,7 +12,7 @@ CPUS = 1000
 NODES = (cluster.NodeSpec("node-0", allocatable={"cpu": str(CPUS), "memory": "1Ti", "pods": "1000"}),)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def own_control_plane(control_plane_binaries: binaries.Binaries) -> Iterator[cluster.ControlPlane]:
     """With one node of 1000 cpus."""
     with cluster.start(control_plane_binaries, nodes=NODES, audit=True) as cp:

@@ -104,12 +104,12 @@ def recording(cp: ControlPlane) -> Iterator[History]:
 
     thread = threading.Thread(target=lambda: loop.run_until_complete(record()), name="history", daemon=True)
     thread.start()
-    assert ready.wait(20), "the history's watch has not synced"
+    assert ready.wait(60), "the history's watch has not synced"
     try:
         yield history
     finally:
         loop.call_soon_threadsafe(stopping.set)
-        thread.join(10)
+        thread.join(60)
         loop.close()
 
 

@@ -17,6 +17,7 @@ import yaml
 from dev.controlplane.cluster import ControlPlane
 from shared.api.crds.definitions import flavor_definition, quotagroup_definition
 from shared.api.names import ADMISSION, API_VERSION, EVICTION, GROUP_LABEL
+from tests.polling import pause_after
 
 T = TypeVar("T")
 NAMESPACE = "quotree-system"
@@ -69,8 +70,8 @@ class Quotree:
                 self.delete(f"/api/v1/nodes/{node['metadata']['name']}")
 
     def _is_emptied(self, path: str) -> bool:
-        """Delete all there; whether nothing is left."""
-        self.delete(path)
+        """Delete all there, at once whatever it says about its end; whether nothing is left."""
+        self.delete(path, {"gracePeriodSeconds": 0} if path.endswith("/pods") else {})
         return not self.get(path)["items"]
 
     def say(self) -> str:
@@ -110,19 +111,22 @@ class Quotree:
         """What the latest reconciler says."""
         return self.folder / f"reconciler-{self.runs}.log"
 
-    def metric(self, name: str) -> float:
-        """The sum of a metric's samples in the latest reconciler."""
+    def metrics(self) -> list[str]:
+        """The lines of the latest reconciler's metrics."""
         port = re.search(r"health_port=(\d+)", self.log.read_text())
         assert port is not None, "it serves no metrics yet"
-        with urllib.request.urlopen(f"http://127.0.0.1:{port[1]}/metrics", timeout=10) as answer:
-            lines = answer.read().decode().splitlines()
-        return sum(float(each.rsplit(" ", 1)[1]) for each in lines if re.match(rf"{name}[ {{]", each))
+        with urllib.request.urlopen(f"http://127.0.0.1:{port[1]}/metrics", timeout=60) as answer:
+            return list(answer.read().decode().splitlines())
+
+    def metric(self, name: str) -> float:
+        """The sum of a metric's samples in the latest reconciler."""
+        return sum(float(each.rsplit(" ", 1)[1]) for each in self.metrics() if re.match(rf"{name}[ {{]", each))
 
     def kill(self) -> None:
         """SIGKILL."""
         if self.process is not None:
             self.process.kill()
-            self.process.wait(10)
+            self.process.wait(60)
             self.process = None
 
     def stop(self) -> int:
@@ -130,7 +134,7 @@ class Quotree:
         if self.process is None:
             return 0
         self.process.terminate()
-        code = self.process.wait(30)
+        code = self.process.wait(90)
         self.process = None
         return code
 
@@ -146,11 +150,10 @@ class Quotree:
         assert status == 200, answer
         return dict(answer)
 
-    def delete(self, path: str) -> None:
+    def delete(self, path: str, options: Mapping[str, Any] | None = None) -> None:
         """DELETE, in the background."""
-        status, answer = self.cp.rest.request(
-            "DELETE", path, body={"propagationPolicy": "Background"}, content_type=JSON
-        )
+        body = {"propagationPolicy": "Background", **(options or {})}
+        status, answer = self.cp.rest.request("DELETE", path, body=body, content_type=JSON)
         assert status in (200, 202), answer
 
     def get(self, path: str) -> dict[str, Any]:
@@ -171,6 +174,14 @@ class Quotree:
     def group_status(self, name: str) -> dict[str, Any]:
         """A group's status."""
         return dict(self.get(f"/apis/{API_VERSION}/quotagroups/{name}").get("status", {}))
+
+    def known(self, group: str) -> None:
+        """Wait until the reconciler has told of the group's latest spec. Groups and work are watched apart."""
+        path = f"/apis/{API_VERSION}/quotagroups/{group}"
+        generation = self.get(path)["metadata"]["generation"]
+        wait_for(
+            lambda: self.group_status(group).get("observedGeneration", 0) >= generation, f"{group} is known as it is"
+        )
 
     def condition(self, group: str, kind: str) -> dict[str, Any]:
         """One condition of a group, empty while it is not there."""
@@ -215,6 +226,20 @@ class Quotree:
         """Name -> node of the Job's live pods that the scheduler has placed."""
         placed = {name: each["spec"].get("nodeName", "") for name, each in self.pods_of(job, namespace).items()}
         return {name: node for name, node in placed.items() if node}
+
+    def stopping_pods(self, namespace: str = "default") -> list[str]:
+        """The names of the pods that are being deleted and have not ended."""
+        found = self.get(f"/api/v1/namespaces/{namespace}/pods")["items"]
+        live = [each["metadata"] for each in found if each["status"]["phase"] in ("Pending", "Running")]
+        return [each["name"] for each in live if each.get("deletionTimestamp")]
+
+    def end_pods(self, namespace: str = "default") -> None:
+        """Say as a kubelet would that the pods that are being deleted have ended."""
+        for name in self.stopping_pods(namespace):
+            ended = {"status": {"phase": "Failed"}}
+            path = f"/api/v1/namespaces/{namespace}/pods/{name}/status"
+            status, answer = self.cp.rest.request("PATCH", path, body=ended, content_type=MERGE)
+            assert status in (200, 404), answer
 
     def events(self, name: str, namespace: str = "default") -> list[tuple[str, str]]:
         """(reason, note) of the events about the object of that name, oldest first."""
@@ -287,13 +312,14 @@ def note_of(job: Mapping[str, Any], name: str) -> dict[str, Any] | None:
     return None if text is None else dict(msgspec.json.decode(text))
 
 
-def wait_for(ask: Callable[[], T], what: str, seconds: float = 60, every: float = 0.05) -> T:
+def wait_for(ask: Callable[[], T], what: str, seconds: float = 60, every: float | None = None) -> T:
     """Ask until the answer is true; return it. A loaded API server might not answer in time: then ask again."""
-    deadline = time.monotonic() + seconds
+    began = time.monotonic()
     while True:
         with suppress(ConnectionError):
             if answer := ask():
                 return answer
-        if time.monotonic() > deadline:
+        passed = time.monotonic() - began
+        if passed > seconds:
             raise AssertionError(f"after {seconds:g} s still not: {what}")
-        time.sleep(every)
+        time.sleep(pause_after(passed) if every is None else every)

@@ -30,12 +30,12 @@ class Balancer:
     def start(self) -> None:
         """Listen."""
         self._thread.start()
-        self._started.wait(10)
+        self._started.wait(60)
 
     def stop(self) -> None:
         """Close everything."""
         self._loop.call_soon_threadsafe(self._ended.set)
-        self._thread.join(10)
+        self._thread.join(60)
 
     def _serve(self) -> None:
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
@@ -98,9 +98,9 @@ class PortBalancer:
         try:
             yield self
         finally:
-            asyncio.run_coroutine_threadsafe(self._close(server), self._loop).result(9)
+            asyncio.run_coroutine_threadsafe(self._close(server), self._loop).result(60)
             self._loop.call_soon_threadsafe(self._loop.stop)
-            thread.join(9)
+            thread.join(60)
             self._loop.close()
 
     def cut(self) -> None:

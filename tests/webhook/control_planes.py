@@ -35,7 +35,7 @@ def bare_admission(
         yield admission
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def admission(
     control_plane_binaries: binaries.Binaries, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[AdmissionSetup]:

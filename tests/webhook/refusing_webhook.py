@@ -52,7 +52,7 @@ def refusing_webhook(control_plane: ControlPlane) -> Iterator[None]:
         await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
         return int(runner.addresses[0][1])
 
-    port = asyncio.run_coroutine_threadsafe(listen(), loop).result(9)
+    port = asyncio.run_coroutine_threadsafe(listen(), loop).result(60)
     path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
     rule = {"apiGroups": [GROUP], "apiVersions": [VERSION], "resources": ["quotagroups"], "operations": ["*"]}
     webhook = {
@@ -72,7 +72,7 @@ def refusing_webhook(control_plane: ControlPlane) -> Iterator[None]:
         yield
     finally:
         control_plane.rest.request("DELETE", f"{path}/{CONFIGURATION}")
-        asyncio.run_coroutine_threadsafe(_close(runner), loop).result(30)
+        asyncio.run_coroutine_threadsafe(_close(runner), loop).result(60)
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(9)
+        thread.join(60)
         loop.close()

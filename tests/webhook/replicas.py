@@ -1,9 +1,7 @@
 """Webhook processes beside a real control plane, behind a balancer, as the API server would reach them by a Service."""
 
 import base64
-import contextlib
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -18,8 +16,10 @@ import trustme
 import yaml
 
 from dev.controlplane.cluster import ControlPlane
+from dev.controlplane.ports import Ports
 from shared.api.crds.definitions import flavor_definition, quotagroup_definition
 from shared.api.names import API_VERSION, GROUP, VERSION
+from tests.polling import pause_after
 from tests.webhook.balancer import PortBalancer
 
 NAMESPACE = "quotree-system"
@@ -48,6 +48,7 @@ class Replicas:
     quota: Mapping[str, int] = field(default_factory=dict)
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
     ports: list[int] = field(default_factory=list)
+    taken: Ports = field(default_factory=Ports)
     authority: trustme.CA = field(default_factory=trustme.CA)
 
     def install(self) -> None:
@@ -66,7 +67,7 @@ class Replicas:
 
         Returns their numbers; from then on only these are asked.
         """
-        ports = free_ports(2 * count)
+        ports = [self.taken.take() for _ in range(2 * count)]
         started = []
         for at in range(count):
             kubeconfig = kubeconfigs[at] if kubeconfigs else self.cp.kubeconfig
@@ -115,7 +116,7 @@ class Replicas:
     def kill(self, number: int) -> None:
         """SIGKILL."""
         self.processes[number].kill()
-        self.processes[number].wait(10)
+        self.processes[number].wait(60)
 
     def clear(self) -> None:
         """Take away every group and flavor and what is remembered of them."""
@@ -129,8 +130,9 @@ class Replicas:
         self.remove()
         for process in self.processes:
             process.send_signal(signal.SIGKILL)
-            process.wait(10)
+            process.wait(60)
         self.processes.clear()
+        self.taken.close()
 
     def remove(self) -> None:
         """Take the webhook configuration away."""
@@ -158,15 +160,6 @@ class Replicas:
         }
 
 
-def free_ports(count: int) -> list[int]:
-    """Ports nobody listens on."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
-
-
 def _is_ready(port: int) -> bool:
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=2) as answer:
@@ -177,7 +170,8 @@ def _is_ready(port: int) -> bool:
 
 def wait_for(holds: Any, say: Any = lambda: "", seconds: float = 240) -> None:
     """Until `holds()`; fails with what `say()` says."""
-    deadline = time.monotonic() + seconds
+    began = time.monotonic()
     while not holds():
-        assert time.monotonic() < deadline, say()
-        time.sleep(0.05)
+        passed = time.monotonic() - began
+        assert passed < seconds, say()
+        time.sleep(pause_after(passed))

@@ -39,7 +39,7 @@ def restart_both(admission: AdmissionSetup, balancer: Balancer, traffic: Traffic
         old.process.terminate()
         time.sleep(LATE)
         balancer.replicas = [each for each in balancer.replicas if each is not old]
-        assert old.process.wait(40) == 0
+        assert old.process.wait(120) == 0
         new = admission.start(**DRAIN)
         balancer.replicas = [*balancer.replicas, new]
         wait_for(new.is_ready, "the new replica is ready")

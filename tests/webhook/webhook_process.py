@@ -16,6 +16,7 @@ from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.ports import Ports
 from shared.api.crds.definitions import flavor_definition, quotagroup_definition
 from shared.api.names import API_VERSION
+from tests.polling import pause_after
 
 T = TypeVar("T")
 NAMESPACE = "quotree-system"
@@ -62,18 +63,18 @@ class Replica:
 
     def metrics(self) -> str:
         """All it counts."""
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.health}/metrics", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.health}/metrics", timeout=60) as answer:
             return str(answer.read().decode())
 
     def stop(self) -> int:
         """SIGTERM; the exit code."""
         self.process.terminate()
-        return self.process.wait(40)
+        return self.process.wait(120)
 
     def kill(self) -> None:
         """SIGKILL."""
         self.process.kill()
-        self.process.wait(10)
+        self.process.wait(60)
 
 
 @dataclass(slots=True)
@@ -147,7 +148,16 @@ class AdmissionSetup:
         self.configure(f"https://127.0.0.1:{replica.port}", quota_objects=quota_objects)
         wait_for(replica.is_ready, "the webhook is ready")
         self.wait_trusted()
+        if quota_objects:
+            wait_for(self._judges_groups, "the API server calls the webhook about quota objects")
         return replica
+
+    def _judges_groups(self) -> bool:
+        """Each configuration reaches the API server at a time of its own."""
+        spec = {"parent": "probe-quota", "isParent": True}
+        body = {"apiVersion": API_VERSION, "kind": "QuotaGroup", "metadata": {"name": "probe-quota"}, "spec": spec}
+        status, _ = self.cp.rest.request("POST", f"/apis/{API_VERSION}/quotagroups?dryRun=All", body)
+        return status == 422
 
     def wait_trusted(self) -> None:
         """Until every entry of our configurations has an authority, and the API server acts on it."""
@@ -230,13 +240,14 @@ def job_body(name: str, group: str | None, **spec: Any) -> dict[str, Any]:
 
 def wait_for(is_so: Callable[[], T], what: str, seconds: float = 120) -> T:
     """The first true answer. Fails with `what` after so many seconds."""
-    until = time.monotonic() + seconds
+    began = time.monotonic()
     while True:
         answer = is_so()
         if answer:
             return answer
-        assert time.monotonic() < until, f"not seen within {seconds} s: {what}"
-        time.sleep(0.05)
+        passed = time.monotonic() - began
+        assert passed < seconds, f"not seen within {seconds} s: {what}"
+        time.sleep(pause_after(passed))
 
 
 def words(process: subprocess.CompletedProcess[str]) -> str:

@@ -95,7 +95,7 @@ def running(programs: binaries.Binaries, seed: int) -> Iterator[Stage]:
                 yield stage
             finally:
                 stage.close()
-                watchman.join(10)
+                watchman.join(60)
 
 
 @contextmanager

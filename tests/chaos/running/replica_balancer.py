@@ -22,13 +22,13 @@ class ReplicaBalancer:
         """At work on a thread of its own."""
         thread = threading.Thread(target=self._loop.run_forever, name="door", daemon=True)
         thread.start()
-        server = asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result(10)
+        server = asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result(60)
         try:
             yield self
         finally:
-            asyncio.run_coroutine_threadsafe(self._close(server), self._loop).result(10)
+            asyncio.run_coroutine_threadsafe(self._close(server), self._loop).result(60)
             self._loop.call_soon_threadsafe(self._loop.stop)
-            thread.join(10)
+            thread.join(60)
             self._loop.close()
 
     async def _listen(self) -> asyncio.Server:

@@ -70,7 +70,7 @@ def run(programs: binaries.Binaries, wish: RunOptions, say: Say) -> Report:
         submitting.start()
         episodes = _strike(stage, submitter, wish, faults.schedule(Random(random.random())), say)
         submitter.stopping.set()
-        submitting.join(30)
+        submitting.join(90)
         stage.proxy.rules.clear()
         say(f"{stage.proxy.faults() + episodes.total()} faults, {len(submitter.taken)} submitted; coming to rest")
         rest = _settle(stage, wish.patience, say)

@@ -5,11 +5,13 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from dev.controlplane import cluster
+from dev.controlplane.audit import AuditEvent
 from dev.controlplane.binaries import Binaries
 from dev.controlplane.errors import ControlPlaneError
 from tests.dev.controlplane.programs import ROOT, alive, eventually
@@ -30,6 +32,13 @@ def in_background() -> tuple[subprocess.Popen[str], Path, list[int]]:
     folder, *pids = parent.stdout.readline().split()
     parent.stdout.close()
     return parent, Path(folder), [int(pid) for pid in pids]
+
+
+@pytest.fixture(scope="module")
+def own_control_plane(control_plane_binaries: Binaries) -> Iterator[cluster.ControlPlane]:
+    """To be frozen and killed; each test leaves it as whole as it was."""
+    with cluster.start(control_plane_binaries, nodes=[cluster.NodeSpec("node-0")]) as started:
+        yield started
 
 
 def test_the_end_leaves_no_process_and_no_file(control_plane_binaries: Binaries) -> None:
@@ -92,40 +101,41 @@ def test_a_wrong_argument_of_the_api_server_is_one_sentence(control_plane_binari
     assert "\n" not in str(caught.value)
 
 
-def test_a_frozen_api_server_answers_nobody_and_goes_on_when_thawed(fresh_control_plane: cluster.ControlPlane) -> None:
-    server = fresh_control_plane.processes["kube-apiserver"]
+def test_a_frozen_api_server_answers_nobody_and_goes_on_when_thawed(own_control_plane: cluster.ControlPlane) -> None:
+    server = own_control_plane.processes["kube-apiserver"]
     server.freeze()
-    asked = fresh_control_plane.kubectl("get", "namespaces", "--request-timeout=1s", check=False)
+    asked = own_control_plane.kubectl("get", "namespaces", "--request-timeout=1s", check=False)
     assert asked.returncode == 1
     server.thaw()
-    assert "default" in fresh_control_plane.kubectl("get", "namespaces").stdout
+    assert "default" in own_control_plane.kubectl("get", "namespaces").stdout
 
 
-def test_what_was_stored_survives_an_etcd_that_crashes(fresh_control_plane: cluster.ControlPlane) -> None:
-    fresh_control_plane.kubectl("create", "namespace", "kept")
-    etcd = fresh_control_plane.processes["etcd"]
+def test_what_was_stored_survives_an_etcd_that_crashes(own_control_plane: cluster.ControlPlane) -> None:
+    own_control_plane.kubectl("create", "namespace", "kept")
+    etcd = own_control_plane.processes["etcd"]
     etcd.kill()
-    assert fresh_control_plane.rest.request("GET", "/readyz")[0] == 500
+    assert eventually(lambda: own_control_plane.rest.request("GET", "/readyz")[0] == 500)
     etcd.restart()
-    fresh_control_plane.processes["kube-apiserver"].wait_until_ready()
-    assert "kept" in fresh_control_plane.kubectl("get", "namespaces").stdout
+    own_control_plane.processes["kube-apiserver"].wait_until_ready()
+    assert "kept" in own_control_plane.kubectl("get", "namespaces").stdout
 
 
-def test_an_api_server_that_crashes_comes_back_at_the_same_address(fresh_control_plane: cluster.ControlPlane) -> None:
-    fresh_control_plane.processes["kube-apiserver"].kill()
-    assert fresh_control_plane.kubectl("get", "namespaces", check=False).returncode == 1
-    fresh_control_plane.processes["kube-apiserver"].restart()
-    assert fresh_control_plane.rest.request("GET", "/api/v1/namespaces/default")[0] == 200
-    assert "default" in fresh_control_plane.kubectl("get", "namespaces").stdout
+def test_an_api_server_that_crashes_comes_back_at_the_same_address(own_control_plane: cluster.ControlPlane) -> None:
+    own_control_plane.processes["kube-apiserver"].kill()
+    assert own_control_plane.kubectl("get", "namespaces", check=False).returncode == 1
+    own_control_plane.processes["kube-apiserver"].restart()
+    assert own_control_plane.rest.request("GET", "/api/v1/namespaces/default")[0] == 200
+    assert "default" in own_control_plane.kubectl("get", "namespaces").stdout
 
 
-def test_jobs_wait_while_the_controller_manager_is_away(fresh_control_plane: cluster.ControlPlane) -> None:
-    manager = fresh_control_plane.processes["kube-controller-manager"]
+def test_jobs_wait_while_the_controller_manager_is_away(own_control_plane: cluster.ControlPlane) -> None:
+    manager = own_control_plane.processes["kube-controller-manager"]
     manager.stop()
-    fresh_control_plane.kubectl("create", "job", "waits", "--image=none")
-    assert fresh_control_plane.get("pods")["items"] == []
+    own_control_plane.kubectl("create", "job", "waits", "--image=none")
+    pods = "/api/v1/namespaces/default/pods"
+    assert own_control_plane.rest.request("GET", pods)[1]["items"] == []
     manager.restart()
-    assert eventually(lambda: len(fresh_control_plane.get("pods")["items"]) == 1)
+    assert eventually(lambda: len(own_control_plane.rest.request("GET", pods)[1]["items"]) == 1)
 
 
 def test_a_refused_command_raises_with_the_servers_words(control_plane: cluster.ControlPlane) -> None:
@@ -143,7 +153,7 @@ def test_another_identity_may_only_what_its_roles_say(control_plane: cluster.Con
     def may(kubeconfig: Path, *words: str) -> str:
         return control_plane.kubectl("auth", "can-i", *words, check=False, as_kubeconfig=kubeconfig).stdout.strip()
 
-    assert may(alice, "list", "pods", "-n", "identities") == "yes"
+    assert eventually(lambda: may(alice, "list", "pods", "-n", "identities") == "yes")
     assert may(alice, "list", "pods", "-n", "default") == "no"
     assert may(robot, "list", "pods", "-n", "identities") == "no"
     who = control_plane.kubectl("auth", "whoami", "-o", "json", as_kubeconfig=robot).stdout
@@ -153,7 +163,13 @@ def test_another_identity_may_only_what_its_roles_say(control_plane: cluster.Con
 def test_requests_are_in_the_audit_log_with_their_user_and_answer(control_plane: cluster.ControlPlane) -> None:
     carol = control_plane.kubeconfig_for("carol")
     control_plane.kubectl("get", "secrets", "-n", "audited", check=False, as_kubeconfig=carol)
-    found = [event for event in control_plane.audit_events() if event.user == "carol" and event.resource == "secrets"]
+
+    def of_carol() -> list[AuditEvent]:
+        return [each for each in control_plane.audit_events() if (each.user, each.resource) == ("carol", "secrets")]
+
+    # The answer is logged after it was given.
+    assert eventually(lambda: bool(of_carol()))
+    found = of_carol()
     assert {(event.verb, event.namespace, event.code) for event in found} == {("list", "audited", 403)}
     assert found[0].user_agent.startswith("kubectl/")
 

@@ -97,10 +97,12 @@ def test_jobs_deleted_at_each_step_leave_nothing_behind(q: Quotree) -> None:
         for number in range(5):
             q.job(f"runs-{number}", "vision", annotations=SLOW)
         wait_for(lambda: len(q.running()) == 6, "the cluster is full", LONG)
+        wait_for(lambda: used(q, "vision") == "6", "all of it is counted", LONG)
         q.job("pending", "vision")
         wait_for(lambda: counts(q, "vision").get("pending") == 1, "one waits", LONG)
         q.delete(f"{JOBS}/pending")
         q.delete(f"{JOBS}/unscheduled")
+        wait_for(lambda: used(q, "vision") == "5", "one cpu is free", LONG)
         q.job("preemptor", "nlp", "2")
         wait_for(lambda: any(eviction_of(job) for job in q.jobs().values()), "one is evicted for it", LONG)
         (victim,) = (name for name, job in q.jobs().items() if eviction_of(job))
@@ -111,7 +113,7 @@ def test_jobs_deleted_at_each_step_leave_nothing_behind(q: Quotree) -> None:
         for name in q.jobs():
             q.delete(f"{JOBS}/{name}")
         wait_for(lambda: counts(q, "root") == NOTHING, "nothing is left", LONG)
-        assert used(q, "root") == "0"
+        wait_for(lambda: used(q, "root") == "0", "and no pod", LONG)
         assert history.most_used() <= 6000
         assert list(history.wrongs()) == []
 
@@ -181,5 +183,6 @@ def test_a_deleted_jobs_pods_use_what_they_occupy_whoever_they_belong_to(q: Quot
         wait_for(lambda: q.running() == {"small"}, "what the pod left behind does not occupy is given out", LONG)
         q.delete(f"{JOBS}/small")
         q.delete(f"/api/v1/namespaces/default/pods/{pod}")
-    wait_for(lambda: q.running() == {"next"}, "the next one has the room when the pod has gone", LONG)
-    assert pod not in {each["metadata"]["name"] for each in q.get("/api/v1/namespaces/default/pods")["items"]}
+    wait_for(lambda: q.running() == {"next"}, "the next one has the room when the pod has ended", LONG)
+    found = q.get("/api/v1/namespaces/default/pods")["items"]
+    assert pod not in {each["metadata"]["name"] for each in found if each["status"]["phase"] == "Running"}

@@ -52,7 +52,13 @@ def q(whole: Quotree) -> Iterator[Quotree]:
     yield whole
     for path in (f"{NAMESPACE}/jobs", "/api/v1/namespaces/default/pods"):
         whole.delete(path)
-    wait_for(lambda: whole.group_status("root").get("workloads", {}).get("admitted") == 0, "its quota is free", LONG)
+    for name in ("root", *GROUPS):
+        wait_for(lambda name=name: is_empty(whole, name), f"nothing of {name} is left", LONG)  # type: ignore[misc]
+
+
+def is_empty(q: Quotree, group: str) -> bool:
+    counted = q.group_status(group).get("workloads", {})
+    return (counted.get("pending"), counted.get("admitted")) == (0, 0)
 
 
 def spec_of(q: Quotree, name: str) -> tuple[Any, Any]:
@@ -97,8 +103,11 @@ def test_a_job_asks_for_one_flavor_and_waits_for_it(q: Quotree) -> None:
 
 
 def test_no_pod_is_ever_on_a_node_of_another_model(q: Quotree) -> None:
+    q.group("vision", stopPolicy="Hold")
     for number in range(9):
         q.job(f"many-{number}", "vision", "1", run_for="300ms")
+    wait_for(lambda: q.group_status("vision").get("workloads", {}).get("pending") == 9, "all wait", LONG)
+    q.group("vision", stopPolicy="None")
     models: dict[str, set[str]] = {}
 
     def look() -> bool:

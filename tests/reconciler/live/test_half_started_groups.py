@@ -32,7 +32,7 @@ def starts_late(asked: Asked) -> bool:
 
 def test_the_rest_of_a_group_is_started_when_the_first_has_ended(q: Quotree, tmp_path: Path) -> None:
     with FaultProxy(q.cp.url, q.cp.ca_file).running() as proxy:
-        plain, q.lease_seconds = q.cp.kubeconfig, 6
+        plain, q.lease_seconds = q.cp.kubeconfig, 10
         q.kubeconfig = proxy.side("only").kubeconfig(plain, tmp_path / "through.yaml")
         q.lead()
         q.group("vision", quotas=[quota(min="2")])

@@ -204,6 +204,6 @@ def test_orphaned_pods_above_the_ceiling_are_recycled_and_no_cycle_spins(
     if kill:
         q.start()
     wait_for(lambda: len(live_pods(q)) == 2, "two fit below nlp's ceiling of 8", LONG)
-    assert all(admission_of(each) for each in live_pods(q))
+    wait_for(lambda: all(admission_of(each) for each in live_pods(q)), "they are adopted", LONG)
     assert q.metric("quotree_cycles_idle_total") < 20
     wait_for(lambda: q.group_status("nlp").get("quotas", [{}])[0].get("used", {}).get("cpu") == "6", "6 is used", LONG)

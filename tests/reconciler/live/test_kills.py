@@ -11,13 +11,13 @@ from tests.reconciler.job_history import History, recording
 from tests.reconciler.reconciler_process import Quotree, finished, quota, wait_for
 
 pytestmark = pytest.mark.timeout(300)
-LONG = 60.0
+LONG = 120.0
 
 
 @pytest.fixture
 def proxy(q: Quotree, tmp_path: Path) -> Iterator[FaultProxy]:
     """Between the reconcilers that the test starts and the API server."""
-    q.lease_seconds = 6
+    q.lease_seconds = 10
     with FaultProxy(q.cp.url, q.cp.ca_file).running() as running:
         q.kubeconfig = running.side("first").kubeconfig(q.cp.kubeconfig, tmp_path / "first.yaml")
         yield running
@@ -77,6 +77,7 @@ def test_killed_while_starting(q: Quotree, proxy: FaultProxy, step: Rule) -> Non
         strike(step, proxy)
         succeed(q, proxy)
         wait_for(lambda: all(finished(job) for job in q.jobs().values()), "all Jobs have finished", LONG)
+        wait_for(lambda: all(history.starts().get(name) for name in names), "the recorder has seen all starts", LONG)
         assert history.starts() == dict.fromkeys(names, 1)
     assert_sound(history, 4)
 

@@ -11,7 +11,7 @@ from tests.reconciler.job_history import recording
 from tests.reconciler.reconciler_process import Quotree, quota, wait_for
 
 pytestmark = pytest.mark.timeout(300)
-LONG = 60.0
+LONG = 120.0
 SLOW = 14.0
 """Seconds that the previous leader's start is on its way: longer than its Lease lasts."""
 
@@ -55,7 +55,8 @@ def test_a_late_start_is_not_carried_out_beside_what_the_next_leader_has_decided
             wait_for(lambda: first.poll() is not None, "the previous leader has ended", LONG)
         finally:
             first.kill()
-            first.wait(10)
+            first.wait(60)
+        wait_for(lambda: history.starts().get("other"), "the recorder has seen the other start", LONG)
         assert history.starts() == {"late": 0, "other": 1}
         assert history.most_used() == 4000
         assert list(history.wrongs()) == []

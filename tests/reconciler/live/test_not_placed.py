@@ -22,7 +22,7 @@ def told(q: Quotree, name: str) -> str:
 
 
 def test_its_owner_is_told_why_its_pods_have_no_node(q: Quotree) -> None:
-    q.lead(startup={"timeout": "3s"})
+    q.lead(startup={"timeout": "20s"})
     q.group("vision", quotas=[quota(min="8")])
     q.job("placed", "vision")
     q.job("nowhere", "vision", pods=2, pod=NOWHERE)
@@ -39,11 +39,12 @@ def test_its_owner_is_told_why_its_pods_have_no_node(q: Quotree) -> None:
         assert f"'default/{name}' was started and does not run: {number} no node (0/1 nodes are available: " in note
         assert "didn't match Pod's node affinity/selector" in note
     assert q.running() == {"placed", "nowhere"}
+    assert len(q.pods_on_nodes("placed")) == 1
     assert "NotPlaced" not in reasons(q, "placed")
 
 
 def test_one_that_is_given_up_says_in_its_eviction_that_its_pods_had_no_node(q: Quotree) -> None:
-    q.lead(startup={"timeout": "3s", "waitForPodsReady": True, "limit": 1})
+    q.lead(startup={"timeout": "10s", "waitForPodsReady": True, "limit": 1})
     q.group("vision", quotas=[quota(min="8")])
     q.job("nowhere", "vision", pod=NOWHERE)
     note = wait_for(lambda: eviction_of(q.get_job("nowhere")), "it is given up", LONG)

@@ -71,6 +71,7 @@ def test_a_head_that_waits_blocks_others_only_where_the_queue_is_strict_and_on_i
     q.job("first", "vision", "1", labels={FLAVOR_LABEL: "fast"})
     wait_for(lambda: q.running() == {"first"}, "the first runs", LONG)
     q.group("vision", stopPolicy="Hold")
+    q.known("vision")
     q.job("a-head", "vision", "2", labels={FLAVOR_LABEL: "fast"})
     q.job("b-same", "vision", "1", labels={FLAVOR_LABEL: "fast"})
     q.job("c-either", "vision", "1")
@@ -168,6 +169,7 @@ def test_a_changed_selector_lets_waiting_workloads_in_and_leaves_running_workloa
     q.group("vision", namespaceSelector={"matchLabels": {"team": None}})
     wait_for(lambda: q.running() == {"waits"}, "every namespace is admitted", LONG)
     q.group("vision", namespaceSelector={"matchLabels": {"team": "nobody"}})
+    q.known("vision")
     q.job("late", "vision")
     wait_for(lambda: q.events("late"), "the next one is told", LONG)
     assert q.running() == {"waits"}

@@ -9,7 +9,7 @@ from tests.reconciler.job_history import recording
 from tests.reconciler.reconciler_process import Quotree, finished, quota, wait_for
 
 pytestmark = pytest.mark.timeout(300)
-LONG = 60.0
+LONG = 90.0
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 
 
@@ -35,13 +35,14 @@ def considered(q: Quotree, group: str) -> None:
 
 def test_a_start_is_answered_before_it_is_taken_back(q: Quotree, frozen: Process) -> None:
     with recording(q.cp) as history:
-        q.job("borrower", "vision", "4", run_for="1s")
+        q.job("borrower", "vision", "4")
         wait_for(lambda: q.running() == {"borrower"}, "vision borrows", LONG)
         q.job("lender", "nlp", "2", run_for="1s")
         considered(q, "nlp")
         assert q.running() == {"borrower"}
         frozen.thaw()
-        wait_for(lambda: all(finished(job) for job in q.jobs().values()), "both have finished", LONG)
+        wait_for(lambda: finished(q.get_job("lender")), "the lender has finished", LONG)
+        wait_for(lambda: q.pods_on_nodes("borrower"), "the borrower runs again", LONG)
         assert history.evictions() == {"borrower": 1, "lender": 0}
         assert list(history.wrongs()) == []
         assert history.most_used() == 4000
@@ -54,7 +55,8 @@ def test_a_start_taken_back_by_its_owner_is_in_use_until_the_job_controller_know
     q.job("lender", "nlp", "2", run_for="1s")
     considered(q, "nlp")
     assert q.running() == set()
-    assert q.group_status("vision")["quotas"][0]["used"] == {"cpu": "4"}
+    wait_for(lambda: [each["used"] for each in q.group_status("vision")["quotas"]] == [{"cpu": "4"}], "in use", LONG)
+    assert q.running() == set()
     frozen.thaw()
     wait_for(lambda: finished(q.get_job("lender")), "the quota is free again", LONG)
     assert q.running() == set()

@@ -22,7 +22,9 @@ def test_jobs_found_running_are_adopted_and_count(q: Quotree) -> None:
     wait_for(lambda: q.condition("root", "Active"), "the reconciler leads", LONG)
     q.group("vision", quotas=[quota(min="4", max="4")])
     wait_for(lambda: used(q, "vision") == "3", "its use is counted", LONG)
-    assert (admission_of(q.get_job("old")) or {})["flavors"] == {"cpu": "default"}
+    admission = wait_for(lambda: admission_of(q.get_job("old")), "it is adopted", LONG)
+    assert admission is not None
+    assert admission["flavors"] == {"cpu": "default"}
     assert q.running() == {"old"}
     q.job("new", "vision", "2")
     q.job("fits", "vision", "1")
@@ -32,14 +34,16 @@ def test_jobs_found_running_are_adopted_and_count(q: Quotree) -> None:
 def test_a_deleted_jobs_quota_is_used_until_its_pods_have_ended(q: Quotree) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="1", max="1")])
-    q.job("first", "vision", "1", annotations={"demo.quotree.dev/stop-takes": "6s"})
+    q.job("first", "vision", "1", annotations={"demo.quotree.dev/stop-takes": "1h"})
     pods = "/api/v1/namespaces/default/pods"
     wait_for(lambda: any(each["spec"].get("nodeName") for each in q.get(pods)["items"]), "its pod runs", LONG)
     q.delete(f"{JOBS}/first")
     q.job("second", "vision", "1")
     wait_for(lambda: q.group_status("vision").get("workloads", {}).get("pending") == 1, "the second waits", LONG)
+    wait_for(q.stopping_pods, "its pod is to end", LONG)
     assert used(q, "vision") == "1"
     assert q.running() == set()
+    q.end_pods()
     wait_for(lambda: "second" in q.running(), "it starts when the pod has ended", LONG)
 
 
@@ -112,11 +116,14 @@ def test_a_job_without_a_group_that_can_hold_it_is_reported(q: Quotree) -> None:
 
 
 def test_a_deleted_group_stops_nothing_and_starts_nothing(q: Quotree) -> None:
+    known = 'quotree_group_min{flavor="default",group="vision"'
     q.lead()
     q.group("vision", quotas=[quota(min="2")])
     q.job("runs", "vision", "1")
     wait_for(lambda: q.running() == {"runs"}, "it runs", LONG)
+    assert any(line.startswith(known) for line in q.metrics())
     q.delete(f"/apis/{API_VERSION}/quotagroups/vision")
+    wait_for(lambda: not any(line.startswith(known) for line in q.metrics()), "the group is gone", LONG)
     q.job("waits", "vision", "1")
     wait_for(lambda: q.events("waits"), "it is told", LONG)
     assert q.running() == {"runs"}

@@ -84,6 +84,7 @@ def test_an_indexed_job_uses_what_runs_at_a_time_and_less_towards_its_end(q: Quo
         wait_for(lambda: q.running() == {"indexed", "after"}, "what it needs no more goes to the next", LONG)
         succeed(q, *q.pods_on_nodes("indexed"))
         wait_for(lambda: finished(q.get_job("indexed")), "it is complete", LONG)
+        wait_for(lambda: history.starts().get("after"), "the recorder has seen it too", LONG)
         assert history.starts() == {"indexed": 1, "after": 1}
         assert list(history.wrongs()) == []
 

@@ -79,7 +79,7 @@ async def test_of_a_cluster_scoped_object_it_lives_in_default(client: Client, na
 
 async def test_a_repeated_note_is_one_event_whose_series_counts_on(client: Client, namespace: str) -> None:
     about = await thing(client, namespace)
-    async with recording(client, EventSettings(repeat_after=timedelta(seconds=1))) as recorder:
+    async with recording(client, EventSettings(repeat_after=timedelta(seconds=5))) as recorder:
         recorder.record(about, reason="Waiting", action="Wait", note="same")
         await eventually(lambda: events(client, namespace))
         for _ in range(9):

@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+import time
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,7 +19,7 @@ from shared.kube.client import Client
 from shared.kube.connect.connection import ConnectionSettings, connected
 from shared.process.metrics_access import ALLOWED_FOR, REFUSED_FOR, TRUSTED_FOR, Permission, ReaderPermissions
 from shared.process.metrics_server import MetricsAuthorization, MetricsSettings, serving_metrics
-from tests.shared.kube.servers import client_of
+from tests.shared.kube.servers import client_of, eventually, until
 from tests.shared.process.test_health import Clock
 
 BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
@@ -42,6 +43,10 @@ def bind(cp: ControlPlane, name: str) -> None:
     role = {"metadata": {"name": name}, "rules": [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]}
     assert cp.rest.request("POST", BINDINGS.replace("bindings", "s"), role)[0] == 201
     cp.kubectl("create", "clusterrolebinding", name, f"--clusterrole={name}", f"--serviceaccount=default:{name}")
+    may = ("auth", "can-i", "get", "/metrics", f"--as=system:serviceaccount:default:{name}")
+    deadline = time.monotonic() + 60
+    while cp.kubectl(*may, check=False).stdout.strip() != "yes":
+        assert time.monotonic() < deadline, "the binding is not in force"
 
 
 @asynccontextmanager
@@ -97,8 +102,13 @@ async def test_an_answer_is_kept_for_a_while_and_no_longer(control_plane: Contro
     control_plane.kubectl("delete", "clusterrolebinding", name)
     control_plane.kubectl("delete", "serviceaccount", name)
     assert await permissions.of(f"Bearer {token}") is Permission.ALLOWED
-    clock.now += ALLOWED_FOR.total_seconds()
-    assert await permissions.of(f"Bearer {token}") in (Permission.UNKNOWN, Permission.FORBIDDEN)
+
+    async def later() -> Permission:
+        clock.now += ALLOWED_FOR.total_seconds()
+        return await permissions.of(f"Bearer {token}")
+
+    # The API server itself keeps the token's answer for some seconds.
+    await eventually(later, lambda found: found in (Permission.UNKNOWN, Permission.FORBIDDEN))
 
 
 async def test_while_the_api_server_does_not_answer_nobody_reads(tmp_path: Path) -> None:
@@ -113,7 +123,7 @@ async def test_while_the_api_server_does_not_answer_nobody_reads(tmp_path: Path)
     async with client_of(refuse, tmp_path) as client:
         permissions = ReaderPermissions(client)
         asked = [asyncio.create_task(permissions.of(f"Bearer t{number}")) for number in range(20)]
-        await asyncio.sleep(0.2)
+        await until(lambda: sum(each.done() for each in asked) >= 12)
         assert sum(each.done() for each in asked) == 12
         go_on.set()
         assert {await each for each in asked} == {Permission.UNDECIDED}

@@ -46,13 +46,12 @@ class Running:
 
     async def line(self) -> str:
         assert self.process.stdout is not None
-        return (await asyncio.wait_for(self.process.stdout.readline(), 20)).decode().strip()
+        return (await asyncio.wait_for(self.process.stdout.readline(), 60)).decode().strip()
 
     async def end(self, *signals: signal.Signals) -> Ended:
         for number in signals:
             self.process.send_signal(number)
-            await asyncio.sleep(0.1)
-        out, err = await asyncio.wait_for(self.process.communicate(), 20)
+        out, err = await asyncio.wait_for(self.process.communicate(), 60)
         lines = err.decode().splitlines()
         logs = [json.loads(line) for line in lines if line.startswith("{")]
         words = [line for line in lines if not line.startswith("{")]
@@ -151,12 +150,17 @@ async def test_a_signal_lets_it_drain_while_ready_then_stops_and_cancels_in_that
 async def test_a_second_signal_ends_at_once() -> None:
     running = await start("""
         async def main(process: Process) -> None:
-            process.on_stop(asyncio.Event().wait)
+            async def never() -> None:
+                print("stopping")
+                await asyncio.Event().wait()
+            process.on_stop(never)
             print("up")
             await asyncio.Event().wait()
         """)
     assert await running.line() == "up"
-    assert (await running.end(signal.SIGINT, signal.SIGINT)).code == 128 + signal.SIGINT
+    running.process.send_signal(signal.SIGINT)
+    assert await running.line() == "stopping"
+    assert (await running.end(signal.SIGINT)).code == 128 + signal.SIGINT
 
 
 async def test_a_taken_port_is_one_sentence() -> None:

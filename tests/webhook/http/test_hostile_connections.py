@@ -25,7 +25,7 @@ async def test_slow_loris_is_shown_the_admission(sent: bytes) -> None:
     async with running(patience=PATIENCE) as it:
         reader, writer = await it.open()
         writer.write(sent)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             answer = await reader.read()
         assert answer == b"" or b"408 Request Timeout" in answer
         writer.close()
@@ -37,13 +37,13 @@ async def test_slow_loris_that_drips_is_shown_the_door_as_well() -> None:
         reader, writer = await it.open()
 
         async def drip() -> None:
-            for _ in range(100):
+            while True:
                 writer.write(b"X-Drop: 1\r\n")
                 await asyncio.sleep(0.1)
 
         writer.write(b"POST /validate/jobs HTTP/1.1\r\nHost: x\r\n")
         dripping = asyncio.create_task(drip())
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             assert await reader.read() == b""
         dripping.cancel()
         await still_serves(it)
@@ -53,7 +53,7 @@ async def test_plain_http_on_the_tls_port_is_closed() -> None:
     async with running(patience=PATIENCE) as it:
         reader, writer = await asyncio.open_connection("127.0.0.1", it.port)
         writer.write(b"POST /validate/jobs HTTP/1.1\r\nHost: x\r\n\r\n")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             answer = await reader.read()
         assert b"HTTP" not in answer
         writer.close()
@@ -64,7 +64,7 @@ async def test_rubbish_instead_of_a_handshake_is_closed() -> None:
     async with running(patience=PATIENCE) as it:
         reader, writer = await asyncio.open_connection("127.0.0.1", it.port)
         writer.write(b"\x16\x03\x01" + b"\xff" * 2000)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await reader.read()
         writer.close()
         await still_serves(it)
@@ -83,7 +83,7 @@ async def test_broken_http_is_answered_with_400(sent: bytes) -> None:
     async with running() as it:
         reader, writer = await it.open()
         writer.write(sent)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             assert (await reader.readline()).startswith(b"HTTP/1.") is True
         writer.close()
         await still_serves(it)

@@ -11,7 +11,7 @@ from tests.shared.quota.model.rules.test_tree_rules import CASES, WARNINGS, Case
 from tests.trees import group
 from tests.webhook.balancer import PortBalancer
 from tests.webhook.group_lines import GROUPS, MERGE, ask, ask_in_every_way, body_of, denied, store
-from tests.webhook.replicas import NAMESPACE, Replicas
+from tests.webhook.replicas import NAMESPACE, Replicas, wait_for
 
 pytestmark = pytest.mark.timeout(600)
 FLAVORS = f"/apis/{API_VERSION}/resourceflavors"
@@ -107,10 +107,13 @@ def test_a_group_with_children_or_work_is_neither_deleted_nor_turned(cp: Control
 
 def wait_until_refused(cp: ControlPlane, text: str) -> None:
     """The watch of Jobs lags a little."""
-    for _ in range(200):
-        if cp.rest.request("DELETE", f"{GROUPS}/a?dryRun=All")[1].get("message") == text:
-            return
-    raise AssertionError(cp.rest.request("DELETE", f"{GROUPS}/a?dryRun=All"))
+    said: list[str] = []
+
+    def refused() -> bool:
+        said.append(str(cp.rest.request("DELETE", f"{GROUPS}/a?dryRun=All")[1].get("message")))
+        return said[-1] == text
+
+    wait_for(refused, lambda: said[-1], 60)
 
 
 def test_a_group_with_children_does_not_become_a_leaf(cp: ControlPlane) -> None:
@@ -153,10 +156,13 @@ def warned_of(cp: ControlPlane, line: str) -> str:
 
 def wait_until_said(cp: ControlPlane, line: str, text: str) -> None:
     """The watch of groups lags a little."""
-    for _ in range(100):
-        if (said := warned_of(cp, line)) == text:
-            return
-    raise AssertionError(said)
+    said: list[str] = []
+
+    def warned() -> bool:
+        said.append(warned_of(cp, line))
+        return said[-1] == text
+
+    wait_for(warned, lambda: said[-1], 60)
 
 
 def test_an_unlabelled_flavor_beside_open_ones_is_warned_of(cp: ControlPlane) -> None:

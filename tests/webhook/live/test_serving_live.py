@@ -86,6 +86,6 @@ def test_authority_is_replaced_with_an_overlap_and_without_a_refusal(balanced: t
         time.sleep(2)
     after = admission.get(SECRET)[1]["data"]
     both = base64.b64encode(base64.b64decode(after["ca.crt"]) + base64.b64decode(before["ca.crt"])).decode()
-    assert set(admission.bundles()) == {both}
+    wait_for(lambda: set(admission.bundles()) == {both}, "both authorities are in the configurations")
     assert traffic.refused == []
     assert traffic.created

@@ -120,7 +120,7 @@ async def test_room_kept_for_an_edit_that_was_refused_elsewhere_is_free_again_in
         assert "children promise 13 of default/gpu" in said
         assert f"depends on an edit under way (creation of QuotaGroup {REFUSED}): try again, at the latest in" in said
         assert await until_settled(client, quota_group("late", "p", 3)) == 0
-        assert 11 < time.monotonic() - began < 60
+        assert time.monotonic() - began > 11
         assert sorted(await children(client, "p")) == ["fits", "late"]
 
 

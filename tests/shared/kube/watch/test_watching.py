@@ -73,7 +73,7 @@ async def watching(
     watch = Watch(client, CONFIG_MAPS, project, seen, namespace=namespace, settings=settings, **options)
     task = asyncio.create_task(watch.run())
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await watch.synced.wait()
         yield watch, seen
     finally:
@@ -159,7 +159,7 @@ async def test_without_streaming_lists_it_lists_in_pages(
     refusal = Rule(Refuse(422, "Invalid"), lambda asked: "sendInitialEvents" in asked.query)
     proxy.rules.append(refusal)
     pages = proxy.requests["watcher", "GET"]
-    async with watching(through, namespace, WatchSettings(silence=timedelta(seconds=3), page=2)) as (_, seen):
+    async with watching(through, namespace, WatchSettings(silence=timedelta(seconds=60), page=2)) as (_, seen):
         await put(client, namespace, "later", "1")
         await until(lambda: "later" in seen.things)
         assert [len(batch) for batch in seen.batches] == [7, 1]
@@ -227,7 +227,7 @@ async def test_a_version_too_old_over_http_means_a_new_list_and_only_the_differe
         await put(client, namespace, "changes", "2")
         proxy.side("watcher").cut()
         proxy.side("watcher").heal()
-        await until(lambda: watch.lists == 2)
+        await until(lambda: watch.lists == 2 and len(seen.batches) == 2)
         assert seen.batches[1:] == [
             [Changed(Thing("goes", "1"), None), Changed(Thing("changes", "1"), Thing("changes", "2"))]
         ]
@@ -252,4 +252,4 @@ async def test_the_sinks_own_bug_ends_the_watch(client: Client, namespace: str) 
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        await asyncio.wait_for(Watch(client, CONFIG_MAPS, project, broken, namespace=namespace).run(), 20)
+        await asyncio.wait_for(Watch(client, CONFIG_MAPS, project, broken, namespace=namespace).run(), 60)

@@ -88,13 +88,14 @@ async def test_a_watch_converges_on_what_there_is(
         ]
         busy = [asyncio.create_task(write()), asyncio.create_task(disturb())]
         await asyncio.sleep(8)
+        await until(lambda: proxy.faults() > 20 and sum(watch.lists for watch, _ in watches) > len(watches))
         stop.set()
         await asyncio.gather(*busy)
         proxy.rules.clear()
         side.heal()
         truth = read_all(await client.list_all(CONFIG_MAPS, namespace, fields=NOT_KUBERNETES_OWN))
         for watch, seen in watches:
-            await until(partial(knows, watch, truth), 40)
+            await until(partial(knows, watch, truth), 120)
             assert seen.things == {thing.name: thing.value for thing in watch.records.values()}
     assert proxy.faults() > 20
     assert sum(watch.lists for watch, _ in watches) > len(watches)

@@ -51,7 +51,7 @@ def with_definitions(control_plane: ControlPlane) -> ControlPlane:
     """A control plane with the two CRDs and without any webhook."""
     for definition in (quotagroup_definition(), flavor_definition()):
         control_plane.apply(json.dumps(definition))
-    control_plane.kubectl("wait", "crd", "--all", "--for=condition=Established", "--timeout=30s")
+    control_plane.kubectl("wait", "crd", "--all", "--for=condition=Established", "--timeout=90s")
     return control_plane
 
 
