@@ -60,7 +60,7 @@ IsGone = Callable[[str], Awaitable[bool]]
 async def vacant_lease(client: Client, settings: ElectionSettings) -> Mark | None:
     """The Lease as it is while no process holds it; None while one does, or when that is not known.
 
-    Whoever takes it unchanged (`Election.taken_from`) knows that no process has led since.
+    A candidate that takes it unchanged (`Election.taken_from`) knows that no process has led since.
     """
     try:
         lease = await client.get(LEASES, settings.name, settings.namespace, into=Lease)
