@@ -1,7 +1,7 @@
 """What the reconciler watches, which record it keeps of each kind, and who receives the changes."""
 
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from functools import partial
 from typing import Final, TypeVar
 
 from reconciler.leader_sync import LIVE, WorkloadWatches
@@ -16,6 +16,7 @@ from reconciler.state.observed.projections import (
 from shared.api.core.limitrange import read_limit_range
 from shared.api.core.namespace import read_namespace
 from shared.api.core.priority import read_priority_class
+from shared.api.core.resource_claim import read_resource_claim, read_resource_claim_template
 from shared.api.core.runtimeclass import read_runtime_class
 from shared.api.names import POD_GROUP_LABEL, UNIT_LABEL
 from shared.kinds.kind import Kinds
@@ -28,13 +29,16 @@ from shared.kube.resources import (
     PODS,
     PRIORITY_CLASSES,
     QUOTA_GROUPS,
+    RESOURCE_CLAIM_TEMPLATES,
+    RESOURCE_CLAIMS,
     RESOURCE_FLAVORS,
     RUNTIME_CLASSES,
     Resource,
     resource_of_kind,
 )
 from shared.kube.watch.cache import Change, Project, Undecodable
-from shared.kube.watch.watching import Watch, Watches, WatchSettings
+from shared.kube.watch.watching import MAY_BE_ABSENT, Watch, Watches, WatchSettings
+from shared.quota.model.devices import DeviceSource
 from shared.quota.model.read.groups import read_flavor
 from shared.quota.model.settings import CapacitySource
 from shared.telemetry import get_logger
@@ -42,8 +46,6 @@ from shared.telemetry import get_logger
 R = TypeVar("R")
 _KNOWN: Final = WatchSettings()
 _NO_KINDS: Final = Kinds()
-_WAITS_FOR_KIND: Final = WatchSettings(absent=timedelta(seconds=5))
-"""A kind may be installed after Quotree."""
 _NOT_GROUPED: Final = f"!{POD_GROUP_LABEL}"
 
 log = get_logger(__name__)
@@ -102,6 +104,13 @@ def watch_everything(  # noqa: PLR0913
     add(QUOTA_GROUPS, project_group, state.see_groups)
     if state.settings.capacity_source is CapacitySource.NODES:
         add(NODES, project_node, state.see_nodes)
+    if state.settings.devices is not None:
+        # Before what names them. A cluster older than these kinds has none of them.
+        for resource, project, source in (
+            (RESOURCE_CLAIM_TEMPLATES, read_resource_claim_template, DeviceSource.TEMPLATE),
+            (RESOURCE_CLAIMS, read_resource_claim, DeviceSource.CLAIM),
+        ):
+            add(resource, project, partial(state.see_claims, source), settings=MAY_BE_ABSENT)
     held = kinds.suspended
     others = f"{_NOT_GROUPED},!{UNIT_LABEL}" if held else _NOT_GROUPED
     pods = [
@@ -120,7 +129,7 @@ def watch_everything(  # noqa: PLR0913
             project_kind(kind),
             state.see_kind_objects,
             name=f"{kind.resource}.{kind.group}",
-            settings=_WAITS_FOR_KIND,
+            settings=MAY_BE_ABSENT,
         )
         for kind in held
     ]

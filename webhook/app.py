@@ -57,7 +57,11 @@ class Webhook:
         self._tree = QuotaCache(client, self._watches)
         self._kinds = settings.governed
         self._workloads = WatchedWorkloads(
-            client, self._watches, default_group=self._quota.default_group, kinds=self._kinds
+            client,
+            self._watches,
+            default_group=self._quota.default_group,
+            kinds=self._kinds,
+            devices=self._quota.devices,
         )
         self._quota_objects = QuotaHandlers(
             client,

@@ -7,7 +7,8 @@ import msgspec
 
 from cli.read.live import ClusterProblem, LiveCluster, UnknownToCluster
 from cli.read.manifests import CLUSTER, Manifest
-from cli.read.settings import live_kinds
+from cli.read.settings import live_kinds, live_settings
+from shared.api.core.resource_claim import RESOURCE_API
 from shared.kinds.kind import Kind
 
 _PATHS: Final = (
@@ -22,15 +23,30 @@ _PATHS: Final = (
     ("v1", "Pod", "/api/v1/pods?fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"),
 )
 
+_CLAIMS: Final = (
+    ("ResourceClaimTemplate", f"/apis/{RESOURCE_API}/resourceclaimtemplates"),
+    ("ResourceClaim", f"/apis/{RESOURCE_API}/resourceclaims"),
+)
+
 
 def live_manifests(cluster: LiveCluster) -> Iterator[Manifest]:
     """Yield every object that a decision may depend on. Raises ClusterProblem."""
     for api_version, kind, path in _PATHS:
         for raw in cluster.items(path):
             yield _manifest(api_version, kind, raw)
+    if _counts_devices(cluster):
+        for kind, path in _CLAIMS:
+            for raw in items_if_known(cluster, path):
+                yield _manifest(RESOURCE_API, kind, raw)
     for governed in live_kinds(cluster).suspended:
         for raw in items_if_known(cluster, governed.path):
             yield _manifest(governed.api_version, governed.kind, raw, governed)
+
+
+def _counts_devices(cluster: LiveCluster) -> bool:
+    """Whether the cluster's reconciler counts devices that pods request by ResourceClaims."""
+    settings = live_settings(cluster)
+    return settings is not None and settings.devices is not None
 
 
 def items_if_known(cluster: LiveCluster, path: str) -> Sequence[msgspec.Raw]:

@@ -10,8 +10,14 @@ from shared.api.core.job import Job, read_job
 from shared.api.core.limitrange import LimitRange, read_limit_range
 from shared.api.core.namespace import Namespace, read_namespace
 from shared.api.core.node import NodeObject, read_node
-from shared.api.core.pod import Pod, read_pod
+from shared.api.core.pod import Pod, read_pod_with_claims
 from shared.api.core.priority import PriorityClass, read_priority_class
+from shared.api.core.resource_claim import (
+    RESOURCE_API,
+    ClaimDevices,
+    read_resource_claim,
+    read_resource_claim_template,
+)
 from shared.api.core.runtimeclass import RuntimeClass, read_runtime_class
 from shared.api.quotagroup import QuotaGroupStatus, read_quota_group
 from shared.api.reading import Unreadable
@@ -42,6 +48,8 @@ class ManifestObjects:
     priority_classes: list[PriorityClass] = field(default_factory=list)
     runtime_classes: list[RuntimeClass] = field(default_factory=list)
     limit_ranges: list[LimitRange] = field(default_factory=list)
+    claims: list[ClaimDevices] = field(default_factory=list)
+    claim_templates: list[ClaimDevices] = field(default_factory=list)
     jobs: list[Job] = field(default_factory=list)
     pods: list[Pod] = field(default_factory=list)
     kind_objects: list[KindObject] = field(default_factory=list)
@@ -63,10 +71,12 @@ _KINDS: Final[Mapping[tuple[str, str], tuple[str, Callable[[Any], Any]]]] = {
     ("v1", "Node"): ("nodes", read_node),
     ("v1", "Namespace"): ("namespaces", read_namespace),
     ("v1", "LimitRange"): ("limit_ranges", read_limit_range),
-    ("v1", "Pod"): ("pods", read_pod),
+    ("v1", "Pod"): ("pods", read_pod_with_claims),
     ("batch/v1", "Job"): ("jobs", read_job),
     ("scheduling.k8s.io/v1", "PriorityClass"): ("priority_classes", read_priority_class),
     ("node.k8s.io/v1", "RuntimeClass"): ("runtime_classes", read_runtime_class),
+    (RESOURCE_API, "ResourceClaim"): ("claims", read_resource_claim),
+    (RESOURCE_API, "ResourceClaimTemplate"): ("claim_templates", read_resource_claim_template),
 }
 _CLUSTER_SCOPED: Final = frozenset(
     {"QuotaGroup", "ResourceFlavor", "Node", "Namespace", "PriorityClass", "RuntimeClass"}

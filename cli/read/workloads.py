@@ -10,6 +10,8 @@ from cli.read.objects import ManifestObjects
 from shared.api.core.job import Job
 from shared.api.core.limitrange import LimitRange
 from shared.api.core.pod import Pod
+from shared.quota.model.device_flavors import with_all_devices
+from shared.quota.model.devices import DeviceSource
 from shared.quota.model.namespace_context import NamespaceContexts
 from shared.quota.model.read.jobs import ObjectState, workload_of_job
 from shared.quota.model.read.pods import pod_group_of, unit_key, workload_of_pod, workload_of_pod_group
@@ -19,13 +21,15 @@ from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.workload import Workload
 
 
-def contexts_of(objects: ManifestObjects) -> NamespaceContexts:
+def contexts_of(objects: ManifestObjects, settings: QuotaSettings) -> NamespaceContexts:
     """The context of all workloads of the manifests; a namespace that is not among them has no labels."""
-    contexts = NamespaceContexts()
+    contexts = NamespaceContexts(settings.devices)
     contexts.see_namespaces((None, each) for each in objects.namespaces)
     contexts.see_limit_ranges((None, _with_namespace(each)) for each in objects.limit_ranges)
     contexts.see_priority_classes((None, each) for each in objects.priority_classes)
     contexts.see_runtime_classes((None, each) for each in objects.runtime_classes)
+    contexts.see_claims(DeviceSource.TEMPLATE, ((None, each) for each in objects.claim_templates))
+    contexts.see_claims(DeviceSource.CLAIM, ((None, each) for each in objects.claims))
     return contexts
 
 
@@ -52,7 +56,7 @@ class SubmittedWorkloads:
 
 def read_workloads(objects: ManifestObjects, settings: QuotaSettings) -> SubmittedWorkloads:
     """Read every managed Job, pod and pod group, and the unmanaged pods that use nodes."""
-    cluster = contexts_of(objects)
+    cluster = contexts_of(objects, settings)
     found = [_read_job(job, cluster, settings) for job in objects.jobs if not job.metadata.unit]
     alone = [pod for pod in objects.pods if pod_group_of(pod) is None]
     found += [_read_pod(pod, cluster, settings) for pod in alone]
@@ -67,8 +71,10 @@ def read_workloads(objects: ManifestObjects, settings: QuotaSettings) -> Submitt
     seen = list(read_kind_objects(objects, cluster, settings))
     counted += ((unit_key(read.metadata.uid, read.metadata.namespace), read) for read in seen)
     found += seen
+    known = {group.name: group for group in objects.groups}
+    counted_workloads = (read.reading.workload for read in found if read.reading.workload is not None)
     return SubmittedWorkloads(
-        workloads=tuple(read.reading.workload for read in found if read.reading.workload is not None),
+        workloads=tuple(with_all_devices(each, known.get(each.group), settings) for each in counted_workloads),
         submitted=tuple(each for read in found for each in _submitted(read, cluster)),
         contexts=cluster,
         managed=frozenset(key for key, read in counted if read.reading.state is not ObjectState.UNMANAGED),
@@ -105,7 +111,7 @@ def _submitted(read: WorkloadRead, cluster: NamespaceContexts) -> Iterator[Submi
             request=workload.request,
             placement=workload.placement,
             pods=workload.pods,
-            terms=tuple(PodTerms.of(spec, cluster.of(namespace).limits) for spec in read.specs),
+            terms=tuple(PodTerms.of(spec, cluster.of(namespace)) for spec in read.specs),
             managed_by=read.job.managed_by if read.job else "",
             manual_selector=read.job is not None and read.job.manual_selector,
         )

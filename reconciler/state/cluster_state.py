@@ -3,10 +3,11 @@
 `world()` costs what changed since it was called last.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from reconciler.state.observed.device_users import DeviceUsers, Owner, PodTransitions
 from reconciler.state.observed.job_pods import JobPods
 from reconciler.state.observed.kind_projection import KindRecord
 from reconciler.state.observed.projections import FinishedOwner, GroupStatusRecord, PodRecord
@@ -16,14 +17,16 @@ from shared.api.core.job import Job
 from shared.api.core.limitrange import LimitRange
 from shared.api.core.namespace import Namespace
 from shared.api.core.priority import PriorityClass
+from shared.api.core.resource_claim import ClaimDevices
 from shared.api.core.runtimeclass import RuntimeClass
 from shared.kube.watch.cache import Change, transitions
 from shared.quota.measure.inputs.past_use import UseHistory
 from shared.quota.measure.inputs.world import OverSince, World
 from shared.quota.measure.static.node_usage import NodeUsage, UsingPod
+from shared.quota.model.devices import DeviceSource
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.membership import admits, is_bound_elsewhere, path_of, selector_of
-from shared.quota.model.namespace_context import NamespaceContexts
+from shared.quota.model.namespace_context import NamespaceContexts, Transition
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.rules import inactive_groups
 from shared.quota.model.settings import CapacitySource, QuotaSettings
@@ -39,9 +42,10 @@ class ClusterState:
         """By name."""
         self._admittances: dict[str, tuple[object, ...]] = {}
         self.flavors: dict[str, Flavor] = {}
-        self._namespaces = NamespaceContexts()
+        self._namespaces = NamespaceContexts(settings.devices)
+        self._device_users = DeviceUsers(self._namespaces)
         self._job_pods = JobPods(settings.ignored_resources)
-        reader = WorkloadReader(settings, self._namespaces, self._admits, self._job_pods.by_set)
+        reader = WorkloadReader(settings, self._namespaces, self._admits, self._job_pods.by_set, self._group)
         self.work = WorkloadCache(reader, self._job_pods)
         self._use = NodeUsage(self.work.knows, self._namespaces.labels, settings)
         self._world = World(Tree.of(()), {}, {}, settings=settings)
@@ -61,19 +65,29 @@ class ClusterState:
 
     def see_jobs(self, changes: Sequence[Change[Job | FinishedOwner]]) -> None:
         """Jobs appeared, changed, finished or went."""
-        for before, after in transitions(changes):
-            self.work.see_owner(before, after)
-        self._see_owners()
+        self._see_owned(transitions(changes))
 
     def see_kind_objects(self, changes: Sequence[Change[KindRecord]]) -> None:
         """Objects of governed kinds appeared, changed, finished or went."""
-        for before, after in transitions(changes):
+        self._see_owned(transitions(changes))
+
+    def _see_owned(self, changes: Iterable[Transition[Owner]]) -> None:
+        for before, after in changes:
+            self._device_users.see_owner(before, after)
             self.work.see_owner(before, after)
         self._see_owners()
 
     def see_pods(self, changes: Sequence[Change[PodRecord]]) -> None:
         """Pods appeared, changed, ended or went."""
-        changed = [*transitions(changes)]
+        self._see_pods(self._device_users.with_devices([*transitions(changes)]))
+
+    def see_claims(self, source: DeviceSource, changes: Sequence[Change[ClaimDevices]]) -> None:
+        """ResourceClaims, or their templates, appeared, changed or went."""
+        touched = self._namespaces.see_claims(source, transitions(changes))
+        self.work.read_users_again(self._device_users.owners_naming(touched))
+        self._see_pods(self._device_users.pods_naming(touched))
+
+    def _see_pods(self, changed: PodTransitions) -> None:
         self._use.see_pods([(old.using if old else None, new.using if new else None) for old, new in changed])
         owners = self._job_pods.see((_covered(old), _covered(new)) for old, new in changed)
         succeeded = [

@@ -80,6 +80,11 @@ class WorkloadCache(WorkloadReadings):
             if namespaces is None or each.metadata.namespace in namespaces:
                 self._refresh(key)
 
+    def read_users_again(self, owners: Iterable[str]) -> None:
+        """What the pods of these owners would take has changed."""
+        for key in owners:
+            self._refresh(key)
+
     def recheck_admittance(self, groups: set[str]) -> None:
         """Which namespaces these groups admit has changed."""
         for key in self.keys_in(groups):

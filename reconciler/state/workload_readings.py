@@ -131,7 +131,7 @@ class WorkloadReadings(WorkloadIndex):
         if workload is None or ending is None or not ending.is_evicting:
             return reading
         problem = "the pods that it replaces are ending; it waits for the others of its pod group"
-        return Reading(reading.state, replace(workload, hold=True), (*reading.problems, problem))
+        return Reading(reading.state, replace(workload, hold=True, hold_reason=problem), (*reading.problems, problem))
 
     def _with_history(self, key: str, first: WorkloadObject, workload: Workload) -> Workload:
         """The workload, given what it was until now and what refused writes have shown."""
@@ -171,6 +171,7 @@ class WorkloadReadings(WorkloadIndex):
     def _set(self, key: str, workload: Workload | None) -> None:
         for served in self._orphaned.served(workload, key in self.assumptions):
             self._set(served, None)
+        workload = None if workload is None else self._reader.with_all_devices(workload)
         before = self.workload(key)
         if not self.put(key, workload) or workload is not None:
             return

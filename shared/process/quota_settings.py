@@ -8,7 +8,9 @@ from typing import Annotated
 
 import msgspec
 
+from shared.quota.model.device_resources import DeviceResources
 from shared.quota.model.lifecycle import above_maximum, written_name
+from shared.quota.model.rules.groups.names import is_resource_name
 from shared.quota.model.settings import (
     BlockAdmission,
     CapacitySource,
@@ -105,11 +107,28 @@ class CapacityFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
     loss_grace_period: timedelta = _QUOTA.loss_grace_period
 
 
+class DevicesFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """`devices:` whether devices that pods request by ResourceClaims are counted, and as which resources."""
+
+    counted: bool = False
+    names: dict[str, str] = {}
+
+    def __post_init__(self) -> None:
+        for device_class, resource in self.names.items():
+            if not (is_resource_name(resource) and "/" in resource):
+                raise ValueError(f"names[{device_class[:63]}] is no resource with a domain, like example.com/gpu")
+
+    def resources(self) -> DeviceResources | None:
+        """As which resources devices count; None: they do not."""
+        return DeviceResources(self.names) if self.counted else None
+
+
 class ResourcesFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """`resources:` how a resource that no entry covers is treated, and which are never counted."""
 
     uncovered: Uncovered = _QUOTA.uncovered
     ignored: tuple[str, ...] = tuple(sorted(_QUOTA.ignored_resources))
+    devices: DevicesFile = DevicesFile()
 
 
 class FairnessFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -162,6 +181,7 @@ class QuotaSettingsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unkn
             loss_grace_period=self.capacity.loss_grace_period,
             uncovered=self.resources.uncovered,
             ignored_resources=frozenset(self.resources.ignored),
+            devices=self.resources.devices.resources(),
             fairness_half_life=self.fairness.half_life,
             queueing_patience=self.queueing.patience,
             queue_age=self.queue_age,

@@ -162,6 +162,20 @@ def test_the_webhook_asks_who_may_use_a_group_only_where_that_is_required(contro
     assert [each for each in required if each not in plain] == [rule]
 
 
+def test_claims_of_devices_are_read_only_where_they_are_counted(control_plane_binaries: Binaries) -> None:
+    rule = {
+        "apiGroups": ["resource.k8s.io"],
+        "resources": ["resourceclaims", "resourceclaimtemplates"],
+        "verbs": ["list", "watch"],
+    }
+    with_dashboard = ("--set", "dashboard.enabled=true")
+    plain = _render(control_plane_binaries, *with_dashboard)
+    counted = _render(control_plane_binaries, *with_dashboard, "--set", "quota.resources.devices.counted=true")
+    for name in ("quotree-reconciler", "quotree-webhook", "quotree-dashboard"):
+        before, after = (_of(objects, "ClusterRole", name)["rules"] for objects in (plain, counted))
+        assert [each for each in after if each not in before] == [rule]
+
+
 @pytest.mark.parametrize("source", ["CertManager", "Given"])
 def test_the_webhook_may_not_write_a_certificate_that_others_make(
     control_plane_binaries: Binaries, source: str

@@ -14,8 +14,9 @@ NODES = (cluster.NodeSpec("node-0", allocatable={"cpu": str(CPUS), "memory": "1T
 
 @pytest.fixture(scope="package")
 def own_control_plane(control_plane_binaries: binaries.Binaries) -> Iterator[cluster.ControlPlane]:
-    """With one node of 1000 cpus."""
-    with cluster.start(control_plane_binaries, nodes=NODES, audit=True) as cp:
+    """With one node of 1000 cpus, and the controller that makes the ResourceClaims of pods."""
+    controllers = (*cluster.DEFAULT_CONTROLLERS, "resourceclaim-controller")
+    with cluster.start(control_plane_binaries, nodes=NODES, audit=True, controllers=controllers) as cp:
         Quotree(cp, cp.workdir).install()
         yield cp
 

@@ -64,6 +64,16 @@ def request_of(spec: PodSpec, pods: int, context: ReviewContext) -> Amounts:
     return times(pod_request_of(spec, context.namespace, context.quota.settings), pods)
 
 
+def peak_of(spec: PodSpec, pods: int, context: ReviewContext) -> Amounts:
+    """The same as it is compared with what the workload requested before. Raises QuantityError.
+
+    A claim or template that is absent counts as a resource of its own, so that it hides no growth.
+    """
+    devices = context.namespace.devices
+    absent = [] if devices is None else devices.absent(spec.resource_claims)
+    return {**request_of(spec, pods, context), **{f"{each.source} {each.name}": pods for each in absent}}
+
+
 def submitted_workload(  # noqa: PLR0913
     context: ReviewContext, kind: str, metadata: Metadata, group: str, spec: PodSpec, *, pods: int
 ) -> SubmittedWorkload:
@@ -77,7 +87,7 @@ def submitted_workload(  # noqa: PLR0913
         request=request_of(spec, pods, context),
         placement=own_placement(spec, injected_annotation(metadata.annotations)),
         pods=pods,
-        terms=(PodTerms.of(spec, context.namespace.limits),),
+        terms=(PodTerms.of(spec, context.namespace),),
     )
 
 

@@ -42,8 +42,8 @@ from webhook.workloads.common import (
     metadata_operations,
     name_of,
     own_annotations,
+    peak_of,
     pending_injection,
-    request_of,
     started_injection,
     submitted_workload,
 )
@@ -254,7 +254,7 @@ def _submitted(job: Job, group: str, context: ReviewContext) -> SubmittedWorkloa
 def _queue_edit(edit: _JobReview, old: Job, context: ReviewContext) -> QueueEdit:
     job = edit.job
     try:
-        was, now = (request_of(each.spec.template.spec, each.wanted_pods, context) for each in (old, job))
+        was, now = (peak_of(each.spec.template.spec, each.wanted_pods, context) for each in (old, job))
         is_more = edit.old_group != edit.group or requests_more(was, now)
     except QuantityError:
         is_more = False
@@ -266,5 +266,5 @@ def _progress(job: Job, context: ReviewContext) -> WorkloadProgress:
         held=job.spec.suspend,
         has_pods=job.has_pods,
         annotations=own_annotations(job.metadata.annotations),
-        peak=request_of(job.spec.template.spec, job.wanted_pods, context),
+        peak=peak_of(job.spec.template.spec, job.wanted_pods, context),
     )

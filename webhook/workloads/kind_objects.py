@@ -48,6 +48,7 @@ from webhook.workloads.common import (
     metadata_operations,
     name_of,
     own_annotations,
+    peak_of,
     request_of,
 )
 from webhook.workloads.placement_injection import own_placement
@@ -236,7 +237,7 @@ def _submitted(edit: _KindReview, seen: KindObject, group: str, context: ReviewC
         labels=seen.metadata.labels,
         namespace_labels=context.namespace.namespace_labels,
         pods=0,
-        terms=tuple(PodTerms.of(each.spec, context.namespace.limits) for each in seen.pod_sets),
+        terms=tuple(PodTerms.of(each.spec, context.namespace) for each in seen.pod_sets),
         suspend=show(seen.kind.suspend),
     )
 
@@ -260,7 +261,7 @@ def _total(seen: KindObject, context: ReviewContext) -> Amounts:
 
 
 def _request(pod_set: KindPodSet, context: ReviewContext) -> Amounts:
-    return request_of(pod_set.spec, pod_set.count, context)
+    return peak_of(pod_set.spec, pod_set.count, context)
 
 
 def _check_sizes(review: Review, edit: _KindReview) -> Findings:

@@ -2,8 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Final
 
 import msgspec
 
@@ -16,11 +14,8 @@ from shared.kube.client import Client
 from shared.kube.errors import NotFound
 from shared.kube.resources import JOBS, PODS, Resource, resource_of_kind
 from shared.kube.watch.cache import Change
-from shared.kube.watch.watching import Watch, Watches, WatchSettings
+from shared.kube.watch.watching import MAY_BE_ABSENT, Watch, Watches
 from shared.quota.model.rules.groups.names import is_name
-
-_WAITS_FOR_KIND: Final = WatchSettings(absent=timedelta(seconds=5))
-"""A kind may be installed after Quotree."""
 
 
 class WorkloadRecord(msgspec.Struct, frozen=True, gc=False):
@@ -88,7 +83,7 @@ class OwnerCache:
         operators: Mapping[KindName, frozenset[str]],
     ) -> None:
         name = f"{resource.plural}.{resource.group}"
-        watch = watches.add(Watch(self._client, resource, project, see, name=name, settings=_WAITS_FOR_KIND))
+        watch = watches.add(Watch(self._client, resource, project, see, name=name, settings=MAY_BE_ABSENT))
         kind = (resource.group, resource.kind)
         self._of_kind[kind] = _Owners(resource, project, watch, operators[kind])
 

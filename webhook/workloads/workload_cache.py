@@ -3,20 +3,32 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Final, TypeVar
 
 from shared.api.core.job import read_job
 from shared.api.core.limitrange import read_limit_range
 from shared.api.core.namespace import read_namespace
 from shared.api.core.pod import read_pod
+from shared.api.core.resource_claim import read_resource_claim_template, read_shared_claim
 from shared.api.core.runtimeclass import read_runtime_class
 from shared.api.names import GROUP_LABEL
 from shared.kinds.kind import Kinds
 from shared.kube.client import Client
 from shared.kube.errors import NotFound
-from shared.kube.resources import JOBS, LIMIT_RANGES, NAMESPACES, PODS, RUNTIME_CLASSES
+from shared.kube.resources import (
+    JOBS,
+    LIMIT_RANGES,
+    NAMESPACES,
+    PODS,
+    RESOURCE_CLAIM_TEMPLATES,
+    RESOURCE_CLAIMS,
+    RUNTIME_CLASSES,
+)
 from shared.kube.watch.cache import Change, Sink, transitions
-from shared.kube.watch.watching import Watch, Watches
+from shared.kube.watch.watching import MAY_BE_ABSENT, Watch, Watches
+from shared.quota.model.device_resources import DeviceResources
+from shared.quota.model.devices import DeviceSource
 from shared.quota.model.membership import resolve_group
 from shared.quota.model.namespace_context import NamespaceContext, NamespaceContexts, Transition
 from shared.quota.model.read.pods import is_covered
@@ -35,14 +47,29 @@ _NO_KINDS: Final = Kinds()
 class WatchedWorkloads:
     """Read at any time from the same loop; kept by the watches it adds."""
 
-    def __init__(self, client: Client, watches: Watches, *, default_group: bool, kinds: Kinds = _NO_KINDS) -> None:
+    def __init__(
+        self,
+        client: Client,
+        watches: Watches,
+        *,
+        default_group: bool,
+        kinds: Kinds = _NO_KINDS,
+        devices: DeviceResources | None = None,
+    ) -> None:
         self._client = client
         self._default_group = default_group
-        self._namespaces = contexts = NamespaceContexts()
+        self._namespaces = contexts = NamespaceContexts(devices)
         self._counts: Counter[tuple[str, str, bool]] = Counter()
         watches.add(Watch(client, NAMESPACES, read_namespace, _sink(contexts.see_namespaces)))
         watches.add(Watch(client, LIMIT_RANGES, read_limit_range, _sink(contexts.see_limit_ranges)))
         watches.add(Watch(client, RUNTIME_CLASSES, read_runtime_class, _sink(contexts.see_runtime_classes)))
+        if devices is not None:
+            for resource, project, source in (
+                (RESOURCE_CLAIM_TEMPLATES, read_resource_claim_template, DeviceSource.TEMPLATE),
+                (RESOURCE_CLAIMS, read_shared_claim, DeviceSource.CLAIM),
+            ):
+                sink = _sink(partial(contexts.see_claims, source))
+                watches.add(Watch(client, resource, project, sink, settings=MAY_BE_ABSENT))
         self._jobs = watches.add(Watch(client, JOBS, job_record, self._see_work))
         watches.add(Watch(client, PODS, pod_record, self._see_work, labels=GROUP_LABEL, fields=UNFINISHED))
         self.owners = OwnerCache(client, watches, kinds, self._see_work)

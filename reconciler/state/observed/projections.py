@@ -20,7 +20,7 @@ from shared.api.core.job import Job, JobSpec, read_job
 from shared.api.core.limitrange import NO_DEFAULTS
 from shared.api.core.metadata import Metadata
 from shared.api.core.node import allocatable, read_node
-from shared.api.core.pod import Pod, read_pod
+from shared.api.core.pod import Pod, read_pod_with_claims
 from shared.api.core.pod_request import effective_request
 from shared.api.names import POD_SET_LABEL
 from shared.api.quotagroup import QuotaGroupStatus, read_quota_group
@@ -79,7 +79,7 @@ def project_job(raw: bytes) -> Job | FinishedOwner | None:
 
 def project_pod(raw: bytes) -> PodRecord | None:
     """A pod as a workload of its own, as use of its node, or both; None for neither."""
-    pod = read_pod(cut_pod_affinity(raw))
+    pod = read_pod_with_claims(cut_pod_affinity(raw))
     metadata, spec, status = trim_metadata(pod.metadata), trim_placement(pod.spec), trim_conditions(pod.status)
     pod = msgspec.structs.replace(pod, metadata=metadata, spec=spec, status=status)
     work = None if is_covered(pod) else pod

@@ -6,12 +6,14 @@ from dataclasses import dataclass, replace
 from shared.api.core.job import Job
 from shared.api.core.pod import Pod
 from shared.kinds.kind_object import KindObject
+from shared.quota.model.device_flavors import with_all_devices
 from shared.quota.model.namespace_context import NamespaceContexts
 from shared.quota.model.read.jobs import ObjectState, Reading, workload_of_job
 from shared.quota.model.read.kind_objects import NO_PODS, PodsBySet, workload_of_kind
 from shared.quota.model.read.pod_sets import member_of
 from shared.quota.model.read.pods import pod_group_of, workload_of_pod, workload_of_pod_group
 from shared.quota.model.settings import QuotaSettings
+from shared.quota.model.tree import Group
 from shared.quota.model.workload import Workload
 
 WorkloadObject = Job | Pod | KindObject
@@ -21,17 +23,22 @@ def _no_pods(_key: str) -> PodsBySet:
     return NO_PODS
 
 
+def _no_group(_name: str) -> Group | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class WorkloadReader:
     """`admits` (group, labels of the namespace): whether the group takes its workloads.
 
-    `pods_of`: the pods of an object of a governed kind, by the key of its workload.
+    `pods_of`: the pods of an object of a governed kind, by the key of its workload. `group_of`: the group of that name.
     """
 
     settings: QuotaSettings
     namespaces: NamespaceContexts
     admits: Callable[[str, Mapping[str, str]], bool]
     pods_of: Callable[[str], PodsBySet] = _no_pods
+    group_of: Callable[[str], Group | None] = _no_group
 
     def read(self, key: str, objects: Sequence[WorkloadObject], apart: int = 0) -> Reading:
         """A Job, a pod, or all pods of a group, of which `apart` more run as workloads of their own.
@@ -50,7 +57,12 @@ class WorkloadReader:
         if self.admits(workload.group, self.namespaces.labels(namespace)):
             return reading
         problem = f"group {workload.group} does not admit namespace {namespace}; it waits"
-        return Reading(reading.state, replace(workload, hold=True), (*reading.problems, problem))
+        held = replace(workload, hold=True, hold_reason=problem)
+        return Reading(reading.state, held, (*reading.problems, problem))
+
+    def with_all_devices(self, workload: Workload) -> Workload:
+        """The workload as it counts, with devices that it was not started with."""
+        return with_all_devices(workload, self.group_of(workload.group), self.settings)
 
     def pod_set_of(self, pod: Pod) -> str:
         """The set that a pod of a group with several belongs to."""

@@ -1,5 +1,6 @@
 """What a pod says: its own spec and status, and the same spec inside a Job's template."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
 import msgspec
@@ -74,6 +75,17 @@ class SchedulingGate(View, frozen=True):
     name: str = ""
 
 
+class PodResourceClaim(View, frozen=True):
+    """A claim of the pod for devices: one by name, or one that is made for it from a template.
+
+    With both names it is the claim of the first, made from the second: see `with_made_claims`.
+    """
+
+    name: str = ""
+    resource_claim_name: str = ""
+    resource_claim_template_name: str = ""
+
+
 class PodSpec(View, frozen=True):
     """The parts of a pod spec that decide its request, its place and its priority."""
 
@@ -89,6 +101,7 @@ class PodSpec(View, frozen=True):
     runtime_class_name: str = ""
     scheduling_gates: list[SchedulingGate] = []
     node_name: str = ""
+    resource_claims: list[PodResourceClaim] = []
     termination_grace_period_seconds: int | None = None
 
 
@@ -98,12 +111,20 @@ class PodCondition(ObservedCondition, frozen=True):
     message: str = ""
 
 
+class MadeClaim(View, frozen=True):
+    """Which claim was made for a claim of the pod's spec; it has that one's `name`."""
+
+    name: str = ""
+    resource_claim_name: str = ""
+
+
 class PodStatus(View, frozen=True):
     """The status of a pod: how far it has come."""
 
     phase: str = "Pending"
     conditions: list[PodCondition] = []
     start_time: datetime | None = None
+    resource_claim_statuses: list[MadeClaim] = []
 
 
 class Pod(View, frozen=True):
@@ -147,4 +168,23 @@ class Pod(View, frozen=True):
         return owner.uid if owner is not None and is_job else None
 
 
+def with_made_claims(pod: Pod) -> Pod:
+    """The pod with the names of the claims that were made for it beside the templates in its spec."""
+    if not pod.spec.resource_claims:
+        return pod
+    made = {each.name: each.resource_claim_name for each in pod.status.resource_claim_statuses}
+    claims = [
+        msgspec.structs.replace(each, resource_claim_name=each.resource_claim_name or made.get(each.name, ""))
+        for each in pod.spec.resource_claims
+    ]
+    spec = msgspec.structs.replace(pod.spec, resource_claims=claims)
+    status = msgspec.structs.replace(pod.status, resource_claim_statuses=[])
+    return msgspec.structs.replace(pod, spec=spec, status=status)
+
+
 read_pod = reader(Pod)
+
+
+def read_pod_with_claims(raw: bytes | msgspec.Raw | Mapping[str, object]) -> Pod:
+    """Read a pod, with the names of the claims that were made for it. Raises Unreadable."""
+    return with_made_claims(read_pod(raw))

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from random import Random
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import Any, Final, Generic, NoReturn, TypeVar
 
 import msgspec
 
@@ -41,6 +41,10 @@ class WatchSettings(msgspec.Struct, frozen=True):
     life: timedelta = timedelta(minutes=5)
     page: int = 500
     absent: timedelta | None = None
+
+
+MAY_BE_ABSENT: Final = WatchSettings(absent=timedelta(seconds=5))
+"""Of a kind that may be installed later, or is not known to every version of Kubernetes."""
 
 
 _decode_status = msgspec.json.Decoder(Status).decode

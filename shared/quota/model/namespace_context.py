@@ -13,7 +13,10 @@ from shared.api.core.limitrange import NO_DEFAULTS, ContainerDefaults, LimitRang
 from shared.api.core.metadata import Metadata
 from shared.api.core.namespace import Namespace
 from shared.api.core.priority import Priorities, PriorityClass
+from shared.api.core.resource_claim import ClaimDevices
 from shared.api.core.runtimeclass import RuntimeClass
+from shared.quota.model.device_resources import DeviceResources
+from shared.quota.model.devices import DeviceRef, DeviceSource, NamespaceDevices
 
 NO_LABELS: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -31,6 +34,8 @@ class NamespaceContext:
     limits: ContainerDefaults = NO_DEFAULTS
     overheads: Mapping[str, Mapping[str, int | float | str]] = field(default_factory=dict)
     """RuntimeClass name -> its pods' overhead."""
+    devices: NamespaceDevices | None = None
+    """Its claims and templates, as they are at any time; None: devices are not counted."""
 
 
 @dataclass(slots=True)
@@ -38,15 +43,21 @@ class NamespaceContexts:
     """The latest object of each kind, and for every namespace the context of its workloads.
 
     `see_…` takes transitions; those of namespaces and LimitRanges return the namespaces that are affected, a changed
-    class affects all.
+    class affects all. Those of claims and their templates return which were touched.
+
+    `devices`: as which resources devices count; None: they do not, and no claims are given.
     """
 
+    devices: DeviceResources | None = None
     _labels: dict[str, Mapping[str, str]] = field(default_factory=dict)
     _limits: dict[str, ContainerDefaults] = field(default_factory=dict)
     _limit_ranges: dict[str, dict[str, LimitRange]] = field(default_factory=dict)
     _classes: dict[str, PriorityClass] = field(default_factory=dict)
     _priorities: Priorities = field(default_factory=Priorities)
     _overheads: Mapping[str, Mapping[str, int | float | str]] = field(default_factory=dict)
+    _claims: dict[DeviceSource, dict[str, dict[str, ClaimDevices]]] = field(
+        default_factory=lambda: {source: {} for source in DeviceSource}
+    )
     _known: dict[str, NamespaceContext] = field(default_factory=dict)
 
     def of(self, namespace: str) -> NamespaceContext:
@@ -58,7 +69,15 @@ class NamespaceContexts:
 
     def with_labels(self, namespace: str, labels: Mapping[str, str]) -> NamespaceContext:
         """The same for a namespace of which other labels are known to be true."""
-        return NamespaceContext(labels, self._priorities, self._limits.get(namespace, NO_DEFAULTS), self._overheads)
+        limits, devices = self._limits.get(namespace, NO_DEFAULTS), self.devices_of(namespace)
+        return NamespaceContext(labels, self._priorities, limits, self._overheads, devices)
+
+    def devices_of(self, namespace: str) -> NamespaceDevices | None:
+        """The claims and templates of the namespace, as they are at any time; None: devices are not counted."""
+        if self.devices is None:
+            return None
+        claims, templates = (self._claims[source].setdefault(namespace, {}) for source in DeviceSource)
+        return NamespaceDevices(namespace, self.devices, claims, templates)
 
     def knows(self, namespace: str) -> bool:
         """Whether the namespace was seen."""
@@ -102,6 +121,19 @@ class NamespaceContexts:
         _store(overheads, transitions, lambda each: each.overhead.pod_fixed)
         self._overheads = overheads
         self._known.clear()
+
+    def see_claims(self, source: DeviceSource, transitions: Iterable[Transition[ClaimDevices]]) -> set[DeviceRef]:
+        """ResourceClaims, or their templates, appeared, changed or went."""
+        touched = set()
+        for before, after in transitions:
+            for record in (before, after):
+                if record is not None:
+                    in_namespace = self._claims[source].setdefault(record.namespace, {})
+                    in_namespace.pop(record.name, None)
+                    touched.add(DeviceRef(source, record.namespace, record.name))
+                    if record is after:
+                        in_namespace[record.name] = record
+        return touched
 
     def _forget(self, namespaces: set[str]) -> None:
         for namespace in namespaces:

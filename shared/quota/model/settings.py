@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 
+from shared.quota.model.device_resources import DeviceResources
 from shared.resources import Amount
 
 
@@ -129,6 +130,8 @@ class QuotaSettings:
     """(flavor, resource, amount) given by hand instead of either source; used by simulate and tests."""
     uncovered: Uncovered = Uncovered.DENY
     ignored_resources: frozenset[str] = frozenset({"ephemeral-storage"})
+    devices: DeviceResources | None = None
+    """As which resources devices count that pods request by ResourceClaims; None: they are not counted."""
     node_grace_period: timedelta = timedelta(minutes=5)
     """How long the use of pods on a node that is not ready still counts."""
     loss_grace_period: timedelta = timedelta(minutes=5)
@@ -150,3 +153,7 @@ class QuotaSettings:
     """By group, the PriorityClasses that workloads of it and of the groups below may name; the nearest entry counts."""
     default_group: bool = False
     """Whether workloads that name no group, and whose namespace names none, belong to `default`."""
+
+    def is_of_devices(self, resource: str) -> bool:
+        """Whether devices count as this resource: no node says how many it has."""
+        return self.devices is not None and resource in self.devices

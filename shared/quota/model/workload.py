@@ -148,6 +148,8 @@ class Workload:
     eviction: Eviction | None = None
     claim: Claim | None = None
     hold: bool = False
+    hold_reason: str = ""
+    """Why it is on hold, in words; empty: by the wish of its owner."""
     deactivated: bool = False
     not_before: datetime | None = None
     notice: datetime | None = None

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from shared.process.quota_settings import QuotaSettingsFile
+from shared.quota.model.device_resources import DeviceResources
 from shared.quota.model.settings import (
     BlockAdmission,
     CapacitySource,
@@ -34,7 +35,8 @@ def test_every_key_reaches_the_engine() -> None:
                   "longTermination": "Deny"},
       "startup": {"waitForPodsReady": true, "blockAdmission": "Group", "timeout": "PT1S", "recoveryTimeout": "PT2S",
                   "backoffBase": "PT3S", "backoffMax": "PT4S", "limit": 9},
-      "capacity": {"source": "Groups"}, "resources": {"uncovered": "Ignore", "ignored": ["example.com/x"]},
+      "capacity": {"source": "Groups"}, "resources": {"uncovered": "Ignore", "ignored": ["example.com/x"],
+                    "devices": {"counted": true, "names": {"gpu.example.com": "example.com/gpu"}}},
       "queueAge": "Creation", "maxDepth": 3, "defaultGroup": true, "priorities": {"lab": ["low"]},
       "maxima": {"reclaim": {"gracePeriod": "PT11S", "notice": "PT12S", "exemptAfterStart": "PT13S",
                              "claimTimeout": "PT14S"},
@@ -56,6 +58,7 @@ def test_every_key_reaches_the_engine() -> None:
         capacity_source=CapacitySource.GROUPS,
         uncovered=Uncovered.IGNORE,
         ignored_resources=frozenset({"example.com/x"}),
+        devices=DeviceResources({"gpu.example.com": "example.com/gpu"}),
         queue_age=QueueAge.CREATION,
         max_depth=3,
         default_group=True,
@@ -76,4 +79,16 @@ def test_an_unknown_key_is_an_error() -> None:
 def test_the_clusters_own_setting_is_within_the_maximum() -> None:
     text = b'{"reclaim": {"gracePeriod": "PT2M"}, "maxima": {"reclaim": {"gracePeriod": "PT1M"}}}'
     with pytest.raises(msgspec.ValidationError, match=r"reclaim.gracePeriod is more than maxima.reclaim.gracePeriod"):
+        msgspec.json.decode(text, type=QuotaSettingsFile)
+
+
+def test_names_of_devices_alone_count_nothing() -> None:
+    text = b'{"resources": {"devices": {"names": {"gpu.example.com": "example.com/gpu"}}}}'
+    assert msgspec.json.decode(text, type=QuotaSettingsFile).settings() == QuotaSettings()
+
+
+@pytest.mark.parametrize("resource", ["cpu", "", "example.com/", "example.com/g p u"])
+def test_devices_count_as_a_resource_of_a_domain(resource: str) -> None:
+    text = msgspec.json.encode({"resources": {"devices": {"names": {"gpu.example.com": resource}}}})
+    with pytest.raises(msgspec.ValidationError, match=r"names\[gpu.example.com\] is no resource with a domain"):
         msgspec.json.decode(text, type=QuotaSettingsFile)

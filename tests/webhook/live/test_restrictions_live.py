@@ -16,6 +16,7 @@ SETTINGS = {
     "priorities": {"root": ["low"]},
     "reclaim": {"maxTerminationGracePeriod": "1m", "longTermination": "Deny"},
     "maxima": {"reclaim": {"notice": "1m"}},
+    "resources": {"devices": {"counted": True}},
 }
 RED, BLUE = "red", "blue"
 """Each is a tenant, its namespace, and the group that it may use."""
@@ -128,6 +129,34 @@ def test_pods_end_in_the_time_that_is_wanted(setup: AdmissionSetup) -> None:
     said = create(setup, RED, job_body("slow", RED, pod={"terminationGracePeriodSeconds": 3600}))
     assert "spec.template.spec.terminationGracePeriodSeconds: is 3600; until pods end" in said
     assert create(setup, RED, job_body("quick", RED, pod={"terminationGracePeriodSeconds": 60})).endswith("created")
+
+
+def test_devices_by_resource_claims_are_judged_by_their_templates(setup: AdmissionSetup) -> None:
+    path = f"/apis/resource.k8s.io/v1/namespaces/{RED}/resourceclaimtemplates"
+
+    def judged(template: str, **wanted: Any) -> str:
+        """What a dry run says of a Job whose pods take devices by this template."""
+        request = {"name": "gpu", "exactly": {"deviceClassName": "gpu.example.com", **wanted}}
+        setup.create(path, {"metadata": {"name": template}, "spec": {"spec": {"devices": {"requests": [request]}}}})
+        claims = {"resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": template}]}
+        body = json.dumps(job_body(f"takes-{template}", RED, pod=claims))
+        arguments = ("create", "--dry-run=server", "-n", RED, "-f", "-", "--as", RED, "--as-group")
+        answered = f"template {template} is seen"
+
+        def answer() -> str:
+            said = words(setup.cp.kubectl(*arguments, "system:authenticated", input=body, check=False))
+            return said if "gpu.example.com" in said or "Devices" in said else ""
+
+        return wait_for(answer, answered)
+
+    all_of_them = judged("whole", allocationMode="All")
+    assert (
+        "spec.template.spec.resourceClaims: ResourceClaimTemplate whole requests all devices of a class" in all_of_them
+    )
+    assert "(DevicesUncountable)" in all_of_them
+    uncovered = judged("two", count=2)
+    assert "requests gpu.example.com.deviceclass.resource.k8s.io/devices, of which group red has no quota" in uncovered
+    assert "(ResourceNotCovered)" in uncovered
 
 
 def test_an_editor_of_a_leaf_does_not_make_others_wait_longer_than_the_maximum(setup: AdmissionSetup) -> None:

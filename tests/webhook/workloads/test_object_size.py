@@ -41,6 +41,13 @@ LARGE = {
         {"pod": {"tolerations": [{"key": f"k-{at}", "operator": "Exists"} for at in range(257)]}},
         "spec.tolerations: has 257 tolerations, a managed workload has at most 256; take tolerations out",
     ),
+    "claims": (
+        {"pod": {"resourceClaims": [{"name": f"c-{at}", "resourceClaimTemplateName": "t"} for at in range(257)]}},
+        (
+            "spec.resourceClaims: has 257 resource claims, a managed workload has at most 256; "
+            "request several devices in one claim"
+        ),
+    ),
 }
 
 

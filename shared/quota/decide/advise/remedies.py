@@ -75,12 +75,12 @@ def advise(snapshot: Snapshot, explanation: WorkloadExplanation) -> Advice:
     """Find what lets the workload start, on top of what the snapshot's world does by itself.
 
     If it starts in the next cycles anyway there is nothing to do. If it starts later, because a time passes, remedies
-    let it start now.
+    let it start now. What is on hold for another reason than its owner's label has none: the reason says what to do.
     """
     workload, world = explanation.workload, snapshot.world
     later = Trial(workload.id, snapshot.now, time_passes=True)
     starts_at = later.starts_at(world)
-    if not workload.is_pending or starts_at == snapshot.now:
+    if not workload.is_pending or workload.hold_reason or starts_at == snapshot.now:
         return Advice(starts_at, ())
     trial = later if starts_at is None else replace(later, time_passes=False)
     if starts_at is not None and trial.starts(world):

@@ -205,7 +205,7 @@ def _own_reason(workload: Workload, leaf: LeafSnapshot, now: datetime) -> tuple[
     if workload.deactivated:
         return WaitReason.DEACTIVATED, f"{workload.failed_starts} starts failed; it stays stopped until it is resumed"
     if workload.hold:
-        return WaitReason.HELD, "its owner holds it with the label quotree.dev/hold"
+        return WaitReason.HELD, workload.hold_reason or "its owner holds it with the label quotree.dev/hold"
     if workload.not_before is not None and workload.not_before > now:
         failed = f"{workload.failed_starts} starts failed" if workload.failed_starts else "its start was refused"
         return WaitReason.BACKING_OFF, f"{failed}; tried again at {workload.not_before.isoformat(timespec='seconds')}"

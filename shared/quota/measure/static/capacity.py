@@ -1,6 +1,7 @@
 """How much root has to divide: nodes or the first level's mins, capped by root's own max, less what is used outside.
 
-A node counts for one flavor: of those whose labels it carries the one with the most labels, ties by name.
+A node counts for one flavor: of those whose labels it carries the one with the most labels, ties by name. No node says
+which devices claims may take: of these root has its own max, or else the first level's mins.
 
 See docs/specification.md §3.6.
 """
@@ -70,6 +71,14 @@ def capacity_of_groups(tree: Tree) -> dict[FlavorResource, Amount]:
     return total
 
 
+def capacity_of_devices(tree: Tree, settings: QuotaSettings) -> dict[FlavorResource, Amount]:
+    """Root's own max of each resource that devices count as; without one, the sum of the first level's mins."""
+    found = capacity_of_groups(tree)
+    for entry in tree[ROOT].quotas:
+        found.update((FlavorResource(entry.flavor, resource), most) for resource, most in entry.max.items())
+    return {key: amount for key, amount in found.items() if settings.is_of_devices(key.resource)}
+
+
 def compute_capacity(
     tree: Tree, flavors: Mapping[str, Flavor], nodes: Iterable[ClusterNode], settings: QuotaSettings
 ) -> dict[FlavorResource, Amount]:
@@ -78,6 +87,9 @@ def compute_capacity(
         found = capacity_of_groups(tree)
     else:
         found = capacity_of_nodes(nodes, flavors)
+        if settings.devices is not None:
+            found = {key: amount for key, amount in found.items() if not settings.is_of_devices(key.resource)}
+            found.update(capacity_of_devices(tree, settings))
     found.update((FlavorResource(flavor, resource), amount) for flavor, resource, amount in settings.capacity)
     for entry in tree[ROOT].quotas:
         for resource, most in entry.max.items():

@@ -16,6 +16,7 @@ from shared.quota.measure.static.pod_set_choices import (
     totals,
 )
 from shared.quota.measure.static.potential_available import UNBOUND, Bound
+from shared.quota.model.device_resources import DeviceResources, on_nodes
 from shared.quota.model.eligibility import (
     ABSENT,
     Codependent,
@@ -44,6 +45,8 @@ class FlavorOffer:
     flavors: Mapping[str, Flavor]
     uncovered: Uncovered
     nodes: LargestNodes = field(default_factory=lambda: NOT_COMPARED)
+    devices: DeviceResources | None = None
+    """As which resources devices count: nodes are not compared with these."""
     _excluded: dict[tuple[object, str], str | None] = field(default_factory=dict, repr=False)
 
     def why_not(self, workload: Workload, placement: Placement, name: str, choice: Codependent) -> str | None:
@@ -62,7 +65,7 @@ class FlavorOffer:
         offers = self.nodes.get(flavor)
         if offers is None or not pod_set.pods:
             return None
-        return node_shortage(one_of(pod_set.request, pod_set.pods, resources), offers)
+        return node_shortage(one_of(pod_set.request, pod_set.pods, on_nodes(resources, self.devices)), offers)
 
 
 class FlavorEligibility:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from shared.api.core.pod import Pod
+from shared.api.core.pod import Pod, PodResourceClaim
 from shared.api.names import GROUP_LABEL, POD_SET_LABEL
 from shared.quota.measure.static.capacity import FlavorMatcher, with_default_flavor
 from shared.quota.measure.static.node_shapes import NodeShapes
@@ -53,6 +53,8 @@ class UsingPod(msgspec.Struct, frozen=True):
     """Its pod set, if it was made for an object of a governed kind."""
     is_ready: bool = False
     """Whether it is ready, if it was made for one."""
+    claims: tuple[PodResourceClaim, ...] = ()
+    """By which claims it takes devices."""
 
 
 def using_pod(pod: Pod, namespace: str, request: Mapping[str, Amount]) -> UsingPod:
@@ -71,6 +73,7 @@ def using_pod(pod: Pod, namespace: str, request: Mapping[str, Amount]) -> UsingP
         unplaced="" if pod.spec.node_name else pod.unplaced,
         pod_set=metadata.labels.get(POD_SET_LABEL, "") if metadata.unit else "",
         is_ready=bool(metadata.unit) and pod.is_ready,
+        claims=tuple(pod.spec.resource_claims),
     )
 
 

@@ -88,16 +88,17 @@ def _tree_index(world: World, previous_world: World | None, previous: StaticStat
 
 def _offer(world: World, previous_world: World | None, previous: StaticState | None) -> FlavorOffer:
     if previous_world is None or previous is None:
-        return FlavorOffer(world.flavors, world.settings.uncovered, largest_nodes(world))
+        return FlavorOffer(world.flavors, world.settings.uncovered, largest_nodes(world), world.settings.devices)
     same_flavors, same_settings = world.flavors is previous_world.flavors, world.settings is previous_world.settings
     same_nodes = world.nodes is previous_world.nodes and world.largest_nodes is previous_world.largest_nodes
     if same_flavors and same_settings and same_nodes:
         return previous.offer
-    nodes, uncovered = largest_nodes(world), world.settings.uncovered
+    nodes, uncovered, devices = largest_nodes(world), world.settings.uncovered, world.settings.devices
     known = previous.offer
-    if same_flavors and known.uncovered is uncovered and (known.nodes is nodes or known.nodes == nodes):
+    same_settings = known.uncovered is uncovered and known.devices == devices
+    if same_flavors and same_settings and (known.nodes is nodes or known.nodes == nodes):
         return known
-    return FlavorOffer(world.flavors, uncovered, nodes)
+    return FlavorOffer(world.flavors, uncovered, nodes, devices)
 
 
 def _inactive(

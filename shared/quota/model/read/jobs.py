@@ -157,6 +157,8 @@ class WorkloadDraft:
     """Given: the whole request. Else `pods` times that of `spec`."""
     pod_sets: tuple[PodSet, ...] = ()
     """Of pods that differ."""
+    specs: tuple[PodSpec, ...] = ()
+    """Of pods that differ; none: all are as `spec` says."""
     waits: bool = False
     problems: tuple[str, ...] = ()
 
@@ -175,6 +177,9 @@ class WorkloadDraft:
             request = self._request(around, settings)
         except QuantityError as error:
             return Reading(state, None, (*problems, str(error)))
+        unknown = self._unknown_devices(around) if admission is None else []
+        problems += unknown
+        waits = [*(self.problems if self.waits else ()), *unknown]
         class_name = self.spec.priority_class_name
         if class_name and self.spec.priority is None and not around.priorities.knows(class_name):
             problems.append(f"there is no PriorityClass {class_name[:63]!r}; the priority counts as none")
@@ -196,7 +201,8 @@ class WorkloadDraft:
             admission=admission,
             eviction=eviction,
             claim=claim_of(self.annotations.eviction),
-            hold=self.waits or labels.get(HOLD_LABEL) == TRUE,
+            hold=bool(waits) or labels.get(HOLD_LABEL) == TRUE,
+            hold_reason="; ".join(waits),
             deactivated=requeue is not None and requeue.deactivated,
             not_before=None if requeue is None else requeue.not_before,
             notice=None if self.annotations.notice is None else self.annotations.notice.time,
@@ -204,6 +210,13 @@ class WorkloadDraft:
             evictions=0 if self.annotations.eviction is None else self.annotations.eviction.times,
         )
         return Reading(state, workload, tuple(problems))
+
+    def _unknown_devices(self, around: NamespaceContext) -> list[str]:
+        """Why nobody knows which devices its pods would take: it waits, for it could start beyond its quota."""
+        devices = around.devices
+        if devices is None:
+            return []
+        return devices.problems(each for spec in self.specs or (self.spec,) for each in spec.resource_claims)
 
     def _request(self, around: NamespaceContext, settings: QuotaSettings) -> Amounts:
         if self.request is not None:
@@ -214,6 +227,8 @@ class WorkloadDraft:
 def pod_request_of(spec: PodSpec, around: NamespaceContext, settings: QuotaSettings) -> Amounts:
     """What one pod requests, ignored resources left out. Raises QuantityError as `effective_request` does."""
     one = effective_request(spec, around.limits, around.overheads.get(spec.runtime_class_name))
+    if around.devices is not None:
+        one = around.devices.added_to(one, spec.resource_claims)
     return {resource: amount for resource, amount in one.items() if resource not in settings.ignored_resources}
 
 

@@ -118,6 +118,7 @@ def workload_of_pod_group(
         key=pod_group_of(first) or "",
         request=sum_amounts(each.request for each in pod_sets.found),
         pod_sets=() if [each.name for each in pod_sets.found] == [MAIN_POD_SET] else pod_sets.found,
+        specs=tuple(pod.spec for pod in live),
         waits=bool(problems) and not started,
         problems=problems,
     )

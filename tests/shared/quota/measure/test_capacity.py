@@ -1,11 +1,15 @@
 """Root's capacity: which node counts for which flavor, what groups promise, what caps both."""
 
+from dataclasses import replace
+
 import pytest
 
 from shared.quota.measure.static.capacity import FlavorMatcher, compute_capacity
+from shared.quota.model.device_resources import DeviceResources
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.settings import CapacitySource, QuotaSettings
+from shared.quota.model.tree import Entry, Group, Tree
 from shared.resources import FlavorResource
 from tests.trees import tree
 
@@ -94,3 +98,40 @@ def test_amounts_given_by_hand_take_the_place_of_those_keys() -> None:
         FlavorResource("default", "cpu"): 7,
         FlavorResource("t4", "gpu"): 40,
     }
+
+
+GPU = "gpu.example.com.deviceclass.resource.k8s.io/devices"
+NIC = "example.com/nic"
+COUNTED = QuotaSettings(devices=DeviceResources({"nic.example.com": NIC}))
+
+
+def devices(resource: str, least: int, most: int | None = None, flavor: str = "default") -> Entry:
+    return Entry(flavor, min={resource: least}, max={} if most is None else {resource: most})
+
+
+def device_capacity(*root: Entry, source: CapacitySource = CapacitySource.NODES) -> dict[str, int]:
+    """Of a tree with groups that are promised 2 and 3 devices, and a node that offers 5 network devices."""
+    groups = [
+        Group("root", parent=None, is_parent=True, quotas=root),
+        Group("a", quotas=(devices(GPU, 2),)),
+        Group("b", quotas=(devices(GPU, 3), devices(NIC, 1, flavor="fast"))),
+    ]
+    node = ClusterNode("one", {}, {"cpu": 8000, NIC: 5})
+    found = compute_capacity(Tree.of(groups), {}, [node], replace(COUNTED, capacity_source=source))
+    return {f"{key.flavor}/{key.resource}": amount for key, amount in found.items()}
+
+
+def test_devices_have_the_capacity_that_the_first_level_is_promised() -> None:
+    expected = {"default/cpu": 8000, f"default/{GPU}": 5, f"fast/{NIC}": 1}
+    assert device_capacity() == expected
+
+
+@pytest.mark.parametrize("most", [4, 9], ids=["less than is promised", "more than is promised"])
+def test_roots_own_max_says_how_many_devices_there_are(most: int) -> None:
+    assert device_capacity(devices(GPU, 0, most))[f"default/{GPU}"] == most
+
+
+def test_where_capacity_is_the_groups_roots_max_only_caps_devices() -> None:
+    groups = CapacitySource.GROUPS
+    assert device_capacity(devices(GPU, 0, 9), source=groups)[f"default/{GPU}"] == 5
+    assert device_capacity(devices(GPU, 0, 4), source=groups)[f"default/{GPU}"] == 4

@@ -159,6 +159,12 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str, str, str]] = {
         "spec.template.spec.containers[1]",
         "requests no memory; group strict has requireRequests, so that all use is counted",
     ),
+    "devices that nobody can count": (
+        {"group_name": "vision", **pods(uncountable=("ResourceClaim c requests all devices",))},
+        "DevicesUncountable",
+        "spec.template.spec.resourceClaims",
+        "ResourceClaim c requests all devices",
+    ),
     "pods that end late": (
         {
             "group_name": "vision",

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from shared.api.names import FALSE, FLAVOR_LABEL, PREEMPTIBLE_LABEL
+from shared.quota.model.device_resources import on_nodes
 from shared.quota.model.eligibility import codependent_sets, why_not_placed
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.limits import NO_CAPS, Limits, caps_below, covered_keys, limits_of
@@ -50,7 +51,8 @@ def find_misfits(workload: SubmittedWorkload, context: WorkloadContext) -> Itera
         }
         if not requested:
             continue
-        pod = one_of(workload.request, workload.pods, (*requested, *left)) if workload.pods else {}
+        compared = on_nodes((*requested, *left), context.settings.devices)
+        pod = one_of(workload.request, workload.pods, compared) if workload.pods else {}
         refusals = list(_refusals(workload, context, choice.flavors, _Asked(requested, pod, bounds)))
         if len(refusals) == len(choice.flavors):
             texts = [f"flavor {shortened(each.flavor)}{each.text}" for each in refusals]

@@ -29,6 +29,7 @@ from shared.quota.model.rules.groups.names import shortened
 from shared.quota.model.rules.listing import SHOWN, listed
 from shared.quota.model.rules.workloads.fit import find_misfits
 from shared.quota.model.rules.workloads.restrictions import (
+    check_devices,
     check_priority_class,
     check_requests_given,
     check_termination,
@@ -178,6 +179,7 @@ WORKLOAD_RULES: Final = (
     WorkloadRule(("UseNotAllowed",), check_use),
     WorkloadRule(("PriorityNotAllowed",), check_priority_class),
     WorkloadRule(("RequestAbsent",), check_requests_given),
+    WorkloadRule(("DevicesUncountable",), check_devices),
 )
 
 

@@ -25,6 +25,7 @@ class ObjectSize:
     requirements: int = 0
     tolerations: int = 0
     containers: int = 0
+    claims: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ LIMITS: Final[Mapping[str, _Limit]] = {
     "requirements": _Limit("spec.affinity", 1024, "required expressions and values", "use a label that names the set"),
     "tolerations": _Limit("spec.tolerations", 256, "tolerations", "take tolerations out"),
     "containers": _Limit("spec.containers", 256, "containers", "take containers out"),
+    "claims": _Limit("spec.resourceClaims", 256, "resource claims", "request several devices in one claim"),
 }
 
 
@@ -57,6 +59,7 @@ def object_size(total: int, metadata: Metadata, spec: PodSpec) -> ObjectSize:
         sum(1 + len(each.values) for term in terms for each in (*term.match_expressions, *term.match_fields)),
         len(spec.tolerations),
         len(spec.containers) + len(spec.init_containers),
+        len(spec.resource_claims),
     )
 
 

@@ -1,5 +1,7 @@
 """What administrators may restrict beside quota: use of a group, PriorityClasses, absent requests, long termination.
 
+Devices that nobody can count are refused as well.
+
 See docs/specification.md §4.7 and §15.
 """
 
@@ -55,6 +57,12 @@ def check_requests_given(workload: SubmittedWorkload, context: WorkloadContext) 
         if resource in counted:
             message = f"requests no {resource}; group {demanding.name} has requireRequests, so that all use is counted"
             yield workload.violation("RequestAbsent", workload.pod_field(where), message)
+
+
+def check_devices(workload: SubmittedWorkload, _context: WorkloadContext) -> Iterator[Violation]:
+    """Devices that pods request by ResourceClaims can be counted before they start (`quota.resources.devices`)."""
+    for message in sorted({each for pod in workload.terms for each in pod.uncountable})[:SHOWN]:
+        yield workload.violation("DevicesUncountable", workload.pod_field("resourceClaims"), message)
 
 
 def check_termination(workload: SubmittedWorkload, context: WorkloadContext) -> Findings:

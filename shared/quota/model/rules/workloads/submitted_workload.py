@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from shared.api.core.limitrange import ContainerDefaults
 from shared.api.core.placement import ANYWHERE, Placement
 from shared.api.core.pod import PodSpec
 from shared.api.core.pod_request import unrequested
 from shared.api.names import GROUP_LABEL
 from shared.quota.model.flavor import Flavor
+from shared.quota.model.namespace_context import NamespaceContext
 from shared.quota.model.node import NOT_COMPARED, LargestNodes
 from shared.quota.model.rules.findings import Violation
 from shared.quota.model.settings import QuotaSettings
@@ -29,23 +29,25 @@ class PodTerms:
     """What pods say beside their request and placement.
 
     `termination`: how many seconds they may take to end. `unrequested`: (field, resource) of the containers that do not
-    request cpu or memory.
+    request cpu or memory. `uncountable`: why devices that they request cannot be counted.
     """
 
     priority_class: str = ""
     priority: int | None = None
     termination: int = DEFAULT_TERMINATION
     unrequested: tuple[tuple[str, str], ...] = ()
+    uncountable: tuple[str, ...] = ()
 
     @staticmethod
-    def of(spec: PodSpec, limits: ContainerDefaults) -> "PodTerms":
+    def of(spec: PodSpec, around: NamespaceContext) -> "PodTerms":
         """Read them. Raises QuantityError as `effective_request` does."""
         seconds = spec.termination_grace_period_seconds
         return PodTerms(
             spec.priority_class_name,
             spec.priority,
             DEFAULT_TERMINATION if seconds is None else seconds,
-            unrequested(spec, limits),
+            unrequested(spec, around.limits),
+            () if around.devices is None else tuple(around.devices.uncountable(spec.resource_claims)),
         )
 
 

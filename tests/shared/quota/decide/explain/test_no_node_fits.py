@@ -9,6 +9,7 @@ from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot, measure
+from shared.quota.model.device_resources import DeviceResources
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.settings import CapacitySource, QuotaSettings, Uncovered
@@ -95,6 +96,16 @@ def test_pods_that_are_not_alike_and_promised_capacity_are_not_compared() -> Non
     assert starts(plan(snapshot([work], FOUR_TIMES_TWO))) == ["job entitled small"]
     from_groups = QuotaSettings(capacity_source=CapacitySource.GROUPS)
     assert starts(plan(snapshot([pending("a", 8)], (), settings=from_groups))) == ["job entitled big"]
+
+
+def test_no_node_is_compared_with_devices() -> None:
+    ignoring = QuotaSettings(uncovered=Uncovered.IGNORE)
+    counted = replace(ignoring, devices=DeviceResources({"gpu.example.com": "gpu"}))
+    work = pending("a", {"gpu": 8, "tpu": 1})
+    offers = nodes("big", 1, gpu=0, tpu=1)
+    assert starts(plan(snapshot([work], offers, settings=counted))) == ["job entitled big"]
+    assert starts(plan(snapshot([work], nodes("big", 1, gpu=8, tpu=0), settings=counted))) == []
+    assert starts(plan(snapshot([work], offers, settings=ignoring))) == []
 
 
 def test_no_remedy_adds_capacity_on_nodes_that_are_too_small() -> None:

@@ -1,0 +1,93 @@
+"""Devices that pods request by ResourceClaims, in files: the templates beside the Jobs say how many they are."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner
+
+from cli.commands import check, explain, simulate
+
+GPU = "gpu.example.com.deviceclass.resource.k8s.io/devices"
+SETTINGS = "quota: {resources: {devices: {counted: true}}}"
+GROUP = f"""
+apiVersion: quotree.dev/v1alpha1
+kind: QuotaGroup
+metadata: {{name: vision}}
+spec: {{quotas: [{{min: {{cpu: 8, {GPU}: 4}}, max: {{cpu: 8, {GPU}: 4}}}}], namespaceSelector: {{}}}}
+---
+apiVersion: v1
+kind: Node
+metadata: {{name: one}}
+status:
+  allocatable: {{cpu: "8"}}
+  conditions: [{{type: Ready, status: "True"}}]
+"""
+TEMPLATE = """
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: two}
+spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.example.com, %s}}]}}}
+"""
+JOB = """
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: %s, labels: {quotree.dev/group: vision}}
+spec:
+  parallelism: %d
+  completions: %d
+  template:
+    spec:
+      containers: [{name: c, image: none, resources: {requests: {cpu: 1}}}]
+      resourceClaims: [{name: gpu, resourceClaimTemplateName: two}]
+"""
+JOBS = JOB % ("first", 1, 1) + JOB % ("second", 1, 1) + JOB % ("third", 1, 1)
+
+
+def files(folder: Path, text: str) -> list[str]:
+    (folder / "all.yaml").write_text(text)
+    (folder / "settings").write_text(SETTINGS)
+    return [str(folder / "all.yaml"), "--settings", str(folder / "settings")]
+
+
+def simulated(folder: Path, text: str) -> dict[str, Any]:
+    answer = CliRunner().invoke(simulate.command, ["-f", *files(folder, text), "-o", "json"])
+    assert answer.exit_code == 0, answer.output
+    return dict(json.loads(answer.stdout))
+
+
+def test_what_starts_follows_the_templates_beside_it(tmp_path: Path) -> None:
+    found = simulated(tmp_path, GROUP + TEMPLATE % "count: 2" + JOBS)
+    assert [each["workload"] for each in found["cycles"][0]["admitted"]] == ["default/first", "default/second"]
+    assert found["groups"]["vision"]["default"][GPU]["used"] == 4
+    (waits,) = found["pending"]
+    assert (waits["workload"], waits["resource"], waits["missing"]) == ("default/third", GPU, 2)
+
+
+def test_without_its_template_a_job_waits_and_is_told_which(tmp_path: Path) -> None:
+    why = "ResourceClaimTemplate two does not exist in namespace default; it waits until it is created"
+    found = simulated(tmp_path, GROUP + JOB % ("first", 1, 1))
+    assert ([each["admitted"] for each in found["cycles"]], [each["reason"] for each in found["pending"]]) == (
+        [[]],
+        ["Held"],
+    )
+    assert [each["message"] for each in found["warnings"]] == [why]
+    asked = ["default/first", "-f", *files(tmp_path, GROUP + JOB % ("first", 1, 1)), "-o", "json"]
+    answer = json.loads(CliRunner().invoke(explain.command, asked).stdout)
+    assert why in answer["message"]
+    assert answer["remedies"] == []
+    answer = CliRunner().invoke(check.command, files(tmp_path, GROUP + JOB % ("first", 1, 1)))
+    assert (answer.exit_code, why in answer.stdout) == (0, True)
+
+
+def test_a_template_that_nobody_can_count_is_found_before_it_is_applied(tmp_path: Path) -> None:
+    text = GROUP + TEMPLATE % "allocationMode: All" + JOB % ("first", 1, 1)
+    answer = CliRunner().invoke(check.command, files(tmp_path, text))
+    assert (answer.exit_code, "(DevicesUncountable)" in answer.stdout) == (1, True)
+
+
+def test_more_devices_than_the_group_may_have_are_warned_of(tmp_path: Path) -> None:
+    answer = CliRunner().invoke(check.command, files(tmp_path, GROUP + TEMPLATE % "count: 2" + JOB % ("wide", 3, 3)))
+    assert (answer.exit_code, "(NeverFits)" in answer.stdout, GPU in answer.stdout) == (0, True, True)

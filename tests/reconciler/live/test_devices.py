@@ -1,0 +1,149 @@
+"""Devices that pods request by ResourceClaims, on a real API server, claim controller and scheduler.
+
+No driver runs: the test publishes the devices of the node, which is what a driver does, and the scheduler allocates.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from shared.api.names import GROUP_LABEL
+from tests.reconciler.reconciler_process import Quotree, wait_for
+
+pytestmark = pytest.mark.timeout(300)
+LONG = 90.0
+CLASS = "gpu.example.com"
+DEVICES = f"{CLASS}.deviceclass.resource.k8s.io/devices"
+API = "/apis/resource.k8s.io/v1"
+TEMPLATES = f"{API}/namespaces/default/resourceclaimtemplates"
+CLAIMS = f"{API}/namespaces/default/resourceclaims"
+PODS = "/api/v1/namespaces/default/pods"
+COUNTED = {"devices": {"counted": True}}
+
+
+def claim(count: int) -> dict[str, Any]:
+    return {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": CLASS, "count": count}}]}}
+
+
+def put_template(q: Quotree, name: str, count: int) -> None:
+    q.create(TEMPLATES, {"metadata": {"name": name}, "spec": {"spec": claim(count)}})
+
+
+def swap_template(q: Quotree, name: str, count: int) -> None:
+    """The spec of a template cannot be changed: delete it, and create another one of its name."""
+    q.delete(f"{TEMPLATES}/{name}")
+    put_template(q, name, count)
+
+
+def from_template(name: str) -> dict[str, Any]:
+    return {"resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": name}]}
+
+
+def by_name(name: str) -> dict[str, Any]:
+    return {"resourceClaims": [{"name": "gpu", "resourceClaimName": name}]}
+
+
+def quota(devices: int) -> dict[str, Any]:
+    amounts = {"cpu": "100", DEVICES: str(devices)}
+    return {"quotas": [{"min": amounts, "max": amounts}]}
+
+
+def used(q: Quotree) -> str | None:
+    entries = q.group_status("vision").get("quotas", [])
+    return next((each.get("used", {}).get(DEVICES) for each in entries), None)
+
+
+def told(q: Quotree, name: str, words: str) -> bool:
+    return any(words in note for _, note in q.events(name))
+
+
+@pytest.fixture
+def devices(q: Quotree) -> Iterator[Quotree]:
+    """A node with eight devices of one class, and a group with quota for four."""
+    selector = {"cel": {"expression": f'device.driver == "{CLASS}"'}}
+    q.create(f"{API}/deviceclasses", {"metadata": {"name": CLASS}, "spec": {"selectors": [selector]}})
+    pool = {"name": "node-0", "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": CLASS, "nodeName": "node-0", "pool": pool, "devices": [{"name": f"gpu-{n}"} for n in range(8)]}
+    q.create(f"{API}/resourceslices", {"metadata": {"name": "node-0"}, "spec": spec})
+    try:
+        q.lead(resources=COUNTED)
+        q.group("vision", **quota(4))
+        yield q
+    finally:
+        for path in ("/apis/batch/v1/namespaces/default/jobs", PODS, CLAIMS, TEMPLATES):
+            q.delete(path)
+        wait_for(lambda: not q.get(CLAIMS)["items"], "its claims are gone", LONG)
+        q.delete(f"{API}/resourceslices/node-0")
+        q.delete(f"{API}/deviceclasses/{CLASS}")
+
+
+def job_path(name: str) -> str:
+    return f"/apis/batch/v1/namespaces/default/jobs/{name}"
+
+
+def test_a_job_waits_for_its_template_and_for_devices_that_others_hold(devices: Quotree) -> None:
+    q = devices
+    q.job("early", "vision", pod=from_template("three"))
+    why = "ResourceClaimTemplate three does not exist in namespace default"
+    wait_for(lambda: told(q, "early", why), "its owner is told", LONG)
+    assert q.running() == set()
+    put_template(q, "three", 3)
+    wait_for(lambda: q.pods_on_nodes("early"), "it runs once the template is there", LONG)
+    wait_for(lambda: used(q) == "3", "with what the template says", LONG)
+    put_template(q, "two", 2)
+    q.job("second", "vision", pod=from_template("two"))
+    wait_for(lambda: told(q, "second", DEVICES), "its owner is told what it waits for", LONG)
+    assert q.running() == {"early"}
+    q.delete(job_path("early"))
+    wait_for(lambda: q.pods_on_nodes("second"), "it gets what the first one had", LONG)
+    wait_for(lambda: used(q) == "2", "which is counted once", LONG)
+    # Without a claim, by the name that containers have for the class.
+    wants = {f"deviceclass.resource.kubernetes.io/{CLASS}": "3"}
+    container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": "1", **wants}, "limits": wants}}
+    q.job("named", "vision", pod={"containers": [container]})
+    wait_for(lambda: told(q, "named", DEVICES), "it waits for the same quota", LONG)
+    assert q.running() == {"second"}
+    q.delete(job_path("second"))
+    wait_for(lambda: q.pods_on_nodes("named"), "then it has them", LONG)
+    wait_for(lambda: used(q) == "3", "and they are counted", LONG)
+
+
+def test_a_template_that_is_swapped_hides_no_device(devices: Quotree) -> None:
+    q = devices
+    put_template(q, "swapped", 1)
+    q.group("vision", stopPolicy="Hold")
+    q.job("grows", "vision", pod=from_template("swapped"))
+    wait_for(lambda: told(q, "grows", "stopPolicy"), "it waits", LONG)
+    swap_template(q, "swapped", 8)
+    q.group("vision", stopPolicy="None")
+    wait_for(lambda: told(q, "grows", DEVICES), "it has become too large for its group", LONG)
+    assert q.running() == set()
+    swap_template(q, "swapped", 4)
+    wait_for(lambda: q.pods_on_nodes("grows"), "as large as its quota, it runs", LONG)
+    wait_for(lambda: used(q) == "4", "and counts so", LONG)
+    swap_template(q, "swapped", 1)
+    q.job("small", "vision", pod=from_template("swapped"))
+    wait_for(lambda: told(q, "small", DEVICES), "it waits for what the first one still holds", LONG)
+    assert q.running() == {"grows"}
+    q.delete(job_path("grows"))
+    wait_for(lambda: q.pods_on_nodes("small"), "then it runs", LONG)
+    wait_for(lambda: used(q) == "1", "with one", LONG)
+
+
+def test_claims_count_for_every_pod_that_names_them(devices: Quotree) -> None:
+    q = devices
+    q.create(CLAIMS, {"metadata": {"name": "shared"}, "spec": claim(2)})
+    q.job("one", "vision", pod=by_name("shared"))
+    gates = [{"name": "quotree.dev/admission"}]
+    container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": "1"}}}
+    spec = {"schedulingGates": gates, "containers": [container], **by_name("shared")}
+    q.create(PODS, {"metadata": {"name": "alone", "labels": {GROUP_LABEL: "vision"}}, "spec": spec})
+    wait_for(lambda: q.pods_on_nodes("one"), "the Job has the devices", LONG)
+    wait_for(lambda: q.get(f"{PODS}/alone")["spec"].get("nodeName"), "so has the pod", LONG)
+    wait_for(lambda: used(q) == "4", "each counts the whole claim", LONG)
+    q.job("third", "vision", pod=by_name("shared"))
+    wait_for(lambda: told(q, "third", DEVICES), "a third one waits", LONG)
+    assert q.running() == {"one"}
+    q.delete(f"{PODS}/alone")
+    wait_for(lambda: q.pods_on_nodes("third"), "it takes the place of the pod", LONG)
