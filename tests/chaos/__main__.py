@@ -7,6 +7,8 @@ import time
 from pathlib import Path
 
 from dev.controlplane import binaries
+from dev.operators import building
+from dev.operators.recipe import JOBSET
 from tests.chaos.running.run import Report, RunOptions, run
 
 
@@ -14,8 +16,11 @@ def main() -> int:
     """Run once and print what was found."""
     wish = _asked()
     print(f"chaos: seed {wish.seed}, at least {wish.jobs} pieces of work and {wish.faults} faults", flush=True)
+    programs = binaries.ensure(_say)
+    if wish.jobsets:
+        building.ensure(JOBSET, programs, _say)
     began = time.monotonic()
-    report = run(binaries.ensure(_say), wish, lambda text: _say(f"{time.monotonic() - began:6.0f} s  {text}"))
+    report = run(programs, wish, lambda text: _say(f"{time.monotonic() - began:6.0f} s  {text}"))
     _print(report)
     print(f"seed {wish.seed}: {len(report.flaws)} flaws after {time.monotonic() - began:.0f} s")
     return 1 if report.flaws else 0
@@ -26,11 +31,13 @@ def _asked() -> RunOptions:
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 31), help="the run's; drawn when absent")
     parser.add_argument("--jobs", type=int, default=200, help="how much work is submitted at least")
     parser.add_argument("--faults", type=int, default=1000, help="how many faults are committed at least")
+    parser.add_argument("--without-jobsets", action="store_true", help="only Jobs, pods and groups of pods")
     parser.add_argument(
         "--keep", type=Path, metavar="FOLDER", help="where the logs are left, the API server's with them"
     )
     given = parser.parse_args()
-    return RunOptions(given.seed, given.jobs, given.faults, keep=given.keep)
+    jobsets = not given.without_jobsets
+    return RunOptions(given.seed, given.jobs, given.faults, jobsets=jobsets, keep=given.keep)
 
 
 def _say(text: str) -> None:

@@ -9,13 +9,13 @@ import msgspec
 
 from dev.controlplane.cluster import ControlPlane
 from reconciler.state.cluster_state import ClusterState
+from reconciler.state.observed.kind_projection import project_kind
 from reconciler.state.observed.projections import project_group, project_job, project_node, project_pod
-from shared.api.core.job import Job
 from shared.api.core.limitrange import read_limit_range
 from shared.api.core.namespace import read_namespace
 from shared.api.core.pod import Pod
 from shared.api.core.priority import Priorities, read_priority_class
-from shared.api.names import API_VERSION, EVICTION, GROUP_LABEL
+from shared.api.names import API_VERSION, EVICTION, GROUP_LABEL, UNIT_LABEL
 from shared.kube.watch.cache import Changed, Project
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
@@ -24,10 +24,12 @@ from shared.quota.model.settings import QuotaSettings
 from tests.chaos.judging.causes import Surrounding
 from tests.chaos.judging.checker import Flaw
 from tests.chaos.judging.history import Version
+from tests.chaos.judging.records import JOBSET, Submitted
 
 R = TypeVar("R")
 PATHS = {
     "jobs": "/apis/batch/v1/jobs",
+    JOBSET.resource: JOBSET.path,
     "pods": "/api/v1/pods",
     "groups": f"/apis/{API_VERSION}/quotagroups",
     "nodes": "/api/v1/nodes",
@@ -35,6 +37,7 @@ PATHS = {
     "priorities": "/apis/scheduling.k8s.io/v1/priorityclasses",
     "limit ranges": "/api/v1/limitranges",
 }
+_ENDS = {"jobs": ("Complete", "Failed"), JOBSET.resource: ("Completed", "Failed")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,12 @@ class Rest:
 
     def left(self) -> list[str]:
         """Managed work that has not finished."""
-        jobs = [_key(job) for job in self.lists["jobs"] if not _has_condition(job)]
+        jobs = [
+            _key(each)
+            for resource, ends in _ENDS.items()
+            for each in self.lists[resource]
+            if UNIT_LABEL not in each["metadata"].get("labels", {}) and not _has_condition(each, *ends)
+        ]
         pods = [
             _key(pod)
             for pod in self.lists["pods"]
@@ -66,7 +74,9 @@ def look(cp: ControlPlane) -> Rest:
     found = {}
     for name, path in PATHS.items():
         status, body = cp.rest.request("GET", path)
-        if status != 200:
+        if status == 404 and name == JOBSET.resource:
+            body = {"items": []}
+        elif status != 200:
             raise ConnectionError(f"GET {path} was answered with {status}")
         found[name] = body["items"]
     return Rest(found)
@@ -79,8 +89,8 @@ def judge(
 
     An evicted plain pod does not come back: its creator makes another one.
     """
-    removed = {each.record.metadata.key: each for each in history if each.gone and isinstance(each.record, Job | Pod)}
-    keys = {_key(each) for each in (*rest.lists["jobs"], *rest.lists["pods"])}
+    removed = {each.record.metadata.key: each for each in history if each.gone and isinstance(each.record, Submitted)}
+    keys = {_key(each) for name in (*_ENDS, "pods") for each in rest.lists[name]}
     for name in wanted:
         if f"default/{name}" not in keys:
             last = removed.get(f"default/{name}")
@@ -88,9 +98,10 @@ def judge(
                 continue
             who = f"removed by {last.user}" if last else "nobody is known to have removed it"
             yield Flaw("Lost", f"default/{name}", last.revision if last else 0, f"was taken and is not there: {who}")
-    for job in rest.lists["jobs"]:
+    for job in (each for name in _ENDS for each in rest.lists[name]):
         if _has_condition(job, "Failed"):
             yield Flaw("Lost", _key(job), 0, "has failed, though none of its pods was to fail")
+    yield from still_counted(rest)
     left = rest.left()
     if left:
         decided = plan(measure(state_of(rest, settings).world(), now))
@@ -101,12 +112,26 @@ def judge(
             yield Flaw("Stuck" if key in would else "Lost", key, 0, would.get(key, f"has not finished: {waiting}"))
 
 
+def still_counted(rest: Rest) -> Iterator[Flaw]:
+    """Groups whose status says that workloads are there or resources in use, when there are none."""
+    if rest.left():
+        return
+    for group in rest.lists["groups"]:
+        status = group.get("status", {})
+        used = [f"{of} {name}" for each in status.get("quotas", ()) for name, of in each["used"].items() if of != "0"]
+        counts = status.get("workloads", {})
+        workloads = sum(int(counts.get(each) or 0) for each in ("pending", "admitted"))
+        if used or workloads:
+            text = f"all work has finished, and {workloads} workloads and {used or 'nothing'} in use are shown"
+            yield Flaw("StillCounted", group["metadata"]["name"], 0, text)
+
+
 def unseen(rest: Rest, history: Sequence[Version]) -> list[str]:
-    """Jobs whose last stored version is not in the history, which is then incomplete."""
+    """Jobs and JobSets whose last stored version is not in the history, which is then incomplete."""
     last = {version.uid: version.revision for version in history}
     return [
         _key(job)
-        for job in rest.lists["jobs"]
+        for job in (each for name in _ENDS for each in rest.lists[name])
         if last.get(job["metadata"]["uid"]) != int(job["metadata"]["resourceVersion"])
     ]
 
@@ -121,6 +146,7 @@ def state_of(rest: Rest, settings: QuotaSettings) -> ClusterState:
     state.see_nodes(_all(rest.lists["nodes"], project_node))
     state.see_pods(_all(rest.lists["pods"], project_pod))
     state.see_jobs(_all(rest.lists["jobs"], project_job))
+    state.see_kind_objects(_all(rest.lists[JOBSET.resource], project_kind(JOBSET)))
     return state
 
 
@@ -139,4 +165,4 @@ def _key(found: dict[str, Any]) -> str:
 
 def _has_condition(job: dict[str, Any], *kinds: str) -> bool:
     conditions = job.get("status", {}).get("conditions", ())
-    return any(each["type"] in (kinds or ("Complete", "Failed")) and each["status"] == "True" for each in conditions)
+    return any(each["type"] in kinds and each["status"] == "True" for each in conditions)

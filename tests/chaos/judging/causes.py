@@ -8,18 +8,23 @@ from typing import Final
 from shared.api.annotations import EvictionAnnotation, read_annotations
 from shared.api.core.job import Job
 from shared.api.core.pod import Pod
+from shared.api.core.pod_request import effective_request
 from shared.api.core.priority import Priorities
+from shared.api.names import POD_SET_LABEL
+from shared.kinds.kind_object import KindObject
 from shared.quota.decide.state.usage import quantities_of
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.model.namespace_context import NamespaceContext
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.read.jobs import workload_of_job
+from shared.quota.model.read.kind_objects import PodsBySet, SeenPods, workload_of_kind
 from shared.quota.model.read.pods import workload_of_pod
 from shared.quota.model.settings import QuotaSettings
-from shared.quota.model.tree import StopPolicy
+from shared.quota.model.tree import Amounts, StopPolicy
 from shared.quota.model.workload import Admission, Workload
-from shared.resources import FlavorResource
+from shared.resources import FlavorResource, sum_amounts
+from tests.chaos.judging.records import Submitted, account_key
 from tests.chaos.judging.replay import Instant
 
 _LIMITS: Final = {"OverCeiling", "CapacityLost"}
@@ -41,9 +46,9 @@ class Causes:
     around: Surrounding
     settings: QuotaSettings
     _known: dict[int, tuple[Instant, Snapshot]] = field(default_factory=dict)
-    _stops: dict[int, tuple[Job | Pod, datetime | None]] = field(default_factory=dict)
+    _stops: dict[int, tuple[Submitted, datetime | None]] = field(default_factory=dict)
 
-    def why_not(self, victim: Job | Pod, annotation: EvictionAnnotation, instants: Iterable[Instant]) -> str:
+    def why_not(self, victim: Submitted, annotation: EvictionAnnotation, instants: Iterable[Instant]) -> str:
         """Say which part of a cause is missing at every instant; empty: there was a cause.
 
         The parts may come from different instants: a decision is made on what several watches showed, each with its own
@@ -79,7 +84,12 @@ class Causes:
             return GONE
         if preemptor is not None and preemptor.group == read.group:
             return "" if preemptor.priority > read.priority else "its preemptor is no more important"
-        return _why_not_over(self._snapshot(instant), read.group, self._stopped_with(annotation, read.group, instant))
+        stopped = self._stopped_with(annotation, read.group, instant)
+        why = _why_not_over(self._snapshot(instant), read.group, stopped)
+        if why and instant.closed:
+            # A closed node counts what pods on it use, so there was less than that, and more than without the node.
+            why = _why_not_over(self._measure(instant, without=instant.closed), read.group, stopped)
+        return why
 
     def entitlement(self, victim: str, annotation: EvictionAnnotation, instant: Instant) -> str:
         """Its preemptor must be waiting, and, if of another group, be entitled to room: at least if nobody else waited.
@@ -102,15 +112,16 @@ class Causes:
         The decisions of one cycle have the same time.
         """
         found = []
-        work: list[Job | Pod] = [*instant.jobs.values(), *instant.pods.values()]
-        for each in work:
+        for each in instant.submitted():
             if self._stop_of(each) == annotation.time:
-                read = self._read(each)
+                read = self._read(each, instant)
                 if read is not None and read.group == group:
+                    if isinstance(each, KindObject):
+                        read = replace(read, request=_declared(each))
                     found.append(replace(read, admission=Admission(annotation.assigned, annotation.time)))
         return found
 
-    def _stop_of(self, work: Job | Pod) -> datetime | None:
+    def _stop_of(self, work: Submitted) -> datetime | None:
         """When its last eviction was decided."""
         known = self._stops.get(id(work))
         if known is None:
@@ -122,8 +133,8 @@ class Causes:
         return None if annotation.claim is None else self._work(annotation.claim.uid, instant)
 
     def _work(self, uid: str, instant: Instant) -> Workload | None:
-        found = instant.jobs.get(uid) or instant.pods.get(uid)
-        return None if found is None else self._read(found)
+        found = instant.find(uid)
+        return None if found is None else self._read(found, instant)
 
     def _snapshot(self, instant: Instant) -> Snapshot:
         known = self._known.get(id(instant))
@@ -133,23 +144,42 @@ class Causes:
             known = self._known[id(instant)] = (instant, self._measure(instant))
         return known[1]
 
-    def _measure(self, instant: Instant, only: Workload | None = None) -> Snapshot:
-        """The cluster at that instant; `only`: as if nobody else waited."""
-        work = [*map(self._read, instant.jobs.values()), *map(self._read, instant.pods.values())]
+    def _measure(
+        self, instant: Instant, only: Workload | None = None, without: frozenset[str] = frozenset()
+    ) -> Snapshot:
+        """The cluster at that instant; `only`: as if nobody else waited; `without`: these nodes."""
+        work = [self._read(each, instant) for each in instant.submitted()]
         workloads = [
             each for each in work if each is not None and (only is None or not each.is_pending or each.id == only.id)
         ]
-        # At most: a closed node counts what pods on it use. So no eviction can have a cordon as its cause.
+        # At most: a closed node counts what pods on it use. So no exceeded limit can have a cordon as its cause.
         kept = {each.name: replace(each, takes_pods=False, kept=each.allocatable) for each in self.around.nodes}
-        nodes = [kept[each.name] if each.name in instant.closed else each for each in self.around.nodes]
+        there = (each for each in self.around.nodes if each.name not in without)
+        nodes = [kept[each.name] if each.name in instant.closed else each for each in there]
         world = World.of(instant.tree, (), workloads, nodes, self.settings)
         return measure(world, instant.received)
 
-    def _read(self, work: Job | Pod) -> Workload | None:
+    def _read(self, work: Submitted, instant: Instant) -> Workload | None:
         around = NamespaceContext(priorities=self.around.priorities)
+        if isinstance(work, KindObject):
+            pods = _by_set(instant.made.get(account_key(work), {}).values())
+            return workload_of_kind(work, around, self.settings, pods).workload
         if isinstance(work, Job):
             return workload_of_job(work, around, self.settings).workload
         return workload_of_pod(work, around, self.settings).workload
+
+
+def _declared(seen: KindObject) -> Amounts:
+    """What it counts as while it runs: its pods that are left count less while it is being stopped."""
+    each = (effective_request(one.spec) for one in seen.pod_sets for _ in range(one.count))
+    return sum_amounts(each)
+
+
+def _by_set(pods: Iterable[Pod]) -> PodsBySet:
+    found: dict[str, list[Amounts]] = {}
+    for pod in pods:
+        found.setdefault(pod.metadata.labels.get(POD_SET_LABEL, ""), []).append(effective_request(pod.spec))
+    return {name: SeenPods(len(each), request=sum_amounts(each)) for name, each in found.items()}
 
 
 def _why_within(snapshot: Snapshot, instant: Instant, leaf: str) -> str:

@@ -13,10 +13,12 @@ from datetime import datetime, timedelta
 from shared.api.annotations import Annotations, EvictionAnnotation, read_annotations
 from shared.api.core.job import Job
 from shared.api.core.pod import Pod
-from shared.api.names import FALSE, GROUP_LABEL, HOLD_LABEL, PREEMPTIBLE_LABEL, TRUE
+from shared.api.names import ADMISSION, EVICTION, FALSE, GROUP_LABEL, HOLD_LABEL, PREEMPTIBLE_LABEL, TRUE
+from shared.kinds.kind_object import KindObject
 from shared.quota.model.settings import QuotaSettings
 from tests.chaos.judging.causes import Causes, Surrounding
 from tests.chaos.judging.history import Version
+from tests.chaos.judging.records import Submitted
 from tests.chaos.judging.replay import Replay, excess
 
 
@@ -54,6 +56,8 @@ class Expectations:
     lag: timedelta = timedelta(seconds=20)
     most_evictions: int = 25
     """A workload that was stopped more often than this never gets to run."""
+    managed: bool = False
+    """Whether the namespace is managed: then the webhook sees all Jobs, else those that name a group."""
     skew: timedelta = timedelta()
     """How far the reconcilers' clocks are apart."""
     settings: QuotaSettings = field(default_factory=QuotaSettings)
@@ -79,13 +83,17 @@ class _Checker:
         self._ledger = Replay(expected.lag * 1.5)
         self._causes = Causes(expected.around, expected.settings)
         self._starts = False
-        self._stops: deque[tuple[Version, Job | Pod, EvictionAnnotation]] = deque()
+        self._stops: deque[tuple[Version, Submitted, EvictionAnnotation]] = deque()
 
     def judge(self, version: Version) -> None:
         self.findings.counts["versions"] += 1
         record = version.record
-        if isinstance(record, Job):
+        if isinstance(record, Job | Pod) and self._ledger.is_made(record):
+            self._judge_child(version, record)
+        elif isinstance(record, Job):
             self._judge_work(version, self._ledger.jobs.get(version.uid), record)
+        elif isinstance(record, KindObject):
+            self._judge_work(version, self._ledger.objects.get(version.uid), record)
         elif isinstance(record, Pod) and GROUP_LABEL in record.metadata.labels and record.owner_job is None:
             self._judge_work(version, self._ledger.pods.get(version.uid), record)
         self.judge_stops(version.received)
@@ -94,36 +102,49 @@ class _Checker:
             self._starts = False
             self._check_room(version)
 
-    def _judge_work(self, version: Version, before: Job | Pod | None, after: Job | Pod) -> None:
+    def _judge_child(self, version: Version, child: Job | Pod) -> None:
+        """What an operator makes is part of the object that it was made for, and no workload beside it."""
+        self.findings.counts["versions of what operators made"] += 1
+        seen = isinstance(child, Pod) or self._expected.managed or GROUP_LABEL in child.metadata.labels
+        if seen and not child.metadata.unit:
+            self._flaw("CountedTwice", child, version, "does not name the object that it was made for")
+        if {ADMISSION, EVICTION} & child.metadata.annotations.keys() or version.user == self._expected.reconciler:
+            self._flaw("CountedTwice", child, version, f"was decided on by itself; written by {version.user}")
+
+    def _judge_work(self, version: Version, before: Submitted | None, after: Submitted) -> None:
         if version.user == self._expected.reconciler:
             self._check_lead(version, after)
         if before is None:
             if _runs(after) and not version.gone and not self._ledger.knows(version.uid):
                 self._flaw("ResumedByOther", after, version, "was created running")
             return
-        if isinstance(before, Job) and before.has_finished:
-            return  # the Job controller does nothing for it any more, whatever its spec says
+        if _has_finished(before):
+            return  # its controller does nothing for it any more, whatever its spec says
         if _runs(after) and not _runs(before):
             self._judge_start(version, before, after)
         elif _is_stopped(before, after):
             self._judge_stop(version, before, after)
 
-    def _judge_start(self, version: Version, before: Job | Pod, after: Job | Pod) -> None:
+    def _judge_start(self, version: Version, before: Submitted, after: Submitted) -> None:
         self.findings.counts["starts"] += 1
+        if isinstance(after, KindObject):
+            self.findings.counts[f"starts of a {after.kind.kind}"] += 1
         self._starts = True
         if self._is_someone_else(version, after):
             self._flaw("ResumedByOther", after, version, f"was started by {version.user}")
         if read_annotations(after.metadata.annotations).admission is None:
             self._flaw("BadAdmission", after, version, "was started without an admission that can be read")
+        if isinstance(before, KindObject) and (left := self._ledger.pods_of(before)):
+            self._flaw("StartedTwice", after, version, f"was started with {len(left)} pods of its previous run")
         if isinstance(before, Job):
-            left = self._ledger.pods_of(version.uid)
+            left = self._ledger.pods_of(before)
             if before.has_pods or left:
                 text = f"was started with {len(left)} pods of its previous run (status: {before.status.active} active, "
                 text += f"{before.status.terminating} terminating, start time {before.status.start_time})"
                 self._flaw("StartedTwice", after, version, text)
 
     def _check_room(self, version: Version) -> None:
-        assert isinstance(version.record, Job | Pod)
+        assert isinstance(version.record, Submitted)
         used = self._ledger.used()
         found: list[str] = []
         # A closed node counts what pods on it use, at most all that it has.
@@ -133,7 +154,7 @@ class _Checker:
                 return
         self._flaw("OverAdmitted", version.record, version, f"was started, then {'; '.join(found)}")
 
-    def _judge_stop(self, version: Version, before: Job | Pod, after: Job | Pod) -> None:
+    def _judge_stop(self, version: Version, before: Submitted, after: Submitted) -> None:
         self.findings.counts["evictions"] += 1
         self.findings.evictions[after.metadata.key] += 1
         if self._is_someone_else(version, after):
@@ -147,7 +168,7 @@ class _Checker:
         if annotation is None or annotation == previous.eviction:
             self._flaw("BadEviction", after, version, "was stopped without an eviction annotation of its own")
             return
-        for text in _inconsistencies(previous, now, annotation, self._expected.skew, is_job=isinstance(after, Job)):
+        for text in _inconsistencies(previous, now, annotation, self._expected.skew, is_pod=isinstance(after, Pod)):
             self._flaw("BadEviction", after, version, text)
         if after.metadata.labels.get(PREEMPTIBLE_LABEL) == FALSE and annotation.reason in ("Reclaimed", "Preempted"):
             self._flaw("EvictedWithoutCause", after, version, f"is not preemptible, yet {annotation.reason}")
@@ -161,29 +182,35 @@ class _Checker:
             if why := self._causes.why_not(victim, annotation, self._ledger.instants()):
                 self._flaw("EvictedWithoutCause", victim, version, f"{annotation.reason} ({annotation.rule}): {why}")
 
-    def _check_lead(self, version: Version, after: Job | Pod) -> None:
+    def _check_lead(self, version: Version, after: Submitted) -> None:
         self.findings.counts["reconciler's writes"] += 1
         if self._ledger.lease_writer != version.writer:
             self._flaw("TwoLeaders", after, version, f"was written while {self._ledger.lease.holder!r} held the Lease")
 
-    def _is_someone_else(self, version: Version, after: Job | Pod) -> bool:
+    def _is_someone_else(self, version: Version, after: Submitted) -> bool:
         """Whether another user changed it. What a status write shows first was a write that the log lacks."""
         if version.by_status:
             self.findings.counts["writes that were not logged"] += 1
             return False
         return version.user != self._expected.reconciler and not after.metadata.is_deleting
 
-    def _flaw(self, rule: str, work: Job | Pod, version: Version, message: str) -> None:
+    def _flaw(self, rule: str, work: Submitted, version: Version, message: str) -> None:
         self.findings.flaws.append(Flaw(rule, work.metadata.key, version.revision, message))
 
 
-def _runs(work: Job | Pod) -> bool:
+def _runs(work: Submitted) -> bool:
+    if isinstance(work, KindObject):
+        return not work.suspended
     return not work.spec.suspend if isinstance(work, Job) else not work.is_gated
 
 
-def _is_stopped(before: Job | Pod, after: Job | Pod) -> bool:
+def _has_finished(work: Submitted) -> bool:
+    return work.finished if isinstance(work, KindObject) else isinstance(work, Job) and work.has_finished
+
+
+def _is_stopped(before: Submitted, after: Submitted) -> bool:
     """Suspended; or, of a pod, given an eviction annotation."""
-    if isinstance(after, Job):
+    if not isinstance(after, Pod):
         return _runs(before) and not _runs(after)
     previous, now = (
         read_annotations(before.metadata.annotations).eviction,
@@ -192,8 +219,8 @@ def _is_stopped(before: Job | Pod, after: Job | Pod) -> bool:
     return now is not None and (previous is None or now.time != previous.time)
 
 
-def _is_owners_wish(before: Job | Pod, after: Job | Pod) -> bool:
-    """An owner who suspends a Job holds it; an eviction annotation is written by the reconciler alone."""
+def _is_owners_wish(before: Submitted, after: Submitted) -> bool:
+    """An owner who suspends an object holds it; an eviction annotation is written by the reconciler alone."""
     holds = after.metadata.labels.get(HOLD_LABEL) == TRUE
     return (
         holds
@@ -203,7 +230,7 @@ def _is_owners_wish(before: Job | Pod, after: Job | Pod) -> bool:
 
 
 def _inconsistencies(
-    previous: Annotations, annotations: Annotations, annotation: EvictionAnnotation, skew: timedelta, *, is_job: bool
+    previous: Annotations, annotations: Annotations, annotation: EvictionAnnotation, skew: timedelta, *, is_pod: bool
 ) -> Iterator[str]:
     """Yield what the annotation says that other versions contradict."""
     if previous.admission is None:
@@ -212,7 +239,7 @@ def _inconsistencies(
         yield f"its eviction names {annotation.assigned}, it was admitted in {previous.admission.assigned}"
     elif annotation.since != previous.admission.time:
         yield f"its eviction says it ran since {annotation.since}, it was admitted at {previous.admission.time}"
-    if is_job and annotations.admission is not None:
+    if not is_pod and annotations.admission is not None:
         yield "was stopped and kept its admission"
     if annotation.since is not None and annotation.time + skew < annotation.since:
         yield f"its eviction at {annotation.time} is before its start at {annotation.since}"

@@ -5,6 +5,7 @@ The witness lists everything and writes it into the log in the log's own form, a
 
 import json
 import time
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -14,12 +15,14 @@ from dev.controlplane.cluster import ControlPlane
 OBSERVE: Final = "observe"
 """The verb of the witness's lines."""
 PATIENCE: Final = 30.0
-_PATHS: Final = {"jobs": "/apis/batch/v1/jobs", "pods": "/api/v1/pods"}
 
 
-def append_final_list(cp: ControlPlane, log: Path, killed: datetime) -> None:
-    """Append one line for each object that is there, and one for each kind that says which are."""
-    for resource, path in _PATHS.items():
+def append_final_list(cp: ControlPlane, log: Path, killed: datetime, paths: Mapping[str, str]) -> None:
+    """Append one line for each object that is there, and one for each resource that says which are.
+
+    `paths`: where each resource is listed.
+    """
+    for resource, path in paths.items():
         found = _list(cp, path)
         present = {"kind": "Present", "uids": [each["metadata"]["uid"] for each in found]}
         lines = [_line(resource, killed, present), *(_line(resource, killed, each) for each in found)]

@@ -1,4 +1,4 @@
-"""What the API server stored, in the order of etcd's revisions: every version of every Job, pod, group and Lease.
+"""What the API server stored, in the order of etcd's revisions: all versions of Jobs, JobSets, pods, groups, Leases.
 
 It is read from the audit log, which also says who wrote each version and with which credential. Answers that carry
 metadata alone (the reconciler asks for no more) are completed from the version before and the patch itself. A pod that
@@ -15,12 +15,9 @@ from typing import Any, Final
 
 import msgspec
 
-from shared.api.core.job import Job, read_job
-from shared.api.core.pod import Pod, read_pod
 from shared.api.names import API_VERSION
-from shared.quota.model.read.groups import read_group
-from shared.quota.model.tree import Group
 from tests.chaos.judging.final_list import OBSERVE
+from tests.chaos.judging.records import JOBSET, Record, read_record
 
 WRITES: Final = ["create", "update", "patch", "delete"]
 POLICY: Final = {
@@ -35,6 +32,7 @@ POLICY: Final = {
             "resources": [
                 {"group": "batch", "resources": ["jobs", "jobs/status"]},
                 {"group": "", "resources": ["pods", "pods/status", "pods/eviction", "nodes"]},
+                {"group": JOBSET.group, "resources": [JOBSET.resource, f"{JOBSET.resource}/status"]},
                 {"group": API_VERSION.partition("/")[0], "resources": ["quotagroups"]},
             ],
         },
@@ -48,24 +46,6 @@ POLICY: Final = {
     ],
 }
 CREDENTIAL: Final = "authentication.kubernetes.io/credential-id"
-
-
-@dataclass(frozen=True, slots=True)
-class Lease:
-    """Who leads, as stored; empty: no process."""
-
-    holder: str
-
-
-@dataclass(frozen=True, slots=True)
-class Shutter:
-    """Whether a node is closed to new pods."""
-
-    node: str
-    is_down: bool
-
-
-Record = Job | Pod | Group | Lease | Shutter
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +210,7 @@ def _version(line: _Line, body: dict[str, Any], revision: int, *, gone: bool) ->
         revision=revision,
         received=line.request_received_timestamp,
         uid=body["metadata"]["uid"],
-        record=_record(line.object_ref.resource, body),
+        record=read_record(line.object_ref.resource, body),
         user=line.user.username,
         writer=next(iter(line.user.extra.get(CREDENTIAL, ())), line.user.username),
         gone=gone,
@@ -255,15 +235,3 @@ def _is_gone(verb: str, metadata: dict[str, Any]) -> bool:
         return False
     asked = "deletionTimestamp" in metadata
     return (verb == "delete" or asked) and not metadata.get("deletionGracePeriodSeconds")
-
-
-def _record(resource: str, body: dict[str, Any]) -> Record:
-    if resource == "jobs":
-        return read_job(body)
-    if resource == "pods":
-        return read_pod(body)
-    if resource == "quotagroups":
-        return read_group(body)
-    if resource == "nodes":
-        return Shutter(body["metadata"]["name"], bool(body.get("spec", {}).get("unschedulable")))
-    return Lease(body.get("spec", {}).get("holderIdentity") or "")

@@ -10,9 +10,11 @@ from shared.api.core.job import Job
 from shared.api.core.pod import Pod, PodSpec
 from shared.api.core.pod_request import effective_request
 from shared.api.names import ADMISSION, GROUP_LABEL
-from shared.quota.model.read.pods import is_covered
+from shared.kinds.kind_object import KindObject
+from shared.quota.model.read.pods import account_of, is_covered
 from shared.quota.model.tree import ROOT, Group, Tree
-from tests.chaos.judging.history import Lease, Shutter, Version
+from tests.chaos.judging.history import Version
+from tests.chaos.judging.records import Lease, Shutter, Submitted, account_key, is_child
 
 Amounts = dict[str, int]
 R = TypeVar("R")
@@ -26,9 +28,22 @@ class Instant:
     jobs: Mapping[str, Job]
     pods: Mapping[str, Pod]
     """Plain pods alone."""
+    objects: Mapping[str, KindObject]
+    made: Mapping[str, Mapping[str, Pod]]
+    """By the accounts of these, their pods that have not ended."""
     tree: Tree
     closed: frozenset[str] = frozenset()
     """Nodes that take no pods."""
+
+    def find(self, uid: str) -> Submitted | None:
+        """What a user has submitted under that uid."""
+        return self.jobs.get(uid) or self.pods.get(uid) or self.objects.get(uid)
+
+    def submitted(self) -> Iterator[Submitted]:
+        """All that users have submitted."""
+        yield from self.jobs.values()
+        yield from self.pods.values()
+        yield from self.objects.values()
 
 
 @dataclass(slots=True)
@@ -38,13 +53,21 @@ class Replay:
     lag: timedelta
     jobs: dict[str, Job] = field(default_factory=dict)
     pods: dict[str, Pod] = field(default_factory=dict)
+    objects: dict[str, KindObject] = field(default_factory=dict)
     lease: Lease = field(default_factory=lambda: Lease(""))
     lease_writer: str = ""
     _groups: dict[str, Group] = field(default_factory=dict)
     _pods_of: dict[str, dict[str, Pod]] = field(default_factory=dict)
     _known: set[str] = field(default_factory=set)
     _owners: dict[str, str] = field(default_factory=dict)
-    """Pod -> the Job that has made it."""
+    """Pod -> the account of what it was made for."""
+    _children: dict[str, dict[str, Job]] = field(default_factory=dict)
+    """Account of an object of a governed kind -> the Jobs that its operator has made."""
+    _made_jobs: set[str] = field(default_factory=set)
+    _succeeded: dict[str, set[str]] = field(default_factory=dict)
+    """Job -> its pods that have succeeded."""
+    _made: dict[str, Mapping[str, Pod]] = field(default_factory=dict)
+    """As `_pods_of`, of objects of governed kinds; no value is ever changed."""
     _instants: deque[Instant] = field(default_factory=deque)
     _closed: frozenset[str] = frozenset()
     _tree: Tree = field(default_factory=lambda: Tree.of(()))
@@ -56,14 +79,24 @@ class Replay:
         if isinstance(record, Lease):
             self._see_lease(record, version)
             return
+        if isinstance(record, Job) and is_child(record):
+            controller = record.metadata.controller
+            account = f"{controller.uid if controller else ''}@{record.metadata.namespace}"
+            self._made_jobs.add(version.uid)
+            _put(self._children.setdefault(account, {}), version.uid, None if version.gone else record)
+            return
         if isinstance(record, Job):
             _put(self.jobs, version.uid, None if version.gone else record)
         elif isinstance(record, Pod) and is_covered(record):
-            self._see_pod_of_job(record, version)
-            return
+            account = self._see_covered_pod(record, version)
+            if not record.metadata.unit:
+                return
+            self._made[account] = dict(self._pods_of[account])
         elif isinstance(record, Pod):
             self._orphan(version.uid)
             _put(self.pods, version.uid, None if version.gone else record)
+        elif isinstance(record, KindObject):
+            _put(self.objects, version.uid, None if version.gone else record)
         elif isinstance(record, Shutter):
             self._closed = self._closed | {record.node} if record.is_down else self._closed - {record.node}
         else:
@@ -80,24 +113,33 @@ class Replay:
         """Whether it existed before: as a Job's pod, or before a removal that the log showed too early."""
         return uid in self._known
 
+    def is_made(self, record: Job | Pod) -> bool:
+        """Whether an object of a governed kind made it, or a Job that such an object made."""
+        return is_child(record) or (isinstance(record, Pod) and record.owner_job in self._made_jobs)
+
     def _orphan(self, pod: str) -> None:
         self._pods_of.get(self._owners.get(pod, ""), {}).pop(pod, None)
 
-    def _see_pod_of_job(self, pod: Pod, version: Version) -> None:
-        self._owners[version.uid] = pod.owner_job or ""
-        running = self._pods_of.setdefault(pod.owner_job or "", {})
+    def _see_covered_pod(self, pod: Pod, version: Version) -> str:
+        """Take in a pod that something else accounts for; return what does."""
+        account = self._owners[version.uid] = account_of(pod) or ""
+        if pod.status.phase == "Succeeded" and pod.owner_job:
+            self._succeeded.setdefault(pod.owner_job, set()).add(version.uid)
+        running = self._pods_of.setdefault(account, {})
         running.pop(version.uid, None)
         if not version.gone and not pod.has_ended:
             running[version.uid] = pod
+        return account
 
     def _remember(self, received: datetime) -> None:
-        self._instants.append(Instant(received, dict(self.jobs), dict(self.pods), self._tree, self._closed))
+        copies = dict(self.jobs), dict(self.pods), dict(self.objects), dict(self._made)
+        self._instants.append(Instant(received, *copies, self._tree, self._closed))
         while self._instants and self._instants[0].received < received - self.lag:
             self._instants.popleft()
 
-    def pods_of(self, job: str) -> set[str]:
-        """The Job's pods that exist and have not ended."""
-        return set(self._pods_of.get(job, ()))
+    def pods_of(self, owner: Job | KindObject) -> set[str]:
+        """The pods made for it that exist and have not ended."""
+        return set(self._pods_of.get(account_key(owner), ()))
 
     def instants(self) -> Iterator[Instant]:
         """What a decision written now may have been made on, the latest first."""
@@ -109,15 +151,18 @@ class Replay:
         return [(each.tree, each.closed) for each in found.values()] or [(self._tree, self._closed)]
 
     def used(self) -> dict[str, Amounts]:
-        """Leaf -> what its admitted work holds, until its pods have ended; under "" pods of Jobs that are deleted."""
+        """Leaf -> what its admitted work holds, until its pods have ended; under "" pods whose owner is deleted."""
         total: dict[str, Amounts] = {}
         for uid, job in self.jobs.items():
             if self._holds(uid, job):
                 _add(total, job.metadata.labels.get(GROUP_LABEL, ""), job.spec.template.spec, job.pods_left)
+        for seen in self.objects.values():
+            for spec, pods in self._sizes(seen):
+                _add(total, seen.metadata.labels.get(GROUP_LABEL, ""), spec, pods)
         for pod in self.pods.values():
             if ADMISSION in pod.metadata.annotations and not pod.is_gated and not pod.has_ended:
                 _add(total, pod.metadata.labels.get(GROUP_LABEL, ""), pod.spec, 1)
-        for owner in self._pods_of.keys() - self.jobs.keys():
+        for owner in self._pods_of.keys() - self.jobs.keys() - set(map(account_key, self.objects.values())):
             for pod in self._pods_of[owner].values():
                 if pod.spec.node_name:
                     _add(total, "", pod.spec, 1)
@@ -126,7 +171,26 @@ class Replay:
     def _holds(self, uid: str, job: Job) -> bool:
         if job.has_finished:
             return False
-        return not job.spec.suspend or job.has_pods or bool(self.pods_of(uid))
+        return not job.spec.suspend or job.has_pods or bool(self._pods_of.get(uid))
+
+    def _sizes(self, seen: KindObject) -> Iterator[tuple[PodSpec, int]]:
+        """What an object of a governed kind holds: all that it declares while it runs, else what is left of it.
+
+        That is pods that have not ended, and pods that its Jobs may still make: those that nobody has suspended yet.
+        """
+        if not seen.suspended and not seen.finished:
+            yield from ((each.spec, each.count) for each in seen.pod_sets)
+            return
+        account = account_key(seen)
+        pods = self._pods_of.get(account, {})
+        for pod in pods.values():
+            yield pod.spec, 1
+        for uid, job in self._children.get(account, {}).items():
+            if not job.spec.suspend and not job.has_finished and not job.metadata.is_deleting:
+                there = sum(pod.owner_job == uid for pod in pods.values())
+                # Its status may not count yet that pods have succeeded.
+                left = (job.spec.completions or 1) - len(self._succeeded.get(uid, ()))
+                yield job.spec.template.spec, max(0, min(job.pods_left, left) - there)
 
 
 def _put(records: dict[str, R], key: str, record: R | None) -> None:

@@ -7,6 +7,7 @@ import pytest
 from shared.api.core.pod import read_pod
 from shared.api.names import GROUP_LABEL
 from tests.builders import after
+from tests.chaos.judging.records import Shutter
 from tests.chaos.judging.written_histories import EXPECTED, WrittenHistory
 
 
@@ -59,6 +60,18 @@ def test_started_before_the_victim_has_ended(history: WrittenHistory) -> None:
     history.evict("borrower", by="lender")
     history.start("lender")
     assert rules(history) == [("OverAdmitted", "ns/lender")]
+
+
+@pytest.mark.parametrize(("is_down", "found"), [(False, ["EvictedWithoutCause"]), (True, [])])
+def test_reclaimed_for_room_that_a_closed_node_does_not_offer(is_down: bool, found: list[str]) -> None:
+    history = WrittenHistory()
+    history.observe("node", Shutter("node", is_down), "admin")
+    history.submit("modest", "left", 3)
+    history.start("modest")
+    history.run("modest")
+    history.submit("lender", "right", 4)
+    history.evict("modest", by="lender")
+    assert [rule for rule, _ in rules(history)] == found
 
 
 def test_started_above_a_ceiling() -> None:

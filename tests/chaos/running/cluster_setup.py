@@ -6,8 +6,8 @@ that the chart gives it. The recorder alone reads what the API server wrote down
 
 import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -18,9 +18,11 @@ from dev.controlplane import quotree as installing
 from dev.controlplane.errors import ControlPlaneError
 from dev.controlplane.ports import Ports
 from dev.controlplane.processes import Process
+from dev.operators import running as operators
+from dev.operators.recipe import JOBSET
 from tests.chaos.judging.history import write_policy
 from tests.chaos.running.replica_balancer import ReplicaBalancer
-from tests.chaos.running.workloads import NODES
+from tests.chaos.running.workloads import NAMESPACE, NODES
 from tests.faults.proxy import FaultProxy, Side
 
 ACCOUNT: Final = f"system:serviceaccount:{installing.NAMESPACE}:"
@@ -29,6 +31,7 @@ WEBHOOK: Final = f"{ACCOUNT}quotree-webhook"
 SKEWS: Final = (timedelta(), timedelta(seconds=40))
 """How far the clock of each reconciler is ahead."""
 WEBHOOKS: Final = 2
+JOBSETS: Final = {"preset": "jobset", "operators": [JOBSET.user]}
 ELECTION: Final = {
     "namespace": installing.NAMESPACE,
     "leaseDuration": "6s",
@@ -48,8 +51,17 @@ class Stage:
     audit_log: Path
     restarts: int = 0
     withdrawn: set[str] = field(default_factory=set)
-    """Names of the Jobs that their owners have deleted."""
+    """Names of the Jobs and JobSets that their owners have deleted."""
+    operator: Process | None = None
+    """JobSet's; None: there are no JobSets."""
+    managed: bool = False
+    """Whether the namespace is managed: then the webhook sees what operators and Kubernetes make in it."""
     _closing: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def processes(self) -> list[Process]:
+        """All that are started again when they end."""
+        return [*self.reconcilers, *self.webhooks, *([] if self.operator is None else [self.operator])]
 
     def sides(self) -> list[Side]:
         """The reconcilers' ways to the API server, in the order of `reconcilers`."""
@@ -65,7 +77,7 @@ class Stage:
     def supervise(self) -> None:
         """Start again what has ended, as Kubernetes would, until the end."""
         while not self._closing.wait(0.3):
-            for process in (*self.reconcilers, *self.webhooks):
+            for process in self.processes:
                 if not process.running and not self._closing.is_set():
                     with suppress(ControlPlaneError):
                         process.launch()
@@ -77,8 +89,11 @@ class Stage:
 
 
 @contextmanager
-def running(programs: binaries.Binaries, seed: int) -> Iterator[Stage]:
-    """All of it, until the end of the block."""
+def running(programs: binaries.Binaries, seed: int, *, jobsets: bool = False) -> Iterator[Stage]:
+    """All of it, until the end of the block; with `jobsets` also JobSet's operator, whose kind is governed.
+
+    Then the namespace is managed with an even seed, and with an odd one only what names a group is.
+    """
     with tempfile.TemporaryDirectory(prefix="quotree-chaos-") as folder:
         log = Path(folder) / "audit.log"
         policy = write_policy(Path(folder) / "policy.json")
@@ -86,9 +101,12 @@ def running(programs: binaries.Binaries, seed: int) -> Iterator[Stage]:
         with (
             cluster.start(programs, nodes=NODES, extra_apiserver_args=arguments) as cp,
             FaultProxy(cp.url, cp.ca_file, seed=seed).running() as proxy,
-            _installed(cp, proxy, seed) as (leading, judging),
+            operators.running(JOBSET, cp) if jobsets else nullcontext() as operator,
+            _installed(cp, proxy, seed, [JOBSETS] if jobsets else []) as (leading, judging),
         ):
-            stage = Stage(cp, proxy, leading, judging, log)
+            stage = Stage(cp, proxy, leading, judging, log, operator=operator, managed=jobsets and seed % 2 == 0)
+            if stage.managed:
+                cp.kubectl("label", "namespace", NAMESPACE, "quotree.dev/managed=true")
             watchman = threading.Thread(target=stage.supervise, name="supervisor", daemon=True)
             watchman.start()
             try:
@@ -99,7 +117,9 @@ def running(programs: binaries.Binaries, seed: int) -> Iterator[Stage]:
 
 
 @contextmanager
-def _installed(cp: cluster.ControlPlane, proxy: FaultProxy, seed: int) -> Iterator[tuple[list[Process], list[Process]]]:
+def _installed(
+    cp: cluster.ControlPlane, proxy: FaultProxy, seed: int, kinds: Sequence[Mapping[str, object]]
+) -> Iterator[tuple[list[Process], list[Process]]]:
     cp.kubectl("create", "namespace", installing.NAMESPACE)
     for account in ("quotree-reconciler", "quotree-webhook"):
         cp.kubectl("create", "serviceaccount", account, "-n", installing.NAMESPACE)
@@ -107,7 +127,10 @@ def _installed(cp: cluster.ControlPlane, proxy: FaultProxy, seed: int) -> Iterat
         door = ReplicaBalancer(ports.take(), seed)
         values = (f"reconciler.user={RECONCILER}", f"webhook.user={WEBHOOK}")
         url = f"https://127.0.0.1:{door.port}"
-        with door.open(), installing.installed(cp, webhooks=0, reconcilers=0, url=url, values=values) as quotree:
+        with (
+            door.open(),
+            installing.installed(cp, webhooks=0, reconcilers=0, url=url, values=values, kinds=kinds) as quotree,
+        ):
             for number in range(WEBHOOKS):
                 connection = _connection(cp, proxy, f"webhook-{number}", "quotree-webhook")
                 door.behind.append(ports.take())

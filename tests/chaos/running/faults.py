@@ -13,13 +13,17 @@ from typing import Any, Final
 
 from dev.controlplane.errors import ControlPlaneError
 from dev.controlplane.processes import Process
-from shared.api.names import API_VERSION, HOLD_LABEL
+from shared.api.names import ADMISSION, API_VERSION, HOLD_LABEL, UNIT_LABEL
 from tests.chaos.judging.final_list import append_final_list
+from tests.chaos.judging.records import JOBSET
 from tests.chaos.running.cluster_setup import Stage
 from tests.chaos.running.workloads import NAMESPACE, NODES
 from tests.faults.kinds import Asked, CutAnswer, Delay, FallSilent, Fault, LoseAnswer, Refuse, Rule, always, writes
 from tests.faults.kinds import watches as is_watch
 
+JOBS: Final = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs"
+JOBSETS: Final = f"/apis/{JOBSET.api_version}/namespaces/{NAMESPACE}/{JOBSET.resource}"
+PODS: Final = "/api/v1/pods"
 NOISE: Final = (
     (Delay(0.0, 0.3), always, 0.05),
     (Refuse(429, retry_after=1), always, 0.01),
@@ -48,23 +52,23 @@ def noise() -> list[Rule]:
     return [Rule(fault, when, chance) for fault, when, chance in NOISE]
 
 
-def schedule(random: Random) -> Iterator[Episode]:
+def schedule(random: Random, kinds: "Faults") -> Iterator[Episode]:
     """Episodes without end: every kind once in each round, in an order of its own."""
     while True:
-        round_of_kinds = list(KINDS)
+        round_of_kinds = list(kinds)
         random.shuffle(round_of_kinds)
         for kind in round_of_kinds:
-            least, most, _ = KINDS[kind]
+            least, most, _ = kinds[kind]
             yield Episode(kind, random.uniform(least, most), random.randrange(1 << 16))
 
 
-def commit(episode: Episode, stage: Stage) -> bool:
+def commit(episode: Episode, kinds: "Faults", stage: Stage) -> bool:
     """Do it, and end it: afterwards nothing of this episode goes on, only its consequences.
 
     False: what it was to strike had ended by itself or was being started again.
     """
     try:
-        KINDS[episode.kind][2](episode, stage)
+        kinds[episode.kind][2](episode, stage)
     except ControlPlaneError:
         return False
     return True
@@ -148,7 +152,8 @@ def _kill_api_server(episode: Episode, stage: Stage) -> None:
     server.kill()
     time.sleep(episode.seconds)
     server.start()
-    append_final_list(stage.cluster, stage.audit_log, killed)
+    seen = {"jobs": JOBS, "pods": PODS, **({} if stage.operator is None else {JOBSET.resource: JOBSETS})}
+    append_final_list(stage.cluster, stage.audit_log, killed, seen)
 
 
 def _compact(stage: Stage) -> None:
@@ -201,49 +206,73 @@ def _move_a_team(episode: Episode, stage: Stage) -> None:
         time.sleep(episode.seconds / 2)
 
 
-def _hold_jobs(episode: Episode, stage: Stage) -> None:
+def _held_by_owners(path: str) -> "Act":
     """Owners suspend what has just been started, and let go of it later."""
-    held = [_path(each) for each in _running_jobs(stage)[: episode.target % 3 + 1]]
-    for path in held:
-        _ask_once(stage, path, {"spec": {"suspend": True}})
-    time.sleep(episode.seconds)
-    for path in held:
-        _insist(stage, path, {"metadata": {"labels": {HOLD_LABEL: None}}})
+
+    def act(episode: Episode, stage: Stage) -> None:
+        held = [_path_of(path, each) for each in _running(stage, path)[: episode.target % 3 + 1]]
+        for each in held:
+            _ask_once(stage, each, {"spec": {"suspend": True}})
+        time.sleep(episode.seconds)
+        for each in held:
+            _insist(stage, each, {"metadata": {"labels": {HOLD_LABEL: None}}})
+
+    return act
 
 
-def _delete_jobs(episode: Episode, stage: Stage) -> None:
-    """Owners delete Jobs: some that run, some that wait, perhaps for what was taken from others for them."""
-    found = _jobs(stage)
-    chosen = found[: episode.target % 2 + 1] + _running_jobs(stage)[: episode.target % 3 + 1]
-    time.sleep(episode.seconds)
-    for each in chosen:
-        stage.withdrawn.add(each["metadata"]["name"])
-        for _ in range(40):
-            with suppress(OSError):
-                status, _answer = stage.cluster.rest.request("DELETE", _path(each), {"propagationPolicy": "Background"})
-                if status in (200, 202, 404):
-                    break
-            time.sleep(0.5)
+def _deleted_by_owners(path: str) -> "Act":
+    """Owners delete some that run, some that wait, perhaps for what was taken from others for them."""
+
+    def act(episode: Episode, stage: Stage) -> None:
+        chosen = _unfinished(stage, path)[: episode.target % 2 + 1] + _running(stage, path)[: episode.target % 3 + 1]
+        time.sleep(episode.seconds)
+        for each in chosen:
+            stage.withdrawn.add(each["metadata"]["name"])
+            _insist_on_deletion(stage, _path_of(path, each))
+
+    return act
 
 
-def _jobs(stage: Stage) -> list[dict[str, Any]]:
-    """Those that have not finished, the latest first; none when nobody answers."""
+def _insist_on_deletion(stage: Stage, path: str) -> None:
+    for _ in range(40):
+        with suppress(OSError):
+            status, _answer = stage.cluster.rest.request("DELETE", path, {"propagationPolicy": "Background"})
+            if status in (200, 202, 404):
+                return
+        time.sleep(0.5)
+
+
+def _unfinished(stage: Stage, path: str) -> list[dict[str, Any]]:
+    """Objects of users that have not finished, the latest first; none when nobody answers."""
     with suppress(OSError):
-        status, body = stage.cluster.rest.request("GET", f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs")
+        status, body = stage.cluster.rest.request("GET", path)
         if status == 200:
-            found = [each for each in body["items"] if "completionTime" not in each["status"]]
-            return sorted(found, key=lambda each: each["metadata"]["name"], reverse=True)
+            found = [each for each in body["items"] if not _has_ended(each) and UNIT_LABEL not in _labels(each)]
+            return sorted(found, key=lambda each: str(each["metadata"]["name"]), reverse=True)
     return []
 
 
-def _running_jobs(stage: Stage) -> list[dict[str, Any]]:
-    """The latest started first: some of them so lately that the Job controller does not know it yet."""
-    found = [each for each in _jobs(stage) if not each["spec"].get("suspend")]
-    return sorted(found, key=lambda each: str(each["status"].get("startTime", "~")), reverse=True)
+def _has_ended(found: Mapping[str, Any]) -> bool:
+    return any(each["type"] in ("Complete", "Completed") for each in found.get("status", {}).get("conditions", ()))
 
 
-def _path(job: Mapping[str, Any]) -> str:
-    return f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs/{job['metadata']['name']}"
+def _labels(found: Mapping[str, Any]) -> Mapping[str, str]:
+    return dict(found["metadata"].get("labels", {}))
+
+
+def _running(stage: Stage, path: str) -> list[dict[str, Any]]:
+    """The latest started first: some of them so lately that their controller does not know it yet."""
+    found = [each for each in _unfinished(stage, path) if not each["spec"].get("suspend")]
+    return sorted(found, key=_started, reverse=True)
+
+
+def _started(found: Mapping[str, Any]) -> str:
+    annotation = found["metadata"].get("annotations", {}).get(ADMISSION)
+    return str(json.loads(annotation)["time"]) if annotation else ""
+
+
+def _path_of(path: str, found: Mapping[str, Any]) -> str:
+    return f"{path}/{found['metadata']['name']}"
 
 
 def _ask_once(stage: Stage, path: str, body: Mapping[str, object]) -> None:
@@ -281,8 +310,30 @@ def _kill_webhooks(episode: Episode, stage: Stage) -> None:
         process.kill()
 
 
+def _operator(stage: Stage) -> Process:
+    if stage.operator is None:
+        raise ControlPlaneError("there is no operator")
+    return stage.operator
+
+
+def _kill_operator(episode: Episode, stage: Stage) -> None:
+    time.sleep(episode.seconds)
+    _operator(stage).kill()
+
+
+def _operator_away(episode: Episode, stage: Stage) -> None:
+    """Killed again and again while it starts: for so long its webhooks refuse every JobSet, and nothing is done."""
+    ends = time.monotonic() + episode.seconds
+    while time.monotonic() < ends:
+        with suppress(ControlPlaneError):
+            _operator(stage).kill()
+        time.sleep(0.3)
+
+
 Act = Callable[[Episode, Stage], None]
-KINDS: Final[dict[str, tuple[float, float, Act]]] = {
+Faults = Mapping[str, tuple[float, float, Act]]
+"""The least and the most seconds of each kind, and what is done."""
+KINDS: Final[Faults] = {
     "a conflict on every write": (2, 4, _storm((Refuse(409), writes, 1.0))),
     "429 to nearly everything": (2, 4, _storm((Refuse(429, retry_after=1), always, 0.8))),
     "half of the answers cut": (3, 6, _storm((LoseAnswer(), writes, 0.5), (CutAnswer(600), always, 0.5))),
@@ -304,6 +355,14 @@ KINDS: Final[dict[str, tuple[float, float, Act]]] = {
     "a ceiling lowered": (4, 8, _lower_a_ceiling),
     "a node lost": (6, 10, _lose_a_node),
     "a team moved": (4, 8, _move_a_team),
-    "jobs held by their owners": (1, 3, _hold_jobs),
-    "jobs deleted by their owners": (0, 1, _delete_jobs),
+    "jobs held by their owners": (1, 3, _held_by_owners(JOBS)),
+    "jobs deleted by their owners": (0, 1, _deleted_by_owners(JOBS)),
 }
+OF_JOBSETS: Final[Faults] = {
+    "JobSet's operator killed": (0, 1, _kill_operator),
+    "JobSet's operator away": (4, 10, _operator_away),
+    "JobSet's operator frozen": (3, 8, _frozen(lambda stage, _: _operator(stage))),
+    "JobSets held by their owners": (1, 3, _held_by_owners(JOBSETS)),
+    "JobSets deleted by their owners": (0, 1, _deleted_by_owners(JOBSETS)),
+}
+"""Beside `KINDS`, where there are JobSets."""

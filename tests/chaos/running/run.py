@@ -4,7 +4,7 @@ import shutil
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +12,7 @@ from random import Random
 
 from dev.controlplane import binaries
 from shared.quota.model.settings import QuotaSettings
-from tests.chaos.judging.at_rest import Rest, judge, look, unseen
+from tests.chaos.judging.at_rest import Rest, judge, look, still_counted, unseen
 from tests.chaos.judging.checker import Expectations, Findings, Flaw, check
 from tests.chaos.judging.history import Version, read_history
 from tests.chaos.running import faults
@@ -34,6 +34,8 @@ class RunOptions:
     """Seconds between two submissions."""
     patience: float = 240
     """Seconds that the work may take to finish after the last fault."""
+    jobsets: bool = False
+    """Whether there are JobSets among the work, and faults of their operator."""
     keep: Path | None = None
     """Where the API server's log of writes and the processes' own logs go, for a run to be looked into."""
 
@@ -62,13 +64,13 @@ class Report:
 def run(programs: binaries.Binaries, wish: RunOptions, say: Say) -> Report:
     """Do all of it."""
     random = Random(wish.seed)
-    with running(programs, wish.seed) as stage:
+    with running(programs, wish.seed, jobsets=wish.jobsets) as stage:
         _organise(stage)
-        submitter = Submitter(stage, submissions(Random(random.random())), wish.pace)
+        submitter = Submitter(stage, submissions(Random(random.random()), jobsets=wish.jobsets), wish.pace)
         stage.proxy.rules.extend(faults.noise())
         submitting = threading.Thread(target=submitter.run, args=(Random(random.random()),), daemon=True)
         submitting.start()
-        episodes = _strike(stage, submitter, wish, faults.schedule(Random(random.random())), say)
+        episodes = _strike(stage, submitter, wish, Random(random.random()), say)
         submitter.stopping.set()
         submitting.join(90)
         stage.proxy.rules.clear()
@@ -83,7 +85,7 @@ def run(programs: binaries.Binaries, wish: RunOptions, say: Say) -> Report:
         episodes=episodes,
         committed=_by_kind(stage),
         restarts=stage.restarts,
-        findings=_judge(rest, history, submitter, stage.withdrawn),
+        findings=_judge(rest, history, submitter, stage),
     )
 
 
@@ -94,10 +96,11 @@ def _by_kind(stage: Stage) -> Counter[str]:
     return committed
 
 
-def _judge(rest: Rest, history: Sequence[Version], submitter: Submitter, withdrawn: Collection[str]) -> Findings:
-    expected = Expectations(RECONCILER, rest.surrounding(), {"cpu": CPUS * 1000}, skew=max(SKEWS))
+def _judge(rest: Rest, history: Sequence[Version], submitter: Submitter, stage: Stage) -> Findings:
+    around, capacity = rest.surrounding(), {"cpu": CPUS * 1000}
+    expected = Expectations(RECONCILER, around, capacity, managed=stage.managed, skew=max(SKEWS))
     findings = check(history, expected)
-    names = [each.name for each in submitter.taken if each.name not in withdrawn]
+    names = [each.name for each in submitter.taken if each.name not in stage.withdrawn]
     findings.flaws.extend(judge(rest, names, history, datetime.now(UTC), QuotaSettings()))
     findings.flaws.extend(Flaw("NotRecorded", key, 0, "its last version is missing") for key in unseen(rest, history))
     findings.flaws.extend(Flaw("Refused", "a submission", 0, text) for text in submitter.refusals)
@@ -106,7 +109,7 @@ def _judge(rest: Rest, history: Sequence[Version], submitter: Submitter, withdra
 
 def _keep(stage: Stage, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for log in (stage.audit_log, *(each.log for each in (*stage.reconcilers, *stage.webhooks))):
+    for log in (stage.audit_log, *(each.log for each in stage.processes)):
         shutil.copy(log, folder / log.name)
 
 
@@ -120,16 +123,15 @@ def _organise(stage: Stage) -> None:
             time.sleep(0.2)
 
 
-def _strike(
-    stage: Stage, submitter: Submitter, wish: RunOptions, schedule: Iterator[faults.Episode], say: Say
-) -> Counter[str]:
+def _strike(stage: Stage, submitter: Submitter, wish: RunOptions, random: Random, say: Say) -> Counter[str]:
+    kinds = {**faults.KINDS, **(faults.OF_JOBSETS if wish.jobsets else {})}
     committed: Counter[str] = Counter()
-    for episode in schedule:
+    for episode in faults.schedule(random, kinds):
         done = stage.proxy.faults() + committed.total()
         if done >= wish.faults:
             break
         say(f"{done:5} faults, {len(submitter.taken):4} submitted: {episode}")
-        if faults.commit(episode, stage):
+        if faults.commit(episode, kinds, stage):
             committed[episode.kind] += 1
     ends = time.monotonic() + wish.patience
     while len(submitter.taken) < wish.jobs and time.monotonic() < ends:
@@ -138,13 +140,13 @@ def _strike(
 
 
 def _settle(stage: Stage, patience: float, say: Say) -> Rest:
-    """Wait until all work has finished, or until nothing has changed for half of the patience."""
+    """Wait until all work has finished and nothing is counted, or nothing has changed for half of the patience."""
     ends = time.monotonic() + patience
     still = time.monotonic()
     before: list[str] = []
     while True:
         rest = look(stage.cluster)
-        left = rest.left()
+        left = rest.left() or [flaw.object for flaw in still_counted(rest)]
         if left != before:
             before, still = left, time.monotonic()
         if not left or time.monotonic() > ends or time.monotonic() - still > patience / 2:

@@ -14,6 +14,7 @@ from shared.api.names import (
     POD_GROUP_SIZE_LABEL,
     PREEMPTIBLE_LABEL,
 )
+from tests.chaos.judging.records import JOBSET
 
 NAMESPACE: Final = "default"
 NODES: Final = tuple(
@@ -70,8 +71,11 @@ def _group(name: str, parent: str = "root", *, is_parent: bool = False, **limits
     return Submission(f"/apis/{API_VERSION}/quotagroups", body)
 
 
-def submissions(random: Random) -> Iterator[Submission]:
-    """Work without end: mostly Jobs of one to three pods, some plain pods and groups of them, some not preemptible."""
+def submissions(random: Random, *, jobsets: bool = False) -> Iterator[Submission]:
+    """Work without end: mostly Jobs of one to three pods, some plain pods and groups of them, some not preemptible.
+
+    With `jobsets`, some JobSets of two or three Jobs as well.
+    """
     number = 0
     while True:
         number += 1
@@ -90,6 +94,8 @@ def submissions(random: Random) -> Iterator[Submission]:
             for member in range(pods):
                 one = _plain_pod(f"gang-{number:04}-{member}", members, pod)
                 yield replace(one, goes_on=member + 1 < pods)
+        elif jobsets and kind < 0.45:
+            yield _jobset(f"set-{number:04}", labels, pod, random.choice(((1, 1), (1, 2), (2, 1))))
         else:
             yield _job(f"job-{number:04}", labels, pod, pods)
 
@@ -114,9 +120,29 @@ def _job(name: str, labels: dict[str, str], pod: dict[str, Any], pods: int) -> S
         "apiVersion": "batch/v1",
         "kind": "Job",
         "metadata": {"name": name, "labels": labels},
-        "spec": {"parallelism": pods, "completions": pods, "backoffLimit": 1000, "template": pod},
+        "spec": _job_spec(pod, pods),
     }
     return Submission(f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs", body)
+
+
+def _job_spec(pod: dict[str, Any], pods: int) -> dict[str, Any]:
+    return {"parallelism": pods, "completions": pods, "backoffLimit": 1000, "template": pod}
+
+
+def _jobset(name: str, labels: dict[str, str], pod: dict[str, Any], workers: tuple[int, int]) -> Submission:
+    """A driver of one pod, and so many Jobs of so many workers each."""
+    replicas, pods = workers
+    jobs = [
+        {"name": "driver", "replicas": 1, "template": {"spec": _job_spec(pod, 1)}},
+        {"name": "workers", "replicas": replicas, "template": {"spec": _job_spec(pod, pods)}},
+    ]
+    body = {
+        "apiVersion": JOBSET.api_version,
+        "kind": JOBSET.kind,
+        "metadata": {"name": name, "labels": labels},
+        "spec": {"replicatedJobs": jobs},
+    }
+    return Submission(f"/apis/{JOBSET.api_version}/namespaces/{NAMESPACE}/{JOBSET.resource}", body)
 
 
 def _plain_pod(name: str, labels: dict[str, str], pod: dict[str, Any]) -> Submission:

@@ -1,0 +1,167 @@
+"""The checker on JobSets: what operators make is part of the object, and counts with it until it can run no more."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from shared.api.core.job import Job, read_job
+from shared.api.core.pod import Pod, read_pod
+from shared.api.names import ADMISSION, EVICTION, GROUP_LABEL, POD_SET_LABEL, UNIT_LABEL
+from shared.kinds.kind_object import KindObject
+from shared.kinds.reading import read_kind_object
+from tests.chaos.judging.records import JOBSET
+from tests.chaos.judging.written_histories import WrittenHistory
+
+CONTAINER = {"name": "main", "resources": {"requests": {"cpu": "2"}}}
+TEMPLATE = {"spec": {"containers": [CONTAINER]}}
+ADMITTED = {ADMISSION: msgspec.json.encode({"flavors": {"cpu": "default"}, "time": "2026-01-01T00:00:00Z"}).decode()}
+
+
+def jobset(*, suspend: bool, annotations: dict[str, str] | None = None, **status: Any) -> KindObject:
+    """Two pods of two cpus each, in the group `left`."""
+    job = {"spec": {"parallelism": 2, "completions": 2, "template": TEMPLATE}}
+    labels = {GROUP_LABEL: "left"}
+    metadata = {"name": "set", "namespace": "ns", "uid": "set", "labels": labels, "annotations": annotations or {}}
+    spec = {"suspend": suspend, "replicatedJobs": [{"name": "workers", "replicas": 1, "template": job}]}
+    return read_kind_object(JOBSET, {"metadata": metadata, "spec": spec, "status": status})
+
+
+def child(*, suspend: bool, unit: str = "set", group: str = "", **annotations: str) -> Job:
+    """The Job that the operator makes for it."""
+    owner = {"kind": "JobSet", "apiVersion": JOBSET.api_version, "name": "set", "uid": "set", "controller": True}
+    labels = {UNIT_LABEL: unit} if unit else {}
+    labels |= {GROUP_LABEL: group} if group else {}
+    written = {f"quotree.dev/{name}": value for name, value in annotations.items()}
+    about = {"name": "set-workers-0", "namespace": "ns", "uid": "child", "labels": labels, "annotations": written}
+    spec = {"suspend": suspend, "parallelism": 2, "completions": 2, "template": TEMPLATE}
+    return read_job({"metadata": {**about, "ownerReferences": [owner]}, "spec": spec})
+
+
+def pod(number: int, phase: str, *, unit: str = "set") -> Pod:
+    """One of that Job's pods."""
+    owner = {"kind": "Job", "apiVersion": "batch/v1", "name": "set-workers-0", "uid": "child", "controller": True}
+    labels = {UNIT_LABEL: unit, POD_SET_LABEL: "workers", GROUP_LABEL: "left"} if unit else {}
+    about = {"name": f"set-{number}", "namespace": "ns", "uid": f"pod-{number}", "labels": labels}
+    spec = {**TEMPLATE["spec"], "nodeName": "node"}
+    return read_pod({"metadata": {**about, "ownerReferences": [owner]}, "spec": spec, "status": {"phase": phase}})
+
+
+@pytest.fixture
+def history() -> WrittenHistory:
+    """It runs, with both of its pods: four of the eight cpus, all that its group is promised."""
+    told = WrittenHistory()
+    told.observe("set", jobset(suspend=True), "user")
+    told.observe("child", child(suspend=True), "operator")
+    told.observe("set", jobset(suspend=False, annotations=ADMITTED), "reconciler")
+    told.observe("child", child(suspend=False), "operator")
+    for number in range(2):
+        told.observe(f"pod-{number}", pod(number, "Running"), "controller")
+    return told
+
+
+def stop(history: WrittenHistory) -> None:
+    """Its group is drained."""
+    history.group("left", min="1", max="1")
+    said = {"reason": "OverCeiling", "rule": "OverLimit", "time": history.now, "flavors": {"cpu": "default"}}
+    said["since"] = "2026-01-01T00:00:00Z"
+    annotations = {EVICTION: msgspec.json.encode(said).decode()}
+    history.observe("set", jobset(suspend=True, annotations=annotations), "reconciler")
+    history.group("left", min="4")
+
+
+def rules(history: WrittenHistory) -> list[tuple[str, str]]:
+    return [(flaw.rule, flaw.object) for flaw in history.judged().flaws]
+
+
+def start_beside(history: WrittenHistory) -> None:
+    """Something of six cpus starts in the other group."""
+    history.submit("beside", "right", 6)
+    history.start("beside")
+
+
+def test_a_sound_history_counts_it_once(history: WrittenHistory) -> None:
+    found = history.judged()
+    assert found.flaws == []
+    assert (found.counts["starts of a JobSet"], found.counts["versions of what operators made"]) == (1, 4)
+
+
+def test_its_pods_and_its_jobs_do_not_count_beside_it(history: WrittenHistory) -> None:
+    history.submit("beside", "right", 4)
+    history.start("beside")
+    assert rules(history) == []
+
+
+def test_it_counts_with_all_that_it_declares(history: WrittenHistory) -> None:
+    start_beside(history)
+    assert rules(history) == [("OverAdmitted", "ns/beside")]
+
+
+def test_stopped_its_pods_count_until_they_have_ended(history: WrittenHistory) -> None:
+    stop(history)
+    history.observe("child", child(suspend=True), "operator")
+    start_beside(history)
+    assert rules(history) == [("OverAdmitted", "ns/beside")]
+
+
+def test_stopped_what_its_jobs_may_still_make_counts(history: WrittenHistory) -> None:
+    stop(history)
+    for number in range(2):
+        history.observe(f"pod-{number}", pod(number, "Failed"), "controller")
+    start_beside(history)
+    assert rules(history) == [("OverAdmitted", "ns/beside")]
+
+
+def test_stopped_what_its_jobs_have_done_does_not_count(history: WrittenHistory) -> None:
+    stop(history)
+    for number in range(2):
+        history.observe(f"pod-{number}", pod(number, "Succeeded"), "controller")
+    start_beside(history)
+    assert rules(history) == []
+
+
+def test_stopped_and_ended_it_counts_nothing(history: WrittenHistory) -> None:
+    stop(history)
+    history.observe("child", child(suspend=True), "operator")
+    for number in range(2):
+        history.observe(f"pod-{number}", pod(number, "Failed"), "controller")
+    start_beside(history)
+    assert rules(history) == []
+
+
+def test_started_again_while_a_pod_exists(history: WrittenHistory) -> None:
+    stop(history)
+    history.observe("pod-0", pod(0, "Failed"), "controller")
+    history.observe("set", jobset(suspend=False, annotations=ADMITTED), "reconciler")
+    assert rules(history) == [("StartedTwice", "ns/set")]
+
+
+def test_started_by_somebody_else() -> None:
+    history = WrittenHistory()
+    history.observe("set", jobset(suspend=True), "user")
+    history.observe("set", jobset(suspend=False, annotations=ADMITTED), "user")
+    assert rules(history) == [("ResumedByOther", "ns/set")]
+
+
+@pytest.mark.parametrize(
+    ("made", "user"),
+    [
+        (child(suspend=True, unit="", group="left"), "operator"),
+        (child(suspend=False, admission="{}"), "operator"),
+        (child(suspend=False), "reconciler"),
+    ],
+    ids=["not told apart", "admitted", "started"],
+)
+def test_what_its_operator_made_is_no_workload_beside_it(history: WrittenHistory, made: Job, user: str) -> None:
+    history.observe("child", made, user)
+    assert rules(history) == [("CountedTwice", "ns/set-workers-0")]
+
+
+def test_where_only_what_names_a_group_is_managed_its_jobs_need_not_name_it(history: WrittenHistory) -> None:
+    history.observe("child", child(suspend=False, unit=""), "operator")
+    assert rules(history) == []
+
+
+def test_a_pod_of_its_jobs_that_does_not_name_it(history: WrittenHistory) -> None:
+    history.observe("pod-2", pod(2, "Pending", unit=""), "controller")
+    assert rules(history) == [("CountedTwice", "ns/set-2")]
