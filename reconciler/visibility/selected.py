@@ -18,6 +18,15 @@ Key = tuple[str, str]
 """Namespace and name."""
 
 
+Item = tuple[Json, bytes]
+"""An object, and its digest."""
+
+
+def item_of(found: Json) -> Item:
+    """The object with its digest."""
+    return found, digest_of(found)
+
+
 def digest_of(item: Json) -> bytes:
     """Equal for equal objects; when and by which replica they were seen does not count."""
     told = {name: value for name, value in item["status"].items() if name not in _STAMP}

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from reconciler.visibility.objects.kinds import API_VERSION, PENDING, Json, amount_text
 from reconciler.visibility.objects.naming import object_name
 from reconciler.visibility.objects.observed import ObservedPlan, write_moment
+from shared.api.group_selector import ALL_GROUPS, GroupSelector
 from shared.api.names import GROUP_LABEL
 from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.workload import Workload, namespace_of
@@ -27,18 +28,21 @@ class Places:
 
     _known: dict[str, tuple[LeafSnapshot, Mapping[str, tuple[Place, ...]]]] = field(default_factory=dict)
 
-    def of(self, observed: ObservedPlan, namespace: str | None) -> list[Place]:
-        """The workloads of a namespace, or of all, that wait: by group, then by place."""
+    def of(self, observed: ObservedPlan, namespace: str | None, groups: GroupSelector = ALL_GROUPS) -> Iterator[Place]:
+        """The workloads of a namespace, or of all, that wait in these groups: by group, then by place.
+
+        Groups are read one after another, so that taking the places one by one never takes long at once.
+        """
         started = {start.workload.id for start in observed.plan.starts}
-        found: list[Place] = []
-        for name, leaf in sorted(observed.snapshot.leaves.items()):
-            by_namespace = self._of_leaf(name, leaf)
-            names = sorted(by_namespace) if namespace is None else [namespace]
+        for name in sorted(filter(groups.takes, observed.snapshot.leaves)):
+            by_namespace = self._of_leaf(name, observed.snapshot.leaves[name])
+            names = by_namespace if namespace is None else (namespace,)
             here = [place for each in names for place in by_namespace.get(each, ())]
-            found += sorted(here, key=lambda place: (place.position == 0, place.position))
-        orphaned = [Place(each, 0) for each in observed.snapshot.orphaned if each.is_pending]
-        found += [each for each in orphaned if namespace in (None, namespace_of(each.workload.key))]
-        return [each for each in found if each.workload.id not in started]
+            here.sort(key=lambda place: (place.position == 0, place.position))
+            yield from (each for each in here if each.workload.id not in started)
+        for workload in observed.snapshot.orphaned:
+            if workload.is_pending and namespace in (None, namespace_of(workload.key)) and groups.takes(workload.group):
+                yield Place(workload, 0)
 
     def _of_leaf(self, name: str, leaf: LeafSnapshot) -> Mapping[str, tuple[Place, ...]]:
         known = self._known.get(name)

@@ -12,13 +12,15 @@ import pytest
 
 from reconciler.report.latest_plan import LatestPlan
 from reconciler.state.cluster_state import ClusterState
-from reconciler.visibility.answers import Answers, ExplainedLists
+from reconciler.visibility.answers import Answers
+from reconciler.visibility.explained import Explanations
 from reconciler.visibility.forked import ForkedWork, TooBusy
 from reconciler.visibility.objects.kinds import EXPLANATION, PENDING
 from reconciler.visibility.plans import Plans
 from reconciler.visibility.requests import Selection, read_request
 from reconciler.visibility.selected import Selected, digest_of
 from reconciler.visibility.streams import watch_lines
+from shared.api.group_selector import read_group_selector
 from shared.quota.decide.plan import plan
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.settings import QuotaSettings
@@ -37,7 +39,7 @@ def decide(latest: LatestPlan, *workloads: Workload) -> None:
 
 
 def answers_of(latest: LatestPlan) -> Answers:
-    return Answers(Plans(ClusterState(QuotaSettings()), latest))
+    return Answers(Plans(ClusterState(QuotaSettings()), latest), limit=timedelta(minutes=2))
 
 
 def names(selected: Selected) -> list[str]:
@@ -71,13 +73,34 @@ async def test_lists_that_are_asked_for_together_are_explained_by_one_child() ->
     elsewhere = replace(pending("nlp", 3, "three"), key="other/three")
     decide(latest, *FULL, pending("vision", 3, "two"), elsewhere)
     work = CountedWork(limit=timedelta(seconds=20), rest=timedelta())
-    lists = ExplainedLists(Plans(ClusterState(QuotaSettings()), latest), work, rest=timedelta())
+    lists = Explanations(Plans(ClusterState(QuotaSettings()), latest), work, rest=timedelta())
     asked = [Selection(EXPLANATION, namespace) for namespace in ("ns", "other", "", "none")]
-    found = [[each["workload"] for each in data] for _, _, data in await asyncio.gather(*map(lists.of, asked))]
+    found = [[each.key for each in wanted] for _, wanted in await asyncio.gather(*map(lists.of, asked))]
     assert found == [
         ["ns/base", "ns/own", "ns/two"], ["other/three"], ["ns/base", "ns/own", "ns/two", "other/three"], []
     ]  # fmt: skip
     assert work.count == 1
+
+
+async def test_a_list_that_is_asked_for_next_is_answered_by_the_child_that_has_ended() -> None:
+    latest = LatestPlan()
+    elsewhere = replace(pending("nlp", 3, "three"), key="other/three")
+    decide(latest, *FULL, pending("vision", 3, "two"), elsewhere)
+    work = CountedWork(limit=timedelta(seconds=20), rest=timedelta())
+    lists = Explanations(Plans(ClusterState(QuotaSettings()), latest), work, rest=timedelta(hours=1))
+    found = [[each.key for each in (await lists.of(Selection(EXPLANATION, name)))[1]] for name in ("ns", "other")]
+    assert found == [["ns/base", "ns/own", "ns/two"], ["other/three"]]
+    assert work.count == 1
+
+
+async def test_lists_of_one_moment_share_their_objects() -> None:
+    latest = LatestPlan()
+    decide(latest, *FULL, pending("vision", 3, "two"), pending("nlp", 3, "three"))
+    answers = answers_of(latest)
+    of_group = Selection(PENDING, groups=read_group_selector("quotree.dev/group=vision"))
+    here, vision = [await answers.select(each) for each in (Selection(PENDING, "ns"), of_group)]
+    assert (names(here), names(vision)) == (["three", "two"], ["two"])
+    assert here.items[1] is vision.items[0]
 
 
 async def test_equal_questions_within_a_second_are_computed_once() -> None:

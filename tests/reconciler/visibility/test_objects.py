@@ -34,8 +34,7 @@ def elsewhere(workload: Workload) -> Workload:
 
 
 def shown(observed: ObservedPlan, namespace: str | None) -> list[dict[str, Any]]:
-    places = Places().of(observed, namespace)
-    found = (pending_object(observed, place) for place in places)
+    found = (pending_object(observed, place) for place in Places().of(observed, namespace))
     return [each for each in found if each is not None]
 
 
