@@ -21,7 +21,7 @@ from shared.quota.decide.advise.answer import explain_all, explain_in_steps
 from shared.quota.model.workload import Workload, WorkloadId, namespace_of
 
 FEW: Final = 1000
-"""So many workloads are all explained, whichever were asked about: the next one who asks is answered by the same child."""
+"""So many workloads are all explained, whichever were asked about, so that the same child answers the next one too."""
 _encode: Final = msgspec.json.Encoder().encode
 
 

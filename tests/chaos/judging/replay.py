@@ -188,7 +188,7 @@ class Replay:
         for uid, job in self._children.get(account, {}).items():
             if not job.spec.suspend and not job.has_finished and not job.metadata.is_deleting:
                 there = sum(pod.owner_job == uid for pod in pods.values())
-                # Its status may not count yet that pods have succeeded.
+                # Its status might not yet count pods that have succeeded.
                 left = (job.spec.completions or 1) - len(self._succeeded.get(uid, ()))
                 yield job.spec.template.spec, max(0, min(job.pods_left, left) - there)
 
