@@ -8,7 +8,7 @@ import click
 from cli.read.cluster.evictions import read_evictions
 from cli.read.live import LiveCluster, live_options
 from cli.read.names import complete, groups
-from cli.read.options import read_selection
+from cli.read.options import ListScope, scope_options
 from cli.render.listing import ListColumn, ListOutput, list_options
 from shared.api.durations import read_duration
 from shared.problems import Problem
@@ -31,29 +31,23 @@ COLUMNS: Final = (
 
 @live_options
 @list_options
+@scope_options
 @click.command("history")
 @click.argument("group", default="", shell_complete=complete(groups))
-@click.option("-n", "--namespace", help="Only this namespace.")
-@click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces, as without -n.")
-@click.option("-l", "--selector", default="", help="A label selector of the label quotree.dev/group.")
 @click.option("--since", metavar="DURATION", help="Only of the last so many hours, such as 24h.")
 @click.option("--most", type=click.IntRange(1), default=1000, show_default=True, help="At most so many, the latest.")
-def command(
-    group: str, namespace: str | None, all_namespaces: bool, selector: str, since: str | None, most: int,
-    shown: ListOutput, where: LiveCluster,
-) -> None:  # fmt: skip
+def command(group: str, since: str | None, most: int, scope: ListScope, shown: ListOutput, where: LiveCluster) -> None:
     """List evictions, the latest first: of which workload, for which reason, what it had, and for whom.
 
     With GROUP, those of its workloads and those made for them. Read from the workloads' annotations, which have the
     latest eviction of each Job and of each object of a governed kind for as long as it exists, and from events, which
     have earlier ones for as long as the API server keeps events (an hour by default).
     """
-    wanted = read_selection(namespace, selector, all_namespaces=all_namespaces)
     earliest = _earliest(since)
     found = [
         each
-        for each in read_evictions(where, namespace)
-        if wanted.takes(each["group"])
+        for each in read_evictions(where, scope.namespace)
+        if scope.groups.takes(each["group"])
         and group in ("", each["group"], each["forGroup"])
         and (earliest is None or datetime.fromisoformat(each["at"]) >= earliest)
     ][:most]

@@ -11,11 +11,10 @@ from cli.commands.tree import GROUPS_PATH
 from cli.read.cluster.visibility import read_pending
 from cli.read.live import LiveCluster, NotAllowed, NotServed, live_options
 from cli.read.names import complete, groups
-from cli.read.options import read_moment, read_selection
+from cli.read.options import ListScope, read_moment, scope_options
 from cli.read.questions import manifests_of, question_options, read_question, read_settings
 from cli.read.settings import known_kinds
 from cli.render.listing import ListColumn, ListOutput, list_options
-from shared.api.quotagroup import read_quota_group
 from shared.problems import Problem
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
@@ -23,7 +22,8 @@ from shared.quota.decide.simulate.json_output import waiting_as_data
 from shared.quota.decide.simulate.step import carry_out
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure
-from shared.quota.model.tree import ROOT
+from shared.quota.model.read.groups import read_group
+from shared.quota.model.tree import ROOT, Tree
 from shared.quota.model.workload import namespace_of
 
 Json = dict[str, Any]
@@ -44,26 +44,23 @@ _PERIOD: Final = 2.0
 
 @live_options
 @list_options
+@scope_options
 @question_options
 @click.command("pending")
 @click.argument("group", default=ROOT, shell_complete=complete(groups))
 @click.option(
     "-f", "--filename", "files", multiple=True, type=click.Path(), help="A file or folder instead of the cluster."
 )
-@click.option("-n", "--namespace", help="Only this namespace.")
-@click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces, as without -n.")
-@click.option("-l", "--selector", default="", help="A label selector of the label quotree.dev/group.")
 @click.option("-w", "--watch", is_flag=True, help="Go on, and print each line again that changes.")
 def command(
-    group: str, files: tuple[str, ...], namespace: str | None, all_namespaces: bool, selector: str, watch: bool,
-    at: str | None, settings_file: str | None, capacity: tuple[str, ...], shown: ListOutput, where: LiveCluster,
+    group: str, files: tuple[str, ...], watch: bool, at: str | None, settings_file: str | None,
+    capacity: tuple[str, ...], scope: ListScope, shown: ListOutput, where: LiveCluster,
 ) -> None:  # fmt: skip
     """List the workloads that wait in GROUP and below it (default root): group, place in its queue, and why.
 
     What the next cycle starts is not listed. The visibility API is asked where it is served; otherwise the answer is
     computed from the cluster. Both with your own rights.
     """
-    wanted = read_selection(namespace, selector, all_namespaces=all_namespaces)
 
     def computed() -> list[Json]:
         cluster = None if files else where
@@ -71,20 +68,22 @@ def command(
         now = read_moment(at)
         world = read_question(manifests_of(files, cluster), settings, kinds=known_kinds(settings_file)).world_at(now)
         if group not in world.tree:
-            raise Problem(f"there is no QuotaGroup {group!r}; `kubectl get quotagroups` lists those that exist")
+            raise _unknown(group)
         found = _pending(world, group, now)
-        return [each for each in found if namespace in (None, namespace_of(each["workload"]))]
+        return [each for each in found if scope.namespace in (None, namespace_of(each["workload"]))]
 
     def read() -> list[Json]:
         if files or at or settings_file or capacity:
             found = computed()
         else:
             try:
-                found = read_pending(where, namespace, _below(where, group))
+                found = read_pending(where, scope.namespace, _below(where, group))
             except (NotServed, NotAllowed):
                 found = computed()
         return [
-            each | {"why": each["message"].partition(" waits: ")[2]} for each in found if wanted.takes(each["group"])
+            each | {"why": each["message"].partition(" waits: ")[2]}
+            for each in found
+            if scope.groups.takes(each["group"])
         ]
 
     if watch and not files:
@@ -120,17 +119,16 @@ def _below(cluster: LiveCluster, group: str) -> set[str] | None:
     if group == ROOT:
         return None
     try:
-        read = [read_quota_group(raw) for raw in cluster.items(GROUPS_PATH)]
+        tree = Tree.of(map(read_group, cluster.items(GROUPS_PATH)))
     except NotAllowed:
         return {group}
-    parents = {each.metadata.name: each.spec.parent or ROOT for each in read if each.metadata.name != ROOT}
-    if group not in parents:
-        raise Problem(f"there is no QuotaGroup {group!r}; `kubectl get quotagroups` lists those that exist")
-    found, size = {group}, 0
-    while size < len(found):
-        size = len(found)
-        found |= {name for name, parent in parents.items() if parent in found}
-    return found
+    if group not in tree:
+        raise _unknown(group)
+    return set(tree.subtree(group))
+
+
+def _unknown(group: str) -> Problem:
+    return Problem(f"there is no QuotaGroup {group!r}; `kubectl get quotagroups` lists those that exist")
 
 
 def _pending(world: World, group: str, now: datetime) -> Iterator[Json]:

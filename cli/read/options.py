@@ -1,7 +1,11 @@
 """Read the values of options: capacities, moments, durations. Raises Problem with what is accepted."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import click
 
 from shared.api.durations import read_duration as parse_duration
 from shared.api.group_selector import GroupSelector, read_group_selector
@@ -46,11 +50,34 @@ def read_duration(text: str) -> timedelta:
     return step
 
 
-def read_selection(namespace: str | None, selector: str, *, all_namespaces: bool) -> GroupSelector:
-    """Return the groups that -l selects, of a command that has -n and -A too. Raises Problem."""
+@dataclass(frozen=True, slots=True)
+class ListScope:
+    """What a list is about: one namespace or all (None), and the groups that a label selector takes."""
+
+    namespace: str | None
+    groups: GroupSelector
+
+
+def scope_options(command: click.Command) -> click.Command:
+    """Give a command kubectl's -n, -A and -l; it receives what they mean as `scope`, a ListScope."""
+    act = command.callback
+
+    def callback(namespace: str | None, all_namespaces: bool, selector: str, **others: Any) -> Any:
+        scope = _scope(namespace, selector, all_namespaces=all_namespaces)
+        return act(scope=scope, **others) if act is not None else None
+
+    command.callback = callback
+    text = "A label selector of the label quotree.dev/group."
+    command.params.append(click.Option(["-n", "--namespace"], help="Only this namespace."))
+    command.params.append(click.Option(["-A", "--all-namespaces"], is_flag=True, help="All namespaces, as without -n."))
+    command.params.append(click.Option(["-l", "--selector"], default="", help=text))
+    return command
+
+
+def _scope(namespace: str | None, selector: str, *, all_namespaces: bool) -> ListScope:
     if namespace and all_namespaces:
         raise Problem("-n and -A contradict each other; give one of them")
     try:
-        return read_group_selector(selector)
+        return ListScope(namespace, read_group_selector(selector))
     except ValueError as error:
         raise Problem(str(error)) from error

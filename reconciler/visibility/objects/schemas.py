@@ -39,6 +39,7 @@ _SEEN: Final = {
     "asOf": moment("When the cluster was as it is shown here."),
     "servedBy": text("Leader: the replica that decides. Follower: another one, which sees the same watches."),
 }
+_KIND: Final = text("Job, Pod, PodGroup, or another kind that Quotree governs.")
 _BINDING: Final = {
     "group": text("The group whose limit binds."),
     "resource": text("The resource."),
@@ -47,7 +48,7 @@ _BINDING: Final = {
 }
 PENDING_STATUS: Final = members(
     "Where the workload stands, and why it waits.",
-    kind=text("Job, Pod or PodGroup."),
+    kind=_KIND,
     group=text("The leaf group whose quota it waits for."),
     position=whole("Its place in the queue of its group, from 1; 0 while it is held, backs off or is deactivated."),
     reason=text("Why it waits, as one word."),
@@ -80,13 +81,14 @@ _REMEDY: Final = members(
     flavor=text("The flavor."),
     resource=text("The resource."),
     by=whole("By how much."),
+    podSet=text("For ShrinkRequest of a workload with several pod sets: of which one."),
     workload=text("The workload; absent for one of another namespace."),
     like=text("For AddNode: the node that the new ones are like."),
 ) | {"x-kubernetes-preserve-unknown-fields": True}
 EXPLANATION_STATUS: Final = members(
     "The same explanation as `quotree explain -o json` prints.",
     workload=text("NAMESPACE/NAME."),
-    kind=text("Job, Pod or PodGroup."),
+    kind=_KIND,
     state=text("Pending, Running or Evicting."),
     group=text("Its leaf group."),
     position=whole("Its place in the queue of its group, from 1."),
@@ -103,11 +105,19 @@ EXPLANATION_STATUS: Final = members(
             binding=members("Where room is missing.", **_BINDING),
             entitlement=members("What the runtime of its group lacks.", **_BINDING),
             holders=each("Who uses what is missing, the largest first.", _HOLDER),
+            podSet=text("Of a workload with several pod sets: of which one."),
             refused=text("Why the flavor is not eligible."),
         ),
     ),
     remedies=each("What would let it start.", _REMEDY),
+    remediesTried=flag("Whether these were searched for: not in a list, and not if that took too long."),
     startsAt=moment("When it starts if nothing is done; absent if it does not."),
+    behind=members(
+        "The head of its queue that it waits behind.",
+        workload=text("The workload; absent for one of another namespace."),
+        group=text("Its group."),
+    ),
+    evictions=whole("How often it was evicted."),
     admission={
         "type": "object",
         "description": "Of a running workload: since when, in which flavors, on which ground.",

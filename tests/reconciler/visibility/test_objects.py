@@ -10,7 +10,7 @@ import pytest
 from reconciler.visibility.discovery import discovery_document
 from reconciler.visibility.objects.explanations import WorkloadsByNamespace, explanation_object
 from reconciler.visibility.objects.groups import group_object
-from reconciler.visibility.objects.kinds import ALL_KINDS, PENDING
+from reconciler.visibility.objects.kinds import ALL_KINDS, EXPLANATION, GROUPS, PENDING
 from reconciler.visibility.objects.observed import ObservedPlan
 from reconciler.visibility.objects.pending import Places, pending_object
 from reconciler.visibility.objects.tables import readable_age, table
@@ -18,7 +18,7 @@ from shared.quota.decide.advise.answer import explain_workload
 from shared.quota.decide.plan import plan
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.workload import Workload
-from tests.builders import NOW, after, pending, running, world
+from tests.builders import NOW, after, evicting, pending, running, world
 
 TREE = "root 8\n  vision 4\n  nlp 4"
 
@@ -178,3 +178,35 @@ def test_every_kind_is_in_every_form_of_discovery() -> None:
         assert document is not None
         schemas = document.get("definitions") or document["components"]["schemas"]
         assert {each.rpartition(".")[2] for each in schemas} == {kind.kind for kind in ALL_KINDS}
+
+
+def undescribed(value: Any, schema: dict[str, Any], path: str) -> list[str]:
+    """The members of `value`, however deep, of which the schema says nothing."""
+    if isinstance(value, list):
+        return [found for each in value for found in undescribed(each, schema.get("items", {}), path)]
+    if not isinstance(value, dict) or "additionalProperties" in schema:
+        return []
+    known, is_open = schema.get("properties", {}), "x-kubernetes-preserve-unknown-fields" in schema
+    missing = [f"{path}.{name}" for name in value if name not in known and not is_open]
+    return missing + [
+        found
+        for name in value.keys() & known.keys()
+        for found in undescribed(value[name], known[name], f"{path}.{name}")
+    ]
+
+
+def test_kubectl_explains_every_member() -> None:
+    head = elsewhere(pending("vision", 4, "head", queued=after(-60)))
+    observed = observe(
+        "root 8\n  vision 4 strict\n  nlp 4",
+        *(running("nlp", 4, "base"), evicting(running("nlp", 3, "leaves"), pending("vision", 1, "own"))),
+        *(head, pending("vision", 1, "own"), pending("nlp", 2, "again", evictions=2)),
+    )
+    found = [undescribed(each["status"], PENDING.status, "pending") for each in shown(observed, None)]
+    for workload in WorkloadsByNamespace().of(observed, None):
+        data = explain_workload(observed.snapshot, workload) | {"remediesTried": True}
+        for told_all in (True, False):
+            status = explanation_object(observed, workload, data, told_all=told_all)["status"]
+            found.append(undescribed(status, EXPLANATION.status, "explanation"))
+    found.append(undescribed(group_object(observed, "nlp")["status"], GROUPS.status, "group"))
+    assert [each for each in found if each] == []
