@@ -126,7 +126,10 @@ def judge_unreadable(kind: str, metadata: Metadata, before: Metadata | None, err
 
 
 def pending_injection(metadata: Metadata, spec: PodSpec, group: str, context: ReviewContext) -> InjectedAnnotation:
-    """What a held workload gets at once: its only flavors' placement, unless that contradicts the owner's."""
+    """What a held workload gets at once: its only flavors' placement, unless that contradicts the owner's.
+
+    Flavors of devices come with the start: claims say which, and two replicas may know different ones at a moment.
+    """
     found = context.quota.tree.get(group)
     if found is None or found.is_parent:
         return NOTHING
@@ -134,7 +137,9 @@ def pending_injection(metadata: Metadata, spec: PodSpec, group: str, context: Re
         request = request_of(spec, 1, context)
     except QuantityError:
         return NOTHING
-    flavors, _ = find_flavors(only_flavors(found, request, metadata.labels), context.quota.flavors)
+    settings = context.quota.settings
+    known = {resource: amount for resource, amount in request.items() if not settings.is_of_devices(resource)}
+    flavors, _ = find_flavors(only_flavors(found, known, metadata.labels), context.quota.flavors)
     placement = own_placement(spec, injected_annotation(metadata.annotations))
     return NOTHING if conflicts(placement, flavors) else injection(placement, flavors)
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from reconciler.state.observed.job_pods import highest
 from reconciler.state.observed.kind_projection import key_of
 from reconciler.state.observed.projections import FinishedOwner, PodRecord
 from shared.api.core.job import Job
@@ -88,7 +89,7 @@ class DeviceUsers:
         found: list[Transition[PodRecord]] = []
         for uid in self._claimants.users(refs):
             seen, before = self._pods[uid]
-            after = self._completed(seen)
+            after = self._completed(seen, before)
             self._pods[uid] = _Pod(seen, after)
             found.append((before, after))
         return found
@@ -99,7 +100,8 @@ class DeviceUsers:
             if old is not None and before is self._completed_of(old):
                 self._forget(_uid(old))
             return before, None
-        after, claims = self._completed(new), _claims_in(new)
+        known = self._pods.get(_uid(new))
+        after, claims = self._completed(new, None if known is None else known.completed), _claims_in(new)
         if claims:
             self._pods[_uid(new)] = _Pod(new, after)
             self._claimants.put(_uid(new), refs_of(_namespace(new), claims))
@@ -119,12 +121,18 @@ class DeviceUsers:
         if self._pods.pop(uid, None) is not None:
             self._claimants.put(uid, ())
 
-    def _completed(self, record: PodRecord) -> PodRecord:
+    def _completed(self, record: PodRecord, before: PodRecord | None = None) -> PodRecord:
+        """With the devices that it takes; no less than `before` until its claims are seen.
+
+        Its claims may hold what the templates said before. The watch that shows these may lag behind.
+        """
         using = record.using
         devices = None if using is None else self._namespaces.devices_of(using.namespace)
         if using is None or devices is None:
             return record
         request = devices.added_to(using.request, using.claims)
+        if before is not None and before.using is not None and not devices.are_made(using.claims):
+            request = highest(request, before.using.request)
         if request == using.request:
             return record
         return msgspec.structs.replace(record, using=msgspec.structs.replace(using, request=dict(request)))

@@ -53,6 +53,10 @@ class NamespaceDevices:
                     total[resource] = min(total.get(resource, 0) + count, MAX_AMOUNT)
         return total
 
+    def are_made(self, wanted: Iterable[PodResourceClaim]) -> bool:
+        """Whether all claims exist, so that no template decides any more."""
+        return all(each.resource_claim_name in self.claims for each in wanted)
+
     def absent(self, wanted: Iterable[PodResourceClaim]) -> list[DeviceRef]:
         """The claims and templates that are named and do not exist, so that nobody knows what the pod takes."""
         refs = (refs_of(self.namespace, [each])[-1:] for each in wanted if self._devices_of(each) is None)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from shared.api.names import GROUP_LABEL
+from shared.api.names import GATE, GROUP_LABEL
 from tests.reconciler.reconciler_process import Quotree, wait_for
 
 pytestmark = pytest.mark.timeout(300)
@@ -49,9 +49,20 @@ def quota(devices: int) -> dict[str, Any]:
     return {"quotas": [{"min": amounts, "max": amounts}]}
 
 
-def used(q: Quotree) -> str | None:
+def number(q: Quotree, word: str) -> str | None:
+    """A number of the group's devices in its status."""
     entries = q.group_status("vision").get("quotas", [])
-    return next((each.get("used", {}).get(DEVICES) for each in entries), None)
+    return next((each.get(word, {}).get(DEVICES) for each in entries), None)
+
+
+def used(q: Quotree) -> str | None:
+    return number(q, "used")
+
+
+def put_pod(q: Quotree, name: str, wants: dict[str, Any]) -> None:
+    container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": "1"}}}
+    spec = {"schedulingGates": [{"name": GATE}], "containers": [container], **wants}
+    q.create(PODS, {"metadata": {"name": name, "labels": {GROUP_LABEL: "vision"}}, "spec": spec})
 
 
 def told(q: Quotree, name: str, words: str) -> bool:
@@ -111,34 +122,37 @@ def test_a_job_waits_for_its_template_and_for_devices_that_others_hold(devices: 
 
 def test_a_template_that_is_swapped_hides_no_device(devices: Quotree) -> None:
     q = devices
-    put_template(q, "swapped", 1)
-    q.group("vision", stopPolicy="Hold")
-    q.job("grows", "vision", pod=from_template("swapped"))
-    wait_for(lambda: told(q, "grows", "stopPolicy"), "it waits", LONG)
-    swap_template(q, "swapped", 8)
-    q.group("vision", stopPolicy="None")
-    wait_for(lambda: told(q, "grows", DEVICES), "it has become too large for its group", LONG)
-    assert q.running() == set()
-    swap_template(q, "swapped", 4)
-    wait_for(lambda: q.pods_on_nodes("grows"), "as large as its quota, it runs", LONG)
-    wait_for(lambda: used(q) == "4", "and counts so", LONG)
+    put_template(q, "four", 4)
+    q.job("first", "vision", pod=from_template("four"))
+    wait_for(lambda: used(q) == "4", "it has all devices", LONG)
+    put_template(q, "swapped", 3)
+    put_pod(q, "alone", from_template("swapped"))
+    made = q.get(f"{PODS}/alone")["metadata"]["uid"]
+
+    def has_claim() -> bool:
+        owners = [each["metadata"].get("ownerReferences", []) for each in q.get(CLAIMS)["items"]]
+        return any(owner["uid"] == made for each in owners for owner in each)
+
+    wait_for(has_claim, "its claim is made while it waits", LONG)
     swap_template(q, "swapped", 1)
-    q.job("small", "vision", pod=from_template("swapped"))
-    wait_for(lambda: told(q, "small", DEVICES), "it waits for what the first one still holds", LONG)
-    assert q.running() == {"grows"}
-    q.delete(job_path("grows"))
-    wait_for(lambda: q.pods_on_nodes("small"), "then it runs", LONG)
-    wait_for(lambda: used(q) == "1", "with one", LONG)
+    q.job("second", "vision", pod=from_template("swapped"))
+    wait_for(
+        lambda: number(q, "request") == "8", "the pod counts what its claim says, the Job what the template says", LONG
+    )
+    q.delete(job_path("first"))
+    wait_for(lambda: q.get(f"{PODS}/alone")["spec"].get("nodeName"), "the pod runs", LONG)
+    wait_for(lambda: q.pods_on_nodes("second"), "and the Job", LONG)
+    wait_for(lambda: used(q) == "4", "with four together", LONG)
+    q.job("third", "vision", pod=from_template("swapped"))
+    wait_for(lambda: told(q, "third", DEVICES), "nothing is left", LONG)
+    assert q.running() == {"second"}
 
 
 def test_claims_count_for_every_pod_that_names_them(devices: Quotree) -> None:
     q = devices
     q.create(CLAIMS, {"metadata": {"name": "shared"}, "spec": claim(2)})
     q.job("one", "vision", pod=by_name("shared"))
-    gates = [{"name": "quotree.dev/admission"}]
-    container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": "1"}}}
-    spec = {"schedulingGates": gates, "containers": [container], **by_name("shared")}
-    q.create(PODS, {"metadata": {"name": "alone", "labels": {GROUP_LABEL: "vision"}}, "spec": spec})
+    put_pod(q, "alone", by_name("shared"))
     wait_for(lambda: q.pods_on_nodes("one"), "the Job has the devices", LONG)
     wait_for(lambda: q.get(f"{PODS}/alone")["spec"].get("nodeName"), "so has the pod", LONG)
     wait_for(lambda: used(q) == "4", "each counts the whole claim", LONG)

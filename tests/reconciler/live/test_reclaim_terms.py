@@ -96,7 +96,8 @@ def test_lost_capacity_scales_every_min_and_stops_what_has_lost_its_place(q: Quo
     wait_for(lambda: len(q.running()) == 4, "they are back with another node", LONG)
 
 
-def test_a_claim_outlives_the_reconciler_that_made_it(q: Quotree) -> None:
+@pytest.mark.parametrize("is_deleted", [False, True], ids=["the victim is there", "the victim is deleted meanwhile"])
+def test_who_was_promised_room_gets_it_after_a_restart(q: Quotree, is_deleted: bool) -> None:
     q.lead()
     q.group("root", quotas=[quota(max="2")])
     q.group("vision", quotas=[quota(min="1")])
@@ -111,12 +112,19 @@ def test_a_claim_outlives_the_reconciler_that_made_it(q: Quotree) -> None:
     q.delete("/apis/coordination.k8s.io/v1/namespaces/quotree-system/leases")
     (victim,) = stopped(q)
     made = eviction_of(q.get_job(victim))
+    if is_deleted:
+        q.delete(f"{JOBS}/{victim}")
+        pods = f"/api/v1/namespaces/default/pods?labelSelector=batch.kubernetes.io/job-name={victim}"
+        wait_for(lambda: not q.get(pods)["items"], "it is gone with its pods, and its claim with it", LONG)
     q.job("rival", "nlp")
     q.lead()
     wait_for(lambda: "preemptor" in q.running(), "the preemptor has the room that was freed for it", LONG)
     assert "rival" not in q.running()
-    assert stopped(q) == {victim}
-    assert eviction_of(q.get_job(victim)) == made
+    if is_deleted:
+        assert stopped(q) == set()
+    else:
+        assert stopped(q) == {victim}
+        assert eviction_of(q.get_job(victim)) == made
 
 
 def test_an_eviction_says_who_took_it_by_which_rule_and_since_when_it_ran(q: Quotree) -> None:

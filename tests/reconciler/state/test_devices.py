@@ -136,6 +136,18 @@ def test_a_running_job_counts_what_the_claims_of_its_pods_hold(state: ClusterSta
     assert counted(state) == 1
 
 
+def test_until_the_claims_of_a_pod_are_seen_it_counts_as_before(state: ClusterState) -> None:
+    state.see_claims(TEMPLATE, [Changed(None, takes("t", 4))])
+    state.see_jobs([Changed(None, a_job(admitted=True))])
+    state.see_pods([Changed(None, a_pod("p"))])
+    state.see_claims(TEMPLATE, [Changed(takes("t", 4), None), Changed(None, takes("t", 1))])
+    assert counted(state) == 4
+    state.see_pods([Changed(a_pod("p"), a_pod("p", made="c"))])
+    assert counted(state) == 4
+    state.see_claims(CLAIM, [Changed(None, takes("c", 2))])
+    assert counted(state) == 2
+
+
 def test_a_template_that_grows_counts_for_the_pods_that_are_made_of_it(state: ClusterState) -> None:
     state.see_claims(TEMPLATE, [Changed(None, takes("t", 1))])
     state.see_jobs([Changed(None, a_job(pods=2, admitted=True))])
@@ -182,8 +194,8 @@ def test_devices_of_unmanaged_pods_are_use_outside_quota(state: ClusterState) ->
     pod = a_pod("p", job="", claim=BY_NAME)
     state.see_pods([Changed(None, pod)])
     assert outside(state) == 3
-    state.see_claims(CLAIM, [Changed(takes("shared", 3), takes("shared", 1))])
-    assert outside(state) == 1
+    state.see_claims(CLAIM, [Changed(takes("shared", 3), takes("shared", 5))])
+    assert outside(state) == 5
     state.see_pods([Changed(pod, None)])
     assert outside(state) == 0
 

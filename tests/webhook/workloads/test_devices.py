@@ -10,9 +10,10 @@ from shared.quota.model.device_resources import DeviceResources
 from shared.quota.model.devices import DeviceSource
 from shared.quota.model.namespace_context import NamespaceContexts
 from shared.quota.model.settings import QuotaSettings
-from tests.webhook.workloads.review_builders import admitted, codes, context, group, job, refusals, review
+from shared.quota.model.tree import Group
+from tests.webhook.workloads.review_builders import admitted, applied, codes, context, group, job, refusals, review
 from webhook.verdicts import Allow
-from webhook.workloads.jobs import judge_job
+from webhook.workloads.jobs import judge_job, mutate_job
 from webhook.workloads.review_context import ReviewContext
 
 GPU = "gpu.deviceclass.resource.k8s.io/devices"
@@ -25,12 +26,12 @@ TEMPLATES = (
 )
 
 
-def judged_in(*templates: ClaimDevices) -> ReviewContext:
+def judged_in(*templates: ClaimDevices, groups: tuple[Group, ...] = GROUPS) -> ReviewContext:
     """A world in which devices are counted and these templates exist."""
     devices = DeviceResources()
     contexts = NamespaceContexts(devices)
     contexts.see_claims(DeviceSource.TEMPLATE, [(None, each) for each in templates])
-    made = context(groups=GROUPS, settings=QuotaSettings(devices=devices))
+    made = context(groups=groups, settings=QuotaSettings(devices=devices))
     return replace(made, namespace=contexts.of("team-a"))
 
 
@@ -81,6 +82,17 @@ def test_a_running_job_gets_no_more_pods_with_a_template(template: str) -> None:
     assert codes(judge_job(edit, judged_in(*TEMPLATES))) == ["GrowthWhileRunning"]
     fewer = review(runs(template, 1), runs(template, 2))
     assert codes(judge_job(fewer, judged_in(*TEMPLATES))) == []
+
+
+def test_what_is_injected_at_creation_follows_from_the_job_alone() -> None:
+    """Another replica might not have seen the template yet."""
+    apart = group("apart", quotas=[{"flavor": "t4", "max": {"cpu": 8}}, {"flavor": "a100", "max": {GPU: 4}}])
+    new = wants("two", "apart", suspend=True)
+    found = [
+        applied(mutate_job(review(new), judged_in(*templates, groups=(apart,))), new) for templates in (TEMPLATES, ())
+    ]
+    assert found[0] == found[1]
+    assert found[0]["spec"]["template"]["spec"]["nodeSelector"] == {"gpu": "t4"}
 
 
 def test_where_devices_are_not_counted_nothing_is_said_about_them() -> None:

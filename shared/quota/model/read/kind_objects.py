@@ -92,7 +92,7 @@ def workload_of_kind(
         kind=seen.kind.kind,
         request=sum_amounts(each.request for each in found),
         pod_sets=() if alone else tuple(placed),
-        specs=tuple(each.spec for each in seen.pod_sets),
+        specs=tuple(each.spec for each in seen.pod_sets if each.count),
         waits=bool(seen.refusals) and seen.suspended,
         problems=problems,
     )

@@ -4,7 +4,11 @@ from typing import Any
 
 import pytest
 
-from shared.quota.model.namespace_context import NamespaceContext
+from shared.api.core.namespace import read_namespace
+from shared.api.core.resource_claim import ClaimDevices
+from shared.quota.model.device_resources import DeviceResources
+from shared.quota.model.devices import DeviceSource
+from shared.quota.model.namespace_context import NamespaceContext, NamespaceContexts
 from shared.quota.model.read.jobs import ObjectState, Reading
 from shared.quota.model.read.kind_objects import NO_PODS, PodsBySet, SeenPods, workload_of_kind
 from shared.quota.model.settings import QuotaSettings
@@ -148,3 +152,24 @@ def test_a_quantity_that_is_none_is_a_problem() -> None:
     found = reading(jobset(replicated("a", "much")))
     assert found.workload is None
     assert "much" in found.problems[0]
+
+
+GPU = "gpu.deviceclass.resource.k8s.io/devices"
+
+
+def test_each_set_takes_the_devices_of_its_templates_and_waits_for_all_of_them() -> None:
+    workers = replicated("workers", "2", replicas=3)
+    claims = [{"name": "a", "resourceClaimTemplateName": "two"}]
+    workers["template"]["spec"]["template"]["spec"]["resourceClaims"] = claims
+    written = jobset(replicated("driver", "1"), workers, suspend=True)
+    devices = DeviceResources()
+    contexts, settings = NamespaceContexts(devices), QuotaSettings(devices=devices)
+    namespace = read_namespace({"metadata": {"name": "ns", "labels": IN_VISION.namespace_labels}})
+    contexts.see_namespaces([(None, namespace)])
+    waiting = workload_of_kind(read(written), contexts.of("ns"), settings).workload
+    assert waiting is not None
+    assert "ResourceClaimTemplate two does not exist in namespace ns" in waiting.hold_reason
+    contexts.see_claims(DeviceSource.TEMPLATE, [(None, ClaimDevices("ns", "two", {"gpu": 2}))])
+    known = workload_of_kind(read(written), contexts.of("ns"), settings).workload
+    assert known is not None
+    assert (known.hold, [each.request.get(GPU, 0) for each in known.pod_sets]) == (False, [0, 6])
