@@ -5,6 +5,9 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help venv binaries jobset test test-operators browser monitoring lint types generated demo prove mutants chaos bench image release cluster cluster-down e2e clean
 
+# The tests start hundreds of processes: each would compile its modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 PYTHON ?= python3
 WORKERS ?= 4
 BIN := .venv/bin

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, settings
 
 from dev.controlplane import binaries, cluster
 from dev.controlplane.errors import ControlPlaneError
+from tests.ordering import arrange
 
 # A machine that is busy draws examples slowly; that is no failure.
 settings.register_profile("quotree", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -25,6 +26,13 @@ SHARED_NODES = tuple(
 
 
 PROGRAMS = pytest.StashKey[binaries.Binaries | ControlPlaneError]()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Give each worker of pytest-xdist a part of its own; a run without workers keeps the order of the files."""
+    workers = int(getattr(config, "workerinput", {}).get("workercount", 1))
+    if workers > 1:
+        arrange(items, workers)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -1,0 +1,34 @@
+"""The order of a run with several workers: nothing is lost, modules that last begin the parts, which last equally."""
+
+from tests.ordering import LONG, START, Module, arranged
+from tests.repository import ROOT
+
+
+def module(path: str, first: int, number: int, seconds: float = 0.0, *planes: str) -> Module:
+    return Module(path, tuple(range(first, first + number)), seconds, frozenset(planes))
+
+
+def test_every_part_begins_with_what_lasts_and_ends_with_what_needs_nothing() -> None:
+    modules = [module("pure", 0, 10), module("a", 10, 2, 50), module("b", 12, 2, 40), module("c", 14, 2, 20)]
+    assert arranged(modules, 2) == [10, 11, *range(6), 12, 13, 14, 15, *range(6, 10)]
+
+
+def test_modules_that_share_a_control_plane_stay_together() -> None:
+    shared = [module(f"shared-{at}", 7 + at, 1, 10, "world") for at in range(4)]
+    order = arranged([module("pure", 0, 7), *shared, module("alone", 11, 1, 40)], 2)
+    assert order == [11, *range(5), 7, 8, 9, 10, 5, 6]
+
+
+def test_they_part_where_a_second_control_plane_ends_sooner() -> None:
+    shared = [module(f"shared-{at}", 7 + at, 1, 2 * START, "world") for at in range(4)]
+    order = arranged([module("pure", 0, 7), *shared], 2)
+    assert (order[:2], order[5:7]) == ([7, 9], [8, 10])
+
+
+def test_what_fits_into_no_part_whole_is_divided() -> None:
+    modules = [module("large", 0, 5, 100), module("small", 5, 1, 8)]
+    assert sorted(arranged(modules, 2)) == list(range(6))
+
+
+def test_the_modules_that_are_said_to_last_exist() -> None:
+    assert [path for path in LONG if not (ROOT / "tests" / path).is_file()] == []
