@@ -98,6 +98,7 @@ def _sample_data(sample: Sample) -> dict[str, Any]:
         "skipped": seen is not None and seen.skipped,
         "suspended": seen is not None and seen.suspended,
         "noted": seen is not None and seen.noted,
+        "stopped": seen is not None and seen.stopped,
         "finished": seen is not None and seen.finished,
         "groups": 1 if seen is None else seen.groups,
         "podSets": [

@@ -54,7 +54,10 @@ def _sample_lines(sample: Sample) -> Iterator[str]:
         yield "  is not ours: the descriptor skips it"
         return
     yield from (f"  refused: {refusal}" for refusal in sample.seen.refusals)
-    words = {"suspended": sample.seen.suspended, "noted": sample.seen.noted, "finished": sample.seen.finished}
+    words = {"suspended": sample.seen.suspended, "noted": sample.seen.noted}
+    if sample.seen.kind.stopped:
+        words["stopped"] = sample.seen.stopped
+    words["finished"] = sample.seen.finished
     yield "  " + ", ".join(f"{word}: {'yes' if so else 'no'}" for word, so in words.items())
     if sample.seen.kind.gate is not None:
         yield f"  groups of pods: {sample.seen.groups}, each:"

@@ -228,6 +228,7 @@ class KindEntry(_Entry, frozen=True):
     through: Name = ""
     pod_sets: tuple[PodSetEntry, ...] = ()
     noted: tuple[PredicateEntry, ...] = ()
+    stopped: tuple[PredicateEntry, ...] = ()
     finished: tuple[PredicateEntry, ...] = ()
     skip: tuple[PredicateEntry, ...] = ()
     refuse: tuple[RefuseEntry, ...] = ()
@@ -256,7 +257,7 @@ class KindEntry(_Entry, frozen=True):
             raise KeyProblem("podSets", "is missing: where the pods are described")
         if len(self.pod_sets) > MAX_POD_SETS_ENTRIES:
             raise KeyProblem("podSets", f"has {len(self.pod_sets)} entries; at most {MAX_POD_SETS_ENTRIES}")
-        for key in ("noted", "finished", "skip", "refuse", "operators", "children"):
+        for key in ("noted", "stopped", "finished", "skip", "refuse", "operators", "children"):
             if len(getattr(self, key)) > MAX_PREDICATES:
                 raise KeyProblem(key, f"has {len(getattr(self, key))} entries; at most {MAX_PREDICATES}")
 

@@ -75,6 +75,8 @@ class Kind:
     """The kind that its operator makes for it, and that is governed in its place; empty: none."""
     pod_sets: tuple[PodSetRule, ...]
     noted: tuple[Predicate, ...]
+    stopped: tuple[Predicate, ...]
+    """What says that its operator has seen the flag and makes no more pods; empty: nothing does."""
     finished: tuple[Predicate, ...]
     skip: tuple[Predicate, ...]
     refuse: tuple[Refusal, ...]
@@ -140,6 +142,7 @@ def compile_kind(entry: KindEntry) -> Kind:
         through=entry.through,
         pod_sets=tuple(_pod_set(each) for each in entry.pod_sets),
         noted=tuple(each.compiled() for each in entry.noted),
+        stopped=tuple(each.compiled() for each in entry.stopped),
         finished=tuple(each.compiled() for each in entry.finished),
         skip=tuple(each.compiled() for each in entry.skip),
         refuse=tuple(_refusal(each) for each in entry.refuse),

@@ -56,14 +56,16 @@ class KindPodSet:
 class KindObject:
     """An object of a governed kind.
 
-    `noted`: its operator has answered the last change of the flag. `skipped`: it is not ours. `refusals`: why it cannot
-    be governed whole, and what its owner can do. `problems`: what of it cannot be read; then it has no pod sets.
+    `noted`: its operator has answered the last change of the flag. `stopped`: it has seen that the flag holds the
+    object, and makes no more pods; true where the descriptor cannot tell. `skipped`: it is not ours. `refusals`: why it
+    cannot be governed whole, and what its owner can do. `problems`: what of it cannot be read; then it has no pod sets.
     """
 
     kind: Kind
     metadata: Metadata
     suspend: ObjectField
     noted: bool
+    stopped: bool
     finished: bool
     skipped: bool
     refusals: tuple[str, ...]

@@ -39,6 +39,7 @@ def read_kind_object(kind: Kind, raw: bytes | msgspec.Raw | dict[str, Any]) -> K
         metadata=metadata,
         suspend=suspend,
         noted=any_holds(kind.noted, root),
+        stopped=not kind.stopped or any_holds(kind.stopped, root),
         finished=any_holds(kind.finished, root),
         skipped=skipped,
         refusals=() if skipped else refusals,

@@ -1,7 +1,8 @@
 """How an object of a governed kind becomes a workload. Jobs: `jobs`; pods: `pods`.
 
-Its use is never taken from its operator's status. While it runs it counts as large as it declares, or as its pods are
-if that is more; while it stops, and once it has finished, as its pods that have not ended.
+Its use is never taken from its operator's status. While it runs, and until its operator has seen that it is stopped, it
+counts as large as it declares, or as its pods are if that is more; then, and once it has finished, as its pods that
+have not ended.
 
 See docs/specification.md §5.9.
 """
@@ -64,13 +65,14 @@ def workload_of_kind(
     if (seen.finished or seen.metadata.is_deleting) and not has_pods:
         return FINISHED
     annotations = read_annotations(seen.metadata.annotations)
-    state = state_of(annotations, suspended=seen.suspended, has_pods=has_pods)
+    # Pods that its operator is about to make are not seen yet.
+    state = state_of(annotations, suspended=seen.suspended, has_pods=has_pods or not seen.stopped)
     if seen.metadata.is_deleting and state is ObjectState.PENDING:
         return FINISHED  # its operator makes no pods for it
     problems = (*seen.problems, *seen.refusals)
     if seen.problems:
         return Reading(state, None, (*problems, *annotations.problems))
-    over = seen.finished or state is ObjectState.EVICTING
+    over = seen.finished or (state is ObjectState.EVICTING and seen.stopped)
     counted = _counted(seen, pods)
     injected = annotations.injected or NOTHING
     try:

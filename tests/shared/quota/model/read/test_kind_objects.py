@@ -20,10 +20,12 @@ ADMITTED = '{"podSets":{"driver":{"cpu":"std"},"workers":{"cpu":"a100"}},"time":
 EVICTED = '{"reason":"Reclaimed","time":"2026-01-01T00:00:00Z","podSets":{"driver":{"cpu":"std"}}}'
 
 
-def two(*, suspend: bool = False, **annotations: str) -> dict[str, Any]:
+def two(*, suspend: bool = False, stopped: bool | None = None, **annotations: str) -> dict[str, Any]:
+    """`stopped`: whether its operator has seen that it is; absent: as it is."""
     written = jobset(replicated("driver", "1"), replicated("workers", "2", replicas=3), suspend=suspend)
     own = {f"quotree.dev/{name}": text for name, text in annotations.items()}
-    return written | {"metadata": metadata(annotations=own)}
+    status = {"conditions": [{"type": "Suspended", "status": str(suspend if stopped is None else stopped)}]}
+    return written | {"metadata": metadata(annotations=own), "status": status}
 
 
 def reading(written: dict[str, Any], pods: PodsBySet = NO_PODS, around: NamespaceContext = IN_VISION) -> Reading:
@@ -84,6 +86,10 @@ def test_nothing_to_run_requests_nothing() -> None:
         (two(suspend=True, eviction=EVICTED), {"workers": seen(2, 4)}, ObjectState.EVICTING, 4000),
         (two(suspend=True, eviction=EVICTED), {}, ObjectState.PENDING, 7000),
         (two(suspend=True), {"workers": seen(2, 4)}, ObjectState.PENDING, 7000),
+        (two(suspend=True, stopped=False), {}, ObjectState.PENDING, 7000),
+        (two(suspend=True, stopped=False, admission=ADMITTED), {}, ObjectState.EVICTING, 7000),
+        (two(suspend=True, stopped=False, eviction=EVICTED), {"workers": seen(1, 2)}, ObjectState.EVICTING, 7000),
+        (two(suspend=True, stopped=False, eviction=EVICTED), {}, ObjectState.EVICTING, 7000),
     ],
 )
 def test_what_counts_in_each_state(written: dict[str, Any], pods: PodsBySet, state: ObjectState, request_: int) -> None:
@@ -101,6 +107,14 @@ def test_it_is_over_when_its_last_pod_has_ended() -> None:
     found = reading(two(admission=ADMITTED) | DONE, {"driver": seen(1, 1)})
     assert found.workload is not None
     assert (found.state, found.workload.request) == (ObjectState.RUNNING, {"cpu": 1000})
+
+
+def test_of_a_kind_whose_descriptor_cannot_tell_its_pods_alone_count_when_it_is_stopped() -> None:
+    spec = {"suspend": True, "headGroupSpec": {"template": template("2")}, "workerGroupSpecs": []}
+    annotations = {"quotree.dev/eviction": EVICTED}
+    written = {"kind": "RayCluster", "metadata": metadata(annotations=annotations), "spec": spec}
+    assert reading(written).state is ObjectState.PENDING
+    assert reading(written, {"head": seen(1, 1)}).state is ObjectState.EVICTING
 
 
 def test_deleted_before_it_started_it_is_over() -> None:
