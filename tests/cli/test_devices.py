@@ -1,12 +1,15 @@
 """Devices that pods request by ResourceClaims, in files: the templates beside the Jobs say how many they are."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner
 
 from cli.commands import check, explain, simulate
+from dev.controlplane.cluster import ControlPlane
+from tests.cli.live_kinds import install_kinds
 
 GPU = "gpu.example.com.deviceclass.resource.k8s.io/devices"
 SETTINGS = "quota: {resources: {devices: {counted: true}}}"
@@ -91,3 +94,47 @@ def test_a_template_that_nobody_can_count_is_found_before_it_is_applied(tmp_path
 def test_more_devices_than_the_group_may_have_are_warned_of(tmp_path: Path) -> None:
     answer = CliRunner().invoke(check.command, files(tmp_path, GROUP + TEMPLATE % "count: 2" + JOB % ("wide", 3, 3)))
     assert (answer.exit_code, "(NeverFits)" in answer.stdout, GPU in answer.stdout) == (0, True, True)
+
+
+LIVE = f"""
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: quotree-reconciler, namespace: devices, labels: {{app.kubernetes.io/name: quotree}}}}
+data: {{reconciler.yaml: "{SETTINGS}"}}
+---
+apiVersion: quotree.dev/v1alpha1
+kind: QuotaGroup
+metadata: {{name: devices}}
+spec: {{quotas: [{{max: {{cpu: 8, {GPU}: 1}}}}]}}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {{name: two, namespace: devices}}
+spec: {{spec: {{devices: {{requests: [{{name: gpu, exactly: {{deviceClassName: gpu.example.com, count: 2}}}}]}}}}}}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {{name: takes-two, namespace: devices, labels: {{quotree.dev/group: devices}}}}
+spec:
+  suspend: true
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{{name: a, image: a, resources: {{requests: {{cpu: 1}}}}}}]
+      resourceClaims: [{{name: gpu, resourceClaimTemplateName: two}}]
+"""
+
+
+def test_of_a_live_cluster_that_counts_devices_the_templates_are_read(control_plane: ControlPlane) -> None:
+    install_kinds(control_plane)
+    control_plane.kubectl("create", "namespace", "devices")
+    control_plane.apply(LIVE)
+    environment = {"PATH": f"{control_plane.binaries.kubectl.parent}:{os.environ['PATH']}"}
+    words = ["devices/takes-two", "--kubeconfig", str(control_plane.kubeconfig), "-o", "json"]
+    try:
+        answer = CliRunner(env=environment).invoke(explain.command, words)
+    finally:
+        control_plane.kubectl("delete", "configmap", "-n", "devices", "quotree-reconciler")
+    found = json.loads(answer.stdout)
+    (refused,) = found["flavors"]
+    assert (found["reason"], refused["binding"]["resource"]) == ("NeverFits", GPU)

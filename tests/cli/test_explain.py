@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from cli.commands import explain
 from dev.controlplane.cluster import ControlPlane
-from shared.api.crds.definitions import flavor_definition, quotagroup_definition
+from tests.cli.live_kinds import install_kinds
 
 WAITING = str(Path(__file__).parent / "questions" / "waiting.yaml")
 EIGHT = ["--capacity", "default:nvidia.com/gpu=8"]
@@ -168,10 +168,7 @@ def test_an_absent_workload_is_named(name: str) -> None:
 
 
 def test_the_live_cluster_is_explained_with_the_users_rights(control_plane: ControlPlane) -> None:
-    definitions = {"apiVersion": "v1", "kind": "List", "items": [quotagroup_definition(), flavor_definition()]}
-    control_plane.kubectl("apply", "--server-side", "-f", "-", input=json.dumps(definitions))
-    crds = ("crd/quotagroups.quotree.dev", "crd/resourceflavors.quotree.dev")
-    control_plane.kubectl("wait", "--for=condition=Established", *crds)
+    install_kinds(control_plane)
     control_plane.kubectl("create", "namespace", "explained")
     control_plane.apply(
         """
