@@ -8,6 +8,7 @@ import pytest
 
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.quotree import Quotree
+from tests.reconciler.reconciler_process import wait_for
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -30,6 +31,8 @@ def test_a_bound_account_reads_and_another_does_not(world: ControlPlane, quotree
         world.kubectl("create", "serviceaccount", name)
     bound = ("--clusterrole=quotree-metrics-reader", "--serviceaccount=default:prometheus")
     world.kubectl("create", "clusterrolebinding", "prometheus", *bound)
+    may = ("auth", "can-i", "get", "/metrics", "--as=system:serviceaccount:default:prometheus")
+    wait_for(lambda: world.kubectl(*may, check=False).stdout.strip() == "yes", "the binding is in force")
     allowed, curious = (world.kubectl("create", "token", name).stdout.strip() for name in ("prometheus", "curious"))
     for add, expected in ((quotree.add_reconciler, "quotree_leader 0.0"), (quotree.add_webhook, "quotree_webhook_")):
         port = quotree.ports.take()

@@ -89,6 +89,8 @@ class Site:
         self.cluster.kubectl("create", "serviceaccount", *names, check=False)
         role = ("--clusterrole=quotree-metrics-reader", "--serviceaccount=default:scraper")
         self.cluster.kubectl("create", "clusterrolebinding", "scraper", *role, check=False)
+        may = ("auth", "can-i", "get", "/metrics", "--as=system:serviceaccount:default:scraper")
+        self.until("it may", lambda: self.cluster.kubectl(*may, check=False).stdout.strip() == "yes")
         return self.kubectl("create", "token", *names, "--duration=1h").strip()
 
     def scrape(self, pod: Object, token: str) -> tuple[int, str]:

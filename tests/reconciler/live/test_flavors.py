@@ -61,6 +61,11 @@ def is_empty(q: Quotree, group: str) -> bool:
     return (counted.get("pending"), counted.get("admitted")) == (0, 0)
 
 
+def capacity(q: Quotree, flavor: str) -> str | None:
+    quotas = q.group_status("root").get("quotas", [])
+    return next((each.get("capacity", {}).get("cpu") for each in quotas if each["flavor"] == flavor), None)
+
+
 def spec_of(q: Quotree, name: str) -> tuple[Any, Any]:
     spec = q.get_job(name)["spec"]["template"]["spec"]
     return spec.get("nodeSelector"), spec.get("tolerations")
@@ -164,11 +169,14 @@ def test_a_flavor_whose_nodes_are_others_now_keeps_what_runs_and_starts_nothing(
     q.job("moves", "vision", "2")
     wait_for(lambda: nodes_of(q, "moves") == {"fast-0"} and nodes_of(q, "stays") == {"slow-0"}, "both run", LONG)
     path = "/apis/quotree.dev/v1alpha1/resourceflavors/fast"
+    wait_for(lambda: capacity(q, "fast") == "4", "the fast node is known", LONG)
     q.merge(path, {"spec": {"nodeLabels": {"model": "faster"}}})
     try:
+        wait_for(lambda: capacity(q, "fast") != "4", "the flavor's new nodes are known", LONG)
         q.job("later", "vision", "2")
         wait_for(lambda: nodes_of(q, "later") == {"slow-0"}, "no node is fast any more", LONG)
         for name in ("moves", "stays"):
             assert (eviction_of(q.get_job(name)), len(nodes_of(q, name))) == (None, 1)
     finally:
         q.merge(path, {"spec": {"nodeLabels": {"model": "fast"}}})
+        wait_for(lambda: capacity(q, "fast") == "4", "the fast node is known again", LONG)
