@@ -1,11 +1,19 @@
 """Keeps one object where many records say the same: most Jobs of a team differ in nothing but their names."""
 
-from typing import Generic, TypeVar
+from dataclasses import dataclass, field
+from typing import Final, Generic, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
 import msgspec
 
+from shared.api.core.pod import PodSpec
+from shared.quota.model.namespace_context import NamespaceContext
+from shared.quota.model.read.jobs import pod_request_of
+from shared.quota.model.settings import QuotaSettings
+from shared.quota.model.tree import Amounts
+
 S = TypeVar("S", bound=msgspec.Struct)
+_MOST_REQUESTS: Final = 4096
 
 
 class Interned(Generic[S]):
@@ -18,3 +26,32 @@ class Interned(Generic[S]):
     def shared(self, value: S) -> S:
         """The object that stands for all that equal `value`."""
         return self._known.setdefault(self._encode(value), value)
+
+
+class _Request(NamedTuple):
+    """`spec` and `around` are kept so that no other object gets their identity."""
+
+    spec: PodSpec
+    around: NamespaceContext
+    request: Amounts
+
+
+@dataclass(slots=True)
+class InternedRequests:
+    """What a pod of an interned spec requests, computed once. A change around it makes another `NamespaceContext`."""
+
+    _known: dict[tuple[int, int], _Request] = field(default_factory=dict)
+
+    def of(self, spec: PodSpec, around: NamespaceContext, settings: QuotaSettings) -> Amounts:
+        """As `pod_request_of`; `settings` are the same each time."""
+        key = (id(spec), id(around))
+        known = self._known.get(key)
+        if known is not None:
+            return known.request
+        request = pod_request_of(spec, around, settings)
+        if spec.resource_claims:
+            return request  # what its claims ask for might change
+        if len(self._known) == _MOST_REQUESTS:
+            self._known.clear()
+        self._known[key] = _Request(spec, around, request)
+        return request

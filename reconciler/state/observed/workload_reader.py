@@ -1,8 +1,9 @@
 """Reads the objects of one workload in the context of their namespace. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from reconciler.state.observed.interning import InternedRequests
 from shared.api.core.job import Job
 from shared.api.core.pod import Pod
 from shared.kinds.kind_object import KindObject
@@ -39,6 +40,7 @@ class WorkloadReader:
     admits: Callable[[str, Mapping[str, str]], bool]
     pods_of: Callable[[str], PodsBySet] = _no_pods
     group_of: Callable[[str], Group | None] = _no_group
+    _requests: InternedRequests = field(default_factory=InternedRequests)
 
     def read(self, key: str, objects: Sequence[WorkloadObject], apart: int = 0) -> Reading:
         """A Job, a pod, or all pods of a group, of which `apart` more run as workloads of their own.
@@ -72,7 +74,7 @@ class WorkloadReader:
         first = objects[0]
         context = self.namespaces.of(first.metadata.namespace)
         if isinstance(first, Job):
-            return workload_of_job(first, context, self.settings)
+            return workload_of_job(first, context, self.settings, self._requests.of)
         if isinstance(first, KindObject):
             return workload_of_kind(first, context, self.settings, self.pods_of(key))
         pods = [each for each in objects if isinstance(each, Pod)]

@@ -62,7 +62,10 @@ class Job(View, frozen=True):
 
     @property
     def _is_over(self) -> bool:
-        return any(each.type in _OVER and each.status == "True" for each in self.status.conditions)
+        for each in self.status.conditions:  # noqa: SIM110 - asked of every Job several times
+            if each.type in _OVER and each.status == "True":
+                return True
+        return False
 
     @property
     def has_pods(self) -> bool:

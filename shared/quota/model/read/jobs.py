@@ -60,8 +60,14 @@ UNMANAGED: Final = Reading(ObjectState.UNMANAGED)
 FINISHED: Final = Reading(ObjectState.FINISHED)
 
 
-def workload_of_job(job: Job, around: NamespaceContext, settings: QuotaSettings) -> Reading:
-    """Read a Job. Its request is one pod's, times how many it may still run at a time."""
+PodRequest = Callable[[PodSpec, NamespaceContext, QuotaSettings], Amounts]
+"""What one pod of a spec requests. Raises QuantityError."""
+
+
+def workload_of_job(
+    job: Job, around: NamespaceContext, settings: QuotaSettings, pod_request: PodRequest | None = None
+) -> Reading:
+    """Read a Job. Its request is one pod's, as `pod_request` says, times how many it may still run at a time."""
     group = resolve_group(job.metadata.labels, around.namespace_labels, default_group=settings.default_group)
     if group is None:
         return UNMANAGED
@@ -71,7 +77,8 @@ def workload_of_job(job: Job, around: NamespaceContext, settings: QuotaSettings)
     state = _state(job, annotations)
     if job.metadata.is_deleting and state is ObjectState.PENDING:
         return FINISHED  # the Job controller makes no pods for it, even if its status counts some
-    draft = WorkloadDraft(job.metadata, job.spec.template.spec, job.pods_left, group, annotations)
+    spec = job.spec.template.spec
+    draft = WorkloadDraft(job.metadata, spec, job.pods_left, group, annotations, pod_request=pod_request)
     admission = admission_in(state, annotations, lambda: job.is_ready)
     return draft.reading(
         state, admission, eviction_in(state, annotations, lambda: _suspended_at(job)), around, settings
@@ -155,6 +162,8 @@ class WorkloadDraft:
     key: str = ""
     request: Amounts | None = None
     """Given: the whole request. Else `pods` times that of `spec`."""
+    pod_request: PodRequest | None = None
+    """Given: says what one pod requests, in place of `pod_request_of`."""
     pod_sets: tuple[PodSet, ...] = ()
     """Of pods that differ."""
     specs: tuple[PodSpec, ...] = ()
@@ -221,7 +230,8 @@ class WorkloadDraft:
     def _request(self, around: NamespaceContext, settings: QuotaSettings) -> Amounts:
         if self.request is not None:
             return self.request
-        return times(pod_request_of(self.spec, around, settings), self.pods)
+        pod_request = self.pod_request or pod_request_of
+        return times(pod_request(self.spec, around, settings), self.pods)
 
 
 def pod_request_of(spec: PodSpec, around: NamespaceContext, settings: QuotaSettings) -> Amounts:
@@ -234,6 +244,8 @@ def pod_request_of(spec: PodSpec, around: NamespaceContext, settings: QuotaSetti
 
 def times(one: Amounts, pods: int) -> Amounts:
     """The request of `pods` like this one; of none, nothing."""
+    if pods == 1:
+        return one
     return {resource: min(amount * pods, MAX_AMOUNT) for resource, amount in one.items()} if pods else {}
 
 
