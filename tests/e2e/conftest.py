@@ -72,8 +72,9 @@ def world(control_plane_binaries: Binaries) -> Iterator[ControlPlane]:
 
 @pytest.fixture(scope="package")
 def quotree(world: ControlPlane) -> Iterator[Quotree]:
-    """Quotree with the tree of this folder's tests."""
-    with installed(world) as running:
+    """Quotree with the tree of this folder's tests. It counts devices, by the chart's own rights."""
+    devices = {"resources": {"devices": {"counted": True}}}
+    with installed(world, quota=devices, values=["quota.resources.devices.counted=true"]) as running:
         world.kubectl("apply", "--server-side", "-f", "-", input=_TREE)
         yield running
 
