@@ -43,11 +43,12 @@ def state() -> ClusterState:
 
 
 def written(*, suspend: bool = True, status: Any = None, **about: Any) -> dict[str, Any]:
-    """A driver of 1 cpu, and two workers of 2."""
+    """A driver of 1 cpu, and two workers of 2. Its operator has seen a suspension unless `status` says other."""
     body = jobset(replicated("driver"), replicated("workers", "2", 2), suspend=suspend)
     labels = {GROUP_LABEL: "vision", **about.pop("labels", {})}
     made = {"creationTimestamp": "2026-01-01T00:00:00Z", **about}
-    return {**body, "metadata": metadata(labels=labels, **made), "status": status or {}}
+    stopped = {"conditions": [{"type": "Suspended", "status": "True"}]} if suspend else {}
+    return {**body, "metadata": metadata(labels=labels, **made), "status": status or stopped}
 
 
 def seen(body: dict[str, Any]) -> KindRecord:
