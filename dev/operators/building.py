@@ -61,7 +61,8 @@ def _build(operator: Operator, binaries: Binaries, scratch: Path, say: Callable[
     built.mkdir()
     manifests = _run([str(binaries.kubectl), "kustomize", operator.manifests], source)
     (built / "manifests.yaml").write_text(manifests)
-    _run([str(go), "build", *_FLAGS, "-o", str(built / "program"), operator.package], source)
+    if operator.package:
+        _run([str(go), "build", *_FLAGS, "-o", str(built / "program"), operator.package], source)
     say(f"built in {time.monotonic() - started:.0f} s")
 
 

@@ -23,6 +23,7 @@ class Operator:
     version: str
     sum: str
     package: str
+    """Empty: no program is built, only the manifests are rendered."""
     manifests: str
     account: tuple[str, str]
     """Namespace and name of the service account that it runs as."""
@@ -122,5 +123,16 @@ TRAINER: Final = Operator(
         ),
     ),
 )
+SPARK: Final = Operator(
+    "spark-operator",
+    "github.com/kubeflow/spark-operator/v2",
+    # The first whose applications can be suspended.
+    "v2.4.0",
+    "h1:Bo5rz5dlhqYEa7e/TLtUEVXDMNRotnVaQ4VLCyeLeOc=",
+    # It starts drivers by Spark's own program, which no Go module has: its definitions alone are of use here.
+    "",
+    "config/crd",
+    ("spark-operator", "spark-operator-controller"),
+)
 
-ALL: Final = (JOBSET, MPI, TRAINING, KUBERAY, LWS, TRAINER)
+ALL: Final = (JOBSET, MPI, TRAINING, KUBERAY, LWS, TRAINER, SPARK)

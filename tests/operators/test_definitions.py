@@ -13,7 +13,7 @@ import yaml
 
 from dev.controlplane.binaries import Binaries
 from dev.operators import building
-from dev.operators.recipe import JOBSET, KUBERAY, LWS, MPI, TRAINER, TRAINING
+from dev.operators.recipe import JOBSET, KUBERAY, LWS, MPI, SPARK, TRAINER, TRAINING
 from shared.api.annotations import InjectedAnnotation, InjectedPlacement
 from shared.api.injection import NOTHING
 from shared.kinds.operations import suspend_operations, template_operations
@@ -21,8 +21,9 @@ from shared.kinds.presets import all_presets
 from tests.shared.kinds.objects import preset, read
 from tests.shared.kinds.test_presets import STARTED
 
-OPERATORS = (JOBSET, KUBERAY, LWS, TRAINER, TRAINING, MPI)  # the training-operator defines another MPIJob
-ELSEWHERE = {"AppWrapper", "SparkApplication"}
+# The training-operator defines another MPIJob.
+OPERATORS = (JOBSET, KUBERAY, LWS, TRAINER, TRAINING, MPI, SPARK)
+ELSEWHERE = {"AppWrapper"}
 """Kinds whose operators are not built here."""
 SAMPLES = [each for each in STARTED if each["kind"] not in ELSEWHERE]
 
@@ -41,14 +42,15 @@ def definitions(control_plane_binaries: Binaries) -> dict[tuple[str, str], dict[
 
 def test_each_kind_is_served_as_its_preset_says(definitions: dict[tuple[str, str], dict[str, Any]]) -> None:
     for kind in all_presets().all:
-        if kind.kind not in ELSEWHERE:
-            definition = definitions[kind.group, kind.kind]
-            served = {each["name"] for each in definition["versions"] if each["served"]}
-            assert (kind.version in served, definition["names"]["plural"], definition["scope"]) == (
-                True,
-                kind.resource,
-                "Namespaced",
-            )
+        if kind.kind in ELSEWHERE:
+            continue
+        definition = definitions[kind.group, kind.kind]
+        served = {each["name"] for each in definition["versions"] if each["served"]}
+        assert (kind.version in served, definition["names"]["plural"], definition["scope"]) == (
+            True,
+            kind.resource,
+            "Namespaced",
+        )
 
 
 @pytest.mark.parametrize("item", SAMPLES)
