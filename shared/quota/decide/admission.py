@@ -64,14 +64,15 @@ class AdmissionPasses:
             if usage.fits(each.leaf_usage, each.quantities):
                 usage.planned.add(each.leaf_usage.path, each.quantities)
                 self._guarded.add(workload_id)
+        self.inputs.cache.update_requests(self.inputs.snapshot, usage.touched.keys())
         predictions = Predictions(self.inputs, usage, self.block, usage.frozen_views())
-        leaves = BorrowingLeaves(predictions, self.inputs, usage, lambda name: self._queue(name, self._borrowing_head))
-        if self._deferred:
-            # What becomes of them might free capacity again, so that nothing is known for the next cycle.
-            queues = self._queues(leaves.leaves(), self._borrowing_head)
-            self._run(EvaluatedLeaves(queues), self._try_borrowing)
-        else:
-            walked = self._run(leaves, self._try_borrowing)
+        may_free = bool(self._deferred)
+        leaves = BorrowingLeaves(
+            predictions, self.inputs, usage, lambda name: self._queue(name, self._borrowing_head), self._deferred
+        )
+        walked = self._run(leaves, self._try_borrowing)
+        # What became of those deferred may have freed capacity, so that nothing is known for the next cycle.
+        if not may_free:
             barred = self.inputs.taken_over.barred_leaves
             free = (queue for queue in walked if queue.leaf_usage.name not in barred)
             known = (queue for queue in free if not self.block.holds(queue.leaf_usage))
@@ -93,6 +94,8 @@ class AdmissionPasses:
         return evaluate(self.usage, self.inputs.taken_over.may_not_borrow, leaf_usage, workload, assignments)
 
     def _entitled_head(self, leaf_usage: LeafUsage, workload: Workload, assignments: Assignments) -> QueueHead | None:
+        if not any(leaf_usage.is_entitled(each.quantities, workload) for each in assignments):
+            return None
         entitled = entitled_candidate(self._evaluate(leaf_usage, workload, assignments))
         return None if entitled is None else QueueHead(workload, entitled.quantities, leaf_usage)
 

@@ -29,7 +29,9 @@ def plan(snapshot: Snapshot, cache: CycleCache | None = None) -> Plan:
     recycle_strictly(inputs, usage, evictions, waits, last.delays)
     Swaps(inputs, last.block, last.claims, last.delays, usage, evictions, waits).plan()
     fill_back(usage, evictions)
-    return _plan(last, give_notice(usage, evictions, waits, inputs.cache.notifying))
+    found = _plan(last, give_notice(usage, evictions, waits, inputs.cache.notifying))
+    inputs.cache.end_cycle()
+    return found
 
 
 def _plan(last: Round, notices: Notices) -> Plan:

@@ -17,8 +17,8 @@ import msgspec
 from shared.resources import Amount
 
 _NOT_WAITING: Final = datetime.max.replace(tzinfo=UTC)
-_EXACT: Final = 128
-"""Two different ratios of a past use to a weight below 2^63 differ by more than 2^-128."""
+EXACT: Final = 128
+"""Two different ratios of amounts below 2^63 differ by more than 2^-128."""
 
 
 class Sibling(msgspec.Struct, frozen=True, gc=False):
@@ -209,7 +209,7 @@ def units_order(siblings: Sequence[Sibling], have: Sequence[Amount], parts: Whol
 
     def rank(place: int) -> tuple[bool, Amount, Amount, datetime]:
         sibling = siblings[place]
-        past = (sibling.past_use << _EXACT) // parts.weights[place] if sibling.past_use else 0
+        past = (sibling.past_use << EXACT) // parts.weights[place] if sibling.past_use else 0
         return (
             sibling.used <= have[place],
             past,

@@ -4,19 +4,22 @@ Entitlement depends on the leaf alone. Borrowing also depends on what is availab
 workload could borrow is evaluated again only if more is available there than when the previous pass ended.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from shared.quota.decide.queue.fair_sharing import UNKNOWN, Contest, PredictedRank, QueueHead, Shares
+from shared.quota.decide.queue.fair_sharing import UNKNOWN, Contest, ExpectedHead, PredictedRank, QueueHead, Shares
 from shared.quota.decide.queue.leaf_queue import LeafQueue
 from shared.quota.decide.queue.predictions import Predictions
 from shared.quota.decide.queue.room_for_borrowers import RoomForBorrowers
 from shared.quota.decide.state.cycle_cache import CycleCache, Rank
+from shared.quota.decide.state.eviction_plan import Preemptor
+from shared.quota.decide.state.first_fits import FirstFit
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage import UsedSums
 from shared.quota.model.tree import ROOT
+from shared.quota.model.workload import WorkloadId
 from shared.resources import Amount, FlavorResource
 
 _FIRST: Rank = (False, False, 0, 0, datetime.min.replace(tzinfo=UTC), "")
@@ -57,6 +60,9 @@ class EvaluatedLeaves(Contest):
     def is_out(self, group: str) -> bool:
         return False
 
+    def expected(self, leaf: str) -> ExpectedHead | None:
+        return None
+
     def head(self, leaf: str) -> QueueHead | None:
         return self._heads.get(leaf)
 
@@ -67,12 +73,19 @@ class BorrowingLeaves(Contest):
     A head is chosen by what was available when the pass began, as if all had been evaluated then: so the order of
     starts does not depend on who was evaluated when. A child of root in which nothing fits any more is out; further
     down a head that no longer fits still ranks the groups above it until it is tried.
+
+    `deferred`: workloads that are tried whether or not they fit. While one is left, no group is out, because what is
+    kept for it may become available.
     """
 
     def __init__(
-        self, predictions: Predictions, inputs: RoundInput, usage: RoundUsage, queue_of: Callable[[str], LeafQueue]
+        self,
+        predictions: Predictions,
+        inputs: RoundInput,
+        usage: RoundUsage,
+        queue_of: Callable[[str], LeafQueue],
+        deferred: Mapping[WorkloadId, Preemptor],
     ) -> None:
-        inputs.cache.update_requests(inputs.snapshot, usage.touched.keys())
         self.queues: dict[str, LeafQueue] = {}
         self._inputs = inputs
         self._leaves = inputs.cache.leaves
@@ -82,16 +95,23 @@ class BorrowingLeaves(Contest):
         self._shares = Shares(inputs.snapshot, inputs.cache.weights)
         self._at_start = UsedSums(inputs.snapshot.numbers)
         self._predictions = predictions
-        self._room = RoomForBorrowers(predictions, inputs, usage)
-        self._ranks: dict[str, Rank] = {}
+        self._room = RoomForBorrowers(predictions, inputs, usage, deferred)
+        self._certain = {name for each in deferred.values() for name in each.leaf_usage.path}
+        """Groups that have a head whether or not anything fits."""
+        self._heads: dict[str, tuple[Rank, FirstFit]] = {}
         """Predicted, by leaf."""
 
     def children(self, parent: str) -> Iterable[str]:
         predictions, children = self._predictions, self._tree.children.get(parent, ())
-        ranks = predictions.ranks_below(parent)
-        self._ranks.update(ranks)
-        others = (child for child in children if child not in ranks and not self._is_known_leaf(child))
-        return [*ranks, *(child for child in others if predictions.knows(child) or self._room.could_have_fitted(child))]
+        heads = predictions.heads_below(parent)
+        self._heads.update(heads)
+        others = (child for child in children if child not in heads and not self._is_known_leaf(child))
+        return [*heads, *(child for child in others if self._may_have_head(child))]
+
+    def _may_have_head(self, group: str) -> bool:
+        if group in self._certain or self._predictions.knows(group):
+            return True
+        return self._room.could_have_fitted(group)
 
     def _is_known_leaf(self, name: str) -> bool:
         return name in self._leaves and self._predictions.knows_leaf(name)
@@ -102,13 +122,15 @@ class BorrowingLeaves(Contest):
 
     def is_skipped(self, parent: str, child: str) -> bool:
         if child in self._leaves:
-            return child not in self._ranks and self._room.first_place(child) is None
+            return child not in self._heads and self._first_place(child) is None
         return parent == ROOT and not self._room.is_as_it_was and self.is_out(child)
 
     def bound(self, parent: str, child: str) -> Rank:
         """The predicted rank of a leaf; else the best of the sets of keys on which something could have fitted."""
-        if child in self._ranks:
-            return self._ranks[child]
+        if child in self._heads:
+            return self._heads[child][0]
+        if child in self._certain:
+            return _FIRST
         if child not in self._leaves and self._predictions.knows(child):
             return self._predictions.bound(parent, child) or _LAST
         found = self._inputs.cache.rank_bounds.get(child)
@@ -129,17 +151,21 @@ class BorrowingLeaves(Contest):
     def is_out(self, group: str) -> bool:
         return self._room.is_out(group)
 
+    def expected(self, leaf: str) -> ExpectedHead | None:
+        if leaf not in self._heads:
+            return None
+        _, step = self._heads[leaf]
+        return ExpectedHead(self._leaves[leaf].leaf.path, step.keys, step.beyond_min, step.queued)
+
+    def _first_place(self, leaf: str) -> int | None:
+        return 0 if leaf in self._certain else self._room.first_place(leaf)
+
     def head(self, leaf: str) -> QueueHead | None:
-        place = self._room.first_place(leaf)
+        place = self._first_place(leaf)
         queue = self.queues[leaf] = self._queue_of(leaf)
         queue.skip_to(len(queue.leaf_usage.leaf.pending) if place is None else place)
         with self._usage.looking_at(self._predictions.views):
             return queue.next_head()
-
-    def leaves(self) -> list[str]:
-        """All leaves that are not out, and those in which this cycle has changed something."""
-        waiting = self._inputs.cache.waiting
-        return [name for name in waiting if self._usage.is_touched(name) or not self.is_out(name)]
 
 
 def remember_borrowing(cache: CycleCache, usage: RoundUsage, queues: Iterable[LeafQueue]) -> None:

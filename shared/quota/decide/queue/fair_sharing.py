@@ -6,6 +6,7 @@ within effectiveMin first), then by share, past use, age and name.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from heapq import heapify, heappop, heappush, heapreplace
 from itertools import pairwise
 from typing import Final, NamedTuple, Protocol
@@ -13,7 +14,7 @@ from typing import Final, NamedTuple, Protocol
 from shared.quota.decide.state.cycle_cache import Rank, Weights
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.round_usage import RoundUsage
-from shared.quota.decide.state.usage import Quantities, UsedSums
+from shared.quota.decide.state.usage import Path, Quantities, UsedSums
 from shared.quota.measure.group_usage import NO_NUMBERS
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.tree import ROOT, SYSTEM
@@ -31,6 +32,24 @@ class QueueHead:
     workload: Workload
     quantities: Quantities
     leaf_usage: LeafUsage
+
+
+class ExpectedHead(NamedTuple):
+    """What the rank of a leaf's head depends on, and the head itself once it is evaluated."""
+
+    path: Path
+    keys: tuple[FlavorResource, ...]
+    beyond_min: bool
+    """Whether it takes its leaf's used beyond effectiveMin."""
+    queued: datetime
+    evaluated: QueueHead | None = None
+
+
+def expected_of(head: QueueHead) -> ExpectedHead:
+    """The same of a head that is evaluated."""
+    beyond_min = not head.leaf_usage.stays_within_min(head.quantities)
+    keys = tuple([key for key, _ in head.quantities])
+    return ExpectedHead(head.leaf_usage.path, keys, beyond_min, head.workload.queued, head)
 
 
 class PredictedRank(NamedTuple):
@@ -61,6 +80,9 @@ class Contest(Protocol):
     def is_out(self, group: str) -> bool:
         """Whether nothing in that subtree can start any more."""
 
+    def expected(self, leaf: str) -> ExpectedHead | None:
+        """The leaf's first head, if it is known without evaluating the queue."""
+
     def head(self, leaf: str) -> QueueHead | None:
         """The leaf's first head; requested once for each leaf."""
 
@@ -68,8 +90,8 @@ class Contest(Protocol):
 class Tournament:
     """A tournament in which a head is evaluated only when its group might have the best one.
 
-    Each parent has a heap of its children, by the rank of the child's best head; until that head is evaluated by a
-    bound for its rank, then by its predicted rank. `best` is the head to try next, `enter` replaces it once tried.
+    Each parent has a heap of its children, by the rank of the child's best head; until that head is known by a bound
+    for its rank, then by its predicted rank. `best` is the head to try next, `enter` replaces it once tried.
     """
 
     __slots__ = ("_contest", "_heaps", "_leaves", "_shares", "_used")
@@ -79,18 +101,31 @@ class Tournament:
         self._leaves = usage.snapshot.leaves
         self._used = usage.used
         self._shares = Shares(usage.snapshot, weights)
-        self._heaps: dict[str, list[tuple[Rank, str, QueueHead | PredictedRank | None]]] = {}
+        self._heaps: dict[str, list[tuple[Rank, str, ExpectedHead | PredictedRank | None]]] = {}
 
     @property
     def best(self) -> QueueHead | None:
         """The head that comes first in the whole tree; None when no leaf has one."""
         if self._contest.is_out(ROOT):
             return None
-        while (head := self._best_below(ROOT)) is not None and self._contest.is_out(head.leaf_usage.name):
-            self.enter(head.leaf_usage, None)
-        return head
+        while (expected := self._best_below(ROOT)) is not None:
+            if self._contest.is_out(expected.path[0]):
+                self._drop(expected.path)
+                continue
+            head = expected.evaluated or self._contest.head(expected.path[0])
+            if head is not None:
+                return head
+            self._replace(expected.path, None)
+        return None
 
-    def _best_below(self, parent: str) -> QueueHead | None:
+    def _drop(self, path: Path) -> None:
+        """Let a leaf in which nothing fits leave the tournament, and all others with it where nothing fits either."""
+        if self._contest.is_out(path[-2]):
+            heappop(self._heaps[ROOT])
+        else:
+            self._replace(path, None)
+
+    def _best_below(self, parent: str) -> ExpectedHead | None:
         heap = self._heaps.get(parent)
         if heap is None:
             children = self._contest.children(parent)
@@ -98,7 +133,7 @@ class Tournament:
             heapify(heap)
         while heap:
             _, child, found = heap[0]
-            if isinstance(found, QueueHead):
+            if isinstance(found, ExpectedHead):
                 return found
             heappop(heap)
             prediction = self._contest.predicted(parent, child) if found is None else UNKNOWN
@@ -110,24 +145,32 @@ class Tournament:
         return None
 
     def _push(self, parent: str, child: str) -> None:
-        head = self._contest.head(child) if child in self._leaves else self._best_below(child)
-        if head is not None:
-            heappush(self._heaps[parent], (self._rank(parent, child, head), child, head))
+        found = self._expected(child) if child in self._leaves else self._best_below(child)
+        if found is not None:
+            heappush(self._heaps[parent], (self._rank(parent, child, found), child, found))
+
+    def _expected(self, leaf: str) -> ExpectedHead | None:
+        expected = self._contest.expected(leaf)
+        if expected is not None:
+            return expected
+        head = self._contest.head(leaf)
+        return None if head is None else expected_of(head)
 
     def enter(self, leaf_usage: LeafUsage, head: QueueHead | None) -> None:
         """Replace the best head by the next one of its leaf, or by none. Only the groups on its path are ranked."""
-        for child, parent in pairwise(leaf_usage.path):
+        self._replace(leaf_usage.path, None if head is None else expected_of(head))
+
+    def _replace(self, path: Path, expected: ExpectedHead | None) -> None:
+        for child, parent in pairwise(path):
             heap = self._heaps[parent]
-            head = head if child == leaf_usage.name else self._best_below(child)
-            if head is None:
+            found = expected if child == path[0] else self._best_below(child)
+            if found is None:
                 heappop(heap)
             else:
-                heapreplace(heap, (self._rank(parent, child, head), child, head))
+                heapreplace(heap, (self._rank(parent, child, found), child, found))
 
-    def _rank(self, parent: str, child: str, head: QueueHead) -> Rank:
-        beyond_min = not head.leaf_usage.stays_within_min(head.quantities)
-        keys = [key for key, _ in head.quantities]
-        return (beyond_min, *self._shares.of(parent, child, keys, self._used), head.workload.queued, child)
+    def _rank(self, parent: str, child: str, head: ExpectedHead) -> Rank:
+        return (head.beyond_min, *self._shares.of(parent, child, head.keys, self._used), head.queued, child)
 
 
 class Shares:

@@ -4,7 +4,7 @@ Known for leaves that this round has not changed and none of whose workloads is 
 fits is the head. Everything that does not depend on the room is kept in the cycle cache.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from datetime import datetime
 from functools import partial
 from operator import itemgetter
@@ -57,8 +57,8 @@ class Predictions:
         self._known: dict[GroupKey, Amount] = {}
         """What is available to a parent."""
         self._rooms_of: dict[str, Rooms] = {}
-        barred = inputs.taken_over.barred_leaves
-        self._changed = {*usage.touched, *block.leaves, *cache.maybe_entitled, *cache.evicting, *barred}
+        barred, started = inputs.taken_over.barred_leaves, _not_simple(inputs)
+        self._changed = {*usage.touched, *block.leaves, *cache.maybe_entitled, *cache.evicting, *barred, *started}
         self._changed_parents = {inputs.snapshot.leaves[name].path[1] for name in self._changed}
 
     def knows(self, group: str) -> bool:
@@ -107,25 +107,18 @@ class Predictions:
         )
 
     def could_fit(self, group: str, available: Callable[[FlavorResource], Amount]) -> bool | None:
-        """Whether something below a group directly above leaves could fit in what is available; None: not known.
-
-        Also after starts, while no workload is left there that waited behind a head.
-        """
+        """See `LeavesInOrder.could_fit`; None also for a group that is not directly above leaves only."""
         order = self._order(group)
-        if order is None or order.others:
-            return None
-        return any(
-            is_one_within(needs, tuple([available(key) for key in keys])) for keys, needs in order.lowest.items()
-        )
+        return None if order is None else order.could_fit(available)
 
-    def ranks_below(self, group: str) -> Mapping[str, Rank]:
-        """The ranks of the heads of all predictable leaves directly below `group` that have one."""
+    def heads_below(self, group: str) -> Mapping[str, tuple[Rank, FirstFit]]:
+        """The heads of all predictable leaves directly below `group` that have one, and their ranks."""
         order = self._order(group)
         if order is None:
             return {}
         rooms = self._rooms(group, order)
         found = ((leaf, first_within(steps, rooms)) for _, leaf, steps in order.leaves if leaf not in self._changed)
-        return {leaf: self._rank(group, leaf, step) for leaf, step in found if step is not None}
+        return {leaf: (self._rank(group, leaf, step), step) for leaf, step in found if step is not None}
 
     def first_within(self, leaf: str, available: Callable[[FlavorResource], Amount]) -> int | None:
         """The place in its queue of the first workload of a leaf that is known for which that much is available."""
@@ -230,6 +223,12 @@ class Predictions:
         if share is None:
             share = by_keys[keys] = self._shares.of(parent, child, keys, self._used)
         return (beyond_min, *share, queued, child)
+
+
+def _not_simple(inputs: RoundInput) -> Set[str]:
+    """Leaves with starts of earlier rounds, where it depends on these in which order workloads try assignments."""
+    started = {each.workload.group for each in inputs.taken_over.starts}
+    return {leaf for leaf in started & inputs.cache.waiting if not inputs.queue(leaf).are_simple}
 
 
 def _margins(numbers: GroupNumbers) -> dict[FlavorResource, tuple[Amount, Amount]]:

@@ -5,21 +5,25 @@ from functools import partial
 
 from shared.quota.decide.queue.predictions import Predictions
 from shared.quota.decide.state.cycle_cache import Keys, LeafCache
+from shared.quota.decide.state.eviction_plan import Preemptor
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.smallest_requests import could_fit, is_within
 from shared.quota.decide.state.usage import Path
 from shared.quota.measure.group_usage import NO_NUMBERS
 from shared.quota.model.tree import ROOT, QueueingStrategy
+from shared.quota.model.workload import WorkloadId
 from shared.resources import Amount, FlavorResource
 
 Room = Mapping[FlavorResource, Amount]
 
 
 class RoomForBorrowers:
-    """What fits where. Nothing but a start changes what is available while leaves are evaluated lazily."""
+    """What fits where. What is available changes only when a workload starts, or a deferred one is tried."""
 
-    def __init__(self, predictions: Predictions, inputs: RoundInput, usage: RoundUsage) -> None:
+    def __init__(
+        self, predictions: Predictions, inputs: RoundInput, usage: RoundUsage, deferred: Mapping[WorkloadId, Preemptor]
+    ) -> None:
         self._inputs = inputs
         self._leaves = inputs.cache.leaves
         self._tree = inputs.cache.tree
@@ -28,16 +32,26 @@ class RoomForBorrowers:
         self._at_first = predictions.views
         self._keys = tuple(inputs.snapshot.numbers[ROOT])
         self._rooms: dict[tuple[str, bool], tuple[int, Room]] = {}
-        self._starts_before = self._noted = len(usage.starts)
+        self._deferred = deferred
+        self._deferred_in: dict[str, list[WorkloadId]] = {}
+        for each, preemptor in deferred.items():
+            self._deferred_in.setdefault(preemptor.leaf_usage.name, []).append(each)
+        self._noted = len(usage.starts)
+        self._at_beginning = self._moment
         self._places: dict[str, int | None] = {}
         """By leaf: the place in its queue before which nothing fitted when the pass began; None: nothing did."""
         self._ordered = {self._leaves[name].leaf.path[1] for name in usage.touched if self._held_back(name)}
         """Parents of leaves in which workloads waited behind a head that may have started."""
 
     @property
+    def _moment(self) -> int:
+        """Grows whenever what is available may have changed."""
+        return len(self._usage.starts) - len(self._deferred)
+
+    @property
     def is_as_it_was(self) -> bool:
-        """Whether the pass has started nothing so far."""
-        return len(self._usage.starts) == self._starts_before
+        """Whether the pass has started nothing so far, and tried no deferred workload."""
+        return self._moment == self._at_beginning
 
     def could_have_fitted(self, group: str) -> bool:
         """Whether the least that is requested in that subtree was available when the pass began."""
@@ -74,6 +88,8 @@ class RoomForBorrowers:
         if self._noted != len(self._usage.starts):
             self._note_starts()
         cached, requests = self._leaves.get(group), self._tree.requests.get(group)
+        if self._deferred and (cached is None or self._has_deferred(group)):
+            return False
         if not requests:
             return True
         if cached is None:
@@ -83,6 +99,9 @@ class RoomForBorrowers:
                 not (self._tree.has_guarantee_below(group) or could_fit(requests, below)) if fits is None else not fits
             )
         return self._place(cached, at_first=self.is_as_it_was) is None
+
+    def _has_deferred(self, leaf: str) -> bool:
+        return any(each in self._deferred for each in self._deferred_in.get(leaf, ()))
 
     def first_place(self, leaf: str) -> int | None:
         """The place of the first workload in the leaf's queue that fitted when the pass began; None: none did."""
@@ -132,8 +151,8 @@ class RoomForBorrowers:
         return lambda key: usage.available(path, key)
 
     def _room(self, parent: str, *, at_first: bool) -> Room:
-        """What is available below `parent` now, or when the pass began; nothing but a start changes it meanwhile."""
-        number = self._starts_before if at_first else len(self._usage.starts)
+        """What is available below `parent` now, or when the pass began."""
+        number = self._at_beginning if at_first else self._moment
         found = self._rooms.get((parent, at_first))
         if found is None or found[0] != number:
             below = partial(self._at_first.available, self._tree.paths[parent]) if at_first else self._below(parent)

@@ -23,10 +23,9 @@ def judge_over(usage: RoundUsage, cache: CycleCache, claims: StandingClaims, exc
     judged = {name: _over(usage, name) for name in sorted(uncertain)}
     for group, key, _, _ in excesses:
         judged[group] = tuple(sorted({*judged.get(group, certain.get(group, ())), key}))
-    over = certain | judged
-    for name in [name for name, keys in judged.items() if not keys]:
-        del over[name]
-    return cache.over_since.judge(usage.snapshot.world.over_since, over, usage.now)
+    return cache.over_since.judge(
+        usage.snapshot.world.over_since, certain, judged, cache.take_changes_of_over(), usage.now
+    )
 
 
 def _over(usage: RoundUsage, name: str) -> Keys:

@@ -3,7 +3,7 @@
 Judged after all entitled and opportunistic work, and after Strict mode: the leaf's use grows on no key.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,8 +17,9 @@ from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.pods_ready import AdmissionBlock
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
-from shared.quota.decide.state.smallest_requests import could_fit
+from shared.quota.decide.state.smallest_requests import SmallestRequests, could_fit
 from shared.quota.decide.state.standing_claims import StandingClaims
+from shared.quota.decide.state.usage import Path
 from shared.quota.decide.state.waits import Waits
 from shared.quota.measure.group_usage import NO_NUMBERS
 from shared.quota.measure.snapshot import LeafSnapshot
@@ -65,19 +66,52 @@ class Swaps:
         return bool(self.evictions.victims or self.evictions.forced)
 
     def _may_come_anyway(self) -> Iterator[str]:
-        """Of the leaves in which a swap might be planned, those in which something may fit once all evictions ended."""
-        cache, planned, snapshot = self.inputs.cache, self.usage.planned, self.usage.snapshot
-        tree = cache.tree
-        groups = [ROOT]
+        """Of the leaves in which a swap might be planned, those in which something may fit once all evictions ended.
+
+        A group in which and below which no eviction ends can take more only of what its parent can take more of.
+        """
+        cache, planned, leaves = self.inputs.cache, self.usage.planned, self.usage.snapshot.leaves
+        tree, relieved = cache.tree, self._relieved()
+        every = tuple(self.usage.snapshot.numbers[ROOT])
+        groups = [(ROOT, every)]
         while groups:
-            group = groups.pop()
-            requests, leaf = tree.requests.get(group, {}), snapshot.leaves.get(group)
-            if leaf is None:
-                available = partial(planned.available, tree.paths.get(group, ()))
-                if requests and (tree.has_guarantee_below(group) or could_fit(requests, available)):
-                    groups.extend(tree.children.get(group, ()))
-            elif group in cache.swapping and could_fit(requests, partial(self._available_to, leaf)):
-                yield group
+            group, keys = groups.pop()
+            requests, path = tree.requests.get(group), tree.paths.get(group, ())
+            if not requests:
+                continue
+            if group in leaves:
+                if could_fit(requests, partial(self._available_to, leaves[group])):
+                    yield group
+                continue
+            is_relieved = group in relieved
+            more = self._keys_with_more(path, every if is_relieved else keys)
+            if is_relieved or (more and self._could_fit(group, requests, partial(planned.available, path))):
+                below = tree.children.get(group, set())
+                groups.extend((child, more) for child in (below & cache.swapping) | (below - leaves.keys()))
+
+    def _relieved(self) -> set[str]:
+        """The groups in which evictions end, and those above them."""
+        usage, leaves = self.usage, self.usage.snapshot.leaves
+        groups = {
+            group
+            for (group, key), charge in usage.planned.changed.items()
+            if charge != usage.current.charge(group, key)
+        }
+        return {above for group in groups for above in (leaves[group].path if group in leaves else (group,))}
+
+    def _keys_with_more(self, path: Path, keys: Iterable[FlavorResource]) -> tuple[FlavorResource, ...]:
+        """Of `keys`, those of which the group at the start of `path` can take more once all evictions have ended."""
+        current, planned = self.usage.current, self.usage.planned
+        return tuple([key for key in keys if planned.available(path, key) > current.available(path, key)])
+
+    def _could_fit(self, group: str, requests: SmallestRequests, available: Callable[[FlavorResource], Amount]) -> bool:
+        """Whether something could fit in what is available below the group; leaves that were changed do not count."""
+        tree, order = self.inputs.cache.tree, self.inputs.cache.orders.get(group)
+        if not (tree.has_guarantee_below(group) or could_fit(requests, available)):
+            return False
+        if order is None or (order.until is not None and order.until <= self.inputs.now):
+            return True
+        return order.could_fit(available) is not False
 
     def _available_to(self, leaf: LeafSnapshot, key: FlavorResource) -> Amount:
         """Not less than what is available to that leaf once all evictions have ended."""

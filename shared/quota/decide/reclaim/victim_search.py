@@ -6,12 +6,12 @@ A search asks for one victim at a time, because each that goes changes who is ov
 from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from datetime import datetime
-from fractions import Fraction
 
 from shared.quota.decide.decisions import EvictionRule, OverSince
 from shared.quota.decide.state.eviction_plan import Victim
 from shared.quota.decide.state.leaf_usage import LeafUsage, RunningWorkload
 from shared.quota.decide.state.round_usage import RoundUsage
+from shared.quota.measure.fair_share import EXACT
 from shared.quota.model.tree import SYSTEM
 from shared.quota.model.workload import EvictionReason, Workload, WorkloadId
 from shared.resources import FlavorResource
@@ -57,7 +57,7 @@ class VictimSearch:
             excess = after.over_runtime(child, key)
             if excess > 0 and child != SYSTEM:
                 weight = after.numbers(child, key).weight
-                found.append((weight > 0, -Fraction(excess, weight) if weight else Fraction(0), child))
+                found.append((weight > 0, -(excess << EXACT) // weight if weight else 0, child))
         return [child for _, _, child in sorted(found)]
 
     def _in_leaf_over(self, leaf: str, key: FlavorResource) -> Victim | None:

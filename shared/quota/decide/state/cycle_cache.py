@@ -4,14 +4,14 @@ A plan made with the cache equals the plan made without. What is known of a leaf
 object and none of its numbers has grown; what depends on others, as long as no more is available below its parent.
 """
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from datetime import datetime
 from itertools import compress
 from operator import is_not
 from typing import NamedTuple
 
 from shared.quota.decide.state.equivalence import EquivalenceClasses
-from shared.quota.decide.state.first_fits import FirstFits, Rooms, first_fits, is_predictable
+from shared.quota.decide.state.first_fits import FirstFits, Rooms, first_fits, is_one_within, is_predictable
 from shared.quota.decide.state.over_since import OverSinceCache
 from shared.quota.decide.state.smallest_requests import of_leaf
 from shared.quota.decide.state.waiting_tree import WaitingTree
@@ -45,6 +45,15 @@ class LeavesInOrder(NamedTuple):
     """Leaves that wait and are not predictable."""
     until: datetime | None
     """From then on, it may be another order."""
+
+    def could_fit(self, available: Callable[[FlavorResource], Amount]) -> bool | None:
+        """Whether something could fit in what is available below the group; None: not known.
+
+        Also after starts, while no workload is left there that waited behind a head.
+        """
+        if self.others:
+            return None
+        return any(is_one_within(needs, tuple([available(key) for key in keys])) for keys, needs in self.lowest.items())
 
 
 class LeafCache:
@@ -110,11 +119,11 @@ class CycleCache:
         """By leaf: the best rank that any of its workloads could have."""
         self.shares: dict[str, dict[Keys, tuple[bool, int, int]]] = {}
         """By group and the keys that a head takes: whether its weight is 0, its share, its past use."""
+        self._over_changed: set[str] = set()
         self._leaves: Mapping[str, LeafSnapshot] = {}
         self._numbers: Mapping[str, GroupNumbers] = {}
         self._replaced: list[LeafCache] = []
         """Those that know their `before`."""
-        self._now: datetime | None = None
         self._static: tuple[object, ...] = (None, None, None)
         self._snapshot: object = None
         self._capacity: object = None
@@ -130,11 +139,6 @@ class CycleCache:
             self._static = static
             self.tree = WaitingTree(snapshot.numbers, {name: group.parent for name, group in tree.groups.items()})
         self._snapshot = snapshot
-        if snapshot.now != self._now:
-            for each in self._replaced:
-                each.before = None
-            self._replaced.clear()
-            self._now = snapshot.now
         if snapshot.capacity is not self._capacity:
             self._capacity = snapshot.capacity
             self.weights.clear()
@@ -148,6 +152,12 @@ class CycleCache:
         for name in (numbers | {ROOT}) - snapshot.leaves.keys() - {SYSTEM}:
             self._refresh_inner(name, snapshot, tree)
         self._leaves, self._numbers = snapshot.leaves, snapshot.numbers
+
+    def end_cycle(self) -> None:
+        """Forget the states that leaves had earlier in this cycle."""
+        for each in self._replaced:
+            each.before = None
+        self._replaced.clear()
 
     def _forget_ranks(self) -> None:
         self.rank_bounds.clear()
@@ -199,7 +209,13 @@ class CycleCache:
         ):
             names.add(name) if belongs else names.discard(name)
         _keep(self.over, name, tuple(key for key, each in numbers.items() if each.used > each.runtime))
+        self._over_changed.add(name)
         _keep(self.beyond, name, _beyond(numbers, {}, at_root=False))
+
+    def take_changes_of_over(self) -> Set[str]:
+        """The groups for which `over` may have changed since the last call."""
+        changed, self._over_changed = self._over_changed, set()
+        return changed
 
     def queue(self, name: str, snapshot: Snapshot) -> EquivalenceClasses:
         """The equivalence classes of that leaf's pending workloads."""

@@ -18,10 +18,14 @@ _SPARE: Final = 256
 """So many classes without a workload are remembered beside those that have one."""
 
 
+LeastAmounts = Mapping[tuple[FlavorResource, ...], tuple[Amount, ...]]
+"""Amounts in the order of the keys."""
+
+
 class EquivalenceClass:
     """What the workloads of one class can take, their priority, and whether preemptible. Compared by identity."""
 
-    __slots__ = ("assignments", "is_simple", "options", "preemptible", "priority", "totals")
+    __slots__ = ("assignments", "is_simple", "options", "preemptible", "priority", "smallest", "totals")
 
     def __init__(self, options: Options, assignments: Assignments | None, workload: Workload) -> None:
         self.options = options
@@ -32,9 +36,11 @@ class EquivalenceClass:
         self.preemptible = workload.preemptible
         several = assignments is not None and len(assignments) > 1
         self.is_simple = not several or all(len(each.options) == 1 for each in assignments or ())
-        """Whether it takes the first assignment that fits, where it is entitled to none."""
+        """Whether it takes the first assignment that fits, where it is entitled to none; else see `borrowing_order`."""
         self.totals: tuple[tuple[str, Amount], ...] = () if self.is_simple else _totals(assignments)
         """By resource, what every assignment takes in all flavors together; empty where that tells little."""
+        self.smallest: LeastAmounts = _smallest(assignments or ())
+        """The least amounts, in the order of the keys, for each set of keys that some assignment takes."""
 
     def is_within(self, room: Mapping[FlavorResource, Amount]) -> bool:
         """Whether all that some assignment takes is available in `room`."""
@@ -85,19 +91,24 @@ class EquivalenceClasses:
             self._known = {(id(each.options), each.priority, each.preemptible): each for each in self.kinds}
 
     @property
+    def are_simple(self) -> bool:
+        """Whether each workload takes the first of its assignments that fits, where it is entitled to none."""
+        return all(each.is_simple for each in self.startable)
+
+    @property
     def smallest(self) -> tuple[Quantities, ...]:
         """The least amounts, for each set of keys that some workload could take. If none of these fits, nothing does.
 
         cpu 4, gpu 1 and cpu 2, gpu 8 give cpu 2, gpu 1.
         """
         if self._smallest is None:
-            self._smallest = _smallest(each.assignments for each in self.startable if each.assignments is not None)
+            self._smallest = _quantities(each.smallest for each in self.startable)
         return self._smallest
 
     @property
     def smallest_at_head(self) -> tuple[Quantities, ...]:
         """The same of a StrictFIFO queue without claims: every workload blocks those behind it on all its flavors."""
-        return _smallest(left for _, _, left in self.in_turn(_LAST))
+        return _quantities(_smallest(left) for _, _, left in self.in_turn(_LAST))
 
     def in_turn(self, held_back_from: datetime | None) -> Iterator[tuple[int, Workload, Assignments]]:
         """The place and first workload of each class, and what those before it leave to it while they wait.
@@ -168,15 +179,26 @@ def _totals(assignments: Assignments | None) -> tuple[tuple[str, Amount], ...]:
     return tuple(sorted((resource, min(each[resource] for each in found)) for resource in resources))
 
 
-def _smallest(choices: Iterable[Assignments]) -> tuple[Quantities, ...]:
-    found: dict[tuple[FlavorResource, ...], list[Amount]] = {}
-    for assignments in choices:
-        for assignment in assignments:
-            keys = tuple([key for key, _ in assignment.quantities])
-            least = found.get(keys)
-            if least is None:
-                found[keys] = [amount for _, amount in assignment.quantities]
-                continue
-            for place, (_, amount) in enumerate(assignment.quantities):
-                least[place] = min(least[place], amount)
+def _smallest(assignments: Assignments) -> LeastAmounts:
+    found: dict[tuple[FlavorResource, ...], tuple[Amount, ...]] = {}
+    for assignment in assignments:
+        quantities = sorted(assignment.quantities)
+        _lower(found, tuple([key for key, _ in quantities]), tuple([amount for _, amount in quantities]))
+    return found
+
+
+def _quantities(parts: Iterable[LeastAmounts]) -> tuple[Quantities, ...]:
+    found: dict[tuple[FlavorResource, ...], tuple[Amount, ...]] = {}
+    for part in parts:
+        for keys, amounts in part.items():
+            _lower(found, keys, amounts)
     return tuple(tuple(zip(keys, least, strict=True)) for keys, least in found.items())
+
+
+def _lower(
+    found: dict[tuple[FlavorResource, ...], tuple[Amount, ...]],
+    keys: tuple[FlavorResource, ...],
+    amounts: tuple[Amount, ...],
+) -> None:
+    least = found.get(keys)
+    found[keys] = amounts if least is None else tuple(map(min, least, amounts))

@@ -11,6 +11,8 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from shared.quota.decide.state.equivalence import EquivalenceClasses
+from shared.quota.decide.state.flavor_assignment import Assignments, FlavorAssignment, FlavorChoice, borrowing_order
+from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.usage import Quantities
 from shared.quota.measure.group_usage import GroupNumbers, Numbers
 from shared.quota.measure.snapshot import LeafSnapshot
@@ -49,13 +51,16 @@ class FirstFits(NamedTuple):
 
 
 _NOTHING: Final = (0, 0, 0, 0)
+_MOST_ASSIGNMENTS: Final = 4096
+"""With more of them in one leaf, its queue is evaluated: that looks at few of them."""
 
 
 def is_predictable(leaf: LeafSnapshot, classes: EquivalenceClasses) -> bool:
-    """Whether the first workload that fits is the first that starts, in the first assignment that fits."""
+    """Whether the first workload that fits is the first that starts, in an order of its assignments that is known."""
     if leaf.evicting or leaf.claims or leaf.reclaim.mode is ReclaimMode.STRICT:
         return False
-    return all(each.is_simple for each in classes.startable)
+    several = sum(len(each.assignments or ()) for each in classes.startable if not each.is_simple)
+    return several <= _MOST_ASSIGNMENTS
 
 
 class _Limits(NamedTuple):
@@ -85,8 +90,9 @@ def first_fits(classes: EquivalenceClasses, numbers: GroupNumbers, now: datetime
     found: dict[Keys, list[FirstFit]] = {}
     limits = {key: _limits(each) for key, each in numbers.items()}
     place, held_back_from = 0, classes.leaf.held_back_from(now)
+    order = _Orders(classes, numbers)
     for queue_place, workload, assignments in classes.in_turn(held_back_from):
-        for each in assignments:
+        for each in order.of(workload, assignments):
             place += 1
             step = _step((place, queue_place), workload, each.quantities, limits)
             if step is not None and not _is_reached(found.get(step.keys, ()), step):
@@ -94,6 +100,25 @@ def first_fits(classes: EquivalenceClasses, numbers: GroupNumbers, now: datetime
     least = {keys: _least([step.needs for step in steps]) for keys, steps in found.items()}
     within = {keys: [each for each in steps if not each.beyond_min] for keys, steps in found.items()}
     return FirstFits(found, least, within, _until(classes.leaf, held_back_from))
+
+
+class _Orders:
+    """In which order the workloads of one leaf, none of which is entitled, take what fits."""
+
+    def __init__(self, classes: EquivalenceClasses, numbers: GroupNumbers) -> None:
+        self._classes = classes
+        self._usage = LeafUsage(classes.leaf, numbers)
+
+    def of(self, workload: Workload, assignments: Assignments) -> Sequence[FlavorAssignment]:
+        """The assignments, in the order in which this workload tries them."""
+        if self._classes.kind_of(workload).is_simple:
+            return assignments
+
+        def is_entitled(option: FlavorChoice) -> bool:
+            usage = self._usage
+            return usage.may_hold(option.quantities, workload) and usage.is_entitled(option.quantities, workload)
+
+        return borrowing_order(assignments, self._classes.leaf.group, is_entitled)
 
 
 def _until(leaf: LeafSnapshot, held_back_from: datetime | None) -> datetime | None:
@@ -108,7 +133,7 @@ def _step(
 ) -> FirstFit | None:
     """The step of this workload in one assignment; None if a limit of its own leaf keeps it from that."""
     needs, keys, beyond_min = [], [], False
-    for key, amount in quantities:
+    for key, amount in sorted(quantities):
         margin, kept, within_min, promised = limits.get(key, _NOTHING)
         if amount > margin or (amount > promised and not workload.preemptible):
             return None

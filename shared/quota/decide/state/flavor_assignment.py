@@ -177,6 +177,19 @@ def candidates(evaluation: Iterable[Candidate], group: Group) -> Iterator[Candid
         yield from (each for each in evaluation if each.entitled and not each.starts)
 
 
+def borrowing_order(
+    assignments: Assignments, group: Group, is_entitled: Callable[[FlavorChoice], bool]
+) -> Sequence[FlavorAssignment]:
+    """The assignments in the order in which a workload takes the first that fits, where it is entitled to none.
+
+    It may be entitled to some sets of an assignment: with `whenCanBorrow: TryNextFlavor` it borrows as few as it can.
+    """
+    if group.when_can_borrow is WhenCanBorrow.BORROW:
+        return assignments
+    evaluation = Evaluation(assignments, lambda option: Fit(is_entitled(option), fits=True))
+    return [each.assignment for each in sorted(evaluation, key=lambda each: each.rank)]
+
+
 def _best_start(evaluation: Iterable[Candidate], borrow: WhenCanBorrow) -> Candidate | None:
     starting = (each for each in evaluation if each.starts)
     if borrow is WhenCanBorrow.TRY_NEXT_FLAVOR:

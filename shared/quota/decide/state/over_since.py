@@ -1,6 +1,6 @@
 """Since when groups are over, from cycle to cycle: only what has changed is computed again."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Set
 from datetime import datetime
 
 from shared.quota.decide.decisions import OverSince
@@ -13,34 +13,44 @@ KeysOver = Mapping[str, tuple[FlavorResource, ...]]
 class OverSinceCache:
     """The latest answer, and what it was computed from."""
 
-    __slots__ = ("_given", "_now", "_since", "judged")
+    __slots__ = ("_exceptions", "_given", "_now", "_since", "judged")
 
     def __init__(self) -> None:
-        self.judged: KeysOver = {}
-        """The latest groups that were judged to be over."""
+        self.judged: dict[str, tuple[FlavorResource, ...]] = {}
+        """The latest groups that were judged to be over, and their keys."""
+        self._exceptions: Set[str] = frozenset()
         self._given: OverSince = {}
         self._now: datetime | None = None
         self._since: OverSince = {}
 
-    def judge(self, given: OverSince, judged: KeysOver, now: datetime) -> OverSince:
-        """Return since when each of `judged` is over: since the moment in `given`, else since now."""
+    def judge(
+        self, given: OverSince, over: KeysOver, exceptions: KeysOver, changed: Iterable[str], now: datetime
+    ) -> OverSince:
+        """Return since when each group is over: since the moment in `given`, else since now.
+
+        `over`: what the numbers say; `exceptions`: what replaces it for some groups. `changed`: the groups for which
+        `over` may say something else than at the last call.
+        """
         if given is self._since or (given is self._given and now == self._now):
-            since = self._changed(given, judged, now)
+            since = self._revised(given, over, exceptions, {*changed, *self._exceptions, *exceptions}, now)
         else:
-            since = {(name, key): given.get((name, key), now) for name, keys in judged.items() for key in keys}
-        self.judged, self._given, self._now, self._since = judged, given, now, since
+            self.judged = {name: keys for name, keys in {**over, **exceptions}.items() if keys}
+            since = {(name, key): given.get((name, key), now) for name, keys in self.judged.items() for key in keys}
+        self._exceptions, self._given, self._now, self._since = exceptions.keys(), given, now, since
         return since
 
-    def _changed(self, given: OverSince, judged: KeysOver, now: datetime) -> OverSince:
-        before = self.judged
-        if judged == before:
+    def _revised(
+        self, given: OverSince, over: KeysOver, exceptions: KeysOver, names: Iterable[str], now: datetime
+    ) -> OverSince:
+        found = {name: exceptions[name] if name in exceptions else over.get(name, ()) for name in names}
+        moved = {name: keys for name, keys in found.items() if keys != self.judged.get(name, ())}
+        if not moved:
             return self._since
         since = dict(self._since)
-        for name, keys in before.items():
-            if judged.get(name) is not keys:
-                for key in keys:
-                    del since[name, key]
-        for name, keys in judged.items():
-            if before.get(name) is not keys:
+        for name, keys in moved.items():
+            for key in self.judged.pop(name, ()):
+                del since[name, key]
+            if keys:
+                self.judged[name] = keys
                 since.update({(name, key): given.get((name, key), now) for key in keys})
         return since

@@ -9,7 +9,7 @@ import pytest
 
 from shared.quota.decide.decisions import Plan
 from shared.quota.decide.plan import plan
-from shared.quota.decide.queue.candidates import BorrowingLeaves, EvaluatedLeaves
+from shared.quota.decide.queue.candidates import EvaluatedLeaves
 from shared.quota.decide.queue.leaf_queue import LeafQueue
 from shared.quota.decide.queue.predictions import Predictions
 from shared.quota.decide.simulate.step import advance
@@ -22,10 +22,11 @@ from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import QuotaSettings
-from shared.quota.model.tree import Entry, Group, QueueingStrategy, Tree
+from shared.quota.model.tree import Entry, Group, QueueingStrategy, Tree, WhenCanBorrow, WhenCanReclaim
 from shared.quota.model.workload import Workload
 from shared.resources import FlavorResource
 from tests.builders import NOW, after, pending
+from tests.prove.pod_sets import random_pod_sets
 from tests.prove.random_draw import Dice, Seeded
 from tests.shared.quota.decide.plan_words import given
 
@@ -46,8 +47,18 @@ def _tree(dice: Dice) -> Tree:
         for leaf in range(dice.between(1, 6)):
             queueing = dice.one_of(tuple(QueueingStrategy))
             patience = dice.one_of((None, timedelta(), timedelta(seconds=40)))
-            quotas = _limits(dice, 1, lending)
-            groups.append(Group(f"p{parent}-{leaf}", f"p{parent}", quotas=quotas, queueing=queueing, patience=patience))
+            quotas, borrow = _limits(dice, 1, lending), dice.one_of(tuple(WhenCanBorrow))
+            groups.append(
+                Group(
+                    f"p{parent}-{leaf}",
+                    f"p{parent}",
+                    quotas=quotas,
+                    queueing=queueing,
+                    patience=patience,
+                    when_can_borrow=borrow,
+                    when_can_reclaim=dice.one_of(tuple(WhenCanReclaim)),
+                )
+            )
     return Tree.of(groups)
 
 
@@ -56,7 +67,8 @@ def _job(dice: Dice, leaf: str, number: int) -> Workload:
     fields: dict[str, Any] = {"priority": dice.one_of((0, 0, 1)), "preemptible": dice.chance(90)}
     if dice.chance(20):
         fields["only_flavor"] = dice.one_of(FLAVORS)
-    return pending(leaf, request, f"w{number}", created=after(number), **fields)
+    work = pending(leaf, request, f"w{number}", created=after(number), **fields)
+    return random_pod_sets(dice, work, placed=False) if dice.chance(30) else work
 
 
 def _world(dice: Dice) -> World:
@@ -90,13 +102,14 @@ class AllEvaluated(EvaluatedLeaves):
     """Every leaf evaluated when the pass begins."""
 
     def __init__(
-        self, predictions: Predictions, inputs: RoundInput, usage: RoundUsage, queue_of: Callable[[str], LeafQueue]
+        self,
+        _predictions: Predictions,
+        inputs: RoundInput,
+        _usage: RoundUsage,
+        queue_of: Callable[[str], LeafQueue],
+        _: Any,
     ) -> None:
-        self._lazy = BorrowingLeaves(predictions, inputs, usage, queue_of)
         super().__init__(queue_of(name) for name in inputs.cache.waiting)
-
-    def leaves(self) -> list[str]:
-        return self._lazy.leaves()
 
 
 @pytest.mark.parametrize("number", range(25))
@@ -119,12 +132,13 @@ def test_the_same_workloads_start_in_the_same_order_as_with_every_queue_evaluate
         with monkeypatch.context() as patched:
             patched.setattr(Predictions, "knows", lambda *_: False)
             patched.setattr(Predictions, "knows_leaf", lambda *_: False)
-            patched.setattr(Predictions, "ranks_below", lambda *_: {})
+            patched.setattr(Predictions, "heads_below", lambda *_: {})
             lazily = plan(snapshot)
         with monkeypatch.context() as patched:
             patched.setattr("shared.quota.decide.admission.BorrowingLeaves", AllEvaluated)
             evaluated = plan(snapshot)
         assert predicted.starts == lazily.starts == evaluated.starts
+        assert predicted.evictions == lazily.evictions == evaluated.evictions
     assert any(known)
 
 

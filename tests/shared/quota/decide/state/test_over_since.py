@@ -17,11 +17,17 @@ KEYS = tuple(FlavorResource("default", resource) for resource in ("cpu", "gpu"))
 def test_what_is_kept_from_the_cycle_before_changes_nothing(number: int) -> None:
     dice, cache, now = Seeded(f"over {number}"), OverSinceCache(), NOW
     given: OverSince = {}
+    over: dict[str, tuple[FlavorResource, ...]] = {}
     for _ in range(30):
-        names = [f"g{place}" for place in range(6) if dice.chance(50)]
-        judged: KeysOver = {name: KEYS[: dice.between(1, 2)] for name in names}
-        kept = cache.judge(given, judged, now)
-        assert kept == OverSinceCache().judge(given, judged, now)
+        changed = [f"g{place}" for place in range(6) if dice.chance(50)]
+        for name in changed:
+            over.pop(name, None)
+            if dice.chance(50):
+                over[name] = KEYS[: dice.between(1, 2)]
+        exceptions: KeysOver = {f"g{place}": KEYS[: dice.between(0, 2)] for place in range(7) if dice.chance(20)}
+        kept = cache.judge(given, over, exceptions, changed, now)
+        assert kept == OverSinceCache().judge(given, over, exceptions, (), now)
+        assert cache.judged.keys() == {name for name, _ in kept}
         if dice.chance(60):
             given = kept
             now += timedelta(seconds=dice.between(1, 5))
