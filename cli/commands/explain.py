@@ -7,8 +7,8 @@ from typing import Any, Literal
 import click
 
 from cli.read.cluster.visibility import read_explanation, read_group_explanation
-from cli.read.live import LiveCluster, NotAllowed, NotServed, live_options
-from cli.read.names import complete, workloads
+from cli.read.live import LiveCluster, NotAllowed, NotInCluster, NotServed, live_options
+from cli.read.names import complete, unknown_group, workloads
 from cli.read.options import read_moment
 from cli.read.questions import (
     Question,
@@ -23,6 +23,7 @@ from cli.read.questions import (
 from cli.read.settings import known_kinds
 from cli.render import division_text, explanation_text
 from cli.render.data import print_data
+from shared.problems import Problem
 from shared.quota.decide.advise.answer import explain_workload
 from shared.quota.measure.division_table import division_tables, table_as_data
 from shared.quota.measure.snapshot import measure
@@ -76,10 +77,20 @@ def _served(where: LiveCluster, name: str, namespace: str) -> Json | None:
     """What the visibility API answers; None where it knows no such workload or group."""
     head, slash, rest = name.partition("/")
     if slash and head.lower() in ("qg", "quotagroup", "group"):
-        return read_group_explanation(where, rest)
+        return _served_group(where, rest, unknown_group(rest))
     kind, key = parse_workload(name, namespace)
     found = read_explanation(where, key, kind)
-    return read_group_explanation(where, name) if found is None and not slash else found
+    if found is not None or slash:
+        return found
+    unknown = f"there is no workload {key!r} that names a group, and no QuotaGroup {name!r}"
+    return _served_group(where, name, Problem(unknown))
+
+
+def _served_group(where: LiveCluster, name: str, unknown: Problem) -> Json:
+    try:
+        return read_group_explanation(where, name)
+    except NotInCluster as problem:
+        raise unknown from problem
 
 
 def _computed(question: Question, name: str, namespace: str, now: datetime) -> Json:

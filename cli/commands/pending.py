@@ -10,11 +10,12 @@ import click
 from cli.commands.tree import GROUPS_PATH
 from cli.read.cluster.visibility import read_pending
 from cli.read.live import LiveCluster, NotAllowed, NotServed, live_options
-from cli.read.names import complete, groups
+from cli.read.names import complete, groups, unknown_group
 from cli.read.options import ListScope, read_moment, scope_options
 from cli.read.questions import manifests_of, question_options, read_question, read_settings
 from cli.read.settings import known_kinds
 from cli.render.listing import ListColumn, ListOutput, list_options
+from cli.render.quantities import readable
 from shared.problems import Problem
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
@@ -35,7 +36,7 @@ COLUMNS: Final = (
     ListColumn("IN", "binding", wide=True),
     ListColumn("FLAVOR", "flavor", wide=True),
     ListColumn("RESOURCE", "resource", wide=True),
-    ListColumn("MISSING", "missing", wide=True),
+    ListColumn("MISSING", "lacks", wide=True),
     ListColumn("MESSAGE", "why"),
 )
 _PERIOD: Final = 2.0
@@ -68,7 +69,7 @@ def command(
         now = read_moment(at)
         world = read_question(manifests_of(files, cluster), settings, kinds=known_kinds(settings_file)).world_at(now)
         if group not in world.tree:
-            raise _unknown(group)
+            raise unknown_group(group)
         found = _pending(world, group, now)
         return [each for each in found if scope.namespace in (None, namespace_of(each["workload"]))]
 
@@ -81,7 +82,7 @@ def command(
             except (NotServed, NotAllowed):
                 found = computed()
         return [
-            each | {"why": each["message"].partition(" waits: ")[2]}
+            each | {"why": each["message"].partition(" waits: ")[2], "lacks": _lacks(each)}
             for each in found
             if scope.groups.takes(each["group"])
         ]
@@ -95,8 +96,13 @@ def command(
 
 
 def _print(rows: Sequence[Json], shown: ListOutput) -> None:
-    whole = [{name: value for name, value in each.items() if name != "why"} for each in rows]
+    whole = [{name: value for name, value in each.items() if name not in ("why", "lacks")} for each in rows]
     shown.print(rows if shown.is_table else whole, COLUMNS, "workload")
+
+
+def _lacks(row: Json) -> str:
+    """The missing amount as people write it."""
+    return readable(row["resource"], row["missing"]) if row["missing"] else ""
 
 
 def _watch(read: Callable[[], list[Json]], shown: ListOutput) -> None:
@@ -107,7 +113,7 @@ def _watch(read: Callable[[], list[Json]], shown: ListOutput) -> None:
         time.sleep(_PERIOD)
         found = {each["workload"]: each for each in read()}
         changed = [each for key, each in found.items() if known.get(key) != each]
-        gone = {"reason": "Gone", "message": "", "why": "it waits no more", "position": 0, "missing": 0}
+        gone = {"reason": "Gone", "message": "", "why": "it waits no more", "position": 0, "lacks": ""}
         changed += [each | gone for key, each in known.items() if key not in found]
         if changed:
             _print(changed, quiet)
@@ -123,12 +129,8 @@ def _below(cluster: LiveCluster, group: str) -> set[str] | None:
     except NotAllowed:
         return {group}
     if group not in tree:
-        raise _unknown(group)
+        raise unknown_group(group)
     return set(tree.subtree(group))
-
-
-def _unknown(group: str) -> Problem:
-    return Problem(f"there is no QuotaGroup {group!r}; `kubectl get quotagroups` lists those that exist")
 
 
 def _pending(world: World, group: str, now: datetime) -> Iterator[Json]:

@@ -5,11 +5,10 @@ from typing import Final, Literal
 import click
 
 from cli.read.live import LiveCluster, live_options
-from cli.read.names import complete, flavors, groups
+from cli.read.names import complete, flavors, groups, unknown_group
 from cli.render.data import print_data
 from cli.render.tree_rows import Filter, as_data, rows
 from shared.api.quotagroup import read_quota_group
-from shared.problems import Problem
 from shared.quota.model.tree import ROOT
 
 GROUPS_PATH: Final = "/apis/quotree.dev/v1alpha1/quotagroups"
@@ -31,7 +30,7 @@ def command(
     objects = (read_quota_group(raw) for raw in where.items(GROUPS_PATH))
     found = {each.metadata.name: each for each in objects}
     if group not in found:
-        raise Problem(f"there is no QuotaGroup {group!r}; `kubectl get quotagroups` lists those that exist")
+        raise unknown_group(group)
     wanted = Filter(flavor, resource, depth, busy)
     if output == "json":
         print_data(as_data(found, group, wanted), "json")

@@ -17,6 +17,10 @@ class ClusterProblem(Problem):
     """The cluster cannot be read; the text repeats the error of kubectl."""
 
 
+class NotInCluster(ClusterProblem):
+    """There is no object of that name."""
+
+
 class NotServed(ClusterProblem):
     """The API server does not serve this path, or nothing answers behind it."""
 
@@ -82,7 +86,12 @@ def _problem_of(what: str, words: str) -> ClusterProblem:
     if "could not find the requested resource" in words:
         return UnknownToCluster(f"the cluster does not know the answer to {what}; is Quotree's chart installed there?")
     text = f"{what}: {lines[-1].removeprefix('Error from server ').removeprefix('error: ')}"
-    kinds = {"(Forbidden)": NotAllowed, "(ServiceUnavailable)": NotServed, "(TooManyRequests)": NotServed}
+    kinds = {
+        "(NotFound)": NotInCluster,
+        "(Forbidden)": NotAllowed,
+        "(ServiceUnavailable)": NotServed,
+        "(TooManyRequests)": NotServed,
+    }
     return next((kind for word, kind in kinds.items() if word in words), ClusterProblem)(text)
 
 

@@ -54,3 +54,8 @@ def complete(names: Names) -> Complete:
             return []
 
     return complete_names
+
+
+def unknown_group(name: str) -> Problem:
+    """What to say of a name that no QuotaGroup has."""
+    return Problem(f"there is no QuotaGroup {name!r}; `kubectl get quotagroups` lists those that exist")

@@ -19,6 +19,7 @@ _BECAUSE: Final = {
     "NotEntitled": "the workload that waits is not entitled",
     "NotReadyYet": "its pods have time to become ready",
 }
+_MISSING_RUNTIME: Final = ("missing", "used", "runtime", "min")
 _RULES: Final = {
     "Reclaim": "eviction for other groups",
     "Preemption": "eviction for higher priority in its group",
@@ -91,12 +92,17 @@ def _flavor(flavor: Mapping[str, Any]) -> Iterator[str]:
     yield f"{name}: {missing}"
     if flavor.get("entitlement"):
         short = flavor["entitlement"]
-        lacks = readable(short["resource"], short["missing"])
-        yield f"  not entitled: the runtime of {short['group']} lacks {lacks} of {short['resource']}"
+        yield f"  not entitled: {_missing_runtime(short)}"
     for each in flavor["holders"][:_SHOWN]:
         yield f"  {_holder(each, binding['resource'])}"
     if len(flavor["holders"]) > _SHOWN:
         yield f"  and {len(flavor['holders']) - _SHOWN} more"
+
+
+def _missing_runtime(short: Mapping[str, Any]) -> str:
+    lacks, used, runtime, least = (readable(short["resource"], short[word]) for word in _MISSING_RUNTIME)
+    numbers = f"it is {runtime}, {used} is used, min is {least}"
+    return f"the runtime of {short['group']} lacks {lacks} of {short['resource']}: {numbers}"
 
 
 def _named(other: Mapping[str, Any]) -> str:
@@ -128,7 +134,7 @@ def _remedy(remedy: Mapping[str, Any]) -> str:
         "RaiseMin": f"raise min of {remedy.get('group')} by {by} of {key}",
         "RaiseMax": f"raise max of {remedy.get('group')} by {by} of {key}",
         "AddCapacity": f"{by} more of {key} in the cluster",
-        "AddNode": f"{by} more nodes of {remedy.get('flavor')} like {remedy.get('like')}",
+        "AddNode": f"{by} more node{'' if by == '1' else 's'} of {remedy.get('flavor')} like {remedy.get('like')}",
         "WaitFor": f"when {_named(remedy)} ends" if "group" in remedy else "",
         "Evict": f"evict {_named(remedy)}" if "group" in remedy else "",
         "Resume": f"resume {remedy.get('workload') or remedy.get('group')}",

@@ -41,7 +41,15 @@ def test_a_waiting_workload_is_explained_whole() -> None:
                 "eligible": True,
                 "entitled": False,
                 "binding": {"group": "root", "resource": "nvidia.com/gpu", "limit": "capacity", "missing": 3},
-                "entitlement": {"group": "vision", "resource": "nvidia.com/gpu", "limit": "runtime", "missing": 1},
+                "entitlement": {
+                    "group": "vision",
+                    "resource": "nvidia.com/gpu",
+                    "limit": "runtime",
+                    "missing": 1,
+                    "used": 2,
+                    "runtime": 4,
+                    "min": 4,
+                },
                 "holders": [
                     {
                         "workload": "ns/base",
@@ -156,7 +164,7 @@ def test_a_group_says_its_runtime_step_by_step(name: str) -> None:
 def test_people_get_the_same_in_sentences() -> None:
     answer = CliRunner().invoke(explain.command, ["ns/train-2", "-f", WAITING, *EIGHT])
     lines = answer.stdout.splitlines()
-    assert "  not entitled: the runtime of vision lacks 1 of nvidia.com/gpu" in lines
+    assert "  not entitled: the runtime of vision lacks 1 of nvidia.com/gpu: it is 4, 2 is used, min is 4" in lines
     assert "  ns/base of nlp holds 6, 2 of it borrowed: stays, the workload that waits is not entitled" in lines
     assert "  1 more of default/nvidia.com/gpu in the cluster" in lines
 

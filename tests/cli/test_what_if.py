@@ -76,4 +76,9 @@ def test_what_waits_is_listed_with_its_place() -> None:
     assert listed == [("ns/train-2", 1, "WaitingForQuota")]
     table = CliRunner().invoke(pending.command, ["vision", "-f", WAITING, *EIGHT]).stdout
     assert "group 'root' lacks 3 of default/nvidia.com/gpu" in table
+    wide = CliRunner().invoke(pending.command, ["-f", WAITING, *EIGHT, "-o", "wide"]).stdout.splitlines()
+    assert [line.split()[2:8] for line in wide] == [
+        ["WORKLOAD", "REASON", "IN", "FLAVOR", "RESOURCE", "MISSING"],
+        ["ns/train-2", "WaitingForQuota", "root", "default", "nvidia.com/gpu", "3"],
+    ]
     assert json.loads(CliRunner().invoke(pending.command, ["nlp", "-f", WAITING, *EIGHT, "-o", "json"]).stdout) == []

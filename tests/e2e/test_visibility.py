@@ -336,6 +336,9 @@ def test_the_command_line_reads_the_api_with_the_users_rights(quotree: Quotree) 
     assert [each for each in HIDDEN if each in explained] == []
     assert "team-b/hidden-1 of nlp holds 4" in quotree.command("explain", "own", "-n", "team-a")
     assert quotree.command("explain", "vision").splitlines()[0].startswith("default/cpu: root has 8")
+    for name in ("nope", "qg/nope"):
+        with pytest.raises(ControlPlaneError, match=r"there is no (workload|QuotaGroup) '(default/)?nope'"):
+            quotree.command("explain", name)
     assert quotree.command("top", "--resource", "cpu", "-o", "name").split()[0] == "nlp"
     line = ["quotree", "pending", *own, "-w", "-o", "name", f"--kubeconfig={quotree.cluster.kubeconfig}"]
     path = f"{quotree.commands}:{quotree.cluster.binaries.kubectl.parent}:{os.environ['PATH']}"

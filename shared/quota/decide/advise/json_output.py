@@ -5,7 +5,13 @@ from typing import Any
 from shared.api.names import MAIN_POD_SET
 from shared.quota.decide.advise.preemptor_names import PreemptorNames
 from shared.quota.decide.advise.remedies import Advice, Remedy
-from shared.quota.decide.explain.explanation import Binding, FlavorExplanation, WorkloadExplanation
+from shared.quota.decide.explain.explanation import (
+    Binding,
+    BindingLimit,
+    FlavorExplanation,
+    MissingRuntime,
+    WorkloadExplanation,
+)
 from shared.quota.decide.explain.holders import Holder
 from shared.quota.decide.explain.running import RunningExplanation
 from shared.quota.decide.simulate.json_output import flavors_as_data
@@ -98,7 +104,7 @@ def flavor_as_data(flavor: FlavorExplanation, names: PreemptorNames) -> Json:
     if flavor.pod_set != MAIN_POD_SET:
         data["podSet"] = flavor.pod_set
     if flavor.entitlement is not None:
-        data["entitlement"] = binding_as_data(flavor.entitlement)
+        data["entitlement"] = missing_runtime_as_data(flavor.entitlement)
     return data | ({"refused": flavor.refused} if flavor.refused else {})
 
 
@@ -109,6 +115,19 @@ def binding_as_data(binding: Binding) -> Json:
         "resource": binding.resource,
         "limit": binding.limit.value,
         "missing": binding.missing,
+    }
+
+
+def missing_runtime_as_data(short: MissingRuntime) -> Json:
+    """Return why a workload is not entitled, in numbers."""
+    return {
+        "group": short.group,
+        "resource": short.resource,
+        "limit": BindingLimit.RUNTIME.value,
+        "missing": short.missing,
+        "used": short.used,
+        "runtime": short.runtime,
+        "min": short.min,
     }
 
 

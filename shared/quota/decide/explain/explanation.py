@@ -56,6 +56,20 @@ class Binding:
 
 
 @dataclass(frozen=True, slots=True)
+class MissingRuntime:
+    """What the runtime of a leaf lacks for a workload that is not entitled, and the numbers that it comes from."""
+
+    group: str
+    resource: str
+    missing: Amount
+    used: Amount
+    """Claims included."""
+    runtime: Amount
+    min: Amount
+    """As it is in effect."""
+
+
+@dataclass(frozen=True, slots=True)
 class FlavorExplanation:
     """One flavor that the workload could take, or why it cannot."""
 
@@ -65,7 +79,7 @@ class FlavorExplanation:
     binding: Binding | None
     holders: tuple[Holder, ...]
     refused: str = ""
-    entitlement: Binding | None = None
+    entitlement: MissingRuntime | None = None
     """What its leaf's runtime lacks for it; None if it is entitled here, or not eligible."""
     pod_set: str = MAIN_POD_SET
     """For which set of its pods; of several, with what the others take in the first assignment that has this flavor."""
@@ -168,13 +182,19 @@ def _eligible(
 ) -> FlavorExplanation:
     entitled = leaf_usage.may_hold(quantities, workload) and leaf_usage.is_entitled(quantities, workload)
     beyond = None if entitled else beyond_runtime(leaf_usage, quantities)
-    entitlement = None if beyond is None else _as_binding(beyond, BindingLimit.RUNTIME)
+    entitlement = None if beyond is None else _missing_runtime(leaf_usage, beyond)
     found = _binding(usage, leaf_usage, workload, quantities)
     if found is None:
         return FlavorExplanation(flavor, True, entitled, None, (), entitlement=entitlement)
     short, limit = found
     holders = holders_of(usage, short.group, short.key, Waiting(workload, entitled))
     return FlavorExplanation(flavor, True, entitled, _as_binding(short, limit), tuple(holders), "", entitlement)
+
+
+def _missing_runtime(leaf_usage: LeafUsage, beyond: Shortage) -> MissingRuntime:
+    numbers, key = leaf_usage.numbers(beyond.key), beyond.key
+    used = leaf_usage.used.get(key, 0) + leaf_usage.claimed.get(key, 0)
+    return MissingRuntime(leaf_usage.name, key.resource, beyond.missing, used, numbers.runtime, numbers.effective_min)
 
 
 def _binding(
