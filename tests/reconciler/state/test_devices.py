@@ -10,7 +10,7 @@ from reconciler.state.observed.projections import FinishedOwner, GroupStatusReco
 from shared.api.core.job import Job
 from shared.api.core.namespace import read_namespace
 from shared.api.core.resource_claim import ClaimDevices
-from shared.api.names import ADMISSION, GATE, GROUP_LABEL
+from shared.api.names import ADMISSION, GATE, GROUP_LABEL, POD_SET_LABEL, UNIT_LABEL
 from shared.api.quotagroup import QuotaGroupStatus
 from shared.kube.watch.cache import Changed
 from shared.quota.model.device_resources import DeviceResources
@@ -219,6 +219,28 @@ def test_a_template_that_names_another_class_after_the_start_is_counted(state: C
     state.see_pods([Changed(pod, ending)])
     state.see_jobs([Changed(a_job(admitted=True), None)])
     assert used(state, "large") == 3
+
+
+def made_for_an_object(phase: str) -> PodRecord:
+    """A pod of an object of a governed kind, which is kept when it has succeeded."""
+    body = {
+        "metadata": {"uid": "p", "name": "p", "namespace": "ns", "labels": {UNIT_LABEL: "u", POD_SET_LABEL: "main"}},
+        "spec": {"nodeName": "node-0", "containers": [{}], "resourceClaims": [BY_NAME]},
+        "status": {"phase": phase},
+    }
+    found = project_pod(msgspec.json.encode(body))
+    assert found is not None
+    return found
+
+
+def test_a_pod_that_has_succeeded_takes_nothing_whatever_becomes_of_its_claim(state: ClusterState) -> None:
+    state.see_claims(CLAIM, [Changed(None, takes("shared", 3))])
+    state.see_pods([Changed(None, made_for_an_object("Running"))])
+    assert outside(state) == 3
+    state.see_pods([Changed(made_for_an_object("Running"), made_for_an_object("Succeeded"))])
+    state.see_claims(CLAIM, [Changed(takes("shared", 3), None)])
+    state.see_claims(CLAIM, [Changed(None, takes("shared", 5))])
+    assert outside(state) == 0
 
 
 def test_a_finished_job_is_read_no_more(state: ClusterState) -> None:
