@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from dev.controlplane import binaries, cluster
+from tests.reconciler.preloaded import Preloaded
 from tests.reconciler.reconciler_process import Quotree
 
 CPUS = 1000
@@ -21,10 +22,18 @@ def own_control_plane(control_plane_binaries: binaries.Binaries) -> Iterator[clu
         yield cp
 
 
+@pytest.fixture(scope="package")
+def preloaded() -> Iterator[Preloaded]:
+    """What the reconcilers of this folder are forked from."""
+    server = Preloaded()
+    yield server
+    server.close()
+
+
 @pytest.fixture
-def q(own_control_plane: cluster.ControlPlane, tmp_path: Path) -> Iterator[Quotree]:
+def q(own_control_plane: cluster.ControlPlane, preloaded: Preloaded, tmp_path: Path) -> Iterator[Quotree]:
     """Quotree's kinds are there; the test starts the reconciler."""
-    quotree = Quotree(own_control_plane, tmp_path)
+    quotree = Quotree(own_control_plane, tmp_path, preloaded=preloaded)
     try:
         yield quotree
     finally:

@@ -18,6 +18,7 @@ from dev.controlplane.cluster import ControlPlane
 from shared.api.crds.definitions import flavor_definition, quotagroup_definition
 from shared.api.names import ADMISSION, API_VERSION, EVICTION, GROUP_LABEL
 from tests.polling import pause_after
+from tests.reconciler.preloaded import Fork, Preloaded
 
 T = TypeVar("T")
 NAMESPACE = "quotree-system"
@@ -39,7 +40,9 @@ class Quotree:
     module: str = "reconciler"
     """What is started."""
     runs: int = 0
-    process: subprocess.Popen[bytes] | None = None
+    process: subprocess.Popen[bytes] | Fork | None = None
+    preloaded: Preloaded | None = None
+    """What reconcilers are forked from; without it each is started for itself."""
 
     def install(self) -> None:
         """The kinds, and the namespace of the Lease."""
@@ -97,6 +100,9 @@ class Quotree:
         }
         config = self.folder / f"reconciler-{self.runs}.yaml"
         config.write_text(yaml.safe_dump(settings))
+        if self.preloaded is not None:
+            self.process = self.preloaded.run(self.module, config, self.log)
+            return
         with self.log.open("wb") as log:
             command = [sys.executable, "-m", self.module, "--config", str(config)]
             self.process = subprocess.Popen(command, stdout=log, stderr=log)

@@ -14,6 +14,7 @@ from dev.controlplane import binaries, cluster
 from shared.api.names import GATE, GROUP_LABEL
 from tests.reconciler.conftest import NODES
 from tests.reconciler.live.test_pods import held, placed
+from tests.reconciler.preloaded import Preloaded
 from tests.reconciler.reconciler_process import Quotree, job_manifest, quota, wait_for
 
 pytestmark = pytest.mark.timeout(300)
@@ -39,8 +40,8 @@ def with_controllers(control_plane_binaries: binaries.Binaries) -> Iterator[clus
 
 
 @pytest.fixture
-def q(with_controllers: cluster.ControlPlane, tmp_path: Path) -> Iterator[Quotree]:
-    quotree = Quotree(with_controllers, tmp_path)
+def q(with_controllers: cluster.ControlPlane, preloaded: Preloaded, tmp_path: Path) -> Iterator[Quotree]:
+    quotree = Quotree(with_controllers, tmp_path, preloaded=preloaded)
     try:
         yield quotree
     finally:
