@@ -1,7 +1,6 @@
 """Certificates and replicas come and go under a stream of Jobs, and not one that should pass is refused or lost."""
 
 import base64
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -50,6 +49,7 @@ def test_spoilt_secret_is_mended_while_reviews_go_on(balanced: tuple[AdmissionSe
     before = admission.get(SECRET)[1]["data"]
     traffic = Traffic(admission.cp, way)
     with traffic.flowing():
+        traffic.wait_for_more(10)
         if way == "deleted":
             admission.cp.rest.request("DELETE", SECRET)
         else:
@@ -65,11 +65,10 @@ def test_spoilt_secret_is_mended_while_reviews_go_on(balanced: tuple[AdmissionSe
                 status == 200 and secret["data"]["ca.crt"] == before["ca.crt"] and len(secret["data"]["tls.crt"]) > 500
             )
 
-        time.sleep(0.5)
+        traffic.wait_for_more(20)
         wait_for(is_mended, "the Secret is whole again")
-        time.sleep(1)
+        traffic.wait_for_more(40)
     assert traffic.refused == []
-    assert traffic.created
 
 
 def test_authority_is_replaced_with_an_overlap_and_without_a_refusal(balanced: tuple[AdmissionSetup, Balancer]) -> None:
@@ -77,15 +76,15 @@ def test_authority_is_replaced_with_an_overlap_and_without_a_refusal(balanced: t
     before = admission.get(SECRET)[1]["data"]
     traffic = Traffic(admission.cp, "authority")
     with traffic.flowing():
+        traffic.wait_for_more(10)
         lost = [{"op": "replace", "path": "/data/ca.key", "value": ""}]
         admission.cp.rest.request("PATCH", SECRET, lost, PATCH)
         wait_for(lambda: admission.get(SECRET)[1]["data"].get("ca-old.crt") == before["ca.crt"], "the overlap")
         wait_for(
             lambda: admission.get(SECRET)[1]["data"]["tls.crt"] != before["tls.crt"], "a certificate of the new one"
         )
-        time.sleep(2)
+        traffic.wait_for_more(80)
     after = admission.get(SECRET)[1]["data"]
     both = base64.b64encode(base64.b64decode(after["ca.crt"]) + base64.b64decode(before["ca.crt"])).decode()
     wait_for(lambda: set(admission.bundles()) == {both}, "both authorities are in the configurations")
     assert traffic.refused == []
-    assert traffic.created
