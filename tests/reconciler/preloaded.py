@@ -74,6 +74,8 @@ class Preloaded:
             self._process = subprocess.Popen(
                 command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
             )
+        # There from the start: the caller may read it before the fork has written anything.
+        log.write_bytes(b"")
         request = {"module": module, "config": str(config), "log": str(log), "environment": dict(os.environ)}
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(request).encode() + b"\n")
@@ -154,7 +156,7 @@ def _fork(request: Mapping[str, Any], pipe: tuple[int, int]) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     for each in pipe:
         os.close(each)
-    null, log = os.open(os.devnull, os.O_RDONLY), os.open(request["log"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    null, log = os.open(os.devnull, os.O_RDONLY), os.open(request["log"], os.O_WRONLY | os.O_APPEND)
     for source, target in ((null, 0), (log, 1), (log, 2)):
         os.dup2(source, target)
     os.environ.clear()
