@@ -69,6 +69,8 @@ class ContextBuilder:
         self._workloads = work
         self._settings = settings
         self._quota = settings.quota.settings()
+        # Compiled once: a review must not pay for the expressions of all descriptors.
+        self._kinds = settings.governed
         self._permissions = UsePermissions(self._client, time.monotonic)
 
     async def of(self, review: Review) -> ReviewContext:
@@ -100,7 +102,7 @@ class ContextBuilder:
             controllers,
             cover,
             self._is_by_operator(review),
-            self._settings.governed,
+            self._kinds,
             now=datetime.now(UTC),
         )
 
