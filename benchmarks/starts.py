@@ -1,6 +1,8 @@
 """How fast held Jobs are started: Quotree and Kueue with everything on, and the limit, one patch per Job and no more.
 
-    python -m benchmarks.starts [--jobs 500] [--rounds 1] [quotree] [kueue] [limit]
+`kinds` is Quotree that governs all shipped kinds beside Jobs.
+
+    python -m benchmarks.starts [--jobs 500] [--rounds 1] [quotree] [kinds] [kueue] [limit]
 
 Each contender gets a control plane of its own, one after another: etcd, API server, Job controller, scheduler and
 simulated nodes, all on this machine; 20 groups in two levels, quota for all.
@@ -31,7 +33,7 @@ from typing import Any, Final
 
 from benchmarks.jobs import create_all, job
 from benchmarks.starting.contender import Contender
-from benchmarks.starting.itself import quotree
+from benchmarks.starting.itself import quotree, quotree_with_kinds
 from benchmarks.starting.kueue import kueue
 from benchmarks.starting.limit import limit
 from dev.controlplane import binaries, cluster
@@ -45,6 +47,7 @@ from shared.kube.watch.watching import Watch
 
 CONTENDERS: Final[dict[str, Callable[[ControlPlane], AbstractContextManager[Contender]]]] = {
     "quotree": quotree,
+    "kinds": quotree_with_kinds,
     "kueue": kueue,
     "limit": limit,
 }
