@@ -1,23 +1,25 @@
 """Who borrows next is predicted without evaluating queues; the same workloads start in the same order."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
-from shared.quota.decide.decisions import Plan
+from shared.quota.decide.decisions import Plan, WaitReason
 from shared.quota.decide.plan import plan
 from shared.quota.decide.queue.candidates import EvaluatedLeaves
 from shared.quota.decide.queue.leaf_queue import LeafQueue
 from shared.quota.decide.queue.predictions import Predictions
+from shared.quota.decide.reclaim.swap import Swaps
 from shared.quota.decide.simulate.step import advance
 from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.decide.state.equivalence import EquivalenceClasses
 from shared.quota.decide.state.first_fits import first_fits, first_within
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
+from shared.quota.decide.state.usage import Path
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.model.flavor import Flavor
@@ -140,6 +142,27 @@ def test_the_same_workloads_start_in_the_same_order_as_with_every_queue_evaluate
         assert predicted.starts == lazily.starts == evaluated.starts
         assert predicted.evictions == lazily.evictions == evaluated.evictions
     assert any(known)
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 3, 5])
+def test_passing_over_groups_in_which_evictions_change_nothing_changes_no_plan(
+    number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def every_group(_: Swaps, __: Path, keys: Iterable[FlavorResource]) -> tuple[FlavorResource, ...]:
+        return tuple(keys)
+
+    cache, coming = CycleCache(), 0
+    for snapshot, _ in _lived_through(Seeded(f"coming {number}")):
+        passing_over = plan(snapshot, cache)
+        with monkeypatch.context() as patched:
+            patched.setattr(Swaps, "_keys_with_more", every_group)
+            patched.setattr(Swaps, "_could_fit", lambda *_: True)
+            looking_everywhere = plan(snapshot)
+        coming += WaitReason.WAITING_FOR_EVICTIONS in looking_everywhere.end.wait_reasons.values()
+        assert passing_over.evictions == looking_everywhere.evictions
+        assert passing_over.wake_at == looking_everywhere.wake_at
+        assert passing_over.end.wait_reasons == looking_everywhere.end.wait_reasons
+    assert coming
 
 
 def test_one_finished_job_evaluates_few_queues_however_many_wait(monkeypatch: pytest.MonkeyPatch) -> None:
