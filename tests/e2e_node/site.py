@@ -13,6 +13,7 @@ import yaml
 
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.rest import Rest
+from dev.image import facts
 from dev.node.node import Node
 from shared.kube.lead.holder_pods import identity_of_pod
 
@@ -20,6 +21,7 @@ Object = dict[str, Any]
 PATIENCE: Final = 180.0
 NAMESPACE: Final = "quotree-system"
 IMAGE: Final = "quotree:0.1.0"
+CHART: Final = str(facts.ROOT / "charts" / "quotree")
 SLEEP: Final = "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); time.sleep({seconds})"
 STUBBORN: Final = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep({seconds})"
 LONG: Final = 3600

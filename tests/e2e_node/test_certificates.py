@@ -7,11 +7,9 @@ import time
 
 import trustme
 
-from dev.image import facts
-from tests.e2e_node.site import NAMESPACE, Site
+from tests.e2e_node.site import CHART, NAMESPACE, Site
 from tests.e2e_node.stream import Stream
 
-CHART = str(facts.ROOT / "charts" / "quotree")
 OWN = "quotree-webhook-tls"
 GIVEN = "given-tls"
 NAME = f"quotree-webhook.{NAMESPACE}.svc"

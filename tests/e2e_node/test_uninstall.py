@@ -2,11 +2,9 @@
 
 import time
 
-from dev.image import facts
-from tests.e2e_node.site import NAMESPACE, Site, job
+from tests.e2e_node.site import CHART, NAMESPACE, Site, job
 
 OF_EVERY_NAMESPACE = {"ServiceAccount/default", "ConfigMap/kube-root-ca.crt"}
-CHART = str(facts.ROOT / "charts" / "quotree")
 
 
 def test_uninstalling_stops_nothing_starts_nothing_and_leaves_every_job_to_its_owner(tree: Site) -> None:

@@ -1,10 +1,8 @@
 """helm upgrade while Jobs run and are created, and an upgrade that cannot work, rolled back."""
 
-from dev.image import facts
-from tests.e2e_node.site import Site
+from tests.e2e_node.site import CHART, Site
 from tests.e2e_node.stream import Stream
 
-CHART = str(facts.ROOT / "charts" / "quotree")
 JOBS = tuple(f"steady-{number}" for number in range(3))
 
 
