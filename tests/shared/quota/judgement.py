@@ -3,9 +3,10 @@
 The books advance as the plan is read, in the plan's own order.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import islice, product
 
 from shared.quota.decide.decisions import Evict, EvictionRule, Plan, WaitReason
 from shared.quota.decide.explain.pending_reasons import PendingReasons
@@ -23,6 +24,8 @@ from tests.shared.quota.usage_by_definition import (
 
 KEPT = frozenset({WaitReason.WAITING_FOR_EVICTIONS, WaitReason.ROOM_DELAYED, WaitReason.PODS_NOT_READY})
 ENTITLED = frozenset({EvictionRule.RECLAIM, EvictionRule.PREEMPTION})
+MOST_WAYS = 64
+"""So many choices of flavors are looked at."""
 
 
 @dataclass(frozen=True)
@@ -86,12 +89,23 @@ class Judgement:
                 other.add(claim.work, claim.flavors)
         return other
 
-    def with_promises(self, book: Book) -> Book:
+    def with_promises(self, book: Book, kept: Iterable[Promise] | None = None) -> Book:
         """A copy of the book in which all claims are used, and all room that is kept for entitled work."""
         other = self.with_claims(book)
-        for promise in self.kept:
+        for promise in self.kept if kept is None else kept:
             other.add(promise.work, promise.flavors)
         return other
+
+    def ways_kept(self) -> Iterator[Sequence[Promise]]:
+        """`kept`, and the same in other flavors: which of them the engine chose, no plan says.
+
+        A head that has waited for longer than its group's patience holds others back in some flavors, for example.
+        """
+        yield self.kept
+        ways = [
+            [Promise(each.work, flavors) for flavors in ways_to_run(self.snapshot, each.work)] for each in self.kept
+        ]
+        yield from islice(product(*ways), MOST_WAYS)
 
     def is_tried_before(self, other: Workload, work: Workload) -> bool:
         """Whether the leaf's order puts the other one first; in different leaves nothing tells."""

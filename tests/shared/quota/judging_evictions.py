@@ -4,7 +4,7 @@ Brute force where the rules say "never one more than needed": fitting is monoton
 exactly if some single victim can be put back.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from shared.quota.decide.decisions import Evict, EvictionRule
 from tests.shared.quota.judgement import ENTITLED, Judgement, Promise
@@ -128,15 +128,28 @@ def _of_spare_victims(judgement: Judgement, gone: Book, asking: Mapping[str, Evi
         victim = evict.workload
         if evict.rule not in FOR_AN_ASKER or victim.admission is None:
             continue
-        back = judgement.with_promises(gone).add(victim, victim.admission.flavors)
-        lacks = [
-            lack
-            for promise in (*judgement.claims.values(), *judgement.kept)
-            for lack in back.lack(promise.work.group, asked(promise.work, promise.flavors))
-        ]
-        lacks += back.lack(victim.group, asked(victim, victim.admission.flavors))
-        if not lacks and not _swap_needs(judgement, evict, back):
+        if not any(_frees_room(judgement, evict, gone, kept) for kept in judgement.ways_kept()):
             yield f"eviction of {victim.key} ({evict.rule}): all preemptors {list(asking)} have their room without it"
+
+
+def _frees_room(judgement: Judgement, evict: Evict, gone: Book, kept: Sequence[Promise]) -> bool:
+    """Whether some preemptor lacks its room with the victim put back."""
+    victim = evict.workload
+    assert victim.admission is not None
+    back = judgement.with_promises(gone, kept).add(victim, victim.admission.flavors)
+    of_preemptors = (
+        any(back.lack(promise.work.group, asked(promise.work, promise.flavors)))
+        for promise in (*judgement.claims.values(), *kept)
+    )
+    return any(of_preemptors) or _is_above(judgement, evict, back)
+
+
+def _is_above(judgement: Judgement, evict: Evict, back: Book) -> bool:
+    """Whether with the victim put back its path is above a bound, or its leaf above what a swap leaves it."""
+    victim = evict.workload
+    assert victim.admission is not None
+    is_above = any(back.lack(victim.group, asked(victim, victim.admission.flavors)))
+    return is_above or _swap_needs(judgement, evict, back)
 
 
 def _swap_needs(judgement: Judgement, evict: Evict, back: Book) -> bool:
@@ -165,9 +178,10 @@ def _of_limits(judgement: Judgement, gone: Book) -> Iterator[str]:
         victim = evict.workload
         if evict.rule not in (EvictionRule.CEILING, EvictionRule.CAPACITY) or victim.admission is None:
             continue
-        back = judgement.with_promises(gone).add(victim, victim.admission.flavors)
-        is_needed = any(back.lack(victim.group, asked(victim, victim.admission.flavors)))
-        if not is_needed and not _swap_needs(judgement, evict, back):
+        ways = (
+            judgement.with_promises(gone, kept).add(victim, victim.admission.flavors) for kept in judgement.ways_kept()
+        )
+        if not any(_is_above(judgement, evict, back) for back in ways):
             yield f"eviction of {victim.key} ({evict.rule}): no limit is broken with it put back"
 
 
