@@ -1,7 +1,8 @@
 """The TLS server in front of the endpoints: bounded bodies, bounded waiting, and shutdown without a dropped request.
 
-Built on aiohttp's low-level server: a review needs no router. A connection that never completes a request is closed
-after `PATIENCE`; the API server keeps its own open for 90 s between requests, so ours stay open for longer.
+Built on aiohttp's low-level server: a review needs no router. The API server keeps connections open for 90 s without a
+request, also such as it opened and did not need yet, so ours stay open for longer: a request that meets the close of
+its connection fails. Where there are many connections, those without a first request are closed after `PATIENCE`.
 """
 
 import asyncio
@@ -25,6 +26,8 @@ MAX_BODY: Final = 8 << 20
 PATIENCE: Final = timedelta(seconds=10)
 """For a handshake, a request's head, and its body."""
 IDLE: Final = timedelta(seconds=120)
+FEW: Final = 100
+"""Up to so many connections, one without a first request may stay as long as others."""
 MAX_CONNECTIONS: Final = 1000
 _READ_BUFFER: Final = 1 << 14
 """Bytes that each connection buffers beside the budget; aiohttp pauses at twice that."""
@@ -39,16 +42,17 @@ class Server:
         metrics: WebhookMetrics,
         patience: timedelta = PATIENCE,
         max_in_flight: int = MAX_IN_FLIGHT,
+        few: int = FEW,
     ) -> None:
         self._endpoints = endpoints
         self._metrics = metrics
         self._patience = patience.total_seconds()
+        self._few = few
         self._draining = False
         self._under_way = 0
         self._quiet = asyncio.Event()
         self._quiet.set()
-        self._idle_since: dict[RequestHandler, tuple[float, float]] = {}
-        """connection -> since when it is idle, and how long it may be."""
+        self._idle_since: dict[RequestHandler, float] = {}
         self._budget = BodyBudget(max_in_flight)
         self._served: dict[RequestHandler, int] = {}
         """connection -> how many reviews it was answered."""
@@ -119,7 +123,7 @@ class Server:
             self._under_way -= 1
             if not self._under_way:
                 self._quiet.set()
-            self._idle_since[connection] = (asyncio.get_running_loop().time(), IDLE.total_seconds())
+            self._idle_since[connection] = asyncio.get_running_loop().time()
         response = web.Response(body=answer.body, status=answer.status, content_type=answer.content_type)
         if self._draining or answer.status in (404, 408, 413, 503):
             response.force_close()
@@ -162,7 +166,7 @@ class Server:
         return self._endpoints.refuse(413, f"the body has more than {MAX_BODY} bytes")
 
     async def _reap(self) -> None:
-        """Close connections that are idle too long; one that never sent a request gets less time."""
+        """Close connections that are idle too long."""
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(min(1.0, self._patience / 2))
@@ -172,9 +176,10 @@ class Server:
             for gone in [each for each in self._idle_since if each not in known]:
                 del self._idle_since[gone]
                 self._served.pop(gone, None)
+            unused = IDLE.total_seconds() if len(connections) <= self._few else self._patience
             for at, connection in enumerate(connections):
                 if connection._request_in_progress:
                     continue
-                since, allowed = self._idle_since.setdefault(connection, (now, self._patience))
-                if now - since > allowed or at >= MAX_CONNECTIONS:
+                allowed = IDLE.total_seconds() if connection in self._served else unused
+                if now - self._idle_since.setdefault(connection, now) > allowed or at >= MAX_CONNECTIONS:
                     connection.force_close()

@@ -1,4 +1,4 @@
-"""Connections that are slow, broken or no TLS at all are shown the admission, and the next review is served."""
+"""Connections that are slow, broken or no TLS at all are closed, and the next review is served."""
 
 import asyncio
 from datetime import timedelta
@@ -21,7 +21,7 @@ PATIENCE = timedelta(milliseconds=600)
     ],
     ids=["nothing", "half a line", "half a header", "half a body"],
 )
-async def test_slow_loris_is_shown_the_admission(sent: bytes) -> None:
+async def test_slow_loris_is_closed(sent: bytes) -> None:
     async with running(patience=PATIENCE) as it:
         reader, writer = await it.open()
         writer.write(sent)
@@ -32,7 +32,7 @@ async def test_slow_loris_is_shown_the_admission(sent: bytes) -> None:
         await still_serves(it)
 
 
-async def test_slow_loris_that_drips_is_shown_the_door_as_well() -> None:
+async def test_slow_loris_that_drips_is_closed_as_well() -> None:
     async with running(patience=PATIENCE) as it:
         reader, writer = await it.open()
 

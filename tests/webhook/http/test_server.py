@@ -68,12 +68,15 @@ class Running:
 
 
 @asynccontextmanager
-async def running(judge: Judge = accept, patience: timedelta = timedelta(seconds=10)) -> AsyncIterator[Running]:
+async def running(
+    judge: Judge = accept, patience: timedelta = timedelta(seconds=10), few: int = 0
+) -> AsyncIterator[Running]:
     metrics = WebhookMetrics(CollectorRegistry())
     ca = authority()
     holder = CertificateHolder(metrics)
     assert holder.show(leaf(ca))
-    server = Server(Endpoints({PATH: Route("batch", "Job", judge)}, metrics, lambda: None), metrics, patience)
+    endpoints = Endpoints({PATH: Route("batch", "Job", judge)}, metrics, lambda: None)
+    server = Server(endpoints, metrics, patience, few=few)
     async with server.listening("127.0.0.1", 0, holder.listener()) as port:
         yield Running(port, server, holder, ca)
 
@@ -89,6 +92,18 @@ async def test_reviews_are_answered_on_one_connection_kept_open() -> None:
             async with client.post(it.url + "?timeout=5s", data=body(), headers=JSON) as answer:
                 assert (await answer.json())["response"] == {"uid": "u-1", "allowed": True}
         assert len(it.server._http.connections) == 1
+
+
+async def test_a_connection_that_was_opened_beforehand_is_there_when_it_is_needed() -> None:
+    async with running(patience=PATIENCE, few=1) as it:
+        reader, writer = await it.open()
+        await asyncio.sleep(3 * PATIENCE.total_seconds())
+        review = body()
+        head = f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        writer.write(f"{head}Content-Length: {len(review)}\r\n\r\n".encode() + review)
+        async with asyncio.timeout(60):
+            assert b" 200 OK" in await reader.readline()
+        writer.close()
 
 
 async def test_body_of_8_mib_is_read_and_a_larger_one_refused() -> None:
