@@ -61,6 +61,7 @@ def test_simulate_says_the_flavors_of_each_set(tmp_path: Path) -> None:
     assert answer["cycles"][0]["admitted"] == [
         {
             "workload": "ns/ray",
+            "kind": "PodGroup",
             "group": "vision",
             "podSets": {"driver": {"cpu": "std"}, "workers": {"cpu": "a100", "gpu": "a100"}},
             "tier": "entitled",

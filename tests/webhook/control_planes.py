@@ -39,7 +39,11 @@ def bare_admission(
 def admission(
     control_plane_binaries: binaries.Binaries, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[AdmissionSetup]:
-    """One replica, and a tree: research/{vision (a100), nlp (a100, t4)}, closed/old. Shared: use names of your own."""
+    """One replica, and a tree: research/{vision (a100), nlp (a100, t4)}, closed/old.
+
+    Shared by modules whose tests a worker may take in several parts: use names of your own, and make them in a test or in
+    a fixture of this scope.
+    """
     with built(control_plane_binaries, tmp_path_factory.mktemp("admission")) as admission:
         admission.flavor("a100", nodeLabels={"gpu": "a100"}, tolerations=[{"key": "gpu", "operator": "Exists"}])
         admission.flavor("t4", nodeLabels={"gpu": "t4"})

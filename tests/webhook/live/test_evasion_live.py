@@ -13,7 +13,7 @@ TEAM = "tricky"
 NEVER_STARTED = "only Quotree's reconciler starts managed work"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def team(admission: AdmissionSetup) -> AdmissionSetup:
     """A namespace whose label brings all its work into the group nlp."""
     admission.create("/api/v1/namespaces", {"metadata": {"name": TEAM, "labels": {"quotree.dev/group": "nlp"}}})

@@ -116,7 +116,7 @@ CASES = {
 }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def rules(admission: AdmissionSetup) -> AdmissionSetup:
     """More groups, and two namespaces of which one is admitted to `choosy`."""
     quota = [{"flavor": "t4", "min": {"cpu": 4}, "max": {"cpu": 4}}]
