@@ -41,8 +41,8 @@ def admission(
 ) -> Iterator[AdmissionSetup]:
     """One replica, and a tree: research/{vision (a100), nlp (a100, t4)}, closed/old.
 
-    Shared by modules whose tests a worker may take in several parts: use names of your own, and make them in a test or in
-    a fixture of this scope.
+    Shared by modules whose tests a worker may take in several parts: use names of your own, and make them in a test
+    or in a fixture of this scope.
     """
     with built(control_plane_binaries, tmp_path_factory.mktemp("admission")) as admission:
         admission.flavor("a100", nodeLabels={"gpu": "a100"}, tolerations=[{"key": "gpu", "operator": "Exists"}])
