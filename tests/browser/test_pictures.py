@@ -41,7 +41,8 @@ def test_a_picture_shows_the_page_as_it_is(strict: Strict, name: str, scheme: st
         file = PICTURES / f"{name}-{scheme}.png"
         assert file.read_bytes().startswith(b"\x89PNG")
         assert file.stat().st_size < LARGEST
-        assert _settled_layout(page, name) == json.loads((PICTURES / f"{name}.json").read_text())
+        stored = json.loads((PICTURES / f"{name}.json").read_text())
+        assert _settled_layout(page, name, stored) == stored
 
 
 def _settle(page: Page, name: str) -> None:
@@ -51,21 +52,25 @@ def _settle(page: Page, name: str) -> None:
     else:
         expect(page.locator(".lines .line:not([hidden]) bdi").nth(5)).to_be_visible()
     page.evaluate("document.activeElement.blur()")
-    if name == "dashboard-group":
-        page.locator("figure").first.evaluate("part => part.scrollIntoView({block: 'end'})")
+    _show_figure(page, name)
     page.wait_for_timeout(800)
 
 
-def _settled_layout(page: Page, name: str) -> Any:
+def _show_figure(page: Page, name: str) -> None:
+    if name == "dashboard-group":
+        page.locator("figure").first.evaluate("part => part.scrollIntoView({block: 'end'})")
+
+
+def _settled_layout(page: Page, name: str, stored: Any) -> Any:
     """The layout once it is as stored, or as it is after 15 s: lists are filled and figures drawn in several steps."""
-    stored = json.loads((PICTURES / f"{name}.json").read_text())
+    layout = None
     for _ in range(30):
-        if name == "dashboard-group":
-            page.locator("figure").first.evaluate("part => part.scrollIntoView({block: 'end'})")
-        if page.evaluate(_LAYOUT, _PARTS) == stored:
+        _show_figure(page, name)
+        layout = page.evaluate(_LAYOUT, _PARTS)
+        if layout == stored:
             break
         page.wait_for_timeout(500)
-    return page.evaluate(_LAYOUT, _PARTS)
+    return layout
 
 
 def _keep(page: Page, name: str, scheme: str) -> None:

@@ -103,7 +103,7 @@ class _Checker:
             self._check_room(version)
 
     def _judge_child(self, version: Version, child: Job | Pod) -> None:
-        """What an operator makes is part of the object that it was made for, and no workload beside it."""
+        """What an operator makes is part of the object that it was made for, and no workload of its own."""
         self.findings.counts["versions of what operators made"] += 1
         seen = isinstance(child, Pod) or self._expected.managed or GROUP_LABEL in child.metadata.labels
         if seen and not child.metadata.unit:
