@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 from aiohttp import web
 
-from cli.read.settings import CONFIG_MAPS_OF_CHART, kinds_in, quota_settings, settings_in
+from cli.read.settings import CONFIG_MAPS_OF_CHART, quota_settings, settings_in
 from dashboard.http.guard import PageGuard
 from dashboard.http.routes import Routes
 from dashboard.live.frames import Frames
@@ -75,8 +75,8 @@ async def _settings(client: Client, file: str | None, say: Callable[[str], None]
         found = list(await client.list_all(CONFIG_MAPS, into=msgspec.Raw, labels=CONFIG_MAPS_OF_CHART))
     except ApiError:
         found = []
-    settings, kinds = settings_in(found), kinds_in(found)
-    if settings is None and file is None:
+    live = settings_in(found)
+    if live.quota is None and file is None:
         say("quotree: the cluster's settings cannot be read; using the defaults")
-    given = quota_settings(file) if file is not None else settings
-    return given or QuotaSettings(), kinds or Kinds()
+    given = quota_settings(file) if file is not None else live.quota
+    return given or QuotaSettings(), live.kinds

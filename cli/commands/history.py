@@ -7,7 +7,7 @@ import click
 
 from cli.read.cluster.evictions import read_evictions
 from cli.read.live import LiveCluster, live_options
-from cli.read.names import complete, groups
+from cli.read.names import check_group, complete, groups
 from cli.read.options import ListScope, scope_options
 from cli.render.listing import ListColumn, ListOutput, list_options
 from shared.api.durations import read_duration
@@ -51,6 +51,8 @@ def command(group: str, since: str | None, most: int, scope: ListScope, shown: L
         and group in ("", each["group"], each["forGroup"])
         and (earliest is None or datetime.fromisoformat(each["at"]) >= earliest)
     ][:most]
+    if group and not found:
+        check_group(where, group)
     shown.print([each | _texts(each) for each in found] if shown.is_table else found, COLUMNS, "workload")
 
 

@@ -7,7 +7,7 @@ import click
 
 from cli.read.kind_samples import Sample, descriptors_of, read_descriptors, read_samples
 from cli.read.live import LiveCluster, live_options
-from cli.read.settings import live_kinds
+from cli.read.settings import live_settings
 from cli.render.data import print_data
 from shared.kinds.kind import Kind
 from shared.kinds.presets import all_presets
@@ -41,7 +41,7 @@ def command(
     elif settings_file is not None:
         kinds = read_descriptors(settings_file)
     else:
-        kinds = live_kinds(where)
+        kinds = live_settings(where).kinds
     data = [*_BUILT_IN, *map(_listed, kinds.all)]
     if output != "table":
         print_data(data, output)

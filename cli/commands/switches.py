@@ -8,7 +8,7 @@ import click
 
 from cli.read.live import LiveCluster, live_options
 from cli.read.names import complete, groups, workloads
-from cli.read.settings import live_kinds
+from cli.read.settings import live_settings
 from shared.api.names import HOLD_LABEL
 from shared.kinds.presets import all_presets
 from shared.problems import Problem
@@ -57,7 +57,7 @@ def _resource_and_flag(cluster: LiveCluster, kind: str) -> tuple[str, Sequence[s
     """What kubectl calls the kind, and where its flag stands; of one that is not governed there is none."""
     if kind in _FLAGS:
         return kind, _FLAGS[kind]
-    governed = (*live_kinds(cluster).suspended, *all_presets().suspended)
+    governed = (*live_settings(cluster).kinds.suspended, *all_presets().suspended)
     found = next((each for each in governed if kind in (each.kind.lower(), each.resource)), None)
     return (kind, ()) if found is None else (f"{found.resource}.{found.group}", found.suspend)
 

@@ -7,7 +7,7 @@ import msgspec
 
 from cli.read.live import ClusterProblem, LiveCluster, UnknownToCluster
 from cli.read.manifests import CLUSTER, Manifest
-from cli.read.settings import live_kinds, live_settings
+from cli.read.settings import live_settings
 from shared.api.core.resource_claim import RESOURCE_API
 from shared.kinds.kind import Kind
 
@@ -34,19 +34,14 @@ def live_manifests(cluster: LiveCluster) -> Iterator[Manifest]:
     for api_version, kind, path in _PATHS:
         for raw in cluster.items(path):
             yield _manifest(api_version, kind, raw)
-    if _counts_devices(cluster):
+    settings = live_settings(cluster)
+    if settings.counts_devices:
         for kind, path in _CLAIMS:
             for raw in items_if_known(cluster, path):
                 yield _manifest(RESOURCE_API, kind, raw)
-    for governed in live_kinds(cluster).suspended:
+    for governed in settings.kinds.suspended:
         for raw in items_if_known(cluster, governed.path):
             yield _manifest(governed.api_version, governed.kind, raw, governed)
-
-
-def _counts_devices(cluster: LiveCluster) -> bool:
-    """Whether the cluster's reconciler counts devices that pods request by ResourceClaims."""
-    settings = live_settings(cluster)
-    return settings is not None and settings.devices is not None
 
 
 def items_if_known(cluster: LiveCluster, path: str) -> Sequence[msgspec.Raw]:

@@ -6,7 +6,7 @@ import click
 import msgspec
 from click.shell_completion import CompletionItem
 
-from cli.read.live import LiveCluster
+from cli.read.live import LiveCluster, NotAllowed
 from shared.problems import Problem
 
 Names = Callable[[LiveCluster], Iterator[str]]
@@ -54,6 +54,16 @@ def complete(names: Names) -> Complete:
             return []
 
     return complete_names
+
+
+def check_group(cluster: LiveCluster, name: str) -> None:
+    """Raise Problem when no QuotaGroup has the name; a user who must not list them is believed."""
+    try:
+        known = name in groups(cluster)
+    except NotAllowed:
+        return
+    if not known:
+        raise unknown_group(name)
 
 
 def unknown_group(name: str) -> Problem:

@@ -53,7 +53,7 @@ def read_settings(
     file: str | None, capacity: Iterable[str], cluster: LiveCluster | None = None, mode: ReclaimMode | None = None
 ) -> QuotaSettings:
     """Return the settings of the file, else of the cluster, else the defaults, overridden by the command line."""
-    settings = live_settings(cluster) if cluster is not None and file is None else None
+    settings = live_settings(cluster).quota if cluster is not None and file is None else None
     if settings is None:
         settings = quota_settings(file)
         if cluster is not None and file is None:

@@ -1,10 +1,11 @@
 """Load the quota settings that a command decides by: those of a settings file, of the live cluster, or the defaults."""
 
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 from urllib.parse import quote
 
 import msgspec
@@ -17,8 +18,6 @@ CONFIG_MAPS_OF_CHART: Final = "app.kubernetes.io/name=quotree"
 """The label selector of the chart's ConfigMaps."""
 _PATH: Final = f"/api/v1/configmaps?labelSelector={quote(CONFIG_MAPS_OF_CHART, safe='')}"
 _KEY: Final = "reconciler.yaml"
-
-T = TypeVar("T")
 
 
 def quota_settings(path: str | None) -> QuotaSettings:
@@ -55,45 +54,41 @@ class _ConfigMap(msgspec.Struct):
     data: dict[str, str] = {}
 
 
-def live_settings(cluster: LiveCluster) -> QuotaSettings | None:
-    """Return the settings of the reconciler that runs in the cluster; None where they cannot be read."""
-    return settings_in(_config_maps(cluster))
+@dataclass(frozen=True, slots=True)
+class LiveSettings:
+    """What the settings of the reconciler that runs in the cluster say."""
+
+    quota: QuotaSettings | None = None
+    """None: they cannot be read."""
+    kinds: Kinds = field(default_factory=Kinds)
+    """The kinds that it governs; none where the settings cannot be read."""
+
+    @property
+    def counts_devices(self) -> bool:
+        """Whether devices that pods request by ResourceClaims count."""
+        return self.quota is not None and self.quota.devices is not None
 
 
-def live_kinds(cluster: LiveCluster) -> Kinds:
-    """Return the kinds that the cluster's reconciler governs; none where its settings cannot be read."""
-    kinds = kinds_in(_config_maps(cluster))
-    return Kinds() if kinds is None else kinds
-
-
-def _config_maps(cluster: LiveCluster) -> Sequence[msgspec.Raw]:
-    """The chart's ConfigMaps; none where they cannot be read."""
+def live_settings(cluster: LiveCluster) -> LiveSettings:
+    """Read the settings of the cluster's reconciler."""
     try:
-        return cluster.items(_PATH)
+        return settings_in(cluster.items(_PATH))
     except ClusterProblem:
-        return ()
+        return LiveSettings()
 
 
-def kinds_in(config_maps: Iterable[msgspec.Raw]) -> Kinds | None:
-    """Return the kinds that the reconciler of the chart's ConfigMaps governs; None where none of them is its own."""
+def settings_in(config_maps: Iterable[msgspec.Raw]) -> LiveSettings:
+    """Return the settings in the chart's ConfigMaps, one of which is the reconciler's."""
+    found = [msgspec.json.decode(raw, type=_ConfigMap).data for raw in config_maps]
+    texts = [data[_KEY] for data in found if _KEY in data]
+    return _settings_of(texts[0]) if texts else LiveSettings()
+
+
+def _settings_of(text: str) -> LiveSettings:
     from shared.process.common_settings import KindsFile
     from shared.process.settings import load_part
 
-    return _read_settings(config_maps, lambda file: load_part(file, KindsFile, "kinds").governed)
-
-
-def settings_in(config_maps: Iterable[msgspec.Raw]) -> QuotaSettings | None:
-    """Return the settings in the chart's ConfigMaps; None where none of them is the reconciler's."""
-    return _read_settings(config_maps, quota_settings)
-
-
-def _read_settings(config_maps: Iterable[msgspec.Raw], read: Callable[[str], T]) -> T | None:
-    """What `read` makes of a file of the reconciler's settings; None where none of the ConfigMaps holds them."""
-    found = [msgspec.json.decode(raw, type=_ConfigMap).data for raw in config_maps]
-    texts = [data[_KEY] for data in found if _KEY in data]
-    if not texts:
-        return None
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / _KEY
-        file.write_text(texts[0])
-        return read(str(file))
+        file.write_text(text)
+        return LiveSettings(quota_settings(str(file)), load_part(str(file), KindsFile, "kinds").governed)

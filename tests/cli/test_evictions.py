@@ -1,10 +1,15 @@
 """The history joins what annotations and events say of an eviction, and lists each once."""
 
+import os
 from typing import Any
 
 import msgspec
+from click.testing import CliRunner
 
+from cli.__main__ import quotree
 from cli.read.cluster.evictions import _Event, _Metadata, join_evictions
+from dev.controlplane.cluster import ControlPlane
+from tests.cli.live_kinds import install_kinds
 
 EVICTION = (
     '{"flavors":{"cpu":"spot"},"for":{"group":"owed","uid":"taker"},"message":"m","reason":"Reclaimed",'
@@ -67,3 +72,13 @@ def test_the_pods_of_a_group_are_one_eviction() -> None:
     ]
     (found,) = join_evictions({"Job": [], "Pod": pods}, [])
     assert (found["workload"], found["kind"]) == ("ns/ring", "PodGroup")
+
+
+def test_the_history_of_an_unknown_group_is_refused_as_elsewhere(control_plane: ControlPlane) -> None:
+    install_kinds(control_plane)
+    runner = CliRunner(env={"PATH": f"{control_plane.binaries.kubectl.parent}:{os.environ['PATH']}"})
+    refused = [
+        str(runner.invoke(quotree, [command, "nope", f"--kubeconfig={control_plane.kubeconfig}"]).exception)
+        for command in ("history", "tree")
+    ]
+    assert refused == ["there is no QuotaGroup 'nope'; `kubectl get quotagroups` lists those that exist"] * 2

@@ -14,7 +14,7 @@ import msgspec
 
 from cli.read.live import LiveCluster
 from cli.read.live_objects import items_if_known
-from cli.read.settings import live_kinds
+from cli.read.settings import live_settings
 from shared.api.annotations import BadAnnotation, EvictionAnnotation, read_eviction
 from shared.api.names import GROUP_LABEL, POD_GROUP_LABEL
 from shared.quota.model.workload import EvictionReason
@@ -75,7 +75,7 @@ def read_evictions(cluster: LiveCluster, namespace: str | None) -> list[Json]:
         "Pod": _objects(cluster.items(f"/api/v1{where}/pods")),
         **{
             kind.kind: _objects(items_if_known(cluster, f"/apis/{kind.api_version}{where}/{kind.resource}"))
-            for kind in live_kinds(cluster).suspended
+            for kind in live_settings(cluster).kinds.suspended
         },
     }
     return join_evictions(objects, _events(cluster, f"/apis/events.k8s.io/v1{where}/events"))
