@@ -1,6 +1,10 @@
 # One image, three entry points: quotree-webhook, quotree-reconciler and quotree-dashboard. What it holds is decided in
 # dev/image/steps, here and where no container engine is (`make image`).
-FROM python:3.13-slim AS build
+# BASE names another place of the same image, such as a mirror of yours (`make image BASE=`).
+ARG BASE=docker.io/library/python:3.13-slim
+FROM ${BASE} AS build
+ARG PIP_INDEX_URL
+ARG PIP_EXTRA_INDEX_URL
 WORKDIR /src
 COPY runtime.lock pyproject.toml README.md LICENSE ./
 COPY cli cli

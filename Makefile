@@ -24,7 +24,7 @@ help:
 	@echo 'make mutants   small changes of the engine, and whether the pure tests notice them (NUMBER=300, SEED=1)'
 	@echo 'make chaos     processes killed and frozen while work goes on'
 	@echo 'make bench     the numbers of docs/benchmarks.md'
-	@echo 'make image     the container image, with or without a container engine (TAG=, ENGINE=, REFRESH=1)'
+	@echo 'make image     the container image, with or without a container engine (TAG=, ENGINE=, BASE=, REFRESH=1)'
 	@echo 'make release   dist/: image, chart, wheel, kubectl plugin, list of packages, checksums (URL=https://...)'
 	@echo 'make cluster   one real node on this machine with Quotree installed (root); make cluster-down removes it'
 	@echo 'make e2e       Quotree on that real node, from install to uninstall (root)'

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dev.image.errors import ImageError
-from dev.image.facts import ROOT
+from dev.image.facts import NETWORK, ROOT
 
 SUITE = "trixie"
 PACKAGES = ("python3", "python3-venv", "ca-certificates")
@@ -22,8 +22,7 @@ SOURCES = (
     "dev/__init__.py", "dev/image",
 )  # fmt: skip
 LEAST_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
-PASSED_ON = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY",
-             "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "SOURCE_DATE_EPOCH")  # fmt: skip
+PASSED_ON = (*NETWORK, "SOURCE_DATE_EPOCH")
 AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
 _AUTHORITIES_INSIDE = "/authorities.crt"
 LAYERS = ("base", "app")

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dev.image.errors import ImageError
-from dev.image.facts import ROOT, full_name
+from dev.image.facts import NETWORK, ROOT, full_name
 
 ANSWER_TIMEOUT = 20.0
+BUILD_ARGUMENTS = ("BASE", *NETWORK)
+"""Of the environment, what a build is given when it is set."""
 NONE = "none"
 
 
@@ -36,16 +38,16 @@ class Engine:
 
 ENGINES = (
     Engine(
-        "docker", ("info",), ("build", "--tag", "{tag}", "."), ("save", "--output", "{path}", "{tag}"),
+        "docker", ("info",), ("build", "--tag", "{tag}"), ("save", "--output", "{path}", "{tag}"),
         ("run", "--rm", "--interactive", "--network=none", "{tag}"),
     ),
     Engine(
-        "podman", ("info",), ("build", "--tag", "{tag}", "."),
+        "podman", ("info",), ("build", "--tag", "{tag}"),
         ("save", "--format=docker-archive", "--output", "{path}", "{tag}"),
         ("run", "--rm", "--interactive", "--network=none", "{tag}"),
     ),
     Engine(
-        "buildah", ("info",), ("build", "--tag", "{tag}", "."), ("push", "{tag}", "docker-archive:{path}:{tag}"),
+        "buildah", ("info",), ("build", "--tag", "{tag}"), ("push", "{tag}", "docker-archive:{path}:{tag}"),
         ("run", "{container}", "--"), ("from", "{tag}"), ("rm", "{container}"),
     ),
 )  # fmt: skip
@@ -69,7 +71,8 @@ def answering() -> Engine | None:
 def build(engine: Engine, tag: str, path: Path, progress: Callable[[str], None]) -> None:
     """Build the image, keep it in the engine as `tag` and write it to `path`."""
     progress(f"image: building {tag} with {engine.name}")
-    _ask(engine, engine.build, full_name(tag), path)
+    given = [word for name in BUILD_ARGUMENTS if os.environ.get(name) for word in ("--build-arg", name)]
+    _ask(engine, [*engine.build, *given, "."], full_name(tag), path)
     path.unlink(missing_ok=True)
     _ask(engine, engine.save, full_name(tag), path)
 

@@ -9,6 +9,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
 REPOSITORY = "quotree"
+NETWORK = (
+    "http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY",
+    "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL",
+)  # fmt: skip
+"""Variables of the environment by which a build reaches a package index."""
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 

@@ -58,6 +58,19 @@ def test_an_image_is_built_and_saved_under_the_name_that_a_cluster_asks_for(note
     assert all("docker.io/library/quotree:1" in words for words in asked)
 
 
+def test_a_build_is_given_the_base_and_the_package_index_of_the_environment(
+    notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in engines.BUILD_ARGUMENTS:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("BASE", "mirror.example.com/python:3.13-slim")
+    monkeypatch.setenv("PIP_INDEX_URL", "https://packages.example.com/simple")
+    engines.build(_engine("podman"), "quotree:1", notes.parent / "image.tar", lambda _: None)
+    assert notes.read_text().splitlines()[0] == (
+        "podman build --tag docker.io/library/quotree:1 --build-arg BASE --build-arg PIP_INDEX_URL ."
+    )
+
+
 def test_the_check_runs_in_a_container_that_buildah_makes_and_removes(notes: Path) -> None:
     assert engines.run_python(_engine("buildah"), "quotree:1", "print()") == "print()"
     assert notes.read_text().splitlines() == [
