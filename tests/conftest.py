@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, settings
 from dev.controlplane import binaries, cluster
 from dev.controlplane.errors import ControlPlaneError
 from tests.ordering import arrange
+from tests.preloaded import Preloaded
 
 # A machine that is busy draws examples slowly; that is no failure.
 settings.register_profile("quotree", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -59,6 +60,14 @@ def control_plane_binaries(pytestconfig: pytest.Config) -> binaries.Binaries:
 def control_plane(control_plane_binaries: binaries.Binaries) -> Iterator[cluster.ControlPlane]:
     """One per test worker, shared by its tests: use names of your own, restart nothing."""
     yield from _running(control_plane_binaries)
+
+
+@pytest.fixture(scope="session")
+def preloaded() -> Iterator[Preloaded]:
+    """What the reconcilers and webhooks of a worker's tests are forked from."""
+    server = Preloaded()
+    yield server
+    server.close()
 
 
 def _running(programs: binaries.Binaries) -> Iterator[cluster.ControlPlane]:

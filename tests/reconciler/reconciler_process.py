@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Callable, Collection, Mapping
@@ -18,7 +17,7 @@ from dev.controlplane.cluster import ControlPlane
 from shared.api.crds.definitions import flavor_definition, quotagroup_definition
 from shared.api.names import ADMISSION, API_VERSION, EVICTION, GROUP_LABEL
 from tests.polling import pause_after
-from tests.reconciler.preloaded import Fork, Preloaded
+from tests.preloaded import Fork, Preloaded, launched
 
 T = TypeVar("T")
 NAMESPACE = "quotree-system"
@@ -100,12 +99,7 @@ class Quotree:
         }
         config = self.folder / f"reconciler-{self.runs}.yaml"
         config.write_text(yaml.safe_dump(settings))
-        if self.preloaded is not None:
-            self.process = self.preloaded.run(self.module, config, self.log)
-            return
-        with self.log.open("wb") as log:
-            command = [sys.executable, "-m", self.module, "--config", str(config)]
-            self.process = subprocess.Popen(command, stdout=log, stderr=log)
+        self.process = launched(self.module, config, self.log, self.preloaded)
 
     def lead(self, **quota: Any) -> None:
         """Start a reconciler and wait until it decides."""

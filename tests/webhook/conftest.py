@@ -8,6 +8,7 @@ from dev.controlplane.binaries import Binaries
 from dev.controlplane.cluster import ControlPlane, start
 from shared.kube.client import Client
 from shared.kube.connect.connection import ConnectionSettings, connected
+from tests.preloaded import Preloaded
 from tests.webhook.balancer import PortBalancer
 from tests.webhook.control_planes import admission, bare_admission
 from tests.webhook.replicas import Replicas
@@ -23,10 +24,12 @@ def plain_control_plane(control_plane_binaries: Binaries) -> Iterator[ControlPla
 
 
 @pytest.fixture(scope="module")
-def three_replicas(plain_control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replicas]:
+def three_replicas(
+    plain_control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory, preloaded: Preloaded
+) -> Iterator[Replicas]:
     """Three webhook processes that keep reservations for 12 seconds only."""
     with PortBalancer().running() as balancer:
-        made = Replicas(plain_control_plane, tmp_path_factory.mktemp("replicas"), balancer)
+        made = Replicas(plain_control_plane, tmp_path_factory.mktemp("replicas"), balancer, preloaded=preloaded)
         try:
             made.install()
             made.start(3)

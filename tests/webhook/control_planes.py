@@ -7,17 +7,21 @@ from pathlib import Path
 import pytest
 
 from dev.controlplane import binaries, cluster
+from tests.preloaded import Preloaded
 from tests.webhook.webhook_process import AdmissionSetup
 
 
 @contextmanager
 def built(
-    found: binaries.Binaries, folder: Path, controllers: tuple[str, ...] = cluster.DEFAULT_CONTROLLERS
+    found: binaries.Binaries,
+    folder: Path,
+    preloaded: Preloaded,
+    controllers: tuple[str, ...] = cluster.DEFAULT_CONTROLLERS,
 ) -> Iterator[AdmissionSetup]:
     """No replica yet, and no webhook configuration."""
     nodes = [cluster.NodeSpec("node-0", labels={}, allocatable={"cpu": "1000", "memory": "1Ti", "pods": "1000"})]
     with cluster.start(found, nodes=nodes, controllers=controllers) as cp:
-        admission = AdmissionSetup(cp, folder)
+        admission = AdmissionSetup(cp, folder, preloaded=preloaded)
         admission.install()
         try:
             yield admission
@@ -28,23 +32,23 @@ def built(
 
 @pytest.fixture(scope="module")
 def bare_admission(
-    control_plane_binaries: binaries.Binaries, tmp_path_factory: pytest.TempPathFactory
+    control_plane_binaries: binaries.Binaries, tmp_path_factory: pytest.TempPathFactory, preloaded: Preloaded
 ) -> Iterator[AdmissionSetup]:
     """A module's own, without replicas and configurations."""
-    with built(control_plane_binaries, tmp_path_factory.mktemp("webhook")) as admission:
+    with built(control_plane_binaries, tmp_path_factory.mktemp("webhook"), preloaded) as admission:
         yield admission
 
 
 @pytest.fixture(scope="package")
 def admission(
-    control_plane_binaries: binaries.Binaries, tmp_path_factory: pytest.TempPathFactory
+    control_plane_binaries: binaries.Binaries, tmp_path_factory: pytest.TempPathFactory, preloaded: Preloaded
 ) -> Iterator[AdmissionSetup]:
     """One replica, and a tree: research/{vision (a100), nlp (a100, t4)}, closed/old.
 
     Shared by modules whose tests a worker may take in several parts: use names of your own, and make them in a test
     or in a fixture of this scope.
     """
-    with built(control_plane_binaries, tmp_path_factory.mktemp("admission")) as admission:
+    with built(control_plane_binaries, tmp_path_factory.mktemp("admission"), preloaded) as admission:
         admission.flavor("a100", nodeLabels={"gpu": "a100"}, tolerations=[{"key": "gpu", "operator": "Exists"}])
         admission.flavor("t4", nodeLabels={"gpu": "t4"})
 

@@ -1,9 +1,7 @@
 """Webhook processes beside a real control plane, behind a balancer, as the API server would reach them by a Service."""
 
 import base64
-import signal
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -20,6 +18,7 @@ from dev.controlplane.ports import Ports
 from shared.api.crds.definitions import flavor_definition, quotagroup_definition
 from shared.api.names import API_VERSION, GROUP, VERSION
 from tests.polling import pause_after
+from tests.preloaded import Fork, Preloaded, launched
 from tests.webhook.balancer import PortBalancer
 
 NAMESPACE = "quotree-system"
@@ -46,7 +45,8 @@ class Replicas:
     balancer: PortBalancer
     edits: Mapping[str, str] = field(default_factory=lambda: {"reservation": "12s", "budget": "4s"})
     quota: Mapping[str, int] = field(default_factory=dict)
-    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    preloaded: Preloaded | None = None
+    processes: list[subprocess.Popen[bytes] | Fork] = field(default_factory=list)
     ports: list[int] = field(default_factory=list)
     taken: Ports = field(default_factory=Ports)
     authority: trustme.CA = field(default_factory=trustme.CA)
@@ -103,9 +103,8 @@ class Replicas:
         }
         config = self.folder / f"webhook-{number}.yaml"
         config.write_text(yaml.safe_dump(settings))
-        with (self.folder / f"webhook-{number}.log").open("wb") as log:
-            command = [sys.executable, "-m", "webhook", "--config", str(config)]
-            self.processes.append(subprocess.Popen(command, stdout=log, stderr=log))
+        log = self.folder / f"webhook-{number}.log"
+        self.processes.append(launched("webhook", config, log, self.preloaded))
         self.ports.append(port)
         return number
 
@@ -129,7 +128,7 @@ class Replicas:
         """End all of them, and let edits pass again."""
         self.remove()
         for process in self.processes:
-            process.send_signal(signal.SIGKILL)
+            process.kill()
             process.wait(60)
         self.processes.clear()
         self.taken.close()

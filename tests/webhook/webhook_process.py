@@ -1,7 +1,6 @@
 """Webhook processes beside a real control plane, and words to say what a test does with them."""
 
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -17,6 +16,7 @@ from dev.controlplane.ports import Ports
 from shared.api.crds.definitions import flavor_definition, quotagroup_definition
 from shared.api.names import API_VERSION
 from tests.polling import pause_after
+from tests.preloaded import Fork, Preloaded, launched
 
 T = TypeVar("T")
 NAMESPACE = "quotree-system"
@@ -35,7 +35,7 @@ class Replica:
     number: int
     port: int
     health: int
-    process: subprocess.Popen[bytes]
+    process: subprocess.Popen[bytes] | Fork
     log: Path
 
     def is_ready(self) -> bool:
@@ -85,6 +85,8 @@ class AdmissionSetup:
     folder: Path
     settings: Mapping[str, Any] = field(default_factory=dict)
     replicas: list[Replica] = field(default_factory=list)
+    preloaded: Preloaded | None = None
+    """What replicas are forked from; without it each is started for itself."""
     started: int = 0
     ports: Ports = field(default_factory=Ports)
 
@@ -135,10 +137,7 @@ class AdmissionSetup:
         config = self.folder / f"webhook-{self.started}.yaml"
         config.write_text(yaml.safe_dump(wishes))
         log = self.folder / f"webhook-{self.started}.log"
-        with log.open("wb") as out:
-            command = [sys.executable, "-m", "webhook", "--config", str(config)]
-            process = subprocess.Popen(command, stdout=out, stderr=out)
-        replica = Replica(self.started, port, health, process, log)
+        replica = Replica(self.started, port, health, launched("webhook", config, log, self.preloaded), log)
         self.replicas.append(replica)
         return replica
 

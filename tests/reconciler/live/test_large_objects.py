@@ -31,7 +31,8 @@ def resident_mib(q: Quotree) -> float:
     return pages * 4096 / 2**20
 
 
-def test_large_jobs_of_one_tenant_do_not_stop_others(q: Quotree) -> None:
+def test_large_jobs_of_one_tenant_do_not_stop_others(throwaway: Quotree) -> None:
+    q = throwaway
     tenant = Tenant.of(q)
     q.lead()
     q.group("vision", quotas=[quota(min="100")])

@@ -24,7 +24,8 @@ async def create_all(q: Quotree) -> None:
 
 
 @pytest.mark.timeout(400)
-def test_500_jobs_at_once(q: Quotree) -> None:
+def test_500_jobs_at_once(throwaway: Quotree) -> None:
+    q = throwaway
     q.lease_seconds = 120
     q.lead()
     for number in range(10):

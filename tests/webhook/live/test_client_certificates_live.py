@@ -12,6 +12,7 @@ import trustme
 import yaml
 
 from dev.controlplane import binaries, cluster
+from tests.preloaded import Preloaded
 from tests.webhook.webhook_process import AdmissionSetup, Replica, job_body, wait_for
 
 VALUES = ("webhook.callers.by=Certificate", "webhook.callers.clientCASecret=api-server")
@@ -55,14 +56,17 @@ def ca() -> trustme.CA:
 
 @pytest.fixture(scope="module")
 def setup(
-    control_plane_binaries: binaries.Binaries, tmp_path_factory: pytest.TempPathFactory, ca: trustme.CA
+    control_plane_binaries: binaries.Binaries,
+    tmp_path_factory: pytest.TempPathFactory,
+    preloaded: Preloaded,
+    ca: trustme.CA,
 ) -> Iterator[AdmissionSetup]:
     """An API server that shows a certificate of `ca` to webhooks, and one replica that requires it."""
     folder = tmp_path_factory.mktemp("callers")
     configuration = admission_configuration(folder, *write_pair(folder, "api-server", ca))
     arguments = [f"--admission-control-config-file={configuration}"]
     with cluster.start(control_plane_binaries, controllers=(), scheduler=False, extra_apiserver_args=arguments) as cp:
-        made = AdmissionSetup(cp, folder)
+        made = AdmissionSetup(cp, folder, preloaded=preloaded)
         try:
             made.install()
             made.group("root", isParent=True)

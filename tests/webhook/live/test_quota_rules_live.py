@@ -7,6 +7,7 @@ import pytest
 
 from dev.controlplane.cluster import ControlPlane
 from shared.api.names import API_VERSION
+from tests.preloaded import Preloaded
 from tests.shared.quota.model.rules.test_tree_rules import CASES, WARNINGS, Case
 from tests.trees import group
 from tests.webhook.balancer import PortBalancer
@@ -20,9 +21,12 @@ STORED_ILLEGAL = "not below a circle"
 
 
 @pytest.fixture(scope="module")
-def one_replica(plain_control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replicas]:
+def one_replica(
+    plain_control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory, preloaded: Preloaded
+) -> Iterator[Replicas]:
     with PortBalancer().running() as balancer:
-        made = Replicas(plain_control_plane, tmp_path_factory.mktemp("replica"), balancer, quota={"maxDepth": 4})
+        folder, quota = tmp_path_factory.mktemp("replica"), {"maxDepth": 4}
+        made = Replicas(plain_control_plane, folder, balancer, quota=quota, preloaded=preloaded)
         try:
             made.install()
             for name in ("a100", "t4"):

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from dev.controlplane import binaries, cluster
+from tests.preloaded import Preloaded
 from tests.webhook.control_planes import built
 from tests.webhook.webhook_process import AdmissionSetup, job_body, wait_for, words
 
@@ -31,11 +32,11 @@ def granted(setup: AdmissionSetup, name: str, group: str, subject: str) -> None:
 
 @pytest.fixture(scope="module")
 def setup(
-    control_plane_binaries: binaries.Binaries, tmp_path_factory: pytest.TempPathFactory
+    control_plane_binaries: binaries.Binaries, tmp_path_factory: pytest.TempPathFactory, preloaded: Preloaded
 ) -> Iterator[AdmissionSetup]:
     """Groups, tenants, permissions and classes, and the controllers of Deployments beside the usual ones."""
     controllers = (*cluster.DEFAULT_CONTROLLERS, "deployment-controller", "replicaset-controller")
-    with built(control_plane_binaries, tmp_path_factory.mktemp("restricted"), controllers) as made:
+    with built(control_plane_binaries, tmp_path_factory.mktemp("restricted"), preloaded, controllers) as made:
         fill(made)
         made.open(quota=SETTINGS, quota_objects=True)
         yield made

@@ -1,11 +1,11 @@
-"""A forked reconciler is the process that `python -m reconciler` is: its output, its exit code, its environment."""
+"""A fork is the process that `python -m MODULE` is: its output, its exit code, its environment."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from tests.reconciler.preloaded import Preloaded
+from tests.preloaded import Preloaded
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Reconciler processes without the second that each would take to import its modules: forks of one that has them.
+"""Reconcilers and webhooks without the second that each would take to import its modules: forks of one that has them.
 
 As a program it reads one request per line, forks, and tells each fork's pid and, when that has ended, its exit code.
 `Preloaded` is the test's side of it. What is run is the same `__main__` as by `python -m`.
@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from tests.repository import ROOT
 
-MODULES: Final = ("reconciler.app", "uvloop")
+MODULES: Final = ("reconciler.app", "webhook.app", "uvloop")
 PATIENCE: Final = 120.0
 
 
@@ -107,6 +107,15 @@ class Preloaded:
         if self._process is not None:
             self._process.communicate()
             self._process = None
+
+
+def launched(module: str, config: Path, log: Path, preloaded: Preloaded | None) -> "subprocess.Popen[bytes] | Fork":
+    """Run `python -m MODULE --config CONFIG`: forked from what is preloaded, or without it started for itself."""
+    if preloaded is not None:
+        return preloaded.run(module, config, log)
+    with log.open("wb") as out:
+        command = [sys.executable, "-m", module, "--config", str(config)]
+        return subprocess.Popen(command, stdout=out, stderr=out)
 
 
 def _serve() -> None:
