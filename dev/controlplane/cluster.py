@@ -34,7 +34,6 @@ __all__ = ["DEFAULT_CONTROLLERS", "ControlPlane", "NodeSpec", "Taint", "start"]
 
 ATTEMPTS = 3
 COMMAND_TIMEOUT = 120.0
-STOP_GRACE = 5.0
 
 
 def start(  # noqa: PLR0913  each is a wish of its own, by name only
@@ -149,12 +148,9 @@ class ControlPlane:
             self._wait_for("/api/v1/namespaces/default/serviceaccounts/default")
 
     def close(self) -> None:
-        """End every process and remove the folder; API server before etcd, for without etcd it hangs on its way out."""
-        others = [process for name, process in self.processes.items() if name not in (ETCD, APISERVER)]
-        for process in others:
+        """Kill every process and remove the folder: nothing of either is used again."""
+        for process in self.processes.values():
             process.kill()
-        self.processes[APISERVER].stop(STOP_GRACE)
-        self.processes[ETCD].stop(STOP_GRACE)
         self.rest.close()
         self._ports.close()
         self._workdir.close()
