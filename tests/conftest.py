@@ -1,5 +1,6 @@
 """Fixtures for every test: a real control plane, shared by a worker's tests or a test's own."""
 
+import os
 import sys
 from collections.abc import Iterator
 
@@ -14,6 +15,8 @@ from tests.preloaded import Preloaded
 # A machine that is busy draws examples slowly; that is no failure.
 settings.register_profile("quotree", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("quotree")
+# The control planes' garbage collection costs a fifth of their CPU, and the tests wait for CPU and not for memory.
+os.environ.setdefault("GOGC", "400")
 
 # Shared nodes are large and few: a test that fills nodes starts a control plane of its own.
 SHARED_NODES = tuple(
