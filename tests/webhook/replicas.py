@@ -25,6 +25,8 @@ NAMESPACE = "quotree-system"
 CONFIGURATION = "quotree-quota-objects"
 TIMEOUT = 10
 CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+EDITS = f"/api/v1/namespaces/{NAMESPACE}/configmaps?fieldSelector=metadata.name=quotree-edits"
+"""What replicas remember of edits."""
 TRIED = f"/apis/{API_VERSION}/quotagroups?dryRun=All"
 _OVERLAPPING = [{"flavor": f"f{at}", "max": {"cpu": 1, **({"gpu": 1} if at else {})}} for at in range(17)]
 NEVER = {
@@ -120,9 +122,13 @@ class Replicas:
     def clear(self) -> None:
         """Take away every group and flavor and what is remembered of them."""
         self.remove()
-        for kind in ("qg", "rf"):
-            self.cp.kubectl("delete", kind, "--all", "--wait=true")
-        self.cp.kubectl("delete", "cm", "quotree-edits", "-n", NAMESPACE, "--ignore-not-found")
+        self.empty(f"/apis/{API_VERSION}/quotagroups", f"/apis/{API_VERSION}/resourceflavors", EDITS)
+
+    def empty(self, *paths: str) -> None:
+        """Delete all objects there, and wait until none is left."""
+        for path in paths:
+            self.cp.rest.request("DELETE", path, {"propagationPolicy": "Background"})
+            wait_for(lambda path=path: self.cp.rest.request("GET", path)[1]["items"] == [])
 
     def stop(self) -> None:
         """End all of them, and let edits pass again."""

@@ -12,7 +12,7 @@ from tests.shared.quota.model.rules.test_tree_rules import CASES, WARNINGS, Case
 from tests.trees import group
 from tests.webhook.balancer import PortBalancer
 from tests.webhook.group_lines import GROUPS, MERGE, ask, ask_in_every_way, body_of, denied, store
-from tests.webhook.replicas import NAMESPACE, Replicas, wait_for
+from tests.webhook.replicas import EDITS, Replicas, wait_for
 
 pytestmark = pytest.mark.timeout(600)
 FLAVORS = f"/apis/{API_VERSION}/resourceflavors"
@@ -43,9 +43,7 @@ def cp(one_replica: Replicas) -> Iterator[ControlPlane]:
     """An API server that asks the webhook; groups and Jobs of a test are gone after it."""
     yield one_replica.cp
     one_replica.remove()
-    one_replica.cp.kubectl("delete", "jobs", "--all", "-n", "default", "--wait=true")
-    one_replica.cp.kubectl("delete", "qg", "--all", "--wait=true")
-    one_replica.cp.kubectl("delete", "cm", "quotree-edits", "-n", NAMESPACE, "--ignore-not-found")
+    one_replica.empty(JOBS, GROUPS, EDITS)
     one_replica.use(0)
 
 
