@@ -28,6 +28,7 @@ def test_pods_that_join_a_started_group_are_judged_by_themselves(q: Quotree, res
     wait_for(lambda: "seed" in placed(q), "the group of one runs", LONG)
     if restart:
         q.kill()
+        q.release()
     for number in range(5):
         tenant.create(PODS, member(f"grow-{number}", "4"))
     if restart:

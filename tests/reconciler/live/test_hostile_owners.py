@@ -200,6 +200,7 @@ def test_orphaned_pods_above_the_ceiling_are_recycled_and_no_cycle_spins(
     wait_for(lambda: len(q.pods_on_nodes("wide")) == 6, "all its pods run", LONG)
     if kill:
         q.kill()
+        q.release()
     orphan(tenant, q, "wide")
     if kill:
         q.start()

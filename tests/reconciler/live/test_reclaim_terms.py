@@ -83,7 +83,7 @@ def test_lost_capacity_scales_every_min_and_stops_what_has_lost_its_place(q: Quo
     q.delete("/api/v1/nodes/small-1")
     for name in placed:
         for pod in q.pods_on_nodes(name):
-            q.delete(f"/api/v1/namespaces/default/pods/{pod}?gracePeriodSeconds=0")
+            q.delete(f"/api/v1/namespaces/default/pods/{pod}", {"gracePeriodSeconds": 0})
     wait_for(lambda: len(stopped(q)) == 2, "two have gone", LONG)
     assert stopped(q) == placed
     assert {(eviction_of(q.get_job(name)) or {})["reason"] for name in stopped(q)} == {"CapacityLost"}
@@ -109,7 +109,7 @@ def test_who_was_promised_room_gets_it_after_a_restart(q: Quotree, is_deleted: b
     q.job("preemptor", "nlp")
     wait_for(lambda: stopped(q), "one is stopped", LONG)
     q.kill()
-    q.delete("/apis/coordination.k8s.io/v1/namespaces/quotree-system/leases")
+    q.release()
     (victim,) = stopped(q)
     made = eviction_of(q.get_job(victim))
     if is_deleted:
