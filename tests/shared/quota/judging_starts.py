@@ -53,7 +53,7 @@ def _of_tier(judgement: Judgement, leaf: LeafSnapshot, start: Start) -> Iterator
     has_choice = any(len(ways_to_run(judgement.snapshot, each)) > 1 for each in leaf.pending)
     tried = [
         promise
-        for promise in (*judgement.promises_made(), *(() if has_choice else judgement.kept))
+        for promise in (*judgement.promises_made(), *(() if has_choice else _still_kept(judgement, leaf)))
         if start.tier is Tier.OPPORTUNISTIC or judgement.is_tried_before(promise.work, start.workload)
     ]
     if start.tier is Tier.OPPORTUNISTIC:
@@ -67,6 +67,12 @@ def _of_tier(judgement: Judgement, leaf: LeafSnapshot, start: Start) -> Iterator
         for key in asked(start.workload, start.flavors):
             if judgement.now_used.used(leaf.path[0], key) >= judgement.now_used.numbers(leaf.path[0], key).runtime:
                 yield f"Strict, and its leaf already uses its runtime of {key}"
+
+
+def _still_kept(judgement: Judgement, leaf: LeafSnapshot) -> list[Promise]:
+    """What was kept for work of that leaf, less what the starts so far have taken its entitlement from."""
+    own = [promise for promise in judgement.kept if promise.work.group == leaf.path[0]]
+    return [promise for promise in own if judgement.was_entitled(leaf, promise.work, promise.flavors)]
 
 
 def _of_those_before(judgement: Judgement, leaf: LeafSnapshot, start: Start) -> Iterator[str]:
