@@ -1,7 +1,7 @@
 """Gets the control plane's programs: the user's own where they fit, else from the cache, else built from Go modules."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +24,14 @@ class Binaries:
     kube_proxy: Path | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Clients:
+    """What a cluster that runs already is installed into with."""
+
+    kubectl: Path
+    helm: Path
+
+
 def ensure(progress: Callable[[str], None] = print, *, node: bool = False) -> Binaries:
     """All programs, built first if need be (about five minutes, once); `progress` gets a line per step.
 
@@ -39,11 +47,19 @@ def ensure(progress: Callable[[str], None] = print, *, node: bool = False) -> Bi
         on_path = found.on_path(absent)
         _tell(progress, on_path, "PATH")
         paths |= on_path
-    absent = [recipe for recipe in recipes if recipe.name not in paths]
-    if absent:
-        building.build(absent, folder, progress)
-        paths |= _cached(folder, absent)
+    paths = _completed(paths, recipes, progress)
     return Binaries(**{recipe.name.replace("-", "_"): paths[recipe.name] for recipe in recipes})
+
+
+def clients(progress: Callable[[str], None] = print) -> Clients:
+    """kubectl and helm: those on PATH where they are recent enough, else built (once, one or two minutes).
+
+    Raises ControlPlaneError with one sentence when they cannot be had.
+    """
+    recipes = [recipe for recipe in NEEDED if recipe.name in found.CLIENTS]
+    own = found.clients_on_path()
+    _tell(progress, own, "PATH")
+    return Clients(**_completed({**_cached(cache_folder(), recipes), **own}, recipes, progress))
 
 
 def cache_root(environment: Mapping[str, str] = os.environ) -> Path:
@@ -57,7 +73,18 @@ def cache_folder() -> Path:
     return cache_root() / cache_key()
 
 
-def _cached(folder: Path, recipes: list[Recipe]) -> dict[str, Path]:
+def _completed(
+    paths: Mapping[str, Path], recipes: Sequence[Recipe], progress: Callable[[str], None]
+) -> dict[str, Path]:
+    """The paths, and those of the programs that had to be built."""
+    absent = [recipe for recipe in recipes if recipe.name not in paths]
+    if not absent:
+        return dict(paths)
+    building.build(absent, cache_folder(), progress)
+    return {**paths, **_cached(cache_folder(), absent)}
+
+
+def _cached(folder: Path, recipes: Sequence[Recipe]) -> dict[str, Path]:
     return {recipe.name: folder / recipe.name for recipe in recipes if (folder / recipe.name).is_file()}
 
 

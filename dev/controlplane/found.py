@@ -14,6 +14,7 @@ from dev.controlplane.recipe import NEEDED, Recipe, pinned_version
 ASSETS = "KUBEBUILDER_ASSETS"
 PROBE_TIMEOUT = 20.0
 SERVERS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
+CLIENTS = ("kubectl", "helm")
 VERSION_COMMANDS = {"kubectl": ("version", "--client"), "helm": ("version", "--short")}
 
 # Quotree supports Kubernetes 1.30 and later; kwok stages with `jq` selectors came with 0.8.
@@ -47,6 +48,13 @@ def on_path(recipes: Sequence[Recipe]) -> dict[str, Path]:
     programs = {name: probed(Path(path)) for name, path in located.items() if path is not None}
     pinned = {recipe.name: parsed_version(pinned_version(recipe.module)) for recipe in recipes}
     return {name: program.path for name, program in programs.items() if program.version == pinned[name]}
+
+
+def clients_on_path() -> dict[str, Path]:
+    """kubectl and helm on PATH, where they are recent enough for a cluster that somebody else runs."""
+    located = {name: shutil.which(name) for name in CLIENTS}
+    programs = {name: probed(Path(path)) for name, path in located.items() if path is not None}
+    return {name: each.path for name, each in programs.items() if _fits(name, each.version, each.version)}
 
 
 def fitting(programs: Mapping[str, Program]) -> dict[str, Path]:

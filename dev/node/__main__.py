@@ -86,13 +86,9 @@ def _install_into_users_cluster() -> None:
     kubeconfig = os.environ.get("KUBECONFIG")
     if not kubeconfig:
         raise NodeError("USE_KUBECONFIG=1 needs KUBECONFIG: the file of the cluster to install into")
-    repository, _, tag = os.environ.get("IMAGE", "").rpartition(":")
-    if not repository:
-        raise NodeError(
-            "USE_KUBECONFIG=1 needs IMAGE: the image that this cluster can pull, REPOSITORY:TAG (docs/install.md)"
-        )
-    programs = binaries.ensure(_say)
-    chart.install(programs, kubeconfig, [f"image.repository={repository}", f"image.tag={tag}"])
+    values = chart.image_values(os.environ.get("IMAGE", ""))
+    programs = binaries.clients(_say)
+    chart.install(programs, kubeconfig, values)
     _say(f"node: Quotree is installed into the cluster of {kubeconfig}")
     for line in chart.usage(programs, kubeconfig, Path(sys.executable).parent):
         _say(f"  {line}")

@@ -38,7 +38,8 @@ def remove_traces(before: Machine) -> None:
         run("nft", "delete", "table", *table.split(), check=False)
     _until(lambda: _remove_cgroups(before))
     machine.restore_settings(before)
-    for path in (STATE, *FOREIGN):
+    # Last the folder with the owner's lock: `down` takes its absence for the end.
+    for path in (*FOREIGN, STATE):
         if str(path) not in before.folders:
             _remove(path)
     if left := machine.difference(before, machine.read()):

@@ -11,11 +11,10 @@ from dev.image import build, facts
 from dev.node import requirements
 from dev.node.configs import REGISTRIES
 from dev.node.node import Node
-from tests.e2e_node.reader import Reader, of_readme
+from tests.e2e_node.reader import PUSHED, Reader, of_readme
 from tests.e2e_node.registry import layer, serving
 from tests.e2e_node.site import Site, group
 
-PUSHED = of_readme("docker push", "docker push")[0].rpartition(" ")[2]
 # What the pods of the examples run: `sleep` of the image busybox.
 SLEEP = """#!/venv/bin/python -IS
 import signal, sys, time

@@ -53,3 +53,7 @@ def of_readme(first: str, last: str) -> list[str]:
     """README's commands from the one that begins with `first` to the one that begins with `last`."""
     at = [next(at for at, command in enumerate(README) if command.startswith(words)) for words in (first, last)]
     return list(README[at[0] : at[1] + 1])
+
+
+PUSHED = of_readme("docker push", "docker push")[0].rpartition(" ")[2]
+"""The image that README pushes."""

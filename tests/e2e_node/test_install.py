@@ -15,6 +15,12 @@ def test_every_process_is_ready_after_an_install_with_default_values(quotree: Si
     assert restarts == [0, 0, 0, 0]
 
 
+def test_helm_test_shows_what_both_processes_answer(quotree: Site) -> None:
+    said = quotree.helm("test", "quotree", "--logs").stdout
+    for component in ("webhook", "reconciler"):
+        assert f"POD LOGS: quotree-test-{component}\nquotree-{component}.{NAMESPACE}.svc ok" in said
+
+
 def test_the_pods_pass_the_restricted_pod_security_standard(quotree: Site) -> None:
     label = "pod-security.kubernetes.io/enforce=restricted"
     done = quotree.cluster.kubectl("label", "namespace", NAMESPACE, label, "--overwrite", "--dry-run=server")

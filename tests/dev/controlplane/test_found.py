@@ -64,6 +64,21 @@ def test_a_program_on_the_path_is_used_only_at_the_pinned_minor_version(
 
 
 @pytest.mark.parametrize(
+    ("helm", "fits"), [("v3.14.0+g1", True), ("v3.13.3+g1", False), ("v4.0.1+g1", False)], ids=["3.14", "3.13", "4"]
+)
+def test_into_a_cluster_of_others_any_kubectl_and_a_recent_helm_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, helm: str, fits: bool
+) -> None:
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    program(tmp_path / "kubectl", "echo 'Client Version: v1.31.2'")
+    program(tmp_path / "helm", f"echo '{helm}'")
+    assert found.clients_on_path() == {
+        "kubectl": tmp_path / "kubectl",
+        **({"helm": tmp_path / "helm"} if fits else {}),
+    }
+
+
+@pytest.mark.parametrize(
     ("line", "fits"),
     [
         ("go version go1.26.8 linux/amd64", True),
