@@ -2,7 +2,8 @@
 
 pytest-xdist's work stealing gives each worker one part of the list, and later takes tests from the end of the longest
 part. So each part begins with whole modules that last, the parts lasting equally long, and ends with tests that need
-nothing and may run anywhere. Seconds are rough: a wrong number costs balance and nothing else.
+nothing and may run anywhere. Some modules compute and others mostly wait; every other part takes its modules the other
+way round, so that some workers compute while others wait. Seconds are rough: a wrong number costs balance alone.
 """
 
 from collections.abc import Sequence
@@ -15,66 +16,70 @@ STARTS: Final = "control_plane_binaries"
 """The fixture that all tests with a control plane need."""
 SHARED: Final = frozenset({"own_control_plane", "admission", "world", "jobsets"})
 """Fixtures with a control plane for the modules of a folder: one more worker that needs it starts one more."""
-START: Final = 40.0
+START: Final = 20.0
 """Seconds that one more control plane costs, until its end."""
 LIVE_TEST: Final = 1.0
 LONG: Final = {
-    "chaos/test_chaos.py": 80,
-    "charts/test_gitops.py": 30,
-    "charts/test_kubernetes_versions.py": 30,
-    "dashboard/test_live.py": 80,
-    "dev/controlplane/test_cluster.py": 70,
-    "dev/controlplane/test_ports.py": 30,
-    "dev/release/test_plugin.py": 80,
-    "e2e/test_edits.py": 40,
-    "e2e/test_main_path.py": 130,
-    "e2e/test_serving.py": 50,
-    "e2e/test_visibility.py": 160,
-    "fuzz/test_fuzz.py": 60,
+    "chaos/test_chaos.py": 45,
+    "charts/test_chart.py": 30,
+    "charts/test_gitops.py": 25,
+    "dashboard/test_in_cluster.py": 15,
+    "dashboard/test_live.py": 40,
+    "dev/controlplane/test_cluster.py": 50,
+    "dev/controlplane/test_getting_binaries.py": 15,
+    "dev/controlplane/test_ports.py": 15,
+    "dev/release/test_plugin.py": 25,
+    "e2e/test_edits.py": 20,
+    "e2e/test_main_path.py": 95,
+    "e2e/test_serving.py": 25,
+    "e2e/test_visibility.py": 110,
+    "fuzz/test_fuzz.py": 20,
     "gadgets/test_command_line.py": 20,
-    "gadgets/test_gadgets.py": 90,
-    "gadgets/test_many.py": 90,
-    "jobset/test_governed.py": 50,
-    "jobset/test_operator.py": 30,
-    "prove/test_search.py": 60,
-    "reconciler/live/test_changed_workloads.py": 100,
-    "reconciler/live/test_closed_nodes.py": 50,
-    "reconciler/live/test_evictions.py": 110,
-    "reconciler/live/test_flavors.py": 30,
-    "reconciler/live/test_growing_pod_groups.py": 100,
-    "reconciler/live/test_half_started_groups.py": 30,
-    "reconciler/live/test_hostile_owners.py": 170,
-    "reconciler/live/test_kills.py": 200,
-    "reconciler/live/test_large_objects.py": 80,
-    "reconciler/live/test_late_writes.py": 40,
-    "reconciler/live/test_leadership.py": 40,
-    "reconciler/live/test_lifecycle.py": 40,
-    "reconciler/live/test_many_jobs.py": 80,
-    "reconciler/live/test_not_placed.py": 50,
-    "reconciler/live/test_pod_controllers.py": 80,
-    "reconciler/live/test_pod_sets.py": 50,
-    "reconciler/live/test_pods.py": 90,
-    "reconciler/live/test_pods_ready.py": 70,
-    "reconciler/live/test_queues.py": 100,
-    "reconciler/live/test_reclaim_terms.py": 120,
-    "reconciler/live/test_stalled_leader.py": 70,
-    "reconciler/live/test_stories.py": 70,
-    "reconciler/live/test_unanswered_starts.py": 30,
-    "reconciler/live/test_unusual_events.py": 120,
-    "reconciler/live/test_workload_requests.py": 90,
-    "shared/kube/lead/test_election.py": 70,
-    "shared/kube/lead/test_own_thread.py": 40,
+    "gadgets/test_gadgets.py": 35,
+    "gadgets/test_many.py": 20,
+    "jobset/test_governed.py": 20,
+    "prove/test_search.py": 55,
+    "reconciler/live/test_changed_workloads.py": 70,
+    "reconciler/live/test_closed_nodes.py": 30,
+    "reconciler/live/test_devices.py": 20,
+    "reconciler/live/test_evictions.py": 35,
+    "reconciler/live/test_flavors.py": 15,
+    "reconciler/live/test_growing_pod_groups.py": 20,
+    "reconciler/live/test_half_started_groups.py": 15,
+    "reconciler/live/test_hostile_owners.py": 95,
+    "reconciler/live/test_kills.py": 130,
+    "reconciler/live/test_large_objects.py": 25,
+    "reconciler/live/test_late_writes.py": 15,
+    "reconciler/live/test_lifecycle.py": 15,
+    "reconciler/live/test_many_jobs.py": 20,
+    "reconciler/live/test_not_placed.py": 25,
+    "reconciler/live/test_pod_sets.py": 20,
+    "reconciler/live/test_pods.py": 45,
+    "reconciler/live/test_pods_ready.py": 25,
+    "reconciler/live/test_queues.py": 50,
+    "reconciler/live/test_reclaim_terms.py": 55,
+    "reconciler/live/test_stalled_leader.py": 40,
+    "reconciler/live/test_stories.py": 30,
+    "reconciler/live/test_unusual_events.py": 35,
+    "reconciler/live/test_workload_requests.py": 15,
+    "shared/kube/lead/test_election.py": 25,
+    "shared/kube/lead/test_own_thread.py": 25,
     "shared/kube/watch/test_watching_outages.py": 20,
-    "shared/quota/decide/advise/test_remedies.py": 50,
-    "shared/quota/decide/queue/test_predictions.py": 40,
-    "shared/quota/decide/state/test_cycle_cache.py": 80,
+    "shared/quota/decide/advise/test_remedies.py": 20,
+    "shared/quota/decide/queue/test_predictions.py": 20,
+    "shared/quota/decide/state/test_cycle_cache.py": 25,
     "shared/quota/decide/test_rounds.py": 30,
-    "test_documented_commands.py": 40,
+    "shared/quota/measure/test_fair_over_time.py": 15,
+    "test_documented_commands.py": 60,
     "test_troubleshooting.py": 20,
-    "webhook/live/test_restrictions_live.py": 30,
-    "webhook/live/test_scope_live.py": 20,
-    "webhook/live/test_serving_live.py": 70,
-    "webhook/quota/test_concurrent_edits.py": 140,
+    "webhook/live/test_client_certificates_live.py": 15,
+    "webhook/live/test_quota_rules_live.py": 20,
+    "webhook/live/test_restrictions_live.py": 20,
+    "webhook/live/test_scope_live.py": 15,
+    "webhook/live/test_serving_live.py": 30,
+    "webhook/live/test_workload_rules_live.py": 30,
+    "webhook/live/test_workloads_live.py": 25,
+    "webhook/quota/test_concurrent_edits.py": 45,
     "webhook/tls/test_certificate_sources_live.py": 30,
 }
 """Seconds of modules below `tests/`, where they are not those of their tests with a control plane."""
@@ -111,9 +116,10 @@ class _Part:
         self.modules.append(module)
         self.planes |= module.planes
 
-    def ordered(self) -> list[int]:
+    def ordered(self, *, backwards: bool) -> list[int]:
         """Its tests: modules with the same control plane side by side, longest first."""
-        together = sorted(self.modules, key=lambda each: (sorted(each.planes), -each.seconds, each.path))
+        longest_first = sorted(self.modules, key=lambda each: (-each.seconds, each.path))
+        together = sorted(longest_first, key=lambda each: sorted(each.planes), reverse=backwards)
         return [test for each in together for test in each.tests]
 
 
@@ -132,9 +138,9 @@ def arranged(modules: Sequence[Module], workers: int) -> list[int]:
             rest += module.tests
     rest.sort()
     order: list[int] = []
-    for part in parts:
+    for number, part in enumerate(parts):
         free = part.free
-        order += part.ordered() + rest[:free]
+        order += part.ordered(backwards=number % 2 == 1) + rest[:free]
         del rest[:free]
     return order
 

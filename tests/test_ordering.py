@@ -25,6 +25,11 @@ def test_they_part_where_a_second_control_plane_ends_sooner() -> None:
     assert (order[:2], order[5:7]) == ([7, 9], [8, 10])
 
 
+def test_every_other_part_computes_while_the_others_wait() -> None:
+    pairs = [(module(f"pure-{at}", at, 1, 30), module(f"live-{at}", 2 + at, 1, 20, f"world-{at}")) for at in range(2)]
+    assert arranged([each for pair in pairs for each in pair], 2) == [0, 2, 3, 1]
+
+
 def test_what_fits_into_no_part_whole_is_divided() -> None:
     modules = [module("large", 0, 5, 100), module("small", 5, 1, 8)]
     assert sorted(arranged(modules, 2)) == list(range(6))
