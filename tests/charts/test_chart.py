@@ -33,7 +33,7 @@ def _helm(binaries: Binaries, *flags: str) -> subprocess.CompletedProcess[str]:
 def _render(binaries: Binaries, *flags: str) -> list[Object]:
     answer = _helm(binaries, *flags)
     assert answer.returncode == 0, answer.stderr
-    return [each for each in yaml.safe_load_all(answer.stdout) if each]
+    return [each for each in yaml.load_all(answer.stdout, Loader=yaml.CSafeLoader) if each]
 
 
 def _of(objects: list[Object], kind: str, name: str) -> Object:
@@ -49,12 +49,12 @@ def _hooks(objects: list[Object]) -> Iterator[Object]:
 
 def test_the_api_server_takes_every_object(control_plane: ControlPlane) -> None:
     answer = _helm(control_plane.binaries, "--set", "crds.keep=false")
-    objects = [each for each in yaml.safe_load_all(answer.stdout) if each]
+    objects = [each for each in yaml.load_all(answer.stdout, Loader=yaml.CSafeLoader) if each]
     everywhere = [each for each in objects if "namespace" not in each["metadata"]]
     inside = [
         each | {"metadata": each["metadata"] | {"namespace": "default"}} for each in objects if each not in everywhere
     ]
-    text = yaml.safe_dump_all([*everywhere, *inside])
+    text = yaml.dump_all([*everywhere, *inside], Dumper=yaml.CSafeDumper)
     done = control_plane.kubectl("apply", "--dry-run=server", "--validate=strict", "-f", "-", input=text, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -4,6 +4,7 @@ Service accounts and roles are the chart's own; only that the two processes run 
 """
 
 import base64
+import json
 import os
 import subprocess
 import sys
@@ -93,7 +94,7 @@ class GitOps:
         listed = self.cluster.kubectl("get", "-f", "-", "-o", "json", input=self.manifests).stdout
         return {
             f"{each['kind']}/{each['metadata']['name']}": each["metadata"]["resourceVersion"]
-            for each in yaml.safe_load(listed)["items"]
+            for each in json.loads(listed)["items"]
         }
 
 

@@ -40,7 +40,9 @@ OF_OTHERS = {"monitoring.coreos.com/v1", "cert-manager.io/v1"}
 def _rendered(helm: Path, *flags: str) -> list[dict[str, Any]]:
     command = [str(helm), "template", "quotree", str(CHART), "-n", "quotree-system", *flags]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return [each for each in yaml.safe_load_all(text) if each and each["apiVersion"] not in OF_OTHERS]
+    return [
+        each for each in yaml.load_all(text, Loader=yaml.CSafeLoader) if each and each["apiVersion"] not in OF_OTHERS
+    ]
 
 
 def test_the_oldest_supported_version_is_among_those_with_schemas() -> None:

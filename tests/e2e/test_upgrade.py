@@ -29,7 +29,9 @@ def test_upgrade_and_applying_the_same_again_keep_the_authorities_and_refuse_not
         cluster.helm("upgrade", *release, "--set", "webhook.timeoutSeconds=6")
         assert {hook["timeoutSeconds"] for hook in entries(quotree)} == {6, 10}
         traffic.wait_for_more(20)
-        manifests = yaml.safe_load_all(cluster.helm("get", "manifest", "quotree", "--namespace", NAMESPACE).stdout)
+        manifests = yaml.load_all(
+            cluster.helm("get", "manifest", "quotree", "--namespace", NAMESPACE).stdout, Loader=yaml.CSafeLoader
+        )
         ours = yaml.safe_dump_all(each for each in manifests if each and each["kind"].lower() in KINDS)
         for how in ((), ("--server-side", "--force-conflicts", "--field-manager=gitops")):
             cluster.kubectl("apply", *how, "-f", "-", input=ours)

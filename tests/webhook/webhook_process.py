@@ -110,7 +110,7 @@ class AdmissionSetup:
         ]
         chart = Path(__file__).parents[2] / "charts" / "quotree"
         text = self.cp.helm("template", "quotree", str(chart), "-n", NAMESPACE, "--set", wishes, *shown).stdout
-        for each in yaml.safe_load_all(text):
+        for each in yaml.load_all(text, Loader=yaml.CSafeLoader):
             if each is None:
                 continue
             plural = each["kind"].lower() + "s"

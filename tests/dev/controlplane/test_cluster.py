@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -65,19 +64,15 @@ def test_an_error_in_the_middle_ends_everything_too(control_plane_binaries: Bina
     assert not any(alive(pid) for pid in pids)
 
 
-def test_a_killed_parent_takes_everything_with_it() -> None:
-    parent, _, pids = in_background()
+def test_a_killed_parent_takes_everything_with_it_but_a_folder_that_the_next_one_sweeps_up(
+    control_plane_binaries: Binaries,
+) -> None:
+    parent, folder, pids = in_background()
     assert len(pids) == 5
     assert all(alive(pid) for pid in pids)
-    os.kill(parent.pid, signal.SIGKILL)
-    parent.wait()
-    assert eventually(lambda: not any(alive(pid) for pid in pids))
-
-
-def test_the_folder_of_a_killed_parent_is_swept_up_by_the_next_one(control_plane_binaries: Binaries) -> None:
-    parent, folder, _ = in_background()
     parent.kill()
     parent.wait()
+    assert eventually(lambda: not any(alive(pid) for pid in pids))
     assert folder.exists()
     long_ago = 1_000_000_000
     os.utime(folder / "owner.lock", (long_ago, long_ago))
@@ -86,8 +81,11 @@ def test_the_folder_of_a_killed_parent_is_swept_up_by_the_next_one(control_plane
         assert control_plane.workdir.exists()
 
 
-def test_two_at_once_know_nothing_of_each_other(control_plane_binaries: Binaries) -> None:
-    with cluster.start(control_plane_binaries) as one, cluster.start(control_plane_binaries) as two:
+def test_two_at_once_know_nothing_of_each_other(
+    own_control_plane: cluster.ControlPlane, control_plane_binaries: Binaries
+) -> None:
+    one = own_control_plane
+    with cluster.start(control_plane_binaries, controllers=(), scheduler=False, kwok=False) as two:
         one.kubectl("create", "namespace", "only-here")
         assert one.url != two.url
         assert "only-here" in one.kubectl("get", "namespaces").stdout
@@ -174,12 +172,9 @@ def test_requests_are_in_the_audit_log_with_their_user_and_answer(control_plane:
     assert found[0].user_agent.startswith("kubectl/")
 
 
-def test_a_control_plane_without_audit_says_so(control_plane_binaries: Binaries) -> None:
-    with (
-        cluster.start(control_plane_binaries, controllers=(), scheduler=False, kwok=False) as control_plane,
-        pytest.raises(ControlPlaneError, match="start it with audit=True"),
-    ):
-        control_plane.audit_events()
+def test_a_control_plane_without_audit_says_so(own_control_plane: cluster.ControlPlane) -> None:
+    with pytest.raises(ControlPlaneError, match="start it with audit=True"):
+        own_control_plane.audit_events()
 
 
 def test_helm_talks_to_this_control_plane(control_plane: cluster.ControlPlane) -> None:

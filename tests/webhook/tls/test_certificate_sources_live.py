@@ -59,7 +59,7 @@ def install(admission: AdmissionSetup, url: str, *values: str) -> None:
     wishes = [word for value in values for word in ("--set", value)]
     shown = [word for name in ("mutating", "validating") for word in ("--show-only", f"templates/webhook/{name}.yaml")]
     rendered = admission.cp.helm("template", "quotree", str(CHART), "-n", NAMESPACE, *wishes, *shown).stdout
-    for each in yaml.safe_load_all(rendered):
+    for each in yaml.load_all(rendered, Loader=yaml.CSafeLoader):
         for hook in each["webhooks"]:
             del hook["clientConfig"]["service"]
             hook["clientConfig"]["url"] = url
