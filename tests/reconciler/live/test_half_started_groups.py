@@ -32,8 +32,7 @@ def starts_late(asked: Asked) -> bool:
 
 def test_the_rest_of_a_group_is_started_when_the_first_has_ended(q: Quotree, tmp_path: Path) -> None:
     with FaultProxy(q.cp.url, q.cp.ca_file).running() as proxy:
-        plain, q.lease_seconds = q.cp.kubeconfig, 10
-        q.kubeconfig = proxy.side("only").kubeconfig(plain, tmp_path / "through.yaml")
+        q.kubeconfig = proxy.side("only").kubeconfig(q.cp.kubeconfig, tmp_path / "through.yaml")
         q.lead()
         q.group("vision", quotas=[quota(min="2")])
         refusing = Rule(Refuse(503), starts_late)
@@ -42,6 +41,7 @@ def test_the_rest_of_a_group_is_started_when_the_first_has_ended(q: Quotree, tmp
             q.create(PODS, member(name))
         wait_for(lambda: phases(q) == {"early": "Succeeded", "late": "Pending"}, "one has ended", LONG)
         q.kill()
+        q.release()
         proxy.rules.clear()
         q.start()
         wait_for(lambda: phases(q) == {"early": "Succeeded", "late": "Succeeded"}, "the other has as well", LONG)

@@ -17,7 +17,6 @@ LONG = 120.0
 @pytest.fixture
 def proxy(q: Quotree, tmp_path: Path) -> Iterator[FaultProxy]:
     """Between the reconcilers that the test starts and the API server."""
-    q.lease_seconds = 10
     with FaultProxy(q.cp.url, q.cp.ca_file).running() as running:
         q.kubeconfig = running.side("first").kubeconfig(q.cp.kubeconfig, tmp_path / "first.yaml")
         yield running
@@ -55,6 +54,7 @@ def strike(step: Rule, proxy: FaultProxy) -> None:
 def succeed(q: Quotree, proxy: FaultProxy) -> None:
     """Kill the reconciler; the next one comes by an undisturbed way."""
     q.kill()
+    q.release()
     second: Side = proxy.side("second")
     q.kubeconfig = second.kubeconfig(q.cp.kubeconfig, q.folder / "second.yaml")
     q.start()
