@@ -17,7 +17,9 @@ from reconciler.report.status_writer import StatusWriter
 from reconciler.settings import ReconcilerSettings
 from reconciler.state.cluster_state import ClusterState
 from reconciler.state.group_history import history_of, over_since_of
-from reconciler.visibility.plans import Plans
+from reconciler.visibility.copies.answering import CopiedWorld
+from reconciler.visibility.copies.making import CopyMaker
+from reconciler.visibility.front.settings import FrontSettings
 from reconciler.visibility.serving import Visibility
 from reconciler.watches import watch_everything
 from reconciler.write.builtin_objects import create_absent
@@ -97,10 +99,11 @@ class Reconciler:
 
     def _visibility(self) -> Iterator[Visibility]:
         """The visibility API, if it is wanted."""
-        wanted = self._settings.visibility
-        if wanted.enabled:
-            plans = Plans(self._state, self._latest_plan)
-            yield Visibility(self._client.reserved(4), wanted, self._settings.home, plans, self._process.registry)
+        wanted = self._settings
+        if wanted.visibility.enabled:
+            front = FrontSettings(wanted.connection, wanted.log, wanted.visibility, wanted.home)
+            copies = CopyMaker(CopiedWorld(self._state, self._latest_plan).answer)
+            yield Visibility(front, copies, self._process.registry)
 
     async def _lead(self) -> None:
         if self._vacant_at_start is None or self._election.taken_from != self._vacant_at_start:

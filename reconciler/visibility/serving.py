@@ -1,112 +1,104 @@
-"""The visibility API of one replica put together: certificate, front proxy, server. Its failure stops nothing else."""
+"""Starts the process that serves the visibility API, and makes copies for it. Its failure stops nothing else."""
 
 import asyncio
-from collections.abc import Sequence
+import socket
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import timedelta
 from typing import Final, NoReturn
 
-from prometheus_client import CollectorRegistry
+import msgspec
+from prometheus_client import CollectorRegistry, Metric
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.registry import Collector
 
-from reconciler.settings import VisibilityFile
-from reconciler.visibility.answers import Answers
-from reconciler.visibility.api_service import ApiServiceBundle
-from reconciler.visibility.callers import CONFIG_MAP, CONFIG_NAMESPACE, read_front_proxy
-from reconciler.visibility.metrics import VisibilityMetrics
-from reconciler.visibility.plans import Plans
-from reconciler.visibility.server import KnownProxy, VisibilityServer
-from reconciler.visibility.what_ifs import WhatIfs
-from shared.api.api_service import ApiServiceReference
-from shared.api.reading import View, reader
-from shared.kube.client import Client
-from shared.kube.resources import CONFIG_MAPS
-from shared.kube.watch.cache import Change, transitions
-from shared.kube.watch.watching import Watch, Watches
-from shared.problems import Problem
+from reconciler.visibility.copies.making import CopyMaker
+from reconciler.visibility.copies.questions import COUNTED, MAKE_COPY
+from reconciler.visibility.front.settings import FrontSettings
 from shared.telemetry import get_logger
-from shared.tls.rotation import CertificateLifetimes
-from shared.tls.rotator import CertificateRotator, SecretCertificate
-from shared.tls.serving_cert import CertificateHolder
 
-SERVICE: Final = "quotree-visibility"
+_PROGRAM: Final = "reconciler.visibility.front"
+_FIRST_PAUSE: Final = timedelta(seconds=1)
+_LONGEST_PAUSE: Final = timedelta(seconds=30)
+_TO_END: Final = timedelta(seconds=2)
+_MESSAGE: Final = 1 << 17
 
 log = get_logger(__name__)
 
 
-class _ConfigMap(View, frozen=True):
-    data: dict[str, str] = {}
-
-
-_read_config_map: Final = reader(_ConfigMap)
-
-
 class Visibility:
-    """The API of one replica."""
+    """The API of one replica, served by a process of its own."""
 
-    def __init__(
-        self, client: Client, settings: VisibilityFile, home: str, plans: Plans, registry: CollectorRegistry
-    ) -> None:
+    def __init__(self, settings: FrontSettings, copies: CopyMaker, registry: CollectorRegistry) -> None:
         self._settings = settings
-        self._watches = Watches()
-        self._metrics = VisibilityMetrics(registry)
-        self._holder = CertificateHolder(self._metrics)
-        self._known = KnownProxy()
-        self._proxy_known = asyncio.Event()
-        self._server = VisibilityServer(Answers(plans), WhatIfs(plans), self._known, self._metrics)
-        self._rotator = self._rotator_of(client, home)
-        fields = f"metadata.name={CONFIG_MAP}"
-        self._watches.add(
-            Watch(client, CONFIG_MAPS, _read_config_map, self._see, namespace=CONFIG_NAMESPACE, fields=fields)
-        )
+        self._copies = copies
+        self._counted = CountedElsewhere()
+        registry.register(self._counted)
 
-    def _rotator_of(self, client: Client, home: str) -> CertificateRotator:
-        wanted = self._settings
-        service = f"{SERVICE}.{home}.svc"
-        names = tuple(dict.fromkeys((service, f"{service}.cluster.local", "localhost", "127.0.0.1", *wanted.names)))
-        secret = SecretCertificate(client, self._watches, self._holder, home, wanted.secret_name)
-        return CertificateRotator(
-            client,
-            secret,
-            ApiServiceBundle(client, self._watches, ApiServiceReference(SERVICE, home, wanted.service_port)),
-            CertificateLifetimes(names, wanted.leaf_life, wanted.authority_life),
-            namespace=home,
-            name=wanted.secret_name,
-            overlap=wanted.overlap,
-        )
+    async def run(self) -> NoReturn:
+        """Keep it running indefinitely. A bug there ends that process, and not this one: decisions go on."""
+        pause = _FIRST_PAUSE
+        while True:
+            began = asyncio.get_running_loop().time()
+            try:
+                await self._run_once()
+            except OSError as error:
+                log.error("The process of the visibility API cannot be started", error=str(error))
+            lasted = timedelta(seconds=asyncio.get_running_loop().time() - began)
+            pause = _FIRST_PAUSE if lasted > _LONGEST_PAUSE else min(pause * 2, _LONGEST_PAUSE)
+            log.error("The process of the visibility API ended", again_in=pause.total_seconds())
+            await asyncio.sleep(pause.total_seconds())
 
-    def _see(self, changes: Sequence[Change[_ConfigMap]]) -> None:
-        for _, after in transitions(changes):
-            proxy = None if after is None else read_front_proxy(after.data)
-            self._known.proxy = proxy
-            if proxy is None:
-                log.warning("The API server publishes no front proxy: the visibility API answers no caller")
-                continue
-            self._holder.trust(proxy.ca)
-            self._proxy_known.set()
+    async def _run_once(self) -> None:
+        """Start it, and return when it has ended; when cancelled, end it."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        loop = asyncio.get_running_loop()
+        with ours:
+            ours.setblocking(False)
+            with theirs:
+                words = (str(theirs.fileno()), msgspec.json.encode(self._settings).decode())
+                process = await asyncio.create_subprocess_exec(
+                    sys.executable, "-m", _PROGRAM, *words, pass_fds=[theirs.fileno()], stdin=asyncio.subprocess.DEVNULL
+                )
+            loop.add_reader(ours.fileno(), self._hear, ours)
+            try:
+                await process.wait()
+            finally:
+                loop.remove_reader(ours.fileno())
+                await _end(process)
 
-    async def run(self) -> None:
-        """Serve indefinitely. A bug here ends the API, and not the process: decisions go on."""
+    def _hear(self, way: socket.socket) -> None:
         try:
-            await self._run()
-        except Exception:
-            log.exception("Visibility API ended")
+            message, files, _, _ = socket.recv_fds(way, _MESSAGE, 1)
+        except OSError:
+            return
+        if message == MAKE_COPY and files:
+            self._copies.make(socket.socket(fileno=files[0]))
+        elif message.startswith(COUNTED):
+            self._counted.text = message.removeprefix(COUNTED).decode()
+        elif not message:
+            asyncio.get_running_loop().remove_reader(way.fileno())
 
-    async def _run(self) -> NoReturn:
-        """Serve indefinitely; a port that is taken is logged, and tried again."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._watches.run(), name="visibility watches")
-            await self._watches.all_synced()
-            group.create_task(self._rotator.run(), name="visibility certificate")
-            await self._proxy_known.wait()
-            await self._holder.first_shown()
-            while True:
-                try:
-                    await self._serve()
-                except Problem as problem:
-                    log.error("Visibility API not served", error=str(problem))
-                    await asyncio.sleep(10)
 
-    async def _serve(self) -> NoReturn:
-        listen = self._settings
-        async with self._server.listening(listen.host, listen.port, self._holder.listener()) as port:
-            log.info("Visibility API served", host=listen.host, port=port)
-            await asyncio.get_running_loop().create_future()
-            raise AssertionError("unreachable")
+async def _end(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is not None:
+        return
+    with suppress(ProcessLookupError):
+        process.terminate()
+        try:
+            async with asyncio.timeout(_TO_END.total_seconds()):
+                await process.wait()
+        except TimeoutError:
+            process.kill()
+
+
+class CountedElsewhere(Collector):
+    """What another process has counted, as it said last."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def collect(self) -> Iterable[Metric]:
+        """For the registry of this process."""
+        return text_string_to_metric_families(self.text)

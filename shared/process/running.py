@@ -65,7 +65,7 @@ def run_process(
 ) -> int:
     """Run `main` until it returns or a signal comes; returns the exit code."""
     try:
-        with asyncio.Runner(loop_factory=_fast_loop()) as runner:
+        with asyncio.Runner(loop_factory=fast_loop()) as runner:
             runner.run(_live(name, main, health, registry or new_registry(), drain))
     except Exception as error:
         return _tell_end(name, flatten(error))
@@ -93,7 +93,8 @@ def _say(name: str, problem: Problem) -> int:
     return problem.exit_code
 
 
-def _fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+def fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """What makes the fastest event loop that is installed; None: that of asyncio."""
     try:
         import uvloop
     except ImportError:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import ssl
 import subprocess
 import time
@@ -379,10 +380,29 @@ def test_kubectl_explains_the_kinds_and_watches_them(quotree: Quotree) -> None:
     assert (event["type"], event["object"]["metadata"]["name"]) == ("ADDED", "own")
 
 
+def serving_process(quotree: Quotree) -> int | None:
+    """The process that the reconciler has started to serve the API; None while there is none."""
+    children = Path(f"/proc/{quotree.reconcilers[-1].pid}/task").glob("*/children")
+    for child in (int(word) for each in children for word in each.read_text().split()):
+        if b"reconciler.visibility.front" in Path(f"/proc/{child}/cmdline").read_bytes():
+            return child
+    return None
+
+
+def test_the_process_that_serves_is_replaced_when_it_ends(quotree: Quotree) -> None:
+    first = serving_process(quotree)
+    assert first is not None
+    os.kill(first, signal.SIGKILL)
+    wait_for(lambda: serving_process(quotree) not in (None, first), "another one is started")
+    wait_for(lambda: listed(quotree) == ["hidden-head", "own"], "it answers")
+
+
 def test_a_namespace_is_deleted_to_its_end_while_no_reconciler_serves(quotree: Quotree) -> None:
     cp = quotree.cluster
     cp.kubectl("create", "namespace", "short-lived")
+    serving = serving_process(quotree)
     quotree.reconcilers[0].kill()
+    wait_for(lambda: not Path(f"/proc/{serving}").exists(), "the process that serves ends with it")
     wait_for(lambda: available(cp) != "True", "the API server notices")
     assert "own" in cp.kubectl("get", "jobs", "-n", "team-a").stdout
     alone = dry_run(quotree)

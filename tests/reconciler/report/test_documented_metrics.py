@@ -7,7 +7,7 @@ from typing import cast
 from prometheus_client import CollectorRegistry
 
 from reconciler.report.metrics import ReconcilerMetrics
-from reconciler.visibility.metrics import VisibilityMetrics
+from reconciler.visibility.front.metrics import VisibilityMetrics
 from shared.kube.events import EventRecorder
 from shared.kube.metrics import expose_election, expose_events, expose_watches
 from shared.kube.watch.watching import Watches

@@ -1,8 +1,9 @@
-"""Answers in a running loop: kept for a second, computed aside, told as differences, and refused when too many wait."""
+"""Answers in a running loop: asked of real copies, kept for a second, told as differences, refused if too many wait."""
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -11,21 +12,20 @@ import msgspec
 import pytest
 
 from reconciler.report.latest_plan import LatestPlan
-from reconciler.state.cluster_state import ClusterState
-from reconciler.visibility.answers import Answers
-from reconciler.visibility.explained import Explanations
-from reconciler.visibility.forked import ForkedWork, TooBusy
-from reconciler.visibility.objects.kinds import EXPLANATION, PENDING
-from reconciler.visibility.plans import Plans
-from reconciler.visibility.requests import Selection, read_request
-from reconciler.visibility.selected import Selected, digest_of
-from reconciler.visibility.streams import watch_lines
+from reconciler.visibility.copies.asking import LongQuestions, NotAnswered, SharedCopy, TooBusy
+from reconciler.visibility.copies.questions import CopyQuestion
+from reconciler.visibility.front.answers import Answers
+from reconciler.visibility.front.requests import read_request
+from reconciler.visibility.front.selected import Selected, digest_of
+from reconciler.visibility.front.streams import watch_lines
+from reconciler.visibility.objects.kinds import EXPLANATION, GROUPS, PENDING
+from reconciler.visibility.objects.selection import Selection
 from shared.api.group_selector import read_group_selector
 from shared.quota.decide.plan import plan
 from shared.quota.measure.snapshot import measure
-from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.workload import Workload
 from tests.builders import NOW, pending, running, world
+from tests.reconciler.visibility.copied import copied, copies_that
 
 WATCH = "/apis/visibility.quotree.dev/v1alpha1/namespaces/ns/pendingworkloads"
 
@@ -38,108 +38,133 @@ def decide(latest: LatestPlan, *workloads: Workload) -> None:
     latest.show(snapshot, plan(snapshot))
 
 
-def answers_of(latest: LatestPlan) -> Answers:
-    return Answers(Plans(ClusterState(QuotaSettings()), latest), limit=timedelta(minutes=2))
+def decided(*workloads: Workload) -> LatestPlan:
+    latest = LatestPlan()
+    decide(latest, *workloads)
+    return latest
 
 
 def names(selected: Selected) -> list[str]:
     return [each["metadata"]["name"] for each in selected.items]
 
 
-async def test_an_explanation_is_computed_in_a_child_with_its_remedies() -> None:
-    latest = LatestPlan()
-    decide(latest, running("nlp", 6, "base"), running("vision", 2, "one"), pending("vision", 3, "two"))
-    answers = answers_of(latest)
-    whole = await answers.select(Selection(EXPLANATION, "ns", "two"))
-    (found,) = whole.items
-    assert found["status"]["remediesTried"] is True
-    assert "AddCapacity" in {each["do"] for each in found["status"]["remedies"]}
-    assert names(await answers.select(Selection(EXPLANATION, "ns"))) == ["base", "one", "two"]
-    assert names(await answers.select(Selection(EXPLANATION, "elsewhere"))) == []
+async def test_one_explanation_has_its_remedies_and_a_list_has_none() -> None:
+    latest = decided(running("nlp", 6, "base"), running("vision", 2, "one"), pending("vision", 3, "two"))
+    async with copied(latest) as control:
+        answers = Answers(control)
+        (found,) = (await answers.select(Selection(EXPLANATION, "ns", "two"))).items
+        assert found["status"]["remediesTried"] is True
+        assert "AddCapacity" in {each["do"] for each in found["status"]["remedies"]}
+        listed = await answers.select(Selection(EXPLANATION, "ns"))
+        assert names(listed) == ["base", "one", "two"]
+        assert {each["status"]["remediesTried"] for each in listed.items} == {False}
+        assert names(await answers.select(Selection(EXPLANATION, "elsewhere"))) == []
+        assert names(await answers.select(Selection(EXPLANATION, "ns", "nope"))) == []
 
 
-class CountedWork(ForkedWork):
-    """Counts the children."""
-
-    count = 0
-
-    async def run(self, lines: Callable[[], Iterator[bytes]]) -> list[bytes]:
-        self.count += 1
-        return await super().run(lines)
-
-
-async def test_lists_that_are_asked_for_together_are_explained_by_one_child() -> None:
-    latest = LatestPlan()
+async def test_each_list_has_what_is_selected() -> None:
     elsewhere = replace(pending("nlp", 3, "three"), key="other/three")
-    decide(latest, *FULL, pending("vision", 3, "two"), elsewhere)
-    work = CountedWork(limit=timedelta(seconds=20), rest=timedelta())
-    lists = Explanations(Plans(ClusterState(QuotaSettings()), latest), work, rest=timedelta())
-    asked = [Selection(EXPLANATION, namespace) for namespace in ("ns", "other", "", "none")]
-    found = [[each.key for each in wanted] for _, wanted in await asyncio.gather(*map(lists.of, asked))]
+    async with copied(decided(*FULL, pending("vision", 3, "two"), elsewhere)) as control:
+        answers = Answers(control)
+        of_group = read_group_selector("quotree.dev/group=nlp")
+        asked = [
+            *(Selection(EXPLANATION, namespace) for namespace in ("ns", "other", "", "none")),
+            *(Selection(PENDING, namespace) for namespace in ("ns", "other", "")),
+            Selection(PENDING, groups=of_group),
+            Selection(PENDING, "ns", "two"),
+            Selection(GROUPS),
+            Selection(GROUPS, groups=of_group),
+        ]
+        found = [names(each) for each in await asyncio.gather(*map(answers.select, asked))]
     assert found == [
-        ["ns/base", "ns/own", "ns/two"], ["other/three"], ["ns/base", "ns/own", "ns/two", "other/three"], []
+        ["base", "own", "two"], ["three"], ["base", "own", "two", "three"], [],
+        ["two"], ["three"], ["three", "two"], ["three"], ["two"],
+        ["nlp", "root", "vision"], ["nlp"],
     ]  # fmt: skip
-    assert work.count == 1
 
 
-async def test_a_list_that_is_asked_for_next_is_answered_by_the_child_that_has_ended() -> None:
-    latest = LatestPlan()
-    elsewhere = replace(pending("nlp", 3, "three"), key="other/three")
-    decide(latest, *FULL, pending("vision", 3, "two"), elsewhere)
-    work = CountedWork(limit=timedelta(seconds=20), rest=timedelta())
-    lists = Explanations(Plans(ClusterState(QuotaSettings()), latest), work, rest=timedelta(hours=1))
-    found = [[each.key for each in (await lists.of(Selection(EXPLANATION, name)))[1]] for name in ("ns", "other")]
-    assert found == [["ns/base", "ns/own", "ns/two"], ["other/three"]]
-    assert work.count == 1
+def told_by_process() -> Iterator[bytes]:
+    yield b"%d" % os.getpid()
 
 
-async def test_lists_of_one_moment_share_their_objects() -> None:
-    latest = LatestPlan()
-    decide(latest, *FULL, pending("vision", 3, "two"), pending("nlp", 3, "three"))
-    answers = answers_of(latest)
-    of_group = Selection(PENDING, groups=read_group_selector("quotree.dev/group=vision"))
-    here, vision = [await answers.select(each) for each in (Selection(PENDING, "ns"), of_group)]
-    assert (names(here), names(vision)) == (["three", "two"], ["two"])
-    assert here.items[1] is vision.items[0]
+async def test_lists_are_answered_by_one_copy_until_it_is_too_old() -> None:
+    async with copies_that(lambda _: told_by_process()) as control:
+        lasting, passing = SharedCopy(control, timedelta(hours=1)), SharedCopy(control, timedelta())
+        for shared, count in ((lasting, 1), (passing, 3)):
+            found = [await shared.lines(shared.current(), CopyQuestion()) for _ in range(3)]
+            assert len({line for (line,) in found}) == count
 
 
-async def test_equal_questions_within_a_second_are_computed_once() -> None:
-    latest = LatestPlan()
-    decide(latest, *FULL, pending("vision", 3, "two"))
-    answers = answers_of(latest)
-    first, second = await asyncio.gather(*(answers.select(Selection(PENDING, "ns")) for _ in range(2)))
-    assert first is second
-    assert names(first) == ["two"]
+async def test_a_copy_that_has_ended_is_replaced() -> None:
+    async with copies_that(lambda _: told_by_process()) as control:
+        shared = SharedCopy(control)
+        (first,) = await shared.lines(shared.current(), CopyQuestion())
+        os.kill(int(first), 9)
+        with pytest.raises(TooBusy):
+            await shared.lines(shared.current(), CopyQuestion())
+        (second,) = await shared.lines(shared.current(), CopyQuestion())
+        assert first != second
+
+
+async def test_questions_that_overlap_are_answered_by_turns() -> None:
+    def answer(question: bytes) -> Iterator[bytes]:
+        while b"slow" in question:
+            yield b"more"
+        yield b"done"
+
+    async with copies_that(answer) as control:
+        copy = control.make_copy()
+        slow = asyncio.create_task(copy.ask(CopyQuestion("slow"), timedelta(seconds=60)))
+        await asyncio.sleep(0)
+        assert await copy.ask(CopyQuestion(), timedelta(seconds=60)) == [b"done", b""]
+        assert not slow.done()
+        slow.cancel()
+
+
+async def test_lists_of_one_copy_share_their_objects() -> None:
+    async with copied(decided(*FULL, pending("vision", 3, "two"), pending("nlp", 3, "three"))) as control:
+        answers = Answers(control, lasts=timedelta(hours=1))
+        of_group = Selection(PENDING, groups=read_group_selector("quotree.dev/group=vision"))
+        here, vision = [await answers.select(each) for each in (Selection(PENDING, "ns"), of_group)]
+        assert (names(here), names(vision)) == (["three", "two"], ["two"])
+        assert here.items[1] is vision.items[0]
+
+
+async def test_equal_questions_within_a_second_are_asked_once() -> None:
+    async with copied(decided(*FULL, pending("vision", 3, "two"))) as control:
+        answers = Answers(control)
+        first, second = await asyncio.gather(*(answers.select(Selection(PENDING, "ns")) for _ in range(2)))
+        assert first is second
+        assert names(first) == ["two"]
 
 
 async def test_a_watch_tells_what_is_there_and_then_each_difference() -> None:
-    latest = LatestPlan()
-    decide(latest, *FULL, pending("vision", 3, "two"))
-    request = read_request(WATCH, {"watch": "true", "timeoutSeconds": "20"}, "application/json")
+    latest = decided(*FULL, pending("vision", 3, "two"))
+    request = read_request(WATCH, {"watch": "true", "timeoutSeconds": "60"}, "application/json")
     assert request is not None
-    lines = watch_lines(answers_of(latest), request)
+    async with copied(latest) as control:
+        lines = watch_lines(Answers(control, lasts=timedelta()), request)
 
-    async def next_event() -> tuple[str, str]:
-        event: dict[str, Any] = msgspec.json.decode(await anext(lines))
-        return event["type"], event["object"]["metadata"]["name"]
+        async def next_event() -> tuple[str, str]:
+            event: dict[str, Any] = msgspec.json.decode(await anext(lines))
+            return event["type"], event["object"]["metadata"]["name"]
 
-    assert await next_event() == ("ADDED", "two")
-    decide(latest, *FULL, pending("vision", 4, "two"), pending("vision", 3, "three"))
-    events = {await next_event(), await next_event()}
-    assert events == {("MODIFIED", "two"), ("ADDED", "three")}
-    decide(latest, *FULL, pending("vision", 3, "three"))
-    assert await next_event() == ("DELETED", "two")
+        assert await next_event() == ("ADDED", "two")
+        decide(latest, *FULL, pending("vision", 4, "two"), pending("vision", 3, "three"))
+        events = {await next_event(), await next_event()}
+        assert events == {("MODIFIED", "two"), ("ADDED", "three")}
+        decide(latest, *FULL, pending("vision", 3, "three"))
+        assert await next_event() == ("DELETED", "two")
 
 
 async def test_a_watch_from_the_listed_version_repeats_nothing() -> None:
-    latest = LatestPlan()
-    decide(latest, *FULL, pending("vision", 3, "two"))
-    answers = answers_of(latest)
-    version = (await answers.select(Selection(PENDING, "ns"))).version
-    query = {"watch": "true", "timeoutSeconds": "1", "resourceVersion": version}
-    request = read_request(WATCH, query, "application/json")
-    assert request is not None
-    assert [each async for each in watch_lines(answers, request)] == []
+    async with copied(decided(*FULL, pending("vision", 3, "two"))) as control:
+        answers = Answers(control)
+        version = (await answers.select(Selection(PENDING, "ns"))).version
+        query = {"watch": "true", "timeoutSeconds": "1", "resourceVersion": version}
+        request = read_request(WATCH, query, "application/json")
+        assert request is not None
+        assert [each async for each in watch_lines(answers, request)] == []
 
 
 def test_when_and_by_whom_an_object_was_seen_makes_no_other_version() -> None:
@@ -148,23 +173,37 @@ def test_when_and_by_whom_an_object_was_seen_makes_no_other_version() -> None:
     assert digest_of(item) == digest_of(other)
 
 
-async def test_a_child_that_takes_too_long_is_ended_and_what_it_wrote_counts() -> None:
-    def endless() -> Iterator[bytes]:
-        yield b"%d" % os.getpid()
-        while True:
-            pass
+async def test_of_an_answer_that_is_cut_off_what_came_first_counts() -> None:
+    def ends(_: bytes) -> Iterator[bytes]:
+        yield b"first"
+        os.kill(os.getpid(), 9)
 
-    work = ForkedWork(limit=timedelta(seconds=0.3), rest=timedelta())
-    (child,) = await work.run(endless)
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(child), 0)
+    async with copies_that(ends) as control:
+        assert await LongQuestions(control, limit=timedelta(seconds=60)).best(CopyQuestion()) == b"first"
 
 
-async def test_a_child_that_fails_gives_nothing_and_more_than_may_wait_are_refused() -> None:
-    def fails() -> Iterator[bytes]:
+async def test_an_answer_that_does_not_come_in_time_is_not_waited_for() -> None:
+    def slow(_: bytes) -> Iterator[bytes]:
+        time.sleep(600)
+        yield b"late"
+
+    async with copies_that(slow) as control:
+        with pytest.raises(TooBusy):
+            await LongQuestions(control, limit=timedelta(seconds=0.2)).best(CopyQuestion())
+
+
+async def test_a_bug_is_no_answer_and_more_than_may_wait_are_refused() -> None:
+    def fails(_: bytes) -> Iterator[bytes]:
         raise ValueError
 
-    work = ForkedWork(limit=timedelta(seconds=5), rest=timedelta(seconds=0.1), most_waiting=2)
-    results = await asyncio.gather(*(work.run(fails) for _ in range(3)), return_exceptions=True)
-    assert results[:2] == [[], []]
-    assert isinstance(results[2], TooBusy)
+    async with copies_that(fails) as control:
+        work = LongQuestions(control, limit=timedelta(seconds=60), rest=timedelta(seconds=0.1), most=2)
+        results = await asyncio.gather(*(work.best(CopyQuestion()) for _ in range(3)), return_exceptions=True)
+    assert [type(each) for each in results] == [NotAnswered, NotAnswered, TooBusy]
+
+
+async def test_more_copies_than_are_allowed_are_not_made() -> None:
+    async with copies_that(lambda _: told_by_process(), most=1) as control:
+        first, second = control.make_copy(), control.make_copy()
+        found = [await each.ask(CopyQuestion(), timedelta(seconds=60)) for each in (first, second)]
+        assert [len(each) for each in found] == [2, 0]

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from reconciler.visibility.discovery import discovery_document
+from reconciler.visibility.front.discovery import discovery_document
 from reconciler.visibility.objects.explanations import WorkloadsByNamespace, explanation_object
 from reconciler.visibility.objects.groups import group_object
 from reconciler.visibility.objects.kinds import ALL_KINDS, EXPLANATION, GROUPS, PENDING

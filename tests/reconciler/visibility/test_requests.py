@@ -2,9 +2,9 @@
 
 import pytest
 
-from reconciler.visibility.callers import FrontProxy, read_front_proxy, refusal
+from reconciler.visibility.front.callers import FrontProxy, read_front_proxy, refusal
+from reconciler.visibility.front.requests import BadRequest, ReadRequest, read_request
 from reconciler.visibility.objects.kinds import EXPLANATION, GROUPS, PENDING, VisibleKind
-from reconciler.visibility.requests import BadRequest, ReadRequest, read_request
 
 BASE = "/apis/visibility.quotree.dev/v1alpha1"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"

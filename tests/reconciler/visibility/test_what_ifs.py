@@ -1,6 +1,5 @@
 """What an edit would change is decided as its watches would show it, and only what can be read is decided."""
 
-import asyncio
 from typing import Any
 
 import msgspec
@@ -9,12 +8,12 @@ import pytest
 from reconciler.report.latest_plan import LatestPlan
 from reconciler.state.cluster_state import ClusterState
 from reconciler.state.observed.projections import project_group
-from reconciler.visibility.plans import Plans
-from reconciler.visibility.requests import BadRequest
-from reconciler.visibility.what_ifs import WhatIfs, read_what_if
+from reconciler.visibility.front.requests import BadRequest
+from reconciler.visibility.front.what_ifs import WhatIfs
 from shared.kube.watch.cache import Changed
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import QuotaSettings
+from tests.reconciler.visibility.copied import copied
 
 
 def group(name: str, least: int, **spec: Any) -> dict[str, Any]:
@@ -31,25 +30,25 @@ def what_if(*objects: dict[str, Any], gone: tuple[str, ...] = ()) -> bytes:
     return msgspec.json.encode({"spec": spec})
 
 
-def runtimes(body: bytes) -> dict[str, tuple[int, int]]:
+async def runtimes(body: bytes) -> dict[str, tuple[int, int]]:
     """By group: the runtime without and with the edit. Before it, a and b have 4 of 8 cpu, and lend nothing."""
     state = ClusterState(QuotaSettings(capacity=(("default", "cpu", 8000),)))
     state.see_flavors([Changed(None, Flavor("default"))])
     root = group("root", 8, isParent=True)
     for each in (root, group("a", 4), group("b", 4)):
         state.see_groups([Changed(None, project_group(msgspec.json.encode(each)))])
-    answers = WhatIfs(Plans(state, LatestPlan()))
-    status = asyncio.run(answers.answer(body))["status"]
+    async with copied(LatestPlan(), state) as control:
+        status = (await WhatIfs(control).answer(body))["status"]
     assert sorted(state.groups) == ["a", "b", "root"]
     return {each["group"]: (each["before"], each["after"]) for each in status["runtime"]}
 
 
-def test_a_changed_group_changes_runtimes_and_this_process_keeps_what_it_knows() -> None:
-    assert runtimes(what_if(group("a", 2)))["a"] == (4000, 2000)
+async def test_a_changed_group_changes_runtimes_and_this_process_keeps_what_it_knows() -> None:
+    assert (await runtimes(what_if(group("a", 2))))["a"] == (4000, 2000)
 
 
-def test_a_group_can_come_and_go() -> None:
-    found = runtimes(what_if(group("c", 1), gone=("b",)))
+async def test_a_group_can_come_and_go() -> None:
+    found = await runtimes(what_if(group("c", 1), gone=("b",)))
     assert (found["b"], found["c"]) == ((4000, 0), (0, 1000))
 
 
@@ -65,6 +64,7 @@ def test_a_group_can_come_and_go() -> None:
     ],
     ids=["empty", "no json", "no edit", "another kind", "unreadable", "too many"],
 )
-def test_what_cannot_be_read_is_refused(body: bytes) -> None:
-    with pytest.raises(BadRequest, match="spec"):
-        read_what_if(body)
+async def test_what_cannot_be_read_is_refused(body: bytes) -> None:
+    async with copied(LatestPlan()) as control:
+        with pytest.raises(BadRequest, match="spec"):
+            await WhatIfs(control).answer(body)

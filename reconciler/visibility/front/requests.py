@@ -7,7 +7,8 @@ from typing import Final
 from urllib.parse import unquote
 
 from reconciler.visibility.objects.kinds import API_VERSION, KINDS, Json, VisibleKind
-from shared.api.group_selector import ALL_GROUPS, GroupSelector, read_group_selector
+from reconciler.visibility.objects.selection import Selection
+from shared.api.group_selector import GroupSelector, read_group_selector
 
 _ROOT: Final = f"/apis/{API_VERSION}/"
 _BY_PLURAL: Final = {kind.plural: kind for kind in KINDS}
@@ -22,22 +23,6 @@ class BadRequest(ValueError):
     def __init__(self, message: str, code: int = 400) -> None:
         super().__init__(message)
         self.code = code
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Which objects are wanted: of one namespace or all (""), one name or all (""), those of the groups wanted."""
-
-    kind: VisibleKind
-    namespace: str = ""
-    name: str = ""
-    groups: GroupSelector = ALL_GROUPS
-    in_whole_cluster: bool = False
-    """Whether the path names no namespace: the API server has asked for the right to read all namespaces."""
-
-    def takes_group(self, group: str) -> bool:
-        """Whether the label selector takes workloads of the group."""
-        return self.groups.takes(group)
 
 
 @dataclass(frozen=True, slots=True)

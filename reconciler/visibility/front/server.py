@@ -11,15 +11,15 @@ from typing import Final
 import msgspec
 from aiohttp import web
 
-from reconciler.visibility.answers import Answers
-from reconciler.visibility.callers import FrontProxy, refusal
-from reconciler.visibility.discovery import content_type, discovery_document
-from reconciler.visibility.forked import TooBusy
-from reconciler.visibility.metrics import VisibilityMetrics
+from reconciler.visibility.copies.asking import TooBusy
+from reconciler.visibility.front.answers import Answers
+from reconciler.visibility.front.callers import FrontProxy, refusal
+from reconciler.visibility.front.discovery import content_type, discovery_document
+from reconciler.visibility.front.metrics import VisibilityMetrics
+from reconciler.visibility.front.requests import BadRequest, ReadRequest, failure, read_request
+from reconciler.visibility.front.streams import watch_lines
+from reconciler.visibility.front.what_ifs import WhatIfs
 from reconciler.visibility.objects.kinds import API_VERSION, TABLE_TYPE, WHAT_IF
-from reconciler.visibility.requests import BadRequest, ReadRequest, failure, read_request
-from reconciler.visibility.streams import watch_lines
-from reconciler.visibility.what_ifs import WhatIfs
 from shared.problems import Problem
 from shared.telemetry import get_logger
 

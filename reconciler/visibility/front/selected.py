@@ -7,9 +7,9 @@ from typing import Final
 
 import msgspec
 
+from reconciler.visibility.front.requests import ReadRequest
 from reconciler.visibility.objects.kinds import API_VERSION, Json, VisibleKind
 from reconciler.visibility.objects.tables import table
-from reconciler.visibility.requests import ReadRequest
 
 _STAMP: Final = ("asOf", "servedBy")
 _encode: Final = msgspec.json.Encoder().encode

@@ -1,0 +1,72 @@
+"""What a copy answers: objects made of its snapshot and plan, each once, for whichever lists it is in."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+
+from reconciler.report.latest_plan import LatestPlan
+from reconciler.state.cluster_state import ClusterState
+from reconciler.visibility.copies.edits import read_edit
+from reconciler.visibility.copies.explained import Explained
+from reconciler.visibility.copies.plans import current_plan
+from reconciler.visibility.copies.questions import CopyQuestion, read_question
+from reconciler.visibility.copies.what_ifs import predict_edit
+from reconciler.visibility.objects.groups import group_object
+from reconciler.visibility.objects.kinds import EXPLANATION, PENDING
+from reconciler.visibility.objects.naming import is_called
+from reconciler.visibility.objects.observed import ObservedPlan
+from reconciler.visibility.objects.pending import Place, Places, pending_object
+from reconciler.visibility.objects.selection import Selection
+from shared.quota.model.workload import WorkloadId
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+class CopiedWorld:
+    """The world as it was when this process was copied."""
+
+    def __init__(self, state: ClusterState, latest: LatestPlan) -> None:
+        self._state = state
+        self._latest = latest
+        self._observed: ObservedPlan | None = None
+        self._explained: Explained | None = None
+        self._places = Places()
+        self._pending: dict[WorkloadId, bytes | None] = {}
+
+    def answer(self, question: bytes) -> Iterator[bytes]:
+        """The lines of the answer, see `reconciler.visibility.copies.questions`."""
+        return self._answer(read_question(question))
+
+    def _answer(self, question: CopyQuestion) -> Iterator[bytes]:
+        now = datetime.now(UTC)
+        observed = self._observed = self._observed or current_plan(self._state, self._latest, now)
+        if question.edit:
+            yield from map(_encode, predict_edit(self._state, observed, read_edit(question.edit.encode()), now))
+            return
+        selection = question.selection
+        if selection.kind is PENDING:
+            yield from self._waiting(observed, selection)
+        elif selection.kind is EXPLANATION:
+            self._explained = self._explained or Explained(observed)
+            yield from map(_encode, self._explained.objects(selection))
+        else:
+            names = sorted(observed.snapshot.world.tree.groups)
+            wanted = (name for name in names if selection.name in ("", name) and selection.takes_group(name))
+            yield from (_encode(group_object(observed, name)) for name in wanted)
+
+    def _waiting(self, observed: ObservedPlan, selection: Selection) -> Iterator[bytes]:
+        for place in self._places.of(observed, selection.namespace or None, selection.groups):
+            if not selection.name or is_called(place.workload, selection.name):
+                line = self._line(observed, place)
+                if line is not None:
+                    yield line
+
+    def _line(self, observed: ObservedPlan, place: Place) -> bytes | None:
+        """The object of one place; None for a workload that does not wait any more."""
+        key = place.workload.id
+        if key not in self._pending:
+            found = pending_object(observed, place)
+            self._pending[key] = None if found is None else _encode(found)
+        return self._pending[key]

@@ -1,0 +1,176 @@
+"""Asks copies of the reconciler: one that all questions about lists share for a while, and one for each long question.
+
+A copy makes the reconciler's next decisions slower, because memory that both share is copied when it is written. So
+there is at most one for lists in three seconds, however many ask.
+"""
+
+import asyncio
+import socket
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final
+
+from reconciler.visibility.copies.questions import ASK, COUNTED, END, FAILED, MAKE_COPY, CopyQuestion, write_question
+
+LASTS: Final = timedelta(seconds=3)
+"""For so long a copy answers about lists."""
+LIMIT: Final = timedelta(seconds=8)
+_LINE: Final = 1 << 26
+"""The longest line that is read."""
+
+
+class TooBusy(Exception):
+    """There is no answer in time, or so many wait that there would be none."""
+
+
+class NotAnswered(Exception):
+    """A bug ended the answer; the copy's log says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """The way to the reconciler's process, which makes the copies."""
+
+    way: socket.socket
+
+    def tell(self, counted: bytes) -> bool:
+        """Tell what was counted; False: not now."""
+        try:
+            self.way.send(COUNTED + counted)
+        except OSError:
+            return False
+        return True
+
+    async def wait_for_end(self) -> None:
+        """Return when the reconciler has ended: it says nothing on this way."""
+        ended, loop = asyncio.Event(), asyncio.get_running_loop()
+        loop.add_reader(self.way.fileno(), ended.set)
+        try:
+            await ended.wait()
+        finally:
+            loop.remove_reader(self.way.fileno())
+
+    def make_copy(self) -> "Copy":
+        """Have a copy made. Raises TooBusy."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        copy = Copy(ours)
+        with theirs:
+            try:
+                socket.send_fds(self.way, [MAKE_COPY], [theirs.fileno()])
+            except OSError as error:
+                copy.close()
+                raise TooBusy from error
+        return copy
+
+
+@dataclass(slots=True, eq=False)
+class Copy:
+    """One copy, which sees the cluster as it was when the copy was made."""
+
+    channel: socket.socket
+    made: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        """Nothing here waits for a copy that is slow to take questions."""
+        self.channel.setblocking(False)
+
+    def close(self) -> None:
+        """Let it end when it has answered what it was asked."""
+        self.channel.close()
+
+    async def ask(self, question: CopyQuestion, within: timedelta) -> list[bytes]:
+        """The lines that came in time; whole answers have END last. Raises NotAnswered."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                socket.send_fds(self.channel, [ASK], [theirs.fileno()])
+            except OSError:
+                ours.close()
+                return []
+        reader, writer = await asyncio.open_unix_connection(sock=ours, limit=_LINE)
+        found: list[bytes] = []
+        try:
+            async with asyncio.timeout(within.total_seconds()):
+                writer.write(write_question(question))
+                writer.write_eof()
+                while (line := await reader.readline()).endswith(b"\n"):
+                    if line[:-1] == FAILED:
+                        raise NotAnswered
+                    found.append(line[:-1])
+        except (TimeoutError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
+        return found
+
+
+class SharedCopy:
+    """The copy that answers about lists."""
+
+    def __init__(self, control: Control, lasts: timedelta = LASTS) -> None:
+        self._control = control
+        self._lasts = lasts.total_seconds()
+        self._copy: Copy | None = None
+
+    def current(self) -> Copy:
+        """A copy that is not too old. Raises TooBusy."""
+        if self._copy is not None and time.monotonic() - self._copy.made >= self._lasts:
+            self._drop(self._copy)
+        if self._copy is None:
+            self._copy = self._control.make_copy()
+        return self._copy
+
+    async def lines(self, copy: Copy, question: CopyQuestion) -> Sequence[bytes]:
+        """The whole answer. Raises TooBusy when there is none in time."""
+        found = await copy.ask(question, LIMIT)
+        if not found or found[-1] != END:
+            self._drop(copy)
+            raise TooBusy
+        return found[:-1]
+
+    def _drop(self, copy: Copy) -> None:
+        copy.close()
+        if self._copy is copy:
+            self._copy = None
+
+
+class LongQuestions:
+    """Asks one at a time, each of a copy of its own; `rest` is the least time between two."""
+
+    def __init__(
+        self, control: Control, *, limit: timedelta, rest: timedelta = timedelta(milliseconds=250), most: int = 16
+    ) -> None:
+        self._control = control
+        self._limit = limit
+        self._rest = rest.total_seconds()
+        self._most = most
+        self._waiting = 0
+        self._turn = asyncio.Lock()
+
+    async def best(self, question: CopyQuestion) -> bytes | None:
+        """The best answer that was found in time; None: there is nothing of that name. Raises TooBusy."""
+        if self._waiting >= self._most:
+            raise TooBusy
+        self._waiting += 1
+        try:
+            async with self._turn:
+                found = await self._ask(question)
+                await asyncio.sleep(self._rest)
+        finally:
+            self._waiting -= 1
+        if not found:
+            raise TooBusy
+        answers = [line for line in found if line != END]
+        return answers[-1] if answers else None
+
+    async def _ask(self, question: CopyQuestion) -> list[bytes]:
+        copy = self._control.make_copy()
+        try:
+            return await copy.ask(question, self._limit)
+        finally:
+            copy.close()

@@ -1,0 +1,27 @@
+"""The snapshot and plan that answers are made of: the leader's latest; a follower's copy makes its own."""
+
+from datetime import datetime
+
+from reconciler.report.latest_plan import LatestPlan
+from reconciler.state.cluster_state import ClusterState
+from reconciler.state.group_history import history_of, over_since_of
+from reconciler.visibility.objects.observed import ObservedPlan
+from shared.quota.decide.plan import plan
+from shared.quota.measure.snapshot import measure
+
+
+def current_plan(state: ClusterState, latest: LatestPlan, now: datetime) -> ObservedPlan:
+    """The latest plan: a leader's own, or what a follower would decide on what its watches show."""
+    snapshot, decided = latest.snapshot, latest.plan
+    if snapshot is not None and decided is not None:
+        return ObservedPlan(snapshot, decided, leads=True)
+    return _plan_as_new_leader(state, now)
+
+
+def _plan_as_new_leader(state: ClusterState, now: datetime) -> ObservedPlan:
+    """Plan with what the statuses of the groups keep of the past, which becomes what `state` knows of it."""
+    groups = state.groups.values()
+    state.remember_over(over_since_of(groups))
+    state.history = history_of(groups, state.settings.fairness_half_life, now)
+    snapshot = measure(state.world_at(now), now)
+    return ObservedPlan(snapshot, plan(snapshot), leads=False)

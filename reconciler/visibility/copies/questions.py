@@ -1,0 +1,52 @@
+"""How a copy is asked and answers. Pure.
+
+A question is one JSON document. The answer is lines: of a list, each an object; of one explanation or a prediction,
+each a better answer than the one before. An empty line says that there are no more.
+"""
+
+from typing import Final
+
+import msgspec
+
+from reconciler.visibility.objects.kinds import KINDS
+from reconciler.visibility.objects.selection import Selection
+from shared.api.group_selector import ALL_GROUPS, GroupSelector
+
+MAKE_COPY: Final = b"c"
+"""What the serving process says to the reconciler, with the channel of the copy."""
+COUNTED: Final = b"m"
+"""Or this, and what it has counted, as Prometheus reads it."""
+ASK: Final = b"q"
+"""What it says to a copy, with the socket of the question."""
+END: Final = b""
+"""The last line of a whole answer."""
+FAILED: Final = b"!"
+"""The last line of an answer that a bug ended."""
+_BY_PLURAL: Final = {kind.plural: kind for kind in KINDS}
+
+
+class CopyQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Which objects are asked for; with the spec of a WhatIf, what that edit would change."""
+
+    plural: str = ""
+    namespace: str = ""
+    name: str = ""
+    groups: GroupSelector = ALL_GROUPS
+    in_whole_cluster: bool = False
+    edit: str = ""
+
+    @property
+    def selection(self) -> Selection:
+        """The same as the server read it."""
+        return Selection(_BY_PLURAL[self.plural], self.namespace, self.name, self.groups, self.in_whole_cluster)
+
+
+def question_of(selection: Selection) -> CopyQuestion:
+    """Ask for these objects."""
+    return CopyQuestion(
+        selection.kind.plural, selection.namespace, selection.name, selection.groups, selection.in_whole_cluster
+    )
+
+
+write_question: Final = msgspec.json.Encoder().encode
+read_question: Final = msgspec.json.Decoder(CopyQuestion).decode

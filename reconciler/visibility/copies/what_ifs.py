@@ -1,0 +1,37 @@
+"""Predicts what an edit of quota objects would change: decided in a copy of the process, on all that is known there.
+
+The copy is shown the edit as a watch would, and decides the world with the edit and without it until nothing changes.
+So membership, the nodes of flavors and use outside quota are judged as they would be after the edit. See
+docs/specification.md §14.3.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from reconciler.state.cluster_state import ClusterState
+from reconciler.visibility.copies.edits import EditedObjects
+from reconciler.visibility.objects.kinds import Json
+from reconciler.visibility.objects.observed import ObservedPlan, write_moment
+from shared.kube.watch.cache import Changed
+from shared.quota.decide.simulate.effects import effects_as_data, effects_of
+from shared.quota.decide.simulate.what_if import predict_in_steps
+
+
+def predict_edit(state: ClusterState, observed: ObservedPlan, edit: EditedObjects, now: datetime) -> Iterator[Json]:
+    """The status of the WhatIf, each a better one than the one before. `state` sees the edit."""
+    before = state.world_at(now)
+    show_edit(edit, state)
+    after = state.world_at(now)
+    stamp = {"asOf": write_moment(now), "servedBy": observed.served_by}
+    for found in predict_in_steps(before, after, now, observed.snapshot):
+        yield effects_as_data(effects_of(found)) | stamp
+
+
+def show_edit(edit: EditedObjects, state: ClusterState) -> None:
+    """Let `state` see the edit as its watches would."""
+    state.see_groups([Changed(state.groups.get(each.group.name), each) for each in edit.groups])
+    state.see_groups([Changed(state.groups[name], None) for name in edit.without_groups if name in state.groups])
+    gone = [state.flavors[name] for name in edit.without_flavors if name in state.flavors]
+    if edit.flavors or gone:
+        changed = [Changed(state.flavors.get(each.name), each) for each in edit.flavors]
+        state.see_flavors([*changed, *(Changed(each, None) for each in gone)])
