@@ -14,6 +14,7 @@ from cli.read.questions import (
     Question,
     find_group,
     find_workload,
+    live_past_use,
     manifests_of,
     parse_workload,
     question_options,
@@ -61,7 +62,8 @@ def command(
     if data is None:
         cluster = None if files else where
         settings = read_settings(settings_file, capacity, cluster)
-        question = read_question(manifests_of(files, cluster), settings, kinds=known_kinds(settings_file))
+        past, kinds = live_past_use(cluster, settings), known_kinds(settings_file)
+        question = read_question(manifests_of(files, cluster), settings, kinds=kinds, past_use=past)
         data = _computed(question, workload, namespace, read_moment(at))
     if data.get("remediesTried") is False and data["state"] == "Pending":
         click.echo("quotree: what would let it start was not found within the API's time; ask again", err=True)

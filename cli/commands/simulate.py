@@ -5,7 +5,6 @@ See docs/specification.md §9.5 and §9.6.
 
 import gc
 import sys
-from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 
@@ -13,30 +12,24 @@ import click
 
 from cli.read.findings import as_data, find
 from cli.read.live import LiveCluster, live_options
-from cli.read.manifests import Manifest
 from cli.read.options import read_duration, read_moment
-from cli.read.questions import manifests_of, read_question, read_settings
+from cli.read.questions import Question, live_past_use, manifests_of, read_question, read_settings
 from cli.read.settings import known_kinds
 from cli.render.data import print_data
-from shared.kinds.kind import Kinds
 from shared.problems import Problem
 from shared.quota.decide.simulate import run as simulate
-from shared.quota.model.settings import QuotaSettings, ReclaimMode
+from shared.quota.model.settings import ReclaimMode
 
 LEGAL, ILLEGAL, UNSETTLED = 0, 1, 3
 CYCLES: Final = 1000
 """How many cycles a world may take to become stable."""
 
 
-def run(manifests: Iterable[Manifest], settings: QuotaSettings, *, at: datetime, cycles: int | None, step: timedelta,
-        kinds: Kinds | None, later_wins: bool) -> tuple[dict[str, Any], bool]:  # fmt: skip
+def run(question: Question, at: datetime, cycles: int | None, step: timedelta) -> tuple[dict[str, Any], bool]:
     """Return the whole answer as data, and whether the world became stable."""
-    # Tens of thousands of small objects live to the end of the process: searching them for cycles only costs time.
-    gc.disable()
-    question = read_question(manifests, settings, kinds=kinds, later_wins=later_wins)
     outcome = simulate.run(question.world_at(at), at, cycles=cycles, step=step, limit=CYCLES)
     snapshot = outcome.snapshot
-    found = find(question.objects, question.workloads, settings, snapshot.capacity, snapshot.largest_nodes)
+    found = find(question.objects, question.workloads, question.settings, snapshot.capacity, snapshot.largest_nodes)
     data = simulate.as_json(outcome)
     data["violations"] = [as_data(each) for each in found.violations]
     data["warnings"] = [as_data(each) for each in found.warnings]
@@ -77,17 +70,16 @@ def command(
         raise Problem("nothing to simulate; name files with -f, or the live cluster with --live")
     cluster = where if live else None
     settings = read_settings(settings_file, capacity, cluster, ReclaimMode(mode) if mode else None)
-    manifests = manifests_of((*files, *more), cluster)
-    bound = None if until_stable else cycles or 1
-    data, settled = run(
-        manifests,
+    # Tens of thousands of small objects live to the end of the process: searching them for cycles only costs time.
+    gc.disable()
+    question = read_question(
+        manifests_of((*files, *more), cluster),
         settings,
-        at=read_moment(at),
-        cycles=bound,
-        step=read_duration(step),
         kinds=known_kinds(settings_file),
         later_wins=live,
+        past_use=live_past_use(cluster, settings),
     )
+    data, settled = run(question, read_moment(at), None if until_stable else cycles or 1, read_duration(step))
     _print(data, output)
     if until_stable and not settled:
         click.echo(f"quotree: the world did not become stable within {CYCLES} cycles", err=True)

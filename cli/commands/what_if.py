@@ -9,7 +9,7 @@ from cli.read.findings import as_data, find
 from cli.read.live import LiveCluster, live_options
 from cli.read.manifests import read_manifests
 from cli.read.options import read_moment
-from cli.read.questions import manifests_of, question_options, read_question, read_settings
+from cli.read.questions import live_past_use, manifests_of, question_options, read_question, read_settings
 from cli.read.settings import known_kinds
 from cli.render.data import print_data
 from shared.problems import Problem
@@ -44,8 +44,9 @@ def command(
     if not changed:
         raise Problem("the files hold no object; give the edited QuotaGroups or ResourceFlavors with -f")
     kinds = known_kinds(settings_file)
-    before = read_question(base, settings, kinds=kinds)
-    after = read_question([*base, *changed], settings, kinds=kinds, later_wins=True)
+    past = live_past_use(cluster, settings)
+    before = read_question(base, settings, kinds=kinds, past_use=past)
+    after = read_question([*base, *changed], settings, kinds=kinds, later_wins=True, past_use=past)
     now = read_moment(at)
     snapshot = measure(after.world_at(now), now)
     nodes = snapshot.largest_nodes

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
+from cli.read.cluster.visibility import read_past_use
 from cli.read.live import LiveCluster
 from cli.read.live_objects import live_manifests
 from cli.read.manifests import Manifest, read_manifests
@@ -17,10 +18,15 @@ from cli.read.workloads import SubmittedWorkloads, read_workloads
 from cli.read.world import build_world
 from shared.kinds.kind import Kinds
 from shared.problems import Problem
-from shared.quota.measure.inputs.world import World
+from shared.quota.measure.inputs.world import PastUse, World
 from shared.quota.measure.inputs.written_status import read_history, read_over_since
 from shared.quota.model.settings import QuotaSettings, ReclaimMode
 from shared.quota.model.workload import Workload
+
+PAST_USE_IS_OLD: Final = (
+    "past use is read from the statuses of the groups, which are minutes old: where it alone decides who comes first, "
+    "the reconciler may decide otherwise"
+)
 
 T = TypeVar("T", bound=Callable[..., Any])
 
@@ -32,21 +38,40 @@ class Question:
     objects: ManifestObjects
     workloads: SubmittedWorkloads
     settings: QuotaSettings
+    past_use: PastUse | None = None
+    """As the leader knows it; None: as the statuses of groups show it."""
 
     def world_at(self, now: datetime) -> World:
-        """Return the engine's world, with what the statuses of a cluster's groups keep of the past."""
+        """Return the engine's world, with what the leader or the statuses of a cluster's groups keep of the past."""
         statuses = self.objects.statuses.items()
-        history = read_history(statuses, self.settings.fairness_half_life, now)
+        past = self.past_use
+        if past is None:
+            past = read_history(statuses, self.settings.fairness_half_life, now).amounts
         world = build_world(self.objects, self.workloads, self.settings, now)
-        return replace(world, past_use=history.amounts, over_since=read_over_since(statuses))
+        return replace(world, past_use=past, over_since=read_over_since(statuses))
 
 
 def read_question(
-    manifests: Iterable[Manifest], settings: QuotaSettings, *, kinds: Kinds | None = None, later_wins: bool = False
+    manifests: Iterable[Manifest],
+    settings: QuotaSettings,
+    *,
+    kinds: Kinds | None = None,
+    later_wins: bool = False,
+    past_use: PastUse | None = None,
 ) -> Question:
-    """Read the manifests' objects and workloads; `kinds` as for `sort_objects`."""
+    """Read the manifests' objects and workloads; `kinds` as for `sort_objects`, `past_use` as of `live_past_use`."""
     objects = sort_objects(manifests, kinds=kinds, later_wins=later_wins)
-    return Question(objects, read_workloads(objects, settings), settings)
+    return Question(objects, read_workloads(objects, settings), settings, past_use)
+
+
+def live_past_use(cluster: LiveCluster | None, settings: QuotaSettings) -> PastUse | None:
+    """Return the past use of groups as the cluster's leader knows it; None, and say so, where it cannot be asked."""
+    if cluster is None or not settings.fairness_half_life:
+        return None
+    found = read_past_use(cluster)
+    if found is None:
+        click.echo(f"quotree: {PAST_USE_IS_OLD}", err=True)
+    return found
 
 
 def read_settings(

@@ -1,13 +1,23 @@
 """What the statuses of a cluster's groups keep of the past is part of every answer about the live cluster."""
 
+import json
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
+from cli.read.cluster.visibility import read_past_use
+from cli.read.live import LiveCluster, NotServed
 from cli.read.manifests import CLUSTER, Manifest
-from cli.read.questions import read_question
+from cli.read.questions import PAST_USE_IS_OLD, live_past_use, read_question
+from reconciler.visibility.objects.groups import group_object
+from reconciler.visibility.objects.observed import ObservedPlan
+from shared.quota.decide.plan import plan
+from shared.quota.measure.snapshot import measure
 from shared.quota.model.settings import QuotaSettings
 from shared.resources import FlavorResource
-from tests.builders import NOW
+from tests.builders import NOW, world
 
 KEY = FlavorResource("default", "cpu")
 
@@ -32,3 +42,43 @@ def test_past_use_and_the_time_over_runtime_are_read_from_the_cluster() -> None:
 def test_the_status_in_a_file_says_nothing() -> None:
     world = read_question([_group("tree.yaml")], QuotaSettings()).world_at(NOW)
     assert (world.past_use, world.over_since) == ({}, {})
+
+
+PAST = {name: {KEY: 3_600_000_000_000_000_000_001} for name in ("root", "vision")}
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweringCluster(LiveCluster):
+    """Answers every question with these groups, or says that it is not served."""
+
+    groups: tuple[dict[str, Any], ...] = field(default=(), kw_only=True)
+
+    def get(self, path: str) -> bytes:
+        if not self.groups:
+            raise NotServed(path)
+        return json.dumps({"items": self.groups}).encode()
+
+
+def served(*, leads: bool) -> AnsweringCluster:
+    """The visibility API of a replica that knows PAST."""
+    snapshot = measure(replace(world("root 8\n  vision 4\n  nlp 4"), past_use=PAST), NOW)
+    observed = ObservedPlan(snapshot, plan(snapshot), leads)
+    return AnsweringCluster(groups=tuple(group_object(observed, name) for name in ("root", "vision", "nlp")))
+
+
+def test_past_use_is_exactly_what_the_leader_serves() -> None:
+    past = live_past_use(served(leads=True), QuotaSettings())
+    assert past == {**PAST, "nlp": {}}
+    assert read_question([_group(CLUSTER)], QuotaSettings(), past_use=past).world_at(NOW).past_use == past
+
+
+def test_a_follower_knows_no_more_than_the_statuses() -> None:
+    assert read_past_use(served(leads=False)) is None
+
+
+def test_past_use_that_cannot_be_asked_is_said_to_be_old(capsys: pytest.CaptureFixture[str]) -> None:
+    assert live_past_use(AnsweringCluster(), QuotaSettings()) is None
+    assert capsys.readouterr().err == f"quotree: {PAST_USE_IS_OLD}\n"
+    assert live_past_use(AnsweringCluster(), QuotaSettings(fairness_half_life=timedelta())) is None
+    assert live_past_use(None, QuotaSettings()) is None
+    assert capsys.readouterr().err == ""

@@ -355,6 +355,24 @@ def test_the_command_line_reads_the_api_with_the_users_rights(quotree: Quotree) 
         watching.terminate()
 
 
+def test_what_if_knows_the_past_as_the_leader_does_or_says_that_it_does_not(quotree: Quotree, tmp_path: Path) -> None:
+    cp, edit = quotree.cluster, tmp_path / "edit.yaml"
+    edit.write_text(TREE)
+    cp.apply(READER)
+    served = ("get", "groupexplanations", "nlp", "-o", "jsonpath={.status.pastUse[*].resource}")
+    wait_for(lambda: "cpu" in cp.kubectl(*served, check=False).stdout, "past use is served")
+
+    def says_it_is_old(*user: str) -> bool:
+        words = [str(quotree.commands / "quotree"), "what-if", "-f", str(edit), *user]
+        path = f"{cp.binaries.kubectl.parent}:{os.environ['PATH']}"
+        environment = {**os.environ, "PATH": path, "KUBECONFIG": str(cp.kubeconfig)}
+        said = subprocess.run(words, capture_output=True, text=True, check=False, env=environment).stderr
+        return "past use is read from the statuses" in said
+
+    wait_for(lambda: not says_it_is_old(), "it asks the leader")
+    assert says_it_is_old("--as", "reader")
+
+
 def test_anonymous_callers_get_nothing(quotree: Quotree) -> None:
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE

@@ -9,14 +9,36 @@ from urllib.parse import quote
 
 import msgspec
 
-from cli.read.live import LiveCluster, NotAllowed
+from cli.read.live import LiveCluster, NotAllowed, NotServed
 from shared.api.api_service import VISIBILITY_GROUP, VISIBILITY_VERSION
+from shared.quota.measure.inputs.world import PastUse
+from shared.resources import FlavorResource
 
 Json = dict[str, Any]
 _BASE: Final = f"/apis/{VISIBILITY_GROUP}/{VISIBILITY_VERSION}"
 _PENDING: Final = ("group", "reason", "binding", "flavor", "resource", "message", "position")
 _ALWAYS: Final[Json] = {"reason": None, "startsAt": None, "flavors": [], "remedies": [], "position": 0}
 """Members of an explanation that the API leaves out when they are absent."""
+
+
+class _OfKey(msgspec.Struct, frozen=True):
+    flavor: str
+    resource: str
+    amount: str
+
+
+class _GroupStatus(msgspec.Struct, frozen=True, rename="camel"):
+    served_by: str = ""
+    past_use: list[_OfKey] = []
+
+
+class _Named(msgspec.Struct, frozen=True):
+    name: str
+
+
+class _Group(msgspec.Struct, frozen=True):
+    metadata: _Named
+    status: _GroupStatus
 
 
 def read_explanation(cluster: LiveCluster, key: str, kind: str) -> Json | None:
@@ -36,6 +58,21 @@ def read_group_explanation(cluster: LiveCluster, name: str) -> Json:
     """Return how a group comes to its runtime."""
     status = msgspec.json.decode(cluster.get(f"{_BASE}/groupexplanations/{quote(name)}"))["status"]
     return {"group": name, "division": status.get("division", [])}
+
+
+def read_past_use(cluster: LiveCluster) -> PastUse | None:
+    """Return the past use of groups as the leader knows it; None where it cannot be asked."""
+    try:
+        found = cluster.items(f"{_BASE}/groupexplanations")
+    except (NotServed, NotAllowed):
+        return None
+    groups = [msgspec.json.decode(raw, type=_Group) for raw in found]
+    if any(each.status.served_by != "Leader" for each in groups):
+        return None
+    return {
+        each.metadata.name: {FlavorResource(of.flavor, of.resource): int(of.amount) for of in each.status.past_use}
+        for each in groups
+    }
 
 
 def read_pending(cluster: LiveCluster, namespace: str | None, groups: Iterable[str] | None) -> list[Json]:

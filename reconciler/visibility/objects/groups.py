@@ -19,6 +19,12 @@ def group_object(observed: ObservedPlan, name: str) -> Json:
         "runtime": ", ".join(f"{amount_text(key.resource, numbers[key].runtime)} of {key.flavor}" for key in keys),
         "division": [table_as_data(each) for each in division_tables(snapshot, name)],
     }
+    past = snapshot.world.past_use.get(name)
+    if past:
+        status["pastUse"] = [
+            {"flavor": key.flavor, "resource": key.resource, "amount": str(amount)}
+            for key, amount in sorted(past.items())
+        ]
     parent = tree.groups[name].parent
     if parent is not None:
         status["parent"] = parent

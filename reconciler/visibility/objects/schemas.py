@@ -143,6 +143,15 @@ GROUP_STATUS: Final = members(
     admitted=whole("Admitted workloads, in the group and below."),
     used=text("What is used of each key."),
     runtime=text("What the group may use now of each key."),
+    pastUse=each(
+        "What the group has used in the past, the recent past most, as the decider knows it.",
+        members(
+            "Of one key.",
+            flavor=text("The flavor."),
+            resource=text("The resource."),
+            amount=text("In base units times milliseconds, a whole number."),
+        ),
+    ),
     division=each(
         "How the runtime of its parent is divided, for each key; the shares of all children add up.",
         {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
