@@ -4,6 +4,7 @@ Its arguments are the file number of its way to the reconciler, and its settings
 """
 
 import asyncio
+import os
 import socket
 import sys
 from typing import Final, NoReturn
@@ -22,6 +23,8 @@ from shared.process.running import fast_loop
 from shared.telemetry import configure_logging
 
 PROGRAM: Final = "quotree-reconciler"
+_NICENESS: Final = 5
+"""Where processors are scarce, the reconciler decides first."""
 _PERIOD: Final = 1.0
 """Seconds between two reports of what was counted."""
 
@@ -59,6 +62,7 @@ def main(arguments: list[str]) -> None:
     """Serve until the reconciler ends."""
     settings = msgspec.json.decode(arguments[1], type=FrontSettings)
     configure_logging(settings.log.level, settings.log.form)
+    os.nice(_NICENESS)
     way = socket.socket(fileno=int(arguments[0]))
     way.setblocking(False)
     try:

@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import unquote
 
 from reconciler.visibility.objects.kinds import API_VERSION, KINDS, Json, VisibleKind
 from reconciler.visibility.objects.selection import Selection
@@ -73,10 +72,13 @@ def read_request(path: str, query: Mapping[str, str], accept: str) -> ReadReques
 
 
 def _place(path: str) -> tuple[VisibleKind, str, str] | None:
-    """Kind, namespace and name of a path such as /apis/…/v1alpha1/namespaces/team/pendingworkloads/train-7."""
+    """Kind, namespace and name of a path such as /apis/…/v1alpha1/namespaces/team/pendingworkloads/train-7.
+
+    The path is decoded once, as the API server decoded it when it asked for the right to it.
+    """
     if not path.startswith(_ROOT):
         return None
-    parts = [unquote(part) for part in path.removeprefix(_ROOT).strip("/").split("/")]
+    parts = path.removeprefix(_ROOT).strip("/").split("/")
     namespace = ""
     if parts[0] == "namespaces" and len(parts) > 2:
         namespace, parts = parts[1], parts[2:]
@@ -104,7 +106,9 @@ def _fields(selector: str) -> dict[str, str]:
         match = _EQUAL.match(term)
         if match is None or match[2] == "!=" or match[1] not in ("metadata.name", "metadata.namespace"):
             raise BadRequest("fieldSelector takes metadata.name=… and metadata.namespace=… only")
-        found[match[1]] = match[3]
+        if found.setdefault(match[1], match[3]) != match[3]:
+            # The API server asks for the right to the first name alone.
+            raise BadRequest(f"fieldSelector wants two values of {match[1]}")
     return found
 
 

@@ -39,10 +39,16 @@ def test_a_path_names_kind_namespace_and_object(path: str, kind: VisibleKind, na
         "/namespaces/team/groupexplanations",
         "/namespaces/team/pendingworkloads/train-7/status",
         "/namespaces/team",
+        "/namespaces/team/../other/pendingworkloads",
+        "/namespaces//other/pendingworkloads",
     ],
 )
 def test_a_path_that_is_none_is_not_found(path: str) -> None:
     assert read_request(BASE + path, {}, "*/*") is None
+
+
+def test_a_name_is_taken_as_the_api_server_has_read_it() -> None:
+    assert ask("/namespaces/team/explanations/train%2D7").selection.name == "train%2D7"
 
 
 @pytest.mark.parametrize(
@@ -69,6 +75,7 @@ def test_a_label_selector_takes_groups(selector: str, taken: set[str]) -> None:
         {"labelSelector": "quotree.dev/group=(("},
         {"fieldSelector": "spec.x=1"},
         {"fieldSelector": "metadata.name!=a"},
+        {"fieldSelector": "metadata.name=a,metadata.name=b"},
         {"limit": "many"},
         {"continue": "-1"},
         {"timeoutSeconds": "9" * 40},
