@@ -17,6 +17,7 @@ from random import Random
 from statistics import median
 from typing import Final
 
+from shared.kube.watch.memory import freeze_memory
 from shared.quota.decide.plan import plan
 from shared.quota.decide.simulate.step import advance
 from shared.quota.decide.state.cycle_cache import CycleCache
@@ -138,12 +139,12 @@ def split(request: Mapping[str, Amount], number: int) -> tuple[PodSet, ...]:
 def measured(shape: Shape, rounds: int) -> Iterator[tuple[str, list[float]]]:
     """What is measured, and its CPU times in milliseconds."""
     cluster = Cluster(shape)
+    freeze_memory()  # as the reconciler does between its first sync and its first decision
     yield "first", [cluster.decide()[0]]
     for _ in range(MOST_CYCLES):
         if not cluster.decide()[1]:
             break
-    gc.collect()
-    gc.freeze()
+    freeze_memory()
     finished, started = [], []
     for _ in range(rounds):
         cluster.finish_one()
@@ -165,7 +166,6 @@ def main() -> None:
     names = requested.shapes or list(SHAPES)
     if unknown := set(names) - SHAPES.keys():
         parser.error(f"unknown shape {', '.join(sorted(unknown))}: there are {', '.join(SHAPES)}")
-    gc.set_threshold(50_000, 20, 100)
     for name in names:
         for what, spent in measured(SHAPES[name], requested.rounds):
             spent.sort()

@@ -8,7 +8,15 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from shared.quota.decide.queue.fair_sharing import UNKNOWN, Contest, ExpectedHead, PredictedRank, QueueHead, Shares
+from shared.quota.decide.queue.fair_sharing import (
+    NOTHING_FITS,
+    UNKNOWN,
+    Contest,
+    ExpectedHead,
+    PredictedRank,
+    QueueHead,
+    Shares,
+)
 from shared.quota.decide.queue.leaf_queue import LeafQueue
 from shared.quota.decide.queue.predictions import Predictions
 from shared.quota.decide.queue.room_for_borrowers import RoomForBorrowers
@@ -117,8 +125,9 @@ class BorrowingLeaves(Contest):
         return name in self._leaves and self._predictions.knows_leaf(name)
 
     def predicted(self, parent: str, child: str) -> PredictedRank:
-        prediction = UNKNOWN if child in self._leaves else self._predictions.of(parent, child)
-        return PredictedRank(is_known=True) if prediction.is_known and self.is_skipped(parent, child) else prediction
+        if child in self._leaves or not self._predictions.knows(child):
+            return UNKNOWN
+        return NOTHING_FITS if self.is_skipped(parent, child) else self._predictions.of(parent, child)
 
     def is_skipped(self, parent: str, child: str) -> bool:
         if child in self._leaves:

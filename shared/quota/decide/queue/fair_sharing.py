@@ -60,6 +60,7 @@ class PredictedRank(NamedTuple):
 
 
 UNKNOWN: Final = PredictedRank(is_known=False)
+NOTHING_FITS: Final = PredictedRank(is_known=True)
 
 
 class Contest(Protocol):

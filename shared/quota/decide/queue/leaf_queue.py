@@ -127,12 +127,8 @@ class LeafQueue:
     def wait(self, workload: Workload) -> None:
         """Let work that waits block those behind it, where the leaf is strict about its order, or it waited long."""
         if self._held_back_from is not None and workload.queued <= self._held_back_from:
-            waited_for = self._queue.kind_of(workload).assignments
             claim = self._decided.claims.get(workload.preemptor_id)
-            if claim is not None:
-                self._blocked.update(flavor_names(claim.flavors))
-            elif waited_for is not None:
-                self._blocked.update(option.flavor for each in waited_for for option in each.options)
+            self._blocked |= flavor_names(claim.flavors) if claim is not None else self._queue.kind_of(workload).flavors
 
 
 def evaluate(

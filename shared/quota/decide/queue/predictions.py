@@ -16,7 +16,6 @@ from shared.quota.decide.state.first_fits import (
     FirstFits,
     Rooms,
     first_within,
-    is_one_within,
     least_needs,
     lowest_needs,
     oldest_queued,
@@ -24,7 +23,7 @@ from shared.quota.decide.state.first_fits import (
 from shared.quota.decide.state.pods_ready import AdmissionBlock
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
-from shared.quota.decide.state.usage import NOTHING_AVAILABLE, GroupKey, Path, UsageViews, UsedSums
+from shared.quota.decide.state.usage import NOTHING_AVAILABLE, UsageViews, UsedSums
 from shared.quota.measure.group_usage import GroupNumbers
 from shared.resources import Amount, FlavorResource
 
@@ -54,8 +53,8 @@ class Predictions:
         """Usage as it was when the pass began."""
         self._shares = Shares(inputs.snapshot, cache.weights)
         self._used = UsedSums(inputs.snapshot.numbers)
-        self._known: dict[GroupKey, Amount] = {}
-        """What is available to a parent."""
+        self._known: dict[str, dict[FlavorResource, Amount]] = {}
+        """What is available in a group, by group."""
         self._rooms_of: dict[str, Rooms] = {}
         barred, started = inputs.taken_over.barred_leaves, _not_simple(inputs)
         self._changed = {*usage.touched, *block.leaves, *cache.maybe_entitled, *cache.evicting, *barred, *started}
@@ -94,17 +93,18 @@ class Predictions:
         return PredictedRank(is_known=True, rank=None if best is None else self._rank(parent, group, best[1]))
 
     def bound(self, parent: str, group: str) -> Rank | None:
-        """A rank that the best head of a group that is known is not above; None: nothing there fits."""
+        """A rank that no head of a group that is known comes before, whatever is available; None: nothing could fit.
+
+        What is available is looked at only when it is the group's turn.
+        """
         order = self._order(group)
         if order is None:
             return None
-        return min(
-            (
-                self._rank_of(parent, group, keys, not is_one_within(order.within_min[keys], room), order.oldest[keys])
-                for keys, room in self._rooms(group, order).items()
-            ),
-            default=None,
-        )
+        ranks = [
+            self._rank_of(parent, group, keys, keys not in order.within_min, order.oldest[keys])
+            for keys in order.oldest
+        ]
+        return min(ranks, default=None)
 
     def could_fit(self, group: str, available: Callable[[FlavorResource], Amount]) -> bool | None:
         """See `LeavesInOrder.could_fit`; None also for a group that is not directly above leaves only."""
@@ -129,20 +129,10 @@ class Predictions:
         return None if step is None else step.queue_place
 
     def _rooms(self, group: str, order: LeavesInOrder) -> Rooms:
-        """What is available below `group`, by what a step takes; only where the least that one needs is there."""
+        """What is available below `group`, by what a step takes; only where there is room for some step."""
         found = self._rooms_of.get(group)
         if found is None:
-            found, available = {}, self._available(group)
-            for keys, least in order.least.items():
-                room = []
-                for key, amount in zip(keys, least, strict=True):
-                    left = available(key)
-                    if amount > left:
-                        break
-                    room.append(left)
-                else:
-                    found[keys] = tuple(room)
-            self._rooms_of[group] = found
+            found = self._rooms_of[group] = dict(order.rooms(self._available(group)))
         return found
 
     def _available(self, group: str) -> Callable[[FlavorResource], Amount]:
@@ -153,24 +143,18 @@ class Predictions:
         margins = self._cache.margins.get(group)
         if margins is None:
             margins = self._cache.margins[group] = _margins(self._snapshot.numbers[group])
-        parent, known = path[1], self._known
+        above_path, above = path[1:], self._known.setdefault(path[1], {})
 
         def available(key: FlavorResource) -> Amount:
             margin, kept = margins.get(key, _NOTHING)
-            above = known.get((parent, key))
-            if above is None:
-                above = self._above(path[1:], key)
-            if margin < 0 or above < 0:
+            left = above.get(key)
+            if left is None:
+                left = above[key] = self.views.available(above_path, key)
+            if margin < 0 or left < 0:
                 return NOTHING_AVAILABLE
-            return margin if margin < above + kept else above + kept
+            return margin if margin < left + kept else left + kept
 
         return available
-
-    def _above(self, path: Path, key: FlavorResource) -> Amount:
-        found = self._known.get((path[0], key))
-        if found is None:
-            found = self._known[path[0], key] = self.views.available(path, key)
-        return found
 
     def _order(self, group: str) -> LeavesInOrder | None:
         """The predictable leaves below, by the best rank that any of their workloads could have."""
@@ -200,8 +184,8 @@ class Predictions:
         return LeavesInOrder(
             leaves=sorted(found, key=itemgetter(0)),
             least=least_needs(every),
-            lowest=lowest_needs(each.steps for each in every),
-            within_min=lowest_needs(each.within_min for each in every),
+            lowest=lowest_needs(every),
+            within_min=frozenset().union(*(each.within_min for each in every)),
             oldest=oldest_queued(every),
             others=frozenset(others),
             until=min(changes, default=None),

@@ -8,7 +8,7 @@ from shared.quota.decide.state.cycle_cache import Keys, LeafCache
 from shared.quota.decide.state.eviction_plan import Preemptor
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
-from shared.quota.decide.state.smallest_requests import could_fit, is_within
+from shared.quota.decide.state.smallest_requests import SmallestRequests, could_fit, is_within
 from shared.quota.decide.state.usage import Path
 from shared.quota.measure.group_usage import NO_NUMBERS
 from shared.quota.model.tree import ROOT, QueueingStrategy
@@ -93,12 +93,19 @@ class RoomForBorrowers:
         if not requests:
             return True
         if cached is None:
-            below = self._below(group)
-            fits = None if group in self._ordered else self._predictions.could_fit(group, below)
-            return (
-                not (self._tree.has_guarantee_below(group) or could_fit(requests, below)) if fits is None else not fits
-            )
+            return not self._could_fit_below(group, requests)
         return self._place(cached, at_first=self.is_as_it_was) is None
+
+    def _could_fit_below(self, group: str, requests: SmallestRequests) -> bool:
+        """Whether something in that subtree fits."""
+        for path in self._tree.bounds(group):
+            available = partial(self._usage.available, path)
+            fits = None if group in self._ordered else self._predictions.could_fit(group, available)
+            if fits is None:
+                fits = self._tree.has_guarantee_below(group) or could_fit(requests, available)
+            if not fits:
+                return False
+        return True
 
     def _has_deferred(self, leaf: str) -> bool:
         return any(each in self._deferred for each in self._deferred_in.get(leaf, ()))

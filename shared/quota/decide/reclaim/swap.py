@@ -3,7 +3,7 @@
 Judged after all entitled and opportunistic work, and after Strict mode: the leaf's use grows on no key.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -70,7 +70,7 @@ class Swaps:
 
         A group in which and below which no eviction ends can take more only of what its parent can take more of.
         """
-        cache, planned, leaves = self.inputs.cache, self.usage.planned, self.usage.snapshot.leaves
+        cache, leaves = self.inputs.cache, self.usage.snapshot.leaves
         tree, relieved = cache.tree, self._relieved()
         every = tuple(self.usage.snapshot.numbers[ROOT])
         groups = [(ROOT, every)]
@@ -83,11 +83,11 @@ class Swaps:
                 if could_fit(requests, partial(self._available_to, leaves[group])):
                     yield group
                 continue
-            is_relieved = group in relieved
-            more = self._keys_with_more(path, every if is_relieved else keys)
-            if is_relieved or (more and self._could_fit(group, requests, partial(planned.available, path))):
-                below = tree.children.get(group, set())
-                groups.extend((child, more) for child in (below & cache.swapping) | (below - leaves.keys()))
+            below = tree.children.get(group, set())
+            children, is_relieved = (below & cache.swapping) | below.difference(leaves), group in relieved
+            if children and (is_relieved or self._could_fit(group, requests)):
+                more = self._keys_with_more(path, every if is_relieved else keys)
+                groups.extend((child, more) for child in children if more or is_relieved)
 
     def _relieved(self) -> set[str]:
         """The groups in which evictions end, and those above them."""
@@ -104,14 +104,19 @@ class Swaps:
         current, planned = self.usage.current, self.usage.planned
         return tuple([key for key in keys if planned.available(path, key) > current.available(path, key)])
 
-    def _could_fit(self, group: str, requests: SmallestRequests, available: Callable[[FlavorResource], Amount]) -> bool:
+    def _could_fit(self, group: str, requests: SmallestRequests) -> bool:
         """Whether something could fit in what is available below the group; leaves that were changed do not count."""
         tree, order = self.inputs.cache.tree, self.inputs.cache.orders.get(group)
-        if not (tree.has_guarantee_below(group) or could_fit(requests, available)):
-            return False
-        if order is None or (order.until is not None and order.until <= self.inputs.now):
-            return True
-        return order.could_fit(available) is not False
+        if order is not None and order.until is not None and order.until <= self.inputs.now:
+            order = None
+        for path in tree.bounds(group):
+            available = partial(self.usage.planned.available, path)
+            fits = order.could_fit(available) if order is not None else None
+            if fits is None:
+                fits = tree.has_guarantee_below(group) or could_fit(requests, available)
+            if not fits:
+                return False
+        return True
 
     def _available_to(self, leaf: LeafSnapshot, key: FlavorResource) -> Amount:
         """Not less than what is available to that leaf once all evictions have ended."""

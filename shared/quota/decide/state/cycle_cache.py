@@ -4,14 +4,14 @@ A plan made with the cache equals the plan made without. What is known of a leaf
 object and none of its numbers has grown; what depends on others, as long as no more is available below its parent.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import datetime
 from itertools import compress
 from operator import is_not
 from typing import NamedTuple
 
 from shared.quota.decide.state.equivalence import EquivalenceClasses
-from shared.quota.decide.state.first_fits import FirstFits, Rooms, first_fits, is_one_within, is_predictable
+from shared.quota.decide.state.first_fits import FirstFits, Rooms, first_fits, is_one_within, is_predictable, room_for
 from shared.quota.decide.state.over_since import OverSinceCache
 from shared.quota.decide.state.smallest_requests import of_leaf
 from shared.quota.decide.state.waiting_tree import WaitingTree
@@ -37,8 +37,8 @@ class LeavesInOrder(NamedTuple):
     """What one of them needs at least, by what it takes."""
     lowest: Mapping[Keys, Sequence[tuple[Amount, ...]]]
     """The needs of which no other one is as low in every respect, by what is taken."""
-    within_min: Mapping[Keys, Sequence[tuple[Amount, ...]]]
-    """The same of workloads that stay within their leaf's effectiveMin."""
+    within_min: Set[Keys]
+    """What is taken by workloads that stay within their leaf's effectiveMin."""
     oldest: Mapping[Keys, datetime]
     """When the first of them was queued, by what it takes."""
     others: frozenset[str]
@@ -51,9 +51,14 @@ class LeavesInOrder(NamedTuple):
 
         Also after starts, while no workload is left there that waited behind a head.
         """
-        if self.others:
-            return None
-        return any(is_one_within(needs, tuple([available(key) for key in keys])) for keys, needs in self.lowest.items())
+        return None if self.others else any(True for _ in self.rooms(available))
+
+    def rooms(self, available: Callable[[FlavorResource], Amount]) -> Iterator[tuple[Keys, tuple[Amount, ...]]]:
+        """What is available below the group, by what is taken; only where there is room for something."""
+        for keys, least in self.least.items():
+            room = room_for(keys, least, available)
+            if room is not None and is_one_within(self.lowest[keys], room):
+                yield keys, room
 
 
 class LeafCache:
@@ -146,10 +151,13 @@ class CycleCache:
         if snapshot.world.past_use is not self._past_use:
             self._past_use = snapshot.world.past_use
             self._forget_ranks()
-        numbers = changed_names(snapshot.numbers, self._numbers)
-        for name in changed_names(snapshot.leaves, self._leaves) | (numbers & snapshot.leaves.keys()):
+        leaves, numbers = snapshot.changes_since(self._numbers) or (
+            changed_names(snapshot.leaves, self._leaves),
+            changed_names(snapshot.numbers, self._numbers),
+        )
+        for name in leaves | (numbers & snapshot.leaves.keys()):
             self._refresh_leaf(name, snapshot)
-        for name in (numbers | {ROOT}) - snapshot.leaves.keys() - {SYSTEM}:
+        for name in {*numbers, ROOT}.difference(snapshot.leaves, (SYSTEM,)):
             self._refresh_inner(name, snapshot, tree)
         self._leaves, self._numbers = snapshot.leaves, snapshot.numbers
 

@@ -25,13 +25,26 @@ LeastAmounts = Mapping[tuple[FlavorResource, ...], tuple[Amount, ...]]
 class EquivalenceClass:
     """What the workloads of one class can take, their priority, and whether preemptible. Compared by identity."""
 
-    __slots__ = ("assignments", "is_simple", "options", "preemptible", "priority", "smallest", "totals")
+    __slots__ = (
+        "assignments",
+        "flavors",
+        "is_simple",
+        "options",
+        "preemptible",
+        "priority",
+        "smallest",
+        "takes_nothing",
+        "totals",
+    )
 
     def __init__(self, options: Options, assignments: Assignments | None, workload: Workload) -> None:
         self.options = options
         """Kept alive, because classes are told apart by its identity."""
         self.assignments = assignments
         """None: it could never start."""
+        self.flavors: frozenset[str] = frozenset(option.flavor for each in assignments or () for option in each.options)
+        """Of all its assignments."""
+        self.takes_nothing = any(not each.options for each in assignments or ())
         self.priority = workload.priority
         self.preemptible = workload.preemptible
         several = assignments is not None and len(assignments) > 1
@@ -126,7 +139,7 @@ class EquivalenceClasses:
                 if left is not None:
                     yield place, workload, left
             if held_back_from is not None and workload.queued <= held_back_from:
-                blocked.update(option.flavor for one in each.assignments for option in one.options)
+                blocked |= each.flavors
                 if self.all_blocked(blocked):
                     return
 
@@ -147,9 +160,8 @@ class EquivalenceClasses:
     def all_blocked(self, blocked: Set[str]) -> bool:
         """Whether none is left that could start with the other flavors; what requests nothing needs none."""
         if self._all_flavors is None:
-            assignments = [one for each in self.startable for one in each.assignments or ()]
-            self._all_flavors = frozenset(option.flavor for one in assignments for option in one.options)
-            self._some_take_nothing = any(not one.options for one in assignments)
+            self._all_flavors = frozenset().union(*(each.flavors for each in self.startable))
+            self._some_take_nothing = any(each.takes_nothing for each in self.startable)
         return not self._some_take_nothing and self._all_flavors <= blocked
 
     def kind_of(self, workload: Workload) -> EquivalenceClass:

@@ -6,7 +6,7 @@ that needs no less than one before it is never the first that fits.
     Queue: 4 cpu; 8 cpu; 2 cpu; 3 cpu. Steps: 4 cpu; 2 cpu. With 3 cpu available the third workload comes first.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -44,8 +44,8 @@ class FirstFits(NamedTuple):
 
     steps: Mapping[Keys, Sequence[FirstFit]]
     least: Rooms
-    within_min: Mapping[Keys, Sequence[FirstFit]]
-    """Those that keep their leaf's used within effectiveMin."""
+    within_min: Set[Keys]
+    """What is taken by steps that keep their leaf's used within effectiveMin."""
     until: datetime | None
     """From then on, more workloads hold back those behind them; None: no more of them will."""
 
@@ -98,7 +98,7 @@ def first_fits(classes: EquivalenceClasses, numbers: GroupNumbers, now: datetime
             if step is not None and not _is_reached(found.get(step.keys, ()), step):
                 found.setdefault(step.keys, []).append(step)
     least = {keys: _least([step.needs for step in steps]) for keys, steps in found.items()}
-    within = {keys: [each for each in steps if not each.beyond_min] for keys, steps in found.items()}
+    within = {keys for keys, steps in found.items() if not all(each.beyond_min for each in steps)}
     return FirstFits(found, least, within, _until(classes.leaf, held_back_from))
 
 
@@ -157,9 +157,28 @@ def lowest(needs: Iterable[tuple[Amount, ...]]) -> Sequence[tuple[Amount, ...]]:
     return found
 
 
+def room_for(
+    keys: Keys, least: tuple[Amount, ...], available: Callable[[FlavorResource], Amount]
+) -> tuple[Amount, ...] | None:
+    """What is available of these keys, in their order; None if it is less than `least` of some key."""
+    room = []
+    for key, amount in zip(keys, least, strict=True):
+        left = available(key)
+        if amount > left:
+            return None
+        room.append(left)
+    return tuple(room)
+
+
 def is_one_within(needs: Iterable[tuple[Amount, ...]], room: tuple[Amount, ...]) -> bool:
     """Whether there is room for one of them."""
-    return any(_is_within(each, room) for each in needs)
+    for each in needs:
+        for amount, available in zip(each, room):  # noqa: B905 - as in `first_within`
+            if amount > available:
+                break
+        else:
+            return True
+    return False
 
 
 def _is_within(needs: tuple[Amount, ...], room: tuple[Amount, ...]) -> bool:
@@ -182,12 +201,12 @@ def least_needs(leaves: Iterable[FirstFits]) -> Rooms:
     return {keys: _least(needs) for keys, needs in found.items()}
 
 
-def lowest_needs(leaves: Iterable[Mapping[Keys, Sequence[FirstFit]]]) -> Mapping[Keys, Sequence[tuple[Amount, ...]]]:
-    """The lowest needs of all these steps, by what they take."""
+def lowest_needs(leaves: Iterable[FirstFits]) -> Mapping[Keys, Sequence[tuple[Amount, ...]]]:
+    """The lowest needs of all steps of these leaves, by what they take."""
     found: dict[Keys, list[tuple[Amount, ...]]] = {}
     for leaf in leaves:
-        for keys, steps in leaf.items():
-            found.setdefault(keys, []).extend(step.needs for step in steps)
+        for keys, steps in leaf.steps.items():
+            found.setdefault(keys, []).extend([step.needs for step in steps])
     return {keys: lowest(needs) for keys, needs in found.items()}
 
 

@@ -81,7 +81,8 @@ def assignments_of(workload: Workload, options: Options, flavors: Mapping[str, F
     if not options.could_fit:
         return None
     if options.together is not None:
-        return tuple(_of_pod_sets(options.sets, chosen) for chosen in options.together)
+        known: dict[FlavorChoice, FlavorChoice] = {}
+        return tuple(_of_pod_sets(options.sets, chosen, known) for chosen in options.together)
     sets = [
         [
             FlavorChoice(name, each.resources, quantities_in(workload.request, each.resources, name))
@@ -97,8 +98,10 @@ def assignments_of(workload: Workload, options: Options, flavors: Mapping[str, F
     return tuple(found) or None
 
 
-def _of_pod_sets(sets: Sequence[FlavorSet], chosen: Sequence[str]) -> FlavorAssignment:
-    """Each choice with what those before it took of the same keys."""
+def _of_pod_sets(
+    sets: Sequence[FlavorSet], chosen: Sequence[str], known: dict[FlavorChoice, FlavorChoice]
+) -> FlavorAssignment:
+    """Each choice with what those before it took of the same keys; equal ones are one object, taken from `known`."""
     taken: dict[FlavorResource, Amount] = {}
     options = []
     for each, flavor in zip(sets, chosen, strict=True):
@@ -106,7 +109,8 @@ def _of_pod_sets(sets: Sequence[FlavorSet], chosen: Sequence[str]) -> FlavorAssi
         for key, amount in own:
             taken[key] = taken.get(key, 0) + amount
         so_far = tuple([(key, taken[key]) for key, _ in own])
-        options.append(FlavorChoice(flavor, each.resources, so_far, each.pod_set.name))
+        choice = FlavorChoice(flavor, each.resources, so_far, each.pod_set.name)
+        options.append(known.setdefault(choice, choice))
     return FlavorAssignment(tuple(options), tuple(taken.items()))
 
 
@@ -126,7 +130,8 @@ class Evaluation:
     def __init__(self, assignments: Assignments, fit: Callable[[FlavorChoice], Fit]) -> None:
         self._fit_of = fit
         self._rest = iter(assignments)
-        self._fits: dict[FlavorChoice, tuple[Fit, int]] = {}
+        self._fits: dict[int, tuple[Fit, int]] = {}
+        """By the identity of the option: equal options of one workload are one object, and its hash is expensive."""
         self._found: list[Candidate] = []
 
     def __iter__(self) -> Iterator[Candidate]:
@@ -143,14 +148,15 @@ class Evaluation:
             return Candidate(assignment, fit.entitled, fit.fits, ((not fit.entitled, len(self._found)),))
         own = []
         for option in assignment.options:
-            if option not in self._fits:
-                self._fits[option] = (self._fit_of(option), len(self._fits))
-            own.append(self._fits[option])
+            found = self._fits.get(id(option))
+            if found is None:
+                found = self._fits[id(option)] = (self._fit_of(option), len(self._fits))
+            own.append(found)
         return Candidate(
             assignment,
             entitled=all(each.entitled for each, _ in own),
             starts=all(each.fits for each, _ in own),
-            rank=tuple((not each.entitled, place) for each, place in own),
+            rank=tuple([(not each.entitled, place) for each, place in own]),
         )
 
 

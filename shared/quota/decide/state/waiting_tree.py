@@ -47,6 +47,14 @@ class WaitingTree:
         """Whether a group below keeps a guarantee, so that more is available there than in `group` itself."""
         return group in self._guaranteed_below
 
+    def bounds(self, group: str) -> tuple[Path, ...]:
+        """Paths to judge by what is available in `group`: its parent's, where that has no less, and then its own.
+
+        What is available in the parent is the same for all siblings, so that most of them are judged by known numbers.
+        """
+        path = self.paths[group]
+        return (path,) if len(path) == 1 or group in self._guaranteed else (path[1:], path)
+
     def add(self, path: Path) -> None:
         """Workloads wait in the leaf at the start of `path`."""
         for place, (child, parent) in enumerate(pairwise(path), start=1):

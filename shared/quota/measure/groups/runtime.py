@@ -105,15 +105,25 @@ class Column:
 
     def state(self) -> ColumnState:
         """What the next column of this key starts from."""
-        families, waiting = dict(self._state.families), dict(self._state.waiting)
+        families = dict(self._state.families)
         for name, draft in self._drafts.items():
             if name in self._tree_index.children:
                 families[name] = Family(draft.floors, draft.wants, draft.depends_on_order)
-            if draft.waiting_since is not None:
-                waiting[name] = draft.waiting_since
+        return ColumnState(families, self._waiting())
+
+    def _waiting(self) -> Mapping[str, datetime]:
+        """Since when groups wait now; the previous mapping if nothing has changed."""
+        known, drafts = self._state.waiting, self._drafts.items()
+        changed = {name: since for name, each in drafts if (since := each.waiting_since) != known.get(name)}
+        if not changed:
+            return known
+        waiting = dict(known)
+        for name, since in changed.items():
+            if since is None:
+                del waiting[name]
             else:
-                waiting.pop(name, None)
-        return ColumnState(families, waiting)
+                waiting[name] = since
+        return waiting
 
     def _draft(self, name: str) -> GroupDraft:
         found = self._drafts.get(name)

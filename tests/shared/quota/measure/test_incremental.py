@@ -190,3 +190,30 @@ def test_work_that_changes_its_group_leaves_the_old_one() -> None:
     moved = start.with_changes([(job, replace(job, group="c"))])
     numbers = measure(moved, NOW, measure(start, NOW)).numbers
     assert (numbers["a"][KEY].request, numbers["c"][KEY].request) == (0, 3)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_snapshot_names_all_that_differs_from_the_one_it_was_measured_from(seed: int) -> None:
+    dice = Random(seed)
+    found = random_world(dice)
+    before = measure(found, NOW)
+    for second in range(6):
+        found = changed_world(dice, found)
+        snapshot = measure(found, after(second), before)
+        changes = snapshot.changes_since(before.numbers)
+        if changes is not None:
+            leaves, groups = changes
+            assert {name for name in snapshot.leaves if snapshot.leaves[name] is not before.leaves.get(name)} <= leaves
+            assert leaves <= snapshot.leaves.keys()
+            assert {name for name, own in snapshot.numbers.items() if own is not before.numbers.get(name)} == groups
+        before = snapshot
+
+
+def test_a_snapshot_names_only_what_differs_and_nothing_of_snapshots_it_was_not_measured_from() -> None:
+    work = pending("a", 10, name="first")
+    first = measure(world(TREE, [work]), NOW)
+    second = measure(first.world.with_changes([(work, None)]), NOW, first)
+
+    assert second.changes_since(first.numbers) == ({"a"}, {"a", "p", "root"})
+    assert second.changes_since(second.numbers) is None
+    assert measure(second.world, NOW).changes_since(first.numbers) is None
