@@ -6,7 +6,8 @@ One control plane with 20 groups; in each one Job runs and 20 wait. Ten times a 
 new one created. Blocks of three kinds take turns: without questions; with so many a second that the API server answers
 by itself, which load the machine alike; and with so many that Quotree answers, a quarter each: what waits in a
 namespace, what waits for a group, all groups, the explanations of a namespace. The reconciler's metrics tell the time
-from a change to the end of the decision about it, and of the decision itself.
+from a change to the end of the decision about it, and of the decision itself. The CPU by decision is that of the
+process that decides; beside it there are the process that serves, and the copies that answer it.
 """
 
 import argparse
@@ -39,11 +40,13 @@ NODES: Final = [cluster.NodeSpec("node-0", allocatable={"cpu": str(GROUPS), "mem
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Milliseconds of one decision: from the change to its end, the decision alone, and the reconciler's CPU."""
+    """Milliseconds of one decision: from the change to its end, the decision alone, and the CPU of its process."""
 
     latency: float
     cycle: float
     cpu: float
+    beside: float
+    """CPU of the process that serves and of copies, milliseconds in each second."""
     decisions: int
 
 
@@ -116,8 +119,24 @@ def numbers(quotree: Quotree) -> dict[str, float]:
     found = {
         name: float(value) for name, value in re.findall(r"^(quotree_\w+_(?:sum|count)) (\S+)$", text, re.MULTILINE)
     }
-    words = Path(f"/proc/{quotree.reconcilers[0].pid}/stat").read_text().rpartition(")")[2].split()
-    return found | {"cpu": (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")}
+    own, of_copies = cpu_seconds(quotree.reconcilers[0].pid)
+    return found | {"cpu": own, "beside": of_copies + sum(cpu_seconds(each)[0] for each in children(quotree))}
+
+
+def children(quotree: Quotree) -> list[int]:
+    """The processes that the reconciler has started, and that have not ended."""
+    tasks = Path(f"/proc/{quotree.reconcilers[0].pid}/task").glob("*/children")
+    return [int(word) for each in tasks for word in each.read_text().split()]
+
+
+def cpu_seconds(pid: int | None) -> tuple[float, float]:
+    """What a process has used, and what its children that have ended have; nothing of one that is gone."""
+    try:
+        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except FileNotFoundError:
+        return 0.0, 0.0
+    own, ended = int(words[11]) + int(words[12]), int(words[13]) + int(words[14])
+    return own / os.sysconf("SC_CLK_TCK"), ended / os.sysconf("SC_CLK_TCK")
 
 
 def questions() -> dict[str, list[str]]:
@@ -158,6 +177,7 @@ def measure(quotree: Quotree, load: Load, seconds: float, rate: float, paths: Se
         1000 * change["quotree_decision_seconds_sum"] / change["quotree_decision_seconds_count"],
         1000 * change["quotree_cycle_seconds_sum"] / count,
         1000 * change["cpu"] / count,
+        1000 * change["beside"] / seconds,
         int(count),
     )
 
@@ -193,6 +213,8 @@ def main() -> None:
     print(told("from a change to its decision", [[each.latency for each in found] for found in blocks.values()]))
     print(told("a decision", [[each.cycle for each in found] for found in blocks.values()]))
     print(told("CPU by decision", [[each.cpu for each in found] for found in blocks.values()]))
+    beside = (statistics.median(each.beside for each in found) for found in blocks.values())
+    print(f"{'CPU beside it in a second':<32}{''.join(f'{each:14.2f} ms' for each in beside)}")
     count = sum(each.decisions for found in blocks.values() for each in found)
     print(f"{count} decisions, {load.failed} requests refused")
 
