@@ -1,0 +1,54 @@
+"""What a tenant is told of random worlds, before and after evictions, names no workload of another namespace."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from reconciler.visibility.objects.groups import group_object
+from reconciler.visibility.objects.naming import redacted
+from reconciler.visibility.objects.observed import ObservedPlan
+from reconciler.visibility.objects.pending import Places, pending_object
+from shared.quota.decide.advise.answer import explain_all, explain_in_steps
+from shared.quota.decide.plan import plan
+from shared.quota.decide.simulate.step import carry_out
+from shared.quota.measure.inputs.world import World
+from shared.quota.measure.snapshot import measure
+from shared.quota.model.workload import Workload, namespace_of
+from tests.prove.remedies import drawn
+from tests.shared.quota.reference_inputs import EPOCH
+
+CYCLES = 3
+
+
+def shared_by_two(seed: int) -> World:
+    """A random world in which every second workload belongs to another tenant."""
+    found = drawn(seed)
+    workloads = (_moved(each) for held in found.workload_sets.values() for each in held.by_id.values())
+    return World.of(found.tree, found.flavors.values(), workloads, settings=found.settings)
+
+
+def _moved(workload: Workload) -> Workload:
+    number = int(workload.key.removeprefix("ns/w"))
+    return replace(workload, key=f"other/hidden-{number}") if number % 2 else workload
+
+
+def told_to_a_tenant(world: World) -> Iterator[Any]:
+    snapshot = measure(world, EPOCH)
+    observed = ObservedPlan(snapshot, plan(snapshot), leads=True)
+    every = (each for held in world.workload_sets.values() for each in held.by_id.values())
+    own = [each for each in every if namespace_of(each.key) == "ns"]
+    yield from (redacted(data, "ns") for data in explain_all(snapshot, observed.plan, own))
+    yield from (redacted(data, "ns") for each in own[:2] for data in explain_in_steps(snapshot, observed.plan, each))
+    yield from (pending_object(observed, each) for each in Places().of(observed, "ns"))
+    yield from (group_object(observed, name) for name in world.tree.groups)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_name_of_another_tenant_is_told(seed: int) -> None:
+    world = shared_by_two(seed)
+    for _ in range(CYCLES):
+        assert [each for each in told_to_a_tenant(world) if "hidden" in json.dumps(each)] == []
+        world = carry_out(world, plan(measure(world, EPOCH)))
