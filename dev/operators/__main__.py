@@ -5,12 +5,11 @@ import sys
 
 from dev.controlplane import binaries
 from dev.controlplane.errors import ControlPlaneError
-from dev.operators import building
-from dev.operators.recipe import ALL
+from dev.operators import building, cert_manager, recipe
 
 
 def main() -> int:
-    by_name = {operator.name: operator for operator in ALL}
+    by_name = {operator.name: operator for operator in (*recipe.ALL, *cert_manager.ALL)}
     parser = argparse.ArgumentParser(prog="python -m dev.operators", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     build = commands.add_parser("build", help="build operators from their Go modules, once")

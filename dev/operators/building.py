@@ -22,7 +22,7 @@ _FLAGS = ("-trimpath", "-buildvcs=false", "-ldflags=-s -w")
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """Where an operator's program and manifests (as kustomize renders them) are."""
+    """Where an operator's program and rendered manifests are."""
 
     program: Path
     manifests: Path
@@ -57,13 +57,21 @@ def _build(operator: Operator, binaries: Binaries, scratch: Path, say: Callable[
         place.chmod(0o755)
     for change in operator.changes:
         apply_change(change, source)
+    for original, copy in operator.copies:
+        shutil.copyfile(source / original, source / copy)
     built = scratch / "built"
     built.mkdir()
-    manifests = _run([str(binaries.kubectl), "kustomize", operator.manifests], source)
-    (built / "manifests.yaml").write_text(manifests)
+    (built / "manifests.yaml").write_text(_rendered(operator, binaries, source) if operator.manifests else "")
     if operator.package:
         _run([str(go), "build", *_FLAGS, "-o", str(built / "program"), operator.package], source)
     say(f"built in {time.monotonic() - started:.0f} s")
+
+
+def _rendered(operator: Operator, binaries: Binaries, source: Path) -> str:
+    if (source / operator.manifests / "Chart.yaml").is_file():
+        chart, (namespace, _) = operator.manifests, operator.account
+        return _run([str(binaries.helm), "template", Path(chart).name, chart, "--namespace", namespace], source)
+    return _run([str(binaries.kubectl), "kustomize", operator.manifests], source)
 
 
 def _downloaded(go: Path, operator: Operator, scratch: Path) -> Path:

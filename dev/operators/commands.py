@@ -26,6 +26,11 @@ class Site:
         return self.folder / "settings.yaml"
 
     @property
+    def kubeconfig(self) -> Path:
+        """Where the program's own is; KUBECONFIG names it too."""
+        return self.folder / "kubeconfig"
+
+    @property
     def health_address(self) -> str:
         return f"{HOST}:{self.health}"
 
@@ -96,6 +101,42 @@ def _kuberay(site: Site) -> Start:
     return Start(arguments)
 
 
+def _appwrapper(site: Site) -> Start:
+    environment = {
+        "NAMESPACE": "appwrapper-system",
+        "HEALTH_ADDRESS": site.health_address,
+        "WEBHOOK_PORT": str(site.webhook),
+    }
+    return Start((), environment=environment)
+
+
+def _cert_manager_webhook(site: Site) -> Start:
+    port = site.health_address.rpartition(":")[2]
+    arguments = (
+        f"--kubeconfig={site.kubeconfig}",
+        f"--secure-port={site.webhook}",
+        f"--healthz-port={port}",
+        f"--tls-cert-file={site.certificates}/tls.crt",
+        f"--tls-private-key-file={site.certificates}/tls.key",
+    )
+    return Start(arguments, health="livez")
+
+
+def _cert_manager(site: Site) -> Start:
+    arguments = (
+        *_cainjector(site).arguments,
+        f"--kubeconfig={site.kubeconfig}",
+        "--metrics-listen-address=127.0.0.1:0",
+    )
+    return Start(arguments, health="debug/pprof/")
+
+
+def _cainjector(site: Site) -> Start:
+    # It has no health check; this is all that it serves.
+    arguments = ("--leader-elect=false", "--enable-profiling", f"--profiler-address={site.health_address}")
+    return Start(arguments, health="debug/pprof/")
+
+
 START: Final[Mapping[str, Callable[[Site], Start]]] = {
     "jobset": _jobset,
     "mpi-operator": _mpi,
@@ -103,4 +144,8 @@ START: Final[Mapping[str, Callable[[Site], Start]]] = {
     "kuberay": _kuberay,
     "lws": _lws,
     "trainer": _trainer,
+    "appwrapper": _appwrapper,
+    "cert-manager-webhook": _cert_manager_webhook,
+    "cert-manager": _cert_manager,
+    "cainjector": _cainjector,
 }

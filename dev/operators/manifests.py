@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 # The program runs as a process of ours, its settings and certificates come from files.
-_LEFT_OUT: Final = frozenset({"Deployment", "Service", "Secret", "ConfigMap"})
+_LEFT_OUT: Final = frozenset({"Deployment", "Job", "Service", "Secret", "ConfigMap"})
 
 
 def on_this_host(objects: Iterable[Mapping[str, Any] | None], url: str, authority: bytes) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """One operator: its Go module, the package of its program, and the kustomize folder that installs it."""
+    """One operator: its Go module, the package of its program, and the kustomize folder or chart that installs it."""
 
     name: str
     module: str
@@ -25,9 +25,12 @@ class Operator:
     package: str
     """Empty: no program is built, only the manifests are rendered."""
     manifests: str
+    """Empty: another recipe of the same module has them."""
     account: tuple[str, str]
     """Namespace and name of the service account that it runs as."""
     changes: tuple[Change, ...] = ()
+    copies: tuple[tuple[str, str], ...] = ()
+    """Files of the source that its own release puts at a second place."""
 
     @property
     def user(self) -> str:
@@ -37,7 +40,9 @@ class Operator:
     @property
     def folder_name(self) -> str:
         """Its folder in the cache; another one when anything that it is built from differs."""
-        digest = hashlib.sha256(repr((self.module, self.sum, self.package, self.manifests, self.changes)).encode())
+        digest = hashlib.sha256(
+            repr((self.module, self.sum, self.package, self.manifests, self.changes, *self.copies)).encode()
+        )
         return f"operator-{self.name}-{self.version}-{digest.hexdigest()[:8]}"
 
 
@@ -123,6 +128,36 @@ TRAINER: Final = Operator(
         ),
     ),
 )
+_APPWRAPPER_MAIN: Final = "cmd/main.go"
+APPWRAPPER: Final = Operator(
+    "appwrapper",
+    "github.com/project-codeflare/appwrapper",
+    "v1.1.2",
+    "h1:iEEyYGSDXOxMXc/AZEvTDDXy1DNi+cWUQ93uM6XAXJc=",
+    "./cmd",
+    "config/default",
+    ("appwrapper-system", "appwrapper-controller-manager"),
+    # Its ports are constants, or stand in a ConfigMap that it writes itself; the certificate it makes names a Service.
+    (
+        Change(
+            _APPWRAPPER_MAIN,
+            'setupLog.Info("Configuration", "config", cfg)',
+            """webhookPort := 0
+	_, err = fmt.Sscan(os.Getenv("WEBHOOK_PORT"), &webhookPort)
+	exitOnError(err, "WEBHOOK_PORT is no number")
+	cfg.ControllerManager.Health.BindAddress = os.Getenv("HEALTH_ADDRESS")
+	cfg.ControllerManager.Metrics.BindAddress = "0"
+	setupLog.Info("Configuration", "config", cfg)""",
+        ),
+        Change(_APPWRAPPER_MAIN, "Port:    9443,", "Port:    webhookPort,"),
+        Change(
+            _APPWRAPPER_MAIN,
+            "exitOnError(controller.SetupCertManagement(mgr, cfg.CertManagement, certsReady), "
+            '"Unable to set up cert rotation")',
+            "close(certsReady)",
+        ),
+    ),
+)
 SPARK: Final = Operator(
     "spark-operator",
     "github.com/kubeflow/spark-operator/v2",
@@ -135,4 +170,4 @@ SPARK: Final = Operator(
     ("spark-operator", "spark-operator-controller"),
 )
 
-ALL: Final = (JOBSET, MPI, TRAINING, KUBERAY, LWS, TRAINER, SPARK)
+ALL: Final = (JOBSET, MPI, TRAINING, KUBERAY, LWS, TRAINER, APPWRAPPER, SPARK)

@@ -43,7 +43,8 @@ def running(
         authority = Authority(site.certificates)
         authority.server("tls")
         objects = [each for each in yaml.safe_load_all(built.manifests.read_text()) if each]
-        _apply(control_plane, manifests.on_this_host(objects, _url(site), authority.certificate.read_bytes()))
+        if objects:
+            _apply(control_plane, manifests.on_this_host(objects, _url(site), authority.certificate.read_bytes()))
         hooks = [f"{_url(site)}{path}" for path in manifests.webhook_paths(objects)]
         process = _process(operator, control_plane, built.program, site, hooks)
         process.start()
@@ -74,7 +75,7 @@ def _process(operator: Operator, control_plane: ControlPlane, program: Path, sit
     start = START[operator.name](site)
     if start.settings is not None:
         site.settings.write_text(yaml.safe_dump(dict(start.settings)))
-    namespace, account = operator.account
+    control_plane.service_account_kubeconfig(*operator.account).rename(site.kubeconfig)
     return Process(
         operator.name,
         [str(program), *start.arguments],
@@ -83,7 +84,7 @@ def _process(operator: Operator, control_plane: ControlPlane, program: Path, sit
             "PATH": os.environ.get("PATH", os.defpath),
             "HOME": str(site.folder),
             "TMPDIR": str(site.folder),
-            "KUBECONFIG": str(control_plane.service_account_kubeconfig(namespace, account)),
+            "KUBECONFIG": str(site.kubeconfig),
             **(start.environment or {}),
         },
         # Some say that they are ready before their webhooks are there.

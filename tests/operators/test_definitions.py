@@ -13,7 +13,7 @@ import yaml
 
 from dev.controlplane.binaries import Binaries
 from dev.operators import building
-from dev.operators.recipe import JOBSET, KUBERAY, LWS, MPI, SPARK, TRAINER, TRAINING
+from dev.operators.recipe import APPWRAPPER, JOBSET, KUBERAY, LWS, MPI, SPARK, TRAINER, TRAINING
 from shared.api.annotations import InjectedAnnotation, InjectedPlacement
 from shared.api.injection import NOTHING
 from shared.kinds.operations import suspend_operations, template_operations
@@ -22,10 +22,7 @@ from tests.shared.kinds.objects import preset, read
 from tests.shared.kinds.test_presets import STARTED
 
 # The training-operator defines another MPIJob.
-OPERATORS = (JOBSET, KUBERAY, LWS, TRAINER, TRAINING, MPI, SPARK)
-ELSEWHERE = {"AppWrapper"}
-"""Kinds whose operators are not built here."""
-SAMPLES = [each for each in STARTED if each["kind"] not in ELSEWHERE]
+OPERATORS = (JOBSET, KUBERAY, LWS, TRAINER, TRAINING, MPI, APPWRAPPER, SPARK)
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +39,6 @@ def definitions(control_plane_binaries: Binaries) -> dict[tuple[str, str], dict[
 
 def test_each_kind_is_served_as_its_preset_says(definitions: dict[tuple[str, str], dict[str, Any]]) -> None:
     for kind in all_presets().all:
-        if kind.kind in ELSEWHERE:
-            continue
         definition = definitions[kind.group, kind.kind]
         served = {each["name"] for each in definition["versions"] if each["served"]}
         assert (kind.version in served, definition["names"]["plural"], definition["scope"]) == (
@@ -53,7 +48,7 @@ def test_each_kind_is_served_as_its_preset_says(definitions: dict[tuple[str, str
         )
 
 
-@pytest.mark.parametrize("item", SAMPLES)
+@pytest.mark.parametrize("item", STARTED)
 def test_the_api_server_keeps_what_is_written(
     definitions: dict[tuple[str, str], dict[str, Any]], item: dict[str, Any]
 ) -> None:

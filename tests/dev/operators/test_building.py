@@ -25,5 +25,6 @@ def test_a_change_whose_text_does_not_stand_once_is_refused(tmp_path: Path, text
 
 def test_what_is_built_from_other_sources_lies_in_another_folder() -> None:
     changed = replace(JOBSET, changes=(Change("main.go", "a", "b"),))
-    assert changed.folder_name != JOBSET.folder_name
+    copied = replace(JOBSET, copies=(("a", "b"),))
+    assert len({JOBSET.folder_name, changed.folder_name, copied.folder_name}) == 3
     assert changed.folder_name.startswith("operator-jobset-v0.10.1-")

@@ -13,7 +13,9 @@ ROLE = {"kind": "ClusterRole", "metadata": {"name": "operator"}}
 
 
 def test_what_runs_the_program_is_left_out_and_its_webhooks_are_called_by_url() -> None:
-    run = [{"kind": kind, "metadata": {"name": "x"}} for kind in ("Deployment", "Service", "Secret", "ConfigMap")]
+    run = [
+        {"kind": kind, "metadata": {"name": "x"}} for kind in ("Deployment", "Job", "Service", "Secret", "ConfigMap")
+    ]
     bundle = base64.b64encode(b"PEM").decode()
     called = {"name": "v.example.com", "clientConfig": {"url": "https://127.0.0.1:9/validate", "caBundle": bundle}}
     applied = on_this_host([*run, None, ROLE, CONFIGURATION], "https://127.0.0.1:9", b"PEM")

@@ -1,29 +1,19 @@
 """Certificates that others make: the webhook shows what the Secret holds, writes nothing, and renewals refuse nobody.
 
-There is no cert-manager here: the test writes what cert-manager writes, the Secret and, where the chart's annotation
-asks for it, the authority in the webhook configurations.
+Without cert-manager: the test writes what it writes, the Secret and, where the chart's annotation asks for it, the
+authority in the webhook configurations. The real one is in `tests/operators/test_cert_manager.py`.
 """
 
-import base64
-import ssl
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from shared.tls.ca import KeyPair, issue, make_ca
-from tests.webhook.balancer import Balancer
 from tests.webhook.job_stream import Traffic
+from tests.webhook.tls.secret_source import PLURALS, SECRET, SECRETS, text, two_replicas, wait_shown
 from tests.webhook.webhook_process import MERGE, NAMESPACE, PATCH, REGISTRATION, AdmissionSetup, wait_for
 
-CHART = Path(__file__).parents[3] / "charts" / "quotree"
-SECRETS = f"/api/v1/namespaces/{NAMESPACE}/secrets"
-SECRET = f"{SECRETS}/quotree-webhook-tls"
-PLURALS = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
 INJECT_FROM = "cert-manager.io/inject-ca-from"
 DAY = timedelta(days=1)
 pytestmark = pytest.mark.timeout(300)
@@ -35,10 +25,6 @@ def authority() -> KeyPair:
 
 def leaf(of: KeyPair) -> KeyPair:
     return issue(of, ("127.0.0.1", f"quotree-webhook.{NAMESPACE}.svc"), 90 * DAY, datetime.now(UTC))
-
-
-def text(pem: bytes) -> str:
-    return base64.b64encode(pem).decode()
 
 
 def data_of(pair: KeyPair, of: KeyPair) -> dict[str, str]:
@@ -54,19 +40,6 @@ def place(bare_admission: AdmissionSetup) -> AdmissionSetup:
     return bare_admission
 
 
-def install(admission: AdmissionSetup, url: str, *values: str) -> None:
-    """The chart's configurations with these values, called by URL instead of through the Service."""
-    wishes = [word for value in values for word in ("--set", value)]
-    shown = [word for name in ("mutating", "validating") for word in ("--show-only", f"templates/webhook/{name}.yaml")]
-    rendered = admission.cp.helm("template", "quotree", str(CHART), "-n", NAMESPACE, *wishes, *shown).stdout
-    for each in yaml.load_all(rendered, Loader=yaml.CSafeLoader):
-        for hook in each["webhooks"]:
-            del hook["clientConfig"]["service"]
-            hook["clientConfig"]["url"] = url
-        work = [hook for hook in each["webhooks"] if "quotree.dev" not in hook["rules"][0]["apiGroups"]]
-        admission.create(f"{REGISTRATION}/{each['kind'].lower()}s", {**each, "webhooks": work})
-
-
 def trust(admission: AdmissionSetup, bundle: bytes) -> None:
     """Write these authorities into every entry, as an injector or a person does."""
     for plural in PLURALS:
@@ -74,33 +47,6 @@ def trust(admission: AdmissionSetup, bundle: bytes) -> None:
         hooks = range(len(admission.get(path)[1]["webhooks"]))
         change = [{"op": "add", "path": f"/webhooks/{at}/clientConfig/caBundle", "value": text(bundle)} for at in hooks]
         assert admission.cp.rest.request("PATCH", path, change, PATCH)[0] == 200
-
-
-@contextmanager
-def two_replicas(admission: AdmissionSetup, source: str, *values: str) -> Iterator[Balancer]:
-    """Two replicas that take their certificate from the Secret; all of it is gone at the end."""
-    balancer = Balancer(admission.ports.take())
-    balancer.start()
-    install(admission, f"https://127.0.0.1:{balancer.port}", f"webhook.certificates.source={source}", *values)
-    balancer.replicas = [admission.start(certificates={"source": source}) for _ in range(2)]
-    try:
-        yield balancer
-    finally:
-        balancer.stop()
-        for replica in balancer.replicas:
-            replica.kill()
-        for path in (SECRET, *(f"{REGISTRATION}/{plural}/quotree" for plural in PLURALS)):
-            admission.cp.rest.request("DELETE", path)
-
-
-def wait_shown(balancer: Balancer, pair: KeyPair) -> None:
-    """Until both replicas show this certificate."""
-
-    def all_show() -> bool:
-        shown = [ssl.get_server_certificate(("127.0.0.1", each.port)) for each in balancer.replicas]
-        return {each.strip() for each in shown} == {pair.certificate.decode().strip()}
-
-    wait_for(all_show, "both replicas show the new certificate")
 
 
 def write(admission: AdmissionSetup, data: dict[str, str]) -> None:
@@ -130,14 +76,14 @@ def test_cert_managers_certificate_is_shown_and_renewed_without_a_refusal(place:
         traffic = Traffic(place.cp, "renewed")
         with traffic.flowing():
             write(place, data_of(second, ca))
-            wait_shown(balancer, second)
+            wait_shown(balancer, second.certificate)
             traffic.wait_for_more(20)
             write(place, {"tls.crt": text(third.certificate)})
             wait_for(lambda: "cannot be used together" in balancer.replicas[0].said(), "it sees half of a pair")
-            wait_shown(balancer, second)
+            wait_shown(balancer, second.certificate)
             traffic.wait_for_more(20)
             write(place, {"tls.key": text(third.key)})
-            wait_shown(balancer, third)
+            wait_shown(balancer, third.certificate)
             traffic.wait_for_more(20)
         assert (traffic.refused, traffic.lost()) == ([], [])
         assert place.get(SECRET)[1]["data"] == data_of(third, ca)
@@ -157,7 +103,7 @@ def test_given_pair_and_its_authority_are_replaced_without_a_refusal(place: Admi
             trust(place, old.certificate + new.certificate)
             traffic.wait_for_more(40)
             write(place, data_of(second, new))
-            wait_shown(balancer, second)
+            wait_shown(balancer, second.certificate)
             traffic.wait_for_more(40)
             trust(place, new.certificate)
             traffic.wait_for_more(40)
@@ -178,4 +124,4 @@ def test_given_secret_that_is_deleted_is_neither_missed_nor_made(place: Admissio
             traffic.wait_for_more(40)
         assert traffic.refused == []
         assert place.get(SECRET)[0] == 404
-        wait_shown(balancer, pair)
+        wait_shown(balancer, pair.certificate)
