@@ -5,7 +5,7 @@ A write that met another object than it was decided on is dropped, and the next 
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -19,15 +19,15 @@ from reconciler.state.unwritten import AnnotationPatch
 from reconciler.write import annotations, patches
 from reconciler.write.annotator import Annotator
 from reconciler.write.pod_evictions import PodEvictions
+from reconciler.write.start_patches import StartPatches
 from reconciler.write.workload_writer import WorkloadWriter, WriteOutcome
 from reconciler.write.write_queue import DONE, WAITS, Spawn, WriteQueue
 from shared.api.core.job import Job
 from shared.api.core.pod import Pod
-from shared.api.names import ADMISSION, EVICTION, MAIN_POD_SET, NOTICE, REQUEUE
+from shared.api.names import ADMISSION, EVICTION, NOTICE, REQUEUE
 from shared.api.patches import Operation
 from shared.kinds.kind_object import KindObject
 from shared.quota.decide.decisions import Evict, EvictionRule, Plan, Start, Tier
-from shared.quota.model.flavor import Flavor
 from shared.quota.model.workload import Admission, Workload, flavor_names
 
 _ANSWER_LIMIT: Final = timedelta(seconds=30)
@@ -58,6 +58,7 @@ class Executor:
         self._metrics = metrics
         self._wake = wake
         self._writes = WriteQueue(state.work, writer, metrics, spawn, wake)
+        self._start_patches = StartPatches(state)
         self.annotator = Annotator(state.work, self._writes, events)
         self._pod_evictions = PodEvictions(
             writer, state.work.has_pod, self._report_deletion, spawn, state.settings.reclaim.eviction_timeout
@@ -95,6 +96,10 @@ class Executor:
         if key is None:
             return
         objects = self._writes.free_objects(key)
+        if problems := self._start_patches.conflicts(start):
+            self._refuse_flavors(key, start, objects, "; ".join(problems))
+            self._wake()
+            return
         text = annotations.write_admission(start.flavors, now, self._state.work.members_named(key, objects))
         mark = (ADMISSION, text)
         is_answered = isinstance(objects[0], Pod)
@@ -104,15 +109,16 @@ class Executor:
         decided, entitled = time.perf_counter(), self._metrics.entitled_wait(start.workload, now)
 
         async def write() -> None:
-            outcome = await self._writes.patch(key, objects, lambda each: self._start_patch(each, start, text), mark)
+            outcome = await self._writes.patch(
+                key, objects, lambda each: self._start_patches.of(each, start, text), mark
+            )
             if outcome.fate is WriteOutcome.WRITTEN:
                 self._state.work.unwritten.drop(key)
                 self._metrics.started(start, now, entitled, time.perf_counter() - decided)
                 self._events.started(start, objects)
                 return
             if outcome.fate is WriteOutcome.INVALID:
-                self._state.work.block(key, flavor_names(start.flavors))
-                self._events.start_refused(start, objects, f"other flavors are tried: {outcome.message}")
+                self._refuse_flavors(key, start, objects, outcome.message)
                 return
             wait = WAITS[outcome.fate]
             self._state.work.park(key, now + wait)
@@ -125,19 +131,10 @@ class Executor:
 
         self._writes.begin(key, write())
 
-    def _start_patch(self, target: WorkloadObject, start: Start, text: str) -> list[Operation]:
-        group = start.workload.group
-        if isinstance(target, Job):
-            return patches.start_job(target.metadata, group, {ADMISSION: text})
-        if isinstance(target, KindObject):
-            chosen = {name: self._flavors_named(own.values()) for name, own in start.flavors.items()}
-            return patches.start_kind(target, group, {ADMISSION: text}, chosen)
-        pod_set = self._state.work.pod_set_of(target) if start.workload.pod_sets else MAIN_POD_SET
-        flavors = self._flavors_named(start.flavors.get(pod_set, {}).values())
-        return patches.start_pod(target, group, pod_set, {ADMISSION: text}, flavors)
-
-    def _flavors_named(self, names: Iterable[str]) -> list[Flavor]:
-        return [self._state.flavors[name] for name in sorted(set(names)) if name in self._state.flavors]
+    def _refuse_flavors(self, key: str, start: Start, objects: list[WorkloadObject], why: str) -> None:
+        """Start it in these flavors no more, until its spec changes."""
+        self._state.work.block(key, flavor_names(start.flavors))
+        self._events.start_refused(start, objects, f"other flavors are tried: {why}")
 
     def _evict(self, evict: Evict, now: datetime) -> None:
         key = self._writes.free_key(evict.workload)
@@ -225,7 +222,7 @@ class Executor:
         async def write() -> None:
             start = Start(workload, flavors, Tier.ENTITLED)
             mark = (ADMISSION, text)
-            await self._writes.patch(key, gated, lambda each: self._start_patch(each, start, text), mark)
+            await self._writes.patch(key, gated, lambda each: self._start_patches.of(each, start, text), mark)
 
         self._writes.begin(key, write())
 

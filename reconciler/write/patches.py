@@ -18,10 +18,11 @@ from shared.api.annotations import (
     read_annotations,
     write_annotation,
 )
+from shared.api.core.job import Job
 from shared.api.core.metadata import Metadata
 from shared.api.core.placement import read_placement, write_toleration
 from shared.api.core.pod import Pod
-from shared.api.injection import NOTHING, without_injected
+from shared.api.injection import NOTHING, placement_operations, without_injected
 from shared.api.names import ADMISSION, GATE, GROUP_LABEL, INJECTED, MAIN_POD_SET, NOTICE, POD_SET_LABEL
 from shared.api.patches import Operation, add, remove, test
 from shared.kinds.kind_object import KindObject
@@ -35,6 +36,7 @@ ANNOTATIONS: Final = ("metadata", "annotations")
 LABELS: Final = ("metadata", "labels")
 NODE_SELECTOR: Final = ("spec", "nodeSelector")
 TOLERATIONS: Final = ("spec", "tolerations")
+TEMPLATE: Final = ("spec", "template", "spec")
 
 
 class Guard(Enum):
@@ -46,12 +48,16 @@ class Guard(Enum):
     """The spec may have changed: its owner changes it faster than a guarded patch arrives."""
 
 
-def start_job(seen: Metadata, group: str, annotations: AnnotationPatch) -> list[Operation]:
-    """Resume the Job."""
+def start_job(job: Job, group: str, annotations: AnnotationPatch, flavors: Iterable[Flavor]) -> list[Operation]:
+    """Resume the Job on the flavors' nodes; what an earlier start put in for others is taken out."""
+    seen, spec = job.metadata, job.spec.template.spec
+    old = read_annotations(seen.annotations).injected or NOTHING
+    new = injection(without_injected(read_placement(spec), old), flavors)
     return [
         *_guard(seen, group),
         _suspend(value=False),
-        *_set_annotations(seen, annotations),
+        *placement_operations(spec, old, new, TEMPLATE),
+        *_set_annotations(seen, {**annotations, **_injected_text(new)}),
         *_set_labels(seen, {GROUP_LABEL: group}),
     ]
 
@@ -74,12 +80,11 @@ def start_kind(seen: KindObject, group: str, annotations: AnnotationPatch, flavo
     """
     old = read_annotations(seen.metadata.annotations).injected or NOTHING
     new = _injected(seen, old, flavors)
-    written = {**annotations, INJECTED: None if new == NOTHING else write_annotation(new)}
     return [
         *_guard(seen.metadata, group),
         *suspend_operations(seen, value=False),
         *template_operations(seen, old, new, seen.metadata.uid),
-        *_set_annotations(seen.metadata, written),
+        *_set_annotations(seen.metadata, {**annotations, **_injected_text(new)}),
         *_set_labels(seen.metadata, {GROUP_LABEL: group}),
     ]
 
@@ -97,6 +102,10 @@ def _injected(seen: KindObject, old: InjectedAnnotation, flavors: SetFlavors) ->
     placed = {name: InjectedPlacement(each.node_selector, each.tolerations) for name, each in found.items()}
     pod_sets = {name: each for name, each in placed.items() if each != NOT_INJECTED}
     return InjectedAnnotation(pod_sets=pod_sets) if pod_sets else NOTHING
+
+
+def _injected_text(injected: InjectedAnnotation) -> AnnotationPatch:
+    return {INJECTED: None if injected == NOTHING else write_annotation(injected)}
 
 
 def evict_kind(seen: KindObject, group: str, annotations: AnnotationPatch, guard: Guard) -> list[Operation]:

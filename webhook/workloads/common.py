@@ -4,10 +4,8 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from shared.api.annotations import (
-    AdmissionAnnotation,
     BadAnnotation,
     InjectedAnnotation,
-    read_admission,
     read_injected,
     write_annotation,
 )
@@ -17,9 +15,7 @@ from shared.api.injection import NOTHING
 from shared.api.names import (
     GROUP_LABEL,
     INJECTED,
-    MAIN_POD_SET,
     MANAGED_LABEL,
-    POD_SET_LABEL,
     REQUEUE,
     TRUE,
     UNIT_LABEL,
@@ -28,6 +24,7 @@ from shared.api.names import (
 from shared.api.patches import Operation, drop_members, set_members
 from shared.api.review import Review
 from shared.quota.model.flavor import injection
+from shared.quota.model.flavor_placement import conflicts, find_flavors, only_flavors, own_placement
 from shared.quota.model.read.jobs import pod_request_of, times
 from shared.quota.model.rules.findings import NO_FINDINGS, Findings, Violation
 from shared.quota.model.rules.workloads.children import check_unit
@@ -36,7 +33,6 @@ from shared.quota.model.rules.workloads.submitted_workload import GROUP_FIELD, P
 from shared.quota.model.tree import Amounts
 from shared.resources import QuantityError
 from webhook.verdicts import YES, Allow, Deny, Verdict
-from webhook.workloads.placement_injection import conflicts, find_flavors, only_flavors, own_placement
 from webhook.workloads.queue_edit import QueueEdit
 from webhook.workloads.review_context import Cover, ReviewContext
 
@@ -142,29 +138,6 @@ def pending_injection(metadata: Metadata, spec: PodSpec, group: str, context: Re
     flavors, _ = find_flavors(only_flavors(found, known, metadata.labels), context.quota.flavors)
     placement = own_placement(spec, injected_annotation(metadata.annotations))
     return NOTHING if conflicts(placement, flavors) else injection(placement, flavors)
-
-
-def started_injection(
-    kind: str, metadata: Metadata, spec: PodSpec, context: ReviewContext
-) -> InjectedAnnotation | Deny:
-    """What a workload gets that starts in the flavors of its admission annotation, or why it cannot start there."""
-    workload = name_of(kind, metadata)
-    try:
-        admission = read_admission(metadata.annotations)
-    except BadAnnotation as error:
-        return Deny((Violation("BadAdmission", workload, "metadata.annotations", str(error)),))
-    flavors = {} if admission is None else _own_flavors(admission, metadata)
-    placement = own_placement(spec, injected_annotation(metadata.annotations))
-    found, absent = find_flavors(flavors.values(), context.quota.flavors)
-    problems = [f"there is no flavor {name}" for name in absent] + conflicts(placement, found)
-    if problems:
-        return Deny(tuple(Violation("FlavorConflict", workload, "spec", problem) for problem in problems))
-    return injection(placement, found)
-
-
-def _own_flavors(admission: AdmissionAnnotation, metadata: Metadata) -> Mapping[str, str]:
-    """Those of the pod set that the label of a pod names, or of the only one."""
-    return admission.assigned.get(metadata.labels.get(POD_SET_LABEL, "") if admission.pod_sets else MAIN_POD_SET, {})
 
 
 def expected_annotations(edit: QueueEdit, now: datetime, injected: InjectedAnnotation | None) -> dict[str, str]:

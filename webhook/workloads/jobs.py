@@ -1,9 +1,9 @@
-"""Reviews of Jobs: held and placed at creation, started by the reconciler alone. Pure.
+"""Reviews of Jobs: held and placed at creation, started and placed by the reconciler alone. Pure.
 
 Each judge reads the review, judges it in its context, and returns a verdict. Mutation and validation are two requests
 about the same edit; other webhooks might act in between, so validation relies on nothing but what it sees.
 
-See docs/specification.md §5.2 and §5.3.
+See docs/specification.md §5.2.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ from shared.quota.model.rules.workloads.children import check_child_edit, check_
 from shared.quota.model.rules.workloads.new_workload import check_new_workload
 from shared.quota.model.rules.workloads.submitted_workload import SubmittedWorkload
 from shared.resources import QuantityError
-from webhook.verdicts import YES, Allow, Deny, Verdict, verdict_of
+from webhook.verdicts import YES, Allow, Verdict, verdict_of
 from webhook.workloads.common import (
     allow_child,
     annotation_of,
@@ -44,7 +44,6 @@ from webhook.workloads.common import (
     own_annotations,
     peak_of,
     pending_injection,
-    started_injection,
     submitted_workload,
 )
 from webhook.workloads.queue_edit import QueueEdit, requests_more
@@ -63,12 +62,6 @@ class _JobReview:
     group: str | None
     old_group: str | None
     by_reconciler: bool
-
-    @property
-    def starts(self) -> bool:
-        """Whether the reconciler resumes the Job."""
-        was_suspended = self.old is not None and self.old.spec.suspend
-        return self.by_reconciler and was_suspended and not self.job.spec.suspend
 
     @property
     def may_be_placed(self) -> bool:
@@ -90,7 +83,9 @@ def _read(review: Review, context: ReviewContext) -> _JobReview:
 
 
 def mutate_job(review: Review, context: ReviewContext) -> Verdict:
-    """Hold and place a new Job; at the reconciler's start inject what its flavors need."""
+    """Hold and place a new Job; keep the place of one that its owner holds, enlarges or moves."""
+    if review.operation is ReviewOperation.UPDATE and context.is_by_reconciler(review):
+        return YES
     edit = _read(review, context)
     if edit.old is None and context.cover is not None:
         return allow_child(edit.job.metadata, context.cover, with_group=False)
@@ -101,17 +96,13 @@ def mutate_job(review: Review, context: ReviewContext) -> Verdict:
     if edit.old is not None and (edit.old.has_finished or edit.old.metadata.is_deleting):
         return YES
     injected = _injection(edit, edit.group, context)
-    if isinstance(injected, Deny):
-        return injected
     operations = [*_suspend(edit), *_place(edit, injected), *_label_and_annotate(edit, edit.group, injected, context)]
     return Allow(tuple(operations), audit={"group": edit.group}) if operations else YES
 
 
-def _injection(edit: _JobReview, group: str, context: ReviewContext) -> InjectedAnnotation | Deny | None:
+def _injection(edit: _JobReview, group: str, context: ReviewContext) -> InjectedAnnotation | None:
     """What the template must hold afterwards; None: it stays as it is."""
     job = edit.job
-    if edit.starts:
-        return started_injection(KIND, job.metadata, job.spec.template.spec, context)
     if not edit.may_be_placed:
         return None
     expected = pending_injection(job.metadata, job.spec.template.spec, group, context)
@@ -139,7 +130,7 @@ def _label_and_annotate(
     job, old, labels = edit.job, edit.old, group_label(group)
     annotations: dict[str, str] = {}
     drop: tuple[str, ...] = ()
-    if old is not None and not edit.by_reconciler:
+    if old is not None:
         if job.spec.suspend and not old.spec.suspend:
             labels |= {HOLD_LABEL: TRUE}
         requeue = _queue_edit(edit, old, context).requeue(context.now)

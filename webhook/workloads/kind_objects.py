@@ -19,6 +19,7 @@ from shared.kinds.kind_object import KindObject, KindPodSet
 from shared.kinds.operations import set_name, suspend_operations
 from shared.kinds.paths import show
 from shared.kinds.reading import read_kind_object
+from shared.quota.model.flavor_placement import own_placement
 from shared.quota.model.read.jobs import times
 from shared.quota.model.rules.findings import NO_FINDINGS, Findings, Violation
 from shared.quota.model.rules.workloads.changed_workload import (
@@ -51,7 +52,6 @@ from webhook.workloads.common import (
     peak_of,
     request_of,
 )
-from webhook.workloads.placement_injection import own_placement
 from webhook.workloads.queue_edit import QueueEdit, requests_more
 from webhook.workloads.review_context import ReviewContext
 
@@ -91,6 +91,8 @@ def _read(kind: Kind, review: Review, context: ReviewContext) -> _KindReview:
 
 def mutate_kind_object(kind: Kind, review: Review, context: ReviewContext) -> Verdict:
     """Hold a new object; keep the place of one that its owner holds, enlarges or moves."""
+    if review.operation is ReviewOperation.UPDATE and context.is_by_reconciler(review):
+        return YES
     edit = _read(kind, review, context)
     seen, old = edit.seen, edit.old
     if old is None and context.cover is not None:
@@ -111,7 +113,7 @@ def mutate_kind_object(kind: Kind, review: Review, context: ReviewContext) -> Ve
 def _label_and_annotate(edit: _KindReview, group: str, context: ReviewContext) -> list[Operation]:
     """The group; for an owner's suspend the hold label, for other edits the place in the queue."""
     labels, annotations, old = group_label(group), {}, edit.old
-    if old is not None and not edit.by_reconciler:
+    if old is not None:
         if edit.seen.suspended and not old.suspended:
             labels |= {HOLD_LABEL: TRUE}
         requeue = _queue_edit(edit, old, context).requeue(context.now)

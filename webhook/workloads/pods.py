@@ -10,7 +10,6 @@ from typing import Final
 
 from shared.api.annotations import write_annotation
 from shared.api.core.pod import Pod, read_pod
-from shared.api.injection import placement_operations
 from shared.api.names import GATE, JOB_OWNER_LABEL, REQUEUE
 from shared.api.patches import Operation, add
 from shared.api.review import Operation as ReviewOperation
@@ -31,21 +30,18 @@ from shared.quota.model.rules.workloads.changed_workload import (
 from shared.quota.model.rules.workloads.new_workload import check_new_workload
 from shared.quota.model.rules.workloads.submitted_workload import SubmittedWorkload
 from shared.resources import QuantityError
-from webhook.verdicts import YES, Allow, Deny, Verdict, verdict_of
+from webhook.verdicts import YES, Allow, Verdict, verdict_of
 from webhook.workloads.common import (
     allow_child,
-    annotation_of,
     check_label,
     check_sizes,
     check_unmanaged,
     expected_annotations,
     group_label,
-    injected_annotation,
     judge_unreadable,
     metadata_operations,
     name_of,
     own_annotations,
-    started_injection,
     submitted_workload,
 )
 from webhook.workloads.gated_kinds import pod_group_labels
@@ -53,13 +49,14 @@ from webhook.workloads.queue_edit import QueueEdit
 from webhook.workloads.review_context import ReviewContext
 
 KIND: Final = "Pod"
-SPEC: Final = ("spec",)
 MIRROR: Final = "kubernetes.io/config.mirror"
 """On pods that a kubelet created from a file: they run already."""
 
 
 def mutate_pod(review: Review, context: ReviewContext) -> Verdict:
-    """Gate a new plain pod; at the reconciler's release inject what its flavors need."""
+    """Gate a new plain pod; keep the place of one that its owner changes."""
+    if review.operation is ReviewOperation.UPDATE and context.is_by_reconciler(review):
+        return YES
     pod = read_pod(review.object)
     if review.operation is ReviewOperation.CREATE and context.cover is not None:
         return allow_child(pod.metadata, context.cover, with_group=True)
@@ -76,20 +73,9 @@ def mutate_pod(review: Review, context: ReviewContext) -> Verdict:
     old = read_pod(review.old_object)
     if old.has_ended or is_covered(old):
         return YES
-    annotations: dict[str, str] = {}
-    operations = []
-    if context.is_by_reconciler(review):
-        if old.is_gated and not pod.is_gated:
-            injected = started_injection(KIND, pod.metadata, pod.spec, context)
-            if isinstance(injected, Deny):
-                return injected
-            operations += placement_operations(pod.spec, injected_annotation(pod.metadata.annotations), injected, SPEC)
-            annotations |= annotation_of(injected)[0]
-    else:
-        requeue = _queue_edit(old, pod, context).requeue(context.now)
-        if requeue is not None:
-            annotations[REQUEUE] = write_annotation(requeue)
-    operations += metadata_operations(pod.metadata, group_label(group), annotations)
+    requeue = _queue_edit(old, pod, context).requeue(context.now)
+    annotations = {} if requeue is None else {REQUEUE: write_annotation(requeue)}
+    operations = metadata_operations(pod.metadata, group_label(group), annotations)
     return Allow(tuple(operations)) if operations else YES
 
 

@@ -262,11 +262,9 @@ is sent twice. Call with root, resource, group, version, route, phase, kinds.
         request.operation == 'CREATE' || !(request.userInfo.username.startsWith('system:serviceaccount:kube-system:')
         || request.userInfo.username.startsWith('system:node:')
         || request.userInfo.username in ['system:kube-controller-manager', 'system:kube-scheduler'])
-    {{- if eq $call.phase "validate" }}
-    # Its starts are shaped by the mutating side, and nothing it writes is judged.
+    # It places what it starts by itself, and nothing it writes is judged.
     - name: not-the-reconciler
       expression: {{ printf "request.operation == 'CREATE' || request.userInfo.username != %s" (include "quotree.reconcilerUser" $call.root | squote) | quote }}
-    {{- end }}
 {{- end }}
 {{- end -}}
 

@@ -7,10 +7,11 @@ import pytest
 from jsonpointer import JsonPointer
 
 from reconciler.write import patches
+from shared.api.core.job import read_job
 from shared.api.core.metadata import Metadata
 from shared.api.core.placement import Toleration
 from shared.api.core.pod import read_pod
-from shared.api.names import ADMISSION, EVICTION, GATE, GROUP_LABEL, NOTICE
+from shared.api.names import ADMISSION, EVICTION, GATE, GROUP_LABEL, INJECTED, NOTICE
 from shared.quota.model.flavor import Flavor
 
 JOB: dict[str, Any] = {
@@ -19,6 +20,12 @@ JOB: dict[str, Any] = {
 }
 SEEN = Metadata(uid="u1", generation=3, labels={GROUP_LABEL: "vision"})
 A100 = Flavor("a100", node_labels={"gpu": "a100"}, tolerations=(Toleration("gpu", "Exists"),))
+T4 = Flavor("t4", node_labels={"gpu": "t4"})
+SSD = Flavor("ssd", node_labels={"disk": "ssd"})
+STEERED: dict[str, Any] = {"nodeSelector": {"gpu": "a100"}, "tolerations": [{"operator": "Exists", "key": "gpu"}]}
+ON_A100 = '{"nodeSelector":{"gpu":"a100"},"tolerations":[{"key":"gpu","operator":"Exists"}]}'
+ON_T4 = '{"nodeSelector":{"gpu":"t4"}}'
+ON_BOTH = '{"nodeSelector":{"disk":"ssd","gpu":"a100"},"tolerations":[{"key":"gpu","operator":"Exists"}]}'
 
 
 def apply(document: dict[str, Any], operations: list[dict[str, Any]]) -> Any:
@@ -34,12 +41,66 @@ def apply(document: dict[str, Any], operations: list[dict[str, Any]]) -> Any:
     )
 
 
+def start(job: dict[str, Any], *flavors: Flavor) -> list[dict[str, Any]]:
+    return patches.start_job(read_job(job), "vision", {ADMISSION: "a"}, flavors)
+
+
 def test_a_start_resumes_the_job_and_writes_the_admission() -> None:
-    patched = apply(JOB, patches.start_job(SEEN, "vision", {ADMISSION: "a"}))
+    patched = apply(JOB, start(JOB))
     assert patched == {
         "metadata": {**JOB["metadata"], "annotations": {ADMISSION: "a"}},
         "spec": {"suspend": False},
     }
+
+
+PLACED: dict[str, tuple[dict[str, Any], list[Flavor], dict[str, Any], str | None]] = {
+    "in a labelled flavor": ({}, [T4], {"nodeSelector": {"gpu": "t4"}}, ON_T4),
+    "in a tainted flavor": ({}, [A100], STEERED, ON_A100),
+    "in two flavors": ({}, [A100, SSD], {**STEERED, "nodeSelector": {"gpu": "a100", "disk": "ssd"}}, ON_BOTH),
+    "beside the owner's own words": (
+        {"nodeSelector": {"disk": "ssd"}, "tolerations": [{"key": "x", "value": "y"}]},
+        [A100],
+        {
+            "nodeSelector": {"disk": "ssd", "gpu": "a100"},
+            "tolerations": [{"key": "x", "value": "y"}, {"operator": "Exists", "key": "gpu"}],
+        },
+        ON_A100,
+    ),
+    "in the empty flavor": ({}, [Flavor("default")], {}, None),
+}
+
+
+@pytest.mark.parametrize(("pod", "flavors", "placed", "note"), PLACED.values(), ids=PLACED)
+def test_a_start_puts_in_what_the_flavors_need(
+    pod: dict[str, Any], flavors: list[Flavor], placed: dict[str, Any], note: str | None
+) -> None:
+    held = {**JOB, "spec": {"suspend": True, "template": {"spec": pod}}}
+    started = apply(held, start(held, *flavors))
+    assert started["spec"] == {"suspend": False, "template": {"spec": {**pod, **placed}}}
+    assert started["metadata"]["annotations"] == {ADMISSION: "a", **({} if note is None else {INJECTED: note})}
+
+
+@pytest.mark.parametrize(
+    ("flavor", "placed", "note"),
+    [
+        pytest.param(T4, {"nodeSelector": {"gpu": "t4"}}, {INJECTED: ON_T4}, id="another flavor"),
+        pytest.param(Flavor("default"), {}, {}, id="the empty flavor"),
+        pytest.param(A100, STEERED, {INJECTED: ON_A100}, id="the same flavor"),
+    ],
+)
+def test_a_start_takes_out_what_an_earlier_flavor_needed(
+    flavor: Flavor, placed: dict[str, Any], note: dict[str, str]
+) -> None:
+    own = {"key": "mine", "operator": "Exists"}
+    pod = {"nodeSelector": {"gpu": "a100"}, "tolerations": [own, *STEERED["tolerations"]]}
+    held = {
+        "metadata": {**JOB["metadata"], "annotations": {INJECTED: ON_A100}},
+        "spec": {"suspend": True, "template": {"spec": pod}},
+    }
+    started = apply(held, start(held, flavor))
+    tolerations = [own, *placed.get("tolerations", [])]
+    assert started["spec"]["template"]["spec"] == {**placed, "tolerations": tolerations}
+    assert started["metadata"]["annotations"] == {ADMISSION: "a", **note}
 
 
 def test_an_eviction_suspends_and_takes_admission_and_notice_away() -> None:
@@ -69,13 +130,12 @@ def test_an_eviction_suspends_and_takes_admission_and_notice_away() -> None:
 def test_a_start_is_not_applied_to(changed: dict[str, object]) -> None:
     now = {**JOB, "metadata": {**JOB["metadata"], **changed}}
     with pytest.raises(jsonpatch.JsonPatchException):
-        apply(now, patches.start_job(SEEN, "vision", {ADMISSION: "a"}))
+        apply(now, start(JOB))
 
 
 def test_a_start_names_the_group_that_came_from_the_namespace() -> None:
-    seen = Metadata(uid="u1", generation=3, labels={"app": "x"}, annotations={"a": "b"})
     job = {"metadata": {"uid": "u1", "generation": 3, "labels": {"app": "x"}, "annotations": {"a": "b"}}, "spec": {}}
-    patched = apply(job, patches.start_job(seen, "vision", {ADMISSION: "a"}))
+    patched = apply(job, start(job))
     assert patched["metadata"]["labels"] == {"app": "x", GROUP_LABEL: "vision"}
 
 

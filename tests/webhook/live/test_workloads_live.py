@@ -5,11 +5,18 @@ from typing import Any
 
 import pytest
 
+from reconciler.write import patches
 from shared.api.annotations import AdmissionAnnotation, write_annotation
+from shared.api.core.job import read_job
+from shared.api.core.pod import read_pod
+from shared.api.names import ADMISSION, GROUP_LABEL, MAIN_POD_SET
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.read.groups import read_flavor
 from tests.webhook.webhook_process import JOBS, RECONCILER, AdmissionSetup, job_body, wait_for, words
-from tests.webhook.workloads.review_builders import NOON
+from tests.webhook.workloads.review_builders import A100, NOON, T4
 
 GATE = {"name": "quotree.dev/admission"}
+FLAVORS = {"a100": read_flavor(A100), "t4": read_flavor(T4), "default": Flavor("default")}
 AS_RECONCILER = ("--as", RECONCILER, "--as-group", "system:masters")
 
 
@@ -39,17 +46,18 @@ def patch(
 
 def start(admission: AdmissionSetup, name: str, flavor: str, namespace: str = "default") -> str:
     """As the reconciler does it: one guarded JSON Patch."""
-    seen = admission.job(name, namespace)
-    annotations = seen["metadata"].get("annotations")
-    operations = [
-        {"op": "test", "path": "/metadata/uid", "value": seen["metadata"]["uid"]},
-        {"op": "test", "path": "/metadata/generation", "value": seen["metadata"]["generation"]},
-        {"op": "replace", "path": "/spec/suspend", "value": False},
-        {"op": "add", "path": "/metadata/annotations/quotree.dev~1admission", "value": admitted(flavor)}
-        if annotations
-        else {"op": "add", "path": "/metadata/annotations", "value": {"quotree.dev/admission": admitted(flavor)}},
-    ]
+    seen = read_job(admission.job(name, namespace))
+    group = seen.metadata.labels[GROUP_LABEL]
+    operations = patches.start_job(seen, group, {ADMISSION: admitted(flavor)}, [FLAVORS[flavor]])
     return patch(admission, "job", name, operations, *AS_RECONCILER, form="json", namespace=namespace)
+
+
+def release(admission: AdmissionSetup, name: str, flavor: str) -> str:
+    """The same with a pod."""
+    seen = read_pod(admission.get(f"/api/v1/namespaces/default/pods/{name}")[1])
+    group = seen.metadata.labels[GROUP_LABEL]
+    operations = patches.start_pod(seen, group, MAIN_POD_SET, {ADMISSION: admitted(flavor)}, [FLAVORS[flavor]])
+    return patch(admission, "pod", name, operations, *AS_RECONCILER, form="json")
 
 
 def test_job_is_held_steered_and_labelled_at_creation(admission: AdmissionSetup) -> None:
@@ -133,13 +141,6 @@ def test_reconciler_starts_a_job_in_another_flavor_after_an_eviction(admission: 
     assert restarted["metadata"]["labels"] == {"quotree.dev/group": "nlp"}
 
 
-def test_start_that_contradicts_the_owners_label_is_refused(admission: AdmissionSetup) -> None:
-    create(admission, "stubborn", "nlp", pod={"nodeSelector": {"gpu": "t4"}})
-    assert start(admission, "stubborn", "a100").endswith(
-        "Job 'stubborn' spec: flavor a100 needs nodes with gpu=a100, the pod template asks for gpu=t4 (FlavorConflict)"
-    )
-
-
 def test_owner_who_suspends_a_running_job_holds_it_and_may_lift_the_hold(admission: AdmissionSetup) -> None:
     create(admission, "pause", "nlp")
     start(admission, "pause", "t4")
@@ -187,11 +188,9 @@ def test_plain_pod_waits_behind_its_gate_until_the_reconciler_releases_it(admiss
     assert made["spec"]["schedulingGates"] == [GATE]
     ungated = [{"op": "remove", "path": "/spec/schedulingGates"}]
     assert patch(admission, "pod", "plain", ungated, form="json").endswith("(OnlyReconcilerStarts)")
-    note = {"op": "add", "path": "/metadata/annotations", "value": {"quotree.dev/admission": admitted("t4")}}
-    assert patch(admission, "pod", "plain", [*ungated, note], *AS_RECONCILER, form="json") == "pod/plain patched"
-    released = admission.get("/api/v1/namespaces/default/pods/plain")[1]
-    assert released["spec"]["nodeSelector"] == {"gpu": "t4"}
-    assert json.loads(released["metadata"]["annotations"]["quotree.dev/injected"]) == {"nodeSelector": {"gpu": "t4"}}
+    assert release(admission, "plain", "t4") == "pod/plain patched"
+    released = admission.get("/api/v1/namespaces/default/pods/plain")[1]["spec"]
+    assert (released["nodeSelector"], "schedulingGates" in released) == ({"gpu": "t4"}, False)
 
 
 def test_pod_may_not_grow_in_place(admission: AdmissionSetup) -> None:
@@ -201,11 +200,7 @@ def test_pod_may_not_grow_in_place(admission: AdmissionSetup) -> None:
         "spec": {"containers": [container]},
     }
     admission.create("/api/v1/namespaces/default/pods", body)
-    ungated = [
-        {"op": "remove", "path": "/spec/schedulingGates"},
-        {"op": "add", "path": "/metadata/annotations", "value": {"quotree.dev/admission": admitted("t4")}},
-    ]
-    assert patch(admission, "pod", "growing", ungated, *AS_RECONCILER, form="json") == "pod/growing patched"
+    assert release(admission, "growing", "t4") == "pod/growing patched"
     larger = {"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "2"}}}]}}
     done = admission.cp.kubectl(
         "patch", "pod", "growing", "--subresource=resize", "--type=strategic", "-p", json.dumps(larger), check=False

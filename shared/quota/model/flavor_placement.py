@@ -2,7 +2,7 @@
 
 What is added for them: `shared.quota.model.flavor`; how that becomes operations: `shared.api.injection`.
 
-See docs/specification.md §5.3.
+See docs/specification.md §5.2 and §5.3.
 """
 
 from collections.abc import Iterable, Mapping
