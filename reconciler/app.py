@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from reconciler.cycle import CycleRunner, Reports, Wake
+from reconciler.cycle import CycleRunner, Reports
 from reconciler.leader_sync import catch_up
 from reconciler.report.events import WorkloadEvents
 from reconciler.report.group_events import GroupEvents
@@ -21,6 +21,7 @@ from reconciler.visibility.copies.answering import CopiedWorld
 from reconciler.visibility.copies.making import CopyMaker
 from reconciler.visibility.front.settings import FrontSettings
 from reconciler.visibility.serving import Visibility
+from reconciler.wake import Wake
 from reconciler.watches import watch_everything
 from reconciler.write.builtin_objects import create_absent
 from reconciler.write.executor import Executor
@@ -58,7 +59,7 @@ class Reconciler:
         self._state = ClusterState(settings.quota.settings())
         self._watches = Watches()
         self._workload_watches = watch_everything(
-            client, self._state, self._watches, self._wake.observe, kinds=settings.governed
+            client, self._state, self._watches, self._observe, kinds=settings.governed
         )
         self._election = ElectionThread(
             client,
@@ -96,6 +97,9 @@ class Reconciler:
             await asyncio.wait({electing})
             for task in (watching, *serving):
                 task.cancel()
+
+    def _observe(self) -> None:
+        self._wake.observe(workload_comes=self._state.work.pending_came)
 
     def _visibility(self) -> Iterator[Visibility]:
         """The visibility API, if it is wanted."""

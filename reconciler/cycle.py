@@ -1,9 +1,9 @@
-"""The decision cycle: read the world, freeze it, decide, carry it out. Started by every change, and by a timer."""
+"""The decision cycle: read the world, freeze it, decide, carry it out. Started by changes, and by a timer."""
 
 import asyncio
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final, NoReturn
 
@@ -13,6 +13,7 @@ from reconciler.report.metrics import ReconcilerMetrics
 from reconciler.report.status_writer import StatusWriter
 from reconciler.state.adoption import flavors_for
 from reconciler.state.cluster_state import ClusterState
+from reconciler.wake import Wake
 from reconciler.write.executor import Executor
 from shared.quota.decide.decisions import Plan
 from shared.quota.decide.plan import plan
@@ -20,38 +21,10 @@ from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.measure.snapshot import Snapshot, measure
 from shared.telemetry import get_logger
 
-_LONGEST_PAUSE: Final = timedelta(milliseconds=250)
 _FIRST_IDLE_PAUSE: Final = timedelta(milliseconds=10)
 _LONGEST_IDLE_PAUSE: Final = timedelta(seconds=2)
 
 log = get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Wake:
-    """What starts the next cycle: a change in the cluster, or a request of this process (a write ended, a timer)."""
-
-    requested: asyncio.Event = field(default_factory=asyncio.Event)
-    observed: asyncio.Event = field(default_factory=asyncio.Event)
-    """A watch has seen a change; ends an idle pause."""
-    _since: list[float] = field(default_factory=list)
-
-    def request(self) -> None:
-        """Run a cycle soon."""
-        if not self._since:
-            self._since.append(time.perf_counter())
-        self.requested.set()
-
-    def observe(self) -> None:
-        """Run a cycle now: the cluster has changed."""
-        self.observed.set()
-        self.request()
-
-    async def wait(self) -> float:
-        """Wait for the first request since the last call; return the `perf_counter` of that request."""
-        await self.requested.wait()
-        self.requested.clear()
-        return self._since.pop()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +43,7 @@ class Reports:
 
 
 class CycleRunner:
-    """Runs while this process leads. A single change is decided at once; many are gathered."""
+    """Runs while this process leads."""
 
     def __init__(
         self,
@@ -102,8 +75,7 @@ class CycleRunner:
             self._metrics.assumptions.set(len(self._state.work.assumptions))
             self._set_timer(min(filter(None, (decided.wake_at, self._state.next_change)), default=None))
             await self._pause_if_idle(is_idle=not was_changed and executor.begun == begun)
-            # Pause as long as it took, so that watches and writes get at least half of the time.
-            await asyncio.sleep(min(took, _LONGEST_PAUSE).total_seconds())
+            await self._wake.pause(took)
 
     async def _pause_if_idle(self, *, is_idle: bool) -> None:
         """Wait after a second cycle in a row that changed nothing, longer each time; a change in the cluster ends it.

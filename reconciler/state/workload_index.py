@@ -17,6 +17,8 @@ class WorkloadIndex:
         """Workloads that were started, in order; `PlacementEvents` takes them."""
         self.changed = True
         """Whether `changes` returns anything."""
+        self.pending_came = False
+        """Whether a workload has become pending since the last call of `changes`."""
         self._workloads: dict[str, Workload] = {}
         self._reported: dict[str, Workload] = {}
         self._touched: dict[str, None] = {}
@@ -36,7 +38,7 @@ class WorkloadIndex:
             if before is not after:
                 (removed if after is None else rest).append((before, after))
         self._touched.clear()
-        self.changed = False
+        self.changed = self.pending_came = False
         return removed + rest
 
     def workload(self, key: str) -> Workload | None:
@@ -80,6 +82,7 @@ class WorkloadIndex:
             self.newly_pending.pop(key, None)
         elif before is None or not _is_waiting(before):
             self.newly_pending[key] = None
+            self.pending_came = True
 
     def _update_started(self, key: str, before: Workload | None, after: Workload | None) -> None:
         if after is None or after.admission is None:

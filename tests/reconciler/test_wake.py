@@ -1,0 +1,67 @@
+"""A workload that comes is decided on at once; other changes, and bursts, are gathered for a moment."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from reconciler.wake import Wake
+
+
+def test_nothing_is_decided_before_something_changes() -> None:
+    async def ask() -> bool:
+        waiting = asyncio.create_task(Wake().wait())
+        await asyncio.sleep(0)
+        waiting.cancel()
+        return waiting.done()
+
+    assert not asyncio.run(ask())
+
+
+@pytest.mark.parametrize(
+    ("change", "at_once"),
+    [
+        pytest.param(lambda wake: wake.observe(workload_comes=True), True, id="a workload comes"),
+        pytest.param(lambda wake: wake.request(), True, id="a write has ended"),
+        pytest.param(lambda wake: wake.observe(workload_comes=False), False, id="anything else changes"),
+    ],
+)
+def test_what_is_decided_at_once(change: Callable[[Wake], None], at_once: bool) -> None:
+    async def ask() -> bool:
+        wake = Wake()
+        change(wake)
+        waiting = asyncio.create_task(wake.wait())
+        await asyncio.sleep(0)
+        is_done = waiting.done()
+        await waiting
+        return is_done
+
+    assert asyncio.run(ask()) is at_once
+
+
+@pytest.mark.parametrize(
+    ("comes", "took", "pause"),
+    [
+        pytest.param(False, 3, 3, id="no workload came"),
+        pytest.param(True, 3, 25, id="one came"),
+        pytest.param(True, 30, 120, id="one came, and cycles are long"),
+        pytest.param(True, 400, 250, id="one came, and cycles are very long"),
+        pytest.param(False, 400, 250, id="no workload came, and cycles are very long"),
+    ],
+)
+def test_pause_after_a_cycle(comes: bool, took: int, pause: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    slept = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(round(seconds * 1000))
+
+    async def cycle() -> None:
+        wake = Wake()
+        wake.observe(workload_comes=comes)
+        await wake.wait()
+        monkeypatch.setattr(asyncio, "sleep", sleep)
+        await wake.pause(timedelta(milliseconds=took))
+
+    asyncio.run(cycle())
+    assert slept == [pause]
