@@ -1,6 +1,11 @@
-"""The only code that writes status: each group at most once an interval, and only when it has changed."""
+"""The only code that writes status: each group at most once an interval, and only when it has changed.
+
+While the API server is slow to take them, statuses give way to starts: a round that took long is followed by a long
+pause.
+"""
 
 import asyncio
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Final, NoReturn
 
@@ -22,10 +27,18 @@ from shared.resources import FlavorResource
 from shared.telemetry import get_logger
 
 _AT_ONCE: Final = 16
+_PAUSE: Final = 9
+"""How many times as long as the round before it a pause is at least: statuses are written a tenth of the time."""
+_LONGEST_PAUSE: Final = timedelta(seconds=5)
 _YIELD_EVERY: Final = 50
 """After so many groups the event loop runs other tasks: a decision must not wait for statuses."""
 
 log = get_logger(__name__)
+
+
+def pause_after(took: timedelta, interval: timedelta) -> timedelta:
+    """How long to wait after a round of statuses that took so long."""
+    return max(interval, min(_PAUSE * took, _LONGEST_PAUSE))
 
 
 class StatusWriter:
@@ -53,9 +66,11 @@ class StatusWriter:
         while True:
             await self._changed.wait()
             self._changed.clear()
+            began = time.monotonic()
             if self._latest is not None:
                 await self._write_all(*self._latest)
-            await asyncio.sleep(self._interval.total_seconds())
+            took = timedelta(seconds=time.monotonic() - began)
+            await asyncio.sleep(pause_after(took, self._interval).total_seconds())
 
     async def _write_all(self, snapshot: Snapshot, over_since: OverSince) -> None:
         now = datetime.now(UTC)
