@@ -113,7 +113,9 @@ class WriteQueue:
         `least`: what is sent instead to an object that cannot store the patch; no operations: nothing is.
         """
         began = time.perf_counter()
-        outcomes = await asyncio.gather(*(self._patch(each, patch(each), mark, least) for each in objects))
+        writes = [self._patch(each, patch(each), mark, least) for each in objects]
+        # A workload is one object most of the time, and a task less is a start that is sent sooner.
+        outcomes = await asyncio.gather(*writes) if len(writes) > 1 else [await each for each in writes]
         outcome = max(outcomes, key=lambda each: _WORST_LAST.index(each.fate), default=WRITTEN)
         self._metrics.wrote(mark[0], outcome.fate.value, time.perf_counter() - began)
         if outcome.fate is WriteOutcome.STALE:

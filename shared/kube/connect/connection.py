@@ -26,6 +26,8 @@ __all__ = ["Connection", "ConnectionProblem", "ConnectionSettings", "connected"]
 
 _log = logging.getLogger("quotree.kube.connection")
 _TOKEN_LIFE = timedelta(minutes=1)
+_IDLE = timedelta(seconds=60)
+"""How long a connection without a request stays open for the next one. The API server closes it after 90 seconds."""
 _UNACKNOWLEDGED = timedelta(seconds=5)
 """No more than what a Lease lasts beyond its holder's deadline, with the settings' defaults."""
 
@@ -75,7 +77,7 @@ async def connected(settings: ConnectionSettings) -> AsyncIterator[Connection]:
     access = await read_access(settings, chosen, None)
     base_url = chosen.server if chosen else _service_address()
     async with aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0, socket_factory=_socket),
+        connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE.total_seconds(), socket_factory=_socket),
         cookie_jar=aiohttp.DummyCookieJar(),
         # Compressing lists costs both sides more CPU than it saves on a cluster's network.
         headers={"User-Agent": settings.user_agent, "Accept-Encoding": "identity"},
