@@ -34,6 +34,7 @@ class CopiedWorld:
         self._explained: Explained | None = None
         self._places = Places()
         self._pending: dict[WorkloadId, bytes | None] = {}
+        self._groups: dict[str, bytes] = {}
 
     def answer(self, question: bytes) -> Iterator[bytes]:
         """The lines of the answer, see `reconciler.visibility.copies.questions`."""
@@ -54,7 +55,12 @@ class CopiedWorld:
         else:
             names = sorted(observed.snapshot.world.tree.groups)
             wanted = (name for name in names if selection.name in ("", name) and selection.takes_group(name))
-            yield from (_encode(group_object(observed, name)) for name in wanted)
+            yield from (self._group(observed, name) for name in wanted)
+
+    def _group(self, observed: ObservedPlan, name: str) -> bytes:
+        if name not in self._groups:
+            self._groups[name] = _encode(group_object(observed, name))
+        return self._groups[name]
 
     def _waiting(self, observed: ObservedPlan, selection: Selection) -> Iterator[bytes]:
         for place in self._places.of(observed, selection.namespace or None, selection.groups):

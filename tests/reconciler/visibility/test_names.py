@@ -11,7 +11,7 @@ from reconciler.visibility.objects.groups import group_object
 from reconciler.visibility.objects.naming import redacted
 from reconciler.visibility.objects.observed import ObservedPlan
 from reconciler.visibility.objects.pending import Places, pending_object
-from shared.quota.decide.advise.answer import explain_all, explain_in_steps
+from shared.quota.decide.advise.answer import Explainer
 from shared.quota.decide.plan import plan
 from shared.quota.decide.simulate.step import carry_out
 from shared.quota.measure.inputs.world import World
@@ -40,8 +40,9 @@ def told_to_a_tenant(world: World) -> Iterator[Any]:
     observed = ObservedPlan(snapshot, plan(snapshot), leads=True)
     every = (each for held in world.workload_sets.values() for each in held.by_id.values())
     own = [each for each in every if namespace_of(each.key) == "ns"]
-    yield from (redacted(data, "ns") for data in explain_all(snapshot, observed.plan, own))
-    yield from (redacted(data, "ns") for each in own[:2] for data in explain_in_steps(snapshot, observed.plan, each))
+    explainer = Explainer(snapshot, observed.plan)
+    yield from (redacted(explainer.explain(each), "ns") for each in own)
+    yield from (redacted(data, "ns") for each in own[:2] for data in explainer.in_steps(each))
     yield from (pending_object(observed, each) for each in Places().of(observed, "ns"))
     yield from (group_object(observed, name) for name in world.tree.groups)
 

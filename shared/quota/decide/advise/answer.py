@@ -3,14 +3,14 @@
 What the plan starts counts as started, as it would a moment later.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from shared.quota.decide.advise.json_output import explanation_as_data
 from shared.quota.decide.advise.preemptor_names import PreemptorNames
 from shared.quota.decide.advise.remedies import NO_ADVICE, advise
 from shared.quota.decide.decisions import Plan
-from shared.quota.decide.explain.explanation import explain
+from shared.quota.decide.explain.explanation import WorkloadExplanation, explain
 from shared.quota.decide.plan import plan
 from shared.quota.decide.simulate.step import carry_out
 from shared.quota.measure.snapshot import Snapshot, measure
@@ -19,32 +19,31 @@ from shared.quota.model.workload import Workload
 Json = dict[str, Any]
 
 
-def explain_in_steps(given: Snapshot, decided: Plan, workload: Workload) -> Iterator[Json]:
-    """The explanation without remedies, which is soon there, and then the whole one."""
-    after = _after(given, decided)
-    explanation = explain(after, plan(after), _current(after, workload))
-    names = PreemptorNames(given.world)
-    yield explanation_as_data(explanation, NO_ADVICE, names)
-    yield explanation_as_data(explanation, advise(given, explanation), names)
+class Explainer:
+    """Explains the workloads of one snapshot and its plan."""
+
+    def __init__(self, given: Snapshot, decided: Plan) -> None:
+        self._given = given
+        self._after = measure(carry_out(given.world, decided), given.now, given)
+        self._plan = plan(self._after)
+        self._names = PreemptorNames(given.world)
+
+    def explain(self, workload: Workload) -> Json:
+        """The explanation without remedies."""
+        return explanation_as_data(self._explanation(workload), NO_ADVICE, self._names)
+
+    def in_steps(self, workload: Workload) -> Iterator[Json]:
+        """The explanation without remedies, which is soon there, and then the whole one."""
+        explanation = self._explanation(workload)
+        yield explanation_as_data(explanation, NO_ADVICE, self._names)
+        yield explanation_as_data(explanation, advise(self._given, explanation), self._names)
+
+    def _explanation(self, workload: Workload) -> WorkloadExplanation:
+        current = self._after.world.workloads_of(workload.group).by_id[workload.id]
+        return explain(self._after, self._plan, current)
 
 
 def explain_workload(given: Snapshot, workload: Workload) -> Json:
     """The whole explanation."""
-    *_, whole = explain_in_steps(given, plan(given), workload)
+    *_, whole = Explainer(given, plan(given)).in_steps(workload)
     return whole
-
-
-def explain_all(given: Snapshot, decided: Plan, workloads: Iterable[Workload]) -> Iterator[Json]:
-    """The explanation of each workload, without remedies."""
-    after = _after(given, decided)
-    again, names = plan(after), PreemptorNames(given.world)
-    for workload in workloads:
-        yield explanation_as_data(explain(after, again, _current(after, workload)), NO_ADVICE, names)
-
-
-def _after(given: Snapshot, decided: Plan) -> Snapshot:
-    return measure(carry_out(given.world, decided), given.now, given)
-
-
-def _current(after: Snapshot, workload: Workload) -> Workload:
-    return after.world.workloads_of(workload.group).by_id[workload.id]
