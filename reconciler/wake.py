@@ -1,9 +1,10 @@
-"""When the next decision cycle runs: at once for a workload that comes, a moment later for all else that changes.
+"""When the next decision cycle runs: at once for a workload that comes, and for any other change after a quiet moment.
 
 A Job changes several times while it runs, and a burst brings many Jobs: one cycle decides on what changes in a moment.
 """
 
 import asyncio
+import math
 import time
 from datetime import timedelta
 from typing import Final
@@ -20,6 +21,8 @@ class Wake:
         """A watch has seen a change; ends an idle pause."""
         self._requested = asyncio.Event()
         self._since: float | None = None
+        self._began = -math.inf
+        """The `perf_counter` when the last cycle was to begin."""
         self._later: asyncio.TimerHandle | None = None
         self._comes = False
         """Whether a workload has come since the last cycle began."""
@@ -37,9 +40,13 @@ class Wake:
         if workload_comes:
             self._comes = True
             self.request()
+            return
+        self._note_time()
+        left = _MOMENT.total_seconds() - (time.perf_counter() - self._began)
+        if left <= 0:
+            self.request()
         elif self._later is None:
-            self._note_time()
-            self._later = asyncio.get_running_loop().call_later(_MOMENT.total_seconds(), self.request)
+            self._later = asyncio.get_running_loop().call_later(left, self.request)
 
     async def wait(self) -> float:
         """Wait until a cycle is to begin; return the `perf_counter` of the first change or request it is run for."""
@@ -49,8 +56,9 @@ class Wake:
             self._later.cancel()
             self._later = None
         self._came, self._comes = self._comes, False
+        self._began = time.perf_counter()
         since, self._since = self._since, None
-        return time.perf_counter() if since is None else since
+        return self._began if since is None else since
 
     async def pause(self, took: timedelta) -> None:
         """Pause as long as the cycle took, so that watches and writes get at least half of the time.

@@ -1,4 +1,4 @@
-"""A workload that comes is decided on at once; other changes, and bursts, are gathered for a moment."""
+"""A workload that comes is decided on at once; other changes that follow a cycle, and bursts, are gathered."""
 
 import asyncio
 from collections.abc import Callable
@@ -19,25 +19,29 @@ def test_nothing_is_decided_before_something_changes() -> None:
     assert not asyncio.run(ask())
 
 
+@pytest.mark.parametrize("after_a_cycle", [False, True])
 @pytest.mark.parametrize(
-    ("change", "at_once"),
+    ("change", "waits"),
     [
-        pytest.param(lambda wake: wake.observe(workload_comes=True), True, id="a workload comes"),
-        pytest.param(lambda wake: wake.request(), True, id="a write has ended"),
-        pytest.param(lambda wake: wake.observe(workload_comes=False), False, id="anything else changes"),
+        pytest.param(lambda wake: wake.observe(workload_comes=True), False, id="a workload comes"),
+        pytest.param(lambda wake: wake.request(), False, id="a write has ended"),
+        pytest.param(lambda wake: wake.observe(workload_comes=False), True, id="anything else changes"),
     ],
 )
-def test_what_is_decided_at_once(change: Callable[[Wake], None], at_once: bool) -> None:
+def test_what_is_gathered_after_a_cycle(change: Callable[[Wake], None], waits: bool, after_a_cycle: bool) -> None:
     async def ask() -> bool:
         wake = Wake()
+        if after_a_cycle:
+            wake.request()
+            await wake.wait()
         change(wake)
         waiting = asyncio.create_task(wake.wait())
         await asyncio.sleep(0)
         is_done = waiting.done()
         await waiting
-        return is_done
+        return not is_done
 
-    assert asyncio.run(ask()) is at_once
+    assert asyncio.run(ask()) is (waits and after_a_cycle)
 
 
 @pytest.mark.parametrize(
