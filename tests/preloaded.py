@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from tests.repository import ROOT
 
-MODULES: Final = ("reconciler.app", "webhook.app", "uvloop")
+MODULES: Final = ("reconciler.app", "webhook.app", "kubernetes_asyncio", "uvloop")
 PATIENCE: Final = 120.0
 
 
