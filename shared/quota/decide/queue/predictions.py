@@ -76,8 +76,8 @@ class Predictions:
             self._order(group)
 
     def of(self, parent: str, group: str) -> PredictedRank:
-        """The rank of the best head of `group` among the children of `parent`."""
-        order = self._order(group) if self.knows(group) else None
+        """The rank of the best head of a group that is known among the children of `parent`."""
+        order = self._order(group)
         if order is None:
             return UNKNOWN
         best: tuple[Rank, FirstFit] | None = None
@@ -150,9 +150,7 @@ class Predictions:
             left = above.get(key)
             if left is None:
                 left = above[key] = self.views.available(above_path, key)
-            if margin < 0 or left < 0:
-                return NOTHING_AVAILABLE
-            return margin if margin < left + kept else left + kept
+            return min(margin, left + kept) if margin >= 0 and left >= 0 else NOTHING_AVAILABLE
 
         return available
 

@@ -91,3 +91,10 @@ def test_an_entitled_preemptors_claim_is_never_withdrawn() -> None:
     victim = claimed(evicting(running("a", 4, "low")), preemptor)
     plan = decide("root 8\n  a 0 w0\n  b 8", [victim, preemptor, running("b", 4, "b0"), pending("b", 4, "b1")])
     assert (plan.claims_ended, waits(plan)["b1"]) == ((), "WaitingForQuota")
+
+
+def test_work_that_fits_once_evictions_elsewhere_have_ended_waits_for_these_also_far_down_the_tree() -> None:
+    groups = "root 8\n  p 0 w0\n    pp 0 w0\n      a 0 w0\n  b 8"
+    leaving = evicting(running("b", 4, "leaving"))
+    work = [running("b", 3, "b0"), leaving, running("a", 1, "low"), pending("a", 4, "new", priority=1)]
+    assert waits(decide(groups, work)) == {"new": "WaitingForEvictions"}

@@ -126,6 +126,15 @@ def test_work_takes_one_flavor_per_codependent_set(present: list[Workload], expe
     assert [start.flavors for start in plan.starts] == [{"main": expected}]
 
 
+def test_work_that_must_borrow_in_one_set_still_takes_the_flavor_it_is_entitled_to_in_the_other() -> None:
+    groups = """
+        a big:cpu 0 w0 | fast:gpu 0 w0 | slow:gpu 2
+        b big:cpu 4 | fast:gpu 2 | slow:gpu 0 w0
+    """
+    plan = chosen([in_sets(4, 2)], groups, SET_FLAVORS, SET_CAPACITY)
+    assert [start.flavors for start in plan.starts] == [{"main": {"cpu": "big", "gpu": "slow"}}]
+
+
 def test_flavors_that_no_node_could_have_together_are_not_combined() -> None:
     labels = {"big": {"zone": "1"}, "small": {"zone": "2"}, "fast": {"zone": "2"}, "slow": {"rack": "9"}}
     flavors = [Flavor(name, found) for name, found in labels.items()]
