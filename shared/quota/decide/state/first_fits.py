@@ -46,6 +46,8 @@ class FirstFits(NamedTuple):
     least: Rooms
     within_min: Set[Keys]
     """What is taken by steps that keep their leaf's used within effectiveMin."""
+    oldest: Mapping[Keys, datetime]
+    """When the first workload of the steps was queued."""
     until: datetime | None
     """From then on, more workloads hold back those behind them; None: no more of them will."""
 
@@ -99,7 +101,8 @@ def first_fits(classes: EquivalenceClasses, numbers: GroupNumbers, now: datetime
                 found.setdefault(step.keys, []).append(step)
     least = {keys: _least([step.needs for step in steps]) for keys, steps in found.items()}
     within = {keys for keys, steps in found.items() if not all(each.beyond_min for each in steps)}
-    return FirstFits(found, least, within, _until(classes.leaf, held_back_from))
+    oldest = {keys: min([each.queued for each in steps]) for keys, steps in found.items()}
+    return FirstFits(found, least, within, oldest, _until(classes.leaf, held_back_from))
 
 
 class _Orders:
@@ -214,8 +217,7 @@ def oldest_queued(leaves: Iterable[FirstFits]) -> Mapping[Keys, datetime]:
     """When the first workload of all steps of these leaves was queued, by what they take."""
     found: dict[Keys, datetime] = {}
     for leaf in leaves:
-        for keys, steps in leaf.steps.items():
-            oldest = min(each.queued for each in steps)
+        for keys, oldest in leaf.oldest.items():
             found[keys] = min(found.get(keys, oldest), oldest)
     return found
 

@@ -6,7 +6,6 @@ See docs/specification.md §6.6.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice, product
 from typing import NamedTuple
 
@@ -55,8 +54,7 @@ class Fit(NamedTuple):
     fits: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """How work stands in one assignment: it may start, or be entitled to room that is not free, or neither."""
 
     assignment: FlavorAssignment
@@ -146,18 +144,15 @@ class Evaluation:
         if len(assignment.options) == 1:
             fit = self._fit_of(assignment.options[0])
             return Candidate(assignment, fit.entitled, fit.fits, ((not fit.entitled, len(self._found)),))
-        own = []
+        entitled, starts, rank = True, True, []
         for option in assignment.options:
             found = self._fits.get(id(option))
             if found is None:
                 found = self._fits[id(option)] = (self._fit_of(option), len(self._fits))
-            own.append(found)
-        return Candidate(
-            assignment,
-            entitled=all(each.entitled for each, _ in own),
-            starts=all(each.fits for each, _ in own),
-            rank=tuple([(not each.entitled, place) for each, place in own]),
-        )
+            fit, place = found
+            entitled, starts = entitled and fit.entitled, starts and fit.fits
+            rank.append((not fit.entitled, place))
+        return Candidate(assignment, entitled, starts, tuple(rank))
 
 
 def entitled_candidate(evaluation: Iterable[Candidate]) -> Candidate | None:
