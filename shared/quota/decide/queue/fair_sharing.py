@@ -139,7 +139,7 @@ class Tournament:
             heappop(heap)
             prediction = self._contest.predicted(parent, child) if found is None else UNKNOWN
             if not prediction.is_known:
-                if found is not None or not self._contest.is_skipped(parent, child):
+                if not self._contest.is_skipped(parent, child):
                     self._push(parent, child)
             elif prediction.rank is not None:
                 heappush(heap, (prediction.rank, child, prediction))

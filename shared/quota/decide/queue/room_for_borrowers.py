@@ -99,7 +99,7 @@ class RoomForBorrowers:
     def _could_fit_below(self, group: str, requests: SmallestRequests) -> bool:
         """Whether something in that subtree fits."""
         for path in self._tree.bounds(group):
-            available = partial(self._usage.available, path)
+            available = self._room(path[0], at_first=False).__getitem__
             fits = None if group in self._ordered else self._predictions.could_fit(group, available)
             if fits is None:
                 fits = self._tree.has_guarantee_below(group) or could_fit(requests, available)
