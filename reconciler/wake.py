@@ -1,6 +1,8 @@
 """When the next decision cycle runs: at once for a workload that comes, and for any other change after a quiet moment.
 
 A Job changes several times while it runs, and a burst brings many Jobs: one cycle decides on what changes in a moment.
+
+See docs/specification.md §6.1.
 """
 
 import asyncio
