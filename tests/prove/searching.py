@@ -19,8 +19,10 @@ from shared.quota.model.workload import Workload
 from tests.prove.at_rest import STATED, unrest
 from tests.prove.stepping import PATIENCE, Cycle, engine_world, live, new_life, rests
 from tests.prove.worlds import ClosedWorld
+from tests.shared.quota.judgement import Judgement, Promise
 from tests.shared.quota.oracle import transgressions
 from tests.shared.quota.reference_inputs import EPOCH
+from tests.shared.quota.usage_by_definition import ways_to_run
 
 COMING = frozenset({WaitReason.WAITING_FOR_EVICTIONS, WaitReason.ROOM_DELAYED})
 MANY_EVICTIONS = 8
@@ -83,16 +85,30 @@ def whole(plan: Plan) -> dict[str, object]:
 
 
 def _overtaken(cycle: Cycle) -> Iterator[tuple[str, str]]:
-    """Work whose room comes later, without a claim, and work behind it that borrows and that it cannot preempt."""
-    reasons = PendingReasons(cycle.plan)
-    for start in (each for each in cycle.plan.starts if each.tier is Tier.OPPORTUNISTIC and not each.on_claim):
-        leaf = cycle.snapshot.leaves[start.workload.group]
-        claims = {evict.claim.preemptor_id for evict in cycle.plan.evictions if evict.claim} | leaf.claims.keys()
-        for work in leaf.pending[: leaf.pending.index(start.workload)]:
-            waiting = reasons.why(work)
-            is_safe = start.workload.preemptible and start.workload.priority < work.priority
-            if waiting is not None and waiting.reason in COMING and work.preemptor_id not in claims and not is_safe:
-                yield work.key, start.workload.key
+    """Entitled work whose room comes later, and work behind it that borrows and that it cannot preempt."""
+    if not any(start.tier is Tier.OPPORTUNISTIC for start in cycle.plan.starts):
+        return
+    judgement = Judgement(cycle.snapshot, cycle.plan)
+    for number, start in enumerate(cycle.plan.starts):
+        if number in cycle.plan.measured_after:
+            judgement.measure_again()
+        borrows = start.tier is Tier.OPPORTUNISTIC
+        if borrows and not start.on_claim:
+            yield from ((work.key, start.workload.key) for work in _passed_by(cycle, judgement, start.workload))
+        judgement.started.append(Promise(start.workload, start.flavors, borrows=borrows))
+
+
+def _passed_by(cycle: Cycle, judgement: Judgement, started: Workload) -> Iterator[Workload]:
+    """Work before `started` in its leaf that was still entitled then, and waits for its room without a claim."""
+    reasons, leaf = PendingReasons(cycle.plan), judgement.snapshot.leaves[started.group]
+    claims = {evict.claim.preemptor_id for evict in cycle.plan.evictions if evict.claim} | leaf.claims.keys()
+    for work in leaf.pending[: leaf.pending.index(started)]:
+        waiting = reasons.why(work)
+        is_safe = started.preemptible and started.priority < work.priority
+        if waiting is None or waiting.reason not in COMING or work.preemptor_id in claims or is_safe:
+            continue
+        if any(judgement.was_entitled(leaf, work, flavors) for flavors in ways_to_run(judgement.snapshot, work)):
+            yield work
 
 
 def _lost_for_good(cycle: Cycle, overtaken: Mapping[str, str]) -> Iterator[str]:
