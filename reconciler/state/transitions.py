@@ -1,6 +1,7 @@
 """What only the change from one state to the next shows, and no object alone. Pure.
 
-Pods that were ready and are not any more; a Job that its owner suspended before the Job controller had noted its start.
+Pods that were ready and are not any more; a Job that its owner suspended before the Job controller had noted its start;
+an object of a governed kind that was stopped before all its pods were seen.
 """
 
 from dataclasses import dataclass, field, replace
@@ -9,6 +10,8 @@ from datetime import datetime
 from reconciler.state.observed.object_store import Owner
 from shared.api.annotations import BadAnnotation, read_admission
 from shared.api.core.job import Job
+from shared.kinds.kind_object import KindObject
+from shared.quota.model.read.kind_objects import NO_PODS_OF_SET, PodsBySet, SeenPods
 from shared.quota.model.workload import Eviction, EvictionReason, Workload
 
 
@@ -59,6 +62,63 @@ class RevokedStarts:
         """It is answered, gone, or the time limit has passed."""
         self._waiting.pop(key, None)
         self.fresh.discard(key)
+
+
+@dataclass(slots=True)
+class EarlyStops:
+    """Objects of governed kinds that were stopped before all their pods were seen.
+
+    Their operators have seen the stop, but what these have made, such as Jobs, may be making pods still. Each counts as
+    before it was stopped, until it is given up waiting for more pods.
+    """
+
+    fresh: set[str] = field(default_factory=set)
+    """Those without a time limit yet; the executor takes them and sets one."""
+    _whole: set[str] = field(default_factory=set)
+    """All their pods were seen since their start."""
+    _waiting: set[str] = field(default_factory=set)
+    _given_up: set[str] = field(default_factory=set)
+
+    def judge(self, key: str, before: Workload | None, seen: KindObject, pods: PodsBySet, after: Workload) -> Workload:
+        """The object as it counts, when it reads as `after` and counted as `before` until now."""
+        if not seen.suspended:
+            if all(_are_there(each.count, pods.get(each.name, NO_PODS_OF_SET)) for each in seen.pod_sets):
+                self._whole.add(key)
+            return after
+        in_use = before is not None and before.admission is not None and before.is_answered
+        if before is not None and in_use and seen.stopped and key not in self._whole | self._given_up:
+            if key not in self._waiting:
+                self._waiting.add(key)
+                self.fresh.add(key)
+            return _as_before(before, after)
+        if after.is_pending:
+            self.forget(key)
+        return after
+
+    def give_up(self, key: str) -> None:
+        """The time limit has passed."""
+        if key in self._waiting:
+            self._given_up.add(key)
+
+    def forget(self, key: str) -> None:
+        """Its pods have ended, or it is gone."""
+        for keys in (self.fresh, self._whole, self._waiting, self._given_up):
+            keys.discard(key)
+
+
+def _are_there(count: int, pods: SeenPods) -> bool:
+    """Whether so many pods have been made, as far as those show that are there or have succeeded."""
+    return max(pods.present, pods.ready) >= count
+
+
+def _as_before(before: Workload, after: Workload) -> Workload:
+    """The stopped object as a workload that still uses what it used before."""
+    if before.admission is None:
+        return after
+    eviction = before.eviction or Eviction(EvictionReason.SUSPENDED, before.admission.since)
+    return replace(
+        after, admission=before.admission, eviction=eviction, request=before.request, pod_sets=before.pod_sets
+    )
 
 
 def _is_suspended(owner: Owner) -> bool:

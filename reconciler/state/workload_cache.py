@@ -133,6 +133,11 @@ class WorkloadCache(WorkloadReadings):
         self.revoked_starts.forget(key)
         self._refresh(key)
 
+    def stop_waiting_for_more_pods(self, key: str) -> None:
+        """The time limit has passed for this stopped object of a governed kind to show more pods."""
+        self.early_stops.give_up(key)
+        self._refresh(key)
+
     def knows(self, owner: str) -> bool:
         """Whether this owner of pods, or pod, is counted as a workload, or was until it finished."""
         return self.workload(owner) is not None or owner in self._finished

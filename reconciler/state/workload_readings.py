@@ -14,11 +14,12 @@ from reconciler.state.observed.job_use import use_of_job
 from reconciler.state.observed.object_store import ObjectStore, PodRef
 from reconciler.state.observed.workload_reader import WorkloadObject, WorkloadReader
 from reconciler.state.terminating import OrphanedClaims
-from reconciler.state.transitions import RevokedStarts, with_readiness
+from reconciler.state.transitions import EarlyStops, RevokedStarts, with_readiness
 from reconciler.state.unwritten import UnwrittenAnnotations
 from reconciler.state.workload_index import WorkloadIndex
 from shared.api.core.job import Job
 from shared.api.core.pod import Pod
+from shared.kinds.kind_object import KindObject
 from shared.quota.measure.inputs.workload_set import KINDS
 from shared.quota.model.read.jobs import ObjectState, Reading
 from shared.quota.model.read.pods import pod_group_of
@@ -43,6 +44,8 @@ class WorkloadReadings(WorkloadIndex):
         self.assumptions = Assumptions()
         self.revoked_starts = RevokedStarts()
         """Owners of pods suspended before their controllers had noted their start."""
+        self.early_stops = EarlyStops()
+        """Objects of governed kinds stopped before all their pods were seen."""
         self.members = GroupMembers()
         """The pods with which each pod group was started."""
         self.unwritten = UnwrittenAnnotations()
@@ -138,6 +141,8 @@ class WorkloadReadings(WorkloadIndex):
         before = self.workload(key)
         if not isinstance(first, Pod):
             workload = self.revoked_starts.judge(key, before, first, workload)
+        if isinstance(first, KindObject):
+            workload = self.early_stops.judge(key, before, first, self._reader.pods_of(key), workload)
         self.unready.discard(key)
         if workload.is_pending:
             return self.assumptions.apply_failure(key, workload)
@@ -179,6 +184,7 @@ class WorkloadReadings(WorkloadIndex):
         self.unwritten.drop(key)
         self.unready.discard(key)
         self.revoked_starts.forget(key)
+        self.early_stops.forget(key)
         if before is not None:
             self._leave_claim(key, before)
 

@@ -37,7 +37,8 @@ _GUARDED_TRIES: Final = 2
 """After so many stale tries an eviction no longer tests the generation: an owner who keeps changing the spec must not
 delay it."""
 _PODS_SEEN_LIMIT: Final = timedelta(seconds=10)
-"""How long the watch of pods may take to show the pods of a deleted Job."""
+"""How long the watch of pods may take to show the pods of a deleted Job, or those that were being made when the object
+of a governed kind was stopped."""
 
 
 class Executor:
@@ -187,13 +188,15 @@ class Executor:
         ]
 
     def _limit_waiting(self) -> None:
-        """Limit how long Jobs whose pods were never seen count as in use.
+        """Limit how long owners whose pods were never seen, or not all of them, count as in use.
 
-        They were suspended before their start was answered, or deleted before the watch of pods showed any.
+        They were suspended before their start was answered, deleted before the watch of pods showed any, or stopped
+        while their pods were being made.
         """
         for keys, limit, give_up in (
             (self._state.work.revoked_starts.fresh, _ANSWER_LIMIT, self._state.work.stop_waiting_for_answer),
             (self._state.work.unseen_pods, _PODS_SEEN_LIMIT, self._state.stop_waiting_for_pods),
+            (self._state.work.early_stops.fresh, _PODS_SEEN_LIMIT, self._state.work.stop_waiting_for_more_pods),
         ):
             for key in keys:
                 asyncio.get_running_loop().call_later(limit.total_seconds(), self._give_up, give_up, key)

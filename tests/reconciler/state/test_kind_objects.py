@@ -130,11 +130,11 @@ def test_it_is_ready_when_the_pods_of_every_set_are_ready_or_done(state: Cluster
 
 def test_evicted_it_is_in_use_until_its_last_pod_has_ended(state: ClusterState) -> None:
     state.see_kind_objects([Changed(None, STARTED)])
-    pods = [pod("d", "driver", "1"), pod("w", "workers", "2")]
+    pods = [pod("d", "driver", "1"), pod("w", "workers", "2"), pod("v", "workers", "2")]
     show(state, *pods)
     state.see_kind_objects([Changed(STARTED, STOPPED)])
-    assert (only(state).is_evicting, only(state).request) == (True, {"cpu": 3000})
-    state.see_pods([Changed(pods[0], None)])
+    assert (only(state).is_evicting, only(state).request) == (True, {"cpu": 5000})
+    state.see_pods([Changed(pods[0], None), Changed(pods[2], None)])
     assert (only(state).is_evicting, only(state).request) == (True, {"cpu": 2000})
     ending = pod("w", "workers", "2", ending=True)
     state.see_pods([Changed(pods[1], ending)])
@@ -195,6 +195,39 @@ def test_stopped_by_its_owner_before_any_pod_is_seen_it_is_in_use_for_a_while(st
     assert found.eviction.reason is EvictionReason.SUSPENDED
     state.work.stop_waiting_for_answer(KEY)
     assert (only(state).is_pending, only(state).hold) == (True, True)
+
+
+@pytest.mark.parametrize("pods", [[pod("d", "driver", "1")], [pod("d", "driver", "1"), pod("w", "workers", "2")]])
+def test_stopped_before_all_its_pods_are_seen_more_may_come_for_a_while(state: ClusterState, pods: list[Any]) -> None:
+    state.see_kind_objects([Changed(None, STARTED)])
+    show(state, *pods)
+    state.see_kind_objects([Changed(STARTED, STOPPED)])
+    assert (only(state).is_evicting, only(state).request) == (True, {"cpu": 5000})
+    assert state.work.early_stops.fresh == {KEY}
+    state.see_pods([Changed(each, None) for each in pods])
+    assert (only(state).is_evicting, only(state).request) == (True, {"cpu": 5000})
+    show(state, late := pod("late", "workers", "2"))
+    state.work.stop_waiting_for_more_pods(KEY)
+    assert (only(state).is_evicting, only(state).request) == (True, {"cpu": 2000})
+    state.see_pods([Changed(late, None)])
+    assert (only(state).is_pending, only(state).request) == (True, {"cpu": 5000})
+
+
+def test_what_was_whole_since_its_start_is_not_waited_for(state: ClusterState) -> None:
+    state.see_kind_objects([Changed(None, STARTED)])
+    pods = [pod("d", "driver", "1"), pod("w", "workers", "2"), pod("v", "workers", "2")]
+    show(state, *pods)
+    done = pod("d", "driver", "1", phase="Succeeded")
+    state.see_pods([Changed(pods[0], done), Changed(pods[1], None)])
+    state.see_kind_objects([Changed(STARTED, STOPPED)])
+    assert (only(state).is_evicting, only(state).request) == (True, {"cpu": 2000})
+    assert not state.work.early_stops.fresh
+    state.see_pods([Changed(pods[2], None)])
+    assert only(state).is_pending
+    state.see_kind_objects([Changed(STOPPED, STARTED)])
+    show(state, pods[0])
+    state.see_kind_objects([Changed(STARTED, STOPPED)])
+    assert (only(state).is_evicting, only(state).request) == (True, {"cpu": 5000})
 
 
 def test_a_victim_of_a_kind_leaves_the_claim_of_a_preemptor_of_a_kind(state: ClusterState) -> None:

@@ -51,7 +51,7 @@ class SeenPods:
 PodsBySet = Mapping[str, SeenPods]
 """By the names of the object's pod sets, as the pods' label `quotree.dev/pod-set` has them."""
 NO_PODS: Final[PodsBySet] = MappingProxyType({})
-_NONE: Final = SeenPods()
+NO_PODS_OF_SET: Final = SeenPods()
 
 
 def workload_of_kind(
@@ -100,7 +100,7 @@ def workload_of_kind(
     )
 
     def is_ready() -> bool:
-        return all(counted.get(each.name, _NONE).ready >= each.count for each in seen.pod_sets)
+        return all(counted.get(each.name, NO_PODS_OF_SET).ready >= each.count for each in seen.pod_sets)
 
     return draft.reading(
         state,
@@ -118,7 +118,7 @@ def _counted(seen: KindObject, pods: PodsBySet) -> PodsBySet:
     if not strays or not names:
         return pods
     counted = {name: each for name, each in pods.items() if name in names}
-    together = [counted.get(names[0], _NONE), *strays]
+    together = [counted.get(names[0], NO_PODS_OF_SET), *strays]
     counted[names[0]] = SeenPods(
         sum(each.present for each in together),
         sum(each.ready for each in together),
@@ -136,7 +136,7 @@ def _pod_set(  # noqa: PLR0913
     *,
     over: bool,
 ) -> PodSet:
-    there = pods.get(pod_set.name, _NONE)
+    there = pods.get(pod_set.name, NO_PODS_OF_SET)
     name = set_name(seen, pod_set)
     if over:
         return PodSet(name, there.request, there.present)
