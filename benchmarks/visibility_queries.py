@@ -7,7 +7,7 @@ new one created. Blocks of three kinds take turns: without questions; with so ma
 by itself, which load the machine alike; and with so many that Quotree answers, a quarter each: what waits in a
 namespace, what waits for a group, all groups, the explanations of a namespace. The reconciler's metrics tell the time
 from a change to the end of the decision about it, and of the decision itself. The CPU by decision is that of the
-process that decides; beside it there are the process that serves, and the copies that answer it.
+process that decides; the process that serves and the copies that answer it are measured apart.
 """
 
 import argparse
@@ -214,7 +214,7 @@ def main() -> None:
     print(told("a decision", [[each.cycle for each in found] for found in blocks.values()]))
     print(told("CPU by decision", [[each.cpu for each in found] for found in blocks.values()]))
     beside = (statistics.median(each.beside for each in found) for found in blocks.values())
-    print(f"{'CPU beside it in a second':<32}{''.join(f'{each:14.2f} ms' for each in beside)}")
+    print(f"{'CPU of the others in a second':<32}{''.join(f'{each:14.2f} ms' for each in beside)}")
     count = sum(each.decisions for found in blocks.values() for each in found)
     print(f"{count} decisions, {load.failed} requests refused")
 

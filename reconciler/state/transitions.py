@@ -85,12 +85,14 @@ class EarlyStops:
             if all(_are_there(each.count, pods.get(each.name, NO_PODS_OF_SET)) for each in seen.pod_sets):
                 self._whole.add(key)
             return after
-        in_use = before is not None and before.admission is not None and before.is_answered
-        if before is not None and in_use and seen.stopped and key not in self._whole | self._given_up:
+        is_early = seen.stopped and key not in self._whole | self._given_up
+        if is_early and before is not None and before.admission is not None and before.is_answered:
             if key not in self._waiting:
                 self._waiting.add(key)
                 self.fresh.add(key)
-            return _as_before(before, after)
+            stopping = _stopping(before, after)
+            eviction = before.eviction or stopping.eviction
+            return replace(stopping, eviction=eviction, request=before.request, pod_sets=before.pod_sets)
         if after.is_pending:
             self.forget(key)
         return after
@@ -109,16 +111,6 @@ class EarlyStops:
 def _are_there(count: int, pods: SeenPods) -> bool:
     """Whether so many pods have been made, as far as those show that are there or have succeeded."""
     return max(pods.present, pods.ready) >= count
-
-
-def _as_before(before: Workload, after: Workload) -> Workload:
-    """The stopped object as a workload that still uses what it used before."""
-    if before.admission is None:
-        return after
-    eviction = before.eviction or Eviction(EvictionReason.SUSPENDED, before.admission.since)
-    return replace(
-        after, admission=before.admission, eviction=eviction, request=before.request, pod_sets=before.pod_sets
-    )
 
 
 def _is_suspended(owner: Owner) -> bool:
