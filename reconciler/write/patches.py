@@ -22,12 +22,13 @@ from shared.api.core.job import Job
 from shared.api.core.metadata import Metadata
 from shared.api.core.placement import read_placement, write_toleration
 from shared.api.core.pod import Pod
-from shared.api.injection import NOTHING, placement_operations, without_injected
+from shared.api.injection import NOTHING, placement_operations
 from shared.api.names import ADMISSION, GATE, GROUP_LABEL, INJECTED, MAIN_POD_SET, NOTICE, POD_SET_LABEL
 from shared.api.patches import Operation, add, remove, test
 from shared.kinds.kind_object import KindObject
 from shared.kinds.operations import set_name, suspend_operations, template_operations
 from shared.quota.model.flavor import Flavor, injection
+from shared.quota.model.flavor_placement import own_placement
 
 SetFlavors = Mapping[str, Sequence[Flavor]]
 """Pod set -> the flavors that its pods got."""
@@ -52,7 +53,7 @@ def start_job(job: Job, group: str, annotations: AnnotationPatch, flavors: Itera
     """Resume the Job on the flavors' nodes; what an earlier start put in for others is taken out."""
     seen, spec = job.metadata, job.spec.template.spec
     old = read_annotations(seen.annotations).injected or NOTHING
-    new = injection(without_injected(read_placement(spec), old), flavors)
+    new = injection(own_placement(spec, old), flavors)
     return [
         *_guard(seen, group),
         _suspend(value=False),
@@ -92,7 +93,7 @@ def start_kind(seen: KindObject, group: str, annotations: AnnotationPatch, flavo
 def _injected(seen: KindObject, old: InjectedAnnotation, flavors: SetFlavors) -> InjectedAnnotation:
     found = {
         set_name(seen, each): injection(
-            without_injected(read_placement(each.spec), old.of(set_name(seen, each))),
+            own_placement(each.spec, old.of(set_name(seen, each))),
             flavors.get(set_name(seen, each), ()),
         )
         for each in seen.pod_sets
