@@ -96,7 +96,10 @@ class Reservations(msgspec.Struct, frozen=True):
     version: str
     reservations: tuple[Reservation, ...] = ()
     floor: int = 0
-    """What is forgotten here had happened by this resourceVersion: a view that is older must not be used."""
+    """What is forgotten here had happened by this resourceVersion: a view that is older must not be used.
+
+    An object that was just created forgets all that went before it: its floor is its own resourceVersion.
+    """
 
 
 class _ConfigMap(ObjectMetadata, frozen=True):
@@ -119,7 +122,8 @@ def read_reservations(raw: bytes | msgspec.Raw) -> Reservations:
     except msgspec.MsgspecError as error:
         message = f"ConfigMap {NAME} is not as Quotree wrote it ({error}); delete it, no edit is lost"
         raise ApiError(0, "BadReservations", message) from error
-    return Reservations(found.metadata.resource_version, reservations, number((found.data or {}).get(_FLOOR, "")))
+    version = found.metadata.resource_version
+    return Reservations(version, reservations, number((found.data or {}).get(_FLOOR, version)))
 
 
 class ReservationsObject:
@@ -143,7 +147,8 @@ class ReservationsObject:
             made = await self._client.create(CONFIG_MAPS, body, self._namespace)
         except AlreadyExists:
             return await self.read()
-        return Reservations(made.metadata.resource_version)
+        version = made.metadata.resource_version
+        return Reservations(version, floor=number(version))
 
     async def write(self, recorded: Reservations, reservations: Iterable[Reservation], floor: int) -> Reservations:
         """Replace the reservations. Raises Conflict when another replica was first."""

@@ -80,16 +80,21 @@ async def test_a_watch_that_lags_lets_nobody_in_too_much(
     replicas: Replicas, client: Client, plain_control_plane: ControlPlane, tmp_path: Path
 ) -> None:
     with FaultProxy(plain_control_plane.url, plain_control_plane.ca_file).running() as proxy:
-        kubeconfigs = [
-            proxy.side(f"replica-{at}").kubeconfig(plain_control_plane.kubeconfig, tmp_path / f"side-{at}")
-            for at in range(2)
-        ]
-        await asyncio.to_thread(replicas.start, 2, kubeconfigs)
-        proxy.rules.append(Rule(FallSilent(), lambda asked: asked.is_watch))
-        for at in range(2):
-            proxy.side(f"replica-{at}").cut()
+        await _start_without_watches(replicas, proxy, plain_control_plane, tmp_path)
         await client.create(QUOTA_GROUPS, quota_group("p", gpu=ROOM, isParent=True))
         assert await create_all(client, "p") == {0: ROOM, 422: PREEMPTORS - ROOM}
+
+
+async def _start_without_watches(
+    replicas: Replicas, proxy: FaultProxy, control_plane: ControlPlane, folder: Path
+) -> None:
+    """Two more replicas, whose watches report nothing more once they are ready."""
+    names = ("replica-0", "replica-1")
+    kubeconfigs = [proxy.side(name).kubeconfig(control_plane.kubeconfig, folder / name) for name in names]
+    await asyncio.to_thread(replicas.start, 2, kubeconfigs)
+    proxy.rules.append(Rule(FallSilent(), lambda asked: asked.is_watch))
+    for name in names:
+        proxy.side(name).cut()
 
 
 async def test_a_write_whose_answer_is_lost_is_not_done_twice(
@@ -175,11 +180,23 @@ async def test_a_dry_run_reserves_nothing(replicas: Replicas, client: Client) ->
     assert [each["name"] for each in json.loads(found["data"]["reservations"])] == ["real"]
 
 
-async def test_a_ledger_that_somebody_deleted_is_made_anew(replicas: Replicas, client: Client) -> None:
+async def test_a_coordination_object_that_somebody_deleted_is_created_again(replicas: Replicas, client: Client) -> None:
     await asyncio.to_thread(replicas.use, 0)
     for turn in range(3):
         assert (await answer(client.create(QUOTA_GROUPS, quota_group(f"g{turn}")))) == (0, "")
         await client.delete(CONFIG_MAPS, "quotree-edits", NAMESPACE)
+
+
+async def test_what_a_deleted_coordination_object_had_forgotten_still_counts_while_watches_lag(
+    replicas: Replicas, client: Client, plain_control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    with FaultProxy(plain_control_plane.url, plain_control_plane.ca_file).running() as proxy:
+        await _start_without_watches(replicas, proxy, plain_control_plane, tmp_path)
+        await client.create(QUOTA_GROUPS, quota_group("p", gpu=ROOM, isParent=True))
+        await client.create(QUOTA_GROUPS, quota_group("takes-all", "p", ROOM))
+        await client.delete(CONFIG_MAPS, "quotree-edits", NAMESPACE)
+        code, said = await answer(client.create(QUOTA_GROUPS, quota_group("one-more", "p", 1)))
+        assert (code, f"children promise {ROOM + 1} of default/gpu" in said) == (422, True)
 
 
 async def test_a_flavor_and_the_group_that_comes_to_use_it_are_not_both_accepted(

@@ -154,7 +154,7 @@ def test_the_ledger_is_read_as_it_was_written() -> None:
         "change of QuotaGroup a",
         "deletion of QuotaGroup a",
     ]
-    assert read_reservations(b'{"metadata": {"resourceVersion": "6"}}') == Reservations("6")
+    assert read_reservations(b'{"metadata": {"resourceVersion": "6"}}') == Reservations("6", floor=6)
 
 
 def test_a_ledger_that_somebody_wrote_into_is_refused_with_a_sentence() -> None:
