@@ -38,7 +38,7 @@ def test_a_large_cluster_streams_without_a_long_task(browser: Browser, strict: S
         assert [each for each in tree.computed + queue.computed if each > LONGEST] == []
 
 
-def test_enter_waits_for_the_line_that_is_still_fetched(strict: Strict) -> None:
+def test_enter_waits_until_the_row_is_fetched(strict: Strict) -> None:
     with shown(large()) as dashboard:
         page = strict.open(dashboard.address)
         page.evaluate("location.hash = '#/group/root'")
@@ -65,7 +65,7 @@ def test_enter_waits_for_the_line_that_is_still_fetched(strict: Strict) -> None:
         page.unroute_all(behavior="ignoreErrors")
 
 
-def test_the_last_of_ten_thousand_is_reached(strict: Strict) -> None:
+def test_scrolling_reaches_the_last_of_ten_thousand_workloads(strict: Strict) -> None:
     with shown(large()) as dashboard:
         page = strict.open(dashboard.address)
         page.evaluate("location.hash = '#/group/root'")

@@ -36,7 +36,7 @@ PROMISED: Final = 2.0
 """Seconds from a change in the cluster to its sight, as docs/dashboard.md says."""
 
 
-def test_a_workload_page_has_the_sentences_of_explain(quotree: Quotree, ask: Asking, strict: Strict) -> None:
+def test_workload_page_shows_the_same_lines_as_explain(quotree: Quotree, ask: Asking, strict: Strict) -> None:
     start(ask, "fills", "vision", 6)
     ask.submit("waits", "language", 5)
     with commanded(quotree.cluster.kubeconfig) as address:
@@ -49,7 +49,7 @@ def test_a_workload_page_has_the_sentences_of_explain(quotree: Quotree, ask: Ask
         assert lines.all_text_contents() == [each.strip() for each in printed if each]
 
 
-def test_a_tenant_is_told_what_is_not_shown(ask: Asking, tenant: Path, strict: Strict) -> None:
+def test_page_lists_for_a_tenant_what_it_cannot_read(ask: Asking, tenant: Path, strict: Strict) -> None:
     start(ask, "fills", "vision", 6)
     ask.submit("waits", "language", 5)
     with commanded(tenant, "--namespace=default") as address:
@@ -63,7 +63,7 @@ def test_a_tenant_is_told_what_is_not_shown(ask: Asking, tenant: Path, strict: S
         expect(page.locator("main")).to_contain_text("Your rights do not show everything that the reason depends on.")
 
 
-def test_behind_a_proxy_the_page_is_live_for_who_may_see_it(quotree: Quotree, ask: Asking, strict: Strict) -> None:
+def test_page_behind_a_proxy_updates_for_users_with_access(quotree: Quotree, ask: Asking, strict: Strict) -> None:
     start(ask, "fills", "vision", 6)
     allowed = token_of(quotree.cluster, "logged-in", sees_all=True)
     curious = token_of(quotree.cluster, "logged-in-too", sees_all=False)
@@ -81,9 +81,7 @@ def test_behind_a_proxy_the_page_is_live_for_who_may_see_it(quotree: Quotree, as
 
 
 @pytest.mark.timeout(900)
-def test_a_change_in_a_large_cluster_is_seen_within_two_seconds(
-    quotree: Quotree, browser: Browser, strict: Strict
-) -> None:
+def test_page_of_a_large_cluster_shows_a_change(quotree: Quotree, browser: Browser, strict: Strict) -> None:
     _fill(quotree)
     with commanded(quotree.cluster.kubeconfig) as address:
         page = strict.open(address)

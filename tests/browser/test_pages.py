@@ -26,7 +26,7 @@ def _focused(page: Page) -> str:
     return found
 
 
-def test_the_tree_has_a_line_for_every_group(strict: Strict) -> None:
+def test_tree_has_a_line_for_every_group(strict: Strict) -> None:
     with shown(organisation()) as dashboard:
         page = strict.open(dashboard.address)
         expect(page.get_by_role("row", name=re.compile("vision-eval"))).to_contain_text("default/gpu")
@@ -54,7 +54,7 @@ def test_a_page_without_the_token_shows_nothing(strict: Strict) -> None:
         expect(page.locator(".line").nth(3)).to_be_visible()
 
 
-def test_a_page_says_when_its_process_is_gone(strict: Strict) -> None:
+def test_page_reports_that_its_process_has_ended(strict: Strict) -> None:
     with shown(organisation()) as dashboard:
         page = strict.open(dashboard.address)
         expect(page.locator("#live")).to_contain_text("live,")
@@ -63,7 +63,7 @@ def test_a_page_says_when_its_process_is_gone(strict: Strict) -> None:
     expect(page.locator(".line").nth(3)).to_be_visible()
 
 
-def test_another_site_in_the_same_browser_reads_nothing(strict: Strict) -> None:
+def test_another_site_in_the_same_browser_can_read_nothing(strict: Strict) -> None:
     with shown(organisation()) as dashboard, shown(organisation()) as other:
         page = strict.open(other.address)
         tries = """async ([url, token]) => {
@@ -84,7 +84,7 @@ def test_another_site_in_the_same_browser_reads_nothing(strict: Strict) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_on_any_page(strict: Strict, scheme: str) -> None:
+def test_axe_finds_no_accessibility_violation_on_any_page(strict: Strict, scheme: str) -> None:
     with shown(organisation()) as dashboard:
         page = strict.open(dashboard.address, scheme)
         for address in PAGES:
@@ -103,7 +103,7 @@ def test_dark_mode_follows_the_system(strict: Strict) -> None:
         assert grounds == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 24, 28)"}
 
 
-def test_the_keyboard_alone_reaches_everything(strict: Strict) -> None:
+def test_every_control_is_reachable_by_keyboard(strict: Strict) -> None:
     with shown(organisation()) as dashboard:
         page = strict.open(dashboard.address)
         expect(page.locator(".line").nth(8)).to_be_visible()
@@ -155,7 +155,7 @@ def _tab_to(page: Page, wanted: str, key: str = "Tab") -> None:
     raise AssertionError(f"{wanted} is not reached by {key}; the last was {_focused(page)}")
 
 
-def test_hostile_names_are_text(strict: Strict) -> None:
+def test_hostile_names_are_shown_as_text(strict: Strict) -> None:
     with shown(hostile()) as dashboard:
         page = strict.open(dashboard.address)
         for name in (SCRIPT, IMAGE, REVERSED, LONG, "constructor", "__proto__"):

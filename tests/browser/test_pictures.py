@@ -31,7 +31,7 @@ _LAYOUT: Final = """parts => [...document.querySelectorAll(parts)]
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("name", SHOTS)
-def test_a_picture_shows_the_page_as_it_is(strict: Strict, name: str, scheme: str) -> None:
+def test_committed_picture_shows_the_current_page(strict: Strict, name: str, scheme: str) -> None:
     with shown(organisation()) as dashboard:
         page = strict.open(dashboard.address, scheme, width=1100, height=620)
         page.evaluate("address => { location.hash = address }", SHOTS[name])

@@ -9,7 +9,9 @@ from tests.chaos.running.run import RunOptions, run
 
 
 @pytest.mark.timeout(900)
-def test_nothing_is_lost_doubled_or_over_admitted(control_plane_binaries: binaries.Binaries) -> None:
+def test_no_workload_is_lost_duplicated_or_over_admitted_under_faults(
+    control_plane_binaries: binaries.Binaries,
+) -> None:
     seed = random.randrange(1 << 31)
     report = run(control_plane_binaries, RunOptions(seed, jobs=40, faults=100, pace=0.2), print)
     assert [str(flaw) for flaw in report.flaws] == [], f"python -m tests.chaos --seed {seed} --jobs 40 --faults 100"

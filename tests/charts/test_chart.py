@@ -47,7 +47,7 @@ def _hooks(objects: list[Object]) -> Iterator[Object]:
             yield from each["webhooks"]
 
 
-def test_the_api_server_takes_every_object(control_plane: ControlPlane) -> None:
+def test_api_server_accepts_every_rendered_object(control_plane: ControlPlane) -> None:
     answer = _helm(control_plane.binaries, "--set", "crds.keep=false")
     objects = [each for each in yaml.load_all(answer.stdout, Loader=yaml.CSafeLoader) if each]
     everywhere = [each for each in objects if "namespace" not in each["metadata"]]
@@ -60,7 +60,7 @@ def test_the_api_server_takes_every_object(control_plane: ControlPlane) -> None:
 
 
 @pytest.mark.parametrize(("component", "settings"), [("webhook", WebhookSettings), ("reconciler", ReconcilerSettings)])
-def test_a_process_reads_the_settings_that_the_chart_writes(
+def test_processes_read_the_settings_that_the_chart_writes(
     control_plane_binaries: Binaries, tmp_path: Path, component: str, settings: type[Any]
 ) -> None:
     flags = ("--set", "quota.reclaim.gracePeriod=30s", "--set", "quota.startup.limit=3")
@@ -71,14 +71,14 @@ def test_a_process_reads_the_settings_that_the_chart_writes(
     assert (quota.reclaim.grace_period.total_seconds(), quota.startup.limit) == (30, 3)
 
 
-def test_the_documented_defaults_are_the_engines(control_plane_binaries: Binaries, tmp_path: Path) -> None:
+def test_documented_defaults_match_the_engine(control_plane_binaries: Binaries, tmp_path: Path) -> None:
     written = _of(_render(control_plane_binaries), "ConfigMap", "quotree-reconciler")["data"]["reconciler.yaml"]
     file = tmp_path / "reconciler.yaml"
     file.write_text(written)
     assert load_settings(file, ReconcilerSettings).quota.settings() == QuotaSettings()
 
 
-def test_the_documented_defaults_of_the_webhook_are_its_own(control_plane_binaries: Binaries, tmp_path: Path) -> None:
+def test_documented_webhook_defaults_match_its_settings(control_plane_binaries: Binaries, tmp_path: Path) -> None:
     written = _of(_render(control_plane_binaries), "ConfigMap", "quotree-webhook")["data"]["webhook.yaml"]
     file = tmp_path / "webhook.yaml"
     file.write_text(written)
@@ -92,7 +92,7 @@ def test_the_documented_defaults_of_the_webhook_are_its_own(control_plane_binari
     assert msgspec.structs.replace(found, namespace="", reconciler_user="", metrics=own.metrics) == own
 
 
-def test_no_webhook_can_block_the_system_or_quotree_itself(control_plane_binaries: Binaries) -> None:
+def test_no_webhook_matches_system_namespaces_or_quotree_itself(control_plane_binaries: Binaries) -> None:
     namespaced = [hook for hook in _hooks(_render(control_plane_binaries)) if hook["rules"][0]["scope"] == "Namespaced"]
     excluded = [hook["namespaceSelector"]["matchExpressions"][0] for hook in namespaced]
     assert len(namespaced) == 12
@@ -101,7 +101,7 @@ def test_no_webhook_can_block_the_system_or_quotree_itself(control_plane_binarie
     )
 
 
-def test_every_webhook_on_work_asks_for_a_label_of_ours(control_plane_binaries: Binaries) -> None:
+def test_every_workload_webhook_requires_a_quotree_label(control_plane_binaries: Binaries) -> None:
     for hook in _hooks(_render(control_plane_binaries)):
         if hook["rules"][0]["scope"] == "Namespaced":
             asked = hook["namespaceSelector"]["matchExpressions"][1:] + hook["objectSelector"]["matchExpressions"]
@@ -113,7 +113,7 @@ def test_every_webhook_on_work_asks_for_a_label_of_ours(control_plane_binaries: 
             assert wanted, hook["name"]
 
 
-def test_what_the_reconciler_changes_is_neither_shaped_nor_judged(control_plane_binaries: Binaries) -> None:
+def test_writes_of_the_reconciler_are_not_reviewed(control_plane_binaries: Binaries) -> None:
     objects = _render(control_plane_binaries)
     user = "system:serviceaccount:quotree-system:quotree-reconciler"
     for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
@@ -123,7 +123,7 @@ def test_what_the_reconciler_changes_is_neither_shaped_nor_judged(control_plane_
         }
 
 
-def test_no_role_has_a_wildcard_or_writes_more_than_its_process(control_plane_binaries: Binaries) -> None:
+def test_no_role_has_a_wildcard_or_exceeds_what_its_process_writes(control_plane_binaries: Binaries) -> None:
     objects = _render(control_plane_binaries)
     roles = [each for each in objects if each["kind"] in ("Role", "ClusterRole") and "aggregate" not in str(each)]
     words = [
@@ -149,7 +149,9 @@ def _stores(objects: list[Object], *kinds: str) -> list[Object]:
     ]
 
 
-def test_the_webhook_asks_who_may_use_a_group_only_where_that_is_required(control_plane_binaries: Binaries) -> None:
+def test_subject_access_reviews_are_granted_only_where_group_use_is_restricted(
+    control_plane_binaries: Binaries,
+) -> None:
     rule = {"apiGroups": ["authorization.k8s.io"], "resources": ["subjectaccessreviews"], "verbs": ["create"]}
     open_metrics = ("--set", "metrics.authorization=None")
     plain, required = (
@@ -159,7 +161,7 @@ def test_the_webhook_asks_who_may_use_a_group_only_where_that_is_required(contro
     assert [each for each in required if each not in plain] == [rule]
 
 
-def test_claims_of_devices_are_read_only_where_they_are_counted(control_plane_binaries: Binaries) -> None:
+def test_resource_claims_are_read_only_where_devices_are_counted(control_plane_binaries: Binaries) -> None:
     rule = {
         "apiGroups": ["resource.k8s.io"],
         "resources": ["resourceclaims", "resourceclaimtemplates"],
@@ -174,9 +176,7 @@ def test_claims_of_devices_are_read_only_where_they_are_counted(control_plane_bi
 
 
 @pytest.mark.parametrize("source", ["CertManager", "Given"])
-def test_the_webhook_may_not_write_a_certificate_that_others_make(
-    control_plane_binaries: Binaries, source: str
-) -> None:
+def test_webhook_cannot_write_a_certificate_managed_by_others(control_plane_binaries: Binaries, source: str) -> None:
     given = ("--set", f"webhook.certificates.source={source}", "--set", "webhook.caBundle=YQ==")
     objects = _render(control_plane_binaries, *given)
     rules = _stores(objects, "ClusterRole", "Role")
@@ -191,7 +191,7 @@ def test_the_webhook_may_not_write_a_certificate_that_others_make(
 
 
 @pytest.mark.parametrize("by", ["Certificate", "Any"])
-def test_without_a_path_of_its_own_the_webhook_writes_nothing_but_edits(
+def test_webhook_without_a_caller_path_writes_only_coordination_objects(
     control_plane_binaries: Binaries, by: str
 ) -> None:
     flags = (
@@ -209,14 +209,14 @@ def test_without_a_path_of_its_own_the_webhook_writes_nothing_but_edits(
     assert any(each["name"] == "callers" for each in volumes) == (by == "Certificate")
 
 
-def test_the_path_that_the_webhook_writes_is_not_in_the_manifest(control_plane_binaries: Binaries) -> None:
+def test_caller_path_is_not_in_the_manifest(control_plane_binaries: Binaries) -> None:
     objects = _render(control_plane_binaries)
     for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
         for hook in _of(objects, kind, "quotree")["webhooks"]:
             assert "path" not in hook["clientConfig"]["service"]
 
 
-def test_cert_manager_gets_an_authority_that_outlives_the_certificates(control_plane_binaries: Binaries) -> None:
+def test_cert_manager_ca_outlives_its_certificates(control_plane_binaries: Binaries) -> None:
     objects = _render(control_plane_binaries, "--set", "webhook.certificates.source=CertManager")
     made = {
         (each["kind"], each["metadata"]["name"]): each["spec"]
@@ -241,7 +241,7 @@ def test_cert_manager_gets_an_authority_that_outlives_the_certificates(control_p
     assert injected == [{"cert-manager.io/inject-ca-from": "quotree-system/quotree-webhook"}] * 2
 
 
-def test_cert_manager_may_use_an_issuer_that_is_there(control_plane_binaries: Binaries) -> None:
+def test_cert_manager_can_use_an_existing_issuer(control_plane_binaries: Binaries) -> None:
     flags = ("webhook.certificates.source=CertManager", "webhook.certificates.issuerRef.name=corporate")
     objects = _render(control_plane_binaries, *(word for flag in flags for word in ("--set", flag)))
     (leaf,) = [each for each in objects if each["apiVersion"] == "cert-manager.io/v1"]
@@ -249,7 +249,7 @@ def test_cert_manager_may_use_an_issuer_that_is_there(control_plane_binaries: Bi
 
 
 @pytest.mark.parametrize("component", ["webhook", "reconciler"])
-def test_a_container_runs_restricted(control_plane_binaries: Binaries, component: str) -> None:
+def test_containers_meet_the_restricted_pod_security_standard(control_plane_binaries: Binaries, component: str) -> None:
     pod = _of(_render(control_plane_binaries), "Deployment", f"quotree-{component}")["spec"]["template"]["spec"]
     assert pod["securityContext"]["runAsNonRoot"] is True
     assert pod["containers"][0]["securityContext"] == {
@@ -259,7 +259,7 @@ def test_a_container_runs_restricted(control_plane_binaries: Binaries, component
     }
 
 
-def test_a_changed_setting_is_a_new_pod(control_plane_binaries: Binaries) -> None:
+def test_changed_setting_replaces_the_pods(control_plane_binaries: Binaries) -> None:
     def checksum(*flags: str) -> str:
         deployment = _of(_render(control_plane_binaries, *flags), "Deployment", "quotree-reconciler")
         return str(deployment["spec"]["template"]["metadata"]["annotations"]["checksum/settings"])
@@ -268,7 +268,7 @@ def test_a_changed_setting_is_a_new_pod(control_plane_binaries: Binaries) -> Non
     assert checksum() != checksum("--set", "quota.reclaim.mode=Strict")
 
 
-def test_the_definitions_outlive_the_release(control_plane_binaries: Binaries) -> None:
+def test_definitions_are_kept_on_uninstall(control_plane_binaries: Binaries) -> None:
     definition = _of(_render(control_plane_binaries), "CustomResourceDefinition", "quotagroups.quotree.dev")
     assert definition["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"
 
@@ -282,7 +282,7 @@ def test_the_definitions_outlive_the_release(control_plane_binaries: Binaries) -
         pytest.param("webhook.port=0", "at '/webhook/port'", id="no port"),
     ],
 )
-def test_a_bad_value_is_refused_with_its_place(control_plane_binaries: Binaries, setting: str, words: str) -> None:
+def test_invalid_value_is_refused_with_its_path(control_plane_binaries: Binaries, setting: str, words: str) -> None:
     answer = _helm(control_plane_binaries, "--set", setting)
     assert answer.returncode != 0
     assert words in answer.stderr
@@ -302,9 +302,7 @@ def test_a_bad_value_is_refused_with_its_place(control_plane_binaries: Binaries,
         pytest.param(["webhook.drain=0.75m"], "webhook.drain is 0.75m", id="drain"),
     ],
 )
-def test_values_that_contradict_each_other_are_refused(
-    control_plane_binaries: Binaries, settings: list[str], words: str
-) -> None:
+def test_contradicting_values_are_refused(control_plane_binaries: Binaries, settings: list[str], words: str) -> None:
     answer = _helm(control_plane_binaries, *(word for each in settings for word in ("--set", each)))
     assert answer.returncode != 0
     assert words in answer.stderr
@@ -324,15 +322,13 @@ def test_values_at_the_edge_are_rendered(control_plane_binaries: Binaries, setti
 
 
 @pytest.mark.parametrize(("replicas", "surge"), [(1, 1), (2, 0), (3, 0)])
-def test_an_upgrade_of_several_replicas_needs_no_further_room(
-    control_plane_binaries: Binaries, replicas: int, surge: int
-) -> None:
+def test_rolling_upgrade_needs_no_surge_pod(control_plane_binaries: Binaries, replicas: int, surge: int) -> None:
     objects = _render(control_plane_binaries, "--set", f"webhook.replicas={replicas}")
     rolling = _of(objects, "Deployment", "quotree-webhook")["spec"]["strategy"]["rollingUpdate"]
     assert rolling == {"maxSurge": surge, "maxUnavailable": 1 - surge}
 
 
-def test_every_authenticated_user_may_see_quota_objects_where_that_is_wished(
+def test_quota_objects_are_readable_by_all_authenticated_users_only_where_enabled(
     control_plane_binaries: Binaries,
 ) -> None:
     def bindings(*flags: str) -> list[tuple[str, str]]:
@@ -349,7 +345,7 @@ def test_every_authenticated_user_may_see_quota_objects_where_that_is_wished(
     assert bindings("--set", "aggregatedRoles.allAuthenticated=true") == [("quotree-view", "system:authenticated")]
 
 
-def test_the_values_for_production_are_rendered_and_taken(control_plane: ControlPlane) -> None:
+def test_production_values_are_rendered_and_accepted(control_plane: ControlPlane) -> None:
     file = str(CHART / "values-production.yaml")
     objects = _render(
         control_plane.binaries, "-f", file, "--set", "serviceMonitor.enabled=false,prometheusRule.enabled=false"
@@ -375,7 +371,7 @@ def _is_inside(each: Object) -> bool:
         (["webhook.certificates.source=Given", "webhook.caBundle=YQ==", "webhook.callers.by=Any"], 0),
     ],
 )
-def test_a_policy_says_that_the_webhook_cannot_be_called_where_that_is_so_at_first(
+def test_admission_policy_reports_a_webhook_that_is_not_ready_yet(
     control_plane_binaries: Binaries, settings: list[str], policies: int
 ) -> None:
     objects = _render(control_plane_binaries, *(word for each in settings for word in ("--set", each)))
@@ -383,7 +379,7 @@ def test_a_policy_says_that_the_webhook_cannot_be_called_where_that_is_so_at_fir
     assert [each["kind"] for each in named].count("ValidatingAdmissionPolicy") == policies
 
 
-def test_helm_test_asks_both_processes(control_plane_binaries: Binaries) -> None:
+def test_helm_test_checks_both_processes(control_plane_binaries: Binaries) -> None:
     pods = [each for each in _render(control_plane_binaries) if each["kind"] == "Pod"]
     assert [pod["spec"]["containers"][0]["args"][1:] for pod in pods] == [
         ["quotree-webhook.quotree-system.svc", "QUOTREE_WEBHOOK_SERVICE_HOST"],
@@ -409,7 +405,7 @@ def test_the_readme_has_every_value() -> None:
     assert {path for path in inline if not any(path.startswith(f"{each}.") for each in listed)} == set()
 
 
-def test_every_alert_is_about_a_metric_that_exists(control_plane_binaries: Binaries) -> None:
+def test_every_alert_uses_existing_metrics(control_plane_binaries: Binaries) -> None:
     rule = _of(_render(control_plane_binaries, "--set", "prometheusRule.enabled=true"), "PrometheusRule", "quotree")
     rules = [each for group in rule["spec"]["groups"] for each in group["rules"]]
     table = (CHART.parents[1] / "docs" / "operations.md").read_text().split("## Metrics")[1]
@@ -419,7 +415,7 @@ def test_every_alert_is_about_a_metric_that_exists(control_plane_binaries: Binar
     assert all(each["expr"].count("(") == each["expr"].count(")") for each in rules)
 
 
-def test_metrics_are_for_everybody_only_where_the_chart_is_told_so(control_plane_binaries: Binaries) -> None:
+def test_metrics_need_no_authorization_only_where_the_chart_disables_it(control_plane_binaries: Binaries) -> None:
     guarded = _render(control_plane_binaries, "--set", "serviceMonitor.enabled=true")
     (scrape,) = _of(guarded, "ServiceMonitor", "quotree")["spec"]["endpoints"]
     assert (scrape["port"], scrape["scheme"], scrape["path"]) == ("metrics", "https", "/metrics")

@@ -15,11 +15,11 @@ from tests.charts.test_chart import _of, _render
 ON = ("--set", "dashboard.enabled=true")
 
 
-def test_it_is_off_unless_it_is_wanted(control_plane_binaries: Binaries) -> None:
+def test_dashboard_is_off_by_default(control_plane_binaries: Binaries) -> None:
     assert not [each for each in _render(control_plane_binaries) if "dashboard" in each["metadata"]["name"]]
 
 
-def test_the_api_server_takes_it(control_plane: ControlPlane) -> None:
+def test_api_server_accepts_the_dashboard_objects(control_plane: ControlPlane) -> None:
     wanted = [each for each in _render(control_plane.binaries, *ON) if each["metadata"]["name"] == "quotree-dashboard"]
     kinds = [
         "ClusterRole",
@@ -39,7 +39,7 @@ def test_the_api_server_takes_it(control_plane: ControlPlane) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_its_rights_are_to_read_and_to_ask_about_its_users(control_plane_binaries: Binaries) -> None:
+def test_dashboard_role_has_only_read_and_access_review_rights(control_plane_binaries: Binaries) -> None:
     rules = _of(_render(control_plane_binaries, *ON), "ClusterRole", "quotree-dashboard")["rules"]
     verbs = {resource: tuple(rule["verbs"]) for rule in rules for resource in rule["resources"]}
     asked = {"tokenreviews", "subjectaccessreviews"}
@@ -48,7 +48,7 @@ def test_its_rights_are_to_read_and_to_ask_about_its_users(control_plane_binarie
     assert not {"secrets", "configmaps", "events"} & verbs.keys()
 
 
-def test_it_reads_the_kinds_that_are_governed(control_plane_binaries: Binaries, tmp_path: Path) -> None:
+def test_dashboard_role_covers_the_governed_kinds(control_plane_binaries: Binaries, tmp_path: Path) -> None:
     objects = _render(control_plane_binaries, *ON, "--set", "integrations={jobset}")
     rules = _of(objects, "ClusterRole", "quotree-dashboard")["rules"]
     assert [rule["verbs"] for rule in rules if "jobsets" in rule["resources"]] == [["list", "watch"]]
@@ -58,7 +58,7 @@ def test_it_reads_the_kinds_that_are_governed(control_plane_binaries: Binaries, 
     assert [each["resourceAttributes"]["resource"] for each in needed(kinds)][-1] == "jobsets"
 
 
-def test_it_reads_the_settings_that_the_chart_writes(control_plane_binaries: Binaries, tmp_path: Path) -> None:
+def test_dashboard_reads_the_settings_that_the_chart_writes(control_plane_binaries: Binaries, tmp_path: Path) -> None:
     flags = (*ON, "--set", "quota.reclaim.gracePeriod=30s", "--set", "dashboard.port=9000")
     file = tmp_path / "dashboard.yaml"
     file.write_text(_of(_render(control_plane_binaries, *flags), "ConfigMap", "quotree-dashboard")["data"][file.name])
@@ -67,7 +67,7 @@ def test_it_reads_the_settings_that_the_chart_writes(control_plane_binaries: Bin
     assert (found.listen.port, found.metrics) == (9000, MetricsSettings(MetricsAuthorization.TOKEN))
 
 
-def test_its_pods_are_hardened_and_reached_by_the_proxy_alone(control_plane_binaries: Binaries) -> None:
+def test_dashboard_pods_are_hardened_and_reachable_only_from_the_proxy(control_plane_binaries: Binaries) -> None:
     proxy = "dashboard.allowedFrom[0].podSelector.matchLabels.app=proxy"
     objects = _render(control_plane_binaries, *ON, "--set", proxy)
     pod = _of(objects, "Deployment", "quotree-dashboard")["spec"]["template"]["spec"]

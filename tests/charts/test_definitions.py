@@ -31,7 +31,7 @@ def api(control_plane_binaries: Binaries) -> Iterator[ControlPlane]:
         yield started
 
 
-def test_the_plan_takes_every_object_from_one_version_to_the_next(api: ControlPlane) -> None:
+def test_documented_plan_moves_every_object_from_one_version_to_the_next(api: ControlPlane) -> None:
     before = _specs(api, OLD)
     assert len(before) > 2
 

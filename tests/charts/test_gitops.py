@@ -130,7 +130,7 @@ def running(gitops: GitOps) -> GitOps:
     return gitops
 
 
-def test_before_the_webhook_has_a_certificate_an_edit_is_told_what_is_going_on(gitops: GitOps) -> None:
+def test_edit_before_the_webhook_has_a_certificate_is_refused_with_the_reason(gitops: GitOps) -> None:
     def refusal() -> str:
         return gitops.cluster.kubectl("apply", "-f", "-", input=yaml.safe_dump(GROUP), check=False).stderr
 
@@ -149,7 +149,7 @@ def test_applying_the_same_again_changes_nothing_while_quotree_runs(running: Git
     assert all(base64.b64decode(each["caBundle"]).startswith(b"-----BEGIN CERT") for each in before)
 
 
-def test_nobody_writes_an_applied_object_again_and_again(running: GitOps) -> None:
+def test_no_process_keeps_rewriting_applied_objects(running: GitOps) -> None:
     """Beside the status of Deployments and of quota objects' definitions, and the Lease that is renewed."""
     running.sync()
     before = running.versions()
@@ -160,7 +160,7 @@ def test_nobody_writes_an_applied_object_again_and_again(running: GitOps) -> Non
     assert changed <= {"Lease/quotree-reconciler", "Deployment/quotree-webhook", "Deployment/quotree-reconciler"}
 
 
-def test_an_edit_by_hand_is_seen_and_put_right(running: GitOps) -> None:
+def test_manual_edit_is_detected_and_reverted(running: GitOps) -> None:
     patch = '{"spec":{"replicas":5}}'
     running.cluster.kubectl("patch", "deployment", "quotree-webhook", "-n", NAMESPACE, "-p", patch)
     assert "replicas: 5" in running.difference()

@@ -38,12 +38,12 @@ def _without_kinds(binaries: Binaries) -> str:
     return yaml.safe_dump_all(_render(binaries))
 
 
-def test_nothing_of_a_kind_is_there_where_it_is_off(control_plane_binaries: Binaries) -> None:
+def test_disabled_kind_renders_nothing(control_plane_binaries: Binaries) -> None:
     text = _without_kinds(control_plane_binaries)
     assert [each for each in ("jobset", "gadget", "made.", "quotree.dev/unit", "kinds:") if each in text] == []
 
 
-def test_a_kind_is_reviewed_in_its_own_version_wherever_work_is_managed(control_plane_binaries: Binaries) -> None:
+def test_governed_kind_is_reviewed_in_its_version_in_managed_namespaces(control_plane_binaries: Binaries) -> None:
     objects = _render(control_plane_binaries, *_kinds(DESCRIPTOR))
     for configuration in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
         hooks = {each["name"]: each for each in _of(objects, configuration, "quotree")["webhooks"]}
@@ -63,7 +63,7 @@ def test_a_kind_is_reviewed_in_its_own_version_wherever_work_is_managed(control_
 SCOPES = ("labelled", "made", "managed", "namespaced")
 
 
-def test_whatever_has_the_label_of_another_object_is_reviewed_everywhere(control_plane_binaries: Binaries) -> None:
+def test_objects_labelled_as_parts_of_another_object_are_reviewed_everywhere(control_plane_binaries: Binaries) -> None:
     """Also where nothing else is managed: else anybody could write it."""
     made = [
         each for each in _hooks(_render(control_plane_binaries, *_kinds(RAYJOB))) if each["name"].startswith("made.")
@@ -74,7 +74,7 @@ def test_whatever_has_the_label_of_another_object_is_reviewed_everywhere(control
     assert found == ["jobs", "pods", "rayclusters", "rayjobs"]
 
 
-def test_each_object_is_sent_to_one_entry(control_plane_binaries: Binaries) -> None:
+def test_each_object_matches_exactly_one_webhook_entry(control_plane_binaries: Binaries) -> None:
     hooks = [
         each
         for each in _of(
@@ -110,7 +110,7 @@ def _holds(requirement: Object, value: str | None) -> bool:
     return is_among == (operator == "In")
 
 
-def test_rights_are_those_that_are_used(control_plane_binaries: Binaries) -> None:
+def test_granted_rights_match_the_rights_used(control_plane_binaries: Binaries) -> None:
     objects = _render(control_plane_binaries, *_kinds(RAYJOB))
     assert _rights(objects, "quotree-reconciler") == {"rayjobs": ["get", "list", "watch", "patch"]}
     read = ["get", "list", "watch"]
@@ -122,7 +122,7 @@ def _rights(objects: list[Object], role: str) -> dict[str, Any]:
     return {each["resources"][0]: each["verbs"] for each in rules if each["apiGroups"] == ["ray.io"]}
 
 
-def test_the_policy_reads_the_flag_where_the_kind_has_it(control_plane_binaries: Binaries) -> None:
+def test_admission_policy_reads_the_suspend_flag_at_the_path_of_the_kind(control_plane_binaries: Binaries) -> None:
     policy = _of(_render(control_plane_binaries, *_kinds(DESCRIPTOR)), "ValidatingAdmissionPolicy", POLICY)["spec"]
     resources = [each["resources"] for each in policy["matchConstraints"]["resourceRules"]]
     assert ["gadgets"] in resources
@@ -145,7 +145,7 @@ def test_both_processes_govern_the_same_kinds(
     assert found[2].operators == {"me"}
 
 
-def test_a_preset_may_be_changed(control_plane_binaries: Binaries) -> None:
+def test_preset_can_be_overridden(control_plane_binaries: Binaries) -> None:
     flags = _kinds({"preset": "jobset", "operators": ["me"]})
     policy = _of(_render(control_plane_binaries, *flags), "ValidatingAdmissionPolicy", POLICY)["spec"]
     assert "in ['me']" in policy["matchConditions"][1]["expression"]
@@ -161,7 +161,7 @@ def test_a_preset_may_be_changed(control_plane_binaries: Binaries) -> None:
     ],
     ids=["unknown integration", "unknown preset", "half a descriptor", "given twice"],
 )
-def test_a_mistake_is_refused_when_it_is_installed(
+def test_invalid_kind_is_refused_at_install(
     control_plane_binaries: Binaries, flags: tuple[str, ...], words: str
 ) -> None:
     answer: subprocess.CompletedProcess[str] = _helm(control_plane_binaries, *flags)
@@ -185,7 +185,7 @@ def test_every_preset_is_rendered(control_plane_binaries: Binaries) -> None:
         assert each.suspend.replace(".", ".?") in text
 
 
-def test_of_a_kind_that_is_gated_only_the_objects_are_judged(control_plane_binaries: Binaries) -> None:
+def test_objects_of_gated_kinds_are_validated_but_not_mutated(control_plane_binaries: Binaries) -> None:
     objects = _render(control_plane_binaries, *_kinds({"preset": "leaderworkerset"}))
     route = "leaderworkersets.leaderworkerset.x-k8s.io.quotree.dev"
     found = {

@@ -51,7 +51,7 @@ def test_the_oldest_supported_version_is_among_those_with_schemas() -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_object_is_valid(control_plane_binaries: Binaries, version: str) -> None:
+def test_every_object_is_valid_in_every_supported_version(control_plane_binaries: Binaries, version: str) -> None:
     valid: list[dict[str, Any]] = []
     for values in VALUES.values():
         objects = _rendered(control_plane_binaries.helm, *values)
@@ -63,7 +63,7 @@ def test_every_object_is_valid(control_plane_binaries: Binaries, version: str) -
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_field_that_a_version_does_not_have_is_found(control_plane_binaries: Binaries, version: str) -> None:
+def test_field_missing_in_a_version_is_reported(control_plane_binaries: Binaries, version: str) -> None:
     objects = _rendered(control_plane_binaries.helm)
     deployment = copy.deepcopy(next(each for each in objects if each["kind"] == "Deployment"))
     deployment["spec"]["template"]["spec"]["containers"][0]["readynessProbe"] = {}

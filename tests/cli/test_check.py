@@ -41,7 +41,7 @@ def told(folder: Path, manifests: str, settings: str = "") -> tuple[int, list[st
     return answer.exit_code, [line.split(": ", 1)[1] for line in answer.stdout.splitlines()]
 
 
-def test_groups_that_take_every_namespace_are_named(tmp_path: Path) -> None:
+def test_groups_that_admit_every_namespace_are_listed(tmp_path: Path) -> None:
     manifests = GROUP % ("vision", "{}") + GROUP % ("nlp", "{namespaceSelector: {matchLabels: {team: nlp}}}")
     code, lines = told(tmp_path, manifests)
     assert (code, lines) == (
@@ -58,7 +58,7 @@ def test_groups_that_take_every_namespace_are_named(tmp_path: Path) -> None:
     assert told(tmp_path, manifests + GROUP % ("root", "{isParent: true, namespaceSelector: {}}")) == (0, [])
 
 
-def test_what_administrators_restrict_is_judged_by_the_settings(tmp_path: Path) -> None:
+def test_restrictions_in_the_settings_are_checked(tmp_path: Path) -> None:
     spec = f"{{{QUOTAS}, requireRequests: true, reclaim: {{notice: 1h}}, namespaceSelector: {{}}}}"
     code, lines = told(tmp_path, GROUP % ("vision", spec) + CLASSES + JOB, SETTINGS)
     assert code == 1

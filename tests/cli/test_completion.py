@@ -33,7 +33,7 @@ def _run(command: list[str], folder: Path = BIN) -> str:
 
 
 @pytest.mark.parametrize("shell", IN_SHELL)
-def test_a_shell_completes_the_commands(shell: str) -> None:
+def test_each_shell_completes_the_commands(shell: str) -> None:
     if shutil.which(shell) is None:
         pytest.skip(f"no {shell} on this machine")
     assert _run([shell, "-c", IN_SHELL[shell]]).replace(":", " ").split()[0] == "tree"
@@ -65,7 +65,7 @@ def test_groups_are_completed_from_the_live_cluster(control_plane: ControlPlane)
     assert lines.splitlines()[:3] == ["completed-one", "completed-two", ":4"]
 
 
-def test_a_cluster_that_cannot_be_read_completes_nothing(tmp_path: Path) -> None:
+def test_unreachable_cluster_completes_nothing(tmp_path: Path) -> None:
     assert answer(["tree", "--kubeconfig", str(tmp_path / "absent")], "v") == ":4"
 
 

@@ -61,7 +61,7 @@ def simulated(folder: Path, text: str) -> dict[str, Any]:
     return dict(json.loads(answer.stdout))
 
 
-def test_what_starts_follows_the_templates_beside_it(tmp_path: Path) -> None:
+def test_simulated_starts_follow_the_claim_templates(tmp_path: Path) -> None:
     found = simulated(tmp_path, GROUP + TEMPLATE % "count: 2" + JOBS)
     assert [each["workload"] for each in found["cycles"][0]["admitted"]] == ["default/first", "default/second"]
     assert found["groups"]["vision"]["default"][GPU]["used"] == 4
@@ -69,7 +69,7 @@ def test_what_starts_follows_the_templates_beside_it(tmp_path: Path) -> None:
     assert (waits["workload"], waits["resource"], waits["missing"]) == ("default/third", GPU, 2)
 
 
-def test_without_its_template_a_job_waits_and_is_told_which(tmp_path: Path) -> None:
+def test_job_without_its_claim_template_waits_and_names_it(tmp_path: Path) -> None:
     why = "ResourceClaimTemplate two does not exist in namespace default; it waits until it is created"
     found = simulated(tmp_path, GROUP + JOB % ("first", 1, 1))
     assert ([each["admitted"] for each in found["cycles"]], [each["reason"] for each in found["pending"]]) == (
@@ -85,13 +85,13 @@ def test_without_its_template_a_job_waits_and_is_told_which(tmp_path: Path) -> N
     assert (answer.exit_code, why in answer.stdout) == (0, True)
 
 
-def test_a_template_that_nobody_can_count_is_found_before_it_is_applied(tmp_path: Path) -> None:
+def test_uncountable_claim_template_is_reported_by_check(tmp_path: Path) -> None:
     text = GROUP + TEMPLATE % "allocationMode: All" + JOB % ("first", 1, 1)
     answer = CliRunner().invoke(check.command, files(tmp_path, text))
     assert (answer.exit_code, "(DevicesUncountable)" in answer.stdout) == (1, True)
 
 
-def test_more_devices_than_the_group_may_have_are_warned_of(tmp_path: Path) -> None:
+def test_request_above_the_group_device_limit_is_warned_of(tmp_path: Path) -> None:
     answer = CliRunner().invoke(check.command, files(tmp_path, GROUP + TEMPLATE % "count: 2" + JOB % ("wide", 3, 3)))
     assert (answer.exit_code, "(NeverFits)" in answer.stdout, GPU in answer.stdout) == (0, True, True)
 
@@ -125,7 +125,7 @@ spec:
 """
 
 
-def test_of_a_live_cluster_that_counts_devices_the_templates_are_read(control_plane: ControlPlane) -> None:
+def test_claim_templates_of_a_live_cluster_are_read_where_devices_are_counted(control_plane: ControlPlane) -> None:
     install_kinds(control_plane)
     control_plane.kubectl("create", "namespace", "devices")
     control_plane.apply(LIVE)

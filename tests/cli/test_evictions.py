@@ -28,7 +28,7 @@ def event(name: str, uid: str, at: str, **fields: Any) -> _Event:
     return msgspec.convert(data, type=_Event)
 
 
-def test_an_eviction_says_who_took_what_from_whom() -> None:
+def test_eviction_names_preemptor_victim_and_resources() -> None:
     victim = metadata("loser", "u1", {"quotree.dev/eviction": EVICTION}, group="lent")
     found = join_evictions({"Job": [victim, metadata("winner", "taker")], "Pod": []}, [])
     assert found == [
@@ -50,7 +50,7 @@ def test_an_eviction_says_who_took_what_from_whom() -> None:
     ]
 
 
-def test_the_event_of_a_written_eviction_is_not_listed_again() -> None:
+def test_event_of_a_recorded_eviction_is_not_listed_twice() -> None:
     victim = metadata("loser", "u1", {"quotree.dev/eviction": EVICTION}, group="lent")
     events = [
         event("loser", "u1", "2026-01-01T00:00:01Z"),
@@ -65,7 +65,7 @@ def test_the_event_of_a_written_eviction_is_not_listed_again() -> None:
     ]
 
 
-def test_the_pods_of_a_group_are_one_eviction() -> None:
+def test_pods_of_a_pod_group_are_listed_as_one_eviction() -> None:
     pods = [
         metadata(f"ring-{number}", f"p{number}", {"quotree.dev/eviction": EVICTION}, pod_group="ring", group="lent")
         for number in range(3)
@@ -74,7 +74,7 @@ def test_the_pods_of_a_group_are_one_eviction() -> None:
     assert (found["workload"], found["kind"]) == ("ns/ring", "PodGroup")
 
 
-def test_the_history_of_an_unknown_group_is_refused_as_elsewhere(control_plane: ControlPlane) -> None:
+def test_history_of_an_unknown_group_is_refused(control_plane: ControlPlane) -> None:
     install_kinds(control_plane)
     runner = CliRunner(env={"PATH": f"{control_plane.binaries.kubectl.parent}:{os.environ['PATH']}"})
     refused = [

@@ -14,7 +14,7 @@ def test_the_examples_break_no_rule() -> None:
     assert (answer.exit_code, answer.stdout.count("warning: "), "(OpenGroups)" in answer.stdout) == (0, 1, True)
 
 
-def test_the_examples_start_without_a_cluster() -> None:
+def test_examples_start_in_a_simulation() -> None:
     flags = ["--capacity", "default:cpu=4,default:memory=8Gi", "--until-stable"]
     answer = CliRunner().invoke(simulate.command, ["-f", EXAMPLES, *flags])
     assert answer.exit_code == 0
@@ -22,7 +22,7 @@ def test_the_examples_start_without_a_cluster() -> None:
     assert "start default/small of language on default" in answer.stdout
 
 
-def test_a_pod_that_no_node_of_the_files_takes_is_warned_of(tmp_path: Path) -> None:
+def test_pod_that_fits_no_listed_node_is_warned_of(tmp_path: Path) -> None:
     (tmp_path / "all.yaml").write_text(
         """
 apiVersion: quotree.dev/v1alpha1
@@ -47,7 +47,7 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, resources:
     assert "(NoNodeFits)" in answer.stdout
 
 
-def test_a_folder_without_anything_to_check_is_a_mistake(tmp_path: Path) -> None:
+def test_folder_without_manifests_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "other.yaml").write_text("apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n")
     answer = CliRunner().invoke(check.command, [str(tmp_path)])
     assert f"there is nothing to check in {tmp_path}" in str(answer.exception)

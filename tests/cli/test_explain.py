@@ -24,7 +24,7 @@ def _answer(*words: str) -> dict[str, Any]:
     return found
 
 
-def test_a_waiting_workload_is_explained_whole() -> None:
+def test_waiting_workload_has_a_complete_explanation() -> None:
     assert _answer("ns/train-2") == {
         "workload": "ns/train-2",
         "kind": "Job",
@@ -83,13 +83,13 @@ def test_a_waiting_workload_is_explained_whole() -> None:
     }
 
 
-def test_a_running_workload_says_since_when() -> None:
+def test_running_workload_has_its_start_time() -> None:
     found = _answer("base", "-n", "ns")
     assert (found["state"], found["position"], found["remedies"]) == ("Running", 0, [])
     assert found["message"] == "Job 'ns/base' runs since 2026-01-01T00:00:00+00:00 on default"
 
 
-def test_a_running_workload_says_on_which_ground_and_how_it_could_be_lost() -> None:
+def test_running_workload_has_its_entitlement_and_risks() -> None:
     found = _answer("ns/base")["admission"]
     assert (found["since"], found["ground"], found["flavors"]) == (
         "2026-01-01T00:00:00+00:00",
@@ -103,7 +103,7 @@ def test_a_running_workload_says_on_which_ground_and_how_it_could_be_lost() -> N
     assert "  eviction for other groups: possible now" in text
 
 
-def test_an_evicted_workload_says_for_whom_by_which_rule_and_when_again(tmp_path: Path) -> None:
+def test_evicted_workload_has_preemptor_rule_and_requeue_time(tmp_path: Path) -> None:
     eviction = {
         "reason": "Reclaimed",
         "rule": "Reclaim",
@@ -148,7 +148,7 @@ def test_an_evicted_workload_says_for_whom_by_which_rule_and_when_again(tmp_path
 
 
 @pytest.mark.parametrize("name", ["vision", "qg/vision"])
-def test_a_group_says_its_runtime_step_by_step(name: str) -> None:
+def test_group_has_the_division_of_its_runtime(name: str) -> None:
     (table,) = _answer(name)["division"]
     assert (table["parent"], table["runtime"], table["sharedBy"], table["left"]) == ("root", 8, "weight", 0)
     rows = {
@@ -161,7 +161,7 @@ def test_a_group_says_its_runtime_step_by_step(name: str) -> None:
     assert text[-1] == "  left: 0"
 
 
-def test_people_get_the_same_in_sentences() -> None:
+def test_text_output_has_the_same_facts() -> None:
     answer = CliRunner().invoke(explain.command, ["ns/train-2", "-f", WAITING, *EIGHT])
     lines = answer.stdout.splitlines()
     assert "  not entitled: the runtime of vision lacks 1 of nvidia.com/gpu: it is 4, 2 is used, min is 4" in lines
@@ -170,12 +170,12 @@ def test_people_get_the_same_in_sentences() -> None:
 
 
 @pytest.mark.parametrize("name", ["ns/absent", "absent", "Pod/ns/train-2"])
-def test_an_absent_workload_is_named(name: str) -> None:
+def test_missing_workload_is_an_error(name: str) -> None:
     answer = CliRunner().invoke(explain.command, [name, "-f", WAITING])
     assert "names a group" in str(answer.exception)
 
 
-def test_the_live_cluster_is_explained_with_the_users_rights(control_plane: ControlPlane) -> None:
+def test_live_explanation_uses_the_rights_of_the_user(control_plane: ControlPlane) -> None:
     install_kinds(control_plane)
     control_plane.kubectl("create", "namespace", "explained")
     control_plane.apply(

@@ -39,7 +39,7 @@ def test_past_use_and_the_time_over_runtime_are_read_from_the_cluster() -> None:
     assert world.over_since == {("vision", KEY): NOW - timedelta(hours=1)}
 
 
-def test_the_status_in_a_file_says_nothing() -> None:
+def test_status_in_a_manifest_is_ignored() -> None:
     world = read_question([_group("tree.yaml")], QuotaSettings()).world_at(NOW)
     assert (world.past_use, world.over_since) == ({}, {})
 
@@ -66,17 +66,17 @@ def served(*, leads: bool) -> AnsweringCluster:
     return AnsweringCluster(groups=tuple(group_object(observed, name) for name in ("root", "vision", "nlp")))
 
 
-def test_past_use_is_exactly_what_the_leader_serves() -> None:
+def test_past_use_matches_what_the_leader_serves() -> None:
     past = live_past_use(served(leads=True), QuotaSettings())
     assert past == {**PAST, "nlp": {}}
     assert read_question([_group(CLUSTER)], QuotaSettings(), past_use=past).world_at(NOW).past_use == past
 
 
-def test_a_follower_knows_no_more_than_the_statuses() -> None:
+def test_follower_serves_past_use_from_the_statuses() -> None:
     assert read_past_use(served(leads=False)) is None
 
 
-def test_past_use_that_cannot_be_asked_is_said_to_be_old(capsys: pytest.CaptureFixture[str]) -> None:
+def test_past_use_from_statuses_is_reported_as_old(capsys: pytest.CaptureFixture[str]) -> None:
     assert live_past_use(AnsweringCluster(), QuotaSettings()) is None
     assert capsys.readouterr().err == f"quotree: {PAST_USE_IS_OLD}\n"
     assert live_past_use(AnsweringCluster(), QuotaSettings(fairness_half_life=timedelta())) is None

@@ -71,7 +71,7 @@ def test_a_jobset_starts_with_flavors_for_each_pod_set(tmp_path: Path) -> None:
     assert data["groups"]["vision"]["default"]["cpu"]["used"] == 13_000
 
 
-def test_what_fits_only_alone_starts_one_after_the_other(tmp_path: Path) -> None:
+def test_objects_that_fit_only_alone_start_one_after_the_other(tmp_path: Path) -> None:
     _, data = simulated(tmp_path, SETS, ray(suspend=True), {**SETS, "metadata": SETS["metadata"] | {"name": "again"}})
     assert sorted(each["workload"] for each in admitted(data)) == ["ns/again", "ns/ray"]
 
@@ -91,7 +91,7 @@ def test_a_gated_kind_is_one_workload_for_each_of_its_groups(tmp_path: Path) -> 
     ],
     ids=["refused", "unreadable"],
 )
-def test_what_cannot_be_governed_is_a_violation(
+def test_object_that_cannot_be_governed_is_a_violation(
     tmp_path: Path, command: str, item: dict[str, Any], rule: str, words: str
 ) -> None:
     code, printed, _ = run(tmp_path, command, "-o", "json", objects=[item])
@@ -107,13 +107,13 @@ def test_unmanaged_objects_break_no_rule(tmp_path: Path) -> None:
     assert run(tmp_path, "check", objects=[item])[0] == 0
 
 
-def test_a_trainjob_is_governed_through_its_jobset(tmp_path: Path) -> None:
+def test_trainjob_is_governed_through_its_jobset(tmp_path: Path) -> None:
     train = held("train", apiVersion="trainer.kubeflow.org/v1alpha1", kind="TrainJob", spec={})
     _, _, told = run(tmp_path, "check", objects=[train])
     assert "TrainJob/ns/train: the JobSet that its operator makes is governed in its place" in told
 
 
-def test_explain_names_what_a_jobset_lacks(tmp_path: Path) -> None:
+def test_explain_names_what_a_jobset_is_missing(tmp_path: Path) -> None:
     large = held("large", **{key: value for key, value in jobset(replicated("w", "9", replicas=3)).items()
                              if key != "metadata"})  # fmt: skip
     large["spec"]["suspend"] = True
@@ -127,7 +127,7 @@ def test_explain_names_what_a_jobset_lacks(tmp_path: Path) -> None:
     assert answer["flavors"][0]["binding"]["missing"] == 7_000
 
 
-def test_kinds_of_a_settings_file_are_known_too(tmp_path: Path) -> None:
+def test_kinds_of_a_settings_file_are_used(tmp_path: Path) -> None:
     settings = tmp_path / "settings.yaml"
     settings.write_text(
         "kinds:\n- {apiVersion: example.com/v1, kind: Crunch, resource: crunches, suspend: .spec.paused,\n"

@@ -44,7 +44,7 @@ def checked(folder: Path, descriptor: str, *objects: Any) -> tuple[int, list[dic
     return done.exit_code, json.loads(done.stdout)
 
 
-def test_all_that_are_shipped() -> None:
+def test_shipped_presets_are_listed() -> None:
     found = {each["kind"]: each for each in json.loads(run("--presets", "-o", "json").stdout)}
     assert list(found)[:3] == ["Job", "Pod", "JobSet"]
     assert len(found) == 12
@@ -53,13 +53,13 @@ def test_all_that_are_shipped() -> None:
     assert "MPIJob" in run("--presets").stdout
 
 
-def test_those_that_a_settings_file_names(tmp_path: Path) -> None:
+def test_kinds_of_a_settings_file_are_listed(tmp_path: Path) -> None:
     settings = saved(tmp_path, "kinds:\n- preset: jobset\n  operators: [me]\n", name="settings.yaml")
     found = yaml.safe_load(run("--settings", settings, "-o", "yaml").stdout)
     assert [(each["kind"], each["operators"]) for each in found] == [("Job", []), ("Pod", []), ("JobSet", ["me"])]
 
 
-def test_what_a_preset_reads_and_writes(tmp_path: Path) -> None:
+def test_preset_shows_what_it_reads_and_writes(tmp_path: Path) -> None:
     code, (sample,) = checked(tmp_path, "jobset", jobset(replicated("a", "2"), replicated("b", "1", replicas=3)))
     assert (code, sample["object"], sample["governed"]) == (0, "JobSet/ns/train", True)
     assert [(each["name"], each["pods"], each["requestOfOne"], each["request"]) for each in sample["podSets"]] == [
@@ -74,20 +74,20 @@ def test_what_a_preset_reads_and_writes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", [GOOD, f"kinds:\n- {GOOD.rstrip().replace(chr(10), chr(10) + '  ')}\n"])
-def test_a_descriptor_alone_or_in_a_settings_file(tmp_path: Path, text: str) -> None:
+def test_descriptor_can_stand_alone_or_in_a_settings_file(tmp_path: Path, text: str) -> None:
     descriptor = saved(tmp_path, text, name="descriptor.yaml")
     code, (sample,) = checked(tmp_path, descriptor, crunch(size=4, template=template("2")))
     assert (code, sample["podSets"][0]["pods"], sample["started"]["spec"]["paused"]) == (0, 4, False)
 
 
-def test_people_see_what_changes(tmp_path: Path) -> None:
+def test_table_output_shows_each_change(tmp_path: Path) -> None:
     done = run("check", "jobset", "-f", saved(tmp_path, jobset(replicated("a", "500m", replicas=2), suspend=True)))
     assert done.exit_code == 0
     for line in ("pod set a: 2 x cpu 500m = cpu 1", "held: nothing changes", "-  suspend: true", "+  suspend: false"):
         assert line in done.stdout
 
 
-def test_what_cannot_be_governed(tmp_path: Path) -> None:
+def test_object_that_cannot_be_governed_is_explained(tmp_path: Path) -> None:
     descriptor = saved(tmp_path, GOOD, name="descriptor.yaml")
     code, samples = checked(tmp_path, descriptor, crunch(size=-1, template=template()), crunch(template=template()))
     assert (code, [each["governed"] for each in samples]) == (1, [False, True])
@@ -97,7 +97,7 @@ def test_what_cannot_be_governed(tmp_path: Path) -> None:
     assert "cannot be read:" in text
 
 
-def test_what_is_refused_or_not_ours(tmp_path: Path) -> None:
+def test_refused_and_ungoverned_objects_are_explained(tmp_path: Path) -> None:
     ray = {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": {"name": "r"}}
     spec = {"rayClusterSpec": {"headGroupSpec": {"template": template()}}}
     refused = run("check", "rayjob", "-f", saved(tmp_path, {**ray, "spec": spec}))
@@ -106,7 +106,7 @@ def test_what_is_refused_or_not_ours(tmp_path: Path) -> None:
     assert (other.exit_code, "is not ours" in other.stdout) == (0, True)
 
 
-def test_a_gated_kind_is_read_and_left_alone(tmp_path: Path) -> None:
+def test_gated_kind_is_read_without_changes(tmp_path: Path) -> None:
     lws = {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "metadata": {"name": "s"}}
     spec = {"replicas": 3, "leaderWorkerTemplate": {"size": 4, "workerTemplate": template()}}
     done = run("check", "leaderworkerset", "-f", saved(tmp_path, {**lws, "spec": spec}))
@@ -122,12 +122,12 @@ def test_a_gated_kind_is_read_and_left_alone(tmp_path: Path) -> None:
     ],
     ids=["descriptor", "samples"],
 )
-def test_what_cannot_be_tried(tmp_path: Path, descriptor: str, objects: Any, words: str) -> None:
+def test_invalid_input_is_an_error(tmp_path: Path, descriptor: str, objects: Any, words: str) -> None:
     file = saved(tmp_path, descriptor, name="descriptor.yaml")
     done = run("check", file, "-f", saved(tmp_path, objects))
     assert done.exit_code != 0
     assert words in str(done.exception)
 
 
-def test_a_file_that_is_not_there() -> None:
+def test_missing_file_is_an_error() -> None:
     assert "does not exist" in str(run("check", "nowhere.yaml", "-f", "neither.yaml").exception)

@@ -27,12 +27,12 @@ COLUMNS = (ListColumn("GROUP", "group"), ListColumn("PLACE", "position"), ListCo
         ("{.items[1].why}", '{"reason":"BehindHead"}'),
     ],
 )
-def test_a_path_selects_what_kubectl_would(template: str, text: str) -> None:
+def test_path_selects_the_same_files_as_kubectl(template: str, text: str) -> None:
     assert evaluate(template, {"items": ROWS}) == text
 
 
 @pytest.mark.parametrize("template", ["{.items[?(@.x)]}", "{range .items[*]}x"])
-def test_a_path_that_cannot_be_read_is_named(template: str) -> None:
+def test_unreadable_path_is_named(template: str) -> None:
     with pytest.raises(Problem):
         evaluate(template, {"items": ROWS})
 
@@ -49,7 +49,9 @@ def test_a_path_that_cannot_be_read_is_named(template: str) -> None:
     ],
     ids=["table", "wide", "name", "jsonpath", "custom-columns"],
 )  # fmt: skip
-def test_every_output(output: ListOutput, lines: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_output_format_lists_the_objects(
+    output: ListOutput, lines: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     output.print(ROWS, COLUMNS, "workload")
     assert capsys.readouterr().out.splitlines() == lines
 
@@ -63,6 +65,6 @@ def test_every_output(output: ListOutput, lines: list[str], capsys: pytest.Captu
     ],
     ids=["unknown", "no template", "no path"],
 )
-def test_what_cannot_be_printed_is_named(act: Callable[[], object]) -> None:
+def test_unsupported_output_format_is_named(act: Callable[[], object]) -> None:
     with pytest.raises(Problem):
         act()

@@ -24,7 +24,7 @@ def test_every_document_is_found_with_its_first_line(tmp_path: Path) -> None:
     assert _places(read_manifests([file])) == [("QuotaGroup/one", 1), ("QuotaGroup/two", 6)]
 
 
-def test_a_folder_means_all_manifests_below_it_by_name(tmp_path: Path) -> None:
+def test_folder_reads_all_manifests_below_it_in_order_of_name(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     _write(tmp_path, "b.yaml", GROUP % "b")
     _write(tmp_path, "deep/a.yml", GROUP % "deep")
@@ -32,7 +32,7 @@ def test_a_folder_means_all_manifests_below_it_by_name(tmp_path: Path) -> None:
     assert [manifest.name for manifest in read_manifests([str(tmp_path)])] == ["b", "deep"]
 
 
-def test_a_list_is_taken_apart_and_fields_of_its_items_are_found(tmp_path: Path) -> None:
+def test_items_of_a_list_are_read_with_their_lines(tmp_path: Path) -> None:
     item = "- apiVersion: v1\n  kind: Pod\n  metadata:\n    name: p\n    namespace: ns\n"
     text = f"apiVersion: v1\nkind: List\nitems:\n{item}"
     (pod,) = read_manifests([_write(tmp_path, "list.yaml", text)])
@@ -48,12 +48,12 @@ def test_a_field_path_with_index_and_bracketed_key_leads_to_its_line(tmp_path: P
     assert lines == [10, 8, 7]
 
 
-def test_json_is_read_too(tmp_path: Path) -> None:
+def test_json_is_read(tmp_path: Path) -> None:
     text = '{"apiVersion":"v1","kind":"PodList","items":[{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"}}]}'
     assert _places(read_manifests([_write(tmp_path, "p.json", text)])) == [("Pod/p", 1)]
 
 
-def test_times_stay_text_as_kubectl_reads_them(tmp_path: Path) -> None:
+def test_timestamps_stay_text(tmp_path: Path) -> None:
     text = "apiVersion: v1\nkind: Pod\nmetadata: {name: p, creationTimestamp: 2026-01-01T00:00:00Z}\n"
     (pod,) = read_manifests([_write(tmp_path, "p.yaml", text)])
     assert pod.body["metadata"]["creationTimestamp"] == "2026-01-01T00:00:00Z"
@@ -101,13 +101,13 @@ def test_times_stay_text_as_kubectl_reads_them(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_broken_file_is_named_with_line_and_reason(tmp_path: Path, text: str | bytes, message: str) -> None:
+def test_broken_file_is_reported_with_line_and_reason(tmp_path: Path, text: str | bytes, message: str) -> None:
     file = _write(tmp_path, "broken.yaml", text)
     with pytest.raises(UnreadableFile) as caught:
         read_manifests([file])
     assert str(caught.value).startswith(message.format(file=file))
 
 
-def test_an_absent_file_is_named(tmp_path: Path) -> None:
+def test_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFile, match="no such file or folder"):
         read_manifests([str(tmp_path / "absent.yaml")])

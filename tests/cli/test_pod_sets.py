@@ -55,7 +55,7 @@ def written(folder: Path, gpus: int) -> list[str]:
     return ["-f", str(folder)]
 
 
-def test_simulate_says_the_flavors_of_each_set(tmp_path: Path) -> None:
+def test_simulate_lists_the_flavors_of_each_pod_set(tmp_path: Path) -> None:
     files = written(tmp_path, 2)
     answer = json.loads(CliRunner().invoke(simulate.command, [*files, "-o", "json"]).stdout)
     assert answer["cycles"][0]["admitted"] == [
@@ -71,7 +71,7 @@ def test_simulate_says_the_flavors_of_each_set(tmp_path: Path) -> None:
     assert "start ns/ray of vision on driver: std; workers: a100 (entitled)" in text
 
 
-def test_explain_names_the_set_that_waits_and_the_one_that_could_request_less(tmp_path: Path) -> None:
+def test_explain_names_the_waiting_pod_set_and_a_smaller_request(tmp_path: Path) -> None:
     files = written(tmp_path, 6)
     answer = json.loads(CliRunner().invoke(explain.command, ["ns/ray", *files, "-o", "json"]).stdout)
     assert answer["reason"] == "NeverFits"

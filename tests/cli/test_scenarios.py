@@ -30,13 +30,13 @@ def _flags(scenario: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in SEEDS.glob("*.yaml")))
-def test_a_seed_scenario_gives_its_whole_answer(name: str) -> None:
+def test_seed_scenario_gives_its_complete_output(name: str) -> None:
     scenario = SEEDS / f"{name}.yaml"
     answer = CliRunner().invoke(command, ["-f", str(scenario), *_flags(scenario), "-o", "json"])
     assert (answer.exit_code, json.loads(answer.stdout)) == (0, json.loads(scenario.with_suffix(".json").read_text()))
 
 
-def test_the_figures_of_the_seeds_come_out() -> None:
+def test_seed_scenarios_give_their_expected_figures() -> None:
     """Before anything starts: a unit that no whole share covers then stays where it is used."""
     assert {name: _runtimes(name) for name in ("four-groups", "two-levels")} == {
         "four-groups": {"root": 100, "a": 5, "b": 20, "c": 35, "d": 40},
@@ -52,7 +52,7 @@ def _runtimes(name: str) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("name", ["two-levels", "codependent-flavors"])
-def test_the_answer_is_the_same_in_every_process(name: str) -> None:
+def test_output_is_the_same_in_every_process(name: str) -> None:
     scenario = SEEDS / f"{name}.yaml"
     command = [sys.executable, "-m", "cli", "simulate", "-f", str(scenario), *_flags(scenario), "-o", "json"]
     answers = [

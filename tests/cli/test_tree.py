@@ -62,7 +62,7 @@ def test_depth_and_top_cut_the_tree() -> None:
     assert [row.name for row in rows(GROUPS, "root", Filter(depth=1))] == ["root", "idle", "research", "lost"]
 
 
-def test_groups_in_a_cycle_are_shown_once_each() -> None:
+def test_groups_in_a_cycle_are_shown_once() -> None:
     groups = {
         "root": GROUPS["root"],
         "a": _group("a", "b", _status(0, 0), isParent=True),
@@ -71,7 +71,7 @@ def test_groups_in_a_cycle_are_shown_once_each() -> None:
     assert [row.name for row in rows(groups, "root", Filter())] == ["root", "a", "b"]
 
 
-def test_programs_get_exact_integers() -> None:
+def test_json_output_has_exact_integers() -> None:
     assert as_data(GROUPS, "vision", Filter()) == [
         {
             "name": "vision",
@@ -85,7 +85,7 @@ def test_programs_get_exact_integers() -> None:
     ]
 
 
-def test_top_lists_the_largest_users_first() -> None:
+def test_top_lists_the_groups_with_most_use_first() -> None:
     found = [(each["group"], each["used"], each["percent"]) for each in by_use(GROUPS, Filter(), parents=False)]
     assert found == [("vision", 10, 62), ("nlp", 0, 0)]
     assert [each["group"] for each in by_use(GROUPS, Filter(), parents=True)] == ["research", "vision", "nlp"]

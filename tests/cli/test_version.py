@@ -29,7 +29,7 @@ spec:
 """
 
 
-def test_client_and_server_say_their_version(control_plane: ControlPlane) -> None:
+def test_client_and_server_versions_are_printed(control_plane: ControlPlane) -> None:
     control_plane.apply(DEPLOYMENT)
     environment = {"PATH": f"{control_plane.binaries.kubectl.parent}:{os.environ['PATH']}"}
     words = ["--kubeconfig", str(control_plane.kubeconfig), "-o", "json"]
@@ -37,12 +37,12 @@ def test_client_and_server_say_their_version(control_plane: ControlPlane) -> Non
     assert json.loads(answer.stdout) == {"client": client_version(), "server": {"webhook": "0.0.9"}}
 
 
-def test_a_cluster_that_cannot_be_read_is_said_in_a_line(tmp_path: Path) -> None:
+def test_unreachable_cluster_is_reported_in_one_line(tmp_path: Path) -> None:
     answer = CliRunner().invoke(version.command, ["--kubeconfig", str(tmp_path / "absent")])
     assert (answer.exit_code, len(answer.stdout.splitlines())) == (0, 2)
 
 
-def test_a_source_tree_that_is_not_installed_says_so_in_one_sentence(tmp_path: Path) -> None:
+def test_source_tree_that_is_not_installed_is_reported_in_one_line(tmp_path: Path) -> None:
     packages = tmp_path / "packages"
     packages.mkdir()
     site = Path(next(path for path in sys.path if path.endswith("site-packages")))

@@ -45,12 +45,12 @@ def test_an_edit_that_starts_one_workload_by_stopping_another(tmp_path: Path) ->
     assert (found["wait"], found["reasons"], found["stable"], found["violations"]) == ([], [], True, [])
 
 
-def test_an_edit_without_effect_is_harmless(tmp_path: Path) -> None:
+def test_edit_without_effect_predicts_nothing(tmp_path: Path) -> None:
     answer = _ask(tmp_path, VISION % 4, "text")
     assert (answer.exit_code, answer.stdout) == (0, "0 start, 0 stop, 0 wait longer\n")
 
 
-def test_an_illegal_edit_is_refused_with_its_rule(tmp_path: Path) -> None:
+def test_illegal_edit_is_refused_with_its_rule(tmp_path: Path) -> None:
     answer = _ask(tmp_path, (VISION % 4).replace("]}\n", "], isParent: true}\n"), "text")
     assert answer.exit_code == 1
     assert answer.stdout.splitlines()[-1] == "refused: 1 rule is broken"
@@ -66,11 +66,11 @@ def test_an_illegal_edit_is_refused_with_its_rule(tmp_path: Path) -> None:
         ("markdown", "**1 start, 1 stop, 0 wait longer**"),
     ],
 )
-def test_people_get_a_diff_or_a_table(tmp_path: Path, output: str, line: str) -> None:
+def test_text_output_is_a_diff_or_a_table(tmp_path: Path, output: str, line: str) -> None:
     assert line in _ask(tmp_path, VISION % 7, output).stdout.splitlines()
 
 
-def test_what_waits_is_listed_with_its_place() -> None:
+def test_pending_workloads_are_listed_with_their_position() -> None:
     answer = CliRunner().invoke(pending.command, ["-f", WAITING, *EIGHT, "-o", "json"])
     listed = [(each["workload"], each["position"], each["reason"]) for each in json.loads(answer.stdout)]
     assert listed == [("ns/train-2", 1, "WaitingForQuota")]

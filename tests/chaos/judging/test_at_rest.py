@@ -41,27 +41,27 @@ def flaws(rest: Rest, *wanted: str) -> list[tuple[str, str]]:
     return [(flaw.rule, flaw.object) for flaw in judge(rest, wanted, (), after(60), QuotaSettings())]
 
 
-def test_all_done() -> None:
+def test_cluster_with_all_workloads_done_is_at_rest() -> None:
     assert flaws(at_rest(job("done", "1", "Complete")), "done") == []
 
 
-def test_taken_and_no_longer_there() -> None:
+def test_accepted_job_that_is_missing_is_reported() -> None:
     assert flaws(at_rest(), "vanished") == [("Lost", "default/vanished")]
 
 
-def test_failed_though_nothing_was_to_fail() -> None:
+def test_unexpected_failure_is_reported() -> None:
     assert flaws(at_rest(job("failed", "1", "Failed")), "failed") == [("Lost", "default/failed")]
 
 
-def test_pending_though_it_would_be_started() -> None:
+def test_pending_workload_that_the_engine_would_start_is_reported() -> None:
     assert flaws(at_rest(job("waits", "2")), "waits") == [("Stuck", "default/waits")]
 
 
-def test_pending_for_ever() -> None:
+def test_workload_that_stays_pending_is_reported() -> None:
     assert flaws(at_rest(job("huge", "9")), "huge") == [("Lost", "default/huge")]
 
 
-def test_a_history_without_the_last_version_is_not_whole() -> None:
+def test_history_without_the_last_version_is_incomplete() -> None:
     history = [Version(1, NOW, each, Lease(""), "someone", "someone") for each in ("seen", "missed")]
     rest = at_rest(job("seen", "1", revision="1"), job("missed", "1", revision="2"))
     assert unseen(rest, history) == ["default/missed"]

@@ -26,7 +26,7 @@ def history() -> WrittenHistory:
     return told
 
 
-def test_a_sound_history(history: WrittenHistory) -> None:
+def test_sound_history_has_no_violation(history: WrittenHistory) -> None:
     history.evict("borrower", by="lender")
     history.end("borrower")
     history.start("lender")
@@ -37,7 +37,7 @@ def test_a_sound_history(history: WrittenHistory) -> None:
     assert found.evictions == {"ns/borrower": 1}
 
 
-def test_started_again_while_its_pod_exists(history: WrittenHistory) -> None:
+def test_start_while_a_pod_of_the_previous_run_exists_is_reported(history: WrittenHistory) -> None:
     history.evict("borrower", by="lender")
     history.observe(
         "borrower",
@@ -49,21 +49,21 @@ def test_started_again_while_its_pod_exists(history: WrittenHistory) -> None:
     assert rules(history) == [("StartedTwice", "ns/borrower")]
 
 
-def test_started_again_while_its_status_counts_pods(history: WrittenHistory) -> None:
+def test_start_while_the_status_counts_pods_is_reported(history: WrittenHistory) -> None:
     history.evict("borrower", by="lender")
     history.observe("borrower-pod", history.pod("borrower", "Failed"), "controller", gone=True)
     history.start("borrower")
     assert rules(history) == [("StartedTwice", "ns/borrower")]
 
 
-def test_started_before_the_victim_has_ended(history: WrittenHistory) -> None:
+def test_start_before_the_victim_has_ended_is_reported(history: WrittenHistory) -> None:
     history.evict("borrower", by="lender")
     history.start("lender")
     assert rules(history) == [("OverAdmitted", "ns/lender")]
 
 
 @pytest.mark.parametrize(("is_down", "found"), [(False, ["EvictedWithoutCause"]), (True, [])])
-def test_reclaimed_for_room_that_a_closed_node_does_not_offer(is_down: bool, found: list[str]) -> None:
+def test_reclaim_for_room_on_a_closed_node_is_reported(is_down: bool, found: list[str]) -> None:
     history = WrittenHistory()
     history.observe("node", Shutter("node", is_down), "admin")
     history.submit("modest", "left", 3)
@@ -74,14 +74,14 @@ def test_reclaimed_for_room_that_a_closed_node_does_not_offer(is_down: bool, fou
     assert [rule for rule, _ in rules(history)] == found
 
 
-def test_started_above_a_ceiling() -> None:
+def test_start_above_a_ceiling_is_reported() -> None:
     history = WrittenHistory()
     history.submit("big", "right", 7)
     history.start("big")
     assert rules(history) == [("OverAdmitted", "ns/big")]
 
 
-def test_started_in_room_that_a_guarantee_keeps() -> None:
+def test_start_in_room_kept_by_a_guarantee_is_reported() -> None:
     history = WrittenHistory()
     history.group("left", min="4", lendingLimit="1")
     history.group("right", min="4")
@@ -91,7 +91,7 @@ def test_started_in_room_that_a_guarantee_keeps() -> None:
     assert rules(history) == [("OverAdmitted", "ns/big")]
 
 
-def test_a_ceiling_lowered_a_moment_ago_may_not_have_been_seen() -> None:
+def test_recently_lowered_ceiling_allows_a_start() -> None:
     history = WrittenHistory()
     history.submit("job", "right", 6)
     history.group("right", min="2", max="2")
@@ -131,17 +131,19 @@ DOCTORED: dict[str, tuple[Callable[[WrittenHistory], None], str]] = {
 
 
 @pytest.mark.parametrize(("doctor", "rule"), DOCTORED.values(), ids=list(DOCTORED))
-def test_evicted(history: WrittenHistory, doctor: Callable[[WrittenHistory], None], rule: str) -> None:
+def test_doctored_eviction_is_reported(
+    history: WrittenHistory, doctor: Callable[[WrittenHistory], None], rule: str
+) -> None:
     doctor(history)
     assert rules(history) == [(rule, "ns/borrower")]
 
 
-def test_evicted_without_an_annotation(history: WrittenHistory) -> None:
+def test_eviction_without_an_annotation_is_reported(history: WrittenHistory) -> None:
     history.observe("borrower", history.job("borrower", suspend=True), "reconciler")
     assert rules(history) == [("BadEviction", "ns/borrower")]
 
 
-def test_evicted_from_a_group_within_its_runtime() -> None:
+def test_reclaim_from_a_group_within_its_runtime_is_reported() -> None:
     history = WrittenHistory()
     history.submit("modest", "left", 3)
     history.start("modest")
@@ -151,7 +153,7 @@ def test_evicted_from_a_group_within_its_runtime() -> None:
     assert rules(history) == [("EvictedWithoutCause", "ns/modest")]
 
 
-def test_evicted_from_a_group_whose_own_start_was_written_after_the_eviction() -> None:
+def test_reclaim_from_a_group_whose_start_was_written_later_is_accepted() -> None:
     """One decision starts `urgent`, which puts left over its runtime, and takes `modest` from it for the lender."""
     history = WrittenHistory()
     history.submit("modest", "left", 3)
@@ -164,7 +166,7 @@ def test_evicted_from_a_group_whose_own_start_was_written_after_the_eviction() -
     assert rules(history) == []
 
 
-def test_evicted_from_a_group_that_is_over_with_what_it_has_claimed() -> None:
+def test_reclaim_from_a_group_over_runtime_with_its_claims_is_accepted() -> None:
     history = WrittenHistory()
     history.submit("modest", "left", 3)
     history.start("modest")
@@ -181,7 +183,7 @@ def test_evicted_from_a_group_that_is_over_with_what_it_has_claimed() -> None:
     assert rules(history) == []
 
 
-def test_evicted_for_a_preemptor_that_is_not_entitled() -> None:
+def test_reclaim_for_a_preemptor_that_is_not_entitled_is_reported() -> None:
     history = WrittenHistory()
     history.submit("borrower", "left", 6)
     history.start("borrower")
@@ -191,7 +193,7 @@ def test_evicted_for_a_preemptor_that_is_not_entitled() -> None:
     assert rules(history) == [("EvictedWithoutCause", "ns/borrower")]
 
 
-def test_preempted_by_work_of_its_group_that_is_no_more_important() -> None:
+def test_preemption_by_equal_priority_is_reported() -> None:
     history = WrittenHistory()
     history.submit("first", "left", 4)
     history.start("first")
@@ -201,7 +203,7 @@ def test_preempted_by_work_of_its_group_that_is_no_more_important() -> None:
     assert rules(history) == [("EvictedWithoutCause", "ns/first")]
 
 
-def test_preempted_by_more_important_work_of_its_group() -> None:
+def test_preemption_by_higher_priority_is_accepted() -> None:
     history = WrittenHistory()
     history.submit("first", "left", 4)
     history.start("first")
@@ -211,7 +213,7 @@ def test_preempted_by_more_important_work_of_its_group() -> None:
     assert rules(history) == []
 
 
-def test_reclaimed_though_not_preemptible() -> None:
+def test_reclaim_of_a_non_preemptible_workload_is_reported() -> None:
     history = WrittenHistory()
     history.submit("borrower", "left", 6, preemptible="false")
     history.start("borrower")
@@ -221,14 +223,14 @@ def test_reclaimed_though_not_preemptible() -> None:
     assert rules(history) == [("EvictedWithoutCause", "ns/borrower")]
 
 
-def test_started_by_somebody_else() -> None:
+def test_start_by_another_user_is_reported() -> None:
     history = WrittenHistory()
     history.submit("job", "left", 1)
     history.start("job", user="mallory")
     assert rules(history) == [("ResumedByOther", "ns/job")]
 
 
-def test_stopped_and_resumed_by_its_owner_when_it_had_finished() -> None:
+def test_owner_edit_of_a_finished_job_is_accepted() -> None:
     history = WrittenHistory()
     history.submit("job", "left", 1)
     history.start("job")
@@ -239,7 +241,7 @@ def test_stopped_and_resumed_by_its_owner_when_it_had_finished() -> None:
     assert rules(history) == []
 
 
-def test_suspended_by_its_owner(history: WrittenHistory) -> None:
+def test_suspension_by_the_owner_needs_the_hold_annotation(history: WrittenHistory) -> None:
     history.observe("borrower", history.job("borrower", suspend=True), "user")
     assert rules(history) == [("StoppedByOther", "ns/borrower")]
     history.versions.pop()
@@ -248,14 +250,14 @@ def test_suspended_by_its_owner(history: WrittenHistory) -> None:
     assert rules(history) == []
 
 
-def test_written_without_the_lease() -> None:
+def test_write_without_the_lease_is_reported() -> None:
     history = WrittenHistory()
     history.submit("job", "left", 1)
     history.start("job", writer="another")
     assert rules(history) == [("TwoLeaders", "ns/job")]
 
 
-def test_evicted_again_and_again() -> None:
+def test_repeated_eviction_of_one_workload_is_reported() -> None:
     history = WrittenHistory()
     history.submit("borrower", "left", 6)
     history.submit("lender", "right", 4)
@@ -267,7 +269,7 @@ def test_evicted_again_and_again() -> None:
     assert rules(history) == [("EvictedForEver", "ns/borrower")]
 
 
-def test_an_orphaned_pod_of_a_job_was_not_created_running() -> None:
+def test_orphaned_pod_of_a_job_is_not_a_pod_created_running() -> None:
     history = WrittenHistory()
     history.submit("it", "left", 1)
     history.start("it")

@@ -31,7 +31,7 @@ def history(tmp_path: Path, *lines: dict[str, Any]) -> list[Version]:
     return read_history(log)
 
 
-def test_ordered_by_revision_and_each_once(tmp_path: Path) -> None:
+def test_versions_are_ordered_by_revision_without_duplicates(tmp_path: Path) -> None:
     late = line("patch", "leases", {"spec": {"holderIdentity": "b"}}, 5)
     early = line("update", "leases", {"spec": {"holderIdentity": "a"}}, 3)
     nothing_changed = line("patch", "leases", {"spec": {"holderIdentity": "b"}}, 5)
@@ -40,7 +40,7 @@ def test_ordered_by_revision_and_each_once(tmp_path: Path) -> None:
     assert [(each.revision, each.record) for each in found] == [(3, Lease("a")), (5, Lease("b"))]
 
 
-def test_an_answer_of_metadata_alone_is_completed_from_the_patch(tmp_path: Path) -> None:
+def test_metadata_only_response_is_completed_from_the_patch(tmp_path: Path) -> None:
     created = line("create", "jobs", {"spec": JOB}, 1)
     patch = [
         {"op": "test", "path": "/metadata/uid", "value": "it"},
@@ -58,7 +58,7 @@ def test_the_credential_tells_replicas_of_one_account_apart(tmp_path: Path) -> N
     assert [(each.user, each.writer) for each in found] == [("account", "JTI=1"), ("someone", "someone")]
 
 
-def test_a_pod_evicted_before_it_has_a_node_is_gone_at_once(tmp_path: Path) -> None:
+def test_pod_evicted_before_it_has_a_node_is_gone_at_once(tmp_path: Path) -> None:
     def pod(name: str, revision: int, **spec: str) -> dict[str, Any]:
         made = line("create", "pods", {"metadata": {"name": name, "uid": name}, "spec": spec}, revision)
         return made | {"objectRef": {"resource": "pods", "namespace": "ns", "name": name}}
@@ -81,7 +81,7 @@ def test_a_pod_evicted_before_it_has_a_node_is_gone_at_once(tmp_path: Path) -> N
     ]
 
 
-def test_a_job_that_is_removed_at_once_is_gone(tmp_path: Path) -> None:
+def test_job_removed_at_once_is_gone(tmp_path: Path) -> None:
     target = {"resource": "jobs", "namespace": "ns", "name": "it"}
     made = line("create", "jobs", {"spec": JOB}, 1) | {"objectRef": target}
     removed = line("delete", "jobs", {}, 0) | {"objectRef": target, "responseObject": {"kind": "Status"}}
@@ -89,7 +89,7 @@ def test_a_job_that_is_removed_at_once_is_gone(tmp_path: Path) -> None:
     assert [(each.uid, each.revision, each.gone) for each in found] == [("it", 1, False), ("it", 1, True)]
 
 
-def test_what_a_witness_found_completes_the_log_of_a_killed_api_server(tmp_path: Path) -> None:
+def test_witness_completes_the_log_of_a_killed_api_server(tmp_path: Path) -> None:
     def pod(name: str, revision: int, **more: Any) -> dict[str, Any]:
         target = {"resource": "pods", "namespace": "ns", "name": name}
         made = line("patch", "pods", {"metadata": {"name": name, "uid": name}}, revision)
@@ -114,14 +114,14 @@ def test_what_a_witness_found_completes_the_log_of_a_killed_api_server(tmp_path:
     ]
 
 
-def test_half_a_line_of_a_killed_api_server_does_not_hide_the_next(tmp_path: Path) -> None:
+def test_truncated_line_of_a_killed_api_server_does_not_hide_the_next(tmp_path: Path) -> None:
     whole = json.dumps({"kind": "Event", **line("create", "leases", {}, 1)}, separators=(",", ":"))
     log = tmp_path / "audit.log"
     log.write_text(f'{{"kind":"Event","verb":"upd{whole}\n{{"kind":"Event","ver')
     assert [each.revision for each in read_history(log)] == [1]
 
 
-def test_gone_when_deleted_at_once_or_when_the_last_finalizer_goes(tmp_path: Path) -> None:
+def test_object_is_gone_when_deleted_at_once_or_with_its_last_finalizer(tmp_path: Path) -> None:
     deleting = {"deletionTimestamp": TIME, "deletionGracePeriodSeconds": 30}
     held = {**deleting, "deletionGracePeriodSeconds": 0, "finalizers": ["job-tracking"]}
     found = history(
@@ -134,7 +134,7 @@ def test_gone_when_deleted_at_once_or_when_the_last_finalizer_goes(tmp_path: Pat
     assert [each.gone for each in found] == [False, False, False, True]
 
 
-def test_gone_when_the_last_finalizer_goes_though_the_answer_shows_the_revision_before(tmp_path: Path) -> None:
+def test_object_is_gone_with_its_last_finalizer_even_if_the_response_has_an_older_revision(tmp_path: Path) -> None:
     held = {"deletionTimestamp": TIME, "deletionGracePeriodSeconds": 0, "finalizers": ["orphan"]}
     status = line("update", "pods", {"metadata": held}, 3)
     found = history(

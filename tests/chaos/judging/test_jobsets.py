@@ -80,31 +80,31 @@ def start_beside(history: WrittenHistory) -> None:
     history.start("beside")
 
 
-def test_a_sound_history_counts_it_once(history: WrittenHistory) -> None:
+def test_jobset_is_counted_once_in_a_sound_history(history: WrittenHistory) -> None:
     found = history.judged()
     assert found.flaws == []
     assert (found.counts["starts of a JobSet"], found.counts["versions of what operators made"]) == (1, 4)
 
 
-def test_its_pods_and_its_jobs_do_not_count_beside_it(history: WrittenHistory) -> None:
+def test_pods_and_jobs_of_a_jobset_are_not_counted_again(history: WrittenHistory) -> None:
     history.submit("beside", "right", 4)
     history.start("beside")
     assert rules(history) == []
 
 
-def test_it_counts_with_all_that_it_declares(history: WrittenHistory) -> None:
+def test_jobset_counts_with_its_declared_pods(history: WrittenHistory) -> None:
     start_beside(history)
     assert rules(history) == [("OverAdmitted", "ns/beside")]
 
 
-def test_stopped_its_pods_count_until_they_have_ended(history: WrittenHistory) -> None:
+def test_pods_of_a_stopped_jobset_count_until_they_have_ended(history: WrittenHistory) -> None:
     stop(history)
     history.observe("child", child(suspend=True), "operator")
     start_beside(history)
     assert rules(history) == [("OverAdmitted", "ns/beside")]
 
 
-def test_stopped_what_its_jobs_may_still_make_counts(history: WrittenHistory) -> None:
+def test_pods_that_jobs_of_a_stopped_jobset_can_still_create_count(history: WrittenHistory) -> None:
     stop(history)
     for number in range(2):
         history.observe(f"pod-{number}", pod(number, "Failed"), "controller")
@@ -112,7 +112,7 @@ def test_stopped_what_its_jobs_may_still_make_counts(history: WrittenHistory) ->
     assert rules(history) == [("OverAdmitted", "ns/beside")]
 
 
-def test_stopped_what_its_jobs_have_done_does_not_count(history: WrittenHistory) -> None:
+def test_completed_pods_of_a_stopped_jobset_do_not_count(history: WrittenHistory) -> None:
     stop(history)
     for number in range(2):
         history.observe(f"pod-{number}", pod(number, "Succeeded"), "controller")
@@ -120,7 +120,7 @@ def test_stopped_what_its_jobs_have_done_does_not_count(history: WrittenHistory)
     assert rules(history) == []
 
 
-def test_stopped_and_ended_it_counts_nothing(history: WrittenHistory) -> None:
+def test_stopped_jobset_whose_pods_have_ended_counts_nothing(history: WrittenHistory) -> None:
     stop(history)
     history.observe("child", child(suspend=True), "operator")
     for number in range(2):
@@ -129,14 +129,14 @@ def test_stopped_and_ended_it_counts_nothing(history: WrittenHistory) -> None:
     assert rules(history) == []
 
 
-def test_started_again_while_a_pod_exists(history: WrittenHistory) -> None:
+def test_restart_of_a_jobset_while_a_pod_exists_is_reported(history: WrittenHistory) -> None:
     stop(history)
     history.observe("pod-0", pod(0, "Failed"), "controller")
     history.observe("set", jobset(suspend=False, annotations=ADMITTED), "reconciler")
     assert rules(history) == [("StartedTwice", "ns/set")]
 
 
-def test_started_by_somebody_else() -> None:
+def test_start_of_a_jobset_by_another_user_is_reported() -> None:
     history = WrittenHistory()
     history.observe("set", jobset(suspend=True), "user")
     history.observe("set", jobset(suspend=False, annotations=ADMITTED), "user")
@@ -152,16 +152,18 @@ def test_started_by_somebody_else() -> None:
     ],
     ids=["not told apart", "admitted", "started"],
 )
-def test_what_its_operator_made_is_no_workload_beside_it(history: WrittenHistory, made: Job, user: str) -> None:
+def test_job_of_a_jobset_that_counts_as_a_workload_is_reported(history: WrittenHistory, made: Job, user: str) -> None:
     history.observe("child", made, user)
     assert rules(history) == [("CountedTwice", "ns/set-workers-0")]
 
 
-def test_where_only_what_names_a_group_is_managed_its_jobs_need_not_name_it(history: WrittenHistory) -> None:
+def test_unlabelled_job_of_a_jobset_is_accepted_where_only_labelled_objects_are_managed(
+    history: WrittenHistory,
+) -> None:
     history.observe("child", child(suspend=False, unit=""), "operator")
     assert rules(history) == []
 
 
-def test_a_pod_of_its_jobs_that_does_not_name_it(history: WrittenHistory) -> None:
+def test_pod_that_does_not_name_its_jobset_is_reported(history: WrittenHistory) -> None:
     history.observe("pod-2", pod(2, "Pending", unit=""), "controller")
     assert rules(history) == [("CountedTwice", "ns/set-2")]
