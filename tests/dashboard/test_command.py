@@ -16,13 +16,13 @@ def _says(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return capsys.readouterr().err
 
 
-def test_without_a_cluster_it_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_missing_cluster_is_reported(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     absent = tmp_path / "absent"
     assert _says(capsys, f"--kubeconfig={absent}").startswith(f"quotree: kubeconfig {absent} does not exist: ")
 
 
 @pytest.mark.apiserver
-def test_a_port_that_is_taken_is_named(capsys: pytest.CaptureFixture[str], control_plane: ControlPlane) -> None:
+def test_occupied_port_is_reported(capsys: pytest.CaptureFixture[str], control_plane: ControlPlane) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         text = _says(capsys, f"--kubeconfig={control_plane.kubeconfig}", f"--port={port}")

@@ -27,12 +27,12 @@ async def _status(site: Site, path: str, headers: Mapping[str, str]) -> int:
 
 
 @pytest.mark.parametrize("path", ["group?name=a", "queue?group=a", "workload?key=x", "nodes", "stream"])
-async def test_data_needs_the_token(site: Site, path: str) -> None:
+async def test_data_requires_the_token(site: Site, path: str) -> None:
     assert await _status(site, f"/api/{path}", {}) == 401
     assert await _status(site, f"/api/{path}", {"Authorization": "Bearer guess"}) == 401
 
 
-async def test_the_token_is_not_in_what_is_served_without_it(site: Site) -> None:
+async def test_files_served_without_the_token_do_not_contain_it(site: Site) -> None:
     async with site.session.get(site.origin) as answer:
         assert site.guard.token not in await answer.text() + str(answer.headers)
         assert "Set-Cookie" not in answer.headers
@@ -57,7 +57,7 @@ async def test_another_site_is_refused_even_with_the_token(site: Site, headers: 
     assert await _status(site, "/api/group?name=a", {**site.headers, **headers}) == status
 
 
-async def test_no_answer_lets_another_origin_read_it(site: Site) -> None:
+async def test_no_response_allows_another_origin(site: Site) -> None:
     for path in ("/", "/api/group?name=a", "/api/group?name=none", "/nothing", "/static/app.js"):
         async with site.session.get(f"{site.origin}{path}", headers=site.headers) as answer:
             assert not [name for name in answer.headers if name.startswith("Access-Control-")]
@@ -67,7 +67,7 @@ async def test_no_answer_lets_another_origin_read_it(site: Site) -> None:
             assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 
-async def test_nothing_but_a_question_can_be_posted(site: Site) -> None:
+async def test_only_what_if_requests_can_be_posted(site: Site) -> None:
     url = f"{site.origin}/api/what-if"
     edit = {"group": "a", "flavor": "default", "resource": "gpu", "min": "5"}
     async with site.session.post(url, json=edit, headers=site.headers) as answer:
@@ -84,18 +84,18 @@ async def test_nothing_but_a_question_can_be_posted(site: Site) -> None:
 
 
 @pytest.mark.parametrize("query", ["first=-1", "first=x", "count=1e9", "first=٣", "part=all"])
-async def test_a_query_that_makes_no_sense_is_answered_with_a_sentence(site: Site, query: str) -> None:
+async def test_invalid_query_is_refused_with_the_reason(site: Site, query: str) -> None:
     async with site.session.get(f"{site.origin}/api/queue?group=a&{query}", headers=site.headers) as answer:
         assert answer.status == 400
         assert (await answer.json())["problem"].startswith(("first", "count", "part"))
 
 
-async def test_no_other_file_can_be_read(site: Site) -> None:
+async def test_no_file_outside_the_page_can_be_read(site: Site) -> None:
     for path in ("/static/../app.py", "/static/..%2fapp.py", "/static/%2e%2e/command.py", "/static/"):
         assert await _status(site, path, {}) == 404
 
 
-async def test_the_stream_begins_with_every_group_and_goes_on_with_changes(site: Site) -> None:
+async def test_stream_starts_with_every_group_and_continues_with_changes(site: Site) -> None:
     async with site.session.get(f"{site.origin}/api/stream", headers=site.headers) as answer:
         assert answer.headers["Content-Type"] == "text/event-stream"
         first = await answer.content.readuntil(b"\n\n")
@@ -107,7 +107,7 @@ async def test_the_stream_begins_with_every_group_and_goes_on_with_changes(site:
         assert b'"frame":2' in second
 
 
-def test_the_page_is_text_nodes_only_and_loads_nothing_from_elsewhere() -> None:
+def test_page_builds_text_nodes_only_and_loads_nothing_from_other_origins() -> None:
     for file in STATIC.iterdir():
         text = file.read_text().replace("http://www.w3.org/2000/svg", "")
         assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function", text), (

@@ -67,14 +67,14 @@ async def _judge_everybody(address: str, allowed: str, curious: str) -> None:
     assert {"vision", "language"} <= {row["name"] for row in event["rows"]}
 
 
-def test_the_api_server_decides_who_sees_it(quotree: Quotree) -> None:
+def test_only_users_whom_the_api_server_allows_are_served(quotree: Quotree) -> None:
     allowed = token_of(quotree.cluster, "sees-all", sees_all=True)
     curious = token_of(quotree.cluster, "sees-nothing", sees_all=False)
     with in_cluster(quotree.cluster) as address:
         asyncio.run(_judge_everybody(address, allowed, curious))
 
 
-def test_its_account_writes_nothing(quotree: Quotree) -> None:
+def test_service_account_of_the_dashboard_can_write_nothing(quotree: Quotree) -> None:
     listed = quotree.cluster.kubectl("auth", "can-i", "--list", "--as=quotree-dashboard").stdout.splitlines()
     may = {line.split()[0]: line.split("[")[-1].rstrip("]").split() for line in listed[1:] if line[:1].isalpha()}
     reviews = {name for name, verbs in may.items() if verbs == ["create"]}
@@ -100,7 +100,7 @@ class Readers:
 
 
 @pytest.mark.parametrize("later", [Permission.UNKNOWN, Permission.FORBIDDEN, Permission.UNDECIDED])
-async def test_a_stream_ends_when_its_user_has_lost_the_right_to_it(later: Permission) -> None:
+async def test_stream_ends_when_its_user_loses_access(later: Permission) -> None:
     readers, frames = Readers(), ShownFrames(frame_of(ONE, 1))
     guard = ProxiedGuard(cast("ReaderPermissions", readers))
     runner = web.AppRunner(Routes(cast("Client", None), frames, guard).application(), shutdown_timeout=0.1)

@@ -75,7 +75,7 @@ def _first_event(address: str) -> Any:
         return json.loads(answer.readline()[6:])
 
 
-def test_it_shows_a_queue_with_the_sentences_of_explain(quotree: Quotree, ask: Asking) -> None:
+def test_queue_has_the_same_lines_as_explain(quotree: Quotree, ask: Asking) -> None:
     with commanded(quotree.cluster.kubeconfig) as address:
         start(ask, "fills", "vision", 6)
         ask.submit("waits", "language", 5)
@@ -87,7 +87,7 @@ def test_it_shows_a_queue_with_the_sentences_of_explain(quotree: Quotree, ask: A
         _until(lambda: _numbers(address, "vision") | {"runtime": ""} == expected)
 
 
-def test_it_writes_nothing(quotree: Quotree, ask: Asking) -> None:
+def test_dashboard_writes_nothing_to_the_cluster(quotree: Quotree, ask: Asking) -> None:
     with commanded(quotree.cluster.kubeconfig) as address:
         _until(lambda: _first_event(address)["complete"])
         ask.submit("one", "vision", 1)
@@ -97,7 +97,7 @@ def test_it_writes_nothing(quotree: Quotree, ask: Asking) -> None:
     assert {each.verb for each in own} == {"get", "list", "watch"}
 
 
-def test_a_tenant_sees_what_its_rights_show_and_is_told_the_rest(quotree: Quotree, ask: Asking, tenant: Path) -> None:
+def test_tenant_sees_what_it_may_read_and_a_list_of_the_rest(quotree: Quotree, ask: Asking, tenant: Path) -> None:
     start(ask, "fills", "vision", 6)
     ask.submit("waits", "language", 5)
     with commanded(tenant, "--namespace=default") as address:
@@ -117,9 +117,7 @@ def test_a_tenant_sees_what_its_rights_show_and_is_told_the_rest(quotree: Quotre
         assert "lacks" in recorded
 
 
-def test_a_tenant_who_may_read_groups_sees_the_tree_with_its_numbers(
-    quotree: Quotree, ask: Asking, tenant: Path
-) -> None:
+def test_tenant_who_can_read_groups_sees_the_tree_with_its_numbers(quotree: Quotree, ask: Asking, tenant: Path) -> None:
     binding = ("clusterrolebinding", "tenant-views", "--clusterrole=quotree-view", "--user=tenant")
     quotree.cluster.kubectl("create", *binding)
     start(ask, "fills", "vision", 6)
@@ -136,7 +134,7 @@ def _waits(page: Any) -> str:
     return text if "lacks" in text else ""
 
 
-def test_who_may_list_nothing_gets_a_page_that_says_so(quotree: Quotree) -> None:
+def test_user_without_list_rights_gets_a_page_with_the_reason(quotree: Quotree) -> None:
     with commanded(quotree.cluster.kubeconfig_for("nobody")) as address:
         told = _told(address, "queues and running Jobs are not shown: ")
         assert told["rows"] == [] or not told["complete"]

@@ -52,7 +52,7 @@ def _rows(lines_by_name: dict[str, bytes]) -> dict[str, object]:
     return {name: msgspec.json.decode(line) for name, line in lines_by_name.items()}
 
 
-def test_a_line_has_the_numbers_of_the_tree_as_text_and_as_amounts() -> None:
+def test_line_has_the_numbers_of_the_group_as_text_and_amounts() -> None:
     nlp = _rows(dict(TreeLines().show(_busy())))["nlp"]
     assert nlp == {
         "name": "nlp",
@@ -70,7 +70,7 @@ def test_a_line_has_the_numbers_of_the_tree_as_text_and_as_amounts() -> None:
     }  # fmt: skip
 
 
-def test_only_changed_lines_are_sent_again() -> None:
+def test_only_changed_lines_are_sent() -> None:
     tree, first = TreeLines(), frame_of(world(TREE.replace("root 8", "root 80"), [running("nlp", 4, "n")]))
     has = dict(tree.show(first))
     again = dict(tree.show(replace(first, number=2)))
@@ -81,7 +81,7 @@ def test_only_changed_lines_are_sent_again() -> None:
     assert told["gone"] == []
 
 
-def test_a_group_that_went_is_named() -> None:
+def test_deleted_group_is_reported() -> None:
     tree, first = TreeLines(), _busy()
     has = dict(tree.show(first))
     smaller = frame_of(world("root 8\n  serving 2"), 2)
@@ -89,7 +89,7 @@ def test_a_group_that_went_is_named() -> None:
     assert told["gone"] == ["nlp", "research", "vision"]
 
 
-def test_who_does_not_see_everything_gets_the_numbers_of_the_status() -> None:
+def test_user_with_partial_rights_gets_the_numbers_of_the_statuses() -> None:
     status = QuotaGroupStatus(
         conditions=[Condition("Stopped", "True", "Hold", "")],
         quotas=[QuotaStatus(flavor="default", min={"cpu": "2"}, used={"cpu": "500m"}, runtime={"cpu": "3"})],
@@ -113,12 +113,12 @@ def test_a_group_page_shows_how_its_runtime_is_divided() -> None:
     assert page["mins"] == [{"flavor": "default", "resource": "gpu", "text": "2"}]
 
 
-def test_an_unknown_group_is_said_to_be_unknown() -> None:
+def test_unknown_group_is_reported_as_unknown() -> None:
     with pytest.raises(UnknownName, match="there is no QuotaGroup 'nobody'"):
         group_page(_busy(), "nobody")
 
 
-def test_a_pool_is_filled_by_what_is_idle_and_used_by_who_borrows() -> None:
+def test_idle_quota_and_borrowed_quota_are_listed_by_group() -> None:
     given = frame_of(world("root 8\n  a 4\n  b 2", [running("a", 1, "x"), running("b", 4, "y")])).outlook
     assert given is not None
     (pool,) = pools_of(given, "root")
@@ -126,7 +126,7 @@ def test_a_pool_is_filled_by_what_is_idle_and_used_by_who_borrows() -> None:
     assert [(each["label"], each["amount"]) for each in pool["borrowers"]] == [("b", 2), ("idle", 3)]
 
 
-def test_a_queue_is_answered_in_slices_with_the_place_and_the_reason() -> None:
+def test_queue_is_paged_with_position_and_reason() -> None:
     frame = _busy()
     part = slice_of(frame, "research", Part.PENDING, 1, 1)
     assert (part["total"], part["first"]) == (3, 1)
@@ -139,7 +139,7 @@ def test_a_queue_can_be_searched_by_name() -> None:
     assert [each["workload"] for each in slice_of(_busy(), "root", Part.PENDING, 0, 9, "w2")["items"]] == ["ns/w2"]
 
 
-def test_running_and_evicted_workloads_are_listed_the_latest_first() -> None:
+def test_running_and_evicted_workloads_are_listed_latest_first() -> None:
     waiting = pending("vision", 7, "new")
     going = evicting(running("nlp", 1, "old", since=after(-5)), waiting, at=after(-1))
     frame = frame_of(world(TREE, [going, running("nlp", 1, "young", since=after(-2)), waiting]))
@@ -148,7 +148,7 @@ def test_running_and_evicted_workloads_are_listed_the_latest_first() -> None:
     assert (evicted["evictedFor"], evicted["for"], evicted["state"]) == ("Reclaimed", "ns/new", "Evicting")
 
 
-def test_a_workload_page_has_the_lines_that_explain_prints() -> None:
+def test_workload_page_has_the_lines_that_explain_prints() -> None:
     frame = _busy()
     given = measure(frame.world, NOW)
     waiting = frame.find("Job", "ns/w0")
@@ -159,13 +159,13 @@ def test_a_workload_page_has_the_lines_that_explain_prints() -> None:
     assert "What would let it start, each alone:" in printed
 
 
-def test_what_the_next_cycle_starts_counts_as_started() -> None:
+def test_workloads_that_the_next_cycle_starts_are_shown_as_starting() -> None:
     frame = frame_of(world(TREE, [pending("nlp", 1, "soon")]))
     assert slice_of(frame, "nlp", Part.PENDING, 0, 9)["total"] == 0
     assert workload_page(frame, "Job", "ns/soon", with_remedies=False)["state"] == "Running"
 
 
-def test_without_the_whole_picture_no_reason_is_made_up() -> None:
+def test_partial_rights_give_no_pending_reason() -> None:
     frame = frame_of(world(TREE, [pending("nlp", 1, "mine")]), complete=False)
     (item,) = slice_of(frame, "nlp", Part.PENDING, 0, 9)["items"]
     assert item["reason"] == ""
@@ -176,7 +176,7 @@ def test_without_the_whole_picture_no_reason_is_made_up() -> None:
         what_if(frame, EditedMin("nlp", "default", "gpu", "3"))
 
 
-def test_what_if_predicts_and_checks_the_rules() -> None:
+def test_what_if_predicts_effects_and_checks_the_rules() -> None:
     workloads = [running("b", 6, "b", since=after(-3600)), pending("a", 4, "a")]
     frame = frame_of(world("root 8\n  a 2 w0\n  b 2..8 w1", workloads))
     found = what_if(frame, EditedMin("a", "default", "gpu", "4"))
@@ -197,7 +197,7 @@ def test_what_if_predicts_and_checks_the_rules() -> None:
         (EditedMin("<b>", "default", "gpu", "1"), "there is no QuotaGroup '<b>'"),
     ],
 )
-def test_an_edit_that_cannot_be_tried_is_answered_with_a_sentence(edit: EditedMin, says: str) -> None:
+def test_invalid_what_if_edit_is_refused_with_the_reason(edit: EditedMin, says: str) -> None:
     with pytest.raises(Problem, match=says):
         what_if(frame_of(world(TREE)), edit)
 

@@ -19,7 +19,7 @@ EDITS = [quota("c", "HoldAndDrain"), quota("c", None), quota("d", "HoldAndDrain"
 
 
 @pytest.mark.timeout(400)
-def test_what_was_predicted_of_an_edit_is_what_happens(control_plane_binaries: Binaries) -> None:
+def test_predicted_effects_of_an_edit_happen(control_plane_binaries: Binaries) -> None:
     with live_tree(control_plane_binaries, 1, JOBS) as tree:
         done = [tree.edit(each) for each in EDITS]
     assert [str(each) for each in done if each.differs or each.depends] == []

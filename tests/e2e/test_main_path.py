@@ -31,7 +31,7 @@ T4 = {"flavor": "t4"}
         ),
     ],
 )
-def test_an_illegal_tree_is_refused_and_nothing_is_stored(ask: Asking, edit: Object, words: list[str]) -> None:
+def test_illegal_tree_is_refused_and_not_stored(ask: Asking, edit: Object, words: list[str]) -> None:
     name = edit["metadata"]["name"]
     before = ask.group(name)["spec"]
     answer = ask.edit_tree(edit)
@@ -54,13 +54,13 @@ def used(ask: Asking) -> str:
     return next((str(each["used"]["cpu"]) for each in quotas if each["flavor"] == "t4"), "")
 
 
-def test_a_job_names_a_leaf(ask: Asking) -> None:
+def test_job_must_name_a_leaf(ask: Asking) -> None:
     answer = ask.apply(job("inner", "research", 1))
     assert answer.returncode == 1
     assert "language, vision" in answer.stderr
 
 
-def test_a_user_cannot_start_a_held_job_nor_forge_its_admission(ask: Asking) -> None:
+def test_user_can_neither_start_a_held_job_nor_forge_its_admission(ask: Asking) -> None:
     ask.submit("large", "vision", 8)
     ask.until("it runs", lambda: not ask.is_held("large"))
     ask.submit("waits", "language", 8)
@@ -74,7 +74,7 @@ def test_a_user_cannot_start_a_held_job_nor_forge_its_admission(ask: Asking) -> 
     assert ask.is_held("waits")
 
 
-def test_a_group_borrows_and_the_lender_gets_its_share_back(ask: Asking) -> None:
+def test_borrowed_quota_is_reclaimed_for_the_lender(ask: Asking) -> None:
     for index in range(4):
         ask.submit(f"borrower-{index}", "vision", 2)
     ask.until("vision uses everything", lambda: not any(ask.is_held(f"borrower-{index}") for index in range(4)))
@@ -87,13 +87,13 @@ def test_a_group_borrows_and_the_lender_gets_its_share_back(ask: Asking) -> None
     ask.until("the borrowers run again", lambda: not any(ask.is_held(f"borrower-{index}") for index in range(4)))
 
 
-def test_work_is_steered_to_the_nodes_of_its_flavor(ask: Asking) -> None:
+def test_job_runs_on_the_nodes_of_its_flavor(ask: Asking) -> None:
     ask.submit("steered", "steered", 1)
     ask.until("it is on a node", lambda: bool(ask.node_of("steered")))
     assert ask.node_of("steered") == "a100-0"
 
 
-def test_a_person_stops_a_running_job_and_it_stays_stopped(ask: Asking) -> None:
+def test_job_suspended_by_its_owner_stays_suspended(ask: Asking) -> None:
     ask.submit("mine", "vision", 1)
     ask.until("it runs", lambda: not ask.is_held("mine"))
     assert ask.patch("mine", '{"spec":{"suspend":true}}').returncode == 0
@@ -107,7 +107,7 @@ def test_a_person_stops_a_running_job_and_it_stays_stopped(ask: Asking) -> None:
     ask.until("it runs again", lambda: not ask.is_held("mine"))
 
 
-def test_the_tree_is_printed_as_it_is(ask: Asking) -> None:
+def test_tree_command_prints_the_current_tree(ask: Asking) -> None:
     ask.submit("shown", "vision", 3)
     ask.until("status says so", lambda: used(ask) == "3")
     shown = json.loads(ask.quotree.command("tree", "vision", "-o", "json"))
@@ -117,7 +117,7 @@ def test_the_tree_is_printed_as_it_is(ask: Asking) -> None:
     assert "vision" in ask.quotree.command("tree")
 
 
-def test_an_edit_is_tried_on_the_live_cluster_before_it_is_made(ask: Asking, tmp_path: Path) -> None:
+def test_simulated_edit_matches_the_live_cluster(ask: Asking, tmp_path: Path) -> None:
     ask.submit("borrower", "vision", 6)
     ask.until("it borrows", lambda: not ask.is_held("borrower"))
     edit = tmp_path / "edit.yaml"
@@ -133,7 +133,7 @@ def test_an_edit_is_tried_on_the_live_cluster_before_it_is_made(ask: Asking, tmp
     assert not ask.is_held("borrower")
 
 
-def test_what_if_predicts_what_the_edit_then_does(ask: Asking, tmp_path: Path) -> None:
+def test_what_if_predicts_the_effects_of_the_edit(ask: Asking, tmp_path: Path) -> None:
     ask.submit("lent", "vision", 6)
     ask.until("it borrows", lambda: not ask.is_held("lent"))
     ask.submit("queued", "language", 6)
@@ -147,7 +147,7 @@ def test_what_if_predicts_what_the_edit_then_does(ask: Asking, tmp_path: Path) -
     ask.until("it stops and the other starts", lambda: ask.is_held("lent") and not ask.is_held("queued"))
 
 
-def test_people_hold_resume_close_and_open(ask: Asking) -> None:
+def test_hold_resume_close_and_open_commands_work(ask: Asking) -> None:
     ask.submit("switched", "vision", 1)
     ask.until("it runs", lambda: not ask.is_held("switched"))
     ask.quotree.command("hold", "default/switched")
@@ -172,7 +172,7 @@ def test_people_hold_resume_close_and_open(ask: Asking) -> None:
     ask.until("it runs", lambda: not ask.is_held("welcome"))
 
 
-def test_work_that_failed_to_start_too_often_is_resumed_by_its_owner(ask: Asking) -> None:
+def test_deactivated_job_is_resumed_by_its_owner(ask: Asking) -> None:
     startup = {"waitForPodsReady": True, "timeout": "1s", "limit": 1}
     fragile = group("fragile", "research", quotas=[{**T4, "max": {"cpu": "1"}}], startup=startup)
     assert ask.edit_tree(fragile).returncode == 0

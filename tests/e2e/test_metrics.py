@@ -26,7 +26,7 @@ def scrape(port: int, token: str = "") -> tuple[int, str]:
             return error.code, error.read().decode()
 
 
-def test_a_bound_account_reads_and_another_does_not(world: ControlPlane, quotree: Quotree) -> None:
+def test_only_an_account_with_the_metrics_role_can_read_metrics(world: ControlPlane, quotree: Quotree) -> None:
     for name in ("prometheus", "curious"):
         world.kubectl("create", "serviceaccount", name)
     bound = ("--clusterrole=quotree-metrics-reader", "--serviceaccount=default:prometheus")

@@ -55,7 +55,7 @@ def waiting(ask: Asking) -> int:
     return sum(bool(each["spec"].get("schedulingGates")) for each in pods(ask))
 
 
-def test_beyond_its_quota_some_pods_wait_and_what_is_borrowed_is_given_back_within_the_disruption_budget(
+def test_borrowing_pods_of_a_deployment_are_reclaimed_within_its_disruption_budget(
     serving: Asking,
 ) -> None:
     cluster = serving.quotree.cluster
@@ -98,7 +98,7 @@ def test_a_stateful_set_at_full_quota_rolls_over(serving: Asking) -> None:
     serving.until("all serve the new image", lambda: (ready(serving, "second"), len(pods(serving))) == (3, 3))
 
 
-def test_a_deployment_that_must_not_lose_a_pod_waits_at_full_quota_until_it_may(serving: Asking) -> None:
+def test_deployment_without_unavailable_pods_waits_at_full_quota_until_quota_is_free(serving: Asking) -> None:
     strategy = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
     _fill(serving, server("Deployment", "full", replicas=3, strategy=strategy))
     serving.quotree.cluster.kubectl("set", "image", "deployment/web", "main=second", "-n", NAMESPACE)

@@ -20,7 +20,7 @@ def trusted(quotree: Quotree) -> set[str]:
     return {hook["clientConfig"]["caBundle"] for hook in entries(quotree)}
 
 
-def test_upgrade_and_applying_the_same_again_keep_the_authorities_and_refuse_nothing(quotree: Quotree) -> None:
+def test_upgrade_and_reapply_keep_the_cas_and_refuse_no_request(quotree: Quotree) -> None:
     cluster, before = quotree.cluster, trusted(quotree)
     held = {"quotree.dev/hold": "true"}
     traffic = Traffic(cluster, "upgrade", rate=20, group="language", labels=held)

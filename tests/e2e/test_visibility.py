@@ -162,7 +162,7 @@ def rows(text: str) -> list[list[str]]:
     return [line.split() for line in text.splitlines()]
 
 
-def test_a_tenant_lists_what_waits_in_its_namespace(quotree: Quotree) -> None:
+def test_tenant_lists_pending_workloads_of_its_namespace(quotree: Quotree) -> None:
     answer = as_team(quotree, "team-a", "get", "pendingworkloads", "-n", "team-a")
     assert rows(answer.stdout)[0] == ["NAME", "GROUP", "PLACE", "REASON", "MISSING", "IN", "AGE"]
     assert rows(answer.stdout)[1][:4] == ["own", "vision", "2", "BehindHead"]
@@ -171,7 +171,7 @@ def test_a_tenant_lists_what_waits_in_its_namespace(quotree: Quotree) -> None:
     assert by_group.stdout == ""
 
 
-def test_the_administrator_lists_all_by_group(quotree: Quotree) -> None:
+def test_administrator_lists_all_pending_workloads_by_group(quotree: Quotree) -> None:
     answer = quotree.cluster.kubectl("get", "pw", "-A", "-l", "quotree.dev/group=vision", "--no-headers", "-o", "wide")
     assert [row[:4] for row in rows(answer.stdout)] == [
         ["team-b", "hidden-head", "vision", "1"],
@@ -205,7 +205,7 @@ subjects: [{kind: User, name: reader, apiGroup: rbac.authorization.k8s.io}]
         ("team-a", "own", "Job 'team-a/own' waits: group 'vision' is StrictFIFO and a workload of group 'vision' is"),
     ],
 )
-def test_every_route_says_the_same_sentence(quotree: Quotree, namespace: str, name: str, told: str) -> None:
+def test_every_route_gives_the_same_reason(quotree: Quotree, namespace: str, name: str, told: str) -> None:
     cp, key = quotree.cluster, f"{namespace}/{name}"
     said: list[str] = []
     cp.apply(READER)
@@ -278,12 +278,12 @@ WAYS_OUT: Sequence[str] = (
 
 
 @pytest.mark.parametrize("words", OWN, ids=" ".join)
-def test_what_a_tenant_is_told_names_no_workload_of_another_tenant(quotree: Quotree, words: tuple[str, ...]) -> None:
+def test_explanation_for_a_tenant_names_no_workload_of_another_tenant(quotree: Quotree, words: tuple[str, ...]) -> None:
     answer = asked(lambda: as_team(quotree, "team-a", *words), "own")
     assert [each for each in HIDDEN if each in answer.stdout + answer.stderr] == []
 
 
-def test_an_evicted_tenant_is_told_by_group_for_whom(quotree: Quotree) -> None:
+def test_evicted_tenant_is_given_the_group_of_the_preemptor(quotree: Quotree) -> None:
     cp = quotree.cluster
     submit(cp, "team-a", "lent", "borrower", "50Gi")
     wait_for(lambda: not suspended(cp, "borrower", "team-a"), "it borrows")
@@ -320,7 +320,7 @@ def test_all_rights_in_one_namespace_reach_no_other(quotree: Quotree) -> None:
 
 
 @pytest.mark.parametrize("words", OTHERS, ids=" ".join)
-def test_what_is_not_the_tenants_is_forbidden(quotree: Quotree, words: tuple[str, ...]) -> None:
+def test_tenant_is_forbidden_to_read_other_namespaces_and_groups(quotree: Quotree, words: tuple[str, ...]) -> None:
     answer = as_team(quotree, "team-a", *words)
     assert (answer.returncode, answer.stdout) == (1, "")
     assert "Forbidden" in answer.stderr
@@ -352,7 +352,7 @@ def dry_run(quotree: Quotree) -> CompletedProcess[str]:
     return quotree.cluster.kubectl(*words, input=EDIT, as_kubeconfig=tenant(quotree, "team-a"), check=False)
 
 
-def test_a_dry_run_says_what_an_edit_would_start_and_stop(quotree: Quotree) -> None:
+def test_dry_run_lists_what_an_edit_starts_and_stops(quotree: Quotree) -> None:
     said = "would stop 1 workload of group vision (3 cpu): GroupStopped"
     answer = asked(lambda: dry_run(quotree), said)
     assert "runtime of group vision: " in answer.stderr
@@ -362,7 +362,7 @@ def test_a_dry_run_says_what_an_edit_would_start_and_stop(quotree: Quotree) -> N
     assert "Forbidden" in refused.stderr
 
 
-def test_the_command_line_reads_the_api_with_the_users_rights(quotree: Quotree) -> None:
+def test_cli_reads_the_api_with_the_rights_of_the_user(quotree: Quotree) -> None:
     own = ("--as", "team-a", "-n", "team-a")
     assert rows(quotree.command("pending", *own))[0][:4] == ["GROUP", "PLACE", "WORKLOAD", "REASON"]
     assert quotree.command("pending", *own, "-o", "name") == "team-a/own\n"
@@ -392,7 +392,7 @@ def test_the_command_line_reads_the_api_with_the_users_rights(quotree: Quotree) 
         watching.terminate()
 
 
-def test_what_if_knows_the_past_as_the_leader_does_or_says_that_it_does_not(quotree: Quotree, tmp_path: Path) -> None:
+def test_what_if_uses_the_history_of_the_leader_or_reports_that_it_is_missing(quotree: Quotree, tmp_path: Path) -> None:
     cp, edit = quotree.cluster, tmp_path / "edit.yaml"
     edit.write_text(TREE)
     cp.apply(READER)
@@ -410,7 +410,7 @@ def test_what_if_knows_the_past_as_the_leader_does_or_says_that_it_does_not(quot
     assert says_it_is_old("--as", "reader")
 
 
-def test_anonymous_callers_get_nothing(quotree: Quotree) -> None:
+def test_anonymous_callers_are_refused(quotree: Quotree) -> None:
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     for base, expected in ((quotree.cluster.url, 403), (f"https://127.0.0.1:{quotree.visibility}", 401)):
@@ -444,7 +444,7 @@ def serving_process(quotree: Quotree) -> int | None:
     return None
 
 
-def test_the_process_that_serves_is_replaced_when_it_ends(quotree: Quotree) -> None:
+def test_serving_process_is_replaced_when_it_ends(quotree: Quotree) -> None:
     first = serving_process(quotree)
     assert first is not None
     os.kill(first, signal.SIGKILL)
@@ -452,7 +452,7 @@ def test_the_process_that_serves_is_replaced_when_it_ends(quotree: Quotree) -> N
     wait_for(lambda: listed(quotree) == ["hidden-head", "own"], "it answers")
 
 
-def test_a_namespace_is_deleted_to_its_end_while_no_reconciler_serves(quotree: Quotree) -> None:
+def test_namespace_deletion_completes_while_no_reconciler_serves(quotree: Quotree) -> None:
     cp = quotree.cluster
     cp.kubectl("create", "namespace", "short-lived")
     serving = serving_process(quotree)

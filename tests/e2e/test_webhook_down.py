@@ -7,7 +7,7 @@ from tests.e2e.kubectl_steps import Asking, group
 pytestmark = pytest.mark.timeout(300)
 
 
-def test_a_job_that_waits_is_started_and_placed_while_the_webhook_is_down(ask: Asking) -> None:
+def test_pending_job_is_started_and_placed_while_the_webhook_is_down(ask: Asking) -> None:
     # Of two flavors none is certain, so that nothing is injected before the start.
     choice = [{"flavor": "t4", "max": {"cpu": 1}}, {"flavor": "a100", "max": {"cpu": 0}}]
     edited = ask.edit_tree(group("steered", quotas=choice))

@@ -15,7 +15,7 @@ GIVEN = "given-tls"
 NAME = f"quotree-webhook.{NAMESPACE}.svc"
 
 
-def test_a_lost_secret_is_stored_again_and_no_job_is_refused(clean: Site) -> None:
+def test_deleted_secret_is_created_again_and_no_job_is_refused(clean: Site) -> None:
     with Stream(clean) as asked:
         clean.kubectl("delete", "secret", OWN, "-n", NAMESPACE)
         seconds = clean.until("the Secret is there again", lambda: _secret(clean, OWN) != "")
@@ -43,7 +43,7 @@ def test_a_certificate_is_renewed_and_no_job_is_refused(clean: Site) -> None:
     assert asked.refusals == []
 
 
-def test_a_given_certificate_is_used_and_its_replacement_too(clean: Site) -> None:
+def test_given_certificate_and_its_replacement_are_used(clean: Site) -> None:
     authority = trustme.CA()
     first, second = authority.issue_cert(NAME), authority.issue_cert(NAME)
     _give(clean, authority, first)

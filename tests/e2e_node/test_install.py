@@ -15,7 +15,7 @@ def test_every_process_is_ready_after_an_install_with_default_values(quotree: Si
     assert restarts == [0, 0, 0, 0]
 
 
-def test_helm_test_shows_what_both_processes_answer(quotree: Site) -> None:
+def test_helm_test_shows_the_responses_of_both_processes(quotree: Site) -> None:
     said = quotree.helm("test", "quotree", "--logs").stdout
     for component in ("webhook", "reconciler"):
         assert f"POD LOGS: quotree-test-{component}\nquotree-{component}.{NAMESPACE}.svc ok" in said
@@ -28,7 +28,7 @@ def test_the_pods_pass_the_restricted_pod_security_standard(quotree: Site) -> No
     assert "Warning" not in done.stderr
 
 
-def test_the_processes_run_as_an_ordinary_user(quotree: Site) -> None:
+def test_processes_run_as_an_unprivileged_user(quotree: Site) -> None:
     for pod in (*quotree.pods("webhook"), *quotree.pods("reconciler")):
         name = pod["metadata"]["name"]
         who = quotree.kubectl(
@@ -37,7 +37,7 @@ def test_the_processes_run_as_an_ordinary_user(quotree: Site) -> None:
         assert who.split() == ["65532", "65532"]
 
 
-def test_the_groups_of_every_cluster_exist(quotree: Site) -> None:
+def test_built_in_groups_exist(quotree: Site) -> None:
     quotree.until("root has been measured", lambda: "root" in _measured(quotree))
 
     assert {"root", "system", "default"} <= {each["metadata"]["name"] for each in quotree.get("quotagroups")["items"]}

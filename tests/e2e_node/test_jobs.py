@@ -5,7 +5,7 @@ import yaml
 from tests.e2e_node.site import STUBBORN, Site, job
 
 
-def test_a_job_is_held_at_creation_then_started_and_completes(clean: Site) -> None:
+def test_job_is_held_at_creation_then_started_and_completes(clean: Site) -> None:
     text = yaml.safe_dump(job("short", "vision"))
     as_created = clean.kubectl("create", "-f", "-", "--dry-run=server", "-o", "yaml", text=text)
     assert yaml.safe_load(as_created)["spec"]["suspend"] is True
@@ -29,7 +29,7 @@ def test_a_job_that_does_not_fit_is_held_until_there_is_room(clean: Site) -> Non
     clean.until("the second completes", lambda: clean.is_complete("second"))
 
 
-def test_borrowed_jobs_are_reclaimed_also_those_that_ignore_sigterm(clean: Site) -> None:
+def test_borrowing_jobs_are_reclaimed_even_if_they_ignore_sigterm(clean: Site) -> None:
     for number in range(7):
         clean.submit(f"borrower-{number}", "vision", program=STUBBORN, grace=3)
     names = [f"borrower-{number}" for number in range(7)]
@@ -44,7 +44,7 @@ def test_borrowed_jobs_are_reclaimed_also_those_that_ignore_sigterm(clean: Site)
     clean.figures["reclaim from processes that ignore SIGTERM (grace 3 s): asked to running"] = f"{seconds:.1f} s"
 
 
-def test_no_job_runs_that_was_not_admitted(clean: Site) -> None:
+def test_no_job_runs_without_admission(clean: Site) -> None:
     clean.submit("large", "vision", cpu="5")
     clean.until("it is explained", lambda: _waits(clean, "large"))
 

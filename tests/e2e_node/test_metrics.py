@@ -8,14 +8,14 @@ FAMILIES = {"webhook": "quotree_webhook_reviews_total", "reconciler": "quotree_l
 
 
 @pytest.mark.parametrize("component", FAMILIES)
-def test_an_account_that_may_read_metrics_reads_them(clean: Site, component: str) -> None:
+def test_account_with_the_metrics_role_can_read_metrics(clean: Site, component: str) -> None:
     for pod in clean.pods(component):
         status, text = clean.scrape(pod, clean.scraper())
         assert (status, FAMILIES[component] in text) == (200, True)
 
 
 @pytest.mark.parametrize("component", FAMILIES)
-def test_nobody_else_reads_them(clean: Site, component: str) -> None:
+def test_other_accounts_cannot_read_metrics(clean: Site, component: str) -> None:
     nobody = clean.kubectl("create", "token", "default", "--duration=1h").strip()
     for pod in clean.pods(component):
         assert [clean.scrape(pod, token)[0] for token in ("", "wrong", nobody)] == [401, 401, 403]

@@ -20,7 +20,7 @@ def test_a_pod_that_does_not_fit_stays_gated(clean: Site) -> None:
     assert [gate["name"].startswith("quotree.dev/") for gate in gates] == [True]
 
 
-def test_a_borrowing_pod_is_evicted_for_the_owner(clean: Site) -> None:
+def test_borrowing_pod_is_evicted_for_the_lender(clean: Site) -> None:
     clean.submit("first", "vision", cpu="400m")
     clean.until("the promise is used up", lambda: clean.running("first"))
     clean.apply(pod("borrower", "vision", cpu="900m"))

@@ -12,7 +12,7 @@ INSTALLED = "helm install"
 GROUPS = ("vision", "language", "research", "serving")
 
 
-def test_the_image_is_built_under_the_name_that_is_pushed_and_installed() -> None:
+def test_image_is_built_under_the_name_that_is_pushed_and_installed() -> None:
     built, pushed, installed = of_readme("make image", INSTALLED)
     name = pushed.rpartition(" ")[2]
     assert built == f"make image TAG={name}"
@@ -27,7 +27,7 @@ def empty(quotree: Site) -> Iterator[Site]:
     quotree.kubectl("delete", "quotagroups", "--ignore-not-found", *GROUPS)
 
 
-def test_from_the_installation_to_a_governed_job_with_the_commands_of_the_readme(empty: Site, reader: Reader) -> None:
+def test_readme_commands_lead_from_installation_to_a_governed_job(empty: Site, reader: Reader) -> None:
     started = time.monotonic()
     printed: dict[str, str] = {}
     for command in README[README.index(of_readme(INSTALLED, INSTALLED)[0]) + 1 :]:

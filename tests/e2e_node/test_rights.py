@@ -40,7 +40,7 @@ def tree_in_use(tree: Site) -> Site:
 
 
 @pytest.mark.parametrize("component", ["webhook", "reconciler"])
-def test_an_account_may_do_what_it_does_and_nothing_else(tree_in_use: Site, component: str) -> None:
+def test_each_account_has_exactly_the_rights_it_uses(tree_in_use: Site, component: str) -> None:
     used = _used(tree_in_use, component)
 
     unused = _granted(tree_in_use, component) - used
@@ -50,7 +50,7 @@ def test_an_account_may_do_what_it_does_and_nothing_else(tree_in_use: Site, comp
 
 
 @pytest.mark.parametrize("component", ["webhook", "reconciler"])
-def test_an_account_is_never_refused(tree_in_use: Site, component: str) -> None:
+def test_no_account_is_refused_a_request(tree_in_use: Site, component: str) -> None:
     user = _user(component)
     refused = [event for event in tree_in_use.cluster.audit_events() if event.user == user and event.code == 403]
 

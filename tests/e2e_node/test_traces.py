@@ -4,7 +4,7 @@ from dev.node import machine
 from tests.e2e_node.site import Site
 
 
-def test_nothing_is_left_on_the_machine(site: Site) -> None:
+def test_nothing_is_left_on_the_machine_after_the_test(site: Site) -> None:
     assert machine.difference(site.node.before, machine.read()) != {}, "the reading sees a node that runs"
 
     site.node.close()

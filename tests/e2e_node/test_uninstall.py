@@ -12,7 +12,7 @@ from tests.e2e_node.site import CHART, NAMESPACE, Site, job
 OF_EVERY_NAMESPACE = {"ServiceAccount/default", "ConfigMap/kube-root-ca.crt"}
 
 
-def test_uninstalling_stops_nothing_starts_nothing_and_leaves_every_job_to_its_owner(tree: Site) -> None:
+def test_uninstalling_neither_stops_nor_starts_a_job_and_returns_each_to_its_owner(tree: Site) -> None:
     tree.submit("running", "vision")
     tree.until("it runs", lambda: tree.running("running"))
     tree.submit("held", "vision", cpu="5", seconds=1)
@@ -31,7 +31,7 @@ def test_uninstalling_stops_nothing_starts_nothing_and_leaves_every_job_to_its_o
     tree.until("what is created now runs at once", lambda: tree.is_complete("free"))
 
 
-def test_uninstalling_leaves_the_tree_and_nothing_that_acts(site: Site) -> None:
+def test_uninstalling_keeps_the_tree_and_removes_every_active_part(site: Site) -> None:
     names = {each["metadata"]["name"] for each in site.get("quotagroups")["items"]}
     assert {"research", "vision", "language"} <= names
     kinds = (
@@ -51,7 +51,7 @@ def test_uninstalling_leaves_the_tree_and_nothing_that_acts(site: Site) -> None:
     assert names - OF_EVERY_NAMESPACE - of_others == kept
 
 
-def test_installing_again_goes_on_with_the_same_tree(site: Site) -> None:
+def test_reinstalling_continues_with_the_same_tree(site: Site) -> None:
     site.kubectl("delete", "jobs,pods", "--all", "--cascade=foreground", "--grace-period=1")
     started = time.monotonic()
     _install_as_into_a_cluster_of_others(site)
@@ -63,7 +63,7 @@ def test_installing_again_goes_on_with_the_same_tree(site: Site) -> None:
     site.helm("uninstall", "quotree", "--wait", "--timeout", "120s")
 
 
-def test_another_release_name_is_installed_over_what_was_kept(site: Site) -> None:
+def test_another_release_name_can_adopt_the_kept_objects(site: Site) -> None:
     site.kubectl("delete", "jobs,pods", "--all", "--cascade=foreground", "--grace-period=1")
     started = time.monotonic()
     site.helm("install", "another", CHART, "--take-ownership", "--wait", "--timeout", "180s")

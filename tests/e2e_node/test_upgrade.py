@@ -6,7 +6,7 @@ from tests.e2e_node.stream import Stream
 JOBS = tuple(f"steady-{number}" for number in range(3))
 
 
-def test_an_upgrade_refuses_no_job_and_stops_none(clean: Site) -> None:
+def test_upgrade_refuses_and_stops_no_job(clean: Site) -> None:
     pods = _running_jobs(clean)
     with Stream(clean) as asked:
         level = ["--set", "webhook.logLevel=debug", "--set", "reconciler.logLevel=debug"]
@@ -20,7 +20,7 @@ def test_an_upgrade_refuses_no_job_and_stops_none(clean: Site) -> None:
     clean.until("the new version starts Jobs", lambda: clean.is_complete("after-upgrade"))
 
 
-def test_an_upgrade_that_cannot_work_is_rolled_back_without_a_gap(clean: Site) -> None:
+def test_broken_upgrade_is_rolled_back_without_an_outage(clean: Site) -> None:
     pods = _running_jobs(clean)
     with Stream(clean) as asked:
         bad = ["--set", "image.tag=does-not-exist", "--set", "image.pullPolicy=Never"]

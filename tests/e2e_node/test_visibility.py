@@ -20,7 +20,7 @@ def _status(site: Site, kind: str) -> dict[str, Any]:
     return found
 
 
-def test_one_value_lets_kubectl_ask_what_waits_and_why(clean: Site) -> None:
+def test_one_value_enables_kubectl_get_pending_workloads_with_reasons(clean: Site) -> None:
     clean.helm(*APPLY, "--reset-then-reuse-values", "--set", "visibility.enabled=true")
     try:
         clean.settle()

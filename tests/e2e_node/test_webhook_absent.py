@@ -17,7 +17,7 @@ def without_webhook(clean: Site) -> Iterator[Site]:
     clean.until("the webhook is ready", lambda: clean.ready("webhook"))
 
 
-def test_only_what_is_managed_waits_for_the_webhook(without_webhook: Site) -> None:
+def test_only_managed_objects_need_the_webhook(without_webhook: Site) -> None:
     site = without_webhook
     done = site.apply(job("free", None, seconds=1))
     assert done.returncode == 0, done.stderr

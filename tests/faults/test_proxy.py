@@ -50,7 +50,9 @@ async def session() -> AsyncIterator[aiohttp.ClientSession]:
         yield opened
 
 
-async def test_without_rules_everything_passes_unchanged(upstream: Upstream, session: aiohttp.ClientSession) -> None:
+async def test_proxy_without_rules_passes_everything_unchanged(
+    upstream: Upstream, session: aiohttp.ClientSession
+) -> None:
     with FaultProxy(upstream.url).running() as proxy:
         side = proxy.side("a")
         headers = {"Authorization": "Bearer t"}
@@ -62,7 +64,7 @@ async def test_without_rules_everything_passes_unchanged(upstream: Upstream, ses
             assert await answer.content.readline() == b"line 0\n"
 
 
-async def test_refusals_never_reach_the_server(upstream: Upstream, session: aiohttp.ClientSession) -> None:
+async def test_refused_requests_never_reach_the_server(upstream: Upstream, session: aiohttp.ClientSession) -> None:
     with FaultProxy(upstream.url).running() as proxy:
         proxy.rules.append(Rule(Refuse(409), lambda asked: asked.is_write, times=1))
         url = proxy.side("a").url
@@ -76,7 +78,7 @@ async def test_refusals_never_reach_the_server(upstream: Upstream, session: aioh
         assert proxy.faults() == 1
 
 
-async def test_lost_and_cut_answers(upstream: Upstream, session: aiohttp.ClientSession) -> None:
+async def test_responses_are_lost_or_cut(upstream: Upstream, session: aiohttp.ClientSession) -> None:
     with FaultProxy(upstream.url).running() as proxy:
         url = proxy.side("a").url
         proxy.rules[:] = [Rule(LoseAnswer())]
@@ -94,7 +96,7 @@ async def test_lost_and_cut_answers(upstream: Upstream, session: aiohttp.ClientS
                 await answer.content.read()
 
 
-async def test_silence_keeps_the_connection_open(upstream: Upstream, session: aiohttp.ClientSession) -> None:
+async def test_silenced_requests_keep_the_connection_open(upstream: Upstream, session: aiohttp.ClientSession) -> None:
     with FaultProxy(upstream.url).running() as proxy:
         proxy.rules.append(Rule(FallSilent(after=7)))
         async with session.get(f"{proxy.side('a').url}/w?watch=true") as answer:
@@ -103,7 +105,7 @@ async def test_silence_keeps_the_connection_open(upstream: Upstream, session: ai
                 await asyncio.wait_for(answer.content.readany(), 0.5)
 
 
-async def test_a_partition_holds_one_client_and_lets_through_what_is_still_waited_for(
+async def test_partition_of_one_client_delivers_pending_requests_afterwards(
     upstream: Upstream, session: aiohttp.ClientSession
 ) -> None:
     with FaultProxy(upstream.url).running() as proxy:
@@ -127,7 +129,7 @@ async def test_a_partition_holds_one_client_and_lets_through_what_is_still_waite
                 await stream.content.read()
 
 
-async def test_delays_add_to_other_faults(upstream: Upstream, session: aiohttp.ClientSession) -> None:
+async def test_delays_combine_with_other_faults(upstream: Upstream, session: aiohttp.ClientSession) -> None:
     with FaultProxy(upstream.url).running() as proxy:
         proxy.rules += [Rule(Delay(0.2, 0.3)), Rule(Refuse(500))]
         started = time.monotonic()
@@ -137,7 +139,7 @@ async def test_delays_add_to_other_faults(upstream: Upstream, session: aiohttp.C
         assert proxy.committed == {("Delay", "a"): 1, ("Refuse", "a"): 1}
 
 
-async def test_what_was_given_up_during_a_delay_is_not_passed_on(
+async def test_request_cancelled_during_a_delay_is_not_forwarded(
     upstream: Upstream, session: aiohttp.ClientSession
 ) -> None:
     with FaultProxy(upstream.url).running() as proxy:
@@ -148,7 +150,7 @@ async def test_what_was_given_up_during_a_delay_is_not_passed_on(
         assert upstream.seen == []
 
 
-async def test_the_same_seed_strikes_the_same_requests(upstream: Upstream, session: aiohttp.ClientSession) -> None:
+async def test_same_seed_selects_the_same_requests(upstream: Upstream, session: aiohttp.ClientSession) -> None:
     async def strikes(seed: int) -> list[int]:
         with FaultProxy(upstream.url, seed=seed).running() as proxy:
             proxy.rules.append(Rule(Refuse(503), lambda asked: asked.path == "/x", chance=0.5))
@@ -164,7 +166,7 @@ async def test_the_same_seed_strikes_the_same_requests(upstream: Upstream, sessi
     assert set(first) == {200, 503}
 
 
-def test_a_rule_sees_who_asks_what() -> None:
+def test_rule_matches_user_and_request() -> None:
     watch = Asked("a", "GET", "/apis/batch/v1/jobs", {"watch": "true"}, b"")
     write = Asked("a", "PATCH", "/apis/batch/v1/jobs/x", {}, b"{}")
     assert (watch.is_watch, watch.is_write, write.is_watch, write.is_write) == (True, False, False, True)

@@ -46,7 +46,7 @@ def over(*pods: dict[str, Any], groups: Groups | None = None) -> list[str]:
     return list(over_limits(lists(pods=list(pods)), groups or Groups(NAMESPACES), {"cpu": 8000}))
 
 
-def test_pods_count_with_what_they_ask_for_until_they_have_ended() -> None:
+def test_pods_count_with_their_requests_until_they_have_ended() -> None:
     ended, gated = pod(1, phase="Succeeded"), pod(2, schedulingGates=[{"name": "quotree.dev/admission"}])
     elsewhere = pod(4, "elsewhere")
     assert used_by_live_pods([pod(3), ended, gated, elsewhere], Groups(NAMESPACES)) == {"left": {"cpu": 3000}}
@@ -54,11 +54,11 @@ def test_pods_count_with_what_they_ask_for_until_they_have_ended() -> None:
     assert over(pod(3), pod(2)) == ["group 'left' is over"]
 
 
-def test_a_pod_that_ends_slowly_counts() -> None:
+def test_terminating_pod_counts() -> None:
     assert over(pod(3), pod(2, metadata={"deletionTimestamp": NOW.isoformat()})) == ["group 'left' is over"]
 
 
-def test_a_pod_belongs_to_its_jobs_group_also_when_the_job_is_gone() -> None:
+def test_pod_counts_in_the_group_of_its_deleted_job() -> None:
     groups = Groups({"open": ""})
     owned = job(1)
     owned["metadata"]["namespace"] = "open"
@@ -67,11 +67,11 @@ def test_a_pod_belongs_to_its_jobs_group_also_when_the_job_is_gone() -> None:
     assert used_by_live_pods([pod(1, "open", metadata={"ownerReferences": [owner]})], groups) == {"left": {"cpu": 1000}}
 
 
-def test_a_pod_that_no_group_counts_is_told() -> None:
+def test_pod_that_no_group_counts_is_reported() -> None:
     assert over(pod(1, "open")) == ["pods run in a managed namespace and belong to no group"]
 
 
-def test_work_below_its_groups_min_that_nobody_starts_is_told() -> None:
+def test_pending_workload_below_the_min_of_its_group_is_reported() -> None:
     nodes = [{"metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "8"}, "conditions": [READY]}}]
     waiting = lists(jobs=[job(3)], nodes=nodes)
     assert list(entitled_waiting(waiting, QuotaSettings(), after(1))) == ["bound/j waits"]
@@ -81,7 +81,7 @@ def test_work_below_its_groups_min_that_nobody_starts_is_told() -> None:
 READY = {"type": "Ready", "status": "True"}
 
 
-def test_only_what_is_wrong_without_a_break_is_told_and_only_once() -> None:
+def test_only_uninterrupted_violations_are_reported_and_only_once() -> None:
     patience = Patience(timedelta(seconds=10))
     assert patience.see(["a", "b"], after(0)) == []
     assert patience.see(["a"], after(9)) == []

@@ -36,7 +36,7 @@ def write_settings(world: World) -> None:
     assert status in (201, 409), answer
 
 
-def test_one_that_runs_is_held_and_resumed(at_rest: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_running_gadget_is_held_and_resumed(at_rest: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world = at_rest
     write_settings(world)
     world.create(gadget("runs", "blue", all=part("2")))
@@ -47,7 +47,7 @@ def test_one_that_runs_is_held_and_resumed(at_rest: World, monkeypatch: pytest.M
     world.until("it runs again", lambda: not world.is_paused("runs") and len(world.pods("runs")) == 1)
 
 
-def test_objects_of_a_described_kind_count_once_and_wait(at_rest: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_objects_of_a_described_kind_are_counted_once_and_wait(at_rest: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world = at_rest
     write_settings(world)
     kinds = told(world, monkeypatch, "kinds")
@@ -63,7 +63,7 @@ def test_objects_of_a_described_kind_count_once_and_wait(at_rest: World, monkeyp
     assert told(world, monkeypatch, "explain", "default/waits")["state"] == "Pending"
 
 
-def test_the_history_has_what_was_taken_from_one(at_rest: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_eviction_of_a_gadget_is_in_the_history(at_rest: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world = at_rest
     write_settings(world)
     world.create(gadget("borrows", "green", all=part("2")))

@@ -10,7 +10,7 @@ from tests.gadgets.gadget import DESCRIPTOR, gadget, part
 from tests.gadgets.world import World
 
 
-def test_a_gadget_is_listed_where_it_runs(at_rest: World) -> None:
+def test_running_gadget_is_listed_with_its_flavors(at_rest: World) -> None:
     world, cluster = at_rest, at_rest.quotree.cluster
     world.create(gadget("shown", "blue", all=part("3")))
     world.until("it runs", lambda: world.nodes("shown") == ["t4-0"])

@@ -11,7 +11,7 @@ HOLD = "quotree.dev/hold"
 UNIT = "quotree.dev/unit"
 
 
-def test_it_waits_without_a_pod_and_each_part_starts_on_its_own_flavor(at_rest: World) -> None:
+def test_pending_gadget_has_no_pod_and_each_pod_set_starts_on_its_own_flavor(at_rest: World) -> None:
     world = at_rest
     waiting = world.create(gadget("train", "both", labels={HOLD: "true"}, head=part(), workers=part(replicas=2)))
     assert waiting["spec"]["control"] == {"paused": True}
@@ -25,7 +25,7 @@ def test_it_waits_without_a_pod_and_each_part_starts_on_its_own_flavor(at_rest: 
     world.until("events say so", lambda: "Started" in world.events("train"))
 
 
-def test_borrowed_room_comes_back_when_the_last_pod_has_ended_and_it_restarts_elsewhere(at_rest: World) -> None:
+def test_reclaimed_gadget_frees_quota_with_its_last_pod_and_restarts_on_another_flavor(at_rest: World) -> None:
     world = at_rest
     world.create(gadget("guest", "green", small=part(), large=part("3", stop_takes="1h")))
     world.until("it has borrowed", lambda: world.nodes("guest") == ["t4-0", "t4-0"])
@@ -49,7 +49,7 @@ def test_borrowed_room_comes_back_when_the_last_pod_has_ended_and_it_restarts_el
     world.until("its large part runs on another flavor", lambda: world.nodes("guest") == ["a100-0", "t4-0"])
 
 
-def test_one_that_is_done_gives_its_room_back(at_rest: World) -> None:
+def test_completed_gadget_frees_its_quota(at_rest: World) -> None:
     world = at_rest
     world.create(gadget("short", "blue", all=part("3", run_for="1s")))
     world.create(gadget("next", "blue", all=part("4", run_for="1s")))
@@ -57,7 +57,7 @@ def test_one_that_is_done_gives_its_room_back(at_rest: World) -> None:
     world.until("nothing is used", lambda: world.used("blue", "t4") == "0")
 
 
-def test_deleted_while_its_pods_end_it_is_in_use(at_rest: World) -> None:
+def test_deleted_gadget_counts_while_its_pods_end(at_rest: World) -> None:
     world = at_rest
     world.create(gadget("going", "blue", all=part("3", stop_takes="1h")))
     world.until("it runs", lambda: world.nodes("going") == ["t4-0"])
@@ -74,7 +74,7 @@ def test_deleted_while_its_pods_end_it_is_in_use(at_rest: World) -> None:
 
 
 @pytest.mark.parametrize("namespace", [{}, {"quotree.dev/managed": "true"}], ids=["by itself", "with its namespace"])
-def test_jobs_that_its_operator_makes_run_at_once_and_are_counted_with_it(
+def test_jobs_of_the_gadget_operator_start_at_once_and_are_counted_with_the_gadget(
     at_rest: World, namespace: dict[str, str]
 ) -> None:
     world = at_rest
@@ -90,7 +90,7 @@ def test_jobs_that_its_operator_makes_run_at_once_and_are_counted_with_it(
         world.until("nothing is used", lambda: world.used("blue", "t4") == "0")
 
 
-def test_nobody_else_starts_it_or_hangs_pods_and_jobs_on_it(at_rest: World) -> None:
+def test_other_users_can_neither_start_a_gadget_nor_attach_pods_and_jobs_to_it(at_rest: World) -> None:
     world = at_rest
     stored = world.create(gadget("train", "blue", labels={HOLD: "true"}, all=part()))
     alice = world.alice
@@ -117,7 +117,7 @@ def _job_spec() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("replicas", [-1, "many"])
-def test_one_that_cannot_be_read_is_refused_with_the_place(at_rest: World, replicas: Any) -> None:
+def test_unreadable_gadget_is_refused_with_the_field_path(at_rest: World, replicas: Any) -> None:
     body = gadget("odd", "blue", all={**part(), "replicas": replicas})
     status, answer = at_rest.alice.request("POST", PATH, body)
     assert (status, "(KindUnreadable)" in answer["message"], "spec.parts" in answer["message"]) == (422, True, True)

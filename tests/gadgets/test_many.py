@@ -42,7 +42,7 @@ def submissions(random: Random, number: int) -> Iterator[tuple[str, Object]]:
 
 
 @pytest.mark.timeout(900)
-def test_all_run_to_their_end_and_never_use_more_than_there_is_while_processes_are_killed(at_rest: World) -> None:
+def test_gadgets_complete_within_quota_while_processes_are_killed(at_rest: World) -> None:
     world, random = at_rest, Random(7)
     work = list(submissions(random, NUMBER))
     most, kills = 0, 0

@@ -18,7 +18,7 @@ from tests.reconciler.reconciler_process import wait_for
 pytestmark = pytest.mark.timeout(300)
 
 
-def test_clients_are_told_to_ask_again_and_are_served_later(at_rest: World) -> None:
+def test_clients_retry_until_the_new_kind_is_served(at_rest: World) -> None:
     world = at_rest
     (webhook,) = world.quotree.webhooks
     config = world.quotree.cluster.workdir / f"{webhook.name}.yaml"

@@ -12,5 +12,5 @@ def test_each_replicated_job_starts_on_its_own_flavor(governed_jobsets: Governed
     operated_stories.starts_each_pod_set_on_its_flavor(governed_jobsets, "jobset-flavors", "Completed")
 
 
-def test_it_is_reclaimed_whole_and_starts_on_another_flavor(governed_jobsets: Governed) -> None:
+def test_jobset_is_reclaimed_whole_and_starts_on_another_flavor(governed_jobsets: Governed) -> None:
     operated_stories.is_reclaimed_whole_and_starts_on_another_flavor(governed_jobsets, "jobset-reclaimed")

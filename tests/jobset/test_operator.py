@@ -19,7 +19,7 @@ def namespace(jobsets: Operated, request: pytest.FixtureRequest) -> str:
     return str(name)
 
 
-def test_a_jobset_that_nobody_governs_runs_to_its_end(jobsets: Operated, namespace: str) -> None:
+def test_ungoverned_jobset_completes(jobsets: Operated, namespace: str) -> None:
     ends = template(annotations=ends_after(0))
     entries = replicated("driver", ends), replicated("workers", ends, replicas=2, pods=3)
     jobsets.create(jobset(namespace, *entries))
@@ -28,7 +28,7 @@ def test_a_jobset_that_nobody_governs_runs_to_its_end(jobsets: Operated, namespa
     assert jobsets.condition(namespace, "train", "Suspended") == ""
 
 
-def test_suspended_it_has_jobs_without_pods_which_get_the_templates_placement_at_resume(
+def test_suspended_jobset_has_jobs_without_pods_that_get_the_template_placement_at_resume(
     jobsets: Operated, namespace: str
 ) -> None:
     jobsets.create(jobset(namespace, replicated("workers", replicas=2, pods=2), suspend=True))
@@ -48,7 +48,7 @@ def test_suspended_it_has_jobs_without_pods_which_get_the_templates_placement_at
     wait_for(lambda: jobsets.nodes(namespace) == ["a100-0"] * 4, "all pods run on a100", LONG)
 
 
-def test_a_node_label_that_left_the_template_stays_in_its_jobs(jobsets: Operated, namespace: str) -> None:
+def test_node_selector_removed_from_the_template_stays_in_the_jobs(jobsets: Operated, namespace: str) -> None:
     jobsets.create(jobset(namespace, replicated("workers"), suspend=True))
     _place(jobsets, namespace, {"model": "t4"})
     wait_for(lambda: jobsets.nodes(namespace) == ["t4-0"], "its pod runs on t4", LONG)
@@ -60,7 +60,7 @@ def test_a_node_label_that_left_the_template_stays_in_its_jobs(jobsets: Operated
     assert job["spec"]["template"]["spec"]["nodeSelector"] == {"model": "t4", "kubernetes.io/os": "linux"}
 
 
-def test_its_operator_killed_while_it_is_suspended_resumes_it_after_its_start(
+def test_operator_killed_during_suspension_resumes_the_jobset_after_its_start(
     jobsets: Operated, namespace: str
 ) -> None:
     jobsets.create(jobset(namespace, replicated("workers", template(annotations=ends_after(0))), suspend=True))

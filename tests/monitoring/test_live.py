@@ -106,13 +106,13 @@ def test_every_query_of_the_dashboard_has_data(site: Monitored, ask: Asking, cha
     site.until("all panels have data", lambda: not without, go_on)
 
 
-def test_nothing_fires_while_all_is_well(site: Monitored) -> None:
+def test_no_alert_fires_in_a_healthy_cluster(site: Monitored) -> None:
     site.until("the rules are evaluated", lambda: site.query("ALERTS") or site.query("quotree_leader"))
     for alert in ("QuotreeHasNoLeader", "QuotreeWebhookIsAbsent", "QuotreeReviewsDoNotArrive", "QuotreeTreeIsInactive"):
         site.until_resolved(alert)
 
 
-def test_an_entitled_workload_that_waits(site: Monitored, ask: Asking) -> None:
+def test_alert_on_a_waiting_entitled_workload(site: Monitored, ask: Asking) -> None:
     stays = {"reclaim": {"exemptAfterStart": "1h"}, "quotas": [{"min": {"cpu": 4}}]}
     assert ask.edit_tree(group("language", "research", **stays)).returncode == 0
     ask.submit("stays", "language", 8)
@@ -126,7 +126,7 @@ def test_an_entitled_workload_that_waits(site: Monitored, ask: Asking) -> None:
     assert ask.edit_tree(group("language", "research", quotas=[{"min": {"cpu": 4}}])).returncode == 0
 
 
-def test_workloads_that_flap(site: Monitored, ask: Asking) -> None:
+def test_alert_on_flapping_workloads(site: Monitored, ask: Asking) -> None:
     borrowers = [f"borrower-{number}" for number in range(4)]
     for name in borrowers:
         ask.submit(name, "language", 2)
@@ -142,7 +142,7 @@ def test_workloads_that_flap(site: Monitored, ask: Asking) -> None:
     site.until_resolved("QuotreeWorkloadsFlap")
 
 
-def test_an_inactive_tree(site: Monitored, ask: Asking) -> None:
+def test_alert_on_inactive_groups(site: Monitored, ask: Asking) -> None:
     assert ask.edit_tree(group("orphan", "absent", quotas=[{"min": {"cpu": 0}}])).returncode == 0
     (labels,) = site.until_firing("QuotreeTreeIsInactive")
     assert labels["group"] == "orphan"
@@ -152,7 +152,7 @@ def test_an_inactive_tree(site: Monitored, ask: Asking) -> None:
     site.cluster.kubectl("delete", "quotagroup", "absent")
 
 
-def test_writes_that_are_refused(site: Monitored, ask: Asking) -> None:
+def test_alert_on_refused_writes(site: Monitored, ask: Asking) -> None:
     name = "quotree-reconciler"
     role = site.cluster.get("clusterrole", name)
     rules = [
@@ -171,7 +171,7 @@ def _patch_role(site: Monitored, name: str, rules: list[dict[str, Any]]) -> None
     site.cluster.kubectl("patch", "clusterrole", name, "--type=merge", "-p", text)
 
 
-def test_a_certificate_near_its_end(site: Monitored) -> None:
+def test_alert_on_an_expiring_certificate(site: Monitored) -> None:
     (webhook,) = site.quotree.webhooks
     config = Path(webhook.command[-1])
     content = yaml.safe_load(config.read_text())
@@ -191,7 +191,7 @@ def _restart_with(site: Monitored, content: dict[str, Any]) -> None:
     webhook.start()
 
 
-def test_nobody_leads(site: Monitored) -> None:
+def test_alert_on_a_missing_leader(site: Monitored) -> None:
     (reconciler,) = site.quotree.reconcilers
     reconciler.stop()
     site.until_firing("QuotreeHasNoLeader")
@@ -199,7 +199,7 @@ def test_nobody_leads(site: Monitored) -> None:
     site.until_resolved("QuotreeHasNoLeader")
 
 
-def test_a_webhook_that_is_gone(site: Monitored, ask: Asking) -> None:
+def test_alert_on_a_missing_webhook(site: Monitored, ask: Asking) -> None:
     (webhook,) = site.quotree.webhooks
     webhook.stop()
     site.until_firing("QuotreeWebhookIsAbsent")
@@ -213,7 +213,7 @@ def test_a_webhook_that_is_gone(site: Monitored, ask: Asking) -> None:
     site.until_resolved("QuotreeReviewsDoNotArrive")
 
 
-def test_bugs_of_ours(site: Monitored) -> None:
+def test_alert_on_internal_errors(site: Monitored) -> None:
     registry = CollectorRegistry()
     reconciler, webhook = ReconcilerMetrics(registry), WebhookMetrics(registry)
     reviews = webhook.reviews.labels("/jobs", "error")
@@ -238,7 +238,7 @@ def test_bugs_of_ours(site: Monitored) -> None:
 
 
 @pytest.mark.timeout(600)
-def test_an_api_server_that_has_gone_silent(site: Monitored) -> None:
+def test_alert_on_a_silent_api_server(site: Monitored) -> None:
     """The last test: a leader that cannot reach the API server ends."""
     server = site.cluster.processes["kube-apiserver"]
     server.freeze()

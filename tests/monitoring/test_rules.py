@@ -87,13 +87,13 @@ def rules(control_plane_binaries: Binaries) -> dict[str, Any]:
     return rules_in(rendered(control_plane_binaries, "prometheusRule.runbookUrl=https://docs.example.com/alerts.html"))
 
 
-def test_promtool_takes_the_rules(programs: Programs, rules: dict[str, Any], tmp_path: Path) -> None:
+def test_promtool_accepts_the_rules(programs: Programs, rules: dict[str, Any], tmp_path: Path) -> None:
     file = write_rules(tmp_path, rules)
     done = subprocess.run([programs.promtool, "check", "rules", file], capture_output=True, text=True, check=False)
     assert (done.returncode, f"{len(COURSES)} rules found" in done.stdout) == (0, True), done.stdout + done.stderr
 
 
-def test_each_alert_has_a_page_that_it_points_to(rules: dict[str, Any]) -> None:
+def test_each_alert_links_to_a_section_of_the_docs(rules: dict[str, Any]) -> None:
     alerts = [each for group in rules["groups"] for each in group["rules"]]
     assert {each["alert"] for each in alerts} == COURSES.keys()
     headings = [line[3:] for line in ALERTS_PAGE.read_text().splitlines() if line.startswith("## Quotree")]

@@ -40,11 +40,11 @@ def test_each_component_starts_on_its_own_flavor(appwrappers: Governed, namespac
     operated_stories.starts_each_pod_set_on_its_flavor(appwrappers, namespace, "")
 
 
-def test_it_is_reclaimed_whole_and_starts_on_another_flavor(appwrappers: Governed, namespace: str) -> None:
+def test_appwrapper_is_reclaimed_whole_and_starts_on_another_flavor(appwrappers: Governed, namespace: str) -> None:
     operated_stories.is_reclaimed_whole_and_starts_on_another_flavor(appwrappers, namespace)
 
 
-def test_it_runs_to_its_end(appwrappers: Governed, namespace: str) -> None:
+def test_appwrapper_completes(appwrappers: Governed, namespace: str) -> None:
     it = appwrappers
     it.group("ends", quotas=[entry("t4", cpu=3)])
     it.submit(namespace, "ends", template(), template())

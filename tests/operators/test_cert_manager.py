@@ -32,7 +32,7 @@ def place(bare_admission: AdmissionSetup) -> Iterator[AdmissionSetup]:
         yield bare_admission
 
 
-def test_its_certificate_is_shown_trusted_and_renewed_without_a_refusal(place: AdmissionSetup) -> None:
+def test_certificate_is_served_trusted_and_renewed_without_a_refusal(place: AdmissionSetup) -> None:
     with two_replicas(place, SOURCE) as balancer:
         ask_for_certificates(place)
         for replica in balancer.replicas:

@@ -37,7 +37,9 @@ def definitions(control_plane_binaries: Binaries) -> dict[tuple[str, str], dict[
     return found
 
 
-def test_each_kind_is_served_as_its_preset_says(definitions: dict[tuple[str, str], dict[str, Any]]) -> None:
+def test_each_kind_is_served_with_the_group_and_version_of_its_preset(
+    definitions: dict[tuple[str, str], dict[str, Any]],
+) -> None:
     for kind in all_presets().all:
         definition = definitions[kind.group, kind.kind]
         served = {each["name"] for each in definition["versions"] if each["served"]}
@@ -49,7 +51,7 @@ def test_each_kind_is_served_as_its_preset_says(definitions: dict[tuple[str, str
 
 
 @pytest.mark.parametrize("item", STARTED)
-def test_the_api_server_keeps_what_is_written(
+def test_api_server_keeps_every_written_field(
     definitions: dict[tuple[str, str], dict[str, Any]], item: dict[str, Any]
 ) -> None:
     kind = preset(item["kind"])

@@ -46,7 +46,9 @@ def raycluster(namespace: str, head: Object, worker: Object, *, labels: Labels =
     return {"apiVersion": API, "kind": "RayCluster", "metadata": named("train", namespace, labels), "spec": spec}
 
 
-def test_suspended_it_has_no_pod_and_resumed_it_runs_where_its_templates_say(ray: Operated, namespace: str) -> None:
+def test_suspended_raycluster_has_no_pod_and_runs_at_its_template_placement_once_resumed(
+    ray: Operated, namespace: str
+) -> None:
     ray.cluster.kubectl("create", "namespace", namespace)
     ray.create(raycluster(namespace, template(), template(), suspend=True))
     wait_for(lambda: _state(ray, namespace) == "suspended", "it says that it is", LONG)
@@ -75,9 +77,9 @@ def _place(ray: Operated, namespace: str, head: str, worker: str) -> None:
     ray.patch(namespace, "train", [*operations, *RESUME])
 
 
-def test_governed_each_pod_set_starts_on_its_own_flavor(governed_ray: Governed, namespace: str) -> None:
+def test_each_pod_set_of_a_raycluster_starts_on_its_own_flavor(governed_ray: Governed, namespace: str) -> None:
     operated_stories.starts_each_pod_set_on_its_flavor(governed_ray, namespace, "")
 
 
-def test_governed_it_is_reclaimed_whole_and_starts_on_another_flavor(governed_ray: Governed, namespace: str) -> None:
+def test_raycluster_is_reclaimed_whole_and_starts_on_another_flavor(governed_ray: Governed, namespace: str) -> None:
     operated_stories.is_reclaimed_whole_and_starts_on_another_flavor(governed_ray, namespace)

@@ -40,7 +40,7 @@ def leaderworkerset(namespace: str, *, startup: str, leader: Object, replicas: i
     return {"apiVersion": API, "kind": "LeaderWorkerSet", "metadata": named("serve", namespace), "spec": spec}
 
 
-def test_the_pods_of_a_group_name_it_and_its_size_from_their_creation(lws: Operated, namespace: str) -> None:
+def test_pods_have_group_and_size_labels_from_creation(lws: Operated, namespace: str) -> None:
     lws.cluster.kubectl("create", "namespace", namespace)
     lws.create(leaderworkerset(namespace, startup="LeaderCreated", leader=template()))
     wait_for(lambda: len(lws.pods(namespace)) == 6, "both groups are whole", LONG)
@@ -52,7 +52,9 @@ def test_the_pods_of_a_group_name_it_and_its_size_from_their_creation(lws: Opera
     assert groups == [["serve-0", "serve-0-1", "serve-0-2"], ["serve-1", "serve-1-1", "serve-1-2"]]
 
 
-def test_gated_leaders_get_their_workers_at_once_or_when_they_are_ready(lws: Operated, namespace: str) -> None:
+def test_gated_leader_gets_its_workers_at_creation_or_when_ready_by_startup_policy(
+    lws: Operated, namespace: str
+) -> None:
     gated = template(schedulingGates=[{"name": "example.com/wait"}])
     lws.cluster.kubectl("create", "namespace", namespace)
     lws.create(leaderworkerset(namespace, startup="LeaderReady", leader=gated))
@@ -64,7 +66,7 @@ def test_gated_leaders_get_their_workers_at_once_or_when_they_are_ready(lws: Ope
     assert sorted(each["metadata"]["name"] for each in lws.pods(namespace)) == ["serve-0", "serve-1"]
 
 
-def test_a_group_that_is_made_again_has_the_same_key(lws: Operated, namespace: str) -> None:
+def test_recreated_group_has_the_same_key(lws: Operated, namespace: str) -> None:
     lws.cluster.kubectl("create", "namespace", namespace)
     lws.create(leaderworkerset(namespace, startup="LeaderCreated", leader=template()))
     wait_for(lambda: len(lws.pods(namespace)) == 6, "both groups are whole", LONG)
@@ -81,9 +83,7 @@ def test_a_group_that_is_made_again_has_the_same_key(lws: Operated, namespace: s
     assert leader["metadata"]["labels"][f"{PREFIX}/group-key"] == before["serve-0"]["labels"][f"{PREFIX}/group-key"]
 
 
-def test_governed_its_groups_start_whole_wait_whole_and_are_reclaimed_whole(
-    governed_lws: Governed, namespace: str
-) -> None:
+def test_groups_of_a_leaderworkerset_start_wait_and_are_reclaimed_whole(governed_lws: Governed, namespace: str) -> None:
     it, lender = governed_lws, "lender"
     room = entry("t4", cpu=6)
     it.group("research", isParent=True, quotas=[{**room, "max": room["min"]}])
@@ -117,7 +117,7 @@ def test_governed_its_groups_start_whole_wait_whole_and_are_reclaimed_whole(
     wait_for(is_made_again, "the group whose leader was deleted is made again and serves", LONG)
 
 
-def test_governed_one_whose_workers_come_after_its_leader_is_refused(governed_lws: Governed, namespace: str) -> None:
+def test_leaderworkerset_with_leader_ready_startup_is_refused(governed_lws: Governed, namespace: str) -> None:
     it = governed_lws
     it.operated.cluster.kubectl("create", "namespace", namespace)
     it.operated.cluster.kubectl("label", "namespace", namespace, "quotree.dev/managed=true")

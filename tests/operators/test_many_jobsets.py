@@ -26,7 +26,7 @@ def many(control_plane_binaries: Binaries) -> Iterator[Governed]:
         yield it
 
 
-def test_all_run_to_their_end_and_never_more_pods_than_their_quota_has_room_for(many: Governed) -> None:
+def test_jobsets_complete_and_their_pods_stay_within_quota(many: Governed) -> None:
     cluster = many.operated.cluster
     room = entry("t4", cpu=AT_ONCE * PODS)
     many.group("train", quotas=[{**room, "max": room["min"]}])

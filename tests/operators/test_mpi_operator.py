@@ -47,9 +47,7 @@ def mpijob(namespace: str, launcher: Object, worker: Object, *, labels: Labels =
     return {"apiVersion": API, "kind": "MPIJob", "metadata": named("train", namespace, labels), "spec": spec}
 
 
-def test_suspended_it_has_a_launcher_without_a_pod_and_resumed_it_runs_to_its_end(
-    mpi: Operated, namespace: str
-) -> None:
+def test_suspended_mpijob_has_a_launcher_without_pods_and_completes_once_resumed(mpi: Operated, namespace: str) -> None:
     mpi.cluster.kubectl("create", "namespace", namespace)
     mpi.create(mpijob(namespace, template(annotations=ends_after(1)), template(), suspend=True))
     wait_for(lambda: mpi.condition(namespace, "train", "Suspended") == "True", "it says that it is", LONG)
@@ -61,7 +59,7 @@ def test_suspended_it_has_a_launcher_without_a_pod_and_resumed_it_runs_to_its_en
     wait_for(lambda: mpi.pods(namespace) == [], "its workers have ended", LONG)
 
 
-def test_suspended_while_it_runs_it_moves_to_the_nodes_that_its_templates_name(mpi: Operated, namespace: str) -> None:
+def test_mpijob_suspended_while_running_moves_to_the_nodes_of_its_templates(mpi: Operated, namespace: str) -> None:
     mpi.cluster.kubectl("create", "namespace", namespace)
     mpi.create(mpijob(namespace, template(), template(), suspend=True))
     _place(mpi, namespace, launcher="t4", worker="a100")
@@ -83,9 +81,9 @@ def _place(mpi: Operated, namespace: str, launcher: str, worker: str) -> None:
     mpi.patch(namespace, "train", [*operations, *RESUME])
 
 
-def test_governed_each_pod_set_starts_on_its_own_flavor(governed_mpi: Governed, namespace: str) -> None:
+def test_each_pod_set_of_an_mpijob_starts_on_its_own_flavor(governed_mpi: Governed, namespace: str) -> None:
     operated_stories.starts_each_pod_set_on_its_flavor(governed_mpi, namespace, "Succeeded")
 
 
-def test_governed_it_is_reclaimed_whole_and_starts_on_another_flavor(governed_mpi: Governed, namespace: str) -> None:
+def test_mpijob_is_reclaimed_whole_and_starts_on_another_flavor(governed_mpi: Governed, namespace: str) -> None:
     operated_stories.is_reclaimed_whole_and_starts_on_another_flavor(governed_mpi, namespace)

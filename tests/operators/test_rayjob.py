@@ -37,9 +37,9 @@ def rayjobs(control_plane_binaries: Binaries) -> Iterator[Governed]:
         yield it
 
 
-def test_each_pod_set_starts_on_its_own_flavor(rayjobs: Governed, namespace: str) -> None:
+def test_each_pod_set_of_a_rayjob_starts_on_its_own_flavor(rayjobs: Governed, namespace: str) -> None:
     operated_stories.starts_each_pod_set_on_its_flavor(rayjobs, namespace, "")
 
 
-def test_it_is_reclaimed_whole_and_starts_on_another_flavor(rayjobs: Governed, namespace: str) -> None:
+def test_rayjob_is_reclaimed_whole_and_starts_on_another_flavor(rayjobs: Governed, namespace: str) -> None:
     operated_stories.is_reclaimed_whole_and_starts_on_another_flavor(rayjobs, namespace)

@@ -39,9 +39,9 @@ def tfjob(namespace: str, chief: Object, worker: Object, labels: Labels) -> Obje
     return {"apiVersion": API, "kind": "TFJob", "metadata": named("train", namespace, labels), "spec": spec}
 
 
-def test_each_pod_set_starts_on_its_own_flavor(governed_tf: Governed, namespace: str) -> None:
+def test_each_pod_set_of_a_tfjob_starts_on_its_own_flavor(governed_tf: Governed, namespace: str) -> None:
     operated_stories.starts_each_pod_set_on_its_flavor(governed_tf, namespace, "Succeeded")
 
 
-def test_it_is_reclaimed_whole_and_starts_on_another_flavor(governed_tf: Governed, namespace: str) -> None:
+def test_tfjob_is_reclaimed_whole_and_starts_on_another_flavor(governed_tf: Governed, namespace: str) -> None:
     operated_stories.is_reclaimed_whole_and_starts_on_another_flavor(governed_tf, namespace)

@@ -45,7 +45,7 @@ def trainjob(namespace: str, runtime_name: str = "short", *, suspend: bool = Fal
     return {"apiVersion": API, "kind": "TrainJob", "metadata": named("train", namespace), "spec": spec}
 
 
-def test_suspended_its_jobset_is_suspended_and_resumed_it_runs_to_its_end(trainer: Operated, namespace: str) -> None:
+def test_suspended_trainjob_suspends_its_jobset_and_completes_once_resumed(trainer: Operated, namespace: str) -> None:
     trainer.cluster.kubectl("create", "namespace", namespace)
     trainer.create(trainjob(namespace, suspend=True))
     wait_for(lambda: len(trainer.jobs(namespace)) == 1, "its JobSet has a Job", LONG)
@@ -83,7 +83,7 @@ def pending(it: Operated) -> bool:
     return bool(status.get("workloads", {}).get("pending") == 1)
 
 
-def test_governed_its_jobset_is_held_and_started_on_its_flavor_and_runs_to_its_end(
+def test_jobset_of_a_trainjob_is_held_started_on_its_flavor_and_completes(
     governed_trainer: Operated, namespace: str
 ) -> None:
     it = governed_trainer
@@ -99,7 +99,7 @@ def test_governed_its_jobset_is_held_and_started_on_its_flavor_and_runs_to_its_e
     wait_for(lambda: it.condition(namespace, "train", "Complete") == "True", "it has completed", LONG)
 
 
-def test_governed_its_jobset_is_stopped_and_started_again_whatever_the_trainer_says(
+def test_jobset_of_a_trainjob_is_stopped_and_restarted_whatever_the_trainer_writes(
     governed_trainer: Operated, namespace: str
 ) -> None:
     it = governed_trainer

@@ -52,7 +52,7 @@ def torch(**given: Any) -> Object:
     return template(container="pytorch", **given)
 
 
-def test_suspended_it_has_no_pod_and_resumed_it_runs_to_its_end(pytorch: Operated, namespace: str) -> None:
+def test_suspended_training_job_has_no_pod_and_completes_once_resumed(pytorch: Operated, namespace: str) -> None:
     pytorch.cluster.kubectl("create", "namespace", namespace)
     ends = torch(annotations=ends_after(0))
     pytorch.create(pytorchjob(namespace, ends, ends, suspend=True))
@@ -62,7 +62,7 @@ def test_suspended_it_has_no_pod_and_resumed_it_runs_to_its_end(pytorch: Operate
     wait_for(lambda: pytorch.condition(namespace, "train", "Succeeded") == "True", "it has succeeded", LONG)
 
 
-def test_suspended_while_it_runs_it_moves_to_the_nodes_that_its_templates_name(
+def test_training_job_suspended_while_running_moves_to_the_nodes_of_its_templates(
     pytorch: Operated, namespace: str
 ) -> None:
     pytorch.cluster.kubectl("create", "namespace", namespace)
@@ -81,11 +81,11 @@ def test_suspended_while_it_runs_it_moves_to_the_nodes_that_its_templates_name(
     wait_for(lambda: pytorch.nodes(namespace) == ["a100-0", "a100-0", "t4-0"], "they run where they should", LONG)
 
 
-def test_governed_each_pod_set_starts_on_its_own_flavor(governed_pytorch: Governed, namespace: str) -> None:
+def test_each_pod_set_of_a_training_job_starts_on_its_own_flavor(governed_pytorch: Governed, namespace: str) -> None:
     operated_stories.starts_each_pod_set_on_its_flavor(governed_pytorch, namespace, "Succeeded")
 
 
-def test_governed_it_is_reclaimed_whole_and_starts_on_another_flavor(
+def test_training_job_is_reclaimed_whole_and_starts_on_another_flavor(
     governed_pytorch: Governed, namespace: str
 ) -> None:
     operated_stories.is_reclaimed_whole_and_starts_on_another_flavor(governed_pytorch, namespace)

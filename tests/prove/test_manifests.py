@@ -10,7 +10,7 @@ from tests.prove.worlds import random_world
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_a_world_is_read_as_it_was_written(seed: int) -> None:
+def test_world_written_as_manifests_is_read_back_equal(seed: int) -> None:
     dice = Seeded(seed)
     world = with_several_pod_sets(dice, with_node_sizes(dice, random_world(dice)))
 

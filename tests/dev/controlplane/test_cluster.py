@@ -40,7 +40,7 @@ def own_control_plane(control_plane_binaries: Binaries) -> Iterator[cluster.Cont
         yield started
 
 
-def test_the_end_leaves_no_process_and_no_file(control_plane_binaries: Binaries) -> None:
+def test_shutdown_leaves_no_process_and_no_file(control_plane_binaries: Binaries) -> None:
     with cluster.start(control_plane_binaries) as control_plane:
         folder = control_plane.workdir
         pids = {name: process.pid for name, process in control_plane.processes.items()}
@@ -50,7 +50,7 @@ def test_the_end_leaves_no_process_and_no_file(control_plane_binaries: Binaries)
     assert not folder.exists()
 
 
-def test_an_error_in_the_middle_ends_everything_too(control_plane_binaries: Binaries) -> None:
+def test_error_inside_the_context_stops_every_process(control_plane_binaries: Binaries) -> None:
     pids: list[int] = []
 
     def breaks() -> None:
@@ -64,7 +64,7 @@ def test_an_error_in_the_middle_ends_everything_too(control_plane_binaries: Bina
     assert not any(alive(pid) for pid in pids)
 
 
-def test_a_killed_parent_takes_everything_with_it_but_a_folder_that_the_next_one_sweeps_up(
+def test_killed_parent_ends_its_processes_and_its_folder_is_removed_by_the_next_start(
     control_plane_binaries: Binaries,
 ) -> None:
     parent, folder, pids = in_background()
@@ -81,7 +81,7 @@ def test_a_killed_parent_takes_everything_with_it_but_a_folder_that_the_next_one
         assert control_plane.workdir.exists()
 
 
-def test_two_at_once_know_nothing_of_each_other(
+def test_two_control_planes_run_independently(
     own_control_plane: cluster.ControlPlane, control_plane_binaries: Binaries
 ) -> None:
     one = own_control_plane
@@ -93,13 +93,13 @@ def test_two_at_once_know_nothing_of_each_other(
         assert two.kubectl("get", "namespaces", check=False, as_kubeconfig=one.kubeconfig).returncode == 0
 
 
-def test_a_wrong_argument_of_the_api_server_is_one_sentence(control_plane_binaries: Binaries) -> None:
+def test_invalid_api_server_argument_is_reported_in_one_line(control_plane_binaries: Binaries) -> None:
     with pytest.raises(ControlPlaneError, match=r"kube-apiserver ended with code 1 .*unknown flag: --bogus") as caught:
         cluster.start(control_plane_binaries, extra_apiserver_args=["--bogus=1"])
     assert "\n" not in str(caught.value)
 
 
-def test_a_frozen_api_server_answers_nobody_and_goes_on_when_thawed(own_control_plane: cluster.ControlPlane) -> None:
+def test_frozen_api_server_serves_again_once_resumed(own_control_plane: cluster.ControlPlane) -> None:
     server = own_control_plane.processes["kube-apiserver"]
     server.freeze()
     asked = own_control_plane.kubectl("get", "namespaces", "--request-timeout=1s", check=False)
@@ -108,7 +108,7 @@ def test_a_frozen_api_server_answers_nobody_and_goes_on_when_thawed(own_control_
     assert "default" in own_control_plane.kubectl("get", "namespaces").stdout
 
 
-def test_what_was_stored_survives_an_etcd_that_crashes(own_control_plane: cluster.ControlPlane) -> None:
+def test_stored_objects_survive_a_crash_of_etcd(own_control_plane: cluster.ControlPlane) -> None:
     own_control_plane.kubectl("create", "namespace", "kept")
     etcd = own_control_plane.processes["etcd"]
     etcd.kill()
@@ -126,7 +126,7 @@ def test_an_api_server_that_crashes_comes_back_at_the_same_address(own_control_p
     assert "default" in own_control_plane.kubectl("get", "namespaces").stdout
 
 
-def test_jobs_wait_while_the_controller_manager_is_away(own_control_plane: cluster.ControlPlane) -> None:
+def test_jobs_create_no_pods_while_the_controller_manager_is_stopped(own_control_plane: cluster.ControlPlane) -> None:
     manager = own_control_plane.processes["kube-controller-manager"]
     manager.stop()
     own_control_plane.kubectl("create", "job", "waits", "--image=none")
@@ -136,12 +136,12 @@ def test_jobs_wait_while_the_controller_manager_is_away(own_control_plane: clust
     assert eventually(lambda: len(own_control_plane.rest.request("GET", pods)[1]["items"]) == 1)
 
 
-def test_a_refused_command_raises_with_the_servers_words(control_plane: cluster.ControlPlane) -> None:
+def test_refused_kubectl_command_raises_the_message_of_the_api_server(control_plane: cluster.ControlPlane) -> None:
     with pytest.raises(ControlPlaneError, match=r'kubectl get namespace nowhere .*namespaces "nowhere" not found'):
         control_plane.kubectl("get", "namespace", "nowhere")
 
 
-def test_another_identity_may_only_what_its_roles_say(control_plane: cluster.ControlPlane) -> None:
+def test_impersonated_user_has_only_the_rights_of_its_roles(control_plane: cluster.ControlPlane) -> None:
     control_plane.kubectl("create", "namespace", "identities")
     control_plane.kubectl("create", "serviceaccount", "robot", "-n", "identities")
     control_plane.kubectl("create", "rolebinding", "devs", "--clusterrole=view", "--group=devs", "-n", "identities")
@@ -158,7 +158,7 @@ def test_another_identity_may_only_what_its_roles_say(control_plane: cluster.Con
     assert json.loads(who)["status"]["userInfo"]["username"] == "system:serviceaccount:identities:robot"
 
 
-def test_requests_are_in_the_audit_log_with_their_user_and_answer(control_plane: cluster.ControlPlane) -> None:
+def test_audit_log_has_each_request_with_user_and_response(control_plane: cluster.ControlPlane) -> None:
     carol = control_plane.kubeconfig_for("carol")
     control_plane.kubectl("get", "secrets", "-n", "audited", check=False, as_kubeconfig=carol)
 
@@ -172,10 +172,10 @@ def test_requests_are_in_the_audit_log_with_their_user_and_answer(control_plane:
     assert found[0].user_agent.startswith("kubectl/")
 
 
-def test_a_control_plane_without_audit_says_so(own_control_plane: cluster.ControlPlane) -> None:
+def test_control_plane_without_audit_log_reports_that(own_control_plane: cluster.ControlPlane) -> None:
     with pytest.raises(ControlPlaneError, match="start it with audit=True"):
         own_control_plane.audit_events()
 
 
-def test_helm_talks_to_this_control_plane(control_plane: cluster.ControlPlane) -> None:
+def test_helm_uses_this_control_plane(control_plane: cluster.ControlPlane) -> None:
     assert json.loads(control_plane.helm("list", "-A", "-o", "json").stdout) == []

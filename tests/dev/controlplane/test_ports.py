@@ -23,7 +23,7 @@ def offer(monkeypatch: pytest.MonkeyPatch, *offered: int) -> None:
     monkeypatch.setattr(ports, "_candidates", lambda: iter(offered))
 
 
-def test_a_taken_port_is_passed_over(listener: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_occupied_port_is_skipped(listener: int, monkeypatch: pytest.MonkeyPatch) -> None:
     with ports.Ports() as sought:
         free = sought.take()
     offer(monkeypatch, listener, free)
@@ -31,7 +31,7 @@ def test_a_taken_port_is_passed_over(listener: int, monkeypatch: pytest.MonkeyPa
         assert held.take() == free
 
 
-def test_a_port_another_harness_holds_is_passed_over_until_it_lets_go(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_port_reserved_by_another_harness_is_skipped_until_released(monkeypatch: pytest.MonkeyPatch) -> None:
     with ports.Ports() as sought:
         first, second = sought.take(), sought.take()
     offer(monkeypatch, first, second)
@@ -41,20 +41,20 @@ def test_a_port_another_harness_holds_is_passed_over_until_it_lets_go(monkeypatc
         assert later.take() == first
 
 
-def test_no_port_left_is_one_sentence(listener: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exhausted_port_range_is_reported_in_one_line(listener: int, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, listener)
     with ports.Ports() as held, pytest.raises(ControlPlaneError, match=r"no free TCP port on 127\.0\.0\.1 between"):
         held.take()
 
 
-def test_ports_lie_below_those_of_outgoing_connections() -> None:
+def test_ports_are_below_the_ephemeral_range() -> None:
     lowest_ephemeral = int(ports.EPHEMERAL_RANGE.read_text().split()[0])
     with ports.Ports() as held:
         assert all(ports.LOWEST <= held.take() < lowest_ephemeral for _ in range(20))
 
 
 @pytest.mark.parametrize(("position", "victim"), [(0, "etcd"), (1, "kube-apiserver"), (3, "kwok")])
-def test_a_port_taken_between_choice_and_start_costs_one_more_try(
+def test_port_occupied_between_choice_and_start_is_retried(
     position: int,
     victim: str,
     listener: int,

@@ -49,7 +49,7 @@ def test_a_stopped_process_is_gone(tmp_path: Path) -> None:
         assert (sample.running, alive(pid)) == (False, False)
 
 
-def test_a_process_that_ignores_the_request_to_end_is_killed(tmp_path: Path) -> None:
+def test_process_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
     with started(tmp_path, STUBBORN) as sample:
         pid = sample.pid
         sample.stop(grace=0.2)
@@ -64,7 +64,7 @@ def test_a_frozen_process_can_be_stopped(tmp_path: Path) -> None:
         assert not alive(pid)
 
 
-def test_a_frozen_process_does_nothing_until_it_is_thawed(tmp_path: Path) -> None:
+def test_frozen_process_does_nothing_until_resumed(tmp_path: Path) -> None:
     ticking = "import time; print('up', flush=True)\nwhile True: print('.', end='', flush=True); time.sleep(0.01)"
     with started(tmp_path, ticking) as sample:
         sample.freeze()
@@ -95,13 +95,13 @@ def test_the_pid_of_a_process_that_ended_is_refused(tmp_path: Path) -> None:
             _ = sample.pid
 
 
-def test_a_process_that_ends_at_once_is_reported_with_its_last_words(tmp_path: Path) -> None:
+def test_process_that_exits_at_once_is_reported_with_its_last_output(tmp_path: Path) -> None:
     sample = process(tmp_path, "import sys; print('first'); sys.exit('no such flag: --bogus')")
     with pytest.raises(ControlPlaneError, match=r"sample ended with code 1 after \d\.\d s: no such flag: --bogus"):
         sample.start()
 
 
-def test_a_taken_port_is_told_apart_from_other_failures(tmp_path: Path) -> None:
+def test_occupied_port_is_distinguished_from_other_failures(tmp_path: Path) -> None:
     sample = process(tmp_path, "import sys; sys.exit('listen tcp 127.0.0.1:80: bind: address already in use')")
     with pytest.raises(PortTakenError, match="sample found its port taken"):
         sample.start()
@@ -161,7 +161,7 @@ def test_a_program_whose_parent_is_already_gone_never_starts(tmp_path: Path) -> 
     assert not (tmp_path / "started").exists()
 
 
-def test_ctrl_c_at_the_terminal_does_not_reach_the_process(tmp_path: Path) -> None:
+def test_ctrl_c_in_the_terminal_does_not_reach_the_process(tmp_path: Path) -> None:
     with started(tmp_path, OBEDIENT) as sample:
         assert os.getpgid(sample.pid) != os.getpgid(0)
         assert os.getsid(sample.pid) != os.getsid(0)

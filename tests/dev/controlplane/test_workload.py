@@ -72,25 +72,25 @@ def test_a_job_runs_to_completion_on_a_simulated_node(server: ControlPlane) -> N
     assert pods["items"][0]["spec"]["nodeName"].startswith("node-")
 
 
-def test_a_job_that_is_to_fail_fails(server: ControlPlane) -> None:
+def test_job_marked_to_fail_fails(server: ControlPlane) -> None:
     create_job(server, "fails", {"demo.quotree.dev/fail": "true"})
     assert eventually(lambda: "Failed" in job_conditions(server, "fails"))
 
 
-def test_a_pod_without_a_time_runs_until_it_is_deleted_and_ends_at_once(server: ControlPlane) -> None:
+def test_pod_without_duration_runs_until_deleted_and_then_ends_at_once(server: ControlPlane) -> None:
     create_pod(server, "endless", {})
     assert ready(server, f"/api/v1/namespaces/{NAMESPACE}/pods/endless") == "True"
     server.rest.request("DELETE", f"/api/v1/namespaces/{NAMESPACE}/pods/endless")
     assert eventually(lambda: phase(server, "endless") == "gone")
 
 
-def test_a_pod_takes_as_long_to_stop_as_it_says(server: ControlPlane) -> None:
+def test_pod_takes_its_annotated_time_to_stop(server: ControlPlane) -> None:
     create_pod(server, "stops", {"demo.quotree.dev/stop-takes": "1s"})
     server.rest.request("DELETE", f"/api/v1/namespaces/{NAMESPACE}/pods/stops")
     assert eventually(lambda: phase(server, "stops") == "gone")
 
 
-def test_a_pod_that_takes_long_to_stop_is_still_there_meanwhile(server: ControlPlane) -> None:
+def test_slowly_stopping_pod_exists_until_it_has_stopped(server: ControlPlane) -> None:
     create_pod(server, "slow-to-stop", {"demo.quotree.dev/stop-takes": "1h"})
     _, deleted = server.rest.request("DELETE", f"/api/v1/namespaces/{NAMESPACE}/pods/slow-to-stop")
     assert deleted["metadata"]["deletionTimestamp"]
@@ -101,7 +101,7 @@ def test_a_pod_that_takes_long_to_stop_is_still_there_meanwhile(server: ControlP
     assert eventually(lambda: phase(server, "slow-to-stop") == "gone")
 
 
-def test_a_pod_that_is_never_ready_runs_all_the_same(server: ControlPlane) -> None:
+def test_pod_that_never_becomes_ready_still_runs(server: ControlPlane) -> None:
     create_pod(server, "unready", {"demo.quotree.dev/never-ready": "true"})
     assert ready(server, f"/api/v1/namespaces/{NAMESPACE}/pods/unready") == "False"
 
@@ -139,7 +139,7 @@ def test_a_node_can_be_made_unready_and_ready_again(server: ControlPlane) -> Non
     server.rest.request("DELETE", "/api/v1/nodes/sick")
 
 
-def test_the_scheduler_heeds_labels_taints_and_room(server: ControlPlane) -> None:
+def test_scheduler_respects_labels_taints_and_capacity(server: ControlPlane) -> None:
     taint = Taint("gpu", "true")
     server.add_nodes([NodeSpec("gpu-1", {"model": "x1"}, (taint,), {"cpu": "2", "memory": "4Gi"})])
     tolerations = [{"key": "gpu", "operator": "Exists"}]
@@ -157,7 +157,7 @@ def test_the_scheduler_heeds_labels_taints_and_room(server: ControlPlane) -> Non
     server.rest.request("DELETE", "/api/v1/nodes/gpu-1")
 
 
-def test_a_node_that_exists_is_refused_with_the_servers_words(server: ControlPlane) -> None:
+def test_creating_an_existing_node_raises_the_message_of_the_api_server(server: ControlPlane) -> None:
     with pytest.raises(Exception, match=r"node 'node-0' was refused with 409: nodes \"node-0\" already exists"):
         server.add_nodes([NodeSpec("node-0")])
 

@@ -18,7 +18,7 @@ def layer(tmp_path: Path) -> archive.Layer:
     return archive.layer(_folder(tmp_path / "one"), time=1_000)
 
 
-def test_a_layer_does_not_depend_on_when_it_was_made_or_by_whom(tmp_path: Path, layer: archive.Layer) -> None:
+def test_layer_is_reproducible_at_any_time_by_any_user(tmp_path: Path, layer: archive.Layer) -> None:
     other = _folder(tmp_path / "two")
     os.utime(other / "bin/run", (5, 5))
 

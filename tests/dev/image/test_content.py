@@ -9,13 +9,13 @@ from dev.image import check, chroot, dockerfile, facts
 from dev.image.steps import slim
 
 
-def test_the_dockerfile_copies_what_the_chroot_gets() -> None:
+def test_dockerfile_copies_the_same_files_as_the_chroot() -> None:
     copied = re.findall(r"^COPY (?!--from)(.+) \S+$", dockerfile.DOCKERFILE.read_text(), re.MULTILINE)
 
     assert sorted(name for line in copied for name in line.split()) == sorted(chroot.SOURCES)
 
 
-def test_a_container_starts_as_the_dockerfile_says() -> None:
+def test_container_starts_with_the_entrypoint_of_the_dockerfile() -> None:
     settings = dockerfile.settings(dockerfile.DOCKERFILE.read_text())
 
     assert settings["User"] == "65532:65532"
@@ -33,11 +33,11 @@ def test_a_container_starts_as_the_dockerfile_says() -> None:
         ("localhost:5000/quotree:1", "localhost:5000/quotree:1"),
     ],
 )
-def test_a_runtime_knows_the_image_by_its_full_name(tag: str, full: str) -> None:
+def test_container_runtime_finds_the_image_by_its_full_name(tag: str, full: str) -> None:
     assert facts.full_name(tag) == full
 
 
-def test_what_functions_import_later_on_is_checked_too(tmp_path: Path) -> None:
+def test_imports_inside_functions_are_checked(tmp_path: Path) -> None:
     for package in check.PACKAGES:
         (tmp_path / package).mkdir()
     (tmp_path / "cli/late.py").write_text(
@@ -50,7 +50,7 @@ def test_what_functions_import_later_on_is_checked_too(tmp_path: Path) -> None:
     assert "from rich.table import Table" in script
 
 
-def test_slimming_keeps_what_is_used_and_names_what_it_no_longer_finds(tmp_path: Path) -> None:
+def test_slimming_keeps_used_files_and_reports_missing_ones(tmp_path: Path) -> None:
     for name in (*slim.GENERATED, *slim.UNUSED, slim.LEXERS, "aiohttp/tests"):
         (tmp_path / name).mkdir(parents=True)
     for name in ("pygments/lexers/python.py", "pygments/lexers/rust.py", "aiohttp/web.py", "aiohttp/_x.pyx"):

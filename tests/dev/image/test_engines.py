@@ -42,7 +42,7 @@ def test_an_engine_is_chosen_by_its_name(monkeypatch: pytest.MonkeyPatch, wanted
 
 
 @pytest.mark.usefixtures("notes")
-def test_an_engine_that_is_named_must_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_named_engine_must_be_reachable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANSWERS", "1")
     assert engines.answering() is None
     monkeypatch.setenv("ENGINE", "buildah")
@@ -51,14 +51,14 @@ def test_an_engine_that_is_named_must_answer(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("name", [engine.name for engine in engines.ENGINES])
-def test_an_image_is_built_and_saved_under_the_name_that_a_cluster_asks_for(notes: Path, name: str) -> None:
+def test_image_is_saved_under_the_name_that_the_cluster_pulls(notes: Path, name: str) -> None:
     engines.build(_engine(name), "quotree:1", notes.parent / "image.tar", lambda _: None)
     asked = notes.read_text().splitlines()
     assert len(asked) == 2
     assert all("docker.io/library/quotree:1" in words for words in asked)
 
 
-def test_a_build_is_given_the_base_and_the_package_index_of_the_environment(
+def test_build_uses_the_base_image_and_package_index_of_the_environment(
     notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in engines.BUILD_ARGUMENTS:
@@ -71,7 +71,7 @@ def test_a_build_is_given_the_base_and_the_package_index_of_the_environment(
     )
 
 
-def test_the_check_runs_in_a_container_that_buildah_makes_and_removes(notes: Path) -> None:
+def test_check_runs_in_a_temporary_buildah_container(notes: Path) -> None:
     assert engines.run_python(_engine("buildah"), "quotree:1", "print()") == "print()"
     assert notes.read_text().splitlines() == [
         "buildah from docker.io/library/quotree:1",

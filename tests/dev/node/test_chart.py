@@ -15,7 +15,7 @@ from dev.node.errors import NodeError
         ("example.com/team/quotree@sha256:12", ["image.repository=example.com/team/quotree", "image.digest=sha256:12"]),
     ],
 )
-def test_an_image_is_given_by_tag_or_by_digest(image: str, values: list[str]) -> None:
+def test_image_is_selected_by_tag_or_digest(image: str, values: list[str]) -> None:
     assert chart.image_values(image) == values
 
 
@@ -25,7 +25,7 @@ def test_an_image_without_a_tag_is_refused(image: str) -> None:
         chart.image_values(image)
 
 
-def test_a_users_cluster_must_be_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_existing_cluster_must_be_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("USE_KUBECONFIG", "1")
     monkeypatch.delenv("KUBECONFIG", raising=False)
     assert node.main(["up"]) == 1

@@ -15,11 +15,11 @@ BEFORE = machine.Machine(
 )
 
 
-def test_nothing_differs_from_itself() -> None:
+def test_equal_machine_states_have_no_difference() -> None:
     assert machine.difference(BEFORE, BEFORE) == {}
 
 
-def test_what_came_and_what_changed_is_named() -> None:
+def test_added_and_changed_entries_are_listed() -> None:
     after = replace(BEFORE, mounts=["/", "/proc", "/run/netns/x"], settings={"net/ipv4/ip_forward": "1"})
 
     assert machine.difference(BEFORE, after) == {
@@ -28,17 +28,17 @@ def test_what_came_and_what_changed_is_named() -> None:
     }
 
 
-def test_what_went_is_none_of_the_nodes_business() -> None:
+def test_removed_entries_are_ignored() -> None:
     assert machine.difference(BEFORE, replace(BEFORE, mounts=["/"], links=["lo"])) == {}
 
 
-def test_a_setting_that_came_with_a_kernel_module_is_no_trace() -> None:
+def test_setting_of_a_loaded_kernel_module_is_ignored() -> None:
     after = replace(BEFORE, settings={**BEFORE.settings, "net/netfilter/nf_conntrack_max": "262144"})
 
     assert machine.difference(BEFORE, after) == {}
 
 
-def test_only_mounts_of_a_node_are_read() -> None:
+def test_only_mounts_of_the_node_are_read() -> None:
     mounts = ["/", "/proc", "/run/netns/x", "/var/lib/kubelet/pods/y", "/mnt/of/somebody/else", "/run/netns-of-others"]
 
     assert [each for each in mounts if machine.is_of_a_node(each)] == ["/run/netns/x", "/var/lib/kubelet/pods/y"]

@@ -6,7 +6,7 @@ from dev.openb.records import PodRecord, read_nodes, read_pods
 POD = PodRecord("openb-pod-0017", 12000, 16384, 1, frozenset({"T4", "P100"}), "LS", 10, 40, 20)
 
 
-def test_the_whole_trace_is_there() -> None:
+def test_trace_is_complete() -> None:
     nodes, pods = list(read_nodes()), list(read_pods())
     assert (len(nodes), len(pods), sorted(manifests.by_model(nodes))) == (
         1213,
@@ -16,12 +16,12 @@ def test_the_whole_trace_is_there() -> None:
     assert {pod.qos for pod in pods} == set(manifests.PRIORITIES)
 
 
-def test_a_pod_runs_from_its_scheduling_or_else_its_creation() -> None:
+def test_pod_duration_counts_from_scheduling_or_creation() -> None:
     never = PodRecord("p", 1, 1, 0, frozenset(), "BE", 10, 40, None)
     assert (POD.ran_for, never.ran_for) == (20, 30)
 
 
-def test_a_job_asks_for_what_the_pod_asked_for_on_the_models_it_accepts() -> None:
+def test_job_requests_what_the_pod_requested_on_its_accepted_models() -> None:
     job = manifests.job(POD, namespace="trace", group="vision")
     pod = job["spec"]["template"]["spec"]
     assert pod["containers"][0]["resources"]["requests"] == {

@@ -12,7 +12,7 @@ CONFIGURATION = {"kind": "ValidatingWebhookConfiguration", "metadata": {"name": 
 ROLE = {"kind": "ClusterRole", "metadata": {"name": "operator"}}
 
 
-def test_what_runs_the_program_is_left_out_and_its_webhooks_are_called_by_url() -> None:
+def test_deployment_is_left_out_and_webhooks_use_a_url() -> None:
     run = [
         {"kind": kind, "metadata": {"name": "x"}} for kind in ("Deployment", "Job", "Service", "Secret", "ConfigMap")
     ]

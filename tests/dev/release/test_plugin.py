@@ -53,7 +53,7 @@ def test_kubectl_runs_the_unpacked_plugin(archive: Path, tmp_path: Path, control
     assert ["once" in words for words in said] == [True, False]
 
 
-def test_the_plugin_names_a_python_that_is_too_old(archive: Path, tmp_path: Path) -> None:
+def test_plugin_reports_a_too_old_python(archive: Path, tmp_path: Path) -> None:
     with tarfile.open(archive) as tar:
         tar.extractall(tmp_path, filter="data")
     old = tmp_path / "python3"
