@@ -9,7 +9,7 @@ import pytest
 from reconciler.wake import Wake
 
 
-def test_nothing_is_decided_before_something_changes() -> None:
+def test_no_cycle_runs_before_a_change() -> None:
     async def ask() -> bool:
         waiting = asyncio.create_task(Wake().wait())
         await asyncio.sleep(0)
@@ -28,7 +28,7 @@ def test_nothing_is_decided_before_something_changes() -> None:
         pytest.param(lambda wake: wake.observe(workload_comes=False), True, id="anything else changes"),
     ],
 )
-def test_what_is_gathered_after_a_cycle(change: Callable[[Wake], None], waits: bool, after_a_cycle: bool) -> None:
+def test_changes_after_a_cycle_are_gathered(change: Callable[[Wake], None], waits: bool, after_a_cycle: bool) -> None:
     async def ask() -> bool:
         wake = Wake()
         if after_a_cycle:
@@ -54,7 +54,9 @@ def test_what_is_gathered_after_a_cycle(change: Callable[[Wake], None], waits: b
         pytest.param(False, 400, 250, id="no workload came, and cycles are very long"),
     ],
 )
-def test_pause_after_a_cycle(comes: bool, took: int, pause: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pause_follows_the_duration_of_a_cycle(
+    comes: bool, took: int, pause: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     slept = []
 
     async def sleep(seconds: float) -> None:

@@ -36,7 +36,7 @@ def counts(q: Quotree, group: str) -> dict[str, Any]:
 NOTHING = {"pending": 0, "admitted": 0, "ready": 0}
 
 
-def test_a_running_job_that_grows_all_the_same_counts_with_its_new_size(q: Quotree) -> None:
+def test_running_job_that_grows_without_the_webhook_counts_with_its_new_size(q: Quotree) -> None:
     """The webhook refuses the edit; an edit that bypasses it is counted, and the ordinary rules apply."""
     q.lead()
     q.group("vision", quotas=[quota(min="2", max="3")])
@@ -52,7 +52,7 @@ def test_a_running_job_that_grows_all_the_same_counts_with_its_new_size(q: Quotr
     assert (eviction_of(q.get_job("grows")) or {})["reason"] == "OverCeiling"
 
 
-def test_a_job_that_shrinks_frees_what_its_pods_leave(q: Quotree) -> None:
+def test_job_that_shrinks_frees_the_quota_of_its_ended_pods(q: Quotree) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="3", max="3")])
     q.job("elastic", "vision", pods=3)
@@ -63,7 +63,7 @@ def test_a_job_that_shrinks_frees_what_its_pods_leave(q: Quotree) -> None:
     wait_for(lambda: used(q, "vision") == "3", "both count", LONG)
 
 
-def test_a_workload_that_is_relabelled_moves_to_its_new_group(q: Quotree) -> None:
+def test_relabelled_workload_moves_to_its_new_group(q: Quotree) -> None:
     q.lead()
     for name in ("vision", "nlp"):
         q.group(name, quotas=[quota(min="1", max="1")])
@@ -84,7 +84,7 @@ def test_a_workload_that_is_relabelled_moves_to_its_new_group(q: Quotree) -> Non
     assert (eviction_of(stopped) or {})["reason"] == "OverCeiling"
 
 
-def test_jobs_deleted_at_each_step_leave_nothing_behind(q: Quotree) -> None:
+def test_jobs_deleted_at_any_step_leave_no_use_and_no_claim(q: Quotree) -> None:
     q.lead()
     q.group("root", quotas=[quota(max="6")])
     q.group("vision", quotas=[quota(min="2")])
@@ -118,7 +118,7 @@ def test_jobs_deleted_at_each_step_leave_nothing_behind(q: Quotree) -> None:
         assert list(history.wrongs()) == []
 
 
-def test_a_namespace_deleted_under_running_and_waiting_workloads_frees_its_quota(q: Quotree) -> None:
+def test_deleted_namespace_frees_the_quota_of_its_workloads(q: Quotree) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="2", max="2")])
     q.create("/api/v1/namespaces", {"metadata": {"name": "doomed"}})
@@ -132,7 +132,7 @@ def test_a_namespace_deleted_under_running_and_waiting_workloads_frees_its_quota
     wait_for(lambda: counts(q, "vision") == {"pending": 0, "admitted": 1, "ready": 1}, "nothing of it is left", LONG)
 
 
-def test_a_group_moved_under_load_takes_its_workloads_along_and_is_held_to_its_new_parents_limits(q: Quotree) -> None:
+def test_moved_group_keeps_its_workloads_and_follows_the_limits_of_its_new_parent(q: Quotree) -> None:
     q.lead()
     q.group("east", isParent=True, quotas=[quota(min="4", max="4")])
     q.group("west", isParent=True, quotas=[quota(min="3", max="3")])
@@ -155,7 +155,7 @@ def test_a_group_moved_under_load_takes_its_workloads_along_and_is_held_to_its_n
         assert list(history.wrongs()) == []
 
 
-def test_a_person_who_holds_a_waiting_job_gives_its_place_to_others(q: Quotree) -> None:
+def test_held_pending_job_is_passed_by_others(q: Quotree) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="1", max="1")], queueing={"strategy": "StrictFIFO"})
     q.job("first", "vision", run_for="500ms")
@@ -166,7 +166,7 @@ def test_a_person_who_holds_a_waiting_job_gives_its_place_to_others(q: Quotree) 
 
 
 @pytest.mark.parametrize("policy", ["Foreground", "Orphan"])
-def test_a_deleted_jobs_pods_use_what_they_occupy_whoever_they_belong_to(q: Quotree, policy: str) -> None:
+def test_orphaned_pods_of_a_deleted_job_count_until_they_end(q: Quotree, policy: str) -> None:
     labels = {"model": "small"}
     q.cp.add_nodes([cluster.NodeSpec("small-0", labels=labels, allocatable={"cpu": "3", "pods": "9"})])
     q.lead()

@@ -31,7 +31,7 @@ def restored(q: Quotree) -> Iterator[None]:
         q.merge(NODE, {"spec": {"unschedulable": None}})
 
 
-def test_a_cordon_and_a_node_not_ready_keep_what_runs_and_offer_nothing_new(q: Quotree) -> None:
+def test_cordoned_or_unready_node_keeps_running_workloads_and_admits_no_new_ones(q: Quotree) -> None:
     q.lead(capacity={"nodeGracePeriod": "30s"})
     q.group("vision", quotas=[quota(min="4")])
     names = {f"vision-{number}" for number in range(4)}

@@ -93,7 +93,7 @@ def job_path(name: str) -> str:
     return f"/apis/batch/v1/namespaces/default/jobs/{name}"
 
 
-def test_a_job_waits_for_its_template_and_for_devices_that_others_hold(devices: Quotree) -> None:
+def test_job_waits_for_its_claim_template_and_for_devices_in_use(devices: Quotree) -> None:
     q = devices
     q.job("early", "vision", pod=from_template("three"))
     why = "ResourceClaimTemplate three does not exist in namespace default"
@@ -120,7 +120,7 @@ def test_a_job_waits_for_its_template_and_for_devices_that_others_hold(devices: 
     wait_for(lambda: used(q) == "3", "and they are counted", LONG)
 
 
-def test_a_template_that_is_swapped_hides_no_device(devices: Quotree) -> None:
+def test_replaced_claim_template_does_not_change_counted_devices(devices: Quotree) -> None:
     q = devices
     put_template(q, "four", 4)
     q.job("first", "vision", pod=from_template("four"))
@@ -148,7 +148,7 @@ def test_a_template_that_is_swapped_hides_no_device(devices: Quotree) -> None:
     assert q.running() == {"second"}
 
 
-def test_claims_count_for_every_pod_that_names_them(devices: Quotree) -> None:
+def test_claim_counts_for_every_pod_that_names_it(devices: Quotree) -> None:
     q = devices
     q.create(CLAIMS, {"metadata": {"name": "shared"}, "spec": claim(2)})
     q.job("one", "vision", pod=by_name("shared"))

@@ -31,7 +31,7 @@ def fill(q: Quotree, group: str, how_many: int, **more: Any) -> None:
     wait_for(lambda: len({name for name in q.running() if name.startswith(group)}) == how_many, f"{group} runs", LONG)
 
 
-def test_a_lowered_ceiling_recycles_the_latest(q: Quotree) -> None:
+def test_lowered_ceiling_evicts_the_latest_start(q: Quotree) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="1", max="3")])
     fill(q, "vision", 3)
@@ -43,7 +43,7 @@ def test_a_lowered_ceiling_recycles_the_latest(q: Quotree) -> None:
     assert started[victim] == max(started.values())
 
 
-def test_a_lowered_ceiling_leaves_the_grace_period(q: Quotree) -> None:
+def test_lowered_ceiling_respects_the_grace_period(q: Quotree) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="1", max="3")], reclaim={"gracePeriod": "4s"})
     fill(q, "vision", 3)
@@ -55,7 +55,7 @@ def test_a_lowered_ceiling_leaves_the_grace_period(q: Quotree) -> None:
     assert datetime.fromisoformat(note["time"]) - lowered >= timedelta(seconds=4)
 
 
-def test_higher_priority_takes_the_place_of_lower_in_a_leaf_that_must_not_grow(q: Quotree) -> None:
+def test_higher_priority_swaps_with_lower_in_a_leaf_at_its_limit(q: Quotree) -> None:
     """The example of docs/specification.md §7.7."""
     q.create(CLASSES, {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", **URGENT})
     try:
@@ -91,7 +91,7 @@ def test_higher_priority_preempts_in_its_own_group_only(q: Quotree) -> None:
         q.delete(f"{CLASSES}/urgent")
 
 
-def test_notice_is_given_before_a_workload_is_recycled(q: Quotree) -> None:
+def test_eviction_follows_its_notice(q: Quotree) -> None:
     q.lead(reclaim={"notice": "4s"})
     q.group("root", quotas=[quota(max="2")])
     q.group("vision", quotas=[quota(min="1")])
@@ -105,7 +105,7 @@ def test_notice_is_given_before_a_workload_is_recycled(q: Quotree) -> None:
     assert datetime.fromisoformat(note["time"]) - datetime.fromisoformat(told[0]["time"]) >= timedelta(seconds=4)
 
 
-def test_a_notice_is_withdrawn_when_none_needs_the_room_any_more(q: Quotree) -> None:
+def test_notice_is_withdrawn_when_the_room_is_no_longer_needed(q: Quotree) -> None:
     q.lead(reclaim={"notice": "1h"})
     q.group("root", quotas=[quota(max="2")])
     q.group("vision", quotas=[quota(min="1")])
@@ -123,7 +123,7 @@ def test_a_notice_is_withdrawn_when_none_needs_the_room_any_more(q: Quotree) -> 
     assert q.running() == {"vision-0", "vision-1"}
 
 
-def test_a_drained_subtree_is_empty_and_opens_again(q: Quotree) -> None:
+def test_drained_subtree_becomes_empty_and_can_be_opened_again(q: Quotree) -> None:
     q.lead()
     q.group("research", isParent=True, quotas=[quota(min="4")])
     q.group("vision", parent="research", quotas=[quota(min="2")], stopPolicy="Hold")
@@ -146,7 +146,7 @@ def test_a_drained_subtree_is_empty_and_opens_again(q: Quotree) -> None:
     assert q.running() == {"nlp-0", "nlp-1"}
 
 
-def test_a_closed_group_goes_on_with_the_workloads_it_has(q: Quotree) -> None:
+def test_closed_group_keeps_its_running_workloads(q: Quotree) -> None:
     q.lead()
     q.group("research", isParent=True, quotas=[quota(min="1", max="1")])
     q.group("vision", parent="research", quotas=[quota(min="1")])
@@ -159,7 +159,7 @@ def test_a_closed_group_goes_on_with_the_workloads_it_has(q: Quotree) -> None:
     wait_for(lambda: q.running() == {"waits"}, "what waits there has its turn", LONG)
 
 
-def test_an_unready_workload_holds_back_its_group(q: Quotree) -> None:
+def test_unready_workload_blocks_its_group(q: Quotree) -> None:
     q.lead(startup={"waitForPodsReady": True, "blockAdmission": "Group", "timeout": "1h"})
     q.group("vision", quotas=[quota(min="4")])
     q.group("nlp", quotas=[quota(min="4")])
@@ -173,7 +173,7 @@ def test_an_unready_workload_holds_back_its_group(q: Quotree) -> None:
     wait_for(lambda: "behind" in q.running(), "it goes on when the slow one has gone", LONG)
 
 
-def test_strict_mode_recycles_without_a_preemptor(q: Quotree) -> None:
+def test_strict_mode_evicts_without_a_preemptor(q: Quotree) -> None:
     q.lead(reclaim={"mode": "Strict"})
     q.group("root", quotas=[quota(max="4")])
     q.group("vision", quotas=[quota(min="2")])
@@ -185,7 +185,7 @@ def test_strict_mode_recycles_without_a_preemptor(q: Quotree) -> None:
     assert len({name for name in q.running() if name.startswith("vision")}) == 2
 
 
-def test_a_workload_on_hold_waits_for_its_owner(q: Quotree) -> None:
+def test_held_workload_waits_for_its_owner(q: Quotree) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="1")])
     q.job("mine", "vision", "1", labels={HOLD_LABEL: "true"})

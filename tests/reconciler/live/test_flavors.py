@@ -80,7 +80,7 @@ def flavor_of(q: Quotree, name: str) -> str | None:
     return None if note is None else note["flavors"]["cpu"]
 
 
-def test_a_recycled_job_leaves_its_flavor_and_runs_in_the_next(q: Quotree) -> None:
+def test_reclaimed_job_restarts_in_the_next_flavor(q: Quotree) -> None:
     q.job("first", "vision", "2")
     wait_for(lambda: nodes_of(q, "first") == {"fast-0"}, "it runs on the fast node", LONG)
     assert spec_of(q, "first") == ({"model": "fast"}, [{"key": "gpu", "operator": "Exists"}])
@@ -94,20 +94,20 @@ def test_a_recycled_job_leaves_its_flavor_and_runs_in_the_next(q: Quotree) -> No
     assert spec_of(q, victim) == ({"model": "slow"}, None)
 
 
-def test_a_job_that_says_which_nodes_it_wants_gets_their_flavor(q: Quotree) -> None:
+def test_job_with_a_node_selector_gets_the_matching_flavor(q: Quotree) -> None:
     q.job("picky", "vision", "1", pod={"nodeSelector": {"model": "slow"}})
     wait_for(lambda: nodes_of(q, "picky") == {"slow-0"}, "it runs where it wants", LONG)
     assert flavor_of(q, "picky") == "slow"
 
 
-def test_a_job_asks_for_one_flavor_and_waits_for_it(q: Quotree) -> None:
+def test_job_that_accepts_one_flavor_waits_for_it(q: Quotree) -> None:
     q.job("only", "vision", "3", labels={"quotree.dev/flavor": "fast", "quotree.dev/preemptible": "false"})
     q.job("other", "vision", "2")
     wait_for(lambda: flavor_of(q, "other") is not None, "the other one starts", LONG)
     assert flavor_of(q, "only") is None
 
 
-def test_no_pod_is_ever_on_a_node_of_another_model(q: Quotree) -> None:
+def test_no_pod_runs_on_a_node_of_another_flavor(q: Quotree) -> None:
     q.group("vision", stopPolicy="Hold")
     for number in range(9):
         q.job(f"many-{number}", "vision", "1", run_for="300ms")
@@ -134,7 +134,9 @@ def test_no_pod_is_ever_on_a_node_of_another_model(q: Quotree) -> None:
         pytest.param({"whenCanBorrow": "Borrow"}, ["fast", "fast"], id="borrows in the first"),
     ],
 )
-def test_when_work_could_borrow(q: Quotree, fungibility: dict[str, str], flavors: list[str]) -> None:
+def test_when_can_borrow_chooses_between_borrowing_and_the_next_flavor(
+    q: Quotree, fungibility: dict[str, str], flavors: list[str]
+) -> None:
     q.group("vision", flavorFungibility=fungibility)
     q.job("one", "vision", "2")
     wait_for(lambda: flavor_of(q, "one"), "it has vision's own", LONG)
@@ -152,7 +154,9 @@ def test_when_work_could_borrow(q: Quotree, fungibility: dict[str, str], flavors
         pytest.param({"whenCanReclaim": "Reclaim"}, "fast", id="reclaims in the first"),
     ],
 )
-def test_when_work_could_reclaim(q: Quotree, fungibility: dict[str, str], flavor: str) -> None:
+def test_when_can_reclaim_chooses_between_reclaiming_and_the_next_flavor(
+    q: Quotree, fungibility: dict[str, str], flavor: str
+) -> None:
     q.group("vision", flavorFungibility=fungibility)
     for name in ("nlp-1", "nlp-2"):
         q.job(name, "nlp", "2")
@@ -164,7 +168,7 @@ def test_when_work_could_reclaim(q: Quotree, fungibility: dict[str, str], flavor
     assert len(evicted) == (1 if flavor == "fast" else 0)
 
 
-def test_a_flavor_whose_nodes_are_others_now_keeps_what_runs_and_starts_nothing(q: Quotree) -> None:
+def test_flavor_with_changed_nodes_keeps_running_workloads_and_starts_nothing(q: Quotree) -> None:
     q.job("stays", "vision", "1", labels={"quotree.dev/flavor": "slow"})
     q.job("moves", "vision", "2")
     wait_for(lambda: nodes_of(q, "moves") == {"fast-0"} and nodes_of(q, "stays") == {"slow-0"}, "both run", LONG)

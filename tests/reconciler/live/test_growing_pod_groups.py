@@ -19,7 +19,7 @@ def member(name: str, cpu: str, size: str = "1") -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("restart", [False, True], ids=["same process", "restarted"])
-def test_pods_that_join_a_started_group_are_judged_by_themselves(q: Quotree, restart: bool) -> None:
+def test_pods_that_join_a_started_pod_group_are_admitted_separately(q: Quotree, restart: bool) -> None:
     tenant = Tenant.of(q)
     q.lead()
     q.group("root", quotas=[quota(max="40")])
@@ -41,7 +41,7 @@ def test_pods_that_join_a_started_group_are_judged_by_themselves(q: Quotree, res
     assert (note_of(grown, ADMISSION) or {})["members"] == []
 
 
-def test_nothing_joins_a_group_that_is_on_hold(q: Quotree) -> None:
+def test_no_pod_joins_a_held_pod_group(q: Quotree) -> None:
     tenant = Tenant.of(q)
     q.lead()
     q.group("vision", quotas=[quota(min="8")])
@@ -55,7 +55,7 @@ def test_nothing_joins_a_group_that_is_on_hold(q: Quotree) -> None:
     assert held(q) == {"grow"}
 
 
-def test_a_group_starts_whole_and_names_its_members(q: Quotree) -> None:
+def test_pod_group_starts_whole_and_records_its_members(q: Quotree) -> None:
     tenant = Tenant.of(q)
     q.lead()
     q.group("vision", quotas=[quota(min="8")])
@@ -67,7 +67,7 @@ def test_a_group_starts_whole_and_names_its_members(q: Quotree) -> None:
     assert [(note_of(each, ADMISSION) or {})["members"] for each in found.values()] == [names, names]
 
 
-def test_a_pod_that_is_deleted_before_its_start_is_no_member_any_more(q: Quotree) -> None:
+def test_pod_deleted_before_the_start_leaves_its_pod_group(q: Quotree) -> None:
     tenant = Tenant.of(q)
     q.lead()
     q.group("vision", quotas=[quota(min="8")], stopPolicy="Hold")

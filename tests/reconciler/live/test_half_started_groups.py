@@ -30,7 +30,7 @@ def starts_late(asked: Asked) -> bool:
     return asked.method == "PATCH" and asked.path.endswith("/pods/late")
 
 
-def test_the_rest_of_a_group_is_started_when_the_first_has_ended(q: Quotree, tmp_path: Path) -> None:
+def test_rest_of_a_half_started_pod_group_starts_after_its_first_pod_has_ended(q: Quotree, tmp_path: Path) -> None:
     with FaultProxy(q.cp.url, q.cp.ca_file).running() as proxy:
         q.kubeconfig = proxy.side("only").kubeconfig(q.cp.kubeconfig, tmp_path / "through.yaml")
         q.lead()

@@ -23,7 +23,7 @@ def attempts(q: Quotree, text: str) -> int:
     return q.log.read_text().count(text)
 
 
-def test_a_job_whose_annotations_are_full_is_evicted_and_its_lender_runs(q: Quotree, tenant: Tenant) -> None:
+def test_job_with_full_annotations_is_evicted_and_the_lender_runs(q: Quotree, tenant: Tenant) -> None:
     q.lead()
     q.group("root", quotas=[quota(max="2")])
     q.group("vision", quotas=[quota(min="0")])
@@ -38,7 +38,7 @@ def test_a_job_whose_annotations_are_full_is_evicted_and_its_lender_runs(q: Quot
     assert attempts(q, "Write not carried out") <= 3
 
 
-def test_a_start_that_the_object_has_no_space_for_says_so(q: Quotree, tenant: Tenant) -> None:
+def test_start_without_space_for_the_annotation_is_reported(q: Quotree, tenant: Tenant) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="2")], stopPolicy="Hold")
     tenant.create(JOBS, job_manifest("full", "vision", "1"))
@@ -50,7 +50,7 @@ def test_a_start_that_the_object_has_no_space_for_says_so(q: Quotree, tenant: Te
     wait_for(lambda: q.running() == {"full"}, "it starts once there is space", LONG)
 
 
-def test_a_pod_whose_annotations_are_full_is_evicted(q: Quotree, tenant: Tenant) -> None:
+def test_pod_with_full_annotations_is_evicted(q: Quotree, tenant: Tenant) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="0", max="2")])
     tenant.create(PODS, pod("hog", "vision", "2"))
@@ -61,7 +61,7 @@ def test_a_pod_whose_annotations_are_full_is_evicted(q: Quotree, tenant: Tenant)
     assert attempts(q, "Write not carried out") <= 3
 
 
-def test_an_adopted_pod_whose_annotations_are_full_is_counted_and_evicted(q: Quotree, tenant: Tenant) -> None:
+def test_adopted_pod_with_full_annotations_is_counted_and_evicted(q: Quotree, tenant: Tenant) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="0", max="1")])
     running = pod("stray", "vision", "2")
@@ -71,7 +71,7 @@ def test_an_adopted_pod_whose_annotations_are_full_is_counted_and_evicted(q: Quo
     wait_for(lambda: q.cp.rest.request("GET", f"{PODS}/stray")[0] == 404, "it is evicted over the ceiling", LONG)
 
 
-def test_a_notice_that_cannot_be_written_delays_no_eviction(q: Quotree, tenant: Tenant) -> None:
+def test_failed_notice_does_not_delay_the_eviction(q: Quotree, tenant: Tenant) -> None:
     q.lead(reclaim={"notice": "2s"})
     q.group("root", quotas=[quota(max="2")])
     q.group("vision", quotas=[quota(min="0")])
@@ -83,7 +83,7 @@ def test_a_notice_that_cannot_be_written_delays_no_eviction(q: Quotree, tenant: 
     wait_for(lambda: q.running() == {"lender"}, "the lender has its own", LONG)
 
 
-def test_a_job_whose_spec_is_edited_all_the_time_is_evicted(q: Quotree, tenant: Tenant) -> None:
+def test_job_that_is_edited_constantly_is_evicted(q: Quotree, tenant: Tenant) -> None:
     q.lead()
     q.group("root", quotas=[quota(max="2")])
     q.group("vision", quotas=[quota(min="0")])
@@ -111,7 +111,7 @@ def test_a_job_whose_spec_is_edited_all_the_time_is_evicted(q: Quotree, tenant: 
         thread.join()
 
 
-def test_the_pods_of_a_deleted_job_that_a_finalizer_keeps_are_evicted(q: Quotree, tenant: Tenant) -> None:
+def test_pods_of_a_deleted_job_with_a_finalizer_are_evicted(q: Quotree, tenant: Tenant) -> None:
     q.lead()
     q.group("root", quotas=[quota(max="2")])
     q.group("vision", quotas=[quota(min="0")])
@@ -188,7 +188,7 @@ def live_pods(q: Quotree) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("kill", [False, True], ids=["same process", "restarted"])
-def test_orphaned_pods_above_the_ceiling_are_recycled_and_no_cycle_spins(
+def test_orphaned_pods_above_the_ceiling_are_evicted_without_extra_cycles(
     q: Quotree, tenant: Tenant, kill: bool
 ) -> None:
     q.lead()

@@ -65,7 +65,7 @@ def assert_sound(history: History, cpu: int) -> None:
     assert history.most_used() <= cpu * 1000
 
 
-def test_killed_while_starting(q: Quotree, proxy: FaultProxy, step: Rule) -> None:
+def test_reconciler_killed_during_a_start_recovers(q: Quotree, proxy: FaultProxy, step: Rule) -> None:
     q.lead()
     q.group("root", quotas=[quota(max="4")])
     q.group("vision", quotas=[quota(min="4")])
@@ -82,7 +82,7 @@ def test_killed_while_starting(q: Quotree, proxy: FaultProxy, step: Rule) -> Non
     assert_sound(history, 4)
 
 
-def test_killed_while_evicting(q: Quotree, proxy: FaultProxy, step: Rule) -> None:
+def test_reconciler_killed_during_an_eviction_recovers(q: Quotree, proxy: FaultProxy, step: Rule) -> None:
     q.lead()
     q.group("root", quotas=[quota(max="4")])
     q.group("vision", quotas=[quota(min="2")])

@@ -31,7 +31,7 @@ def resident_mib(q: Quotree) -> float:
     return pages * 4096 / 2**20
 
 
-def test_large_jobs_of_one_tenant_do_not_stop_others(throwaway: Quotree) -> None:
+def test_large_jobs_of_one_tenant_do_not_block_others(throwaway: Quotree) -> None:
     q = throwaway
     tenant = Tenant.of(q)
     q.lead()

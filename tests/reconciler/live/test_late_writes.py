@@ -33,7 +33,7 @@ def renews(asked: Asked) -> bool:
     return asked.is_write and "/leases/" in asked.path and asked.client == "first"
 
 
-def test_a_late_start_is_not_carried_out_beside_what_the_next_leader_has_decided(q: Quotree, proxy: FaultProxy) -> None:
+def test_start_delayed_past_the_lease_is_not_applied(q: Quotree, proxy: FaultProxy) -> None:
     q.lead()
     q.group("root", quotas=[quota(max="4")])
     q.group("vision", quotas=[quota(min="0")])

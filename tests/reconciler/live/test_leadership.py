@@ -25,14 +25,14 @@ def leave_lease(q: Quotree, holder: str) -> None:
     q.create(LEASES, {**body, "spec": spec})
 
 
-def test_the_lease_of_a_pod_that_is_gone_is_taken(q: Quotree) -> None:
+def test_lease_of_a_deleted_pod_is_taken_over(q: Quotree) -> None:
     leave_lease(q, "pod:quotree-reconciler-old_0a1b2c3d_0123456789")
     q.lead()
     assert "lease holder is gone" in q.log.read_text()
 
 
 @pytest.mark.parametrize("holder", ["pod:still-there_0a1b2c3d", "somewhere-else_0a1b2c3d"], ids=["a pod", "no pod"])
-def test_the_lease_of_a_holder_that_may_run_is_not_taken(q: Quotree, holder: str) -> None:
+def test_lease_of_a_holder_that_might_run_is_not_taken_over(q: Quotree, holder: str) -> None:
     spec = {"containers": [{"name": "main", "image": "none"}]}
     q.create(PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "still-there"}, "spec": spec})
     try:

@@ -31,7 +31,7 @@ def test_a_held_job_starts_and_finishes(q: Quotree) -> None:
 
 
 @pytest.mark.timeout(300)
-def test_idle_quota_is_borrowed_and_comes_back(q: Quotree) -> None:
+def test_idle_quota_is_borrowed_and_reclaimed(q: Quotree) -> None:
     q.lead()
     q.group("root", quotas=[quota(max="8")])
     q.group("vision", quotas=[quota(min="4")])

@@ -24,7 +24,7 @@ async def create_all(q: Quotree) -> None:
 
 
 @pytest.mark.timeout(400)
-def test_500_jobs_at_once(throwaway: Quotree) -> None:
+def test_500_concurrent_jobs_complete_within_quota(throwaway: Quotree) -> None:
     q = throwaway
     q.lease_seconds = 120
     q.lead()

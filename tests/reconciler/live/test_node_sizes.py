@@ -20,7 +20,7 @@ def largest(q: Quotree) -> list[dict[str, str]] | None:
     return next((each.get("largestNodes") for each in quotas if each["flavor"] == "fast"), None)
 
 
-def test_a_pod_larger_than_every_node_waits_until_a_larger_node_is_added(q: Quotree) -> None:
+def test_pod_larger_than_every_node_waits_until_a_larger_node_is_added(q: Quotree) -> None:
     q.cp.add_nodes([node(f"fast-{number}", "4") for number in range(3)])
     q.lead()
     q.flavor("fast", nodeLabels={"model": "fast"})

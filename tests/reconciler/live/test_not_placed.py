@@ -21,7 +21,7 @@ def told(q: Quotree, name: str) -> str:
     return wait_for(lambda: reasons(q, name).get("NotPlaced", ""), f"the owner of {name} is told", LONG)
 
 
-def test_its_owner_is_told_why_its_pods_have_no_node(q: Quotree) -> None:
+def test_unscheduled_pods_are_reported_to_the_owner_with_the_reason(q: Quotree) -> None:
     q.lead(startup={"timeout": "20s"})
     q.group("vision", quotas=[quota(min="8")])
     q.job("placed", "vision")
@@ -43,7 +43,7 @@ def test_its_owner_is_told_why_its_pods_have_no_node(q: Quotree) -> None:
     assert "NotPlaced" not in reasons(q, "placed")
 
 
-def test_one_that_is_given_up_says_in_its_eviction_that_its_pods_had_no_node(q: Quotree) -> None:
+def test_eviction_of_unready_pods_names_the_scheduling_failure(q: Quotree) -> None:
     q.lead(startup={"timeout": "10s", "waitForPodsReady": True, "limit": 1})
     q.group("vision", quotas=[quota(min="8")])
     q.job("nowhere", "vision", pod=NOWHERE)

@@ -103,21 +103,21 @@ def admitted(name: str) -> Job:
 LACKS = "group 'vision' lacks 1 of default/cpu (request 1, free 0); runs when used falls to 0"
 
 
-def test_a_workload_that_starts_at_once_gets_no_event(scene: Scene) -> None:
+def test_workload_that_starts_at_once_gets_no_pending_event(scene: Scene) -> None:
     scene.see(None, a_job("quick"))
     assert scene.round(0) == []
     scene.see(a_job("quick"), admitted("quick"))
     assert [scene.round(second) for second in (1, 3, 5, 70)] == [[], [], [], []]
 
 
-def test_a_workload_that_waits_is_explained_once(scene: Scene) -> None:
+def test_pending_workload_gets_one_event(scene: Scene) -> None:
     scene.see(None, admitted("runs"))
     scene.see(None, a_job("waits"))
     said = [("waits", "WaitingForQuota", LACKS)]
     assert [scene.round(second) for second in (0, 2.9, 3, 4, 63, 200)] == [[], [], said, [], [], []]
 
 
-def test_it_is_explained_again_when_the_reason_is_another(scene: Scene) -> None:
+def test_changed_reason_gets_a_new_event(scene: Scene) -> None:
     scene.see(None, admitted("runs"))
     scene.see(None, a_job("waits"))
     scene.round(0)
@@ -127,7 +127,7 @@ def test_it_is_explained_again_when_the_reason_is_another(scene: Scene) -> None:
     assert scene.round(63) == [("waits", "GroupStopped", "group 'vision' has stopPolicy Hold")]
 
 
-def test_an_evicted_workload_waits_again(scene: Scene) -> None:
+def test_evicted_workload_gets_a_pending_event(scene: Scene) -> None:
     scene.see(None, admitted("runs"))
     scene.see(None, a_job("waits"))
     scene.round(0)
@@ -138,7 +138,7 @@ def test_an_evicted_workload_waits_again(scene: Scene) -> None:
     assert [scene.round(second) for second in (5, 8)] == [[], [("waits", "WaitingForQuota", LACKS)]]
 
 
-def test_its_owners_own_hold_is_not_explained(scene: Scene) -> None:
+def test_hold_of_the_owner_gets_no_event(scene: Scene) -> None:
     held = {GROUP_LABEL: "vision", HOLD_LABEL: "true"}
     scene.see(None, admitted("runs"))
     scene.see(None, a_job("mine", labels=held))
@@ -147,7 +147,7 @@ def test_its_owners_own_hold_is_not_explained(scene: Scene) -> None:
     assert [scene.round(second) for second in (4, 7)] == [[], [("mine", "WaitingForQuota", LACKS)]]
 
 
-def test_no_more_than_ten_events_are_recorded_in_a_round_and_all_in_turn(scene: Scene) -> None:
+def test_events_are_limited_to_ten_a_round_in_turn(scene: Scene) -> None:
     scene.see(None, admitted("runs"))
     for number in range(25):
         scene.see(None, a_job(f"job-{number:02}"))
@@ -157,7 +157,7 @@ def test_no_more_than_ten_events_are_recorded_in_a_round_and_all_in_turn(scene: 
     assert [name for each in rounds for name, _, _ in each] == [f"job-{number:02}" for number in range(25)]
 
 
-def test_a_round_in_which_looking_takes_long_goes_on_in_the_next_one(scene: Scene) -> None:
+def test_slow_round_of_events_continues_in_the_next(scene: Scene) -> None:
     scene.see(None, admitted("runs"))
     for number in range(3):
         scene.see(None, a_job(f"job-{number}"))
@@ -167,7 +167,7 @@ def test_a_round_in_which_looking_takes_long_goes_on_in_the_next_one(scene: Scen
     assert [[name for name, _, _ in each] for each in rounds] == [["job-0"], ["job-1"], ["job-2"], []]
 
 
-def test_a_reason_that_only_a_person_can_mend_is_a_warning(scene: Scene) -> None:
+def test_reason_that_needs_a_person_is_a_warning(scene: Scene) -> None:
     scene.see(None, admitted("runs"))
     scene.see(None, a_job("huge", "2"))
     scene.see(None, a_job("waits"))

@@ -61,7 +61,7 @@ def controller(kind: str, **spec: Any) -> dict[str, Any]:
     return {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "web"}, "spec": spec}
 
 
-def test_of_a_deployment_as_many_pods_run_as_fit_and_evicted_ones_wait_again(q: Quotree) -> None:
+def test_deployment_runs_as_many_pods_as_fit_and_evicted_pods_wait(q: Quotree) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="1", max="2")])
     q.create(f"{APPS}/deployments", controller("Deployment", replicas=3))
@@ -75,7 +75,7 @@ def test_of_a_deployment_as_many_pods_run_as_fit_and_evicted_ones_wait_again(q: 
         q.delete(f"{APPS}/deployments/web")
 
 
-def test_a_replica_set_without_a_deployment_makes_evicted_pods_again_and_they_wait(q: Quotree) -> None:
+def test_evicted_pods_of_a_replica_set_are_created_again_and_wait(q: Quotree) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="1", max="2")])
     q.create(f"{APPS}/replicasets", controller("ReplicaSet", replicas=3))
@@ -89,7 +89,7 @@ def test_a_replica_set_without_a_deployment_makes_evicted_pods_again_and_they_wa
         q.delete(f"{APPS}/replicasets/web")
 
 
-def test_the_pods_of_a_stateful_set_start_one_after_the_other_within_quota(q: Quotree) -> None:
+def test_pods_of_a_stateful_set_start_in_order_within_quota(q: Quotree) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="2", max="2")])
     q.create(f"{APPS}/statefulsets", controller("StatefulSet", replicas=3, serviceName="web"))
@@ -101,7 +101,7 @@ def test_the_pods_of_a_stateful_set_start_one_after_the_other_within_quota(q: Qu
         q.delete(f"{APPS}/statefulsets/web")
 
 
-def test_the_pods_of_a_daemon_set_wait_for_quota_like_others(q: Quotree) -> None:
+def test_pods_of_a_daemon_set_wait_for_quota(q: Quotree) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="1", max="1")], stopPolicy="Hold")
     q.create(f"{APPS}/daemonsets", controller("DaemonSet"))
@@ -113,7 +113,7 @@ def test_the_pods_of_a_daemon_set_wait_for_quota_like_others(q: Quotree) -> None
         q.delete(f"{APPS}/daemonsets/web")
 
 
-def test_the_jobs_of_a_cron_job_wait_for_quota_like_others(q: Quotree) -> None:
+def test_jobs_of_a_cron_job_wait_for_quota(q: Quotree) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="1", max="1")])
     q.job("first", "vision", "1")

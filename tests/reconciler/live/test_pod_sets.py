@@ -72,7 +72,7 @@ def note(q: Quotree, name: str, annotation: str) -> dict[str, Any]:
     return found
 
 
-def test_a_driver_and_its_workers_run_on_two_flavors_are_reclaimed_whole_and_start_again_on_others(q: Quotree) -> None:
+def test_driver_and_workers_on_two_flavors_are_reclaimed_whole_and_restart_on_others(q: Quotree) -> None:
     q.cp.add_nodes([node("std", cpu="8"), node("a100", **{"cpu": "8", GPU: "4"})])
     q.lead()
     for model in ("std", "a100", "t4"):
@@ -128,7 +128,7 @@ def test_a_driver_and_its_workers_run_on_two_flavors_are_reclaimed_whole_and_sta
     wait_for(lambda: used(q) == left, "a new leader counts what is left of it", LONG)
 
 
-def test_two_kinds_of_pods_under_one_name_wait_until_they_are_told_apart(q: Quotree) -> None:
+def test_pod_set_with_two_kinds_of_pods_waits_until_they_are_named_apart(q: Quotree) -> None:
     q.lead()
     q.group("vision", quotas=[{"flavor": "default", "min": {"cpu": "8"}}])
     for number, cpu in enumerate(("1", "2")):

@@ -35,7 +35,7 @@ def placed(q: Quotree) -> dict[str, str]:
     return {name: each["spec"]["nodeName"] for name, each in pods(q).items() if each["spec"].get("nodeName")}
 
 
-def test_a_pod_starts_on_nodes_of_its_flavor_only(q: Quotree) -> None:
+def test_pod_starts_only_on_nodes_of_its_flavor(q: Quotree) -> None:
     q.cp.add_nodes([cluster.NodeSpec("fast-0", labels={"model": "fast"}, allocatable={"cpu": "4", "pods": "10"})])
     q.lead()
     q.flavor("fast", nodeLabels={"model": "fast"})
@@ -61,7 +61,7 @@ def test_a_pod_waits_for_quota(q: Quotree) -> None:
     wait_for(lambda: "second" in placed(q), "the second runs in its place", LONG)
 
 
-def test_a_disruption_budget_delays_the_recycling_of_a_pod(q: Quotree) -> None:
+def test_disruption_budget_delays_the_reclaim_of_a_pod(q: Quotree) -> None:
     q.lead()
     q.group("root", quotas=[quota(max="2")])
     q.group("vision", quotas=[quota(min="1")])
@@ -91,7 +91,7 @@ def test_a_disruption_budget_delays_the_recycling_of_a_pod(q: Quotree) -> None:
     wait_for(lambda: set(pods(q)) == {"one", "two", "lender"} - set(victim), "the victim alone is gone", LONG)
 
 
-def test_pods_of_a_group_start_together_or_not_at_all(q: Quotree) -> None:
+def test_pods_of_a_pod_group_start_together_or_not_at_all(q: Quotree) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="3", max="3")])
     gang = {POD_GROUP_LABEL: "gang", POD_GROUP_SIZE_LABEL: "2"}
@@ -105,7 +105,7 @@ def test_pods_of_a_group_start_together_or_not_at_all(q: Quotree) -> None:
     wait_for(lambda: set(placed(q)) == {"gang-0", "gang-1"}, "both start", LONG)
 
 
-def test_a_half_started_group_is_finished_by_the_next_reconciler(q: Quotree) -> None:
+def test_half_started_pod_group_is_completed_by_the_next_reconciler(q: Quotree) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="2", max="2")])
     q.stop()
@@ -119,7 +119,7 @@ def test_a_half_started_group_is_finished_by_the_next_reconciler(q: Quotree) -> 
     wait_for(lambda: set(placed(q)) == {"gang-0", "gang-1"}, "both run", LONG)
 
 
-def test_a_group_of_pods_is_recycled_as_a_whole_also_where_a_budget_holds_one_of_them(q: Quotree) -> None:
+def test_pod_group_is_reclaimed_whole_even_if_a_budget_delays_one_pod(q: Quotree) -> None:
     q.lead()
     q.group("root", quotas=[quota(max="2")])
     q.group("vision", quotas=[quota(max="2")])
@@ -140,7 +140,7 @@ def test_a_group_of_pods_is_recycled_as_a_whole_also_where_a_budget_holds_one_of
     wait_for(lambda: set(placed(q)) == {"lender"}, "the lender runs when both have gone", LONG)
 
 
-def test_a_pod_that_takes_long_to_end_uses_its_quota_until_it_has(q: Quotree) -> None:
+def test_terminating_pod_uses_its_quota_until_it_has_ended(q: Quotree) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="1", max="1")])
     first = pod("first", "vision")
@@ -156,7 +156,7 @@ def test_a_pod_that_takes_long_to_end_uses_its_quota_until_it_has(q: Quotree) ->
     wait_for(lambda: set(placed(q)) == {"second"}, "it starts when the first has ended", LONG)
 
 
-def test_a_claim_ends_in_time_and_its_preemptor_still_gets_the_room(q: Quotree) -> None:
+def test_preemptor_gets_the_room_even_if_its_claim_has_expired(q: Quotree) -> None:
     q.lead(reclaim={"claimTimeout": "2s"})
     q.group("root", quotas=[quota(max="2")])
     q.group("vision", quotas=[quota(min="1")])

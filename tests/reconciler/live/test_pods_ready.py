@@ -57,7 +57,7 @@ def requeues(history: History, name: str) -> list[dict[str, Any]]:
     return found
 
 
-def test_nothing_is_admitted_in_the_cluster_until_all_admitted_workloads_is_ready(q: Quotree) -> None:
+def test_cluster_wide_blocking_admits_nothing_until_all_admitted_workloads_are_ready(q: Quotree) -> None:
     q.lead(startup={"waitForPodsReady": True, "blockAdmission": "Cluster", "timeout": "1h"})
     q.group("vision", quotas=[quota(min="4")])
     q.group("nlp", quotas=[quota(min="4")])
@@ -74,7 +74,7 @@ def test_nothing_is_admitted_in_the_cluster_until_all_admitted_workloads_is_read
     assert before < started_at(q, "second") < started_at(q, "third")
 
 
-def test_an_unready_workload_that_is_given_up_lets_the_cluster_go_on(q: Quotree) -> None:
+def test_eviction_of_an_unready_workload_unblocks_the_cluster(q: Quotree) -> None:
     settings = {"blockAdmission": "Cluster", "timeout": "2s", "backoffBase": "1h", "backoffMax": "1h"}
     q.lead(startup={"waitForPodsReady": True, **settings})
     q.group("vision", quotas=[quota(min="4")])
@@ -91,7 +91,7 @@ def test_an_unready_workload_that_is_given_up_lets_the_cluster_go_on(q: Quotree)
     )
 
 
-def test_an_unready_workload_holds_back_none_where_nothing_is_blocked(q: Quotree) -> None:
+def test_unready_workload_blocks_none_where_blocking_is_off(q: Quotree) -> None:
     q.lead(startup={"waitForPodsReady": True, "blockAdmission": "None", "timeout": "1h"})
     q.group("vision", quotas=[quota(min="4")])
     for name in ("slow", "slower"):
@@ -100,7 +100,7 @@ def test_an_unready_workload_holds_back_none_where_nothing_is_blocked(q: Quotree
     assert not has_ready_pods(q, "slow")
 
 
-def test_each_failed_start_is_waited_for_longer_until_the_limit(q: Quotree) -> None:
+def test_back_off_grows_with_each_failed_start_until_deactivation(q: Quotree) -> None:
     settings = {"timeout": "1s", "backoffBase": "1s", "backoffMax": "90s", "limit": 3}
     q.lead(startup={"waitForPodsReady": True})
     q.group("vision", quotas=[quota(min="4")], startup=settings)
@@ -121,7 +121,7 @@ def test_each_failed_start_is_waited_for_longer_until_the_limit(q: Quotree) -> N
     wait_for(lambda: said in q.events("bad"), "its owner is told", LONG)
 
 
-def test_a_workload_that_is_not_ready_again_in_time_is_requeued_and_others_stay(q: Quotree) -> None:
+def test_workload_that_loses_readiness_is_requeued_after_its_timeout(q: Quotree) -> None:
     q.lead(startup={"waitForPodsReady": True, "timeout": "1h", "backoffBase": "1s"})
     for name, recovery in (("back", "1h"), ("gone", "1s")):
         q.group(f"with-{name}", quotas=[quota(min="1")], startup={"recoveryTimeout": recovery})
@@ -143,7 +143,7 @@ def test_a_workload_that_is_not_ready_again_in_time_is_requeued_and_others_stay(
     assert started_at(q, "gone") > since["gone"]
 
 
-def test_a_job_whose_node_is_lost_goes_on_elsewhere(q: Quotree) -> None:
+def test_job_on_a_lost_node_restarts_elsewhere(q: Quotree) -> None:
     labels = {"model": "pair"}
     q.cp.add_nodes(
         [cluster.NodeSpec(f"pair-{n}", labels=labels, allocatable={"cpu": "2", "pods": "9"}) for n in (0, 1)]
@@ -163,7 +163,7 @@ def test_a_job_whose_node_is_lost_goes_on_elsewhere(q: Quotree) -> None:
     assert ADMISSION in q.get_job("train")["metadata"]["annotations"]
 
 
-def test_a_workload_that_was_not_watched_is_given_its_time_again(q: Quotree) -> None:
+def test_readiness_timeout_restarts_after_a_gap_of_watching(q: Quotree) -> None:
     """It may have been ready for years, and have lost a pod a moment ago."""
     note = '{"flavors":{"cpu":"default"},"time":"2020-01-01T00:00:00Z"}'
     old = job_manifest("old", "vision", suspend=False, annotations=NEVER)

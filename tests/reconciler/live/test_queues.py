@@ -61,9 +61,7 @@ def two_models(q: Quotree) -> None:
 
 
 @pytest.mark.parametrize("strategy", ["StrictFIFO", "BestEffortFIFO"])
-def test_a_head_that_waits_blocks_others_only_where_the_queue_is_strict_and_on_its_flavors(
-    q: Quotree, strategy: str
-) -> None:
+def test_waiting_head_blocks_others_only_in_a_strict_queue_on_its_flavors(q: Quotree, strategy: str) -> None:
     two_models(q)
     q.lead()
     entries = [quota("fast", min="2", max="2"), quota("slow", min="2", max="2")]
@@ -86,7 +84,7 @@ def test_a_head_that_waits_blocks_others_only_where_the_queue_is_strict_and_on_i
 
 
 @pytest.mark.parametrize("patience", ["1h", "1s"])
-def test_a_large_job_is_passed_until_the_patience_of_its_queue_ends(q: Quotree, patience: str) -> None:
+def test_large_job_is_passed_until_the_patience_of_its_queue_ends(q: Quotree, patience: str) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="10", max="10")], queueing={"patience": patience})
     q.job("runs", "vision", "4")
@@ -104,7 +102,7 @@ def test_a_large_job_is_passed_until_the_patience_of_its_queue_ends(q: Quotree, 
     assert order_of_starts(q) == ["large", "small"]
 
 
-def test_a_head_that_can_never_fit_is_set_aside_and_reported(q: Quotree) -> None:
+def test_head_that_can_never_fit_is_skipped_and_reported(q: Quotree) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="2", max="2")], queueing={"strategy": "StrictFIFO"})
     q.job("huge", "vision", "3")
@@ -117,7 +115,7 @@ def test_a_head_that_can_never_fit_is_set_aside_and_reported(q: Quotree) -> None
     assert "it could never fit" in note
 
 
-def test_priority_then_age_give_the_order(q: Quotree) -> None:
+def test_queue_is_ordered_by_priority_then_age(q: Quotree) -> None:
     with priorities(q, high=100, low=-100):
         q.lead()
         q.group("vision", quotas=[quota(min="1", max="1")], stopPolicy="Hold")
@@ -130,7 +128,7 @@ def test_priority_then_age_give_the_order(q: Quotree) -> None:
 
 
 @pytest.mark.parametrize("age", ["Eviction", "Creation"])
-def test_an_evicted_workload_waits_from_its_eviction_or_from_its_creation(q: Quotree, age: str) -> None:
+def test_age_of_an_evicted_workload_counts_from_eviction_or_creation_as_set(q: Quotree, age: str) -> None:
     q.lead(queueAge=age)
     q.group("vision", quotas=[quota(min="1", max="1")])
     q.job("old", "vision")
@@ -143,7 +141,7 @@ def test_an_evicted_workload_waits_from_its_eviction_or_from_its_creation(q: Quo
     assert q.running() == ({"young"} if age == "Eviction" else {"old"})
 
 
-def test_groups_that_borrow_share_by_weight_and_start_many_at_once(q: Quotree) -> None:
+def test_borrowing_groups_share_by_weight_and_start_many_workloads_at_once(q: Quotree) -> None:
     q.lead()
     q.group("root", quotas=[quota(max="12")])
     for name, weight in (("one", "1"), ("two", "2"), ("three", "3")):
@@ -161,7 +159,7 @@ def test_groups_that_borrow_share_by_weight_and_start_many_at_once(q: Quotree) -
     assert len({note["time"] for note in notes if note is not None}) == 1, "one cycle decides all of it"
 
 
-def test_a_changed_selector_lets_waiting_workloads_in_and_leaves_running_workloads_alone(q: Quotree) -> None:
+def test_changed_namespace_selector_admits_pending_and_keeps_running_workloads(q: Quotree) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="2")], namespaceSelector={"matchLabels": {"team": "vision"}})
     q.job("waits", "vision")
@@ -210,7 +208,7 @@ def refusing(q: Quotree, flavor: str) -> Iterator[None]:
         q.delete(f"{POLICIES}/refuse")
 
 
-def test_a_start_that_is_refused_is_told_and_the_next_flavor_is_tried(q: Quotree) -> None:
+def test_refused_start_is_reported_and_the_next_flavor_is_tried(q: Quotree) -> None:
     two_models(q)
     with refusing(q, "fast"):
         q.lead()

@@ -30,7 +30,7 @@ def borrow(q: Quotree, group: str, jobs: int, **more: str) -> None:
     wait_for(lambda: names <= q.running(), f"{group} borrows", LONG)
 
 
-def test_grace_and_exempt_after_start_keep_borrowed_work_that_long(q: Quotree) -> None:
+def test_grace_period_and_exempt_after_start_delay_reclaim(q: Quotree) -> None:
     q.lead()
     for name, terms in (("east", {"gracePeriod": "3s"}), ("west", {"exemptAfterStart": "4s"})):
         q.group(name, isParent=True, quotas=[quota(min="2", max="2")], reclaim=terms)
@@ -46,7 +46,7 @@ def test_grace_and_exempt_after_start_keep_borrowed_work_that_long(q: Quotree) -
     assert time_in(victims["west"]) - time_in(victims["west"], "since") >= timedelta(seconds=4)
 
 
-def test_a_workload_that_is_not_preemptible_stays_and_never_borrows(q: Quotree) -> None:
+def test_non_preemptible_workload_is_never_evicted_and_never_borrows(q: Quotree) -> None:
     q.lead()
     q.group("root", quotas=[quota(max="4")])
     q.group("vision", quotas=[quota(min="2")])
@@ -66,7 +66,7 @@ def test_a_workload_that_is_not_preemptible_stays_and_never_borrows(q: Quotree) 
     assert stopped(q) == {"vision-2"}
 
 
-def test_lost_capacity_scales_every_min_and_stops_what_has_lost_its_place(q: Quotree) -> None:
+def test_lost_capacity_scales_every_min_and_stops_workloads_without_a_node(q: Quotree) -> None:
     labels = {"model": "small"}
     nodes = [cluster.NodeSpec(f"small-{n}", labels=labels, allocatable={"cpu": "2", "pods": "10"}) for n in range(3)]
     q.cp.add_nodes(nodes[:2])
@@ -99,7 +99,7 @@ def test_lost_capacity_scales_every_min_and_stops_what_has_lost_its_place(q: Quo
 
 
 @pytest.mark.parametrize("is_deleted", [False, True], ids=["the victim is there", "the victim is deleted meanwhile"])
-def test_who_was_promised_room_gets_it_after_a_restart(q: Quotree, is_deleted: bool) -> None:
+def test_preemptor_with_a_claim_gets_its_room_after_a_restart(q: Quotree, is_deleted: bool) -> None:
     q.lead()
     q.group("root", quotas=[quota(max="2")])
     q.group("vision", quotas=[quota(min="1")])
@@ -129,7 +129,7 @@ def test_who_was_promised_room_gets_it_after_a_restart(q: Quotree, is_deleted: b
         assert eviction_of(q.get_job(victim)) == made
 
 
-def test_an_eviction_says_who_took_it_by_which_rule_and_since_when_it_ran(q: Quotree) -> None:
+def test_eviction_records_preemptor_rule_and_start_time(q: Quotree) -> None:
     q.lead()
     q.group("root", quotas=[quota(max="4")])
     q.group("vision", quotas=[quota(min="2")])

@@ -38,7 +38,7 @@ def stand_by(q: Quotree, folder: Path) -> Quotree:
     return other
 
 
-def test_a_leader_that_stands_still_for_less_than_the_limit_keeps_its_lease(
+def test_leader_stalled_below_the_limit_keeps_its_lease(
     q: Quotree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     holder = stalling(q, 12, "30s", monkeypatch)
@@ -61,7 +61,7 @@ def test_a_leader_that_stands_still_for_less_than_the_limit_keeps_its_lease(
         other.kill()
 
 
-def test_a_leader_that_stands_still_for_longer_ends_before_another_leads(
+def test_leader_stalled_beyond_the_limit_ends_before_another_leads(
     q: Quotree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     holder = stalling(q, 60, "2s", monkeypatch)

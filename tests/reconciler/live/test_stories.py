@@ -54,7 +54,7 @@ def cards(**limits: int) -> dict[str, object]:
     return {"flavor": "default", **{name: {CARD: str(number)} for name, number in limits.items()}}
 
 
-def test_four_groups_share_by_weight_what_one_of_them_leaves(q: Quotree) -> None:
+def test_unused_share_of_one_group_is_shared_by_weight(q: Quotree) -> None:
     q.cp.add_nodes([cluster.NodeSpec("cards-0", allocatable={CARD: "100", "pods": "100"})])
     q.lead()
     for name, least, weight in (("a", 10, 40), ("b", 15, 60), ("c", 20, 50), ("d", 15, 80)):
@@ -84,7 +84,7 @@ def test_four_groups_share_by_weight_what_one_of_them_leaves(q: Quotree) -> None
     wait_for(lambda: sum(len(q.pods_on_nodes(name)) for name in q.running()) == 20, "all are on the node", LONG)
 
 
-def test_what_was_borrowed_is_returned_and_borrowed_again(q: Quotree) -> None:
+def test_borrowed_quota_is_returned_and_borrowed_again(q: Quotree) -> None:
     q.lead()
     q.group("root", quotas=[quota(max="100")])
     for name in "ab":
@@ -103,7 +103,7 @@ def test_what_was_borrowed_is_returned_and_borrowed_again(q: Quotree) -> None:
     wait_for(lambda: counts(q, "a b") == {"a": 10, "b": 0}, "a has it all again", LONG)
 
 
-def test_the_nearest_relatives_pay_first_and_only_what_they_owe(q: Quotree) -> None:
+def test_nearest_siblings_are_reclaimed_first_and_only_what_they_borrowed(q: Quotree) -> None:
     q.lead()
     q.group("root", quotas=[quota(max="10")])
     q.group("near", isParent=True, quotas=[quota(min="6", weight="1")])

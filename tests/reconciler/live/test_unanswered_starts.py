@@ -33,7 +33,7 @@ def considered(q: Quotree, group: str) -> None:
     wait_for(lambda: q.group_status(group).get("workloads", {}).get("pending") == 1, f"{group} is seen to wait", LONG)
 
 
-def test_a_start_is_answered_before_it_is_taken_back(q: Quotree, frozen: Process) -> None:
+def test_start_is_acknowledged_before_it_can_be_revoked(q: Quotree, frozen: Process) -> None:
     with recording(q.cp) as history:
         q.job("borrower", "vision", "4")
         wait_for(lambda: q.running() == {"borrower"}, "vision borrows", LONG)
@@ -48,7 +48,7 @@ def test_a_start_is_answered_before_it_is_taken_back(q: Quotree, frozen: Process
         assert history.most_used() == 4000
 
 
-def test_a_start_taken_back_by_its_owner_is_in_use_until_the_job_controller_knows(q: Quotree, frozen: Process) -> None:
+def test_start_revoked_by_its_owner_counts_until_the_job_controller_has_seen_it(q: Quotree, frozen: Process) -> None:
     q.job("mine", "vision", "4")
     wait_for(lambda: q.running() == {"mine"}, "it is started", LONG)
     q.merge(f"{JOBS}/mine", {"metadata": {"labels": {"quotree.dev/hold": "true"}}, "spec": {"suspend": True}})

@@ -16,7 +16,7 @@ def used(q: Quotree, group: str) -> str | None:
     return next((each.get("used", {}).get("cpu") for each in quotas if each["flavor"] == "default"), None)
 
 
-def test_jobs_found_running_are_adopted_and_count(q: Quotree) -> None:
+def test_unadmitted_running_jobs_are_adopted_and_counted(q: Quotree) -> None:
     q.create(JOBS, job_manifest("old", "vision", "3", suspend=False))
     q.start()
     wait_for(lambda: q.condition("root", "Active"), "the reconciler leads", LONG)
@@ -31,7 +31,7 @@ def test_jobs_found_running_are_adopted_and_count(q: Quotree) -> None:
     wait_for(lambda: q.running() == {"old", "fits"}, "the rest is given out", LONG)
 
 
-def test_a_deleted_jobs_quota_is_used_until_its_pods_have_ended(q: Quotree) -> None:
+def test_quota_of_a_deleted_job_is_used_until_its_pods_have_ended(q: Quotree) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="1", max="1")])
     q.job("first", "vision", "1", annotations={"demo.quotree.dev/stop-takes": "1h"})
@@ -47,7 +47,7 @@ def test_a_deleted_jobs_quota_is_used_until_its_pods_have_ended(q: Quotree) -> N
     wait_for(lambda: "second" in q.running(), "it starts when the pod has ended", LONG)
 
 
-def test_an_illegal_tree_freezes_only_itself(q: Quotree) -> None:
+def test_illegal_subtree_becomes_inactive_and_others_continue(q: Quotree) -> None:
     q.lead()
     q.group("research", isParent=True, quotas=[quota(min="2")])
     q.group("vision", parent="research", quotas=[quota(min="2")])
@@ -68,7 +68,7 @@ def test_an_illegal_tree_freezes_only_itself(q: Quotree) -> None:
     wait_for(lambda: q.condition("vision", "Active")["status"] == "True", "the status says so", LONG)
 
 
-def test_a_namespace_that_the_group_does_not_admit(q: Quotree) -> None:
+def test_workload_in_a_namespace_that_its_group_does_not_admit_waits(q: Quotree) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="2")], namespaceSelector={"matchLabels": {"team": "vision"}})
     q.job("stranger", "vision", "1")
@@ -80,7 +80,7 @@ def test_a_namespace_that_the_group_does_not_admit(q: Quotree) -> None:
     q.merge("/api/v1/namespaces/default", {"metadata": {"labels": {"team": None}}})
 
 
-def test_a_namespaces_own_group_brings_its_jobs_in(q: Quotree) -> None:
+def test_group_of_a_namespace_admits_its_jobs(q: Quotree) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="1", max="1")])
     q.merge("/api/v1/namespaces/default", {"metadata": {"labels": {GROUP_LABEL: "vision"}}})
@@ -94,7 +94,7 @@ def test_a_namespaces_own_group_brings_its_jobs_in(q: Quotree) -> None:
         q.merge("/api/v1/namespaces/default", {"metadata": {"labels": {GROUP_LABEL: None}}})
 
 
-def test_a_group_moved_under_another_parent_counts_there(q: Quotree) -> None:
+def test_moved_group_counts_in_its_new_parent(q: Quotree) -> None:
     q.lead()
     for parent in ("east", "west"):
         q.group(parent, isParent=True, quotas=[quota(min="2", max="2")])
@@ -106,7 +106,7 @@ def test_a_group_moved_under_another_parent_counts_there(q: Quotree) -> None:
     assert q.running() == {"one"}
 
 
-def test_a_job_without_a_group_that_can_hold_it_is_reported(q: Quotree) -> None:
+def test_job_without_a_valid_group_is_reported(q: Quotree) -> None:
     q.lead()
     q.group("research", isParent=True, quotas=[quota(min="2")])
     q.job("inner", "research", "1")
@@ -129,7 +129,7 @@ def test_a_deleted_group_stops_nothing_and_starts_nothing(q: Quotree) -> None:
     assert q.running() == {"runs"}
 
 
-def test_a_workload_that_names_no_group_belongs_to_default_where_that_is_switched_on(q: Quotree) -> None:
+def test_workload_without_a_group_uses_default_where_enabled(q: Quotree) -> None:
     q.lead(defaultGroup=True)
     q.group("default", quotas=[quota(min="1", max="1")])
     q.merge("/api/v1/namespaces/default", {"metadata": {"labels": {MANAGED_LABEL: "true"}}})
@@ -142,7 +142,7 @@ def test_a_workload_that_names_no_group_belongs_to_default_where_that_is_switche
         q.merge("/api/v1/namespaces/default", {"metadata": {"labels": {MANAGED_LABEL: None}}})
 
 
-def test_what_pods_of_others_occupy_is_not_given_out(q: Quotree) -> None:
+def test_capacity_used_by_unmanaged_pods_is_not_admitted(q: Quotree) -> None:
     labels = {"model": "shared"}
     q.cp.add_nodes([cluster.NodeSpec("shared-0", labels=labels, allocatable={"cpu": "4", "pods": "9"})])
     q.lead()

@@ -33,7 +33,7 @@ REQUESTS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-def test_requests_are_counted_as_kubernetes_counts_them(q: Quotree) -> None:
+def test_requests_are_counted_like_kube_scheduler_does(q: Quotree) -> None:
     overhead = {"metadata": {"name": "heavy"}, "handler": "none", "overhead": {"podFixed": {"cpu": "250m"}}}
     q.create(CLASSES, {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", **overhead})
     limits = [{"type": "Container", "defaultRequest": {"cpu": "700m"}}]
@@ -67,7 +67,7 @@ def succeed(q: Quotree, *pods: str) -> None:
         q.merge(f"{PODS}/{name}/status", {"status": {"phase": "Succeeded"}})
 
 
-def test_an_indexed_job_uses_what_runs_at_a_time_and_less_towards_its_end(q: Quotree) -> None:
+def test_indexed_job_uses_its_parallelism_and_less_near_its_end(q: Quotree) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="2", max="2")])
     indexed = job_manifest("indexed", "vision", pods=3)
@@ -89,7 +89,7 @@ def test_an_indexed_job_uses_what_runs_at_a_time_and_less_towards_its_end(q: Quo
         assert list(history.wrongs()) == []
 
 
-def test_a_pod_that_others_hold_too_keeps_their_gates(q: Quotree) -> None:
+def test_pod_keeps_scheduling_gates_of_other_owners(q: Quotree) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="2", max="2")])
     spec = {"schedulingGates": [{"name": "example.com/net"}, {"name": GATE}], "containers": [container()]}
@@ -102,7 +102,7 @@ def test_a_pod_that_others_hold_too_keeps_their_gates(q: Quotree) -> None:
     wait_for(lambda: q.get(f"{PODS}/gated")["spec"].get("nodeName"), "it runs when the others let it", LONG)
 
 
-def test_a_work_queue_job_counts_until_it_winds_down(q: Quotree) -> None:
+def test_work_queue_job_counts_its_parallelism_until_pods_succeed(q: Quotree) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="3", max="3")])
     queue = job_manifest("queue", "vision", pods=3)
@@ -119,7 +119,7 @@ BINDINGS = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybinding
 TWO_CPU = '[JSONPatch{op: "replace", path: "/spec/containers/0/resources/requests/cpu", value: "2"}]'
 
 
-def test_pods_that_request_more_than_their_template_are_counted_as_they_are(q: Quotree) -> None:
+def test_pods_larger_than_their_template_count_with_their_own_request(q: Quotree) -> None:
     rules = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]
     spec = {
         "matchConstraints": {"resourceRules": rules},

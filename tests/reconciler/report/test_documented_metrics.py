@@ -53,5 +53,5 @@ def exported() -> set[str]:
     return {f"{each.name}_total" if each.type == "counter" else each.name for each in families}
 
 
-def test_the_table_lists_what_is_exported() -> None:
+def test_documented_table_lists_every_exported_metric() -> None:
     assert documented() == exported()

@@ -52,7 +52,7 @@ def test_a_parent_counts_the_workloads_of_its_subtree() -> None:
     assert of_parent.observed_generation == 7
 
 
-def test_the_numbers_are_the_measured_ones_in_kubernetes_words() -> None:
+def test_status_numbers_are_the_measured_ones_as_quantities() -> None:
     seen = snapshot()
     (quota,) = status_of(record("vision", seen), seen, {}, Counts(), NOW).quotas
     assert (quota.flavor, quota.min, quota.used, quota.borrowed) == ("default", {GPU: "4"}, {GPU: "5"}, {GPU: "1"})
@@ -60,7 +60,7 @@ def test_the_numbers_are_the_measured_ones_in_kubernetes_words() -> None:
     assert root.capacity == {GPU: "8"}
 
 
-def test_root_says_how_large_the_nodes_are_unless_they_are_too_many() -> None:
+def test_status_of_root_has_the_largest_nodes_up_to_a_limit() -> None:
     seen = snapshot()
     (unknown,) = status_of(record("root", seen), seen, {}, Counts(), NOW).quotas
     assert unknown.largest_nodes is None
@@ -76,7 +76,7 @@ def test_root_says_how_large_the_nodes_are_unless_they_are_too_many() -> None:
     assert vision.largest_nodes is None
 
 
-def test_an_open_group_is_active_and_nothing_else() -> None:
+def test_open_group_has_only_the_active_condition_true() -> None:
     seen = snapshot()
     assert conditions(status_of(record("vision", seen), seen, {}, Counts(), NOW)) == {
         "Active": ("True", "Active"),
@@ -86,14 +86,14 @@ def test_an_open_group_is_active_and_nothing_else() -> None:
     }
 
 
-def test_a_draining_group_says_when_it_is_empty() -> None:
+def test_draining_group_reports_when_it_is_empty() -> None:
     seen = snapshot("root 8\n  research/ 6 drain\n    vision 4\n    nlp 2\n  ops 2 drain")
     assert conditions(status_of(record("research", seen), seen, {}, Counts(), NOW))["Drained"] == ("False", "Draining")
     assert conditions(status_of(record("vision", seen), seen, {}, Counts(), NOW))["Stopped"] == ("True", "HoldAndDrain")
     assert conditions(status_of(record("ops", seen), seen, {}, Counts(), NOW))["Drained"] == ("True", "Empty")
 
 
-def test_the_grace_clock_is_read_back_key_by_key() -> None:
+def test_over_runtime_times_are_read_back_by_key() -> None:
     work = [running("vision", {GPU: 5, "cpu": 5}, "one"), pending("ops", {GPU: 2, "cpu": 2}, "two")]
     seen = measure(world("root 8 default:cpu 8\n  vision 4 default:cpu 4\n  ops 2 default:cpu 2", work), NOW)
     over = {("vision", KEY): after(-30), ("vision", CPU): after(-10)}
@@ -104,7 +104,7 @@ def test_the_grace_clock_is_read_back_key_by_key() -> None:
     assert over_since_of([record("vision", seen, stored), record("ops", seen)]) == over
 
 
-def test_a_condition_keeps_its_time_while_its_status_stays() -> None:
+def test_condition_keeps_its_transition_time_while_its_status_is_unchanged() -> None:
     seen = snapshot()
     first = status_of(record("vision", seen), seen, {}, Counts(), NOW)
     later = status_of(record("vision", seen, first), seen, {}, Counts(), NOW + timedelta(hours=1))
@@ -120,7 +120,7 @@ def test_a_condition_keeps_its_time_while_its_status_stays() -> None:
     }
 
 
-def test_a_status_survives_the_way_through_json() -> None:
+def test_status_survives_a_json_round_trip() -> None:
     seen = snapshot()
     status = status_of(record("vision", seen), seen, {("vision", KEY): NOW}, Counts(), NOW)
     assert all(isinstance(each, Condition) for each in status.conditions)

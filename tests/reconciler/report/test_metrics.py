@@ -15,7 +15,7 @@ def eviction(group: str) -> Evict:
     return Evict(victim, EvictionReason.RECLAIMED, EvictionRule.RECLAIM, Requeue(NOW))
 
 
-def test_an_eviction_names_giver_and_taker_and_how_long_the_victim_ran() -> None:
+def test_eviction_metrics_have_giver_taker_and_run_time() -> None:
     registry = CollectorRegistry()
     metrics = ReconcilerMetrics(registry)
     metrics.evicted(eviction("b"), NOW, "a")
@@ -27,7 +27,7 @@ def test_an_eviction_names_giver_and_taker_and_how_long_the_victim_ran() -> None
     assert read("quotree_evicted_run_seconds_sum", {"group": "b"}) == 90
 
 
-def test_pairs_of_giver_and_taker_are_bounded() -> None:
+def test_number_of_giver_and_taker_pairs_is_bounded() -> None:
     registry = CollectorRegistry()
     metrics = ReconcilerMetrics(registry)
     for number in range(PAIRS + 3):
@@ -38,7 +38,7 @@ def test_pairs_of_giver_and_taker_are_bounded() -> None:
     assert read("quotree_evictions_for_total", {"giver": "b", "taker": "taker-0"}) == 2
 
 
-def test_a_start_shows_how_long_it_waited_and_how_long_it_was_entitled() -> None:
+def test_start_observes_wait_time_and_entitled_time() -> None:
     registry = CollectorRegistry()
     metrics = ReconcilerMetrics(registry)
     waited = pending("a", 1, "waited", queued=after(-100))

@@ -54,14 +54,14 @@ def scene() -> tuple[Cache, Heard, PlacementEvents]:
     return cache, heard, events
 
 
-def test_it_is_told_once_when_its_time_is_over() -> None:
+def test_unplaced_workload_gets_one_event_after_the_delay() -> None:
     cache, heard, events = scene()
     for seconds in (1, 60, 62, 63, 200):
         events.round(after(seconds))
     assert heard.told == [cache.why]
 
 
-def test_one_that_is_placed_or_has_gone_meanwhile_is_not_told() -> None:
+def test_placed_or_deleted_workload_gets_no_event() -> None:
     for placed in (True, False):
         cache, heard, events = scene()
         events.round(after(1))
@@ -73,11 +73,11 @@ def test_one_that_is_placed_or_has_gone_meanwhile_is_not_told() -> None:
         assert heard.told == []
 
 
-def test_the_most_frequent_reason_is_named_with_the_number_of_pods() -> None:
+def test_event_names_the_most_frequent_reason_with_the_number_of_pods() -> None:
     assert placement_text(["no gpu", "no cpu", "no cpu"]) == "3 of its pods have no node (no cpu)"
 
 
-def test_of_a_pods_conditions_only_the_reason_without_a_node_is_kept_and_not_all_of_it() -> None:
+def test_only_a_shortened_scheduling_reason_of_a_pod_is_kept() -> None:
     unscheduled = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/9 nodes " * 99}
     other = {"type": "Ready", "status": "False", "reason": "ContainersNotReady", "message": "long"}
     manifest = {"metadata": {"uid": "p", "name": "p"}, "status": {"conditions": [unscheduled, other]}}

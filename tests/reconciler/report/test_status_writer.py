@@ -18,9 +18,9 @@ INTERVAL = timedelta(seconds=1)
         pytest.param(30.0, 5.0, id="thousands of groups have changed"),
     ],
 )
-def test_pause_after_statuses_were_written(round_took: float, pause: float) -> None:
+def test_pause_follows_the_duration_of_the_status_writes(round_took: float, pause: float) -> None:
     assert pause_after(timedelta(seconds=round_took), INTERVAL) == timedelta(seconds=pause)
 
 
-def test_a_longer_interval_is_kept() -> None:
+def test_configured_longer_interval_is_kept() -> None:
     assert pause_after(timedelta(seconds=1), timedelta(minutes=1)) == timedelta(minutes=1)

@@ -22,7 +22,7 @@ def assumed() -> Assumptions:
     return made
 
 
-def test_an_assumption_counts_until_the_generation_has_moved() -> None:
+def test_assumption_counts_until_the_generation_changes() -> None:
     made = assumed()
     made.see("u1", SEEN)
     assert made.get("u1") == STARTED
@@ -30,13 +30,13 @@ def test_an_assumption_counts_until_the_generation_has_moved() -> None:
     assert made.get("u1") is None
 
 
-def test_an_assumption_ends_when_the_object_bears_the_mark() -> None:
+def test_assumption_ends_when_the_object_has_the_annotation() -> None:
     made = assumed()
     made.see("u1", Metadata(uid="u1", generation=1, annotations={ADMISSION: "text"}))
     assert made.get("u1") is None
 
 
-def test_an_assumption_that_removes_an_annotation_ends_when_it_is_gone() -> None:
+def test_assumption_of_a_removed_annotation_ends_when_it_is_gone() -> None:
     made = Assumptions()
     noted = Metadata(uid="u1", generation=1, annotations={ADMISSION: "text"})
     made.make("u1", STARTED, (ADMISSION, None), [noted])
@@ -46,7 +46,7 @@ def test_an_assumption_that_removes_an_annotation_ends_when_it_is_gone() -> None
     assert made.get("u1") is None
 
 
-def test_an_assumption_about_several_objects_ends_with_the_last() -> None:
+def test_assumption_about_several_objects_ends_with_the_last_one() -> None:
     made = Assumptions()
     made.make("group", STARTED, MARK, [SEEN, Metadata(uid="u2", generation=5)])
     made.see("group", Metadata(uid="u1", generation=2))
@@ -55,7 +55,7 @@ def test_an_assumption_about_several_objects_ends_with_the_last() -> None:
     assert made.get("group") is None
 
 
-def test_only_the_write_that_made_an_assumption_drops_it() -> None:
+def test_assumption_is_dropped_only_by_its_own_write() -> None:
     made = assumed()
     assert not made.drop("u1", (ADMISSION, "an older text"))
     assert made.get("u1") == STARTED
@@ -63,7 +63,7 @@ def test_only_the_write_that_made_an_assumption_drops_it() -> None:
     assert made.get("u1") is None
 
 
-def test_doubts_hold_until_the_spec_changes() -> None:
+def test_write_failures_count_until_the_spec_changes() -> None:
     made = Assumptions()
     later = NOW + timedelta(seconds=1)
     made.park("u1", 1, later)
@@ -77,7 +77,7 @@ def test_doubts_hold_until_the_spec_changes() -> None:
     assert made.apply_failure("u1", PENDING) == PENDING
 
 
-def test_running_workloads_keep_no_failure() -> None:
+def test_running_workload_keeps_no_write_failure() -> None:
     made = Assumptions()
     made.park("u1", 1, NOW)
     assert made.apply_failure("u1", STARTED) == STARTED

@@ -96,7 +96,7 @@ def work(state: ClusterState, group: str = "vision") -> list[Workload]:
     return list(state.world().workloads_of(group).by_id.values())
 
 
-def test_a_job_is_a_workload_of_its_group_until_it_has_finished(state: ClusterState) -> None:
+def test_job_counts_in_its_group_until_it_has_finished(state: ClusterState) -> None:
     state.see_jobs([Changed(None, a_job())])
     (found,) = work(state)
     assert (found.key, found.request, found.is_pending) == ("ns/a", {"cpu": 2000}, True)
@@ -104,7 +104,7 @@ def test_a_job_is_a_workload_of_its_group_until_it_has_finished(state: ClusterSt
     assert work(state) == []
 
 
-def test_a_world_that_has_not_changed_is_the_same_object(state: ClusterState) -> None:
+def test_unchanged_world_is_the_same_object(state: ClusterState) -> None:
     state.see_jobs([Changed(None, a_job())])
     world = state.world()
     assert not state.changed
@@ -137,7 +137,7 @@ def test_a_failed_start_is_pending_again(state: ClusterState) -> None:
     assert work(state) == [pending]
 
 
-def test_a_new_job_of_a_deleted_ones_name_is_another(state: ClusterState) -> None:
+def test_job_created_again_under_the_same_name_is_a_new_workload(state: ClusterState) -> None:
     state.see_jobs([Changed(None, a_job())])
     work(state)
     state.see_jobs([Changed(a_job(), None), Changed(None, a_job("u2"))])
@@ -146,7 +146,7 @@ def test_a_new_job_of_a_deleted_ones_name_is_another(state: ClusterState) -> Non
     assert state.work.key_of(found) == "u2"
 
 
-def test_a_deleted_job_holds_its_quota_while_its_pods_run(state: ClusterState) -> None:
+def test_deleted_job_uses_its_quota_while_its_pods_run(state: ClusterState) -> None:
     job = running_job()
     state.see_jobs([Changed(None, job)])
     state.see_pods([Changed(None, pod_on_node("p1", job="u1"))])
@@ -159,7 +159,7 @@ def test_a_deleted_job_holds_its_quota_while_its_pods_run(state: ClusterState) -
 
 
 @pytest.mark.parametrize("told", [{"active": 1}, {"terminating": 1}, {}], ids=["they run", "they end", "none yet"])
-def test_a_deleted_job_whose_pods_were_not_seen_yet_holds_its_quota(state: ClusterState, told: dict[str, int]) -> None:
+def test_deleted_job_whose_pods_were_not_seen_yet_uses_its_quota(state: ClusterState, told: dict[str, int]) -> None:
     job = replace_status(running_job(), **told)
     state.see_jobs([Changed(None, job), Changed(job, None)])
     assert [(kind_of(each), each.is_evicting) for each in work(state)] == [(TERMINATING, True)]
@@ -171,7 +171,7 @@ def test_a_deleted_job_whose_pods_were_not_seen_yet_holds_its_quota(state: Clust
     assert work(state) == []
 
 
-def test_a_deleted_job_whose_pods_are_never_seen_is_waited_for_for_a_while(state: ClusterState) -> None:
+def test_deleted_job_whose_pods_are_never_seen_frees_its_quota_after_a_delay(state: ClusterState) -> None:
     job = replace_status(running_job(), active=1)
     state.see_jobs([Changed(None, job), Changed(job, None)])
     state.stop_waiting_for_pods("u1")
@@ -202,7 +202,7 @@ def victim_and_preemptor(state: ClusterState, eviction: str = EVICTED) -> tuple[
 
 
 @pytest.mark.parametrize("eviction", [EVICTED, ELSEWHERE], ids=["named", "by uid"])
-def test_a_claim_outlives_its_victim_until_the_preemptor_has_started(state: ClusterState, eviction: str) -> None:
+def test_claim_outlives_its_victim_until_the_preemptor_starts(state: ClusterState, eviction: str) -> None:
     victim, preemptor = victim_and_preemptor(state, eviction)
     state.see_jobs([Changed(victim, None)])
     assert claims(state) == {"ns/b": [TERMINATING]}
@@ -218,7 +218,7 @@ def test_a_claim_outlives_its_victim_until_the_preemptor_has_started(state: Clus
     assert [each.key for each in work(state)] == ["ns/b"]
 
 
-def test_a_claim_whose_victim_has_finished_stands_until_it_is_ended(state: ClusterState) -> None:
+def test_claim_of_a_finished_victim_stays_until_it_is_ended(state: ClusterState) -> None:
     victim, _ = victim_and_preemptor(state)
     state.see_jobs([Changed(victim, FinishedOwner("u1"))])
     assert claims(state) == {"ns/b": [TERMINATING]}
@@ -229,7 +229,7 @@ def test_a_claim_whose_victim_has_finished_stands_until_it_is_ended(state: Clust
     assert claims(state) == {}
 
 
-def test_a_claim_that_was_served_goes_with_its_victim(state: ClusterState) -> None:
+def test_fulfilled_claim_is_deleted_with_its_victim(state: ClusterState) -> None:
     victim, preemptor = victim_and_preemptor(state)
     state.see_jobs(
         [Changed(preemptor, running_job("u2", name="b", generation=2)), Changed(victim, FinishedOwner("u1"))]
@@ -238,7 +238,7 @@ def test_a_claim_that_was_served_goes_with_its_victim(state: ClusterState) -> No
     assert claims(state) == {}
 
 
-def test_use_beside_managed_workloads_is_distinguished(state: ClusterState) -> None:
+def test_unmanaged_system_and_orphaned_use_are_distinguished(state: ClusterState) -> None:
     state.see_jobs([Changed(None, running_job())])
     pods = [
         pod_on_node("p1", job="u1"),
@@ -252,14 +252,14 @@ def test_use_beside_managed_workloads_is_distinguished(state: ClusterState) -> N
     assert world.system == {CPU: 3000}
 
 
-def test_pods_of_a_job_that_has_just_finished_are_not_taken_off(state: ClusterState) -> None:
+def test_pods_of_a_just_finished_job_are_not_subtracted_from_capacity(state: ClusterState) -> None:
     state.see_jobs([Changed(None, running_job())])
     state.see_pods([Changed(None, pod_on_node("p1", job="u1"))])
     state.see_jobs([Changed(running_job(), FinishedOwner("u1"))])
     assert state.world().unmanaged == {}
 
 
-def test_a_workload_found_running_waits_for_its_adoption(state: ClusterState) -> None:
+def test_unadmitted_running_workload_waits_for_adoption(state: ClusterState) -> None:
     state.see_jobs([Changed(None, a_job(suspend=False))])
     (found,) = work(state)
     assert found.hold
@@ -268,7 +268,7 @@ def test_a_workload_found_running_waits_for_its_adoption(state: ClusterState) ->
     assert state.work.unadmitted_running == {}
 
 
-def test_pods_of_a_group_are_one_workload_when_all_are_there(state: ClusterState) -> None:
+def test_complete_pod_group_is_one_workload(state: ClusterState) -> None:
     labels = {POD_GROUP_LABEL: "gang", POD_GROUP_SIZE_LABEL: "2"}
     state.see_pods([Changed(None, a_pod("p1", **labels))])
     (waiting,) = work(state)
@@ -280,7 +280,7 @@ def test_pods_of_a_group_are_one_workload_when_all_are_there(state: ClusterState
     assert {each.metadata.uid for each in state.work.objects("ns/gang")} == {"p1", "p2"}
 
 
-def test_of_a_group_whose_first_pod_has_ended_the_others_are_one_workload(state: ClusterState) -> None:
+def test_remaining_pods_of_a_pod_group_are_one_workload(state: ClusterState) -> None:
     labels = {POD_GROUP_LABEL: "gang", POD_GROUP_SIZE_LABEL: "2"}
     ended = PodRecord(read_pod(ended_pod("p1", **labels)), None)
     state.see_pods([Changed(None, ended), Changed(None, a_pod("p2", **labels))])
@@ -305,7 +305,7 @@ def started_pod(uid: str, *members: str, deleted: bool = False) -> PodRecord:
     return PodRecord(read_pod({"metadata": metadata, "spec": spec}), None)
 
 
-def test_a_pod_that_replaces_one_of_a_group_that_is_stopped_starts_with_the_others(state: ClusterState) -> None:
+def test_replacement_pod_of_a_stopped_pod_group_starts_with_the_others(state: ClusterState) -> None:
     old = [started_pod(uid, "p1", "p2") for uid in ("p1", "p2")]
     ending = [started_pod(uid, "p1", "p2", deleted=True) for uid in ("p1", "p2")]
     state.see_pods([Changed(None, each) for each in old])
@@ -318,7 +318,7 @@ def test_a_pod_that_replaces_one_of_a_group_that_is_stopped_starts_with_the_othe
     assert [(each.key, each.hold, each.request) for each in work(state)] == [("ns/gang", False, {"cpu": 2000})]
 
 
-def test_a_group_does_not_wait_for_a_pod_that_was_started_alone(state: ClusterState) -> None:
+def test_pod_group_does_not_wait_for_a_separately_started_pod(state: ClusterState) -> None:
     state.see_pods([Changed(None, started_pod("p1"))])
     state.see_pods([Changed(None, a_pod("p2", **GANG))])
     assert {each.key: (each.is_pending, each.hold) for each in work(state)} == {
@@ -341,7 +341,7 @@ def ended_pod(uid: str, **labels: str) -> dict[str, Any]:
     }
 
 
-def test_a_group_that_does_not_admit_the_namespace_holds_its_workloads(state: ClusterState) -> None:
+def test_group_that_does_not_admit_the_namespace_keeps_its_workloads_pending(state: ClusterState) -> None:
     picky = Group("vision", namespace_selector=LabelSelector({"team": "vision"}))
     state.see_jobs([Changed(None, a_job())])
     before = GroupStatusRecord("vision", 1, Group("vision"), QuotaGroupStatus())
@@ -357,7 +357,7 @@ def record(name: str, **spec: Any) -> GroupStatusRecord:
     return GroupStatusRecord(name, 1, Group(name, **spec), QuotaGroupStatus())
 
 
-def test_workloads_are_read_again_only_where_other_namespaces_are_admitted(state: ClusterState) -> None:
+def test_workloads_are_read_again_only_where_admitted_namespaces_change(state: ClusterState) -> None:
     state.see_groups([Changed(None, record("vision"))])
     state.see_jobs([Changed(None, a_job())])
     state.world()
@@ -372,7 +372,7 @@ def test_workloads_are_read_again_only_where_other_namespaces_are_admitted(state
     assert [each.hold for each in work(state)] == [False]
 
 
-def test_jobs_that_say_the_same_share_what_they_say() -> None:
+def test_equal_job_specs_share_one_object() -> None:
     first, same, other = (
         project_job(msgspec.json.encode(each)) for each in (a_job("u1"), a_job("u2"), a_job("u3", suspend=False))
     )
@@ -384,7 +384,7 @@ def test_jobs_that_say_the_same_share_what_they_say() -> None:
     assert first != same
 
 
-def test_a_workload_that_was_ready_and_is_no_more_is_noted(state: ClusterState) -> None:
+def test_loss_of_readiness_is_recorded(state: ClusterState) -> None:
     ready = replace_status(running_job(), ready=1)
     state.see_jobs([Changed(None, ready)])
     assert [each.admission and each.admission.ready for each in work(state)] == [True]
@@ -415,7 +415,7 @@ def revoked_starts(at_creation: datetime | None = None) -> Job:
 
 
 @pytest.mark.parametrize("at_creation", [None, NOW], ids=["never seen suspended", "seen suspended at its creation"])
-def test_a_start_taken_back_by_its_owner_is_used_until_the_job_controller_knows(
+def test_start_revoked_by_its_owner_counts_until_the_job_controller_has_seen_it(
     state: ClusterState, at_creation: datetime | None
 ) -> None:
     started, back = running_job(generation=2), revoked_starts(at_creation)
@@ -428,7 +428,7 @@ def test_a_start_taken_back_by_its_owner_is_used_until_the_job_controller_knows(
     assert state.work.revoked_starts.fresh == set()
 
 
-def test_a_start_taken_back_is_not_waited_for_for_ever(state: ClusterState) -> None:
+def test_revoked_start_stops_counting_after_a_delay(state: ClusterState) -> None:
     started = running_job(generation=2)
     state.see_jobs([Changed(None, started), Changed(started, revoked_starts(NOW))])
     assert [each.is_evicting for each in work(state)] == [True]
@@ -436,7 +436,7 @@ def test_a_start_taken_back_is_not_waited_for_for_ever(state: ClusterState) -> N
     assert [each.is_pending for each in work(state)] == [True]
 
 
-def test_an_assumed_start_taken_back_before_it_was_seen_is_used_as_well(state: ClusterState) -> None:
+def test_assumed_start_revoked_before_it_was_seen_counts(state: ClusterState) -> None:
     state.see_jobs([Changed(None, a_job())])
     (pending,) = work(state)
     started = replace(pending, admission=Admission(in_main({"cpu": "default"}), NOW, answered=False))
@@ -446,7 +446,7 @@ def test_an_assumed_start_taken_back_before_it_was_seen_is_used_as_well(state: C
 
 
 @pytest.mark.parametrize("edited", [False, True], ids=["it failed", "the owner's edit came first"])
-def test_a_start_that_was_not_carried_out_leaves_the_job_pending(state: ClusterState, edited: bool) -> None:
+def test_failed_start_leaves_the_job_pending(state: ClusterState, edited: bool) -> None:
     previous = {ADMISSION: ADMITTED.replace("2026", "2025")}
     state.see_jobs([Changed(None, a_job(annotations=previous))])
     (pending,) = work(state)
@@ -458,7 +458,7 @@ def test_a_start_that_was_not_carried_out_leaves_the_job_pending(state: ClusterS
     assert work(state) == [pending]
 
 
-def test_a_job_suspended_by_its_owner_after_the_answer_is_free_when_its_pods_have_ended(state: ClusterState) -> None:
+def test_job_suspended_by_its_owner_is_free_when_its_pods_have_ended(state: ClusterState) -> None:
     started, back = answered(running_job(generation=2)), revoked_starts()
     state.see_jobs([Changed(None, started), Changed(started, answered(back))])
     assert [each.is_evicting for each in work(state)] == [True]
@@ -467,7 +467,7 @@ def test_a_job_suspended_by_its_owner_after_the_answer_is_free_when_its_pods_hav
     assert state.work.revoked_starts.fresh == set()
 
 
-def test_a_suspended_job_is_used_until_its_pods_have_ended(state: ClusterState) -> None:
+def test_suspended_job_counts_until_its_pods_have_ended(state: ClusterState) -> None:
     note = '{"reason":"Reclaimed","time":"2026-01-01T00:00:00Z","flavors":{"cpu":"default"}}'
     evicted = a_job(annotations={EVICTION: note})
     state.see_jobs([Changed(None, replace_status(evicted, terminating=1))])
@@ -476,7 +476,7 @@ def test_a_suspended_job_is_used_until_its_pods_have_ended(state: ClusterState) 
     assert [each.is_pending for each in work(state)] == [True]
 
 
-def test_a_finished_job_is_kept_as_little_as_possible() -> None:
+def test_finished_job_keeps_minimal_data() -> None:
     manifest = job_manifest("a", "vision")
     manifest["metadata"]["uid"] = "u1"
     manifest["status"] = {"conditions": [{"type": "Complete", "status": "True"}]}

@@ -103,7 +103,7 @@ def outside(state: ClusterState) -> int:
     return state.world().unmanaged.get(FlavorResource("default", GPU), 0)
 
 
-def test_a_pending_job_follows_its_template(state: ClusterState) -> None:
+def test_pending_job_follows_its_claim_template(state: ClusterState) -> None:
     state.see_jobs([Changed(None, a_job(pods=2))])
     assert (counted(state), is_held(state)) == (0, True)
     state.see_claims(TEMPLATE, [Changed(None, takes("t", 3))])
@@ -114,7 +114,7 @@ def test_a_pending_job_follows_its_template(state: ClusterState) -> None:
     assert (counted(state), is_held(state)) == (10, False)
 
 
-def test_a_claim_that_is_shared_counts_for_every_job_that_names_it(state: ClusterState) -> None:
+def test_shared_claim_counts_for_every_job_that_names_it(state: ClusterState) -> None:
     state.see_jobs([Changed(None, a_job(uid, claim=BY_NAME)) for uid in ("j", "k")])
     state.see_claims(CLAIM, [Changed(None, takes("shared", 2))])
     assert counted(state) == 4
@@ -122,7 +122,7 @@ def test_a_claim_that_is_shared_counts_for_every_job_that_names_it(state: Cluste
     assert counted(state) == 14
 
 
-def test_a_running_job_counts_what_the_claims_of_its_pods_hold(state: ClusterState) -> None:
+def test_running_job_counts_the_claims_of_its_pods(state: ClusterState) -> None:
     state.see_claims(TEMPLATE, [Changed(None, takes("t", 4))])
     state.see_jobs([Changed(None, a_job(admitted=True))])
     before = a_pod("p")
@@ -136,7 +136,7 @@ def test_a_running_job_counts_what_the_claims_of_its_pods_hold(state: ClusterSta
     assert counted(state) == 1
 
 
-def test_until_the_claims_of_a_pod_are_seen_it_counts_as_before(state: ClusterState) -> None:
+def test_pod_with_unseen_claims_counts_as_before(state: ClusterState) -> None:
     state.see_claims(TEMPLATE, [Changed(None, takes("t", 4))])
     state.see_jobs([Changed(None, a_job(admitted=True))])
     state.see_pods([Changed(None, a_pod("p"))])
@@ -148,7 +148,7 @@ def test_until_the_claims_of_a_pod_are_seen_it_counts_as_before(state: ClusterSt
     assert counted(state) == 2
 
 
-def test_a_template_that_grows_counts_for_the_pods_that_are_made_of_it(state: ClusterState) -> None:
+def test_grown_claim_template_counts_for_its_later_pods(state: ClusterState) -> None:
     state.see_claims(TEMPLATE, [Changed(None, takes("t", 1))])
     state.see_jobs([Changed(None, a_job(pods=2, admitted=True))])
     state.see_claims(CLAIM, [Changed(None, takes("c1", 1))])
@@ -162,7 +162,7 @@ def test_a_template_that_grows_counts_for_the_pods_that_are_made_of_it(state: Cl
     assert counted(state) == 16
 
 
-def test_the_devices_of_terminating_pods_count_until_they_have_ended(state: ClusterState) -> None:
+def test_devices_of_terminating_pods_count_until_they_have_ended(state: ClusterState) -> None:
     state.see_claims(TEMPLATE, [Changed(None, takes("t", 2))])
     state.see_claims(CLAIM, [Changed(None, takes("c", 2))])
     job, pod = a_job(admitted=True), a_pod("p", made="c")
@@ -177,7 +177,7 @@ def test_the_devices_of_terminating_pods_count_until_they_have_ended(state: Clus
     assert counted(state) == 0
 
 
-def test_a_gated_pod_counts_the_claim_that_was_made_for_it(state: ClusterState) -> None:
+def test_gated_pod_counts_its_generated_claim(state: ClusterState) -> None:
     state.see_claims(TEMPLATE, [Changed(None, takes("t", 8))])
     state.see_pods([Changed(None, gated_pod("p"))])
     assert counted(state) == 8
@@ -189,7 +189,7 @@ def test_a_gated_pod_counts_the_claim_that_was_made_for_it(state: ClusterState) 
     assert counted(state) == 0
 
 
-def test_devices_of_unmanaged_pods_are_use_outside_quota(state: ClusterState) -> None:
+def test_devices_of_unmanaged_pods_count_as_unmanaged_use(state: ClusterState) -> None:
     state.see_claims(CLAIM, [Changed(None, takes("shared", 3))])
     pod = a_pod("p", job="", claim=BY_NAME)
     state.see_pods([Changed(None, pod)])
@@ -206,7 +206,7 @@ def used(state: ClusterState, device_class: str) -> int:
     return sum(use.used for key, use in keys if key.resource.startswith(f"{device_class}."))
 
 
-def test_a_template_that_names_another_class_after_the_start_is_counted(state: ClusterState) -> None:
+def test_claim_template_with_another_class_after_the_start_is_counted(state: ClusterState) -> None:
     state.see_claims(TEMPLATE, [Changed(None, takes("t", 2))])
     state.see_jobs([Changed(None, a_job(admitted=True))])
     assert (used(state, "gpu"), used(state, "large")) == (2, 0)
@@ -233,7 +233,7 @@ def made_for_an_object(phase: str) -> PodRecord:
     return found
 
 
-def test_a_pod_that_has_succeeded_takes_nothing_whatever_becomes_of_its_claim(state: ClusterState) -> None:
+def test_succeeded_pod_counts_no_devices_even_with_a_claim(state: ClusterState) -> None:
     state.see_claims(CLAIM, [Changed(None, takes("shared", 3))])
     state.see_pods([Changed(None, made_for_an_object("Running"))])
     assert outside(state) == 3
@@ -243,7 +243,7 @@ def test_a_pod_that_has_succeeded_takes_nothing_whatever_becomes_of_its_claim(st
     assert outside(state) == 0
 
 
-def test_a_finished_job_is_read_no_more(state: ClusterState) -> None:
+def test_finished_job_is_not_read_again(state: ClusterState) -> None:
     job = a_job()
     state.see_jobs([Changed(None, job)])
     state.see_jobs([Changed(job, FinishedOwner("j"))])
@@ -251,7 +251,7 @@ def test_a_finished_job_is_read_no_more(state: ClusterState) -> None:
     assert counted(state) == 0
 
 
-def test_only_those_who_name_a_claim_are_read_again(state: ClusterState) -> None:
+def test_only_workloads_that_name_a_changed_claim_are_read_again(state: ClusterState) -> None:
     state.see_jobs([Changed(None, a_job())])
     state.world()
     state.see_claims(TEMPLATE, [Changed(None, takes("other", 3))])

@@ -23,7 +23,7 @@ def history_at(seconds: int) -> UseHistory:
     return history
 
 
-def test_a_group_that_uses_something_is_written_every_twelfth_of_a_half_life() -> None:
+def test_past_use_of_an_active_group_is_written_every_twelfth_of_a_half_life() -> None:
     first = past_use_to_write("a", history_at(120), NO_PAST_USE)
     assert first.time is not None
     assert first.amounts[KEY] == pytest.approx(240, rel=0.05)
@@ -32,7 +32,7 @@ def test_a_group_that_uses_something_is_written_every_twelfth_of_a_half_life() -
     assert second.amounts[KEY] == pytest.approx(1130, rel=0.05)
 
 
-def test_a_group_that_uses_nothing_is_not_written() -> None:
+def test_past_use_of_an_idle_group_is_not_written() -> None:
     assert past_use_to_write("b", history_at(600), NO_PAST_USE) is NO_PAST_USE
     shown = past_use_to_write("a", history_at(600), NO_PAST_USE)
     idle, empty = history_at(600).after(world("root 8\n  a ..8"), after(600)), world("root 8\n  a ..8")
@@ -41,7 +41,7 @@ def test_a_group_that_uses_nothing_is_not_written() -> None:
         assert past_use_to_write("a", idle, shown) is shown or minute == 11
 
 
-def test_the_next_leader_reads_what_was_written_decayed_to_now() -> None:
+def test_next_leader_reads_past_use_decayed_to_now() -> None:
     written = WrittenPastUse(NOW, {KEY: 4000})
     status = with_past_use(QuotaGroupStatus(quotas=[QuotaStatus(used={GPU: "1"}), QuotaStatus(flavor="t4")]), written)
     assert read_past_use(status) == written
@@ -53,7 +53,7 @@ def test_the_next_leader_reads_what_was_written_decayed_to_now() -> None:
     assert history.amounts["a"][KEY] == pytest.approx(2_000_000, rel=0.02)
 
 
-def test_without_a_half_life_nothing_is_read_or_written() -> None:
+def test_past_use_is_neither_read_nor_written_without_a_half_life() -> None:
     record = GroupStatusRecord("a", 1, BUSY.tree["a"], with_past_use(QuotaGroupStatus(), WrittenPastUse(NOW, {KEY: 1})))
     history = history_of([record], timedelta(), NOW).after(BUSY, after(60))
     assert history.amounts == {}
@@ -61,6 +61,6 @@ def test_without_a_half_life_nothing_is_read_or_written() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "-5", "1e3", "\u0661"])
-def test_a_past_use_that_is_no_number_is_left_out(text: str) -> None:
+def test_invalid_past_use_is_ignored(text: str) -> None:
     status = QuotaGroupStatus(quotas=[QuotaStatus(past_use={GPU: text})], past_use_time=NOW)
     assert read_past_use(status) == WrittenPastUse(NOW, {})

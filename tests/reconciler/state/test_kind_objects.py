@@ -82,7 +82,7 @@ def only(state: ClusterState) -> Workload:
     return found
 
 
-def test_it_waits_with_what_it_declares(state: ClusterState) -> None:
+def test_pending_object_counts_with_its_declared_pods(state: ClusterState) -> None:
     state.see_kind_objects([Changed(None, WAITS)])
     found = only(state)
     assert (found.kind, found.key, found.uid, found.is_pending) == ("JobSet", "ns/train", "uid-train", True)
@@ -93,7 +93,7 @@ def test_it_waits_with_what_it_declares(state: ClusterState) -> None:
     assert [key_of(each) for each in state.work.objects(KEY) if isinstance(each, KindObject)] == [KEY]
 
 
-def test_what_another_object_accounts_for_is_no_workload(state: ClusterState) -> None:
+def test_object_counted_by_another_object_is_no_workload(state: ClusterState) -> None:
     child = written(labels={UNIT_LABEL: "another"})
     assert project_kind(JOBSET)(msgspec.json.encode(child)) is None
     job = {"metadata": {"uid": "j", "name": "j", "labels": {UNIT_LABEL: "another"}}, "spec": {"suspend": False}}
@@ -103,20 +103,20 @@ def test_what_another_object_accounts_for_is_no_workload(state: ClusterState) ->
     assert record.work is None
 
 
-def test_it_counts_as_declared_until_its_pods_use_more(state: ClusterState) -> None:
+def test_object_counts_as_declared_until_its_pods_use_more(state: ClusterState) -> None:
     state.see_kind_objects([Changed(None, STARTED)])
     assert (only(state).request, only(state).is_answered) == ({"cpu": 5000}, False)
     show(state, pod("d", "driver", "1"), pod("w", "workers", "7"))
     assert (only(state).request, only(state).is_answered) == ({"cpu": 8000}, True)
 
 
-def test_pods_of_another_namespace_do_not_count_for_it(state: ClusterState) -> None:
+def test_pods_of_another_namespace_do_not_count_for_the_object(state: ClusterState) -> None:
     state.see_kind_objects([Changed(None, STARTED)])
     show(state, pod("w", "workers", "70", namespace="elsewhere"))
     assert (only(state).request, only(state).is_answered) == ({"cpu": 5000}, False)
 
 
-def test_it_is_ready_when_the_pods_of_every_set_are_ready_or_done(state: ClusterState) -> None:
+def test_object_is_ready_when_pods_of_every_set_are_ready_or_done(state: ClusterState) -> None:
     state.see_kind_objects([Changed(None, STARTED)])
     workers = [pod(name, "workers", "2", ready=True) for name in ("w1", "w2")]
     show(state, *workers, pod("d", "driver", "1"))
@@ -128,7 +128,7 @@ def test_it_is_ready_when_the_pods_of_every_set_are_ready_or_done(state: Cluster
     assert not only(state).admission.ready  # type: ignore[union-attr]
 
 
-def test_evicted_it_is_in_use_until_its_last_pod_has_ended(state: ClusterState) -> None:
+def test_evicted_object_counts_until_its_last_pod_has_ended(state: ClusterState) -> None:
     state.see_kind_objects([Changed(None, STARTED)])
     pods = [pod("d", "driver", "1"), pod("w", "workers", "2"), pod("v", "workers", "2")]
     show(state, *pods)
@@ -143,13 +143,13 @@ def test_evicted_it_is_in_use_until_its_last_pod_has_ended(state: ClusterState) 
     assert (only(state).is_pending, only(state).request) == (True, {"cpu": 5000})
 
 
-def test_a_process_that_begins_in_between_knows_the_same(state: ClusterState) -> None:
+def test_restarted_process_computes_the_same_state(state: ClusterState) -> None:
     show(state, pod("w", "workers", "2", ending=True))
     state.see_kind_objects([Changed(None, STOPPED)])
     assert (only(state).is_evicting, only(state).request) == (True, {"cpu": 2000})
 
 
-def test_deleted_it_is_in_use_until_its_pods_have_ended(state: ClusterState) -> None:
+def test_deleted_object_counts_until_its_pods_have_ended(state: ClusterState) -> None:
     state.see_kind_objects([Changed(None, STARTED)])
     show(state, last := pod("w", "workers", "2"))
     state.see_kind_objects([Changed(STARTED, None)])
@@ -159,14 +159,14 @@ def test_deleted_it_is_in_use_until_its_pods_have_ended(state: ClusterState) -> 
     assert not state.world().workloads_of("vision").by_id
 
 
-def test_deleted_before_its_pods_are_seen_it_is_waited_for(state: ClusterState) -> None:
+def test_object_deleted_before_its_pods_are_seen_counts_for_a_delay(state: ClusterState) -> None:
     state.see_kind_objects([Changed(None, STARTED), Changed(STARTED, None)])
     assert (only(state).request, state.work.unseen_pods) == ({"cpu": 5000}, {KEY})
     state.stop_waiting_for_pods(KEY)
     assert not state.world().workloads_of("vision").by_id
 
 
-def test_finished_it_uses_what_its_last_pods_use(state: ClusterState) -> None:
+def test_finished_object_counts_its_remaining_pods(state: ClusterState) -> None:
     state.see_kind_objects([Changed(None, STARTED)])
     show(state, last := pod("w", "workers", "2"))
     ended = {"conditions": [{"type": "Completed", "status": "True"}]}
@@ -185,7 +185,7 @@ def kind_word(workload: Workload) -> str:
     return workload.kind.partition("/")[0]
 
 
-def test_stopped_by_its_owner_before_any_pod_is_seen_it_is_in_use_for_a_while(state: ClusterState) -> None:
+def test_object_stopped_before_any_pod_is_seen_counts_for_a_delay(state: ClusterState) -> None:
     state.see_kind_objects([Changed(None, STARTED)])
     by_owner = seen(written(annotations={ADMISSION: ADMITTED}, generation=3, labels={HOLD_LABEL: "true"}))
     state.see_kind_objects([Changed(STARTED, by_owner)])
@@ -198,7 +198,9 @@ def test_stopped_by_its_owner_before_any_pod_is_seen_it_is_in_use_for_a_while(st
 
 
 @pytest.mark.parametrize("pods", [[pod("d", "driver", "1")], [pod("d", "driver", "1"), pod("w", "workers", "2")]])
-def test_stopped_before_all_its_pods_are_seen_more_may_come_for_a_while(state: ClusterState, pods: list[Any]) -> None:
+def test_object_stopped_before_all_pods_are_seen_counts_missing_pods_for_a_delay(
+    state: ClusterState, pods: list[Any]
+) -> None:
     state.see_kind_objects([Changed(None, STARTED)])
     show(state, *pods)
     state.see_kind_objects([Changed(STARTED, STOPPED)])
@@ -213,7 +215,7 @@ def test_stopped_before_all_its_pods_are_seen_more_may_come_for_a_while(state: C
     assert (only(state).is_pending, only(state).request) == (True, {"cpu": 5000})
 
 
-def test_what_was_whole_since_its_start_is_not_waited_for(state: ClusterState) -> None:
+def test_object_seen_complete_after_its_start_needs_no_delay(state: ClusterState) -> None:
     state.see_kind_objects([Changed(None, STARTED)])
     pods = [pod("d", "driver", "1"), pod("w", "workers", "2"), pod("v", "workers", "2")]
     show(state, *pods)
@@ -230,7 +232,7 @@ def test_what_was_whole_since_its_start_is_not_waited_for(state: ClusterState) -
     assert (only(state).is_evicting, only(state).request) == (True, {"cpu": 5000})
 
 
-def test_a_victim_of_a_kind_leaves_the_claim_of_a_preemptor_of_a_kind(state: ClusterState) -> None:
+def test_evicted_object_carries_the_claim_of_its_preemptor(state: ClusterState) -> None:
     claim = EVICTED.replace('"reason"', '"for":{"podSets":{"driver":{"cpu":"default"}},"uid":"uid-next"},"reason"')
     victim = seen(written(annotations={EVICTION: claim}, generation=3))
     body = written()
@@ -264,7 +266,7 @@ FAST = Flavor("fast", {"gpu": "a100"})
 SLOW = Flavor("slow", {"gpu": "t4"})
 
 
-def test_one_patch_starts_every_set_on_its_own_flavor_and_the_next_start_on_another() -> None:
+def test_one_patch_starts_every_pod_set_on_its_own_flavor() -> None:
     body = written(suspend=True, annotations={"mine": "1"})
     first = seen(body)
     assert isinstance(first, KindObject)
@@ -285,7 +287,7 @@ def test_one_patch_starts_every_set_on_its_own_flavor_and_the_next_start_on_anot
     assert placement_of(second) == [(labels[0], {"gpu": "a100"}, None), (labels[1], None, None)]
 
 
-def test_a_patch_meets_no_other_object_than_it_was_decided_on() -> None:
+def test_patch_is_refused_for_a_recreated_object() -> None:
     body = written(suspend=True)
     first = seen(body)
     assert isinstance(first, KindObject)

@@ -18,7 +18,7 @@ def job() -> Job:
     return Job(metadata=Metadata(name="j", annotations={ADMISSION: "a", "own": "x"}))
 
 
-def test_they_replace_and_remove_what_is_written(job: Job) -> None:
+def test_unwritten_annotations_override_and_remove_written_ones(job: Job) -> None:
     unwritten = UnwrittenAnnotations()
     unwritten.keep("k", {EVICTION: "e", ADMISSION: None})
     unwritten.keep("k", {NOTICE: "n"})
@@ -26,7 +26,7 @@ def test_they_replace_and_remove_what_is_written(job: Job) -> None:
     assert job.metadata.annotations == {ADMISSION: "a", "own": "x"}
 
 
-def test_only_those_that_are_written_now_are_dropped(job: Job) -> None:
+def test_unwritten_annotations_are_dropped_once_written(job: Job) -> None:
     unwritten = UnwrittenAnnotations()
     unwritten.keep("k", {EVICTION: "e", NOTICE: "n"})
     unwritten.drop("k", {NOTICE: None})

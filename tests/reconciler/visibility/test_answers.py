@@ -48,7 +48,7 @@ def names(selected: Selected) -> list[str]:
     return [each["metadata"]["name"] for each in selected.items]
 
 
-async def test_one_explanation_has_its_remedies_and_a_list_has_none() -> None:
+async def test_single_explanation_has_remedies_and_a_list_has_none() -> None:
     latest = decided(running("nlp", 6, "base"), running("vision", 2, "one"), pending("vision", 3, "two"))
     async with copied(latest) as control:
         answers = Answers(control)
@@ -62,7 +62,7 @@ async def test_one_explanation_has_its_remedies_and_a_list_has_none() -> None:
         assert names(await answers.select(Selection(EXPLANATION, "ns", "nope"))) == []
 
 
-async def test_each_list_has_what_is_selected() -> None:
+async def test_each_list_contains_the_selected_objects() -> None:
     elsewhere = replace(pending("nlp", 3, "three"), key="other/three")
     async with copied(decided(*FULL, pending("vision", 3, "two"), elsewhere)) as control:
         answers = Answers(control)
@@ -87,7 +87,7 @@ def told_by_process() -> Iterator[bytes]:
     yield b"%d" % os.getpid()
 
 
-async def test_lists_are_answered_by_one_copy_until_it_is_too_old() -> None:
+async def test_lists_share_one_copy_until_it_is_too_old() -> None:
     async with copies_that(lambda _: told_by_process()) as control:
         lasting, passing = SharedCopy(control, timedelta(hours=1)), SharedCopy(control, timedelta())
         for shared, count in ((lasting, 1), (passing, 3)):
@@ -95,7 +95,7 @@ async def test_lists_are_answered_by_one_copy_until_it_is_too_old() -> None:
             assert len({line for (line,) in found}) == count
 
 
-async def test_a_copy_that_has_ended_is_replaced() -> None:
+async def test_ended_copy_is_replaced() -> None:
     async with copies_that(lambda _: told_by_process()) as control:
         shared = SharedCopy(control)
         (first,) = await shared.lines(shared.current(), CopyQuestion())
@@ -106,7 +106,7 @@ async def test_a_copy_that_has_ended_is_replaced() -> None:
         assert first != second
 
 
-async def test_questions_that_overlap_are_answered_by_turns() -> None:
+async def test_overlapping_requests_are_served_in_turn() -> None:
     def answer(question: bytes) -> Iterator[bytes]:
         while b"slow" in question:
             yield b"more"
@@ -130,7 +130,7 @@ async def test_lists_of_one_copy_share_their_objects() -> None:
         assert here.items[1] is vision.items[0]
 
 
-async def test_equal_questions_within_a_second_are_asked_once() -> None:
+async def test_equal_requests_within_a_second_are_computed_once() -> None:
     async with copied(decided(*FULL, pending("vision", 3, "two"))) as control:
         answers = Answers(control)
         first, second = await asyncio.gather(*(answers.select(Selection(PENDING, "ns")) for _ in range(2)))
@@ -138,7 +138,7 @@ async def test_equal_questions_within_a_second_are_asked_once() -> None:
         assert names(first) == ["two"]
 
 
-async def test_a_watch_tells_what_is_there_and_then_each_difference() -> None:
+async def test_watch_sends_the_initial_objects_and_then_each_change() -> None:
     latest = decided(*FULL, pending("vision", 3, "two"))
     request = read_request(WATCH, {"watch": "true", "timeoutSeconds": "60"}, "application/json")
     assert request is not None
@@ -157,7 +157,7 @@ async def test_a_watch_tells_what_is_there_and_then_each_difference() -> None:
         assert await next_event() == ("DELETED", "two")
 
 
-async def test_a_watch_from_the_listed_version_repeats_nothing() -> None:
+async def test_watch_from_the_listed_version_repeats_nothing() -> None:
     async with copied(decided(*FULL, pending("vision", 3, "two"))) as control:
         answers = Answers(control)
         version = (await answers.select(Selection(PENDING, "ns"))).version
@@ -167,13 +167,13 @@ async def test_a_watch_from_the_listed_version_repeats_nothing() -> None:
         assert [each async for each in watch_lines(answers, request)] == []
 
 
-def test_when_and_by_whom_an_object_was_seen_makes_no_other_version() -> None:
+def test_metadata_of_the_observer_does_not_change_the_version() -> None:
     item = {"metadata": {"name": "a"}, "status": {"group": "x", "asOf": "1", "servedBy": "Leader"}}
     other = {"metadata": {"name": "a"}, "status": {"group": "x", "asOf": "2", "servedBy": "Follower"}}
     assert digest_of(item) == digest_of(other)
 
 
-async def test_of_an_answer_that_is_cut_off_what_came_first_counts() -> None:
+async def test_truncated_response_returns_its_first_part() -> None:
     def ends(_: bytes) -> Iterator[bytes]:
         yield b"first"
         os.kill(os.getpid(), 9)
@@ -182,7 +182,7 @@ async def test_of_an_answer_that_is_cut_off_what_came_first_counts() -> None:
         assert await LongQuestions(control, limit=timedelta(seconds=60)).best(CopyQuestion()) == b"first"
 
 
-async def test_an_answer_that_does_not_come_in_time_is_not_waited_for() -> None:
+async def test_late_response_is_abandoned() -> None:
     def slow(_: bytes) -> Iterator[bytes]:
         time.sleep(600)
         yield b"late"
@@ -192,7 +192,7 @@ async def test_an_answer_that_does_not_come_in_time_is_not_waited_for() -> None:
             await LongQuestions(control, limit=timedelta(seconds=0.2)).best(CopyQuestion())
 
 
-async def test_a_bug_is_no_answer_and_more_than_may_wait_are_refused() -> None:
+async def test_internal_error_is_reported_and_requests_beyond_the_queue_are_refused() -> None:
     def fails(_: bytes) -> Iterator[bytes]:
         raise ValueError
 
@@ -202,7 +202,7 @@ async def test_a_bug_is_no_answer_and_more_than_may_wait_are_refused() -> None:
     assert [type(each) for each in results] == [NotAnswered, NotAnswered, TooBusy]
 
 
-async def test_more_copies_than_are_allowed_are_not_made() -> None:
+async def test_number_of_copies_is_limited() -> None:
     async with copies_that(lambda _: told_by_process(), most=1) as control:
         first, second = control.make_copy(), control.make_copy()
         found = [await each.ask(CopyQuestion(), timedelta(seconds=60)) for each in (first, second)]

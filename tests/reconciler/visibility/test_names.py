@@ -48,7 +48,7 @@ def told_to_a_tenant(world: World) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_no_name_of_another_tenant_is_told(seed: int) -> None:
+def test_messages_contain_no_name_of_another_tenant(seed: int) -> None:
     world = shared_by_two(seed)
     for _ in range(CYCLES):
         assert [each for each in told_to_a_tenant(world) if "hidden" in json.dumps(each)] == []

@@ -38,7 +38,7 @@ def shown(observed: ObservedPlan, namespace: str | None) -> list[dict[str, Any]]
     return [each for each in found if each is not None]
 
 
-def test_a_pending_workload_says_its_place_and_what_is_missing() -> None:
+def test_pending_workload_has_its_position_and_missing_amount() -> None:
     observed = observe(TREE, running("nlp", 6, "base"), running("vision", 2, "one"), pending("vision", 3, "two"))
     (found,) = shown(observed, "ns")
     assert found["metadata"] == {
@@ -66,11 +66,11 @@ def test_a_pending_workload_says_its_place_and_what_is_missing() -> None:
     }
 
 
-def test_a_workload_that_the_plan_starts_does_not_wait() -> None:
+def test_workload_started_by_the_plan_is_not_pending() -> None:
     assert shown(observe(TREE, pending("vision", 3, "two")), None) == []
 
 
-def test_a_tenant_gets_its_own_workloads_with_their_place_among_all() -> None:
+def test_tenant_gets_its_own_workloads_with_their_overall_position() -> None:
     first = elsewhere(pending("vision", 9, "first", queued=after(-60)))
     observed = observe(TREE, running("nlp", 8, "base"), first, pending("vision", 9, "second"))
     assert [each["metadata"]["name"] for each in shown(observed, "ns")] == ["second"]
@@ -78,7 +78,7 @@ def test_a_tenant_gets_its_own_workloads_with_their_place_among_all() -> None:
     assert [each["metadata"]["name"] for each in shown(observed, None)] == ["first", "second"]
 
 
-def test_the_head_of_another_namespace_is_not_named() -> None:
+def test_head_in_another_namespace_is_not_named() -> None:
     head = elsewhere(pending("vision", 4, "hidden", queued=after(-60)))
     observed = observe(
         "root 8\n  vision 4 strict\n  nlp 4", running("nlp", 8, "base"), head, pending("vision", 1, "own")
@@ -94,7 +94,7 @@ def test_the_head_of_another_namespace_is_not_named() -> None:
     assert explanation_object(observed, workload, data, told_all=False)["status"]["behind"] == {"group": "vision"}
 
 
-def test_an_explanation_sums_what_others_hold_and_names_only_own_workloads() -> None:
+def test_explanation_sums_use_of_others_and_names_only_own_workloads() -> None:
     hidden = [elsewhere(running("nlp", 3, f"hidden-{each}", since=after(-each))) for each in range(2)]
     observed = observe(TREE, *hidden, running("vision", 2, "one"), pending("vision", 3, "two"))
     workload = next(each for each in WorkloadsByNamespace().of(observed, "ns") if each.key == "ns/two")
@@ -118,7 +118,7 @@ def test_an_explanation_sums_what_others_hold_and_names_only_own_workloads() -> 
     assert {"do": "WaitFor", "group": "vision", "workload": "ns/one"} in waits
 
 
-def test_a_group_names_no_workload_and_its_table_adds_up() -> None:
+def test_group_object_names_no_workload_and_its_table_adds_up() -> None:
     observed = observe(TREE, running("nlp", 6, "base"), pending("vision", 5, "two"))
     found = group_object(observed, "vision")
     assert "base" not in msgspec.json.encode(found).decode()
@@ -127,7 +127,7 @@ def test_a_group_names_no_workload_and_its_table_adds_up() -> None:
     assert (found["status"]["pending"], found["status"]["admitted"], found["status"]["parent"]) == (1, 0, "root")
 
 
-def test_a_table_has_the_columns_people_need() -> None:
+def test_table_has_the_expected_columns() -> None:
     full = (running("nlp", 4, "base"), running("vision", 4, "own"))
     observed = observe(TREE, *full, pending("vision", 3, "two", queued=after(-200)))
     found = table(PENDING, shown(observed, "ns"), {"resourceVersion": "1"}, "Metadata")
@@ -160,11 +160,11 @@ def test_a_table_has_the_columns_people_need() -> None:
         (timedelta(days=12, hours=5), "12d"),
     ],
 )
-def test_an_age_is_written_as_kubectl_does(age: timedelta, text: str) -> None:
+def test_age_is_formatted_like_kubectl(age: timedelta, text: str) -> None:
     assert readable_age(age) == text
 
 
-def test_every_kind_is_in_every_form_of_discovery() -> None:
+def test_every_kind_is_in_every_discovery_document() -> None:
     plurals = [kind.plural for kind in ALL_KINDS]
     listed = discovery_document("/apis/visibility.quotree.dev/v1alpha1", "application/json")
     assert listed is not None

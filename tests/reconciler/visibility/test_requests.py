@@ -25,7 +25,7 @@ def ask(path: str, accept: str = "application/json", **query: str) -> ReadReques
         ("/groupexplanations/vision", GROUPS, "", "vision"),
     ],
 )
-def test_a_path_names_kind_namespace_and_object(path: str, kind: VisibleKind, namespace: str, name: str) -> None:
+def test_path_is_parsed_into_kind_namespace_and_object(path: str, kind: VisibleKind, namespace: str, name: str) -> None:
     found = ask(path)
     selected = found.selection
     assert (selected.kind, selected.namespace, selected.name, found.is_get) == (kind, namespace, name, bool(name))
@@ -43,11 +43,11 @@ def test_a_path_names_kind_namespace_and_object(path: str, kind: VisibleKind, na
         "/namespaces//other/pendingworkloads",
     ],
 )
-def test_a_path_that_is_none_is_not_found(path: str) -> None:
+def test_invalid_path_is_not_found(path: str) -> None:
     assert read_request(BASE + path, {}, "*/*") is None
 
 
-def test_a_name_is_taken_as_the_api_server_has_read_it() -> None:
+def test_name_is_used_as_the_api_server_sends_it() -> None:
     assert ask("/namespaces/team/explanations/train%2D7").selection.name == "train%2D7"
 
 
@@ -63,7 +63,7 @@ def test_a_name_is_taken_as_the_api_server_has_read_it() -> None:
         ("quotree.dev/group", {"vision", "nlp", "ml"}),
     ],
 )
-def test_a_label_selector_takes_groups(selector: str, taken: set[str]) -> None:
+def test_label_selector_selects_groups(selector: str, taken: set[str]) -> None:
     selection = ask("/pendingworkloads", labelSelector=selector).selection
     assert {each for each in ("vision", "nlp", "ml") if selection.takes_group(each)} == taken
 
@@ -81,12 +81,12 @@ def test_a_label_selector_takes_groups(selector: str, taken: set[str]) -> None:
         {"timeoutSeconds": "9" * 40},
     ],
 )
-def test_what_cannot_be_read_is_a_bad_request(query: dict[str, str]) -> None:
+def test_invalid_query_is_a_bad_request(query: dict[str, str]) -> None:
     with pytest.raises(BadRequest):
         ask("/pendingworkloads", **query)
 
 
-def test_kubectl_gets_a_table_and_protobuf_alone_is_refused() -> None:
+def test_kubectl_gets_a_table_and_protobuf_only_is_refused() -> None:
     assert ask("/pendingworkloads", TABLE).as_table
     assert not ask("/pendingworkloads", "application/vnd.kubernetes.protobuf,application/json").as_table
     with pytest.raises(BadRequest) as refused:
@@ -102,7 +102,7 @@ def certificate(name: str) -> dict[str, object]:
     return {"subject": ((("organizationName", "x"),), (("commonName", name),))}
 
 
-def test_only_the_front_proxy_is_answered_and_only_for_a_user() -> None:
+def test_only_the_front_proxy_is_served_and_only_for_a_user() -> None:
     assert refusal(PROXY, certificate("front-proxy-client"), USER) is None
     assert "no front-proxy certificate" in str(refusal(PROXY, None, USER))
     assert "none of the names" in str(refusal(PROXY, certificate("alice"), USER))
@@ -110,7 +110,7 @@ def test_only_the_front_proxy_is_answered_and_only_for_a_user() -> None:
     assert refusal(FrontProxy("ca"), certificate("any"), USER) is None
 
 
-def test_the_config_map_says_by_what_the_front_proxy_is_told() -> None:
+def test_front_proxy_settings_are_read_from_the_config_map() -> None:
     published = {
         "requestheader-client-ca-file": "pem",
         "requestheader-allowed-names": '["front-proxy-client"]',

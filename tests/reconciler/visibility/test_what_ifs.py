@@ -43,11 +43,11 @@ async def runtimes(body: bytes) -> dict[str, tuple[int, int]]:
     return {each["group"]: (each["before"], each["after"]) for each in status["runtime"]}
 
 
-async def test_a_changed_group_changes_runtimes_and_this_process_keeps_what_it_knows() -> None:
+async def test_changed_group_changes_runtimes_without_changing_the_state() -> None:
     assert (await runtimes(what_if(group("a", 2))))["a"] == (4000, 2000)
 
 
-async def test_a_group_can_come_and_go() -> None:
+async def test_group_can_be_added_and_removed() -> None:
     found = await runtimes(what_if(group("c", 1), gone=("b",)))
     assert (found["b"], found["c"]) == ((4000, 0), (0, 1000))
 
@@ -64,7 +64,7 @@ async def test_a_group_can_come_and_go() -> None:
     ],
     ids=["empty", "no json", "no edit", "another kind", "unreadable", "too many"],
 )
-async def test_what_cannot_be_read_is_refused(body: bytes) -> None:
+async def test_unreadable_group_is_refused(body: bytes) -> None:
     async with copied(LatestPlan()) as control:
         with pytest.raises(BadRequest, match="spec"):
             await WhatIfs(control).answer(body)

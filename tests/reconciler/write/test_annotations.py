@@ -34,13 +34,13 @@ def _claim(written: str) -> Claim:
     return found
 
 
-def test_a_preemptor_of_the_same_namespace_is_named() -> None:
+def test_preemptor_in_the_same_namespace_is_named() -> None:
     text = write_eviction(evicted(OWN), NOW)
     assert '"workload":"ns/owner"' in text
     assert _claim(text).preemptor_id == OWN.preemptor_id
 
 
-def test_a_preemptor_elsewhere_is_told_by_group_and_uid() -> None:
+def test_preemptor_in_another_namespace_is_given_by_group_and_uid() -> None:
     text = write_eviction(evicted(FOREIGN), NOW)
     assert "hidden" not in text
     assert "which a workload of group 'vision' is entitled to" in text
@@ -48,7 +48,7 @@ def test_a_preemptor_elsewhere_is_told_by_group_and_uid() -> None:
     assert (claim.preemptor_id, claim.preemptor, claim.preemptor_group) == (FOREIGN.preemptor_id, "", "vision")
 
 
-def test_it_says_how_often() -> None:
+def test_eviction_annotation_counts_evictions() -> None:
     found = read_eviction({EVICTION: write_eviction(evicted(OWN), NOW)})
     assert found is not None
     assert found.times == 3

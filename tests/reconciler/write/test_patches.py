@@ -71,7 +71,7 @@ PLACED: dict[str, tuple[dict[str, Any], list[Flavor], dict[str, Any], str | None
 
 
 @pytest.mark.parametrize(("pod", "flavors", "placed", "note"), PLACED.values(), ids=PLACED)
-def test_a_start_puts_in_what_the_flavors_need(
+def test_start_injects_the_placement_of_the_flavors(
     pod: dict[str, Any], flavors: list[Flavor], placed: dict[str, Any], note: str | None
 ) -> None:
     held = {**JOB, "spec": {"suspend": True, "template": {"spec": pod}}}
@@ -88,7 +88,7 @@ def test_a_start_puts_in_what_the_flavors_need(
         pytest.param(A100, STEERED, {INJECTED: ON_A100}, id="the same flavor"),
     ],
 )
-def test_a_start_takes_out_what_an_earlier_flavor_needed(
+def test_start_removes_the_placement_of_an_earlier_flavor(
     flavor: Flavor, placed: dict[str, Any], note: dict[str, str]
 ) -> None:
     own = {"key": "mine", "operator": "Exists"}
@@ -103,7 +103,7 @@ def test_a_start_takes_out_what_an_earlier_flavor_needed(
     assert started["metadata"]["annotations"] == {ADMISSION: "a", **note}
 
 
-def test_an_eviction_suspends_and_takes_admission_and_notice_away() -> None:
+def test_eviction_suspends_and_removes_admission_and_notice() -> None:
     before: dict[str, Any] = {
         "metadata": {**JOB["metadata"], "annotations": {ADMISSION: "a", NOTICE: "n", "mine": "1"}},
         "spec": {"suspend": False},
@@ -127,19 +127,19 @@ def test_an_eviction_suspends_and_takes_admission_and_notice_away() -> None:
         pytest.param({"annotations": {"first": "1"}}, id="first annotations of somebody else"),
     ],
 )
-def test_a_start_is_not_applied_to(changed: dict[str, object]) -> None:
+def test_start_is_not_applied_to_a_changed_object(changed: dict[str, object]) -> None:
     now = {**JOB, "metadata": {**JOB["metadata"], **changed}}
     with pytest.raises(jsonpatch.JsonPatchException):
         apply(now, start(JOB))
 
 
-def test_a_start_names_the_group_that_came_from_the_namespace() -> None:
+def test_start_writes_the_group_that_came_from_the_namespace() -> None:
     job = {"metadata": {"uid": "u1", "generation": 3, "labels": {"app": "x"}, "annotations": {"a": "b"}}, "spec": {}}
     patched = apply(job, start(job))
     assert patched["metadata"]["labels"] == {"app": "x", GROUP_LABEL: "vision"}
 
 
-def test_an_annotation_is_not_written_over_another() -> None:
+def test_patch_does_not_overwrite_another_annotation_value() -> None:
     seen = Metadata(uid="u1", annotations={EVICTION: "old"})
     with pytest.raises(jsonpatch.JsonPatchTestFailed):
         apply(
@@ -147,7 +147,7 @@ def test_an_annotation_is_not_written_over_another() -> None:
         )
 
 
-def test_a_pod_starts_by_losing_its_gate_and_gaining_the_flavors_nodes() -> None:
+def test_pod_start_removes_its_gate_and_adds_the_placement_of_the_flavor() -> None:
     manifest: dict[str, Any] = {
         "metadata": {"uid": "p1", "name": "p", "namespace": "ns", "labels": {GROUP_LABEL: "vision"}},
         "spec": {

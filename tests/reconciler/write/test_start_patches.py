@@ -50,7 +50,5 @@ def conflicts(flavors: Flavors, *sets: PodSet) -> list[str]:
         ),
     ],
 )
-def test_flavors_that_cannot_go_together_are_named(
-    flavors: Flavors, sets: tuple[PodSet, ...], found: list[str]
-) -> None:
+def test_contradicting_flavors_are_named(flavors: Flavors, sets: tuple[PodSet, ...], found: list[str]) -> None:
     assert conflicts(flavors, *sets) == found

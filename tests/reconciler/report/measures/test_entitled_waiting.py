@@ -34,7 +34,7 @@ def of(workloads: Iterable[Workload], settings: QuotaSettings = AT_ONCE) -> Worl
     return world(TREE, workloads, settings=settings)
 
 
-def test_what_waits_for_a_grace_period_is_entitled_since_it_was_first_seen() -> None:
+def test_workload_waiting_for_a_grace_period_is_entitled_since_it_was_first_seen() -> None:
     waits = pending("a", 4, "waits")
     entitled = looked(NOW, of([*LENT, waits], GRACE))
     looked(after(30), of([*LENT, waits], GRACE), entitled)
@@ -42,7 +42,7 @@ def test_what_waits_for_a_grace_period_is_entitled_since_it_was_first_seen() -> 
     assert entitled.waited(waits, after(40)) == timedelta(seconds=40)
 
 
-def test_what_starts_at_once_or_would_borrow_is_not_listed() -> None:
+def test_workload_that_starts_at_once_or_would_borrow_is_not_listed() -> None:
     found = of([running("b", 4, "full"), pending("a", 4, "starts"), pending("b", 1, "borrows")])
     assert looked(NOW, found).longest(NOW) == {}
 
@@ -55,7 +55,7 @@ def test_a_preemptor_is_entitled_while_its_victims_end() -> None:
     assert entitled.longest(after(6)) == {"a": timedelta(seconds=6)}
 
 
-def test_it_is_forgotten_when_it_starts_and_when_its_group_goes() -> None:
+def test_entry_is_dropped_when_the_workload_starts_or_its_group_is_deleted() -> None:
     waits = pending("a", 4, "waits")
     entitled = looked(NOW, of([*LENT, waits], GRACE))
     looked(after(1), of([LENT[0], waits], GRACE), entitled)
@@ -66,14 +66,14 @@ def test_it_is_forgotten_when_it_starts_and_when_its_group_goes() -> None:
     assert entitled.waited(waits, after(5)) == timedelta()
 
 
-def test_a_min_that_cannot_be_had_back_entitles_nobody() -> None:
+def test_min_that_cannot_be_reclaimed_entitles_no_workload() -> None:
     held = [running("b", 4, "full", preemptible=False), running("b", 4, "unowned", preemptible=False)]
     found = of([*held, pending("a", 2, "waits")])
     assert measure(found, NOW).numbers["a"][KEY].runtime == 0
     assert looked(NOW, found).longest(NOW) == {}
 
 
-def test_of_a_long_queue_the_first_are_looked_at() -> None:
+def test_only_the_first_workloads_of_a_long_queue_are_checked() -> None:
     line = [pending("a", 1, f"job-{each:03}", queued=after(each)) for each in range(FIRST + 5)]
     entitled = looked(after(100), of([*LENT, *line], GRACE))
     assert entitled.waited(line[0], after(101)) == timedelta(seconds=1)

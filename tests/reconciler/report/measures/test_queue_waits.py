@@ -12,7 +12,7 @@ from tests.builders import NOW, after, pending, running, world
 SECOND = timedelta(seconds=1)
 
 
-def test_each_leaf_shows_its_first_and_the_reasons_of_those_set_aside() -> None:
+def test_each_leaf_shows_its_head_and_the_reasons_of_skipped_workloads() -> None:
     workloads = [
         running("a", 4, "full"),
         running("b", 4, "too"),
@@ -30,12 +30,12 @@ def test_each_leaf_shows_its_first_and_the_reasons_of_those_set_aside() -> None:
     ]
 
 
-def test_what_this_cycle_starts_waits_no_more() -> None:
+def test_workload_started_in_this_cycle_is_not_listed() -> None:
     decided = plan(measure(world("root 8\n  a 4", [pending("a", 1, "starts")]), NOW))
     assert list(queue_waits(decided, NOW)) == []
 
 
-def test_reasons_without_amounts_are_the_same_reasons() -> None:
+def test_reasons_that_differ_only_in_amounts_are_equal() -> None:
     text = "root 8\n  a 8 l0\n  b 4\n  c 4"
     workloads = [running("b", 4, "r"), *(pending(each, 4, f"w-{each}") for each in "abc"), pending("c", 40, "huge")]
     decided = plan(measure(world(text, workloads), NOW))

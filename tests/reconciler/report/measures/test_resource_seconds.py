@@ -34,17 +34,17 @@ def flows(found: World, parent: str = "root") -> dict[str, Flow]:
         pytest.param(LENDING, {"a": 4, "b": 4}, {}, id="nothing flows"),
     ],
 )
-def test_what_flows_among_siblings(tree: str, used: dict[str, int], expected: dict[str, Flow]) -> None:
+def test_borrowed_and_lent_amounts_of_siblings(tree: str, used: dict[str, int], expected: dict[str, Flow]) -> None:
     assert flows(world(tree, [running(group, amount, group) for group, amount in used.items()])) == expected
 
 
-def test_a_subtree_passes_on_what_it_borrows() -> None:
+def test_parent_passes_on_what_its_children_borrow() -> None:
     found = world("root 8\n  p/ 4\n    c 2\n    d 2\n  q 4", [running("c", 6, "c")])
     assert flows(found) == {"p": Flow(2, 0), "q": Flow(0, 2)}
     assert flows(found, "p") == {"c": Flow(4, 0), "d": Flow(0, 2)}
 
 
-def test_amounts_add_up_over_time() -> None:
+def test_resource_seconds_add_up_over_time() -> None:
     sums = ResourceSeconds()
     lent = measure(world(LENDING, [running("b", 6, "b")]), NOW)
     sums.sample(lent, NOW)
@@ -57,7 +57,7 @@ def test_amounts_add_up_over_time() -> None:
     assert sums.totals == {("b", KEY): Flow(4000, 0), ("a", KEY): Flow(0, 4000)}
 
 
-def test_a_group_that_is_gone_is_not_counted_any_more() -> None:
+def test_deleted_group_is_no_longer_counted() -> None:
     sums = ResourceSeconds()
     sums.sample(measure(world(LENDING, [running("b", 6, "b")]), NOW), NOW)
     sums.sample(measure(world("root 8\n  b 4", [running("b", 6, "b")]), NOW), after(1))

@@ -31,25 +31,25 @@ def found(state: ClusterState) -> list[tuple[str, str, bool]]:
 
 
 @pytest.mark.parametrize("order", [["seed-0001", "late-0001"], ["late-0001", "seed-0001"]], ids=["first", "last"])
-def test_a_later_pod_is_judged_by_itself_in_whatever_order_they_are_seen(state: ClusterState, order: list[str]) -> None:
+def test_later_pod_is_a_workload_of_its_own_in_any_order_of_events(state: ClusterState, order: list[str]) -> None:
     pods = {"seed-0001": pod("seed-0001", '["seed-000"]'), "late-0001": pod("late-0001")}
     for name in order:
         state.see_pods([Changed(None, pods[name])])
     assert found(state) == [("Pod", "ns/late-0001", True), ("PodGroup", "ns/pg", False)]
 
 
-def test_a_member_that_was_not_started_yet_belongs_to_its_group(state: ClusterState) -> None:
+def test_pending_member_belongs_to_its_pod_group(state: ClusterState) -> None:
     state.see_pods([Changed(None, pod("a-000001", '["a-000001","b-000001"]')), Changed(None, pod("b-000001"))])
     assert found(state) == [("PodGroup", "ns/pg", False)]
     assert state.work.incomplete == {"ns/pg"}
 
 
-def test_a_pod_that_joined_later_and_was_started_stays_by_itself(state: ClusterState) -> None:
+def test_started_later_pod_stays_a_workload_of_its_own(state: ClusterState) -> None:
     state.see_pods([Changed(None, pod("late-0001", "[]")), Changed(None, pod("seed-0001", '["seed-000"]'))])
     assert found(state) == [("Pod", "ns/late-0001", False), ("PodGroup", "ns/pg", False)]
 
 
-def test_when_the_group_has_gone_the_others_are_a_group_that_waits(state: ClusterState) -> None:
+def test_remaining_pods_of_an_ended_group_form_a_pending_pod_group(state: ClusterState) -> None:
     seed = pod("seed-0001", '["seed-000"]')
     state.see_pods([Changed(None, seed), Changed(None, pod("late-0001"))])
     state.see_pods([Changed(seed, None)])

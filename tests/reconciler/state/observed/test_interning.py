@@ -17,7 +17,7 @@ def a_job(cpu: str | int | None = "2") -> Job:
     return read_job({"spec": {"template": {"spec": {"containers": [{"name": "a", "resources": resources}]}}}})
 
 
-def test_equal_specs_are_one_object_and_forgotten_with_the_last_record() -> None:
+def test_equal_specs_share_one_object_until_their_last_record_goes() -> None:
     interned = Interned[JobSpec]()
     first, second = (interned.shared(a_job().spec) for _ in range(2))
     assert first is second
@@ -28,14 +28,14 @@ def test_equal_specs_are_one_object_and_forgotten_with_the_last_record() -> None
     assert gone() is None
 
 
-def test_a_quantity_that_is_a_number_is_not_the_text_that_reads_alike() -> None:
+def test_quantity_number_and_equal_text_stay_distinct() -> None:
     interned = Interned[JobSpec]()
     text, number = interned.shared(a_job("2").spec), interned.shared(a_job(2).spec)
     assert text != number
     assert (text, number) == (a_job("2").spec, a_job(2).spec)
 
 
-def test_a_request_is_computed_once_for_a_spec_in_one_context() -> None:
+def test_request_is_computed_once_per_spec_and_context() -> None:
     requests, spec = InternedRequests(), a_job(None).spec.template.spec
     small, large = (NamespaceContext(limits=ContainerDefaults(requests={"cpu": cpu})) for cpu in ("1", "2"))
     found = requests.of(spec, small, SETTINGS)
@@ -44,7 +44,7 @@ def test_a_request_is_computed_once_for_a_spec_in_one_context() -> None:
     assert requests.of(spec, large, SETTINGS) == {"cpu": 2000}
 
 
-def test_what_claims_ask_for_is_looked_up_each_time() -> None:
+def test_requests_of_claims_are_read_each_time() -> None:
     requests = InternedRequests()
     claim = {"name": "gpu", "resourceClaimTemplateName": "one"}
     pod = {"containers": [{"name": "a"}], "resourceClaims": [claim]}

@@ -45,14 +45,14 @@ def show(state: ClusterState, *pods: PodRecord) -> None:
     state.see_pods([Changed(None, each) for each in pods])
 
 
-def test_pods_as_declared_leave_the_workload_as_it_was(state: ClusterState) -> None:
+def test_pods_equal_to_their_template_do_not_change_the_workload(state: ClusterState) -> None:
     state.see_jobs([Changed(None, job())])
     before = state.world().workloads_of("vision")
     show(state, pod("p1"), pod("p2"))
     assert state.world().workloads_of("vision") is before
 
 
-def test_a_pod_larger_than_its_template_counts_as_it_is(state: ClusterState) -> None:
+def test_pod_larger_than_its_template_counts_with_its_own_request(state: ClusterState) -> None:
     state.see_jobs([Changed(None, job())])
     show(state, pod("p1", "5"))
     assert uses(state) == [("Job", False, 6000)]
@@ -60,7 +60,7 @@ def test_a_pod_larger_than_its_template_counts_as_it_is(state: ClusterState) -> 
     assert uses(state) == [("Job", False, 2000)]
 
 
-def test_terminating_pods_count_beside_those_that_replace_them(state: ClusterState) -> None:
+def test_terminating_pods_count_in_addition_to_their_replacements(state: ClusterState) -> None:
     state.see_jobs([Changed(None, job())])
     show(state, pod("p1"), pod("p2"))
     state.see_pods([Changed(pod("p1"), pod("p1", deleted=True)), Changed(None, pod("p3"))])
@@ -69,7 +69,7 @@ def test_terminating_pods_count_beside_those_that_replace_them(state: ClusterSta
     assert uses(state) == [("Job", False, 2000)]
 
 
-def test_pods_that_are_replaced_when_they_have_ended_count_once(state: ClusterState) -> None:
+def test_pods_replaced_after_failure_count_once(state: ClusterState) -> None:
     state.see_jobs([Changed(None, job(podReplacementPolicy="Failed"))])
     show(state, pod("p1"), pod("p2", deleted=True))
     assert uses(state) == [("Job", False, 1000), ("TerminatingJob/u1", True, 1000)]
@@ -84,7 +84,7 @@ def test_lower_parallelism_frees_nothing_before_pods_end(state: ClusterState) ->
     assert uses(state) == [("Job", False, 0), ("TerminatingJob/u1", True, 1000)]
 
 
-def test_pods_of_namesakes_that_were_deleted_one_after_the_other_all_count(state: ClusterState) -> None:
+def test_pods_of_successive_deleted_jobs_with_one_name_all_count(state: ClusterState) -> None:
     for uid in ("u1", "u2"):
         state.see_jobs([Changed(None, job(uid))])
         show(state, pod(f"{uid}-p", of=uid))
@@ -112,7 +112,7 @@ def test_a_suspended_job_whose_pods_still_run_counts_them(state: ClusterState) -
     assert uses(state) == [("Job", False, 2000)]
 
 
-def test_the_pods_of_a_job_under_deletion_are_evicted_one_by_one(state: ClusterState) -> None:
+def test_pods_of_a_job_under_deletion_are_evicted_individually(state: ClusterState) -> None:
     deleting = {"deletionTimestamp": CREATED, "finalizers": ["mine"]}
     state.see_jobs([Changed(None, job(metadata=deleting))])
     show(state, pod("p1"), pod("p2", deleted=True))

@@ -145,7 +145,7 @@ class History:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_the_count_kept_up_equals_the_recount(seed: int) -> None:
+def test_incremental_node_usage_equals_a_recount(seed: int) -> None:
     history = History(seed)
     for _ in range(150):
         for _ in range(history.random.randint(1, 4)):
@@ -156,7 +156,7 @@ def test_the_count_kept_up_equals_the_recount(seed: int) -> None:
         assert {node.name: node.kept for node in world.nodes} == history.kept()
 
 
-def test_what_has_not_changed_is_the_same_object_and_needs_no_cycle() -> None:
+def test_unchanged_node_usage_is_the_same_object_and_needs_no_cycle() -> None:
     history = History(1)
     while not history.state.world().unmanaged:
         history.step()
@@ -174,7 +174,7 @@ def test_what_has_not_changed_is_the_same_object_and_needs_no_cycle() -> None:
     assert not history.state.changed
 
 
-def test_a_cordon_keeps_what_pods_use_and_a_node_not_ready_loses_it_after_the_grace_period() -> None:
+def test_cordoned_node_keeps_its_usage_and_an_unready_node_loses_it_after_the_grace_period() -> None:
     state = ClusterState(QuotaSettings())
     ready = ClusterNode("n0", {}, {"cpu": 8000})
     cordoned = replace(ready, takes_pods=False)

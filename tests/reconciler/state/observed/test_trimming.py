@@ -28,7 +28,7 @@ def job(pod: dict[str, Any] | None = None, **metadata: Any) -> Job:
     return record
 
 
-def test_other_labels_and_annotations_leave_one_witness() -> None:
+def test_dropped_labels_and_annotations_leave_one_empty_entry() -> None:
     labels = {GROUP_LABEL: "vision", **{f"l{number}": "x" for number in range(500)}}
     found = job(labels=labels, annotations={"a": "y" * 200_000, "b": "z"}).metadata
     assert found.labels == {GROUP_LABEL: "vision", "l0": ""}
@@ -46,19 +46,19 @@ def test_other_labels_and_annotations_leave_one_witness() -> None:
         pytest.param({"tolerations": [{"key": f"k{number}"} for number in range(MAX_PLACEMENT + 1)]}, id="tolerations"),
     ],
 )
-def test_a_placement_too_large_to_be_read_agrees_with_no_flavor(pod: dict[str, Any]) -> None:
+def test_oversized_placement_matches_no_flavor(pod: dict[str, Any]) -> None:
     spec = job(pod).spec.template.spec
     assert not affinity_agrees(read_placement(spec), {})
     assert len(msgspec.json.encode(spec)) < 1000
 
 
-def test_an_ordinary_placement_is_kept() -> None:
+def test_normal_placement_is_kept() -> None:
     spec = job({"affinity": required(3), "nodeSelector": {"zone": "a"}}).spec.template.spec
     assert read_placement(spec).node_selector == {"zone": "a"}
     assert len(read_placement(spec).affinity or ()) == 3
 
 
-def test_a_pod_is_cut_in_the_same_way() -> None:
+def test_pod_is_trimmed_like_a_job() -> None:
     spec = {"containers": [{"resources": {"requests": {"cpu": "1"}}}], "affinity": required(20, 1000)}
     record = project_pod(msgspec.json.encode({"metadata": {"uid": "p", "name": "p", "namespace": "ns"}, "spec": spec}))
     assert record is not None
