@@ -22,7 +22,7 @@ _JOBS: Final = 340
 _BORROWERS: Final = 200
 """So many of the Jobs are research's; the rest is production's, which comes later."""
 _APPLY: Final = ("apply", "--server-side", "-f", "-")
-_SHOWN: Final = ("tree", f"--resource={GPU}", "--flavor=t4")
+_SHOWN: Final = ("tree", f"--resource={GPU}", "--flavor=g2")
 """One flavor of seven keeps the tree on one screen."""
 _RUN_FOR: Final = "demo.quotree.dev/run-for"
 _BY_CLASS: Final = {manifests.priority_class_name(qos): value for qos, value in PRIORITIES.items()}
@@ -139,8 +139,12 @@ class Story:
         count = _JOBS - _BORROWERS
         self._terminal.chapter(f"Production comes back with {count} Jobs and wants its share")
         before = observe.jobs(self._cluster)
-        self._submit(self._pods[_BORROWERS:], "production", organisation.PRODUCTION, seconds=(8, 20))
-        self._wait("borrowed Jobs are recycled", lambda: bool(self._victims()))
+        self._submit(self._pods[_BORROWERS:], "production", organisation.PRODUCTION, seconds=(14, 26))
+        self._wait("half of production's Jobs are started", lambda: self._started_of("production") >= count // 2)
+        self._wait("production's use is in its status", lambda: self._used_by("production") > 0)
+        started, used = self._started_of("production"), self._used_by("production")
+        self._terminal.observed(f"{started} of them were started so far; production uses {used} GPUs again")
+        self._show_tree()
         self._wait("the recycling has settled", self._is_settled)
         after = observe.jobs(self._cluster)
         victims = [job for job in after if job.evicted is not None]
@@ -152,7 +156,9 @@ class Story:
             raise Failed(unfair[0])
         self._terminal.observed("lowest priority first: no victim could have been spared by a less important Job")
         self._check_placement()
-        self._show_tree()
+
+    def _started_of(self, namespace: str) -> int:
+        return sum(job.namespace == namespace and job.started is not None for job in observe.jobs(self._cluster))
 
     def _victims(self) -> list[Seen]:
         return [job for job in observe.jobs(self._cluster) if job.evicted is not None]
