@@ -24,7 +24,7 @@ def nodes() -> list[NodeRecord]:
 
 
 def pods(count: int) -> list[PodRecord]:
-    """`count` pods that ask for GPUs, spread over the whole trace, and that any node of a model they accept can hold."""
+    """`count` pods that ask for GPUs, spread over the whole trace; any node of a model they accept can hold them."""
     machines = nodes()
     asking = [record for record in read_pods() if record.gpus and _fits(record, machines)]
     chosen = [asking[index * _SPACING % len(asking)] for index in range(count)]
