@@ -18,12 +18,12 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 NOTE = AdmissionAnnotation(flavors={"cpu": "a100", "memory": "a100"}, time=NOON)
 
 
-def test_note_is_read_back_as_written() -> None:
+def test_annotation_is_read_back_as_written() -> None:
     assert read_admission({ADMISSION: write_annotation(NOTE)}) == NOTE
     assert read_admission({}) is None
 
 
-def test_note_of_a_later_version_is_read_without_what_is_new_in_it() -> None:
+def test_annotation_of_a_later_version_is_read_without_its_new_fields() -> None:
     text = write_annotation(NOTE).replace("{", '{"new": [1], ', 1)
     assert read_annotations({ADMISSION: text}) == Annotations(admission=NOTE)
 
@@ -48,14 +48,14 @@ def test_note_of_a_later_version_is_read_without_what_is_new_in_it() -> None:
     ],
     ids=["key twice", "key twice in what is new", "member missing", "deep", "long"],
 )
-def test_note_that_cannot_be_trusted_counts_as_absent_and_is_named(text: str, why: str) -> None:
+def test_invalid_annotation_counts_as_absent_and_is_reported(text: str, why: str) -> None:
     with pytest.raises(BadAnnotation) as refused:
         read_admission({ADMISSION: text})
     assert str(refused.value).startswith(why)
     assert read_annotations({ADMISSION: text}) == Annotations(problems=(str(refused.value),))
 
 
-def test_an_admission_of_several_pod_sets_says_flavors_of_each() -> None:
+def test_admission_of_several_pod_sets_has_flavors_of_each() -> None:
     note = AdmissionAnnotation(pod_sets={"head": {"cpu": "std"}, "workers": {"cpu": "a100"}}, time=NOON)
     text = write_annotation(note)
     assert '"podSets":{"head":{"cpu":"std"},"workers":{"cpu":"a100"}}' in text
@@ -73,7 +73,7 @@ def test_an_admission_of_several_pod_sets_says_flavors_of_each() -> None:
     ],
     ids=["no flavors", "two sets of one name"],
 )
-def test_an_admission_without_flavors_or_with_a_set_twice_counts_as_absent(text: str, problem: str) -> None:
+def test_admission_without_flavors_or_with_a_duplicate_pod_set_counts_as_absent(text: str, problem: str) -> None:
     found = read_annotations({ADMISSION: text})
     assert found.admission is None
     assert problem in found.problems[0]

@@ -74,14 +74,14 @@ def test_a_view_has_the_fields_of_its_schema(view: type[msgspec.Struct], schema:
         (("stopPolicy",), StopPolicy),
     ],
 )
-def test_the_schema_allows_the_words_that_the_model_knows(path: tuple[str, ...], words: type[StrEnum]) -> None:
+def test_schema_enums_match_the_model(path: tuple[str, ...], words: type[StrEnum]) -> None:
     schema = crd.spec_schema()
     for name in path:
         schema = schema["properties"][name]
     assert sorted(schema["enum"]) == sorted(words)
 
 
-def test_every_bounded_thing_has_a_bound() -> None:
+def test_every_list_map_and_string_has_a_bound() -> None:
     assert list(unbounded(schema_of(quotagroup_definition())["properties"]["spec"], "spec")) == []
     assert list(unbounded(schema_of(flavor_definition())["properties"]["spec"], "spec")) == []
 
@@ -101,11 +101,11 @@ def unbounded(schema: Schema, path: str) -> list[str]:
     return found
 
 
-def test_a_quantity_is_as_long_as_the_reader_reads() -> None:
+def test_quantity_length_limit_matches_the_reader() -> None:
     amounts = crd.spec_schema()["properties"]["quotas"]["items"]["properties"]["min"]["additionalProperties"]
     assert (amounts["maxLength"], amounts["pattern"]) == (MAX_QUANTITY_LENGTH, QUANTITY)
 
 
-def test_the_charts_files_are_what_the_schemas_make() -> None:
+def test_crd_files_of_the_chart_match_the_schemas() -> None:
     for path, text in crds.chart_files().items():
         assert path.read_text() == text, "run python -m dev.generate.crds"

@@ -25,7 +25,7 @@ TWICE: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize(("text", "path"), TWICE.values(), ids=TWICE)
-def test_key_that_stands_twice_is_named_with_its_path(text: bytes, path: str) -> None:
+def test_duplicate_key_is_reported_with_its_path(text: bytes, path: str) -> None:
     assert find_duplicate_key(text) == path
 
 
@@ -42,23 +42,23 @@ def test_key_that_stands_twice_is_named_with_its_path(text: bytes, path: str) ->
         b"null",
     ],
 )
-def test_text_without_one_passes_however_it_is_written(text: bytes) -> None:
+def test_text_without_duplicate_keys_passes_in_any_formatting(text: bytes) -> None:
     assert find_duplicate_key(text) is None
 
 
-def test_long_path_keeps_its_end() -> None:
+def test_long_path_is_shortened_at_its_start() -> None:
     found = find_duplicate_key(b'{"a":' * 300 + b'{"far_below":1,"far_below":2}' + b"}" * 300)
     assert found == "..." + ("a." * 300 + "far_below")[-200:]
 
 
 @pytest.mark.parametrize("text", [b"[" * 10_000, b'{"a":' * 10_000, b"[" * 10_000 + b"]" * 10_000])
-def test_text_too_deep_to_read_is_an_error(text: bytes) -> None:
+def test_too_deeply_nested_text_is_an_error(text: bytes) -> None:
     with pytest.raises((RecursionError, ValueError)):
         find_duplicate_key(text)
 
 
 @given(st.binary(max_size=100))
-def test_bytes_that_are_no_json_are_an_error(text: bytes) -> None:
+def test_invalid_json_is_an_error(text: bytes) -> None:
     with pytest.raises((RecursionError, ValueError)):
         find_duplicate_key(b"{[" + text)
 
@@ -72,12 +72,12 @@ VALUES = st.recursive(
 
 
 @given(VALUES, st.sampled_from([None, 1]), st.booleans())
-def test_whatever_has_no_key_twice_passes(value: Any, indent: int | None, ascii_only: bool) -> None:
+def test_random_json_without_duplicate_keys_passes(value: Any, indent: int | None, ascii_only: bool) -> None:
     assert find_duplicate_key(json.dumps(value, indent=indent, ensure_ascii=ascii_only).encode()) is None
     assert find_duplicate_key(msgspec.json.encode(value)) is None
 
 
 @given(VALUES, KEYS, VALUES, VALUES)
-def test_a_member_written_twice_is_found_beside_whatever_else(rest: Any, key: str, one: Any, other: Any) -> None:
+def test_duplicate_key_in_random_json_is_found(rest: Any, key: str, one: Any, other: Any) -> None:
     inner = f"{{{json.dumps(key)}:{json.dumps(one)},{json.dumps(key)}:{json.dumps(other)}}}"
     assert find_duplicate_key(f'{{"rest":{json.dumps(rest)},"list":[0,{inner}]}}'.encode()) is not None

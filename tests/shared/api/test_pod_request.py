@@ -91,7 +91,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
 
 
 @pytest.mark.parametrize(("spec", "expected"), CASES.values(), ids=CASES)
-def test_request_counts_as_kubernetes_does(spec: dict[str, Any], expected: dict[str, int]) -> None:
+def test_request_is_computed_like_kubernetes_does(spec: dict[str, Any], expected: dict[str, int]) -> None:
     assert request(**spec) == expected
 
 
@@ -129,12 +129,12 @@ DEFAULTS: dict[str, tuple[list[Any], dict[str, int]]] = {
 
 
 @pytest.mark.parametrize(("limit_ranges", "expected"), DEFAULTS.values(), ids=DEFAULTS)
-def test_limit_ranges_fill_in_what_a_container_leaves_out(limit_ranges: list[Any], expected: dict[str, int]) -> None:
+def test_limit_range_defaults_fill_in_missing_requests(limit_ranges: list[Any], expected: dict[str, int]) -> None:
     spec = read_spec({"containers": [asks()]})
     assert effective_request(spec, container_defaults(limit_ranges)) == expected
 
 
-def test_limit_ranges_do_not_touch_what_a_container_says() -> None:
+def test_limit_range_defaults_do_not_change_given_requests() -> None:
     defaults = container_defaults([limit_range("a", {"type": "Container", "default": {"cpu": "9", "memory": "9"}})])
     spec = read_spec({"containers": [asks({"memory": "2"}, cpu="1")], "initContainers": [asks()]})
     assert effective_request(spec, defaults) == {"cpu": 9000, "memory": 9}
@@ -144,7 +144,7 @@ def test_limit_ranges_do_not_touch_what_a_container_says() -> None:
     }
 
 
-def test_overhead_of_the_runtime_class_counts_until_the_pod_carries_it() -> None:
+def test_overhead_of_the_runtime_class_counts_unless_the_pod_has_its_own() -> None:
     bare = read_spec({"containers": [asks(cpu="1")]})
     carrying = read_spec({"containers": [asks(cpu="1")], "overhead": {"cpu": "1"}})
     assert effective_request(bare, runtime_overhead={"cpu": "2"}) == {"cpu": 3000}
@@ -197,7 +197,7 @@ def slow_request(containers: list[dict[str, int]], init: list[tuple[dict[str, in
 
 
 @given(st.lists(AMOUNTS, max_size=4), CONTAINERS)
-def test_request_is_the_largest_need_of_the_pods_life(
+def test_request_is_the_peak_over_the_life_of_the_pod(
     containers: list[dict[str, int]], init: list[tuple[dict[str, int], bool]]
 ) -> None:
     def written(amounts: dict[str, int]) -> dict[str, Any]:
@@ -237,7 +237,7 @@ def test_containers_that_request_no_cpu_or_memory_are_found(
     assert list(unrequested(read_spec(spec))) == absent
 
 
-def test_a_default_of_the_namespace_is_a_request() -> None:
+def test_namespace_default_counts_as_a_request() -> None:
     given = {"metadata": {"name": "a"}, "spec": {"limits": [{"type": "Container", "defaultRequest": {"cpu": "1"}}]}}
     defaults = container_defaults([read_limit_range(given)])
     assert unrequested(read_spec({"containers": [asks()]}), defaults) == (("containers[0]", "memory"),)

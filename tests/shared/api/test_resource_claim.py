@@ -59,7 +59,7 @@ CASES: dict[str, tuple[tuple[dict[str, Any], ...], dict[str, int], tuple[str, ..
 
 
 @pytest.mark.parametrize(("requests", "classes", "unlimited"), CASES.values(), ids=CASES)
-def test_a_claim_takes_so_many_of_each_class(
+def test_claim_counts_devices_by_class(
     requests: tuple[dict[str, Any], ...], classes: dict[str, int], unlimited: tuple[str, ...]
 ) -> None:
     written = claim(*requests)
@@ -73,7 +73,7 @@ def test_a_claim_takes_so_many_of_each_class(
     [([], True), ([{"kind": "Pod", "controller": True}], False), ([{"kind": "Job", "controller": True}], True)],
     ids=["of nobody", "of a pod", "of a Job"],
 )
-def test_a_claim_is_shared_unless_it_was_made_for_a_pod(owner: list[Any], is_shared: bool) -> None:
+def test_claim_is_shared_unless_generated_for_a_pod(owner: list[Any], is_shared: bool) -> None:
     found = read_shared_claim(msgspec.json.encode(claim(exactly("gpu"), ownerReferences=owner)))
     assert (found is not None) is is_shared
 
@@ -86,7 +86,7 @@ REQUEST = st.one_of(
 
 
 @given(st.lists(REQUEST, max_size=5))
-def test_no_choice_of_alternatives_takes_more_than_is_counted(requests: list[dict[str, Any]]) -> None:
+def test_no_alternative_of_a_claim_uses_more_than_is_counted(requests: list[dict[str, Any]]) -> None:
     counted = read_resource_claim(claim(*requests)).classes
     possible = [each.get("firstAvailable") or [each["exactly"]] for each in requests]
     for chosen in product(*possible):

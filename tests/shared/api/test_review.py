@@ -88,7 +88,7 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize(("hostile", "message"), HOSTILE.values(), ids=HOSTILE)
-def test_hostile_bodies_are_refused_in_words(hostile: bytes, message: str) -> None:
+def test_hostile_bodies_are_refused_with_a_readable_message(hostile: bytes, message: str) -> None:
     with pytest.raises(BadReview) as refused:
         read_review(hostile)
     assert str(refused.value).startswith(message)
@@ -103,12 +103,12 @@ def test_missing_uid_is_refused() -> None:
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_read_or_refused(hostile: bytes) -> None:
+def test_any_bytes_are_either_read_or_refused(hostile: bytes) -> None:
     with pytest.raises(BadReview):
         read_review(hostile)
 
 
-def test_answer_carries_the_patch_as_base64() -> None:
+def test_response_has_the_patch_as_base64() -> None:
     answer = json.loads(write_allowed("u", [add(("spec", "suspend"), value=True)], ["careful"], {"group": "vision"}))
     patch = answer["response"].pop("patch")
     assert json.loads(base64.b64decode(patch)) == [{"op": "add", "path": "/spec/suspend", "value": True}]
@@ -125,11 +125,11 @@ def test_answer_carries_the_patch_as_base64() -> None:
     }
 
 
-def test_plain_yes_says_nothing_else() -> None:
+def test_plain_allow_has_no_other_field() -> None:
     assert json.loads(write_allowed("u"))["response"] == {"uid": "u", "allowed": True}
 
 
-def test_no_carries_code_reason_and_sentence() -> None:
+def test_denial_has_code_reason_and_message() -> None:
     assert json.loads(write_denied("u", 403, "Forbidden", "not today"))["response"] == {
         "uid": "u",
         "allowed": False,
@@ -137,7 +137,7 @@ def test_no_carries_code_reason_and_sentence() -> None:
     }
 
 
-def test_warnings_fit_the_api_servers_limits() -> None:
+def test_warnings_fit_the_limits_of_the_api_server() -> None:
     fitted = fit_warnings(["short", "two\nlines", "word " * 100, "ü" * 300, *["x" * 250] * 40])
     assert fitted[:2] == ("short", "two lines")
     assert fitted[2] == "word " * 50 + "word…"
@@ -160,7 +160,7 @@ def test_message_is_cut_at_4_kb_between_characters() -> None:
         ((), ""),
     ],
 )
-def test_pointer_escapes(path: tuple[str | int, ...], text: str) -> None:
+def test_json_pointer_is_escaped(path: tuple[str | int, ...], text: str) -> None:
     assert pointer(path) == text
 
 
@@ -169,7 +169,7 @@ def test_pointer_escapes(path: tuple[str | int, ...], text: str) -> None:
     st.dictionaries(st.text(max_size=5), st.integers(0, 3)),
     st.lists(st.text(max_size=5), unique=True),
 )
-def test_members_are_set_and_dropped_whatever_their_names(
+def test_members_with_any_name_are_set_and_removed(
     present: dict[str, int] | None, wanted: dict[str, int], names: list[str]
 ) -> None:
     before = {"metadata": {} if present is None else {"labels": present}}
@@ -181,6 +181,6 @@ def test_members_are_set_and_dropped_whatever_their_names(
     assert dropped["metadata"].get("labels", {}) == {k: v for k, v in expected.items() if k not in names}
 
 
-def test_nothing_to_set_is_no_operation() -> None:
+def test_empty_update_gives_no_operation() -> None:
     assert set_members(("metadata", "labels"), {"a": "b"}, {"a": "b"}) == []
     assert remove(("a",)) == {"op": "remove", "path": "/a"}

@@ -16,13 +16,13 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 read_spec = reader(PodSpec)
 
 
-def test_json_and_manifest_read_alike() -> None:
+def test_json_and_manifest_are_read_alike() -> None:
     text = b'{"metadata":{"name":"a","creationTimestamp":"2026-03-01T12:00:00Z"},"spec":{"parallelism":2,"x":[{}]}}'
     manifest = {"metadata": {"name": "a", "creationTimestamp": NOON}, "spec": {"parallelism": 2}}
     assert read_job(text) == read_job(manifest)
 
 
-def test_nulls_are_absent() -> None:
+def test_null_fields_count_as_absent() -> None:
     text = (
         b'{"metadata":{"name":"a","labels":null,"creationTimestamp":null},'
         b'"spec":{"suspend":null,"template":{"spec":{"containers":null}}},"status":null}'
@@ -46,7 +46,7 @@ UNREADABLE = {
 
 
 @pytest.mark.parametrize(("raw", "message"), UNREADABLE.values(), ids=UNREADABLE)
-def test_what_is_no_job_is_unreadable_with_the_fields_path(raw: Any, message: str) -> None:
+def test_invalid_job_is_reported_with_the_field_path(raw: Any, message: str) -> None:
     with pytest.raises(Unreadable) as refused:
         read_job(raw)
     assert str(refused.value) == message
@@ -56,18 +56,18 @@ def test_what_is_no_job_is_unreadable_with_the_fields_path(raw: Any, message: st
     ("text", "count"),
     [("", 0), ("3", 1), ("1,3-5,7", 5), ("5-3", 0), ("a,2", 1), ("1-99999999999", 0), ("\u0663", 0)],
 )
-def test_indexes_are_counted(text: str, count: int) -> None:
+def test_completed_indexes_are_counted(text: str, count: int) -> None:
     assert count_indexes(text) == count
 
 
 @pytest.mark.parametrize(
     ("parallelism", "completions", "pods"), [(None, None, 1), (3, None, 3), (3, 2, 2), (None, 0, 0), (-1, None, 0)]
 )
-def test_pods_at_once(parallelism: int | None, completions: int | None, pods: int) -> None:
+def test_concurrent_pods_of_a_job_are_computed(parallelism: int | None, completions: int | None, pods: int) -> None:
     assert pods_at_once(parallelism, completions) == pods
 
 
-def test_node_offers_its_allocatable_rounded_down_while_it_takes_pods() -> None:
+def test_schedulable_node_offers_its_allocatable_rounded_down() -> None:
     node = read_node({"status": {"allocatable": {"cpu": "1500m", "memory": "1500m", "nvidia.com/gpu": 2}}})
     assert allocatable(node) == {"cpu": 1500, "memory": 1, "nvidia.com/gpu": 2}
     assert node.takes_pods
@@ -79,7 +79,7 @@ def test_node_offers_its_allocatable_rounded_down_while_it_takes_pods() -> None:
     assert allocatable(read_node({"status": {"capacity": {"cpu": 1}}})) == {"cpu": 1000}
 
 
-def test_placement_is_what_binds() -> None:
+def test_placement_has_only_binding_terms() -> None:
     spec = read_spec(
         {
             "nodeSelector": {"gpu": "a100"},
@@ -108,7 +108,7 @@ def test_placement_is_what_binds() -> None:
     assert read_placement(read_spec({})) is ANYWHERE
 
 
-def test_toleration_is_written_without_what_is_empty() -> None:
+def test_empty_toleration_fields_are_omitted() -> None:
     assert write_toleration(Toleration("k", "Equal", "v", "NoSchedule")) == {
         "operator": "Equal",
         "key": "k",
@@ -121,7 +121,7 @@ def test_toleration_is_written_without_what_is_empty() -> None:
     }
 
 
-def test_priority_is_the_pods_own_then_its_classs_then_the_default() -> None:
+def test_priority_comes_from_the_pod_then_its_class_then_the_default() -> None:
     priorities = Priorities.of(
         [
             read_priority_class({"metadata": {"name": "high"}, "value": 100}),
@@ -141,7 +141,7 @@ def test_priority_is_the_pods_own_then_its_classs_then_the_default() -> None:
     ] == [-7, 100, 2_000_001_000, 5, 5]
 
 
-def test_pod_knows_its_job() -> None:
+def test_pod_is_matched_to_its_job() -> None:
     owners = [
         {"kind": "Job", "apiVersion": "batch/v1", "uid": "other"},
         {"kind": "Job", "apiVersion": "batch/v1", "uid": "j", "controller": True},

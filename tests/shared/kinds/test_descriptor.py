@@ -17,7 +17,7 @@ podSets: [{template: .spec.template}]
 """
 
 
-def test_the_least_descriptor() -> None:
+def test_minimal_descriptor_is_read() -> None:
     kind = compile_kind(entry(WHOLE))
     assert (kind.group, kind.version, kind.kind, kind.suspend) == ("example.com", "v1", "Crunch", ("spec", "paused"))
     assert kind.path == "/apis/example.com/v1/crunches"
@@ -55,7 +55,7 @@ def test_the_least_descriptor() -> None:
         ("refuse: [{condition: A, remedy: b}]", "because: is missing"),
     ],
 )
-def test_mistakes(more: str, problem: str) -> None:
+def test_invalid_descriptor_is_refused_with_the_reason(more: str, problem: str) -> None:
     key = more.partition(":")[0]
     rest = "\n".join(line for line in WHOLE.splitlines() if not line.startswith(f"{key}:"))
     with pytest.raises(msgspec.ValidationError, match=problem):
@@ -63,19 +63,19 @@ def test_mistakes(more: str, problem: str) -> None:
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_every_preset_is_whole_and_names_its_operator(name: str) -> None:
+def test_every_preset_is_complete_and_names_its_operator(name: str) -> None:
     kind = compile_kind(read_preset(name))
     assert kind.kind.lower() == name
     assert bool(kind.operators) == bool(kind.children) == bool(kind.suspend)
 
 
-def test_what_is_given_replaces_what_the_preset_says() -> None:
+def test_given_fields_replace_those_of_the_preset() -> None:
     (kind,) = compile_kinds([entry("preset: jobset\noperators: [me]\n")]).all
     assert (kind.kind, kind.operators) == ("JobSet", frozenset({"me"}))
     assert compile_kind(read_preset("jobset")).operators != kind.operators
 
 
-def test_a_kind_that_is_governed_through_another_needs_that_one() -> None:
+def test_kind_governed_through_another_requires_that_kind() -> None:
     kinds = compile_kinds([entry("preset: trainjob"), entry("preset: jobset")])
     assert [each.kind for each in kinds.suspended] == ["JobSet"]
     with pytest.raises(
@@ -84,12 +84,12 @@ def test_a_kind_that_is_governed_through_another_needs_that_one() -> None:
         compile_kinds([entry("preset: trainjob")])
 
 
-def test_there_are_no_other_presets() -> None:
+def test_unknown_preset_is_refused() -> None:
     with pytest.raises(msgspec.ValidationError, match="preset: 'jobsets' is none; there are jobset, "):
         entry("preset: jobsets")
 
 
-def test_a_kind_is_found_by_group_and_name() -> None:
+def test_kind_is_found_by_api_group_and_name() -> None:
     kinds = compile_kinds([entry(WHOLE), entry("preset: jobset")])
     found = kinds.find("example.com/v7", "Crunch")
     assert found is kinds.all[0]
@@ -97,7 +97,7 @@ def test_a_kind_is_found_by_group_and_name() -> None:
     assert kinds.find("batch/v1", "Job") is kinds.named("Job") is None
 
 
-def test_a_kind_without_a_flag_is_governed_by_the_gates_of_its_pods() -> None:
+def test_kind_without_a_suspend_flag_is_governed_by_pod_gates() -> None:
     rest = "\n".join(line for line in WHOLE.splitlines() if not line.startswith("suspend:"))
     kind = compile_kind(entry(f"{rest}\ngate: {{groupLabel: example.com/group, sizeAnnotation: example.com/size}}"))
     assert kind.gate is not None

@@ -19,7 +19,7 @@ NAMES = frozenset({"a", "b", "items", "text"})
         ("int(text)", {"text": "4"}, 4),
     ],
 )
-def test_numbers(text: str, values: dict[str, Any], result: int) -> None:
+def test_numeric_expressions_are_evaluated(text: str, values: dict[str, Any], result: int) -> None:
     assert compile_expression(text, NAMES).whole_number(values) == result
 
 
@@ -32,7 +32,7 @@ def test_numbers(text: str, values: dict[str, Any], result: int) -> None:
         ("text.startsWith('a')", {"text": "ab"}, True),
     ],
 )
-def test_flags(text: str, values: dict[str, Any], result: bool) -> None:
+def test_boolean_expressions_are_evaluated(text: str, values: dict[str, Any], result: bool) -> None:
     assert compile_expression(text, NAMES).flag(values) is result
 
 
@@ -51,12 +51,12 @@ def test_flags(text: str, values: dict[str, Any], result: bool) -> None:
         ("a", {"a": "\ud800"}),
     ],
 )
-def test_what_has_no_number_is_a_problem(text: str, values: dict[str, Any]) -> None:
+def test_missing_number_is_a_problem(text: str, values: dict[str, Any]) -> None:
     with pytest.raises(ExpressionProblem):
         compile_expression(text, NAMES).whole_number(values)
 
 
-def test_a_flag_is_true_or_false() -> None:
+def test_flag_must_be_true_or_false() -> None:
     with pytest.raises(ExpressionProblem, match="'a' gives int and not true or false"):
         compile_expression("a", NAMES).flag({"a": 1})
 
@@ -76,6 +76,6 @@ def test_a_flag_is_true_or_false() -> None:
         ("-" * 5 + "[" * 17, "more than 16 brackets"),
     ],
 )
-def test_what_is_refused(text: str, problem: str) -> None:
+def test_invalid_expression_is_refused(text: str, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         compile_expression(text, NAMES)

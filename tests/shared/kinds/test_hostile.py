@@ -58,7 +58,7 @@ def read_everything(kind: Kind, body: dict[str, Any]) -> None:
 
 
 @given(data=st.data())
-def test_one_hostile_value_anywhere(data: st.DataObject) -> None:
+def test_one_hostile_value_at_any_place_raises_no_exception(data: st.DataObject) -> None:
     body = copy.deepcopy(data.draw(st.sampled_from(SAMPLES)))
     at = data.draw(st.sampled_from([each for each in places(body) if each[:1] == ("spec",)]))
     put(body, at, data.draw(VALUES))
@@ -66,13 +66,13 @@ def test_one_hostile_value_anywhere(data: st.DataObject) -> None:
 
 
 @given(spec=VALUES, status=VALUES, name=st.sampled_from(PRESETS))
-def test_nothing_but_hostile_values(spec: Any, status: Any, name: str) -> None:
+def test_objects_of_hostile_values_raise_no_exception(spec: Any, status: Any, name: str) -> None:
     read_everything(compile_kind(read_preset(name)), {"metadata": {"name": "x"}, "spec": spec, "status": status})
 
 
 @pytest.mark.parametrize("at", ["replicatedJobs", "workerGroupSpecs", "pytorchReplicaSpecs", "components"])
 @pytest.mark.parametrize("name", PRESETS)
-def test_ten_thousand_pod_sets(name: str, at: str) -> None:
+def test_ten_thousand_pod_sets_are_refused_quickly(name: str, at: str) -> None:
     kind = compile_kind(read_preset(name))
     items: list[Any] = [{"name": "a", "podSets": [{}] * 100}] * 10_000
     members: dict[str, Any] = {f"s{number}": {} for number in range(10_000)}
@@ -81,7 +81,7 @@ def test_ten_thousand_pod_sets(name: str, at: str) -> None:
         assert seen.pod_sets == ()
 
 
-def test_names_cannot_change_how_a_line_looks() -> None:
+def test_names_cannot_inject_control_characters() -> None:
     kind = compile_kind(read_preset("pytorchjob"))
     specs = {"a\x1b[31m\nb": {"replicas": -1, "template": {}}}
     (problem,) = read_kind_object(kind, {"metadata": {"name": "x"}, "spec": {"pytorchReplicaSpecs": specs}}).problems

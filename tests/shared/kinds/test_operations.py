@@ -21,7 +21,7 @@ def patched(written: dict[str, Any], operations: list[dict[str, Any]]) -> dict[s
 
 
 @pytest.mark.parametrize("written", [jobset(replicated("a")), pytorchjob(Worker={"template": template()})])
-def test_hold_and_start(written: dict[str, Any]) -> None:
+def test_hold_and_start_patches_set_the_flag(written: dict[str, Any]) -> None:
     held = patched(written, suspend_operations(read(written), value=True))
     assert read(held).suspended
     assert suspend_operations(read(held), value=True) == []
@@ -29,7 +29,7 @@ def test_hold_and_start(written: dict[str, Any]) -> None:
     assert not read(started).suspended
 
 
-def test_what_stands_beside_the_flag_stays() -> None:
+def test_fields_next_to_the_flag_are_kept() -> None:
     written = pytorchjob(Worker={"template": template()})
     written["spec"]["runPolicy"] = {"backoffLimit": 3}
     held = patched(written, suspend_operations(read(written), value=True))
@@ -60,14 +60,14 @@ def test_each_pod_set_gets_its_own_placement_and_labels() -> None:
     assert workers["spec"]["tolerations"] == [{"key": "mine"}, *A100.tolerations]
 
 
-def test_what_was_put_in_is_taken_out_exactly() -> None:
+def test_injected_placement_is_removed_exactly() -> None:
     written = two()
     started = patched(written, template_operations(read(written), NOTHING, BOTH))
     assert started != written
     assert patched(started, template_operations(read(started), BOTH, NOTHING)) == written
 
 
-def test_another_flavor_takes_the_place_of_the_first() -> None:
+def test_placement_of_another_flavor_replaces_the_first() -> None:
     written = two()
     started = patched(written, template_operations(read(written), NOTHING, BOTH))
     swapped = InjectedAnnotation(pod_sets={"driver": A100, "workers": STD})
@@ -75,13 +75,13 @@ def test_another_flavor_takes_the_place_of_the_first() -> None:
     assert moved == patched(written, template_operations(read(written), NOTHING, swapped))
 
 
-def test_nothing_is_written_twice() -> None:
+def test_unchanged_object_gets_no_operation() -> None:
     written = two()
     started = patched(written, template_operations(read(written), NOTHING, BOTH, "uid-1"))
     assert template_operations(read(started), BOTH, BOTH, "uid-1") == []
 
 
-def test_the_only_pod_set_is_called_main() -> None:
+def test_single_pod_set_is_named_main() -> None:
     written = jobset(replicated("workers"))
     injected = InjectedAnnotation({"gpu": "a100"})
     started = patched(written, template_operations(read(written), NOTHING, injected, "u"))
@@ -90,7 +90,7 @@ def test_the_only_pod_set_is_called_main() -> None:
     assert after["metadata"]["labels"] == {"quotree.dev/unit": "u", "quotree.dev/pod-set": "workers"}
 
 
-def test_a_template_that_the_operator_would_use_is_written_whole() -> None:
+def test_default_template_of_the_operator_is_written_in_full() -> None:
     written = crunch(image="i:1", leader=template())
     seen = read_kind_object(KIND, written)
     assert template_operations(seen, NOTHING, NOTHING) == []
@@ -113,7 +113,7 @@ podSets:
 )
 
 
-def test_injection_elsewhere_makes_what_is_missing_once() -> None:
+def test_injection_creates_missing_parents_once() -> None:
     written = {"metadata": {"name": "c"}, "spec": {"pod": template()}}
     seen = read_kind_object(ELSEWHERE, written)
     injected = InjectedAnnotation(A100.node_selector, A100.tolerations)

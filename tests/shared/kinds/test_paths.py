@@ -27,7 +27,7 @@ OBJECT: dict[str, Any] = {
         (".", OBJECT),
     ],
 )
-def test_one_value(text: str, value: Any) -> None:
+def test_path_selects_one_value(text: str, value: Any) -> None:
     assert compile_path(text).get(OBJECT) == value
 
 
@@ -41,7 +41,7 @@ def test_one_value(text: str, value: Any) -> None:
         (".metadata.name", [(("metadata", "name"), "n")]),
     ],
 )
-def test_every_value(text: str, found: list[tuple[tuple[str | int, ...], Any]]) -> None:
+def test_path_selects_every_value(text: str, found: list[tuple[tuple[str | int, ...], Any]]) -> None:
     assert compile_path(text).matches(OBJECT) == found
 
 
@@ -53,35 +53,35 @@ def test_every_value(text: str, found: list[tuple[tuple[str | int, ...], Any]]) 
         (".spec.map[0]", "spec.map is a mapping, not a list"),
     ],
 )
-def test_a_way_that_is_barred(text: str, problem: str) -> None:
+def test_path_through_a_wrong_type_is_a_problem(text: str, problem: str) -> None:
     with pytest.raises(PathProblem) as caught:
         compile_path(text).get(OBJECT)
     assert str(caught.value) == problem
 
 
-def test_every_member_of_text_is_none() -> None:
+def test_wildcard_over_text_selects_nothing() -> None:
     with pytest.raises(PathProblem, match=r"spec.text is the text 'no', neither a list nor a mapping"):
         compile_path(".spec.text[*]").matches(OBJECT)
 
 
-def test_no_more_than_so_many_are_read() -> None:
+def test_number_of_values_is_limited() -> None:
     assert len(compile_path(".a[*]").matches({"a": [1] * MAX_MATCHES})) == MAX_MATCHES
     with pytest.raises(PathProblem, match="a has 10000 members; at most 1024 are read"):
         compile_path(".a[*]").matches({"a": [1] * 10_000})
 
 
 @pytest.mark.parametrize("text", [".a..b", ".a[?(@.b)]", "..a", ".a[1:2]", ".a[-1]", ".a b", ".['']", "a$", ".a[*"])
-def test_what_is_no_path(text: str) -> None:
+def test_invalid_path_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is no path"):
         compile_path(text)
 
 
 @pytest.mark.parametrize("text", [".a" * 33, ".a" + "b" * 600])
-def test_a_path_is_short(text: str) -> None:
+def test_too_long_path_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="at most"):
         compile_path(text)
 
 
-def test_places_are_shown_as_fields_are() -> None:
+def test_places_are_shown_as_field_paths() -> None:
     assert show(("spec", "jobs", 0, "a.b/c")) == "spec.jobs[0][a.b/c]"
     assert show(()) == "it"

@@ -88,7 +88,7 @@ def lws(**more: Any) -> dict[str, Any]:
         (written("TrainJob"), {}),
     ],
 )  # fmt: skip
-def test_pod_sets(item: dict[str, Any], found: dict[str, int]) -> None:
+def test_preset_reads_the_pod_sets(item: dict[str, Any], found: dict[str, int]) -> None:
     seen = read(item)
     assert (sizes(seen), seen.problems, seen.refusals, seen.skipped) == (found, (), (), False)
 
@@ -110,7 +110,7 @@ def test_pod_sets(item: dict[str, Any], found: dict[str, int]) -> None:
         (spark(executor={"template": template()}), "write sidecars"),
     ],
 )
-def test_what_cannot_be_governed_whole_is_refused_with_a_remedy(item: dict[str, Any], refusal: str) -> None:
+def test_object_that_cannot_be_governed_completely_is_refused_with_a_remedy(item: dict[str, Any], refusal: str) -> None:
     (found,) = read(item).refusals
     assert refusal in found
 
@@ -123,7 +123,7 @@ def test_what_cannot_be_governed_whole_is_refused_with_a_remedy(item: dict[str, 
         written("TFJob", runPolicy={"managedBy": "kueue.x-k8s.io/multikueue"}),
     ],
 )
-def test_what_is_not_ours(item: dict[str, Any]) -> None:
+def test_objects_of_other_controllers_are_ignored(item: dict[str, Any]) -> None:
     seen = read(item)
     assert (seen.skipped, seen.problems, seen.refusals, seen.pod_sets) == (True, (), (), ())
 
@@ -152,7 +152,7 @@ def conditions(**states: str) -> dict[str, Any]:
         (spark(), {"applicationState": {"state": "FAILED_SUBMISSION"}}, False, False),
     ],
 )
-def test_states(item: dict[str, Any], status: dict[str, Any], noted: bool, finished: bool) -> None:
+def test_preset_reads_the_state(item: dict[str, Any], status: dict[str, Any], noted: bool, finished: bool) -> None:
     seen = read(item | {"status": status})
     assert (seen.noted, seen.finished) == (noted, finished)
 
@@ -170,7 +170,7 @@ STARTED = [
 
 
 @pytest.mark.parametrize("item", STARTED)
-def test_hold_start_and_stop(item: dict[str, Any]) -> None:
+def test_preset_holds_starts_and_stops_the_object(item: dict[str, Any]) -> None:
     held: dict[str, Any] = jsonpatch.apply_patch(copy.deepcopy(item), suspend_operations(read(item), value=True))
     seen = read(held)
     placed = InjectedPlacement({"pool": "p"}, [{"key": "k", "operator": "Exists"}])
@@ -200,12 +200,12 @@ def test_hold_start_and_stop(item: dict[str, Any]) -> None:
         ({"memory": "4GB"}, {}, 1, "4505Mi"),
     ],
 )
-def test_sizes_of_spark(fields: dict[str, Any], spec: dict[str, Any], cpu: Any, memory: str) -> None:
+def test_spark_pod_sizes_are_computed(fields: dict[str, Any], spec: dict[str, Any], cpu: Any, memory: str) -> None:
     driver, _ = read(spark(driver=fields, **spec)).pod_sets
     assert driver.spec.containers[0].resources.requests == {"cpu": cpu, "memory": memory}
 
 
-def test_what_else_a_spark_pod_holds() -> None:
+def test_spark_pod_sets_include_all_pod_resources() -> None:
     side = template("2")["spec"]["containers"][0]
     gpu = {"name": "nvidia.com/gpu", "quantity": 2}
     _, executor = read(spark(executor={"gpu": gpu, "sidecars": [side], "priorityClassName": "high"})).pod_sets
@@ -227,5 +227,5 @@ def test_what_else_a_spark_pod_holds() -> None:
         ({"driver": None}, "spec.driver is absent; it must be a pod template"),
     ],
 )
-def test_hostile_spark(more: dict[str, Any], problem: str) -> None:
+def test_hostile_spark_objects_raise_no_exception(more: dict[str, Any], problem: str) -> None:
     assert problem in "; ".join(read(spark(**more)).problems)

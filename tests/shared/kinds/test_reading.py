@@ -12,7 +12,7 @@ from shared.kinds.reading import read_kind_object
 from tests.shared.kinds.objects import entry, jobset, preset, pytorchjob, read, replicated, sizes, template
 
 
-def test_a_jobset() -> None:
+def test_jobset_is_read() -> None:
     seen = read(
         jobset(
             replicated("driver", "2"),
@@ -27,7 +27,7 @@ def test_a_jobset() -> None:
     assert seen.pod_sets[1].spec.containers[0].resources.requests == {"cpu": "4"}
 
 
-def test_a_pytorchjob() -> None:
+def test_pytorchjob_is_read() -> None:
     seen = read(pytorchjob(Worker={"replicas": 4, "template": template()}, Master={"template": template()}))
     assert sizes(seen) == {"Master": 1, "Worker": 4}
     assert (seen.suspended, seen.suspend.at, seen.suspend.present) == (False, ("spec", "runPolicy", "suspend"), 1)
@@ -46,12 +46,12 @@ def test_a_pytorchjob() -> None:
         ({"type": "Failed", "status": "True"}, False, False),
     ],
 )
-def test_conditions(conditions: Any, noted: bool, finished: bool) -> None:
+def test_conditions_are_read(conditions: Any, noted: bool, finished: bool) -> None:
     seen = read(jobset(replicated("a")) | {"status": {"conditions": conditions}})
     assert (seen.noted, seen.finished) == (noted, finished)
 
 
-def test_text_and_mapping_are_read_alike_and_compare() -> None:
+def test_text_and_mapping_are_read_equal() -> None:
     written = jobset(replicated("a", replicas=2))
     seen = read(written)
     assert seen == read_kind_object(preset("JobSet"), json.dumps(written).encode())
@@ -59,7 +59,7 @@ def test_text_and_mapping_are_read_alike_and_compare() -> None:
     assert seen != read(jobset(replicated("a", replicas=3)))
 
 
-def test_null_is_absent() -> None:
+def test_null_field_counts_as_absent() -> None:
     written = jobset(replicated("a") | {"replicas": None}, suspend=None)
     written["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["nodeSelector"] = None
     assert (sizes(read(written)), read(written).suspended, read(written).problems) == ({"a": 1}, False, ())
@@ -112,14 +112,14 @@ JOB = "spec.replicatedJobs[0]"
         ({"suspend": "yes", "replicatedJobs": []}, "spec.suspend is the text 'yes', neither true nor false"),
     ],
 )
-def test_hostile_objects_have_problems_by_name(spec: dict[str, Any], problem: str) -> None:
+def test_hostile_objects_have_named_problems(spec: dict[str, Any], problem: str) -> None:
     seen = read(jobset() | {"spec": spec})
     assert problem in "; ".join(seen.problems)
     assert seen.pod_sets == ()
 
 
 @pytest.mark.parametrize("spec", ["x", [], 3, True])
-def test_a_spec_of_another_type(spec: Any) -> None:
+def test_spec_of_another_type_is_a_problem(spec: Any) -> None:
     seen = read(jobset() | {"spec": spec})
     assert seen.problems
     assert all(problem.startswith("spec is ") for problem in seen.problems)
@@ -128,12 +128,12 @@ def test_a_spec_of_another_type(spec: Any) -> None:
 @pytest.mark.parametrize(
     "text", [b"", b"[]", b"3", b'"x"', b'{"metadata": 3}', b'{"metadata": {"name": 3}}', b"\xff", b"[" * 100_000]
 )
-def test_what_is_no_object(text: bytes) -> None:
+def test_invalid_object_is_unreadable(text: bytes) -> None:
     with pytest.raises(Unreadable):
         read_kind_object(preset("JobSet"), text)
 
 
-def test_deep_objects_are_read_without_entering_them() -> None:
+def test_deeply_nested_fields_are_not_read() -> None:
     deep: Any = "x"
     for _ in range(500):
         deep = {"a": deep}
@@ -187,13 +187,13 @@ def part(**fields: Any) -> dict[str, Any]:
         ({"uses": "another"}, {}),
     ],
 )  # fmt: skip
-def test_a_descriptor_of_ones_own(spec: dict[str, Any], found: dict[str, int]) -> None:
+def test_custom_descriptor_is_read(spec: dict[str, Any], found: dict[str, int]) -> None:
     seen = read_kind_object(KIND, crunch(**spec))
     assert (sizes(seen), seen.problems) == (found, ())
     assert seen.skipped == ("uses" in spec)
 
 
-def test_a_template_that_only_the_operator_knows() -> None:
+def test_template_known_only_to_the_operator_is_a_problem() -> None:
     (helper,) = read_kind_object(KIND, crunch(image="i:1")).pod_sets
     requests = {"requests": {"cpu": "500m"}}
     assert helper.added == {"spec": {"containers": [{"name": "h", "resources": requests, "image": "i:1"}]}}
@@ -201,7 +201,7 @@ def test_a_template_that_only_the_operator_knows() -> None:
     assert helper.labels.present == 2  # spec and the template itself, which the same patch writes
 
 
-def test_what_cannot_be_governed_whole() -> None:
+def test_object_that_cannot_be_governed_completely_is_a_problem() -> None:
     steps = [{"parts": []}, {"parts": [], "grows": True}]
     assert read_kind_object(KIND, crunch(steps=steps)).refusals == ("it grows; fix its size",)
     assert read_kind_object(KIND, crunch(steps=steps[:1])).refusals == ()
@@ -217,7 +217,7 @@ def test_what_cannot_be_governed_whole() -> None:
         ("x", False, False),
     ],
 )
-def test_states(status: Any, noted: bool, finished: bool) -> None:
+def test_state_is_read(status: Any, noted: bool, finished: bool) -> None:
     seen = read_kind_object(KIND, crunch() | {"status": status})
     assert (seen.noted, seen.finished) == (noted, finished)
 
@@ -234,7 +234,7 @@ podSets:
 )
 
 
-def test_a_template_that_the_set_names_by_path() -> None:
+def test_template_is_read_from_the_path_of_its_pod_set() -> None:
     parts = [{"sets": [{"path": "body.spec.template", "replicas": 3}], "body": {"spec": {"template": template("2")}}}]
     (found,) = read_kind_object(NAMED, crunch(parts=parts)).pod_sets
     assert (found.name, found.count) == ("0-0", 3)
@@ -253,6 +253,6 @@ def test_a_template_that_the_set_names_by_path() -> None:
         (".a" * 1000, "a path has at most 512 characters, this one 2000"),
     ],
 )
-def test_a_named_path_that_leads_nowhere(path: Any, problem: str) -> None:
+def test_dangling_template_path_is_a_problem(path: Any, problem: str) -> None:
     seen = read_kind_object(NAMED, crunch(parts=[{"sets": [{"path": path}]}]))
     assert problem in "; ".join(seen.problems)

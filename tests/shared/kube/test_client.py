@@ -62,7 +62,7 @@ async def test_a_dry_run_changes_nothing(client: Client, namespace: str) -> None
         await client.get(CONFIG_MAPS, "a", namespace)
 
 
-async def test_replace_is_refused_on_an_older_version(client: Client, namespace: str) -> None:
+async def test_replace_with_an_older_version_is_refused(client: Client, namespace: str) -> None:
     first = await create(client, namespace, "a", x="1")
     body = {"metadata": {"name": "a", "resourceVersion": first.metadata.resource_version}, "data": {"x": "2"}}
     await client.replace(CONFIG_MAPS, "a", body, namespace)
@@ -82,7 +82,7 @@ async def test_merge_patch_and_apply(client: Client, namespace: str) -> None:
     assert whole["data"] == {"y": "2"}
 
 
-async def test_a_json_patch_says_which_test_failed(client: Client, namespace: str) -> None:
+async def test_failed_json_patch_names_the_failed_test(client: Client, namespace: str) -> None:
     created = await create(client, namespace, "a", x="1")
     uid = {"op": "test", "path": "/metadata/uid", "value": created.metadata.uid}
     await client.patch_json(CONFIG_MAPS, "a", [uid, {"op": "replace", "path": "/data/x", "value": "2"}], namespace)
@@ -109,7 +109,7 @@ async def test_an_invalid_result_names_its_fields(client: Client, namespace: str
     assert [(cause.reason, cause.field) for cause in caught.value.causes] == [("FieldValueInvalid", "data[..]")]
 
 
-async def test_lists_come_in_pages_of_one_state(client: Client, namespace: str) -> None:
+async def test_list_pages_are_from_one_version(client: Client, namespace: str) -> None:
     for number in range(5):
         await create(client, namespace, f"c{number}")
     pages = []
@@ -123,7 +123,7 @@ async def test_lists_come_in_pages_of_one_state(client: Client, namespace: str) 
     assert await client.list_all(CONFIG_MAPS, namespace, labels="a=b") == []
 
 
-async def test_an_eviction_is_held_by_a_budget_and_by_another_uid(client: Client, namespace: str) -> None:
+async def test_eviction_is_refused_by_a_budget_and_for_another_uid(client: Client, namespace: str) -> None:
     pod = {
         "metadata": {"name": "p", "labels": {"app": "p"}},
         "spec": {"containers": [{"name": "c", "image": "none"}], "automountServiceAccountToken": False},
@@ -153,7 +153,7 @@ async def test_an_eviction_is_held_by_a_budget_and_by_another_uid(client: Client
     assert await eventually(evicted)
 
 
-async def test_only_what_is_asked_for_is_sent_and_decoded(client: Client) -> None:
+async def test_requested_fields_only_are_sent_and_decoded(client: Client) -> None:
     class Whole(msgspec.Struct):
         kind: str
 
@@ -167,7 +167,7 @@ async def test_only_what_is_asked_for_is_sent_and_decoded(client: Client) -> Non
     assert (await client.patch_merge(NODES, name, body, into=MetadataAndKind)).kind == "PartialObjectMetadata"
 
 
-async def test_an_answer_of_another_shape_is_told_apart_from_a_cut_one(client: Client) -> None:
+async def test_response_of_another_shape_is_distinguished_from_a_truncated_one(client: Client) -> None:
     class Wrong(msgspec.Struct):
         kind: int
 
@@ -184,7 +184,7 @@ async def test_names_are_escaped_in_paths(client: Client, namespace: str) -> Non
         assert caught.value.status in (400, 404)
 
 
-async def test_observers_hear_of_every_request(connection: Connection, namespace: str) -> None:
+async def test_observers_are_called_for_every_request(connection: Connection, namespace: str) -> None:
     heard: list[tuple[str, str, int]] = []
 
     def observe(method: str, resource: str, status: int, seconds: float) -> None:
@@ -201,7 +201,7 @@ async def test_observers_hear_of_every_request(connection: Connection, namespace
 
 
 @pytest.mark.parametrize("fault", [LoseAnswer(), CutAnswer()])
-async def test_a_lost_or_cut_answer_is_unavailable_though_it_was_done(
+async def test_lost_or_truncated_response_raises_unavailable(
     client: Client, through: Client, proxy: FaultProxy, namespace: str, fault: LoseAnswer | CutAnswer
 ) -> None:
     await create(client, namespace, "a", x="1")
@@ -212,20 +212,20 @@ async def test_a_lost_or_cut_answer_is_unavailable_though_it_was_done(
     assert await data_of(client, namespace, "a") == {"x": "2"}
 
 
-async def test_a_refusal_keeps_its_wait(through: Client, proxy: FaultProxy) -> None:
+async def test_refusal_keeps_its_retry_after(through: Client, proxy: FaultProxy) -> None:
     proxy.rules.append(Rule(Refuse(429, retry_after=7)))
     with pytest.raises(TooManyRequests) as caught:
         await through.list_all(NODES)
     assert caught.value.retry_after == timedelta(seconds=7)
 
 
-async def test_no_answer_in_time_is_unavailable(through: Client, proxy: FaultProxy) -> None:
+async def test_timeout_raises_unavailable(through: Client, proxy: FaultProxy) -> None:
     proxy.side("watcher").partition()
     with pytest.raises(Unavailable, match="GET nodes: TimeoutError: no answer in time"):
         await through.within(timedelta(seconds=0.5)).list_all(NODES)
 
 
-async def test_waiting_for_room_is_not_counted_and_reserved_room_is_free(tmp_path: Path) -> None:
+async def test_waiting_for_a_connection_is_not_timed_and_reserved_connections_stay_free(tmp_path: Path) -> None:
     async def slow(_: web.Request) -> web.Response:
         await asyncio.sleep(0.3)
         return web.json_response({"metadata": {}})
@@ -243,7 +243,7 @@ async def test_waiting_for_room_is_not_counted_and_reserved_room_is_free(tmp_pat
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"", b'{"metadata": {"name": "x"', b"\xff\xfe{}"])
-async def test_an_answer_that_is_not_json_is_unavailable(tmp_path: Path, body: bytes) -> None:
+async def test_response_that_is_not_json_raises_unavailable(tmp_path: Path, body: bytes) -> None:
     async def broken(_: web.Request) -> web.Response:
         return web.Response(body=body, content_type="application/json")
 
@@ -252,7 +252,7 @@ async def test_an_answer_that_is_not_json_is_unavailable(tmp_path: Path, body: b
             await client.get(NODES, "a", into=ObjectMetadata)
 
 
-async def test_a_redirect_is_an_error_not_followed(tmp_path: Path) -> None:
+async def test_redirect_is_an_error(tmp_path: Path) -> None:
     async def redirect(_: web.Request) -> web.Response:
         raise web.HTTPFound("http://127.0.0.1:1/elsewhere")
 

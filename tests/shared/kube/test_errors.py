@@ -40,7 +40,7 @@ from shared.kube.errors import (
         (504, "Timeout", Unavailable),
     ],
 )
-def test_code_and_reason_decide_the_kind(code: int, reason: str, kind: type[ApiError]) -> None:
+def test_code_and_reason_select_the_error_class(code: int, reason: str, kind: type[ApiError]) -> None:
     body = f'{{"kind":"Status","code":{code},"reason":"{reason}","message":"m"}}'.encode()
     error = error_from_answer(code, body, request="PATCH jobs.batch a/b")
     assert type(error) is kind
@@ -72,7 +72,7 @@ def test_causes_are_kept() -> None:
         (None, "{}", None),
     ],
 )
-def test_the_longer_wait_asked_for_counts(header: str | None, details: str, wait: int | None) -> None:
+def test_longer_retry_after_counts(header: str | None, details: str, wait: int | None) -> None:
     body = f'{{"kind":"Status","reason":"TooManyRequests","details":{details}}}'.encode()
     expected = None if wait is None else timedelta(seconds=wait)
     assert error_from_answer(429, body, header).retry_after == expected
@@ -88,6 +88,6 @@ def test_the_longer_wait_asked_for_counts(header: str | None, details: str, wait
         (b'{"kind":"Status","message":[]}', '{"kind":"Status","message":[]}'),
     ],
 )
-def test_an_answer_that_is_no_status_is_quoted(body: bytes, message: str) -> None:
+def test_response_that_is_no_status_is_quoted(body: bytes, message: str) -> None:
     error = error_from_answer(502, body)
     assert (type(error), error.message) == (Unavailable, message)

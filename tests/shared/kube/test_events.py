@@ -43,7 +43,7 @@ async def counts(client: Client, namespace: str) -> list[int | None]:
     return [event.get("series", {}).get("count") for event in await events(client, namespace)]
 
 
-async def test_an_event_says_all_that_kubernetes_asks_for(client: Client, namespace: str) -> None:
+async def test_event_has_every_required_field(client: Client, namespace: str) -> None:
     about = await thing(client, namespace)
     async with recording(client) as recorder:
         recorder.record(about, EventType.WARNING, reason="Reclaimed", action="Evict", note="owed to nlp")
@@ -68,7 +68,7 @@ async def test_an_event_says_all_that_kubernetes_asks_for(client: Client, namesp
     }
 
 
-async def test_of_a_cluster_scoped_object_it_lives_in_default(client: Client, namespace: str) -> None:
+async def test_event_of_a_cluster_scoped_object_is_in_default(client: Client, namespace: str) -> None:
     async with recording(client) as recorder:
         recorder.record(
             Regarding("quotree.dev/v1alpha1", "QuotaGroup", namespace), reason="Held", action="Hold", note="n"
@@ -77,7 +77,7 @@ async def test_of_a_cluster_scoped_object_it_lives_in_default(client: Client, na
     assert len([event for event in found if event.metadata.name.startswith(f"{namespace}.")]) == 1
 
 
-async def test_a_repeated_note_is_one_event_whose_series_counts_on(client: Client, namespace: str) -> None:
+async def test_repeated_note_updates_the_series_of_one_event(client: Client, namespace: str) -> None:
     about = await thing(client, namespace)
     async with recording(client, EventSettings(repeat_after=timedelta(seconds=5))) as recorder:
         recorder.record(about, reason="Waiting", action="Wait", note="same")
@@ -91,7 +91,7 @@ async def test_a_repeated_note_is_one_event_whose_series_counts_on(client: Clien
         assert await counts(client, namespace) == [10, None]
 
 
-async def test_after_quiet_minutes_the_same_note_is_a_new_event(client: Client, namespace: str) -> None:
+async def test_same_note_after_a_quiet_time_is_a_new_event(client: Client, namespace: str) -> None:
     about = await thing(client, namespace)
     async with recording(client, EventSettings(forget_after=timedelta(seconds=0.2))) as recorder:
         for _ in range(2):
@@ -100,7 +100,7 @@ async def test_after_quiet_minutes_the_same_note_is_a_new_event(client: Client, 
     assert len(await events(client, namespace)) == 2
 
 
-async def test_one_object_cannot_flood_and_the_lost_are_counted(client: Client, namespace: str) -> None:
+async def test_events_of_one_object_are_limited_and_drops_are_counted(client: Client, namespace: str) -> None:
     about = await thing(client, namespace)
     async with recording(client, EventSettings(object_burst=3)) as recorder:
         for number in range(10):
@@ -111,7 +111,7 @@ async def test_one_object_cannot_flood_and_the_lost_are_counted(client: Client, 
     assert [event["note"] for event in await events(client, namespace)] == ["0", "1", "2", "heard"]
 
 
-async def test_all_together_are_held_to_a_rate(client: Client, namespace: str) -> None:
+async def test_total_rate_of_events_is_limited(client: Client, namespace: str) -> None:
     about = await thing(client, namespace)
     settings = EventSettings(rate=10, burst=5, object_burst=100)
     async with recording(client, settings) as recorder:
@@ -122,7 +122,7 @@ async def test_all_together_are_held_to_a_rate(client: Client, namespace: str) -
         assert time.monotonic() - started >= 0.9
 
 
-async def test_without_an_api_server_callers_go_on_and_memory_is_bounded(
+async def test_events_never_block_callers_and_memory_is_bounded_without_an_api_server(
     through: Client, proxy: FaultProxy, namespace: str
 ) -> None:
     proxy.side("watcher").partition()
@@ -134,7 +134,7 @@ async def test_without_an_api_server_callers_go_on_and_memory_is_bounded(
         proxy.side("watcher").heal()
 
 
-async def test_a_create_whose_answer_was_lost_is_not_made_twice(
+async def test_event_create_with_a_lost_response_is_not_repeated(
     client: Client, through: Client, proxy: FaultProxy, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("shared.kube.events._PAUSE_AFTER_FAILURE", 0.1)
@@ -147,7 +147,7 @@ async def test_a_create_whose_answer_was_lost_is_not_made_twice(
         await eventually(lambda: counts(client, namespace), lambda found: found == [2])
 
 
-async def test_what_kubernetes_would_refuse_is_cut_or_dropped(client: Client, namespace: str) -> None:
+async def test_invalid_event_is_shortened_or_dropped(client: Client, namespace: str) -> None:
     about = await thing(client, namespace)
     nowhere = Regarding("v1", "ConfigMap", "thing", "no-such-namespace", "u")
     async with recording(client) as recorder:

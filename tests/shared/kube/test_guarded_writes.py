@@ -14,7 +14,7 @@ from tests.shared.kube.servers import client_of, until
 BODY = {"metadata": {"name": "x"}}
 
 
-async def test_a_write_ends_with_the_time_that_is_left(tmp_path: Path) -> None:
+async def test_write_times_out_with_the_lease(tmp_path: Path) -> None:
     hung_up: list[str] = []
 
     async def never(request: web.Request) -> web.Response:
@@ -30,7 +30,7 @@ async def test_a_write_ends_with_the_time_that_is_left(tmp_path: Path) -> None:
         await until(lambda: hung_up == ["POST"])
 
 
-async def test_without_time_nothing_is_sent_and_reads_are_free(tmp_path: Path) -> None:
+async def test_expired_lease_blocks_writes_but_not_reads(tmp_path: Path) -> None:
     seen: list[str] = []
 
     async def answer(request: web.Request) -> web.Response:

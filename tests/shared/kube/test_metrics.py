@@ -38,7 +38,7 @@ async def test_watches_are_counted_per_resource(client: Client, namespace: str) 
     await asyncio.wait({task})
 
 
-def test_leading_and_dropped_events_are_told(client: Client) -> None:
+def test_leading_and_dropped_events_are_exported(client: Client) -> None:
     registry = CollectorRegistry()
     expose_election(registry, Election(client, ElectionSettings("default", "x", "me")).may_write)
     recorder = EventRecorder(client, "quotree.dev/test", "me", EventSettings(capacity=1))

@@ -30,11 +30,11 @@ DOCUMENT: dict[str, Any] = {
         ("", DOCUMENT, None),
     ],
 )
-def test_one_test(path: str, value: Any, failure: str | None) -> None:
+def test_failed_test_operation_is_found(path: str, value: Any, failure: str | None) -> None:
     assert first_failed_test(DOCUMENT, [{"op": "test", "path": path, "value": value}]) == failure
 
 
-def test_the_first_that_fails_is_told_and_other_operations_are_not_looked_at() -> None:
+def test_first_failed_test_is_reported_and_other_operations_are_ignored() -> None:
     operations: list[dict[str, Any]] = [
         {"op": "replace", "path": "/nowhere", "value": 1},
         {"op": "test", "path": "/metadata/uid", "value": "u"},

@@ -37,7 +37,7 @@ async def ask(session: aiohttp.ClientSession, path: str) -> tuple[int, str]:
         return answer.status, await answer.text()
 
 
-async def test_ready_while_every_check_is_content() -> None:
+async def test_process_is_ready_while_every_check_passes() -> None:
     health = Health()
     troubles: list[str] = []
     health.add_check("watches", lambda: troubles[0] if troubles else None)
@@ -55,7 +55,7 @@ async def test_ready_while_every_check_is_content() -> None:
         assert await ask(session, "/livez") == (200, "ok\n")
 
 
-async def test_alive_while_every_expected_heartbeat_comes() -> None:
+async def test_process_is_alive_while_every_heartbeat_arrives() -> None:
     clock = Clock()
     health = Health(clock)
     async with asking(health, CollectorRegistry()) as session:
@@ -69,7 +69,7 @@ async def test_alive_while_every_expected_heartbeat_comes() -> None:
         assert await ask(session, "/livez") == (200, "ok\n")
 
 
-async def test_metrics_are_served_in_the_form_asked_for() -> None:
+async def test_metrics_are_served_in_the_requested_format() -> None:
     registry = CollectorRegistry()
     Counter("things", "Things.", registry=registry).inc(3)
     async with asking(Health(), registry) as session:
@@ -83,7 +83,7 @@ async def test_metrics_are_served_in_the_form_asked_for() -> None:
         assert (await ask(session, "/other"))[0] == 404
 
 
-async def test_a_taken_port_is_one_sentence() -> None:
+async def test_occupied_port_is_reported_in_one_line() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

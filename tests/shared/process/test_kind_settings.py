@@ -36,7 +36,7 @@ def refusals(folder: Path, text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("settings", [WebhookSettings, ReconcilerSettings])
-def test_both_processes_read_the_same(
+def test_both_processes_read_the_same_kinds(
     tmp_path: Path, settings: type[WebhookSettings] | type[ReconcilerSettings]
 ) -> None:
     (tmp_path / "s.yaml").write_text(GOOD)
@@ -48,11 +48,11 @@ def test_both_processes_read_the_same(
     ]
 
 
-def test_without_the_key_nothing_is_governed_beside_jobs_and_pods(tmp_path: Path) -> None:
+def test_only_jobs_and_pods_are_governed_by_default(tmp_path: Path) -> None:
     assert load_settings(None, WebhookSettings).governed.all == ()
 
 
-def test_a_mistake_is_named_with_line_and_key(tmp_path: Path) -> None:
+def test_invalid_descriptor_is_reported_with_line_and_key(tmp_path: Path) -> None:
     text = GOOD.replace("preset: jobset", "preset: jobsets").replace("n * 2", "m * 2").replace("[Done]", "[]")
     assert refusals(tmp_path, text) == [
         "3 errors:",
@@ -80,6 +80,6 @@ def test_a_mistake_is_named_with_line_and_key(tmp_path: Path) -> None:
         ("preset: pytorchjob", "preset: jobset", "s.yaml:2: kinds: JobSet of jobset.x-k8s.io is there twice"),
     ],
 )
-def test_mistakes(tmp_path: Path, was: str, becomes: str, refusal: str) -> None:
+def test_invalid_kind_settings_are_refused(tmp_path: Path, was: str, becomes: str, refusal: str) -> None:
     (found,) = refusals(tmp_path, GOOD.replace(was, becomes))
     assert found.startswith(refusal)

@@ -75,7 +75,7 @@ async def scrape(session: aiohttp.ClientSession, authorization: str | None) -> t
         return answer.status, await answer.text()
 
 
-async def test_only_who_may_get_the_path_reads(control_plane: ControlPlane, client: Client) -> None:
+async def test_only_users_with_the_right_to_get_the_path_can_read(control_plane: ControlPlane, client: Client) -> None:
     name, token = account(control_plane)
     _, other = account(control_plane)
     bind(control_plane, name)
@@ -90,7 +90,7 @@ async def test_only_who_may_get_the_path_reads(control_plane: ControlPlane, clie
             assert answer.status == 404
 
 
-async def test_an_answer_is_kept_for_a_while_and_no_longer(control_plane: ControlPlane, client: Client) -> None:
+async def test_access_decision_is_cached_for_a_limited_time(control_plane: ControlPlane, client: Client) -> None:
     name, token = account(control_plane)
     clock = Clock()
     permissions = ReaderPermissions(client, clock)
@@ -111,7 +111,7 @@ async def test_an_answer_is_kept_for_a_while_and_no_longer(control_plane: Contro
     await eventually(later, lambda found: found in (Permission.UNKNOWN, Permission.FORBIDDEN))
 
 
-async def test_while_the_api_server_does_not_answer_nobody_reads(tmp_path: Path) -> None:
+async def test_unknown_user_is_refused_while_the_api_server_is_silent(tmp_path: Path) -> None:
     reviews: list[str] = []
     go_on = asyncio.Event()
 
@@ -131,7 +131,7 @@ async def test_while_the_api_server_does_not_answer_nobody_reads(tmp_path: Path)
 
 
 @pytest.mark.parametrize("silence", ["refuses", "hangs"])
-async def test_who_was_allowed_reads_on_while_the_api_server_is_silent(tmp_path: Path, silence: str) -> None:
+async def test_allowed_user_can_read_while_the_api_server_is_silent(tmp_path: Path, silence: str) -> None:
     is_silent = False
 
     async def answer(request: web.Request) -> web.Response:
@@ -155,7 +155,7 @@ async def test_who_was_allowed_reads_on_while_the_api_server_is_silent(tmp_path:
             assert await permissions.of("Bearer known") is Permission.UNDECIDED
 
 
-async def test_a_no_ends_the_trust_in_an_earlier_yes(tmp_path: Path) -> None:
+async def test_denial_replaces_an_earlier_permission(tmp_path: Path) -> None:
     answers = iter([True, False])
     is_silent = False
 

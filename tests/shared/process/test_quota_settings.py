@@ -24,7 +24,7 @@ from shared.quota.model.settings import (
 )
 
 
-def test_an_empty_file_means_the_engines_defaults() -> None:
+def test_empty_file_gives_the_defaults_of_the_engine() -> None:
     assert QuotaSettingsFile().settings() == QuotaSettings()
 
 
@@ -76,19 +76,19 @@ def test_an_unknown_key_is_an_error() -> None:
         msgspec.json.decode(b'{"reclaim": {"gracePeroid": "PT5S"}}', type=QuotaSettingsFile)
 
 
-def test_the_clusters_own_setting_is_within_the_maximum() -> None:
+def test_cluster_setting_above_its_maximum_is_refused() -> None:
     text = b'{"reclaim": {"gracePeriod": "PT2M"}, "maxima": {"reclaim": {"gracePeriod": "PT1M"}}}'
     with pytest.raises(msgspec.ValidationError, match=r"reclaim.gracePeriod is more than maxima.reclaim.gracePeriod"):
         msgspec.json.decode(text, type=QuotaSettingsFile)
 
 
-def test_names_of_devices_alone_count_nothing() -> None:
+def test_device_names_without_counting_change_no_setting() -> None:
     text = b'{"resources": {"devices": {"names": {"gpu.example.com": "example.com/gpu"}}}}'
     assert msgspec.json.decode(text, type=QuotaSettingsFile).settings() == QuotaSettings()
 
 
 @pytest.mark.parametrize("resource", ["cpu", "", "example.com/", "example.com/g p u"])
-def test_devices_count_as_a_resource_of_a_domain(resource: str) -> None:
+def test_devices_count_as_a_resource_with_a_domain_name(resource: str) -> None:
     text = msgspec.json.encode({"resources": {"devices": {"names": {"gpu.example.com": resource}}}})
     with pytest.raises(msgspec.ValidationError, match=r"names\[gpu.example.com\] is no resource with a domain"):
         msgspec.json.decode(text, type=QuotaSettingsFile)

@@ -74,7 +74,7 @@ async def start(body: str, head: str = HEAD) -> Running:
     )
 
 
-async def test_main_that_returns_ends_the_process_well() -> None:
+async def test_returning_main_exits_with_success() -> None:
     running = await start("""
         async def main(process: Process) -> None:
             print(type(asyncio.get_running_loop()).__module__)
@@ -84,7 +84,7 @@ async def test_main_that_returns_ends_the_process_well() -> None:
     assert ended.messages() == ["process started", "process stopping", "process ended"]
 
 
-async def test_without_uvloop_the_standard_loop_serves() -> None:
+async def test_standard_event_loop_is_used_without_uvloop() -> None:
     running = await start(
         """
         async def main(process: Process) -> None:
@@ -95,7 +95,7 @@ async def test_without_uvloop_the_standard_loop_serves() -> None:
     assert (await running.end()).out == "asyncio.unix_events\n"
 
 
-async def test_a_problem_is_one_sentence_and_its_exit_code() -> None:
+async def test_problem_is_one_line_with_its_exit_code() -> None:
     running = await start("""
         async def main(process: Process) -> None:
             raise Problem("kubeconfig /x does not exist: \\x1b[31mgive another")
@@ -107,7 +107,7 @@ async def test_a_problem_is_one_sentence_and_its_exit_code() -> None:
     )
 
 
-async def test_our_own_bug_is_logged_with_its_traceback() -> None:
+async def test_internal_error_is_logged_with_its_traceback() -> None:
     running = await start("""
         async def main(process: Process) -> None:
             process.spawn(broken(), "broken")
@@ -123,7 +123,7 @@ async def test_our_own_bug_is_logged_with_its_traceback() -> None:
     assert "ZeroDivisionError: division by zero" in last["exception"]
 
 
-async def test_a_signal_lets_it_drain_while_ready_then_stops_and_cancels_in_that_order() -> None:
+async def test_signal_drains_then_stops_then_cancels() -> None:
     running = await start("""
         async def main(process: Process) -> None:
             async def first() -> None: print("first", process.health.ready())
@@ -147,7 +147,7 @@ async def test_a_signal_lets_it_drain_while_ready_then_stops_and_cancels_in_that
     assert ended.messages() == ["process started", "process stopping", "process ended"]
 
 
-async def test_a_second_signal_ends_at_once() -> None:
+async def test_second_signal_ends_the_process_at_once() -> None:
     running = await start("""
         async def main(process: Process) -> None:
             async def never() -> None:
@@ -163,7 +163,7 @@ async def test_a_second_signal_ends_at_once() -> None:
     assert (await running.end(signal.SIGINT)).code == 128 + signal.SIGINT
 
 
-async def test_a_taken_port_is_one_sentence() -> None:
+async def test_occupied_port_is_reported_in_one_line() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -178,7 +178,7 @@ async def test_a_taken_port_is_one_sentence() -> None:
 
 
 @pytest.mark.parametrize("code", ["raise Problem('a')", "1 / 0"])
-async def test_an_error_while_stopping_is_told_as_well(code: str) -> None:
+async def test_error_during_shutdown_is_reported(code: str) -> None:
     running = await start(f"""
         async def main(process: Process) -> None:
             print("up")

@@ -76,21 +76,21 @@ limits: {cpu: 4}
     )
 
 
-def test_what_is_absent_has_its_default(tmp_path: Path) -> None:
+def test_missing_key_has_its_default(tmp_path: Path) -> None:
     assert load(tmp_path, "name: a\ninner:\nlimits: {}\n") == Settings(name="a")
 
 
-def test_zero_is_a_duration_without_a_unit(tmp_path: Path) -> None:
+def test_zero_is_a_valid_duration_without_unit(tmp_path: Path) -> None:
     assert load(tmp_path, "name: a\ninner: {gracePeriod: 0}").inner == Inner()
 
 
-def test_without_a_file_the_defaults_hold() -> None:
+def test_missing_file_gives_the_defaults() -> None:
     assert load_settings(None, Inner) == Inner()
     with pytest.raises(SettingsProblem, match=r"^defaults: name: missing: text is needed$"):
         load_settings(None, Settings)
 
 
-def test_all_mistakes_are_named_with_line_key_and_what_is_accepted(tmp_path: Path) -> None:
+def test_every_error_has_line_key_and_accepted_values(tmp_path: Path) -> None:
     text = """logLevel: verbose
 enabled: maybe
 innr: {}
@@ -147,11 +147,11 @@ limits: [1]
         ),
     ],
 )
-def test_one_mistake_is_one_sentence(tmp_path: Path, text: str, refusal: str) -> None:
+def test_one_error_is_one_line(tmp_path: Path, text: str, refusal: str) -> None:
     assert [line[: len(refusal)] for line in refusals(tmp_path, text)] == [refusal]
 
 
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+def test_unreadable_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(SettingsProblem, match=r"^settings file /nowhere/s.yaml does not exist$"):
         load_settings("/nowhere/s.yaml", Settings)
     with pytest.raises(SettingsProblem, match=r"cannot be read: Is a directory$"):
@@ -165,5 +165,5 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["a: &a [*a]", "[" * 3000 + "]" * 3000, "{{}: 1}", "? [1]\n: 2", "a: 2001-99-99"])
-def test_strange_yaml_is_a_mistake_not_a_crash(tmp_path: Path, text: str) -> None:
+def test_unusual_yaml_is_an_error_and_not_a_crash(tmp_path: Path, text: str) -> None:
     assert len(refusals(tmp_path, text)) >= 1

@@ -41,14 +41,16 @@ def edited(folder: Path, *replacements: tuple[str, str]) -> Path:
     return path
 
 
-async def test_a_missing_kubeconfig(tmp_path: Path) -> None:
+async def test_missing_kubeconfig_is_reported(tmp_path: Path) -> None:
     missing = tmp_path / "none"
     assert await problem_with(missing) == (
         f"kubeconfig {missing} does not exist: give --kubeconfig, or set KUBECONFIG to a file"
     )
 
 
-async def test_nothing_given_and_not_in_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_missing_configuration_outside_a_cluster_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("KUBECONFIG", raising=False)
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -56,32 +58,32 @@ async def test_nothing_given_and_not_in_a_cluster(tmp_path: Path, monkeypatch: p
     assert await problem_with(None) == expected
 
 
-async def test_an_unknown_context_names_the_known_ones(tmp_path: Path) -> None:
+async def test_unknown_context_lists_the_known_ones(tmp_path: Path) -> None:
     path = edited(tmp_path)
     assert await problem_with(path, "prod") == f"kubeconfig {path} has no context 'prod'; it has: only"
 
 
-async def test_no_current_context(tmp_path: Path) -> None:
+async def test_missing_current_context_is_reported(tmp_path: Path) -> None:
     path = edited(tmp_path, ("current-context: only\n", ""))
     assert await problem_with(path) == (
         f"kubeconfig {path} has no current-context: give --context, or run kubectl config use"
     )
 
 
-async def test_a_context_whose_cluster_or_user_is_not_there(tmp_path: Path) -> None:
+async def test_context_with_missing_cluster_or_user_is_reported(tmp_path: Path) -> None:
     path = edited(tmp_path, ("clusters: [{name: c,", "clusters: [{name: other,"))
     assert await problem_with(path) == f"kubeconfig {path} has no cluster 'c'; it has: other"
     path = edited(tmp_path, ("users: [{name: u,", "users: [{name: other,"))
     assert await problem_with(path) == f"kubeconfig {path} has no user 'u'; it has: other"
 
 
-async def test_an_address_without_a_scheme(tmp_path: Path) -> None:
+async def test_address_without_a_scheme_is_reported(tmp_path: Path) -> None:
     path = edited(tmp_path, ("https://127.0.0.1:1", "127.0.0.1:1"))
     expected = f"kubeconfig {path}, context 'only': the cluster's server is '127.0.0.1:1', not an https:// address"
     assert await problem_with(path) == expected
 
 
-async def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+async def test_missing_file_is_reported(tmp_path: Path) -> None:
     path = edited(tmp_path, (f"token: {SECRET}", "client-certificate: gone.crt"))
     expected = f"kubeconfig {path}: client-certificate names {tmp_path}/gone.crt, which does not exist"
     assert await problem_with(path) == expected
@@ -96,25 +98,25 @@ async def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         ("\x00", "is not valid YAML"),
     ],
 )
-async def test_a_kubeconfig_that_is_none(tmp_path: Path, content: str, said: str) -> None:
+async def test_invalid_kubeconfig_is_reported(tmp_path: Path, content: str, said: str) -> None:
     path = tmp_path / "kubeconfig"
     path.write_text(content)
     assert await problem_with(path) == f"kubeconfig {path} {said}"
 
 
-async def test_certificate_data_that_is_none(tmp_path: Path) -> None:
+async def test_invalid_certificate_data_is_reported(tmp_path: Path) -> None:
     path = edited(tmp_path, ("cluster: {", "cluster: {certificate-authority-data: AAAA, "))
     said = await problem_with(path)
     assert said.startswith(f"kubeconfig {path}, context 'only': the certificates cannot be loaded: ")
 
 
-async def test_a_token_with_a_line_break(tmp_path: Path) -> None:
+async def test_token_with_a_line_break_is_reported(tmp_path: Path) -> None:
     path = edited(tmp_path, (f"token: {SECRET}", f'token: "{SECRET}\\nX-Evil: 1"'))
     expected = f"kubeconfig {path}, context 'only': the token holds line breaks or control characters"
     assert await problem_with(path) == expected
 
 
-async def test_a_plugin_that_fails_is_quoted(tmp_path: Path) -> None:
+async def test_error_of_a_credential_plugin_is_quoted(tmp_path: Path) -> None:
     plugin = (
         "exec: {apiVersion: client.authentication.k8s.io/v1, command: sh, args: [-c, 'echo log in first >&2; exit 3']}"
     )
@@ -124,7 +126,7 @@ async def test_a_plugin_that_fails_is_quoted(tmp_path: Path) -> None:
     )
 
 
-async def test_no_server_there(tmp_path: Path) -> None:
+async def test_unreachable_server_is_reported(tmp_path: Path) -> None:
     path = edited(tmp_path)
     assert await problem_with(path) == (
         f"no API server answers at https://127.0.0.1:1 (kubeconfig {path}, context 'only'): "
@@ -132,7 +134,7 @@ async def test_no_server_there(tmp_path: Path) -> None:
     )
 
 
-async def test_a_server_that_is_no_api_server(tmp_path: Path) -> None:
+async def test_server_that_is_no_api_server_is_reported(tmp_path: Path) -> None:
     app = web.Application()
     runner = web.AppRunner(app)
     await runner.setup()
@@ -145,7 +147,7 @@ async def test_a_server_that_is_no_api_server(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-async def test_a_server_that_is_busy_or_not_ready(tmp_path: Path, status: int) -> None:
+async def test_busy_or_unready_server_is_reported(tmp_path: Path, status: int) -> None:
     async def refuse(_: web.Request) -> web.Response:
         return web.Response(status=status)
 
@@ -163,7 +165,7 @@ async def test_a_server_that_is_busy_or_not_ready(tmp_path: Path, status: int) -
     await runner.cleanup()
 
 
-async def test_a_certificate_of_another_authority(tmp_path: Path) -> None:
+async def test_certificate_of_another_ca_is_reported(tmp_path: Path) -> None:
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     trustme.CA().issue_cert("127.0.0.1").configure_cert(tls)
     runner = web.AppRunner(web.Application())
@@ -178,7 +180,7 @@ async def test_a_certificate_of_another_authority(tmp_path: Path) -> None:
     await runner.cleanup()
 
 
-async def test_refused_credentials(control_plane: ControlPlane, tmp_path: Path) -> None:
+async def test_refused_credentials_are_reported(control_plane: ControlPlane, tmp_path: Path) -> None:
     text = control_plane.kubeconfig.read_text().replace(control_plane.token, SECRET)
     path = tmp_path / "kubeconfig"
     path.write_text(text)
@@ -187,7 +189,9 @@ async def test_refused_credentials(control_plane: ControlPlane, tmp_path: Path) 
     assert said.endswith("refused the credentials (401): log in again, or check the user of that context")
 
 
-async def test_several_files_are_merged_and_the_first_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_several_kubeconfigs_are_merged_and_the_first_wins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def refuse(_: web.Request) -> web.Response:
         return web.Response(status=404)
 
@@ -217,7 +221,7 @@ def serving_tokens(accepted: set[str], seen: list[str]) -> Callable[[web.Request
     return handle
 
 
-async def test_a_refused_token_is_read_again_once_for_all(tmp_path: Path) -> None:
+async def test_refused_token_is_read_again_once_for_all_requests(tmp_path: Path) -> None:
     seen: list[str] = []
     accepted = {"old"}
     (tmp_path / "token").write_text("old")
@@ -239,7 +243,7 @@ async def test_a_refused_token_is_read_again_once_for_all(tmp_path: Path) -> Non
                 await client.get(NAMESPACES, "x")
 
 
-async def test_in_a_cluster_the_mounted_token_is_read_again_every_minute(
+async def test_mounted_token_is_read_again_every_minute(
     control_plane: ControlPlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     host, port = control_plane.url.removeprefix("https://").split(":")

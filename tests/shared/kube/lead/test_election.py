@@ -110,7 +110,7 @@ async def spec_of(client: Client, namespace: str) -> dict[str, Any]:
     return spec
 
 
-async def test_the_lease_says_who_leads_since_when(client: Client, field_of: Field, namespace: str) -> None:
+async def test_lease_has_holder_and_acquire_time(client: Client, field_of: Field, namespace: str) -> None:
     a = await field_of.enter("a")
     task = running(a)
     await until(lambda: a.leads)
@@ -123,7 +123,7 @@ async def test_the_lease_says_who_leads_since_when(client: Client, field_of: Fie
     await ended(task)
 
 
-async def test_a_clean_end_hands_over_at_once(client: Client, field_of: Field, namespace: str) -> None:
+async def test_clean_shutdown_releases_the_lease(client: Client, field_of: Field, namespace: str) -> None:
     a, b = await field_of.enter("a"), await field_of.enter("b")
     first = running(a)
     await until(lambda: a.leads)
@@ -140,7 +140,7 @@ async def test_a_clean_end_hands_over_at_once(client: Client, field_of: Field, n
     assert (await spec_of(client, namespace))["holderIdentity"] == ""
 
 
-async def test_one_that_finds_the_lease_released_knows_whether_another_led_since(
+async def test_candidate_that_finds_a_released_lease_knows_whether_another_led_since(
     client: Client, field_of: Field, namespace: str
 ) -> None:
     settings = ElectionSettings(namespace, "lead", "x", LEASE, DEADLINE, RETRY)
@@ -161,7 +161,7 @@ async def test_one_that_finds_the_lease_released_knows_whether_another_led_since
         await ended(leading)
 
 
-async def test_a_leader_cut_off_stops_before_another_starts(field_of: Field, proxy: FaultProxy) -> None:
+async def test_leader_without_connection_stops_before_another_starts(field_of: Field, proxy: FaultProxy) -> None:
     a, b = await field_of.enter("a"), await field_of.enter("b")
     first = running(a)
     await until(lambda: a.leads)
@@ -182,7 +182,9 @@ async def test_a_leader_cut_off_stops_before_another_starts(field_of: Field, pro
     await ended(second)
 
 
-async def test_a_dead_api_server_ends_all_leading_and_one_leads_after_it(field_of: Field, proxy: FaultProxy) -> None:
+async def test_api_server_outage_ends_leading_and_one_replica_leads_afterwards(
+    field_of: Field, proxy: FaultProxy
+) -> None:
     a, b = await field_of.enter("a"), await field_of.enter("b")
     first, second = running(a), running(b)
     await until(lambda: a.leads or b.leads)
@@ -199,7 +201,7 @@ async def test_a_dead_api_server_ends_all_leading_and_one_leads_after_it(field_o
     await ended(first, second)
 
 
-async def test_one_whose_lease_is_taken_by_force_stops_at_its_next_renewal(
+async def test_leader_whose_lease_was_overwritten_stops_at_its_next_renewal(
     client: Client, field_of: Field, namespace: str
 ) -> None:
     a = await field_of.enter("a")
@@ -212,7 +214,7 @@ async def test_one_whose_lease_is_taken_by_force_stops_at_its_next_renewal(
     assert not a.leads
 
 
-async def test_edits_by_others_and_a_deleted_lease_do_not_end_leading(
+async def test_foreign_edits_and_deletion_of_the_lease_do_not_end_leading(
     client: Client, field_of: Field, namespace: str
 ) -> None:
     a, b = await field_of.enter("a"), await field_of.enter("b")
@@ -230,7 +232,7 @@ async def test_edits_by_others_and_a_deleted_lease_do_not_end_leading(
     await ended(first, second)
 
 
-async def test_a_write_whose_answer_was_lost_is_known_as_ones_own(field_of: Field, proxy: FaultProxy) -> None:
+async def test_lease_write_with_a_lost_response_is_recognised(field_of: Field, proxy: FaultProxy) -> None:
     a = await field_of.enter("a")
     proxy.rules.append(Rule(LoseAnswer(), writes, times=1))
     task = running(a)
@@ -239,7 +241,7 @@ async def test_a_write_whose_answer_was_lost_is_known_as_ones_own(field_of: Fiel
     await ended(task)
 
 
-async def test_it_is_released_though_the_last_renewals_answer_was_lost(
+async def test_lease_is_released_although_the_last_renewal_response_was_lost(
     client: Client, field_of: Field, namespace: str, proxy: FaultProxy
 ) -> None:
     a = await field_of.enter("a")
@@ -253,7 +255,7 @@ async def test_it_is_released_though_the_last_renewals_answer_was_lost(
     assert (await spec_of(client, namespace))["holderIdentity"] == ""
 
 
-async def test_the_works_own_end_releases_and_its_error_comes_out(
+async def test_end_of_the_task_releases_the_lease_and_raises_its_error(
     client: Client, field_of: Field, namespace: str
 ) -> None:
     a = await field_of.enter("a")
@@ -267,7 +269,7 @@ async def test_the_works_own_end_releases_and_its_error_comes_out(
     assert not a.leads
 
 
-async def test_it_is_left_to_run_out_when_something_may_still_be_carried_out(
+async def test_lease_expires_while_a_write_might_still_be_in_flight(
     client: Client, field_of: Field, namespace: str
 ) -> None:
     a = await field_of.enter("a")
@@ -280,7 +282,7 @@ async def test_it_is_left_to_run_out_when_something_may_still_be_carried_out(
 
 
 @pytest.mark.parametrize("taken", ["by nobody", "by another"])
-async def test_one_that_slept_too_long_writes_nothing_until_it_has_renewed(
+async def test_leader_that_slept_too_long_writes_nothing_until_it_has_renewed(
     client: Client, field_of: Field, namespace: str, monkeypatch: pytest.MonkeyPatch, taken: str
 ) -> None:
     a = await field_of.enter("a")
@@ -315,7 +317,7 @@ async def test_a_guarded_client_writes_only_while_leading(client: Client, field_
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-async def test_no_two_lead_through_random_partitions(field_of: Field, proxy: FaultProxy, seed: int) -> None:
+async def test_at_most_one_leads_under_random_partitions(field_of: Field, proxy: FaultProxy, seed: int) -> None:
     random = Random(seed)
     candidates = [await field_of.enter(name, SHORT_LEASE, SHORT_DEADLINE) for name in "abc"]
     stop = asyncio.Event()
@@ -347,6 +349,6 @@ async def test_no_two_lead_through_random_partitions(field_of: Field, proxy: Fau
     ("lease", "deadline", "retry"),
     [(10, 10, 2), (15, 2, 2), (15, 10, 0), (0.9, 0.5, 0.1)],
 )
-def test_durations_that_cannot_work_are_refused(lease: float, deadline: float, retry: float) -> None:
+def test_inconsistent_durations_are_refused(lease: float, deadline: float, retry: float) -> None:
     with pytest.raises(ValueError, match=r"leaseDuration"):
         ElectionSettings("n", "l", "a", *(timedelta(seconds=each) for each in (lease, deadline, retry)))

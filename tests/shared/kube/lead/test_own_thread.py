@@ -72,7 +72,7 @@ def competing(control_plane: ControlPlane, namespace: str) -> Iterator[Competito
         thread.join()
 
 
-async def test_a_main_loop_that_stands_still_within_the_limit_keeps_the_lease(
+async def test_main_loop_stalled_within_the_limit_keeps_the_lease(
     client: Client, namespace: str, control_plane: ControlPlane
 ) -> None:
     election = ElectionThread(client, settings(namespace, "a"), NO_LIMIT)
@@ -87,7 +87,7 @@ async def test_a_main_loop_that_stands_still_within_the_limit_keeps_the_lease(
     assert (await spec_of(client, namespace))["leaseTransitions"] == 0
 
 
-async def test_one_that_stands_still_for_longer_is_ended_before_another_leads(
+async def test_main_loop_stalled_beyond_the_limit_is_ended_before_another_leads(
     client: Client, namespace: str, control_plane: ControlPlane
 ) -> None:
     ends: list[float] = []
@@ -108,7 +108,7 @@ async def test_one_that_stands_still_for_longer_is_ended_before_another_leads(
             await leading
 
 
-async def test_the_lease_is_released_after_the_work_has_ended(client: Client, namespace: str) -> None:
+async def test_lease_is_released_after_the_task_has_ended(client: Client, namespace: str) -> None:
     election = ElectionThread(client, settings(namespace, "a"), NO_LIMIT)
     seen: list[object] = []
 
@@ -128,7 +128,7 @@ async def test_the_lease_is_released_after_the_work_has_ended(client: Client, na
     assert (await spec_of(client, namespace))["holderIdentity"] == ""
 
 
-async def test_the_works_own_error_comes_out(client: Client, namespace: str) -> None:
+async def test_error_of_the_task_is_raised(client: Client, namespace: str) -> None:
     async def fail() -> None:
         raise ZeroDivisionError
 
@@ -137,7 +137,7 @@ async def test_the_works_own_error_comes_out(client: Client, namespace: str) -> 
     assert (await spec_of(client, namespace))["holderIdentity"] == ""
 
 
-async def test_one_that_never_led_ends_when_it_is_asked_to(
+async def test_candidate_that_never_led_stops_on_cancel(
     client: Client, namespace: str, control_plane: ControlPlane
 ) -> None:
     with competing(control_plane, namespace) as other:

@@ -68,9 +68,7 @@ async def create(client: Client, gadgets: Resource, namespace: str, name: str) -
                 return
 
 
-async def test_a_kind_that_is_not_installed_is_waited_for_without_a_complaint(
-    client: Client, namespace: str, gadgets: Resource
-) -> None:
+async def test_missing_kind_is_waited_for_without_an_error(client: Client, namespace: str, gadgets: Resource) -> None:
     seen = Seen()
     watches = Watches()
     watch = watches.add(Watch(client, gadgets, project, seen, settings=PATIENT))

@@ -34,7 +34,7 @@ def state(cache: Cache[Record], *objects: bytes) -> State[Record]:
     return fresh
 
 
-def test_put_and_drop_give_the_version_and_the_change() -> None:
+def test_put_and_drop_return_version_and_change() -> None:
     cache = Cache(project)
     assert cache.put(raw("a", 1, "5")) == ("5", Changed(None, Record(1)))
     assert cache.put(raw("a", 1, "6")) == ("6", None)
@@ -47,7 +47,7 @@ def test_put_and_drop_give_the_version_and_the_change() -> None:
     assert cache.records == {}
 
 
-def test_replace_gives_the_difference_with_the_gone_first() -> None:
+def test_replace_returns_the_difference_with_deletions_first() -> None:
     cache = Cache(project)
     for uid in ("a", "b", "c"):
         cache.put(raw(uid, 1))
@@ -56,13 +56,13 @@ def test_replace_gives_the_difference_with_the_gone_first() -> None:
     assert cache.records == {"b": Record(2), "c": Record(1), "d": Record(1)}
 
 
-def test_a_name_used_again_is_another_object() -> None:
+def test_reused_name_is_another_object() -> None:
     cache = Cache(project)
     cache.put(raw("first", 1))
     assert cache.replace(state(cache, raw("second", 1))) == [Changed(Record(1), None), Changed(None, Record(1))]
 
 
-def test_an_unreadable_object_is_told_once_keeps_its_record_and_heals() -> None:
+def test_unreadable_object_is_reported_once_and_keeps_its_record_until_readable() -> None:
     cache = Cache(project)
     cache.put(raw("a", 1))
     assert cache.put(raw("a", "x", "2")) == ("2", bad("a"))

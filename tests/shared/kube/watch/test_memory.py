@@ -18,12 +18,12 @@ def _collector_as_it_was() -> Iterator[None]:
     gc.set_threshold(*before)
 
 
-def test_while_a_first_list_is_read_a_collection_is_rare() -> None:
+def test_garbage_collection_is_rare_while_the_first_list_is_read() -> None:
     collect_seldom()
     assert gc.get_threshold() == SELDOM
 
 
-def test_after_settling_a_collection_does_not_look_at_what_is_kept() -> None:
+def test_garbage_collection_skips_kept_objects_after_the_first_list() -> None:
     kept = [{"a": [str(number)]} for number in range(300_000)]
     freeze_memory()
     assert gc.get_freeze_count() >= len(kept)

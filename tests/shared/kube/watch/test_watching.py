@@ -88,7 +88,7 @@ async def put(client: Client, namespace: str, name: str, value: str) -> None:
     await client.apply(CONFIG_MAPS, name, body, namespace)
 
 
-async def test_the_first_batch_is_all_there_is_and_later_ones_are_differences(client: Client, namespace: str) -> None:
+async def test_first_batch_is_complete_and_later_ones_are_differences(client: Client, namespace: str) -> None:
     for number in range(5):
         await put(client, namespace, f"c{number}", "1")
     async with watching(client, namespace) as (watch, seen):
@@ -106,7 +106,7 @@ async def test_the_first_batch_is_all_there_is_and_later_ones_are_differences(cl
         assert sorted(thing.name for thing in watch.records.values()) == sorted(seen.things)
 
 
-async def test_an_event_that_changes_no_kept_field_is_not_told(client: Client, namespace: str) -> None:
+async def test_event_without_a_change_of_kept_fields_is_dropped(client: Client, namespace: str) -> None:
     await put(client, namespace, "a", "1")
     async with watching(client, namespace) as (_, seen):
         await client.patch_merge(CONFIG_MAPS, "a", {"metadata": {"labels": {"x": "y"}}}, namespace)
@@ -115,7 +115,7 @@ async def test_an_event_that_changes_no_kept_field_is_not_told(client: Client, n
         assert seen.batches[1:] == [[Changed(None, Thing("b", "1"))]]
 
 
-async def test_an_object_of_no_interest_is_absent_until_it_is(client: Client, namespace: str) -> None:
+async def test_filtered_object_is_absent_until_it_matches(client: Client, namespace: str) -> None:
     await put(client, namespace, "a", "hidden")
     async with watching(client, namespace) as (_, seen):
         assert seen.batches == []
@@ -125,7 +125,7 @@ async def test_an_object_of_no_interest_is_absent_until_it_is(client: Client, na
         await until(lambda: "a" not in seen.things)
 
 
-async def test_an_object_that_cannot_be_read_is_told_once_and_keeps_its_record(client: Client, namespace: str) -> None:
+async def test_unreadable_object_is_reported_once_and_keeps_its_record(client: Client, namespace: str) -> None:
     await put(client, namespace, "a", "1")
     await put(client, namespace, "born-bad", "poison")
     async with watching(client, namespace) as (watch, seen):
@@ -144,14 +144,14 @@ async def test_an_object_that_cannot_be_read_is_told_once_and_keeps_its_record(c
         await until(lambda: seen.things.get("a") == "2" and not watch.undecodable)
 
 
-async def test_selectors_are_the_servers(client: Client, namespace: str) -> None:
+async def test_selectors_are_applied_by_the_server(client: Client, namespace: str) -> None:
     await put(client, namespace, "a", "1")
     await put(client, namespace, "b", "1")
     async with watching(client, namespace, fields="metadata.name=b") as (_, seen):
         assert seen.things == {"b": "1"}
 
 
-async def test_without_streaming_lists_it_lists_in_pages(
+async def test_server_without_streaming_lists_is_listed_in_pages(
     client: Client, through: Client, proxy: FaultProxy, namespace: str
 ) -> None:
     for number in range(7):
@@ -170,7 +170,7 @@ async def test_without_streaming_lists_it_lists_in_pages(
         assert refusal.committed == 1
 
 
-async def test_a_silent_stream_is_left_and_nothing_is_missed(
+async def test_silent_stream_is_replaced_without_loss(
     client: Client, through: Client, proxy: FaultProxy, namespace: str
 ) -> None:
     quick = WatchSettings(silence=timedelta(seconds=1))
@@ -183,7 +183,7 @@ async def test_a_silent_stream_is_left_and_nothing_is_missed(
         assert watch.lists == 1
 
 
-async def test_a_stream_cut_inside_a_line_loses_and_doubles_nothing(
+async def test_stream_closed_inside_a_line_neither_loses_nor_repeats_events(
     client: Client, through: Client, proxy: FaultProxy, namespace: str
 ) -> None:
     proxy.rules.append(Rule(CutAnswer(after=2000), watches, times=6))
@@ -197,7 +197,7 @@ async def test_a_stream_cut_inside_a_line_loses_and_doubles_nothing(
 
 
 @pytest.mark.parametrize("code", [429, 500, 503])
-async def test_a_refused_watch_is_tried_again_as_late_as_asked(
+async def test_refused_watch_is_retried_after_the_requested_delay(
     client: Client, through: Client, proxy: FaultProxy, namespace: str, code: int
 ) -> None:
     async with watching(through, namespace) as (watch, seen):
@@ -213,7 +213,7 @@ async def test_a_refused_watch_is_tried_again_as_late_as_asked(
         assert watch.lists == 1
 
 
-async def test_a_version_too_old_over_http_means_a_new_list_and_only_the_difference_is_told(
+async def test_expired_version_leads_to_a_new_list_and_only_differences_are_reported(
     client: Client, through: Client, proxy: FaultProxy, namespace: str
 ) -> None:
     for name in ("stays", "goes", "changes"):
@@ -245,7 +245,7 @@ async def test_readiness_names_the_watch_that_has_not_synced(client: Client) -> 
     await asyncio.wait({task})
 
 
-async def test_the_sinks_own_bug_ends_the_watch(client: Client, namespace: str) -> None:
+async def test_exception_of_the_sink_ends_the_watch(client: Client, namespace: str) -> None:
     await put(client, namespace, "a", "1")
 
     def broken(_: Sequence[Change[Thing]]) -> None:

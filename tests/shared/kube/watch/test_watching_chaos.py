@@ -57,7 +57,7 @@ def knows(watch: Watch[Thing], truth: tuple[set[tuple[str, str]], set[str]]) -> 
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-async def test_a_watch_converges_on_what_there_is(
+async def test_watch_converges_to_the_stored_objects_under_faults(
     client: Client, through: Client, proxy: FaultProxy, namespace: str, seed: int
 ) -> None:
     random = Random(seed)

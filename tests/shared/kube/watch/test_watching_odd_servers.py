@@ -116,13 +116,13 @@ async def told_by(script: Script, folder: Path, done: Callable[[Told], object], 
 START = [event("ADDED", "a"), event("ADDED", "b"), bookmark("5", ends_list=True)]
 
 
-async def test_nothing_is_told_before_the_list_is_whole(tmp_path: Path) -> None:
+async def test_no_batch_is_sent_before_the_list_is_complete(tmp_path: Path) -> None:
     script = Script(("events", START[:2]), ("events", [*START, "stay"]))
     assert await told_by(script, tmp_path, lambda told: told.batches) == [["+a", "+b"]]
     assert script.versions() == ["all", "all"]
 
 
-async def test_it_goes_on_from_the_last_event_or_bookmark(tmp_path: Path) -> None:
+async def test_watch_resumes_from_the_last_event_or_bookmark(tmp_path: Path) -> None:
     script = Script(
         ("events", START),
         ("events", [event("MODIFIED", "a", "7")]),
@@ -134,7 +134,7 @@ async def test_it_goes_on_from_the_last_event_or_bookmark(tmp_path: Path) -> Non
     assert script.versions() == ["all", "5", "7", "9"]
 
 
-async def test_gone_inside_the_stream_means_a_new_list_after_what_came_before(tmp_path: Path) -> None:
+async def test_expired_version_inside_the_stream_leads_to_a_new_list(tmp_path: Path) -> None:
     script = Script(
         ("events", START),
         ("events", [event("MODIFIED", "a", "7"), error(410, "Expired")]),
@@ -145,7 +145,7 @@ async def test_gone_inside_the_stream_means_a_new_list_after_what_came_before(tm
     assert script.versions() == ["all", "5", "all"]
 
 
-async def test_a_server_gone_back_in_time_is_listed_anew(tmp_path: Path) -> None:
+async def test_server_restored_to_an_older_version_is_listed_again(tmp_path: Path) -> None:
     script = Script(
         ("events", START),
         ("events", [bookmark("4")]),
@@ -155,7 +155,7 @@ async def test_a_server_gone_back_in_time_is_listed_anew(tmp_path: Path) -> None
     assert script.versions() == ["all", "5", "all"]
 
 
-async def test_a_streaming_list_that_fails_inside_falls_back_to_pages_this_once(tmp_path: Path) -> None:
+async def test_failed_streaming_list_falls_back_to_pages_once(tmp_path: Path) -> None:
     script = Script(
         ("events", [event("ADDED", "a"), error(500, "InternalError")]),
         ("list", (["a", "b"], "5")),
@@ -168,7 +168,7 @@ async def test_a_streaming_list_that_fails_inside_falls_back_to_pages_this_once(
     assert script.versions() == ["all", "list", "5", "all"]
 
 
-async def test_a_server_that_refuses_or_ignores_streaming_lists_is_not_asked_again(tmp_path: Path) -> None:
+async def test_server_without_streaming_lists_is_asked_only_once(tmp_path: Path) -> None:
     for first in (("status", 422), ("events", [event("ADDED", "a"), bookmark("3")])):
         script = Script(
             first,
@@ -181,7 +181,7 @@ async def test_a_server_that_refuses_or_ignores_streaming_lists_is_not_asked_aga
         assert script.versions()[:4] == ["all", "list", "5", "list"]
 
 
-async def test_a_stream_closed_at_once_is_not_hammered(tmp_path: Path) -> None:
+async def test_stream_closed_at_once_is_retried_with_back_off(tmp_path: Path) -> None:
     script = Script(("events", START), ("events", []))
     async with watching(script, tmp_path) as (watch, _):
         await watch.synced.wait()
@@ -192,7 +192,7 @@ async def test_a_stream_closed_at_once_is_not_hammered(tmp_path: Path) -> None:
     assert set(script.versions()[1:]) == {"5"}
 
 
-async def test_silence_from_the_first_byte_on_is_noticed(tmp_path: Path) -> None:
+async def test_stream_without_any_byte_is_detected(tmp_path: Path) -> None:
     script = Script(("silence", None), ("events", [*START, "stay"]))
     async with watching(script, tmp_path) as (watch, told):
         await until(watch.synced.is_set)
@@ -200,7 +200,7 @@ async def test_silence_from_the_first_byte_on_is_noticed(tmp_path: Path) -> None
         assert told.batches == [["+a", "+b"]]
 
 
-async def test_garbage_in_the_stream_costs_a_reconnection_and_no_event(tmp_path: Path) -> None:
+async def test_garbage_in_the_stream_causes_a_reconnection_without_loss(tmp_path: Path) -> None:
     good = json.dumps(event("ADDED", "c", "6")).encode()
     script = Script(
         ("events", START),
@@ -214,7 +214,7 @@ async def test_garbage_in_the_stream_costs_a_reconnection_and_no_event(tmp_path:
     assert script.versions() == ["all", "5", "6", "6", "6"]
 
 
-async def test_health_tells_the_last_trouble_and_forgets_it(tmp_path: Path) -> None:
+async def test_health_reports_the_last_error_until_it_is_resolved(tmp_path: Path) -> None:
     script = Script(("events", START), ("status", 403), ("events", [bookmark("6"), "stay"]))
     async with watching(script, tmp_path) as (watch, _):
         await until(lambda: watch.trouble is not None)

@@ -63,7 +63,7 @@ def compact_everything(control_plane: cluster.ControlPlane) -> None:
     ask("/v3/kv/compaction", {"revision": revision, "physical": True})
 
 
-async def test_a_frozen_api_server_costs_time_and_nothing_else(bare: cluster.ControlPlane, direct: Client) -> None:
+async def test_frozen_api_server_delays_events_without_loss(bare: cluster.ControlPlane, direct: Client) -> None:
     async with watching(direct, NAMESPACE, PATIENT, fields="metadata.name!=kube-root-ca.crt") as (watch, seen):
         await put_when_back(direct, "before", "1")
         bare.processes["kube-apiserver"].freeze()
@@ -76,7 +76,7 @@ async def test_a_frozen_api_server_costs_time_and_nothing_else(bare: cluster.Con
         await until(lambda: watch.trouble is None)
 
 
-async def test_a_killed_and_restarted_api_server_is_found_again(bare: cluster.ControlPlane, direct: Client) -> None:
+async def test_watch_reconnects_to_a_restarted_api_server(bare: cluster.ControlPlane, direct: Client) -> None:
     async with watching(direct, NAMESPACE, PATIENT, fields="metadata.name!=kube-root-ca.crt") as (watch, seen):
         await put_when_back(direct, "before", "1")
         await until(lambda: "before" in seen.things)
@@ -87,7 +87,7 @@ async def test_a_killed_and_restarted_api_server_is_found_again(bare: cluster.Co
         await until(lambda: seen.things == {"before": "1", "after": "1"})
 
 
-async def test_after_compaction_and_restart_the_difference_is_told_once(
+async def test_difference_after_compaction_and_restart_is_reported_once(
     bare: cluster.ControlPlane, direct: Client, tmp_path: Path
 ) -> None:
     with FaultProxy(bare.url, bare.ca_file).running() as proxy:

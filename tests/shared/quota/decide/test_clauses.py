@@ -8,7 +8,7 @@ TESTS = Path(__file__).parent
 PAGE = (Path(__file__).parents[4] / "docs" / "deciding.md").read_text(encoding="utf-8")
 
 
-def test_every_function_on_the_page_exists() -> None:
+def test_every_function_on_the_page_exists_in_the_code() -> None:
     named = sorted(set(re.findall(r"`((?:\w+\.)*\w+)\.(\w+)`", PAGE)))
     missing = [
         f"{module}.{name}"
@@ -18,7 +18,7 @@ def test_every_function_on_the_page_exists() -> None:
     assert (len(named) > 30, missing) == (True, [])
 
 
-def test_every_test_on_the_page_exists() -> None:
+def test_every_test_on_the_page_exists_in_the_suite() -> None:
     written = "".join(path.read_text(encoding="utf-8") for path in TESTS.rglob("test_*.py"))
     named = set(re.findall(r"`(test_[a-z_0-9]+)`", PAGE))
     assert (len(named) > 40, sorted(name for name in named if f"def {name}(" not in written)) == (True, [])

@@ -14,25 +14,25 @@ from tests.trees import tree
 TWO = "root 8\n  a 4\n  b 4"
 
 
-def test_work_within_its_leafs_runtime_is_entitled_and_starts() -> None:
+def test_workload_within_the_runtime_of_its_leaf_is_entitled_and_starts() -> None:
     assert starts(decide(TWO, [pending("a", 4, "a1"), pending("b", 4, "b1")])) == ["a1 entitled", "b1 entitled"]
 
 
-def test_work_beyond_runtime_borrows_what_nobody_waits_for() -> None:
+def test_workload_beyond_runtime_borrows_room_without_entitled_demand() -> None:
     plan = decide(TWO, [running("a", 4, "a0"), running("b", 2, "b0"), pending("a", 2, "a1"), pending("b", 4, "b1")])
     assert starts(plan) == ["a1 opportunistic"]
 
 
-def test_entitled_work_is_tried_before_any_that_borrows() -> None:
+def test_entitled_workloads_are_tried_before_borrowing_ones() -> None:
     work = [pending("a", 3, "a1", priority=9), pending("a", 3, "a2", priority=9), pending("b", 4, "b1")]
     assert starts(decide(TWO, work)) == ["a1 entitled", "b1 entitled"]
 
 
-def test_work_without_a_request_starts_at_once() -> None:
+def test_workload_without_a_request_starts_at_once() -> None:
     assert starts(decide(TWO, [running("a", 8, "a0"), pending("a", {}, "a1")])) == ["a1 entitled"]
 
 
-def test_lower_priority_work_of_the_leaf_does_not_stand_in_the_way_of_entitlement() -> None:
+def test_lower_priority_use_of_the_leaf_does_not_reduce_entitlement() -> None:
     plan = decide(TWO, [running("a", 4, "low"), pending("b", 2, "b1"), pending("a", 2, "high", priority=1)])
     assert starts(plan) == ["b1 entitled", "high entitled"]
 
@@ -52,17 +52,17 @@ NEW = pending("a", 4, "new", priority=1)
         pytest.param(evicting(running("a", 4, "x")), "opportunistic", id="being evicted"),
     ],
 )
-def test_what_the_work_cannot_preempt_in_its_leaf_counts_against_its_entitlement(occupant: Workload, tier: str) -> None:
+def test_use_that_cannot_be_preempted_reduces_entitlement(occupant: Workload, tier: str) -> None:
     assert starts(decide(CONTENDED, [occupant, *OTHERS, NEW])) == [f"new {tier}"]
 
 
-def test_where_preemption_is_never_lower_priority_counts_too() -> None:
+def test_lower_priority_use_reduces_entitlement_where_preemption_is_never() -> None:
     found = tree(CONTENDED)
     never = found.with_group(replace(found["a"], preemption=Preemption.NEVER))
     assert starts(decide(never, [running("a", 4, "x"), *OTHERS, NEW])) == ["new opportunistic"]
 
 
-def test_a_claim_counts_as_use_of_its_preemptors_leaf() -> None:
+def test_claim_counts_as_use_of_the_leaf_of_its_preemptor() -> None:
     preemptor = pending("a", 4, "preemptor")
     work = [
         preemptor,
@@ -73,29 +73,29 @@ def test_a_claim_counts_as_use_of_its_preemptors_leaf() -> None:
     assert told(decide(TWO, work)) == ([], [])
 
 
-def test_room_that_evictions_under_way_free_is_not_there_yet_and_not_borrowed_either() -> None:
+def test_room_of_pending_evictions_is_neither_free_nor_borrowed() -> None:
     victim = evicting(running("a", 4, "victim"))
     plan = decide(TWO, [victim, running("a", 2, "a0"), pending("a", 4, "a1"), pending("b", 4, "b1")])
     assert (told(plan), waits(plan)) == (([], []), {"a1": "WaitingForQuota", "b1": "WaitingForEvictions"})
 
 
-def test_only_the_keys_that_work_requests_are_checked_for_it() -> None:
+def test_only_requested_keys_are_checked() -> None:
     found = tree("root default:cpu 8 default:memory 8\n  a default:cpu 8 default:memory 0..4")
     work = [running("a", {"memory": 6}, "m"), pending("a", {"cpu": 4}, "c")]
     assert starts(decide(found, work, capacity=(("default", "cpu", 8), ("default", "memory", 8)))) == ["c entitled"]
 
 
-def test_a_full_root_holds_back_a_leaf_within_its_min_only_until_the_room_is_free() -> None:
+def test_full_root_delays_a_leaf_within_its_min_until_room_is_free() -> None:
     plan = decide(TWO, [running("a", 8, "a0", preemptible=False), pending("b", 4, "b1")])
     assert (told(plan), waits(plan)) == (([], []), {"b1": "WaitingForQuota"})
 
 
-def test_room_that_is_only_delayed_is_kept_from_borrowers() -> None:
+def test_delayed_room_is_reserved_from_borrowers() -> None:
     work = [running("a", 7, "a0"), pending("b", 4, "b1"), pending("a", 1, "a1")]
     plan = decide(TWO, work, grace_period=timedelta(minutes=5))
     assert (told(plan), waits(plan)) == (([], []), {"a1": "RoomKeptForOthers", "b1": "RoomDelayed"})
 
 
-def test_a_preemptor_whose_room_no_plan_can_free_keeps_nothing() -> None:
+def test_preemptor_that_no_plan_can_serve_reserves_nothing() -> None:
     work = [running("a", 6, "a0", preemptible=False), pending("b", 4, "b1"), pending("a", 2, "a1")]
     assert starts(decide(TWO, work)) == ["a1 opportunistic"]

@@ -25,29 +25,27 @@ def non_preemptible(group: str, amount: int, name: str, **fields: Any) -> Worklo
         pytest.param([running("a", 4, "x")], ["new entitled"], id="preemptible work of the leaf does not count"),
     ],
 )
-def test_it_starts_only_while_the_leafs_not_preemptible_work_stays_within_effective_min(
-    present: list[Workload], expected: object
-) -> None:
+def test_non_preemptible_workload_starts_only_within_effective_min(present: list[Workload], expected: object) -> None:
     assert starts(decide(TWO, [*present, non_preemptible("a", 3, "new", priority=1)])) == expected
 
 
-def test_it_never_borrows_even_if_all_is_idle() -> None:
+def test_non_preemptible_workload_never_borrows() -> None:
     plan = decide(TWO, [non_preemptible("a", 3, "n1"), non_preemptible("a", 3, "n2")])
     assert (starts(plan), waits(plan)) == (["n1 entitled"], {"n2": "BeyondMin"})
 
 
-def test_a_claim_of_not_preemptible_work_counts() -> None:
+def test_claim_of_a_non_preemptible_workload_counts() -> None:
     preemptor = non_preemptible("a", 2, "preemptor")
     victim = claimed(evicting(running("b", 4, "victim")), preemptor)
     plan = decide(TWO, [preemptor, victim, running("b", 3, "b0"), non_preemptible("a", 3, "n2")])
     assert (told(plan), waits(plan)) == (([], []), {"preemptor": "WaitingForEvictions", "n2": "BeyondMin"})
 
 
-def test_above_its_effective_min_it_never_fits() -> None:
+def test_non_preemptible_workload_above_effective_min_never_fits() -> None:
     assert waits(decide(TWO, [non_preemptible("a", 5, "big")])) == {"big": "NeverFits"}
 
 
-def test_effective_min_shrinks_with_the_cluster() -> None:
+def test_effective_min_shrinks_with_the_capacity() -> None:
     plan = decide(
         "root 8\n  a 8\n  b 8",
         [non_preemptible("a", 4, "n1"), non_preemptible("a", 1, "n2"), non_preemptible("b", 4, "n3")],
@@ -55,6 +53,6 @@ def test_effective_min_shrinks_with_the_cluster() -> None:
     assert starts(plan) == ["n1 entitled", "n3 entitled"]
 
 
-def test_it_is_never_a_victim() -> None:
+def test_non_preemptible_workload_is_never_a_victim() -> None:
     plan = decide(TWO, [running("a", 8, "x", preemptible=False), pending("b", 4, "b1")])
     assert told(plan) == ([], [])

@@ -13,7 +13,7 @@ CAPACITY = (("big", "gpu", 4), ("small", "gpu", 4))
 TREE = "a big:gpu 4 | small:gpu 0 w1\nb small:gpu 0 w1\nc small:gpu 0 w0"
 
 
-def test_what_is_entitled_only_after_a_start_starts_before_those_that_borrow() -> None:
+def test_workload_entitled_after_a_start_is_started_before_borrowing_ones() -> None:
     """While `a1` waits it counts in both flavors, so that b has 2 of small; in big it leaves all 4 of small to b."""
     work = [pending("a", 4, "a1"), pending("b", 4, "b1"), pending("c", 4, "c1", created=after(-9))]
     plan = decide(TREE, work, FLAVORS, capacity=CAPACITY)
@@ -21,13 +21,13 @@ def test_what_is_entitled_only_after_a_start_starts_before_those_that_borrow() -
     assert waits(plan) == {"c1": "WaitingForQuota"}
 
 
-def test_borrowers_start_in_a_cycle_with_entitled_starts() -> None:
+def test_borrowing_workloads_start_in_a_cycle_with_entitled_starts() -> None:
     work = [pending("a", 2, "a1"), pending("c", 2, "c1")]
     plan = decide(TREE, work, FLAVORS, capacity=CAPACITY)
     assert starts(plan) == ["a1 entitled big", "c1 opportunistic small"]
 
 
-def test_borrowers_start_under_a_steady_stream_of_entitled_arrivals() -> None:
+def test_borrowing_workloads_start_under_steady_entitled_arrivals() -> None:
     """In each cycle one entitled workload arrives and one ends; the borrower does not wait for a cycle without."""
     for cycle in range(5):
         arrives = pending("a", 1, f"a{cycle + 1}", created=after(cycle))
@@ -38,12 +38,12 @@ def test_borrowers_start_under_a_steady_stream_of_entitled_arrivals() -> None:
         ]
 
 
-def test_a_cycle_whose_starts_change_nobodys_numbers_is_not_measured_again() -> None:
+def test_cycle_without_changed_numbers_is_not_measured_again() -> None:
     plan = decide("root 8\n  a 4\n  b 4", [pending("a", 4, "a1"), pending("b", 8, "b1")])
     assert (starts(plan), plan.measured_after) == (["a1 entitled"], ())
 
 
-def test_what_has_started_in_an_earlier_round_is_not_evicted_in_a_later_one() -> None:
+def test_workload_started_in_an_earlier_round_is_not_evicted_in_a_later_one() -> None:
     """Measured with `b1` in small, a has all of big, and `a2` could preempt `a1`: but that starts in this cycle."""
     groups = "a big:gpu 0 w1\nb big:gpu 0 w1 | small:gpu 4"
     work = [pending("a", 2, "a1"), pending("b", 4, "b1"), pending("a", 4, "a2", priority=9)]
@@ -55,7 +55,7 @@ def test_what_has_started_in_an_earlier_round_is_not_evicted_in_a_later_one() ->
     ("borrow", "per_thousand"),
     [pytest.param(False, 5, id="TryNextFlavor"), pytest.param(True, 40, id="Borrow")],
 )
-def test_a_cold_start_of_a_large_cluster_is_calm(*, borrow: bool, per_thousand: int) -> None:
+def test_cold_start_of_a_large_cluster_evicts_almost_nothing(*, borrow: bool, per_thousand: int) -> None:
     outcome = run(build(objects_of(1, borrow=borrow)), START)
     begun = sum(len(plan.starts) for plan in outcome.plans)
     gone = sum(len(plan.evictions) for plan in outcome.plans)

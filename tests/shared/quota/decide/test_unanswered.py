@@ -20,12 +20,12 @@ def unanswered(work: Workload) -> Workload:
     return replace(work, admission=replace(work.admission, answered=False))
 
 
-def test_the_preemptor_waits_for_the_answer_and_its_room_is_kept() -> None:
+def test_preemptor_waits_for_the_start_to_be_acknowledged_with_its_room_reserved() -> None:
     plan = decide(TWO, [running("a", 4, "a0", since=after(-9)), unanswered(running("a", 4, "a1")), PREEMPTOR])
     assert (told(plan), plan.notices, waits(plan), plan.wake_at) == (([], []), (), {"b1": "RoomDelayed"}, None)
 
 
-def test_nobody_else_goes_in_its_place_nor_for_its_preemptor() -> None:
+def test_no_other_workload_is_evicted_for_that_preemptor() -> None:
     work = [
         running("a", 2, "a0", since=after(-9)),
         running("a", 3, "a1", since=after(-1)),
@@ -35,13 +35,13 @@ def test_nobody_else_goes_in_its_place_nor_for_its_preemptor() -> None:
     assert evictions(decide(TWO, work)) == []
 
 
-def test_a_leaf_owes_nothing_for_a_start_that_may_yet_fail() -> None:
+def test_unacknowledged_start_does_not_make_its_leaf_a_source_of_victims() -> None:
     work = [running("a", 4, "old", since=after(-9)), running("a", 4, "new", priority=1), PREEMPTOR]
     assert evictions(decide(TWO, work)) == ["old Reclaim for b1"]
     assert evictions(decide(TWO, [work[0], unanswered(work[1]), PREEMPTOR])) == []
 
 
-def test_a_leaf_that_owes_without_that_start_pays() -> None:
+def test_leaf_over_runtime_without_that_start_is_reclaimed() -> None:
     work = [
         running("a", 4, "x", since=after(-9)),
         running("a", 2, "y", priority=1),
@@ -51,7 +51,7 @@ def test_a_leaf_that_owes_without_that_start_pays() -> None:
     assert evictions(decide(TWO, work)) == ["x Reclaim for b1"]
 
 
-def test_what_has_been_answered_goes() -> None:
+def test_acknowledged_start_can_be_evicted() -> None:
     work = [running("a", 4, "a0", since=after(-9)), running("a", 4, "a1"), PREEMPTOR]
     assert evictions(decide(TWO, work)) == ["a1 Reclaim for b1"]
 
@@ -76,7 +76,9 @@ EVERY_RULE: dict[str, tuple[str, list[Workload], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("groups", "work", "settings"), EVERY_RULE.values(), ids=list(EVERY_RULE))
-def test_every_rule_waits_for_the_answer(groups: str, work: list[Workload], settings: dict[str, Any]) -> None:
+def test_every_eviction_rule_waits_for_the_acknowledgement(
+    groups: str, work: list[Workload], settings: dict[str, Any]
+) -> None:
     early = [unanswered(each) if each.key == "ns/x" else each for each in work]
     assert [each.split()[0] for each in evictions(decide(groups, work, **settings))] == ["x"]
     assert evictions(decide(groups, early, **settings)) == []

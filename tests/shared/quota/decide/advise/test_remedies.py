@@ -20,11 +20,11 @@ from tests.trees import tree
 
 
 @pytest.mark.parametrize("seed", range(24))
-def test_remedies_are_true_legal_minimal_and_complete(seed: int) -> None:
+def test_remedies_are_sufficient_legal_minimal_and_complete(seed: int) -> None:
     assert check(seed)[1] == []
 
 
-def test_worlds_have_remedies() -> None:
+def test_test_worlds_have_remedies() -> None:
     assert sum(check(seed)[0] for seed in range(4)) > 10
 
 
@@ -38,7 +38,7 @@ def remedies_of(of: World, name: str) -> list[dict[str, Any]]:
     return [remedy_as_data(each) for each in advise(snapshot, explain(snapshot, decided, found)).remedies]
 
 
-def test_min_is_raised_together_with_the_ancestors_whose_sum_it_would_exceed() -> None:
+def test_min_is_raised_together_with_ancestors_whose_sum_it_would_exceed() -> None:
     given = world("root 8\n  a 4\n    b 4\n  c", [running("c", 3), pending("b", 5, "new", preemptible=False)])
     found = remedies_of(given, "new")
     key = {"flavor": "default", "resource": "gpu"}
@@ -48,7 +48,7 @@ def test_min_is_raised_together_with_the_ancestors_whose_sum_it_would_exceed() -
     ]
 
 
-def test_what_is_held_and_has_no_room_needs_both() -> None:
+def test_held_workload_without_room_needs_both_remedies() -> None:
     given = world("root 4\n  a 4", [running("a", 4, "other"), pending("a", 1, "new", hold=True)])
     resume = {"do": "Resume", "workload": "ns/new"}
     assert remedies_of(given, "new")[0] == {
@@ -56,17 +56,17 @@ def test_what_is_held_and_has_no_room_needs_both() -> None:
     }  # fmt: skip
 
 
-def test_a_stopped_group_is_resumed() -> None:
+def test_stopped_group_gets_the_remedy_to_resume() -> None:
     given = world("root 4\n  a/ 4 hold\n    b 4", [pending("b", 1, "new")])
     assert remedies_of(given, "new") == [{"do": "Resume", "group": "a"}]
 
 
-def test_what_starts_anyway_needs_nothing() -> None:
+def test_workload_that_starts_anyway_gets_no_remedy() -> None:
     given = world("root 4\n  a 4\n  b", [running("b", 4, "other"), pending("a", 1, "new")])
     assert remedies_of(given, "new") == []
 
 
-def test_a_workload_that_is_not_preemptible_lacks_min() -> None:
+def test_non_preemptible_workload_needs_more_min() -> None:
     given = world("root 8\n  a 2\n  b 4", [pending("a", 3, "new", preemptible=False)])
     found = remedies_of(given, "new")
     assert {"do": "RaiseMin", "group": "a", "flavor": "default", "resource": "gpu", "by": 1} in found
@@ -81,7 +81,7 @@ def test_amounts_too_large_to_scan_are_found_exactly() -> None:
     assert {each["by"] for each in found if each["do"] == "AddCapacity"} == {77}
 
 
-def test_a_node_like_the_one_with_most_of_what_is_requested_in_the_flavor_is_added_or_capacity() -> None:
+def test_remedy_adds_a_node_like_the_largest_one_or_capacity() -> None:
     groups = tree("root\n  a a100:gpu 9 | nvme:disk 9")
     nodes = [
         ClusterNode("more-gpu", {"gpu": "a100"}, {"gpu": 4, "disk": 1}),
@@ -97,7 +97,7 @@ def test_a_node_like_the_one_with_most_of_what_is_requested_in_the_flavor_is_add
     assert {"do": "AddCapacity", "flavor": "a100", "resource": "gpu", "by": 3} in found
 
 
-def test_capacity_is_no_remedy_where_it_is_the_sum_of_the_first_levels_min() -> None:
+def test_capacity_is_no_remedy_where_it_is_the_sum_of_mins() -> None:
     groups = tree("root\n  a 4\n  b 0..2")
     settings = QuotaSettings(capacity_source=CapacitySource.GROUPS)
     work = [running("a", 4, "first"), pending("a", 1, "new")]
@@ -107,7 +107,7 @@ def test_capacity_is_no_remedy_where_it_is_the_sum_of_the_first_levels_min() -> 
     assert "AddCapacity" not in {each["do"] for each in found}
 
 
-def test_more_is_offered_of_what_only_the_head_before_it_lacks() -> None:
+def test_remedy_covers_the_shortage_of_the_strict_head() -> None:
     """The head lacks disk; the other one, which waits behind it, requests none."""
     groups = tree("root 9 default:disk 2\n  a 9 default:disk 0 strict\n  b default:disk 1")
     holder = running("b", {"disk": 1}, "other")
@@ -124,12 +124,12 @@ def test_more_is_offered_of_what_only_the_head_before_it_lacks() -> None:
     ]
 
 
-def test_what_evictions_under_way_make_room_for_needs_nothing() -> None:
+def test_workload_with_room_from_pending_evictions_gets_no_remedy() -> None:
     given = world("root 4\n  a 4\n  b", [evicting(running("b", 4, "other")), pending("a", 1, "new")])
     assert remedies_of(given, "new") == []
 
 
-def test_a_workload_whose_group_is_absent_gets_no_remedy() -> None:
+def test_workload_with_a_missing_group_gets_no_remedy() -> None:
     lost = pending("gone", 1, "lost")
     given = world("root 4\n  a 4", [lost])
     snapshot = measure(given, NOW)

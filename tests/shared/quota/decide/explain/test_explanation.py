@@ -31,7 +31,7 @@ def _random_world(number: int) -> World:
 
 
 @pytest.mark.parametrize("number", range(20))
-def test_a_plan_explains_the_same_after_later_cycles(number: int) -> None:
+def test_explanation_of_a_plan_is_unchanged_by_later_cycles(number: int) -> None:
     world, cache, now = _random_world(number), CycleCache(), NOW
     snapshot: Snapshot | None = None
     said = []
@@ -50,7 +50,7 @@ def test_equal_worlds_give_equal_plans() -> None:
     assert decide(groups, work) == decide(groups, work)
 
 
-def test_nothing_of_a_plan_can_be_changed() -> None:
+def test_plan_is_immutable() -> None:
     world = given("root 8\n  a 4\n  b 4", [running("b", 8, "x"), pending("a", 4, "new")])
     decided = plan(measure(world, NOW))
     end = decided.end

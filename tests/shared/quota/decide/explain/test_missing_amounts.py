@@ -42,7 +42,7 @@ def with_more(world: World, key: FlavorResource, by: int) -> World:
         pytest.param("a 4\nb 4", [running("b", 8, "x", preemptible=False)], 4, 4, id="nothing is kept"),
     ],
 )
-def test_adding_exactly_what_is_missing_lets_it_start(
+def test_adding_the_missing_amount_starts_the_workload(
     groups: str, others: list[Workload], asked: int, missing: int
 ) -> None:
     waiting = pending("a", asked, "new")
@@ -57,7 +57,7 @@ def test_adding_exactly_what_is_missing_lets_it_start(
     assert (again.binding, again.missing) == (ROOT, 1)
 
 
-def test_what_unmanaged_pods_use_beyond_the_capacity_is_missing_too() -> None:
+def test_unmanaged_use_above_capacity_counts_as_missing() -> None:
     waiting = pending("a", 2, "new")
     world = replace(given("a 4", [waiting], capacity=(("default", "gpu", 8),)), unmanaged={KEY: 11})
     found = why(world, waiting)
@@ -68,7 +68,7 @@ def test_what_unmanaged_pods_use_beyond_the_capacity_is_missing_too() -> None:
 
 
 @pytest.mark.parametrize("number", range(12))
-def test_what_is_missing_of_the_capacity_is_exact_in_random_worlds(number: int) -> None:
+def test_missing_capacity_is_exact_in_random_worlds(number: int) -> None:
     dice = Seeded(f"missing {number}")
     for world, waiting in _waiting_alone(dice):
         found = why(world, waiting)

@@ -41,7 +41,7 @@ FOUR_TIMES_TWO = nodes("small", 4, gpu=2)
 ONE_OF_EIGHT = nodes("big", 1, gpu=8)
 
 
-def test_work_takes_only_flavors_with_a_node_for_one_of_its_pods() -> None:
+def test_workload_takes_only_flavors_with_a_node_that_fits_its_pods() -> None:
     work = pending("a", 8, pods=2)
     found = snapshot([work], [*FOUR_TIMES_TWO, *ONE_OF_EIGHT])
     assert starts(plan(found)) == ["job entitled big"]
@@ -50,7 +50,7 @@ def test_work_takes_only_flavors_with_a_node_for_one_of_its_pods() -> None:
     assert requests(smaller) == {"big": 8, "small": 8}
 
 
-def test_it_waits_for_a_node_and_says_so_with_the_largest_nodes_numbers() -> None:
+def test_workload_without_a_fitting_node_waits_with_the_numbers_of_the_largest_node() -> None:
     work = pending("a", 8, pods=2)
     found = snapshot([work], FOUR_TIMES_TWO)
     decided = plan(found)
@@ -72,14 +72,14 @@ def test_it_waits_for_a_node_and_says_so_with_the_largest_nodes_numbers() -> Non
     assert limits == {"big": "capacity", "small": "node"}
 
 
-def test_an_added_node_lets_it_start() -> None:
+def test_added_larger_node_starts_the_workload() -> None:
     work = pending("a", 8, pods=2)
     before = snapshot([work], FOUR_TIMES_TWO)
     more = replace(before.world, nodes=(*before.world.nodes, *nodes("small", 5, gpu=4)[4:]))
     assert starts(plan(measure(more, NOW, before))) == ["job entitled small"]
 
 
-def test_all_resources_are_compared_together_also_those_that_no_quota_covers() -> None:
+def test_node_fit_compares_all_resources_including_those_without_quota() -> None:
     mixed = [*nodes("small", 1, gpu=8, tpu=0), ClusterNode("cpu", {"size": "small"}, {"gpu": 0, "tpu": 8})]
     work = pending("a", {"gpu": 1, "tpu": 1})
     ignoring = QuotaSettings(ignored_resources=frozenset({"tpu"}))
@@ -91,14 +91,14 @@ def test_all_resources_are_compared_together_also_those_that_no_quota_covers() -
     assert starts(plan(snapshot([pending("a", 1)], mixed, settings=ignoring))) == ["job entitled small"]
 
 
-def test_pods_that_are_not_alike_and_promised_capacity_are_not_compared() -> None:
+def test_different_pods_and_promised_capacity_are_not_compared_with_nodes() -> None:
     work = pending("a", 8, pods=0)
     assert starts(plan(snapshot([work], FOUR_TIMES_TWO))) == ["job entitled small"]
     from_groups = QuotaSettings(capacity_source=CapacitySource.GROUPS)
     assert starts(plan(snapshot([pending("a", 8)], (), settings=from_groups))) == ["job entitled big"]
 
 
-def test_no_node_is_compared_with_devices() -> None:
+def test_devices_are_not_compared_with_nodes() -> None:
     ignoring = QuotaSettings(uncovered=Uncovered.IGNORE)
     counted = replace(ignoring, devices=DeviceResources({"gpu.example.com": "gpu"}))
     work = pending("a", {"gpu": 8, "tpu": 1})
@@ -108,7 +108,7 @@ def test_no_node_is_compared_with_devices() -> None:
     assert starts(plan(snapshot([work], offers, settings=ignoring))) == []
 
 
-def test_no_remedy_adds_capacity_on_nodes_that_are_too_small() -> None:
+def test_no_remedy_adds_nodes_that_are_too_small() -> None:
     work = pending("a", 8)
     found = snapshot([work], FOUR_TIMES_TWO)
     decided = plan(found)
@@ -116,6 +116,6 @@ def test_no_remedy_adds_capacity_on_nodes_that_are_too_small() -> None:
     assert done == {RemedyAction.SHRINK_REQUEST}
 
 
-def test_capacity_of_nodes_is_as_before() -> None:
+def test_node_shapes_do_not_change_the_capacity() -> None:
     found = snapshot([], [*FOUR_TIMES_TWO, *ONE_OF_EIGHT])
     assert found.capacity == {FlavorResource("big", "gpu"): 8, FlavorResource("small", "gpu"): 8}

@@ -65,7 +65,7 @@ def binding(groups: str, work: list[Workload], of: str = "new") -> tuple[str, st
         ),
     ],
 )
-def test_what_binds_is_named_with_what_is_missing(
+def test_binding_group_is_named_with_the_missing_amount(
     groups: str, work: list[Workload], expected: tuple[str, str, str, str, int]
 ) -> None:
     assert binding(groups, work) == expected
@@ -97,7 +97,7 @@ def test_what_binds_is_named_with_what_is_missing(
         ),
     ],
 )
-def test_what_no_number_changes_is_said_before_any_missing_amount(
+def test_reason_independent_of_amounts_comes_before_missing_amounts(
     groups: str, waiting: Workload, expected: tuple[str, str, str, str, int], message: str
 ) -> None:
     capacity = (("default", "gpu", 8), ("b", "gpu", 8), ("b", "cpu", 8))
@@ -107,14 +107,14 @@ def test_what_no_number_changes_is_said_before_any_missing_amount(
     assert found.message == f"Job 'ns/new' waits: {message}"
 
 
-def test_flavors_that_no_node_could_have_together_are_said_before_a_missing_amount() -> None:
+def test_incompatible_flavors_come_before_a_missing_amount() -> None:
     flavors = (Flavor("x", {"kind": "x"}), Flavor("y", {"kind": "y"}))
     waiting = pending("a", {"cpu": 9, "gpu": 1}, "new")
     capacity = (("x", "cpu", 4), ("y", "gpu", 4))
     assert waits(decide("a x:cpu 4 | y:gpu 4", [waiting], flavors, capacity=capacity)) == {"new": "NoEligibleFlavor"}
 
 
-def test_the_sentence_says_who_lacks_how_much_and_when_it_runs() -> None:
+def test_message_names_the_group_the_amount_and_the_condition_to_start() -> None:
     work = [running("a", 6, "x", preemptible=False), pending("a", 4, "train-7", only_flavor="a100")]
     plan = decide(
         "a a100:gpu 8..8",
@@ -127,7 +127,7 @@ def test_the_sentence_says_who_lacks_how_much_and_when_it_runs() -> None:
     ]
 
 
-def test_work_that_has_moved_since_is_explained_where_it_is_now() -> None:
+def test_moved_workload_is_explained_in_its_current_group() -> None:
     work = [running("a", 1, "x", ready=False), pending("a", 1, "w")]
     block = BlockAdmission.GROUP
     plan = decide("root 8\n  a 4\n  b 2..2", work, wait_for_pods_ready=True, block_admission=block)
@@ -168,12 +168,12 @@ def test_work_that_has_moved_since_is_explained_where_it_is_now() -> None:
         ),
     ],
 )
-def test_work_that_is_not_considered_says_why(work: Workload, message: str) -> None:
+def test_workload_that_is_not_considered_has_its_reason(work: Workload, message: str) -> None:
     [waiting] = PendingReasons(decide("root 8\n  a 4", [work]))
     assert waiting.message == f"Job 'ns/w' waits: {message}"
 
 
-def test_work_that_starts_or_runs_does_not_wait() -> None:
+def test_starting_or_running_workload_has_no_pending_reason() -> None:
     plan = decide("root 8\n  a 4", [running("a", 1, "x"), pending("a", 1, "new")])
     assert [PendingReasons(plan).why(each.workload) for each in plan.starts] == [None]
     assert PendingReasons(plan).why(running("a", 1, "x")) is None

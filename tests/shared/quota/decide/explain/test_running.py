@@ -31,13 +31,13 @@ def losses(found: RunningExplanation) -> dict[EvictionRule, str]:
     return {each.rule: each.because for each in found.losses}
 
 
-def test_within_runtime_it_goes_only_for_higher_priority() -> None:
+def test_workload_within_runtime_is_evicted_only_for_higher_priority() -> None:
     found = running_of(TREE, running("a", 3, "one"))
     assert found.within_runtime
     assert losses(found) == {EvictionRule.RECLAIM: "WithinRuntime", EvictionRule.PREEMPTION: ""}
 
 
-def test_borrowed_room_is_named_with_its_amount() -> None:
+def test_borrowed_amount_is_named() -> None:
     found = running_of(TREE, running("a", 6, "one"), pending("b", 4, "owner"))
     (held,) = found.keys
     assert (held.amount, held.borrowed, held.group_used, held.group_runtime) == (6, 2, 6, 4)
@@ -45,7 +45,7 @@ def test_borrowed_room_is_named_with_its_amount() -> None:
     assert losses(found)[EvictionRule.RECLAIM] == ""
 
 
-def test_what_could_be_lost_is_what_the_next_plan_takes() -> None:
+def test_listed_risks_match_the_evictions_of_the_next_plan() -> None:
     one, owner = running("a", 6, "one"), pending("b", 4, "owner")
     assert losses(running_of(TREE, one, owner))[EvictionRule.RECLAIM] == ""
     decided = plan(measure(world(TREE, [one, owner]), after(1)))
@@ -55,7 +55,7 @@ def test_what_could_be_lost_is_what_the_next_plan_takes() -> None:
     assert [(each.workload.key, each.rule) for each in decided.evictions] == [("ns/low", EvictionRule.PREEMPTION)]
 
 
-def test_what_keeps_it_is_told_with_its_end() -> None:
+def test_protection_is_listed_with_its_end() -> None:
     borrowed = (running("a", 6, "one"), pending("b", 4, "owner"))
     exempt = running_of(TREE, *borrowed, exempt=60)
     assert exempt.losses[0] == Loss(EvictionRule.RECLAIM, "ExemptAfterStart", NOW + timedelta(seconds=60))
@@ -64,7 +64,7 @@ def test_what_keeps_it_is_told_with_its_end() -> None:
 
 
 @pytest.mark.parametrize("wait", [True, False])
-def test_pods_that_are_not_ready_may_cost_the_place(wait: bool) -> None:
+def test_unready_pods_are_listed_as_a_risk(wait: bool) -> None:
     found = tree(TREE)
     one = running("a", 3, "one", ready=False)
     startup = StartupSettings(wait_for_pods_ready=wait, timeout=timedelta(minutes=5))
@@ -76,7 +76,7 @@ def test_pods_that_are_not_ready_may_cost_the_place(wait: bool) -> None:
     assert told == ([Loss(EvictionRule.STARTUP_TIMEOUT, "NotReadyYet", after(300))] if wait else [])
 
 
-def test_a_drained_group_loses_all() -> None:
+def test_drain_is_listed_as_a_risk() -> None:
     found = running_of("root 8\n  a 4 drain\n  b 4", running("a", 3, "one"))
     assert losses(found)[EvictionRule.STOP_POLICY] == ""
     assert running_of(TREE, running("gone", 3, "one")).keys == ()

@@ -38,13 +38,13 @@ def work(waited: float, **head: object) -> list[Workload]:
         pytest.param("a 0 strict", 2, False, id="StrictFIFO has no patience"),
     ],
 )
-def test_a_head_is_passed_until_its_patience_ends(groups: str, waited: float, passes: bool) -> None:
+def test_waiting_head_is_passed_until_its_patience_ends(groups: str, waited: float, passes: bool) -> None:
     decided = decide(f"{ROOT}\n{groups}", work(waited))
     assert starts(decided) == (["small entitled"] if passes else [])
     assert waits(decided).get("small") == (None if passes else "BehindHead")
 
 
-def test_a_group_has_a_patience_of_its_own() -> None:
+def test_patience_of_a_group_overrides_the_cluster_setting() -> None:
     found = tree(f"{ROOT}\na 0")
     own = Tree.of([replace(each, patience=TEN_MINUTES) for each in found.groups.values()])
     assert starts(decide(own, work(599))) == ["small entitled"]
@@ -52,7 +52,7 @@ def test_a_group_has_a_patience_of_its_own() -> None:
     assert starts(decide(own, work(600), queueing_patience=None)) == []
 
 
-def test_the_patience_of_a_group_is_at_most_the_maximum() -> None:
+def test_patience_of_a_group_is_limited_by_the_maximum() -> None:
     found = tree(f"{ROOT}\na 0")
     own = Tree.of([replace(each, patience=timedelta(days=1)) for each in found.groups.values()])
     maxima = GroupMaxima(queueing=QueueingMaxima(TEN_MINUTES))
@@ -60,25 +60,25 @@ def test_the_patience_of_a_group_is_at_most_the_maximum() -> None:
     assert starts(decide(own, work(600), maxima=maxima)) == []
 
 
-def test_without_patience_it_is_passed_without_end() -> None:
+def test_head_without_patience_is_passed_indefinitely() -> None:
     decided = decide(f"{ROOT}\na 0", work(1e9), queueing_patience=None)
     assert starts(decided) == ["small entitled"]
 
 
-def test_who_waits_behind_it_is_told_who_holds_it_back() -> None:
+def test_blocked_workload_names_the_head_that_blocks_it() -> None:
     decided = decide(f"{ROOT}\na 0", work(HOUR))
     assert [each.message for each in PendingReasons(decided)][-1] == (
         "Job 'ns/small' waits: Job 'ns/big' is before it and has waited for longer than others may pass it in group 'a'"
     )
 
 
-def test_a_head_that_could_never_fit_holds_back_nobody() -> None:
+def test_head_that_could_never_fit_blocks_none() -> None:
     never = pending("a", 11, "never", created=after(-2 * HOUR))
     decided = decide(f"{ROOT}\na 0", [never, pending("a", 2, "small")])
     assert (starts(decided), waits(decided)) == (["small entitled"], {"never": "NeverFits"})
 
 
-def test_it_holds_back_only_on_the_flavors_that_it_waits_for() -> None:
+def test_head_blocks_only_the_flavors_it_waits_for() -> None:
     flavors = (Flavor("x"), Flavor("y"))
     capacity = (("x", "gpu", 10), ("y", "gpu", 10))
     workloads = [
@@ -93,12 +93,12 @@ def test_it_holds_back_only_on_the_flavors_that_it_waits_for() -> None:
 
 
 @pytest.mark.parametrize("strategy", ["", "strict"])
-def test_what_requests_nothing_is_held_back_by_nobody(strategy: str) -> None:
+def test_workload_without_a_request_is_never_blocked(strategy: str) -> None:
     free = pending("a", {}, "free")
     assert starts(decide(f"{ROOT}\na 0 {strategy}", [*work(HOUR), free])) == ["free entitled"]
 
 
-def test_one_that_has_waited_long_behind_a_younger_head_of_higher_priority_holds_back_those_behind_itself() -> None:
+def test_workload_behind_a_higher_priority_head_blocks_those_behind_it_after_its_patience() -> None:
     workloads = [
         running("a", 6, "runs", preemptible=False),
         pending("a", 8, "urgent", priority=1),
@@ -109,7 +109,7 @@ def test_one_that_has_waited_long_behind_a_younger_head_of_higher_priority_holds
 
 
 @pytest.mark.parametrize(("patience", "starts_after"), [(None, None), (TEN_MINUTES, 640)])
-def test_a_stream_of_small_jobs_starves_a_large_one_only_without_patience(
+def test_stream_of_small_jobs_starves_a_large_one_only_without_patience(
     patience: timedelta | None, starts_after: int | None
 ) -> None:
     """Every 10 s a job of 2 arrives and runs for 45 s, so that 8 of 10 are never free while they may pass."""
@@ -135,7 +135,7 @@ def _without_finished(world: World, now: datetime) -> World:
     return world.with_changes([(each, None) for each in finished if each.key != "ns/big"])
 
 
-def test_where_flavors_can_be_chosen_the_end_of_patience_wakes_the_loop_within_an_eighth_of_it() -> None:
+def test_end_of_patience_wakes_the_cycle_with_several_flavors() -> None:
     """Time alone changes what starts there: who is held back in one flavor takes another."""
     capacity = (("x", "gpu", 10), ("y", "gpu", 10))
     workloads = [
@@ -149,7 +149,7 @@ def test_where_flavors_can_be_chosen_the_end_of_patience_wakes_the_loop_within_a
     assert decide(f"{ROOT}\na 0", work(60)).wake_at is None
 
 
-def test_a_leaf_is_measured_again_when_the_patience_of_its_head_ends() -> None:
+def test_leaf_is_measured_again_when_the_patience_of_its_head_ends() -> None:
     world = given(
         "a x:gpu 0 | y:gpu 0",
         [pending("a", 8, "big", created=after(-60), only_flavor="x"), pending("a", 2, "small", only_flavor="x")],

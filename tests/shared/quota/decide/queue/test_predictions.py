@@ -115,7 +115,7 @@ class AllEvaluated(EvaluatedLeaves):
 
 
 @pytest.mark.parametrize("number", range(25))
-def test_the_same_workloads_start_in_the_same_order_as_with_every_queue_evaluated(
+def test_predicted_order_equals_the_order_with_every_queue_evaluated(
     number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = []
@@ -145,9 +145,7 @@ def test_the_same_workloads_start_in_the_same_order_as_with_every_queue_evaluate
 
 
 @pytest.mark.parametrize("number", [0, 1, 2, 3, 5])
-def test_passing_over_groups_in_which_evictions_change_nothing_changes_no_plan(
-    number: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_skipping_unaffected_groups_does_not_change_the_plan(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def every_group(_: Swaps, __: Path, keys: Iterable[FlavorResource]) -> tuple[FlavorResource, ...]:
         return tuple(keys)
 
@@ -165,7 +163,7 @@ def test_passing_over_groups_in_which_evictions_change_nothing_changes_no_plan(
     assert coming
 
 
-def test_one_finished_job_evaluates_few_queues_however_many_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_finished_job_evaluates_few_queues(monkeypatch: pytest.MonkeyPatch) -> None:
     """All leaves borrow equally little, so that only the age of their heads tells who is next."""
     parents, leaves = 20, 20
     groups = "root 800\n" + "\n".join(
@@ -193,7 +191,7 @@ def test_one_finished_job_evaluates_few_queues_however_many_wait(monkeypatch: py
     assert len(evaluated) < 10
 
 
-def test_a_workload_that_needs_no_less_than_one_before_it_is_never_the_first_that_fits() -> None:
+def test_workload_that_needs_at_least_as_much_as_an_earlier_one_never_fits_first() -> None:
     cpu = FlavorResource("default", "cpu")
     sizes = (4, 8, 2, 3)
     work = [pending("a", {"cpu": size}, f"w{place}", created=after(place)) for place, size in enumerate(sizes)]

@@ -26,12 +26,12 @@ QUEUE = [running("a", 2, "x"), pending("a", 8, "head", priority=1), pending("a",
         pytest.param("root 8\n  a 8 strict\n  b 0", [], id="StrictFIFO: the head blocks"),
     ],
 )
-def test_a_waiting_head_blocks_its_leaf_only_where_it_is_strict(groups: str, expected: object) -> None:
+def test_waiting_head_blocks_its_leaf_only_in_a_strict_queue(groups: str, expected: object) -> None:
     work = [running("b", 2, "held", preemptible=False), *QUEUE]
     assert starts(decide(groups.replace("b 0", "b 2"), work)) == expected
 
 
-def test_a_strict_head_that_could_never_fit_is_set_aside() -> None:
+def test_strict_head_that_could_never_fit_is_skipped() -> None:
     work = [pending("a", 9, "huge", priority=1), pending("a", 2, "later")]
     plan = decide("root 8\n  a 8 strict", work)
     assert (starts(plan), waits(plan)) == (["later entitled"], {"huge": "NeverFits"})
@@ -59,13 +59,13 @@ def test_a_strict_head_that_waits_for_its_claim_blocks_those_behind_it() -> None
     assert (starts(plan), waits(plan)["later"]) == ([], "BehindHead")
 
 
-def test_work_backing_off_does_not_block_a_strict_leaf() -> None:
+def test_workload_in_back_off_does_not_block_a_strict_leaf() -> None:
     work = [pending("a", 8, "head", priority=1, not_before=after(60)), pending("a", 2, "later")]
     plan = decide("root 8\n  a 8 strict", work)
     assert (starts(plan), plan.wake_at) == (["later entitled"], after(60))
 
 
-def test_heads_within_effective_min_come_before_those_beyond() -> None:
+def test_heads_within_effective_min_come_before_others() -> None:
     work = [
         running("a", 4, "a0"),
         pending("a", 2, "a1", created=after(-9)),
@@ -74,7 +74,7 @@ def test_heads_within_effective_min_come_before_those_beyond() -> None:
     assert starts(decide("root 8\n  a 4\n  b 4", work)) == ["b1 entitled", "a1 entitled"]
 
 
-def test_the_child_that_borrows_least_for_its_weight_comes_first() -> None:
+def test_child_that_borrows_least_for_its_weight_comes_first() -> None:
     work = [
         running("a", 3, "a0"),
         running("b", 4, "b0"),
@@ -84,20 +84,20 @@ def test_the_child_that_borrows_least_for_its_weight_comes_first() -> None:
     assert starts(decide("root 12\n  a 0 w1\n  b 0 w4", work)) == ["b1 entitled", "a1 entitled"]
 
 
-def test_weight_0_comes_last() -> None:
+def test_child_with_weight_0_comes_last() -> None:
     work = [pending("a", 1, "a1", created=after(-9)), pending("b", 1, "b1"), running("b", 5, "b0")]
     plan = decide("root 12\n  a 0 w0\n  b 0 w4", work)
     assert starts(plan) == ["b1 entitled", "a1 opportunistic"]
 
 
-def test_the_tournament_is_played_again_after_each_start() -> None:
+def test_tournament_runs_again_after_each_start() -> None:
     work = [pending(leaf, 1, f"{leaf}{number}") for leaf in "ab" for number in range(3)]
     assert starts(decide("root 12\n  a 0 w1\n  b 0 w1", work)) == [
         f"{leaf}{number} entitled" for number in range(3) for leaf in "ab"
     ]
 
 
-def test_the_tournament_compares_from_the_top_of_the_tree() -> None:
+def test_tournament_compares_from_the_top_of_the_tree() -> None:
     """b1 borrows nothing itself, but its parent borrows more than a does."""
     groups = "root 20\n  p/ 0 w1\n    b 0 w1\n    c 0 w1\n  a 0 w1"
     work = [
@@ -109,7 +109,7 @@ def test_the_tournament_compares_from_the_top_of_the_tree() -> None:
     assert starts(decide(groups, work)) == ["a1 entitled", "b1 entitled"]
 
 
-def test_of_equals_the_older_head_comes_first_and_then_the_name() -> None:
+def test_ties_are_broken_by_age_then_name() -> None:
     work = [pending("b", 1, "b1", created=after(-9)), pending("a", 1, "a1"), pending("c", 1, "c1")]
     assert starts(decide("root 12\n  a 0 w1\n  b 0 w1\n  c 0 w1", work)) == [
         "b1 entitled",

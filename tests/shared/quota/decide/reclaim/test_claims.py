@@ -32,13 +32,13 @@ VICTIM = claimed(evicting(running("a", 4, "victim")), PREEMPTOR)
 SLOW = evicting(running("a", 1, "slow"))
 
 
-def test_the_preemptor_starts_when_its_room_is_there_before_all_other_work() -> None:
+def test_preemptor_with_free_room_starts_before_all_other_workloads() -> None:
     first = pending("a", 4, "older", created=after(-99), priority=9)
     plan = decide(TWO, [running("a", 4, "a0"), gone(VICTIM), PREEMPTOR, first])
     assert starts(plan) == ["preemptor entitled claim"]
 
 
-def test_the_claim_is_read_from_the_victim_by_a_restarted_process() -> None:
+def test_restarted_process_reads_the_claim_from_the_victim() -> None:
     """The same world told from scratch, with nothing remembered, decides the same at each step."""
     world = given(TWO, [running("a", 4, "a0"), running("a", 4, "a1"), PREEMPTOR])
     first = plan(measure(world, NOW))
@@ -54,18 +54,18 @@ def test_the_claim_is_read_from_the_victim_by_a_restarted_process() -> None:
     assert starts(third) == ["preemptor entitled claim"]
 
 
-def test_while_it_stands_nobody_else_is_evicted_for_its_preemptor() -> None:
+def test_standing_claim_prevents_further_evictions_for_its_preemptor() -> None:
     assert told(decide(TWO, [running("a", 4, "a0"), VICTIM, PREEMPTOR])) == ([], [])
 
 
-def test_its_entitlement_is_not_judged_again() -> None:
+def test_entitlement_of_a_claim_is_not_checked_again() -> None:
     """b is over what it may use by now, because c has come; the claim stands all the same."""
     work = [gone(VICTIM), PREEMPTOR, running("a", 4, "a0"), pending("c", 4, "c1", priority=9)]
     plan = decide("root 8\n  a 2\n  b 2 w0\n  c 4", work)
     assert starts(plan) == ["preemptor opportunistic claim"]
 
 
-def test_the_oldest_claim_is_served_first() -> None:
+def test_oldest_claim_is_served_first() -> None:
     other = pending("b", 4, "other")
     work = [
         running("a", 4, "a0"),
@@ -114,31 +114,31 @@ def test_the_oldest_claim_is_served_first() -> None:
         ),
     ],
 )
-def test_it_ends(work: list[Workload], settings: dict[str, object], reason: str) -> None:
+def test_claim_ends_with_its_reason(work: list[Workload], settings: dict[str, object], reason: str) -> None:
     decided = decide("root 8\n  a 4\n  b 4..4", work, **settings)  # type: ignore[arg-type]
     assert ended(decided) == [("ns/victim", reason)]
 
 
-def test_it_does_not_end_in_the_moment_in_which_its_preemptor_can_start() -> None:
+def test_claim_does_not_end_when_its_preemptor_can_start() -> None:
     plan = decide(TWO, [VICTIM, PREEMPTOR], now=after(300))
     assert (told(plan), ended(plan)) == ((["preemptor entitled claim"], []), [])
 
 
-def test_it_ends_when_the_preemptors_group_is_stopped() -> None:
+def test_claim_ends_when_the_group_of_its_preemptor_is_stopped() -> None:
     assert ended(decide("root 8\n  a 4\n  b 4 hold", [VICTIM, PREEMPTOR])) == [("ns/victim", "GroupStopped")]
 
 
-def test_a_claim_that_stands_wakes_the_cycle_at_its_timeout() -> None:
+def test_standing_claim_wakes_the_cycle_at_its_timeout() -> None:
     assert decide(TWO, [VICTIM, PREEMPTOR]).wake_at == after(300)
 
 
-def test_a_claim_holds_its_preemptors_use_in_the_claimed_flavors_against_others_of_its_leaf() -> None:
+def test_claim_counts_as_use_of_its_leaf_in_the_claimed_flavors() -> None:
     victim = claimed(evicting(running("a", 2, "victim")), PREEMPTOR)
     plan = decide(TWO, [running("a", 4, "a0"), victim, PREEMPTOR, pending("b", 2, "b2")])
     assert (told(plan), waits(plan)["b2"]) == (([], []), "RoomKeptForOthers")
 
 
-def test_borrow_and_return() -> None:
+def test_borrowing_and_returning_alternate_without_loss() -> None:
     """Koordinator's story: a borrows all of b, b comes back and gets its min, a's last work restarts when b is done."""
     world = given(TWO, [pending("a", 2, f"a{number}", created=after(number)) for number in range(4)])
     borrowed = simulate.run(world, NOW)
@@ -153,14 +153,14 @@ def test_borrow_and_return() -> None:
     ]
 
 
-def test_after_a_restart_a_preemptor_whose_victim_was_deleted_is_served_all_the_same() -> None:
+def test_preemptor_of_a_deleted_victim_is_served_after_a_restart() -> None:
     """Nothing carries the claim any more. Entitled, it comes before an older workload that would borrow its room."""
     older = pending("c", 4, "older", created=after(-99))
     restarted = decide("root 8\n  a 4\n  b 4\n  c 0 w0", [running("a", 4, "a0"), PREEMPTOR, older])
     assert (told(restarted), waits(restarted)) == ((["preemptor entitled"], []), {"older": "WaitingForQuota"})
 
 
-def test_after_a_restart_room_that_a_borrower_took_from_it_meanwhile_is_reclaimed_for_it() -> None:
+def test_room_taken_by_a_borrower_is_reclaimed_for_the_preemptor_after_a_restart() -> None:
     """Its victim was deleted while no process decided, and somebody else has the room by now."""
     work = [running("a", 4, "a0", since=after(-9)), running("a", 4, "borrows", since=after(-1)), PREEMPTOR]
     restarted = decide(TWO, work)
@@ -170,7 +170,7 @@ def test_after_a_restart_room_that_a_borrower_took_from_it_meanwhile_is_reclaime
     )
 
 
-def test_after_a_restart_the_preemptor_of_a_swap_is_first_in_its_leaf() -> None:
+def test_preemptor_of_a_swap_is_first_in_its_leaf_after_a_restart() -> None:
     high, next_in_line = pending("a", 3, "high", priority=5), pending("a", 3, "low", created=after(-99))
     restarted = decide("root 4\n  a 0\n  b 0", [high, next_in_line, pending("b", 3, "theirs", created=after(9))])
     assert starts(restarted)[:1] == ["high opportunistic"]

@@ -26,12 +26,12 @@ WORK = [running("a", 2, "x"), running("a", 1, "firm", preemptible=False), pendin
         ),
     ],
 )
-def test_a_stop_policy_holds_for_the_whole_subtree(groups: str, expected: tuple[list[str], list[str]]) -> None:
+def test_stop_policy_applies_to_the_whole_subtree(groups: str, expected: tuple[list[str], list[str]]) -> None:
     decided = decide(groups, WORK)
     assert (starts(decided), sorted(told(decided)[1])) == expected
 
 
-def test_waiting_work_names_the_group_that_stops_it() -> None:
+def test_pending_workload_names_the_group_that_stops_it() -> None:
     [waiting] = PendingReasons(decide("root 8\n  p/ 4 hold\n    a 4", WORK))
     assert (waiting.reason.value, waiting.binding, waiting.message) == (
         "GroupStopped",
@@ -40,14 +40,14 @@ def test_waiting_work_names_the_group_that_stops_it() -> None:
     )
 
 
-def test_an_inactive_group_starts_nothing_and_its_work_goes_on_while_others_start() -> None:
+def test_inactive_group_starts_nothing_and_keeps_its_running_workloads() -> None:
     world = given("root 8\n  a 4\n  b 4", [running("a", 6, "x"), pending("a", 1, "a1"), pending("b", 2, "b1")])
     frozen = replace(world, inactive={"a": Inactive("Cycle", "group 'a' is its own ancestor")})
     decided = plan(measure(frozen, NOW))
     assert (told(decided), waits(decided)) == ((["b1 entitled"], []), {"a1": "GroupInactive"})
 
 
-def test_no_work_of_an_inactive_group_is_recycled() -> None:
+def test_workloads_of_an_inactive_group_are_not_evicted() -> None:
     world = given("root 8\n  a 4\n  b 4", [running("a", 8, "x"), pending("b", 2, "b1")])
     frozen = replace(world, inactive={"a": Inactive("Cycle", "group 'a' is its own ancestor")})
     assert told(plan(measure(frozen, NOW))) == ([], [])

@@ -21,7 +21,7 @@ def noticed(decided: Plan) -> list[tuple[str, object, str | None]]:
     return [(name(each.workload), each.evict_at, each.preemptor) for each in decided.notices]
 
 
-def test_the_victim_is_told_first_and_the_room_is_kept() -> None:
+def test_victim_gets_a_notice_first_and_its_room_is_reserved() -> None:
     plan = decide(TWO, [running("a", 4, "a0"), running("a", 4, "a1"), PREEMPTOR], notice=MINUTE)
     assert (told(plan), noticed(plan), waits(plan), plan.wake_at) == (
         ([], []),
@@ -34,18 +34,18 @@ def test_the_victim_is_told_first_and_the_room_is_kept() -> None:
 @pytest.mark.parametrize(
     ("seconds", "expected"), [pytest.param(59, [], id="early"), pytest.param(60, ["a1 Reclaim for b1"], id="in time")]
 )
-def test_it_goes_when_it_has_known_for_so_long(seconds: int, expected: list[str]) -> None:
+def test_victim_is_evicted_when_its_notice_has_lasted_long_enough(seconds: int, expected: list[str]) -> None:
     work = [running("a", 4, "a0"), replace(running("a", 4, "a1"), notice=NOW), PREEMPTOR]
     plan = decide(TWO, work, now=after(seconds), notice=MINUTE)
     assert (evictions(plan), noticed(plan)) == (expected, [])
 
 
-def test_who_is_not_needed_any_more_is_told_so() -> None:
+def test_notice_of_an_unneeded_victim_is_withdrawn() -> None:
     plan = decide(TWO, [running("a", 4, "a0"), replace(running("a", 4, "a1"), notice=NOW)], notice=MINUTE)
     assert [each.key for each in plan.notices_withdrawn] == ["ns/a1"]
 
 
-def test_a_plan_waits_for_the_last_of_its_victims() -> None:
+def test_evictions_of_a_plan_wait_for_the_last_notice() -> None:
     work = [running("a", 4, "a0"), running("a", 2, "a1"), replace(running("a", 2, "a2"), notice=after(-60)), PREEMPTOR]
     plan = decide(TWO, work, notice=MINUTE)
     assert (told(plan), noticed(plan)) == (([], []), [("a1", after(60), "ns/b1")])
@@ -65,10 +65,10 @@ def test_a_plan_waits_for_the_last_of_its_victims() -> None:
         pytest.param(TWO, [running("a", 8, "x"), pending("a", 4, "h", priority=1)], {}, id="preemption"),
     ],
 )
-def test_every_recycling_has_its_notice(groups: str, work: list[Workload], settings: dict[str, Any]) -> None:
+def test_every_kind_of_reclaim_gives_notice(groups: str, work: list[Workload], settings: dict[str, Any]) -> None:
     plan = decide(groups, work, notice=MINUTE, **settings)
     assert (evictions(plan), [each[0] for each in noticed(plan)]) == ([], ["x"])
 
 
-def test_a_stopped_group_is_drained_without_notice() -> None:
+def test_drain_gives_no_notice() -> None:
     assert evictions(decide("root 8\n  a 4 drain", [running("a", 4, "x")], notice=MINUTE)) == ["x StopPolicy"]

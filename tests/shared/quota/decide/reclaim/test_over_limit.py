@@ -76,11 +76,11 @@ EIGHT = (("default", "gpu", 8),)
         ),
     ],
 )
-def test_excess_is_recycled(groups: str, present: list[Workload], expected: list[str]) -> None:
+def test_use_above_a_ceiling_is_evicted(groups: str, present: list[Workload], expected: list[str]) -> None:
     assert evictions(decide(groups, present)) == expected
 
 
-def test_what_system_uses_is_no_excess_of_the_groups_but_takes_off_their_capacity() -> None:
+def test_use_by_system_is_no_excess_but_reduces_capacity() -> None:
     work = [running("system", 2, "daemon"), running("a", 3, "x"), running("a", 2, "y", since=after(1))]
     more = running("a", 2, "z", since=after(2), ready=False)
     found = [
@@ -90,7 +90,7 @@ def test_what_system_uses_is_no_excess_of_the_groups_but_takes_off_their_capacit
     assert found == [[], ["z Capacity"]]
 
 
-def test_excess_has_its_grace_period_too() -> None:
+def test_eviction_above_a_ceiling_respects_the_grace_period() -> None:
     work = [running("a", 3, "x"), running("a", 2, "y", since=after(1))]
     grace = timedelta(seconds=60)
     first = decide("root 8\n  a 2..4", work, grace_period=grace)
@@ -103,14 +103,14 @@ def test_excess_has_its_grace_period_too() -> None:
     )
 
 
-def test_the_evicted_waits_for_room_below_the_ceiling() -> None:
+def test_evicted_workload_waits_for_room_below_the_ceiling() -> None:
     plan = decide(
         "root 8\n  a 2..4", [running("a", 3, "x"), running("a", 2, "y", since=after(1)), pending("a", 1, "z")]
     )
     assert told(plan) == ([], ["y Ceiling"])
 
 
-def test_over_two_ceilings_the_least_important_goes_whatever_the_order_of_the_keys() -> None:
+def test_least_important_workload_is_evicted_in_any_order_of_keys() -> None:
     """For cpu alone `high` would go, then `big`; as `high` cures gpu too, `low` would be spared."""
     leaf = Group("a", quotas=(Entry("default", max={"cpu": 2, "gpu": 4}),))
     world = World.of(
@@ -139,7 +139,7 @@ def unready_since(workload: Workload, seconds: float | None) -> Workload:
     return replace(workload, admission=admission)
 
 
-def test_lost_capacity_stops_only_workloads_that_have_pods_without_a_place() -> None:
+def test_lost_capacity_evicts_only_workloads_with_unplaced_pods() -> None:
     work = [
         running("a", 6, "runs", since=after(-9)),
         running("b", 4, "never ready", since=after(-9), ready=False),
@@ -152,12 +152,12 @@ def test_lost_capacity_stops_only_workloads_that_have_pods_without_a_place() -> 
     ]
 
 
-def test_a_shortage_that_exists_on_paper_only_stops_nothing() -> None:
+def test_shortage_without_unplaced_pods_evicts_nothing() -> None:
     plan = lost(running("a", 6, "x"), running("b", 6, "y"))
     assert (told(plan), plan.wake_at) == (([], []), None)
 
 
-def test_lost_capacity_stops_the_least_important_and_no_more_than_needed() -> None:
+def test_lost_capacity_evicts_the_least_important_and_no_more_than_needed() -> None:
     work = [running("a", 4, name, ready=False, priority=priority) for name, priority in (("x", 1), ("y", 0), ("z", 2))]
     assert evictions(lost(*work)) == ["y Capacity"]
 
@@ -172,7 +172,7 @@ def test_lost_capacity_stops_the_least_important_and_no_more_than_needed() -> No
         pytest.param(600, 0, None, 900, id="they have lost it just now"),
     ],
 )
-def test_nothing_goes_before_the_loss_has_lasted_for_its_grace(
+def test_lost_capacity_evicts_nothing_within_the_grace_period(
     at: float, over: float, unready: float | None, wakes: float | None
 ) -> None:
     work = unready_since(running("a", 9, "x", since=after(-99)), unready)
@@ -183,11 +183,11 @@ def test_nothing_goes_before_the_loss_has_lasted_for_its_grace(
         assert (evictions(plan), plan.wake_at) == ([], after(wakes))
 
 
-def test_a_workload_whose_pods_all_run_goes_for_an_entitled_preemptor_only() -> None:
+def test_workload_with_running_pods_is_evicted_only_for_an_entitled_preemptor() -> None:
     work = [running("a", 6, "x", since=after(-9)), running("a", 6, "y"), pending("b", 4, "owed")]
     assert evictions(lost(*work)) == ["y Reclaim for owed", "x Reclaim for owed"]
 
 
-def test_use_above_roots_own_max_comes_down_whether_or_not_pods_run() -> None:
+def test_use_above_the_max_of_root_is_evicted_even_with_running_pods() -> None:
     work = [running("a", 6, "x"), running("b", 4, "y", since=after(1))]
     assert evictions(decide("root 8\na 4\nb 4", work, capacity=(("default", "gpu", 20),))) == ["x Ceiling"]

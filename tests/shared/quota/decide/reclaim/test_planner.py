@@ -12,7 +12,7 @@ from tests.trees import KEY
 TWO = "root 8\n  a 4\n  b 4"
 
 
-def test_borrowed_work_goes_so_that_an_entitled_preemptor_may_start() -> None:
+def test_borrowing_workload_is_evicted_for_an_entitled_preemptor() -> None:
     plan = decide(TWO, [running("a", 4, "a0"), running("a", 4, "a1"), pending("b", 4, "b1")])
     [victim] = plan.evictions
     assert (told(plan), victim.claim) == (
@@ -21,17 +21,17 @@ def test_borrowed_work_goes_so_that_an_entitled_preemptor_may_start() -> None:
     )
 
 
-def test_no_more_goes_than_the_preemptor_needs() -> None:
+def test_no_more_is_evicted_than_the_preemptor_needs() -> None:
     work = [running("a", 2, f"a{number}", since=after(number)) for number in range(4)]
     assert evictions(decide(TWO, [*work, pending("b", 2, "b1")])) == ["a3 Reclaim for b1"]
 
 
-def test_all_or_nothing() -> None:
+def test_nothing_is_evicted_unless_the_preemptor_then_fits() -> None:
     work = [running("a", 2, "a0"), running("a", 6, "firm", preemptible=False), pending("b", 4, "b1")]
     assert told(decide(TWO, work)) == ([], [])
 
 
-def test_a_limit_elsewhere_on_the_path_is_checked_before_anybody_goes() -> None:
+def test_limits_on_the_path_are_checked_before_any_eviction() -> None:
     groups = "root 8\n  p/ 4..4\n    b 4\n    c 0\n  a 4"
     work = [running("c", 3, "c0", preemptible=False), running("a", 5, "a0"), pending("b", 4, "b1")]
     assert told(decide(groups, work)) == ([], [])
@@ -70,13 +70,13 @@ def test_a_limit_elsewhere_on_the_path_is_checked_before_anybody_goes() -> None:
         ),
     ],
 )
-def test_in_a_leaf_the_least_important_goes(running_work: list[Workload], expected: list[str]) -> None:
+def test_least_important_workload_of_a_leaf_is_evicted_first(running_work: list[Workload], expected: list[str]) -> None:
     minimum = timedelta(seconds=30) if running_work[0].key == "ns/late" else timedelta()
     plan = decide(TWO, [*running_work, pending("b", 2, "b1")], exempt_after_start=minimum)
     assert evictions(plan) == expected
 
 
-def test_the_nearest_relatives_pay_first_then_those_further_away() -> None:
+def test_nearest_groups_are_reclaimed_first() -> None:
     """Volcano's order: job B, in the preemptor's parent queue, before job C, below root."""
     groups = "root 12\n  a/ 6\n    a1 3\n    a2 3\n  c 3"
     first = decide(groups, [running("a2", 6, "B"), running("c", 6, "C"), pending("a1", 3, "A")])
@@ -84,7 +84,7 @@ def test_the_nearest_relatives_pay_first_then_those_further_away() -> None:
     assert (evictions(first), evictions(further)) == (["B Reclaim for A"], ["C Reclaim for A"])
 
 
-def test_nobody_pays_for_an_outsiders_debt() -> None:
+def test_leaf_over_runtime_in_a_subtree_within_its_runtime_is_reclaimed_only_for_its_siblings() -> None:
     """x is over its runtime, but its parent is not: it owes its sibling, not the preemptor."""
     groups = "root 12\n  p/ 6\n    x 2\n    y 4\n  q 3\n  b 3"
     work = [running("x", 6, "x0"), running("q", 6, "q0"), pending("b", 3, "b1"), pending("y", 4, "y1")]
@@ -92,14 +92,14 @@ def test_nobody_pays_for_an_outsiders_debt() -> None:
     assert evictions(plan) == ["q0 Reclaim for b1", "x0 Reclaim for y1"]
 
 
-def test_the_branch_furthest_over_for_its_weight_pays_first_and_weight_0_before_all() -> None:
+def test_branch_furthest_over_for_its_weight_is_reclaimed_first() -> None:
     work = [running("a", 4, "a0"), running("c", 4, "c0"), pending("b", 2, "b1")]
     plan = decide("root 8\n  a 1 w1\n  b 4\n  c 1 w9", work)
     available = decide("root 8\n  a 1 w9\n  b 4\n  c 1 w0", work)
     assert (evictions(plan), evictions(available)) == (["a0 Reclaim for b1"], ["c0 Reclaim for b1"])
 
 
-def test_a_leaf_is_spared_until_it_has_been_over_for_the_grace_period() -> None:
+def test_leaf_is_exempt_until_over_runtime_for_the_grace_period() -> None:
     work = [running("a", 4, "a0"), running("a", 4, "a1"), pending("b", 4, "b1")]
     grace = timedelta(seconds=60)
     first = decide(TWO, work, grace_period=grace)
@@ -113,12 +113,12 @@ def test_a_leaf_is_spared_until_it_has_been_over_for_the_grace_period() -> None:
     assert (evictions(later), later.over_since) == (["a1 Reclaim for b1"], {("a", KEY): NOW})
 
 
-def test_grace_begins_anew_when_the_leaf_was_within_its_runtime_in_between() -> None:
+def test_grace_period_restarts_after_the_leaf_was_within_its_runtime() -> None:
     between = decide(TWO, [running("a", 4, "a0")], now=after(30), over_since={("a", KEY): NOW})
     assert between.over_since == {}
 
 
-def test_room_held_by_work_within_its_exempt_after_start_is_kept_and_the_cycle_comes_back() -> None:
+def test_workload_within_exempt_after_start_is_kept_and_the_cycle_runs_at_its_end() -> None:
     work = [
         running("a", 4, "a0"),
         running("a", 4, "a1", since=after(-10)),
@@ -129,14 +129,14 @@ def test_room_held_by_work_within_its_exempt_after_start_is_kept_and_the_cycle_c
     assert (told(plan), waits(plan)["b1"], plan.wake_at) == (([], []), "RoomDelayed", after(20))
 
 
-def test_higher_priority_preempts_lower_in_its_own_group_when_entitled() -> None:
+def test_entitled_higher_priority_preempts_lower_in_its_own_group() -> None:
     work = [running("a", 4, "low"), running("b", 4, "b0"), pending("a", 4, "high", priority=1)]
     plan = decide(TWO, work)
     [victim] = plan.evictions
     assert (told(plan), victim.reason.value) == (([], ["low Preemption for high"]), "Preempted")
 
 
-def test_grace_does_not_protect_victims_in_the_preemptors_own_group() -> None:
+def test_grace_period_does_not_protect_victims_in_the_group_of_the_preemptor() -> None:
     work = [running("a", 4, "low"), running("b", 4, "b0"), pending("a", 4, "high", priority=1)]
     assert evictions(decide(TWO, work, grace_period=timedelta(hours=1))) == ["low Preemption for high"]
 
@@ -146,7 +146,7 @@ def test_priorities_of_different_groups_are_not_compared() -> None:
     assert evictions(decide(TWO, work)) == ["a0 Reclaim for b1"]
 
 
-def test_what_still_fits_is_given_back_most_important_last_to_go() -> None:
+def test_victims_that_still_fit_are_filled_back_most_important_first() -> None:
     """The first victims are too small together; the large one that follows makes them unnecessary."""
     work = [
         running("a", 1, "small", since=after(-1)),
@@ -156,7 +156,7 @@ def test_what_still_fits_is_given_back_most_important_last_to_go() -> None:
     assert evictions(decide(TWO, [*work, pending("b", 4, "b1")])) == ["large Reclaim for b1"]
 
 
-def test_victims_of_all_preemptors_are_given_back_together() -> None:
+def test_victims_of_all_preemptors_are_filled_back_together() -> None:
     work = [
         running("a", 1, "a0", since=after(-1)),
         running("a", 3, "a1", since=after(-5)),
@@ -167,13 +167,13 @@ def test_victims_of_all_preemptors_are_given_back_together() -> None:
     assert evictions(decide(TWO, work)) == ["a1 Reclaim for b2"]
 
 
-def test_a_preemptor_that_evictions_under_way_will_serve_asks_for_nobody_else() -> None:
+def test_preemptor_served_by_pending_evictions_evicts_none() -> None:
     work = [running("a", 4, "a0"), evicting(running("a", 4, "a1")), pending("b", 4, "b1")]
     plan = decide(TWO, work)
     assert (told(plan), waits(plan)) == (([], []), {"b1": "WaitingForEvictions"})
 
 
-def test_the_victim_says_why_it_went() -> None:
+def test_victim_carries_the_reason_of_its_eviction() -> None:
     [victim] = decide(TWO, [running("a", 4, "a0"), running("a", 4, "a1"), pending("b", 4, "b1")]).evictions
     assert victim.message == (
         "Job 'ns/a1' is stopped and queued again: group 'a' is over its runtime of default/gpu, "

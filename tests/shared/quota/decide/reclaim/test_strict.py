@@ -22,7 +22,7 @@ B = [running("b", 4, "b0", preemptible=False), pending("b", 9, "b1")]
         pytest.param(4, [], id="at its runtime"),
     ],
 )
-def test_work_borrows_only_in_a_leaf_below_its_runtime(used: int, expected: list[str]) -> None:
+def test_strict_mode_borrows_only_in_a_leaf_below_its_runtime(used: int, expected: list[str]) -> None:
     assert starts(decide(TWO, [*B, running("a", used, "x"), pending("a", 3, "new")], mode=STRICT)) == expected
 
 
@@ -55,15 +55,17 @@ def test_work_borrows_only_in_a_leaf_below_its_runtime(used: int, expected: list
         ),
     ],
 )
-def test_a_leaf_over_its_runtime_is_recycled_without_a_preemptor(present: list[Workload], expected: list[str]) -> None:
+def test_strict_mode_evicts_from_a_leaf_over_its_runtime_without_a_preemptor(
+    present: list[Workload], expected: list[str]
+) -> None:
     assert evictions(decide(TWO, [*B, *present], mode=STRICT)) == expected
 
 
-def test_on_demand_leaves_borrowed_work_alone_without_a_preemptor() -> None:
+def test_on_demand_mode_keeps_borrowing_workloads_without_a_preemptor() -> None:
     assert told(decide(TWO, [*B, running("a", 4, "x"), running("a", 2, "y")])) == ([], [])
 
 
-def test_the_exempt_after_start_of_the_least_important_stops_the_recycling() -> None:
+def test_exempt_after_start_of_the_least_important_stops_strict_reclaim() -> None:
     work = [*B, running("a", 4, "x", since=after(-99)), running("a", 1, "y", since=after(-99))]
     plan = decide(
         TWO, [*work, running("a", 1, "z", since=after(-5))], mode=STRICT, exempt_after_start=timedelta(seconds=30)
@@ -71,14 +73,14 @@ def test_the_exempt_after_start_of_the_least_important_stops_the_recycling() -> 
     assert (evictions(plan), plan.wake_at) == ([], after(25))
 
 
-def test_grace_holds_for_strict_recycling_too() -> None:
+def test_grace_period_applies_to_strict_reclaim() -> None:
     plan = decide(
         TWO, [*B, running("a", 4, "x"), running("a", 2, "y")], mode=STRICT, grace_period=timedelta(seconds=60)
     )
     assert (evictions(plan), plan.wake_at) == ([], after(60))
 
 
-def test_strict_victims_spare_a_preemptors_victims() -> None:
+def test_victims_of_strict_mode_replace_those_of_a_preemptor() -> None:
     """What Strict mode takes anyway is filled back to nobody, but the preemptor's own victims are."""
     work = [running("a", 4, "x", since=after(-9)), running("a", 2, "y", since=after(-5)), running("a", 2, "z")]
     plan = decide("root 8\n  a 4 w0\n  b 4", [*work, pending("b", 4, "b1")], mode=STRICT)

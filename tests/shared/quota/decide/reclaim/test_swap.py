@@ -40,7 +40,7 @@ B = [running("b", 4, "b0"), pending("b", 8, "b1")]
         ),
     ],
 )
-def test_lower_priority_work_of_the_leaf_makes_room_for_higher(
+def test_lower_priority_workload_of_the_leaf_is_swapped_for_higher(
     present: list[Workload], new: Workload, expected: list[str]
 ) -> None:
     assert evictions(decide(FULL, [*B, *present, new])) == expected
@@ -52,19 +52,19 @@ def test_the_victim_carries_the_claim_of_a_swap() -> None:
     assert (victim.reason.value, victim.claim and victim.claim.swap) == ("Preempted", True)
 
 
-def test_where_preemption_is_never_nothing_is_swapped() -> None:
+def test_swap_is_disabled_where_preemption_is_never() -> None:
     found = tree(FULL)
     never = found.with_group(replace(found["a"], preemption=Preemption.NEVER))
     assert told(decide(never, [*B, running("a", 4, "low"), pending("a", 4, "new", priority=1)])) == ([], [])
 
 
-def test_nothing_is_swapped_while_work_of_the_leaf_waits_with_a_claim_there() -> None:
+def test_no_swap_while_a_workload_of_the_leaf_has_a_claim() -> None:
     first = pending("a", 2, "first", priority=2)
     work = [*B, running("a", 2, "low"), first, claimed(evicting(running("a", 2, "gone")), first)]
     assert told(decide(FULL, [*work, pending("a", 2, "new", priority=1)])) == ([], [])
 
 
-def test_the_exempt_after_start_protects_from_a_swap() -> None:
+def test_exempt_after_start_protects_from_a_swap() -> None:
     work = [*B, running("a", 4, "low", since=after(-5)), pending("a", 4, "new", priority=1)]
     plan = decide(FULL, work, exempt_after_start=timedelta(seconds=30))
     assert (told(plan), plan.wake_at) == (([], []), after(25))
@@ -76,7 +76,7 @@ def swap_claimed(victim: Workload, preemptor: Workload) -> Workload:
     return replace(marked, claim=replace(marked.claim, swap=True))
 
 
-def test_a_swaps_claim_is_withdrawn_for_an_entitled_preemptor_of_another_group_that_finds_no_victims() -> None:
+def test_claim_of_a_swap_is_withdrawn_for_an_entitled_preemptor_without_victims() -> None:
     swapper = pending("a", 4, "swapper", priority=1)
     work = [swap_claimed(running("a", 4, "low"), swapper), swapper, running("b", 4, "b0"), pending("b", 4, "b1")]
     plan = decide("root 8\n  a 0 w0\n  b 8", work)
@@ -86,14 +86,14 @@ def test_a_swaps_claim_is_withdrawn_for_an_entitled_preemptor_of_another_group_t
     )
 
 
-def test_an_entitled_preemptors_claim_is_never_withdrawn() -> None:
+def test_claim_of_an_entitled_preemptor_is_never_withdrawn() -> None:
     preemptor = pending("a", 4, "preemptor", priority=1)
     victim = claimed(evicting(running("a", 4, "low")), preemptor)
     plan = decide("root 8\n  a 0 w0\n  b 8", [victim, preemptor, running("b", 4, "b0"), pending("b", 4, "b1")])
     assert (plan.claims_ended, waits(plan)["b1"]) == ((), "WaitingForQuota")
 
 
-def test_work_that_fits_once_evictions_elsewhere_have_ended_waits_for_these_also_far_down_the_tree() -> None:
+def test_workload_that_fits_after_pending_evictions_waits_for_them() -> None:
     groups = "root 8\n  p 0 w0\n    pp 0 w0\n      a 0 w0\n  b 8"
     leaving = evicting(running("b", 4, "leaving"))
     work = [running("b", 3, "b0"), leaving, running("a", 1, "low"), pending("a", 4, "new", priority=1)]

@@ -25,7 +25,7 @@ def edited(before: World, groups: str) -> World:
     return replace(before, tree=tree(groups))
 
 
-def test_it_says_by_group_what_would_stop_start_and_change() -> None:
+def test_effects_list_stops_starts_and_changes_by_group() -> None:
     before = world(BEFORE, WORK)
     effects = effects_of(predict(before, edited(before, AFTER), NOW))
     assert lines_of(effects) == [
@@ -37,12 +37,12 @@ def test_it_says_by_group_what_would_stop_start_and_change() -> None:
     assert "hidden" not in msgspec.json.encode(effects_as_data(effects)).decode()
 
 
-def test_an_edit_without_effect_says_nothing() -> None:
+def test_edit_without_effect_has_no_lines() -> None:
     before = world(BEFORE, WORK)
     assert lines_of(effects_of(predict(before, before, NOW))) == []
 
 
-def test_of_many_effects_it_says_how_many_more_there_are() -> None:
+def test_long_list_of_effects_ends_with_the_number_of_others() -> None:
     names = [f"g{number}" for number in range(12)]
     few = "\n".join(["root 24", *(f"  {name} 1..1" for name in names)])
     before = world(few, [pending(name, 2, name) for name in names])

@@ -17,7 +17,7 @@ def used(world: World) -> dict[str, int]:
     return {group: sum(each.used for each in by_key.values()) for group, by_key in numbers.items() if by_key}
 
 
-def test_a_run_until_stable_ends_with_the_first_cycle_that_changes_nothing() -> None:
+def test_run_until_stable_ends_with_the_first_cycle_that_changes_nothing() -> None:
     outcome = simulate.run(given(TWO, [running("a", 4, "a0"), running("a", 4, "a1"), pending("b", 4, "b1")]), NOW)
     assert ([told(each) for each in outcome.plans], outcome.settled) == (
         [([], ["a1 Reclaim for b1"]), (["b1 entitled claim"], [])],
@@ -25,12 +25,12 @@ def test_a_run_until_stable_ends_with_the_first_cycle_that_changes_nothing() -> 
     )
 
 
-def test_so_many_cycles_are_all_told_also_those_that_change_nothing() -> None:
+def test_fixed_number_of_cycles_lists_every_cycle() -> None:
     outcome = simulate.run(given(TWO, [pending("a", 4, "a0")]), NOW, cycles=3)
     assert [told(each) for each in outcome.plans] == [(["a0 entitled"], []), ([], []), ([], [])]
 
 
-def test_a_world_that_waits_for_a_moment_is_taken_there() -> None:
+def test_run_until_stable_advances_to_the_next_moment() -> None:
     work = [running("a", 4, "a0"), running("a", 4, "a1"), pending("b", 4, "b1")]
     outcome = simulate.run(given(TWO, work, grace_period=timedelta(seconds=60)), NOW)
     assert [(each.now, *told(each)) for each in outcome.plans] == [
@@ -39,12 +39,12 @@ def test_a_world_that_waits_for_a_moment_is_taken_there() -> None:
     ]
 
 
-def test_a_world_that_does_not_come_to_rest_is_given_up() -> None:
+def test_run_that_never_becomes_stable_is_stopped() -> None:
     outcome = simulate.run(given(TWO, [pending("a", 4, "a0")]), NOW, limit=1)
     assert outcome.settled is False
 
 
-def test_what_is_printed_has_exactly_the_words_of_the_design() -> None:
+def test_output_has_exactly_the_documented_fields() -> None:
     work = [running("a", 4, "a0"), running("a", 4, "a1"), pending("b", 4, "b1")]
     data = simulate.as_json(simulate.run(given(TWO, work), NOW))
     waiting = data["pending"]
@@ -102,14 +102,14 @@ def test_what_is_printed_has_exactly_the_words_of_the_design() -> None:
     ]
 
 
-def test_work_evicted_in_the_last_cycle_still_counts() -> None:
+def test_workload_evicted_in_the_last_cycle_still_counts() -> None:
     work = [running("a", 4, "a0"), running("a", 4, "a1"), pending("b", 4, "b1")]
     outcome = simulate.run(given(TWO, work), NOW, cycles=1)
     assert (outcome.snapshot.numbers["a"], outcome.settled) != ({}, True)
     assert sum(each.used for each in outcome.snapshot.numbers["a"].values()) == 8
 
 
-def test_two_decisions_about_one_workload_in_a_cycle_are_both_carried_out() -> None:
+def test_two_decisions_about_one_workload_in_a_cycle_are_both_applied() -> None:
     """a1 carries an old claim that ends, and is evicted again for b1."""
     from tests.builders import claimed
 
@@ -147,13 +147,13 @@ def test_kep_79_story_2_a_special_queue_borrows_from_organisations_that_do_not_b
     ]
 
 
-def test_equal_worlds_told_in_any_order_run_alike() -> None:
+def test_order_of_the_input_does_not_change_the_run() -> None:
     work = [pending(leaf, size, f"{leaf}{size}") for leaf in "ab" for size in (1, 2, 3, 4)]
     runs = [simulate.as_json(simulate.run(given(TWO, each), NOW)) for each in (work, list(reversed(work)))]
     assert runs[0] == runs[1]
 
 
-def test_a_preemptor_takes_its_claims_off_the_victims_when_it_starts() -> None:
+def test_starting_preemptor_removes_its_claims_from_the_victims() -> None:
     work = [running("a", 4, "a0"), running("a", 4, "a1"), pending("b", 4, "b1")]
     outcome = simulate.run(given(TWO, work), NOW)
     assert {each.key: each.claim for each in outcome.world.workload_sets["a"].by_id.values()} == {
@@ -162,13 +162,13 @@ def test_a_preemptor_takes_its_claims_off_the_victims_when_it_starts() -> None:
     }
 
 
-def test_a_world_is_not_at_rest_while_evicted_work_ends() -> None:
+def test_run_is_not_stable_while_evicted_workloads_end() -> None:
     work = [evicting(running("a", 4, "a0")), running("a", 4, "a1"), pending("b", 4, "b1")]
     outcome = simulate.run(given(TWO, work), NOW)
     assert [told(each) for each in outcome.plans] == [(["b1 entitled"], [])]
 
 
-def test_an_eviction_may_take_longer_than_a_cycle() -> None:
+def test_eviction_can_take_longer_than_a_cycle() -> None:
     work = [running("a", 4, "a0"), running("a", 4, "a1"), pending("b", 4, "b1")]
     decided = simulate.run(given(TWO, work), NOW, cycles=1)
     [victim] = decided.world.workload_sets["a"].evicting

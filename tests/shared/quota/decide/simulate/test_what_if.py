@@ -29,7 +29,7 @@ def names(found: Prediction) -> tuple[list[str], list[str], list[str]]:
     return [each.key for each in found.starts], stops, [each.key for each in found.depends or ()]
 
 
-def test_what_starts_in_freed_room_may_depend_on_which_of_the_evicted_ends_first() -> None:
+def test_starts_in_freed_room_can_depend_on_the_order_of_ends() -> None:
     """The large one is older; a small one that fits first takes what the large one needs."""
     found = predicted(*LARGE_AND_SMALL)
     assert names(found) == (["ns/large"], ["ns/b0", "ns/b1"], ["ns/large", "ns/small"])
@@ -39,29 +39,29 @@ def test_what_starts_in_freed_room_may_depend_on_which_of_the_evicted_ends_first
     ]
 
 
-def test_what_fits_in_any_order_depends_on_none() -> None:
+def test_starts_that_fit_in_any_order_do_not_depend_on_it() -> None:
     running_ones = running("b", 3, "b0"), running("b", 5, "b1")
     assert names(predicted(*running_ones, pending("c", 5, "new"))) == (["ns/new"], ["ns/b0", "ns/b1"], [])
 
 
-def test_with_one_workload_that_stops_there_is_no_order() -> None:
+def test_single_stop_has_no_order() -> None:
     assert names(predicted(running("b", 8, "b0"), *LARGE_AND_SMALL[2:])) == (["ns/large"], ["ns/b0"], [])
 
 
-def test_evictions_under_way_may_end_in_any_order_too() -> None:
+def test_pending_evictions_can_end_in_any_order() -> None:
     ending = [evicting(each) for each in LARGE_AND_SMALL[:2]]
     given = world(DRAINED, [*ending, *LARGE_AND_SMALL[2:]])
     assert names(predict(given, given, NOW)) == ([], [], ["ns/large", "ns/small"])
 
 
-def test_the_first_answer_tries_no_orders() -> None:
+def test_first_result_tries_no_orders() -> None:
     given = world(BEFORE, LARGE_AND_SMALL)
     first, whole = predict_in_steps(given, replace(given, tree=tree(DRAINED)), NOW)
     assert (first.depends, replace(first, depends=whole.depends)) == (None, whole)
     assert prediction_as_data(first)["depends"] is None
 
 
-def test_every_order_ends_all_and_two_of_them_both_ways() -> None:
+def test_every_order_ends_all_workloads_and_both_orders_of_two_are_tried() -> None:
     many = [evicting(running("b", 1, f"b{number}")) for number in range(30)]
     for order in ORDERS:
         left = [*many]

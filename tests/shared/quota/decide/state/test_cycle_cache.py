@@ -46,7 +46,7 @@ def random_engine_world(seed: str) -> World:
 
 
 @pytest.mark.parametrize("number", range(40))
-def test_with_and_without_memory_the_same_is_decided(number: int) -> None:
+def test_cycle_cache_does_not_change_decisions(number: int) -> None:
     dice = Seeded(f"memory {number}")
     world, cache, snapshot, now = random_engine_world(f"memory {number}"), CycleCache(), None, NOW
     for _ in range(12):
@@ -70,7 +70,7 @@ def _after_something_happened(world: World, dice: Any) -> World:
 
 
 @pytest.mark.parametrize("number", range(30))
-def test_large_worlds_are_decided_the_same_with_and_without_the_cache(number: int) -> None:
+def test_cycle_cache_does_not_change_decisions_in_large_worlds(number: int) -> None:
     """Deep, wide and open worlds, with capacity that oscillates, edits meanwhile and workloads that end."""
     for cycle in live(random_large_world(Seeded(f"large {number}"))):
         assert cycle.remembered is not None
@@ -78,7 +78,7 @@ def test_large_worlds_are_decided_the_same_with_and_without_the_cache(number: in
 
 
 @pytest.mark.parametrize("number", range(60))
-def test_capacity_that_comes_and_goes_is_decided_the_same_with_and_without_the_cache(number: int) -> None:
+def test_cycle_cache_does_not_change_decisions_under_changing_capacity(number: int) -> None:
     """Unmanaged pods take capacity and free it, so that the cache is kept; large worlds, ends and edits meanwhile."""
     dice = Seeded(f"oscillates {number}")
     large = random_large_world(dice)
@@ -107,7 +107,7 @@ root
 """
 
 
-def test_a_guarantee_that_grows_with_the_capacity_is_room_although_no_group_has_more_left() -> None:
+def test_guarantee_that_grows_with_the_capacity_gives_room() -> None:
     """At capacity 8, p's guarantee of 5 is scaled to 4; at 9 it is 5, and the job of 5 below it fits."""
     groups = tree(GUARANTEE_GROWS)
     work = [
@@ -126,7 +126,7 @@ def test_a_guarantee_that_grows_with_the_capacity_is_room_although_no_group_has_
     assert decided[2] == ["waits opportunistic"]
 
 
-def test_a_cycle_opens_the_books_of_leaves_that_changed_and_of_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cycle_evaluates_only_changed_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
 
     class Counted(LeafUsage):

@@ -83,20 +83,20 @@ B_WAITS = pending("b", 8, "b1", only_flavor="big")
         ),
     ],
 )
-def test_one_flavor_is_chosen(present: list[Workload], settings: dict[str, Any], expected: object) -> None:
+def test_expected_flavor_is_chosen(present: list[Workload], settings: dict[str, Any], expected: object) -> None:
     assert told(chosen([*present, NEW], **settings)) == expected
 
 
-def test_a_delayed_plan_counts_as_complete_where_reclaim_comes_first() -> None:
+def test_delayed_reclaim_counts_as_possible_where_reclaim_comes_first() -> None:
     plan = chosen([in_big("b", 8, "b0"), NEW], grace_period=timedelta(minutes=1), **RECLAIM_FIRST)
     assert (told(plan), waits(plan)) == (([], []), {"new": "RoomDelayed"})
 
 
-def test_the_only_flavor_it_asks_for_is_taken() -> None:
+def test_only_requested_flavor_is_taken() -> None:
     assert told(chosen([replace(NEW, only_flavor="small")])) == (["new entitled small"], [])
 
 
-def test_a_flavor_whose_labels_were_refused_is_passed_over() -> None:
+def test_flavor_whose_labels_were_refused_is_skipped() -> None:
     assert told(chosen([replace(NEW, blocked_flavors=frozenset({"big"}))])) == (["new entitled small"], [])
 
 
@@ -121,12 +121,12 @@ def in_sets(cpu: int, gpu: int, name: str = "new") -> Workload:
         ),
     ],
 )
-def test_work_takes_one_flavor_per_codependent_set(present: list[Workload], expected: object) -> None:
+def test_workload_takes_one_flavor_per_codependent_set(present: list[Workload], expected: object) -> None:
     plan = chosen([*present, in_sets(4, 2)], SETS, SET_FLAVORS, SET_CAPACITY)
     assert [start.flavors for start in plan.starts] == [{"main": expected}]
 
 
-def test_work_that_must_borrow_in_one_set_still_takes_the_flavor_it_is_entitled_to_in_the_other() -> None:
+def test_borrowing_in_one_set_keeps_the_entitled_flavor_in_the_other() -> None:
     groups = """
         a big:cpu 0 w0 | fast:gpu 0 w0 | slow:gpu 2
         b big:cpu 4 | fast:gpu 2 | slow:gpu 0 w0
@@ -135,7 +135,7 @@ def test_work_that_must_borrow_in_one_set_still_takes_the_flavor_it_is_entitled_
     assert [start.flavors for start in plan.starts] == [{"main": {"cpu": "big", "gpu": "slow"}}]
 
 
-def test_flavors_that_no_node_could_have_together_are_not_combined() -> None:
+def test_incompatible_flavors_are_not_combined() -> None:
     labels = {"big": {"zone": "1"}, "small": {"zone": "2"}, "fast": {"zone": "2"}, "slow": {"rack": "9"}}
     flavors = [Flavor(name, found) for name, found in labels.items()]
     plan = chosen([in_sets(4, 2)], SETS, flavors, SET_CAPACITY)
@@ -144,12 +144,12 @@ def test_flavors_that_no_node_could_have_together_are_not_combined() -> None:
     assert waits(never) == {"new": "NoEligibleFlavor"}
 
 
-def test_it_starts_in_no_set_before_it_fits_all() -> None:
+def test_workload_starts_only_when_it_fits_every_set() -> None:
     work = [running("a", {"gpu": 2}, "y", "fast"), running("a", {"gpu": 2}, "z", "slow"), in_sets(4, 2)]
     assert told(chosen(work, SETS, SET_FLAVORS, SET_CAPACITY)) == ([], [])
 
 
-def test_work_that_would_rather_borrow_keeps_its_own_room_from_other_borrowers() -> None:
+def test_workload_that_prefers_borrowing_reserves_its_own_room_from_other_borrowers() -> None:
     """`new` is entitled in small and may borrow in big; c, older, takes big first, and must not take small as well."""
     groups = "a big:gpu 0 w1 | small:gpu 4\nc big:gpu 0 w1 | small:gpu 0 w0\nb big:gpu 8"
     older = {"created": after(-9)}
@@ -162,7 +162,7 @@ def test_work_that_would_rather_borrow_keeps_its_own_room_from_other_borrowers()
     )
 
 
-def test_one_that_would_rather_borrow_leaves_its_own_room_to_the_next_when_it_has_borrowed() -> None:
+def test_workload_that_has_borrowed_leaves_its_own_room_to_the_next() -> None:
     groups = "a big:gpu 0 w1 | small:gpu 4\nb big:gpu 8"
     work = [pending("a", 4, "new1"), pending("a", 4, "new2"), pending("a", 4, "new3")]
     present = [in_big("b", 4, "b0"), pending("b", 8, "b1", only_flavor="big")]

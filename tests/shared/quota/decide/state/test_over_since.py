@@ -14,7 +14,7 @@ KEYS = tuple(FlavorResource("default", resource) for resource in ("cpu", "gpu"))
 
 
 @pytest.mark.parametrize("number", range(20))
-def test_what_is_kept_from_the_cycle_before_changes_nothing(number: int) -> None:
+def test_cache_of_the_previous_cycle_does_not_change_the_result(number: int) -> None:
     dice, cache, now = Seeded(f"over {number}"), OverSinceCache(), NOW
     given: OverSince = {}
     over: dict[str, tuple[FlavorResource, ...]] = {}

@@ -51,20 +51,20 @@ def assigned(decided: Plan) -> list[Flavors]:
     return [start.flavors for start in decided.starts]
 
 
-def test_each_set_takes_the_first_flavor_that_still_has_room_for_it() -> None:
+def test_each_pod_set_takes_the_first_flavor_with_room() -> None:
     work = of(PodSet("one", {"gpu": 3}), PodSet("two", {"gpu": 2}), PodSet("three", {"gpu": 1}))
     found = decide(X_AND_Y, work, flavors=ONE[:2])
     assert assigned(found) == [{"one": {"gpu": "x"}, "two": {"gpu": "y"}, "three": {"gpu": "x"}}]
 
 
-def test_an_earlier_set_moves_on_where_a_later_one_would_have_no_room() -> None:
+def test_earlier_pod_set_takes_another_flavor_to_leave_room_for_a_later_one() -> None:
     """`two` agrees only with x, so `one` cannot stay there."""
     flavors = (Flavor("x", {"model": "x"}), Flavor("y", {"model": "y"}))
     work = of(PodSet("one", {"gpu": 3}), PodSet("two", {"gpu": 3}, placement=Placement({"model": "x"})))
     assert assigned(decide(X_AND_Y, work, flavors=flavors)) == [{"one": {"gpu": "y"}, "two": {"gpu": "x"}}]
 
 
-def test_all_start_together_or_none() -> None:
+def test_all_pod_sets_start_together_or_none() -> None:
     work = of(PodSet("one", {"gpu": 3}), PodSet("two", {"gpu": 3}), PodSet("three", {"gpu": 3}))
     decided = decide(X_AND_Y, work, flavors=ONE[:2])
     why = PendingReasons(decided).why(work)
@@ -78,12 +78,12 @@ def test_all_start_together_or_none() -> None:
     assert starts(full) == []
 
 
-def test_a_set_that_requests_nothing_needs_no_flavor() -> None:
+def test_pod_set_without_a_request_needs_no_flavor() -> None:
     work = of(PodSet("none", {}, pods=0), PodSet("one", {"gpu": 1}))
     assert assigned(decide("root x:gpu 4\n  a x:gpu 4", work, flavors=ONE[:1])) == [{"one": {"gpu": "x"}}]
 
 
-def test_while_it_waits_it_counts_the_most_that_it_could_take_of_each_key() -> None:
+def test_pending_workload_counts_its_largest_possible_use_of_each_key() -> None:
     groups = "root x:gpu 4 | y:gpu 3\n  a x:gpu 4 | y:gpu 3"
     work = of(PodSet("one", {"gpu": 3}), PodSet("two", {"gpu": 2}))
     numbers = measure(given(groups, work, flavors=ONE[:2]), NOW).numbers["a"]
@@ -92,7 +92,7 @@ def test_while_it_waits_it_counts_the_most_that_it_could_take_of_each_key() -> N
     assert {key.flavor: each.request for key, each in wide.items()} == {"x": 5, "y": 3}
 
 
-def test_it_is_reclaimed_whole_and_its_preemptor_gets_a_flavor_for_each_set() -> None:
+def test_workload_of_pod_sets_is_reclaimed_whole_for_a_preemptor_of_pod_sets() -> None:
     groups = "root x:gpu 4 | y:gpu 4\n  a x:gpu 0 | y:gpu 0\n  b x:gpu 4 | y:gpu 4"
     victim = of(PodSet("one", {"gpu": 3}), PodSet("two", {"gpu": 3}), name="victim")
     victim = running("a", victim.request, "victim", pod_sets=victim.pod_sets)
@@ -122,7 +122,7 @@ def test_simulate_prints_pod_sets_where_there_are_several() -> None:
     assert start_as_data(single)["flavors"] == {"gpu": "x"}
 
 
-def test_an_explanation_is_about_each_set_with_what_the_others_take() -> None:
+def test_explanation_covers_each_pod_set_with_the_use_of_the_others() -> None:
     work = of(PodSet("one", {"gpu": 3}), PodSet("two", {"gpu": 3}))
     snapshot = measure(given(X_AND_Y, running("a", 2, "other", "x"), work, flavors=ONE[:2]), NOW)
     found = explain(snapshot, plan(snapshot), work)
@@ -136,7 +136,7 @@ def test_an_explanation_is_about_each_set_with_what_the_others_take() -> None:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_of_all_choices_it_starts_in_the_first_one_that_has_room(seed: int) -> None:
+def test_first_combination_of_flavors_with_room_is_taken(seed: int) -> None:
     """Brute force over up to four sets and three flavors, set by set in their order."""
     dice = Seeded(f"pod sets {seed}")
     rooms = [dice.between(1, 9) for _ in ONE]
@@ -156,7 +156,7 @@ def _first_with_room(work: Workload, room: Mapping[str, Amount]) -> Iterator[Fla
             return
 
 
-def test_keys_are_counted_once_however_many_sets_take_them() -> None:
+def test_keys_are_counted_once_for_several_pod_sets() -> None:
     work = of(PodSet("one", {"gpu": 3}), PodSet("two", {"gpu": 2}))
     decided = decide("root x:gpu 9\n  a x:gpu 9", work, flavors=ONE[:1])
     assert starts(decided) == ["ray entitled x"]

@@ -41,16 +41,16 @@ NEW = [pending("a", 1, "a1"), pending("b", 1, "b1")]
         pytest.param(BlockAdmission.NONE, ["a1 entitled", "b1 entitled"], id="None"),
     ],
 )
-def test_work_that_is_not_ready_holds_back_others(block: BlockAdmission, expected: list[str]) -> None:
+def test_unready_workload_blocks_others(block: BlockAdmission, expected: list[str]) -> None:
     assert starts(decide(TWO, [unready("a", "x"), *NEW], **waiting_for_pods(block))) == expected
 
 
 @pytest.mark.parametrize("block", BlockAdmission)
-def test_ready_work_holds_back_nobody(block: BlockAdmission) -> None:
+def test_ready_workload_blocks_none(block: BlockAdmission) -> None:
     assert len(starts(decide(TWO, [running("a", 1, "x"), *NEW], **waiting_for_pods(block)))) >= 1
 
 
-def test_those_held_back_say_for_whose_pods_they_wait() -> None:
+def test_blocked_workload_names_the_unready_workload() -> None:
     plan = decide(TWO, [unready("a", "x"), *NEW], **waiting_for_pods(BlockAdmission.CLUSTER))
     assert {each.message for each in PendingReasons(plan) if each.reason.value == "PodsNotReady"} == {
         "Job 'ns/a1' waits: the pods of Job 'ns/x' are not ready yet",
@@ -66,22 +66,22 @@ def test_those_held_back_say_for_whose_pods_they_wait() -> None:
         pytest.param(BlockAdmission.NONE, ["a1 entitled", "a2 entitled", "b1 entitled"], id="None"),
     ],
 )
-def test_a_start_holds_back_the_next(block: BlockAdmission, expected: list[str]) -> None:
+def test_start_blocks_the_next_start(block: BlockAdmission, expected: list[str]) -> None:
     assert starts(decide(TWO, [*NEW, pending("a", 1, "a2")], **waiting_for_pods(block))) == expected
 
 
-def test_nobody_is_recycled_for_a_preemptor_that_is_held_back() -> None:
+def test_no_workload_is_evicted_for_a_blocked_preemptor() -> None:
     work = [unready("b", "x"), running("a", 7, "a0"), pending("b", 3, "b1")]
     assert told(decide(TWO, work, **waiting_for_pods(BlockAdmission.GROUP))) == ([], [])
 
 
-def test_room_of_entitled_work_that_is_held_back_is_not_borrowed() -> None:
+def test_room_of_a_blocked_entitled_workload_is_not_borrowed() -> None:
     work = [unready("b", "x"), running("a", 4, "a0"), pending("b", 3, "b1"), pending("a", 3, "a1")]
     plan = decide(TWO, work, **waiting_for_pods(BlockAdmission.GROUP))
     assert (starts(plan), waits(plan)) == ([], {"a1": "RoomKeptForOthers", "b1": "PodsNotReady"})
 
 
-def test_a_claim_waits_until_the_others_are_ready() -> None:
+def test_claim_waits_until_other_workloads_are_ready() -> None:
     preemptor = pending("b", 4, "preemptor")
     gone = replace(claimed(evicting(running("a", 4, "v")), preemptor), admission=None)
     plan = decide(TWO, [unready("a", "x"), preemptor, gone], **waiting_for_pods(BlockAdmission.CLUSTER))
@@ -98,7 +98,7 @@ def test_a_claim_waits_until_the_others_are_ready() -> None:
         pytest.param(unready("a", "x", was_ready=True, lost=100), 160, ["x RecoveryTimeout"], id="not ready again"),
     ],
 )
-def test_work_that_is_not_ready_in_time_is_evicted(work: Workload, now: float, expected: list[str]) -> None:
+def test_workload_not_ready_in_time_is_evicted(work: Workload, now: float, expected: list[str]) -> None:
     plan = decide(TWO, [work], now=after(now), wait_for_pods_ready=True, recovery_timeout=timedelta(seconds=60))
     assert evictions(plan) == expected
 
@@ -113,17 +113,17 @@ def test_work_that_is_not_ready_in_time_is_evicted(work: Workload, now: float, e
         ),
     ],
 )
-def test_a_time_out_counts_from_when_somebody_watches(work: Workload, now: float, expected: list[str]) -> None:
+def test_readiness_timeout_counts_from_the_first_observation(work: Workload, now: float, expected: list[str]) -> None:
     world = given(TWO, [work], wait_for_pods_ready=True, recovery_timeout=timedelta(seconds=60))
     plan = decide_on(measure(replace(world, watched_since=after(300)), after(now)))
     assert evictions(plan) == expected
 
 
-def test_the_next_time_out_wakes_the_cycle() -> None:
+def test_next_readiness_timeout_wakes_the_cycle() -> None:
     assert decide(TWO, [unready("a", "x")], wait_for_pods_ready=True).wake_at == after(300)
 
 
-def test_without_waiting_for_pods_nothing_times_out() -> None:
+def test_disabled_wait_for_pods_has_no_timeout() -> None:
     plan = decide(TWO, [unready("a", "x")], now=after(9999))
     assert (evictions(plan), plan.wake_at) == ([], None)
 
@@ -134,7 +134,7 @@ STARTUP = StartupSettings(
 
 
 @pytest.mark.parametrize(("failed", "seconds"), [(1, 10), (2, 20), (3, 35), (4, 35), (10_000, 35)])
-def test_the_back_off_doubles_up_to_its_max(failed: int, seconds: int) -> None:
+def test_back_off_doubles_up_to_its_maximum(failed: int, seconds: int) -> None:
     assert back_off(failed, STARTUP) == timedelta(seconds=seconds)
 
 
@@ -166,12 +166,12 @@ TIMEOUT, RECLAIM = EvictionRule.STARTUP_TIMEOUT, EvictionRule.RECLAIM
         ),
     ],
 )
-def test_evicted_work_gets_its_place_and_back_off(
+def test_evicted_workload_gets_its_queue_place_and_back_off(
     work: Workload, rule: EvictionRule, age: QueueAge, expected: Requeue
 ) -> None:
     assert requeue(work, rule, STARTUP, age, NOW) == expected
 
 
-def test_deactivated_work_is_named_in_the_plan() -> None:
+def test_deactivated_workload_is_listed_in_the_plan() -> None:
     plan = decide(TWO, [unready("a", "x")], now=after(300), wait_for_pods_ready=True, limit=1)
     assert [each.workload.key for each in plan.deactivations] == ["ns/x"]

@@ -43,7 +43,7 @@ def usages(draw: st.DrawFn) -> Made:
 
 
 @given(usages(), st.lists(st.tuples(st.sampled_from(sorted(PATHS)), small), max_size=6))
-def test_charges_are_those_of_the_formula_after_any_changes(made: Made, changes: list[tuple[str, int]]) -> None:
+def test_charges_match_the_formula_after_any_changes(made: Made, changes: list[tuple[str, int]]) -> None:
     used, numbers = made
     usage = Usage(UsageLimits(numbers))
     for leaf, amount in changes:
@@ -56,7 +56,7 @@ def test_charges_are_those_of_the_formula_after_any_changes(made: Made, changes:
 
 @given(usages(), st.sampled_from(sorted(PATHS)), st.integers(1, 20))
 @settings(max_examples=300)
-def test_work_fits_exactly_when_every_limit_on_its_path_holds_with_it(made: Made, leaf: str, amount: int) -> None:
+def test_workload_fits_exactly_when_every_limit_on_its_path_holds(made: Made, leaf: str, amount: int) -> None:
     _, numbers = made
     usage, quantities = Usage(UsageLimits(numbers)), ((KEY, amount),)
     fits = usage.fits(PATHS[leaf], quantities)
@@ -66,7 +66,7 @@ def test_work_fits_exactly_when_every_limit_on_its_path_holds_with_it(made: Made
 
 
 @given(usages(), st.sampled_from(sorted(PATHS)), small)
-def test_taking_undoes_adding(made: Made, leaf: str, amount: int) -> None:
+def test_remove_reverts_add(made: Made, leaf: str, amount: int) -> None:
     _, numbers = made
     usage = Usage(UsageLimits(numbers))
     usage.add(PATHS[leaf], ((KEY, amount),))

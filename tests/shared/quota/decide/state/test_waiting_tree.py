@@ -7,7 +7,7 @@ from shared.resources import FlavorResource
 KEY = FlavorResource("default", "cpu")
 
 
-def test_a_group_is_judged_first_by_its_parent_unless_it_keeps_a_guarantee() -> None:
+def test_group_is_bounded_by_its_parent_first_unless_it_keeps_a_guarantee() -> None:
     numbers = {"root": Numbers(), "p": Numbers(), "q": Numbers(guarantee=3), "a": Numbers(), "c": Numbers()}
     parents = {"root": None, "p": "root", "q": "root", "a": "p", "c": "q"}
     tree = WaitingTree({name: {KEY: own} for name, own in numbers.items()}, parents)
