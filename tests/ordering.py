@@ -52,7 +52,7 @@ LONG: Final = {
     "reconciler/live/test_lifecycle.py": 15,
     "reconciler/live/test_many_jobs.py": 20,
     "reconciler/live/test_not_placed.py": 25,
-    "reconciler/live/test_preset_reads_the_pod_sets.py": 20,
+    "reconciler/live/test_pod_sets.py": 20,
     "reconciler/live/test_pods.py": 45,
     "reconciler/live/test_pods_ready.py": 25,
     "reconciler/live/test_queues.py": 50,
