@@ -41,12 +41,12 @@ def _exists(hop: str) -> bool:
     return False
 
 
-def test_there_are_hops_to_check() -> None:
+def test_architecture_page_lists_hops() -> None:
     assert len(HOPS) > 20
 
 
 @pytest.mark.parametrize("hop", HOPS)
-def test_each_hop_of_a_flow_exists(hop: str) -> None:
+def test_each_hop_of_a_flow_exists_in_the_code(hop: str) -> None:
     assert _exists(hop)
 
 
@@ -55,14 +55,14 @@ def test_each_room_and_file_on_the_page_exists() -> None:
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
-def test_each_room_says_what_may_live_there() -> None:
+def test_each_room_documents_its_contents() -> None:
     rooms = {path.parent for path in MODULES.values()}
     assert [
         room for room in sorted(rooms) if not ast.get_docstring(ast.parse((room / "__init__.py").read_text()))
     ] == []
 
 
-def test_no_room_has_more_modules_than_one_can_survey() -> None:
+def test_no_room_has_more_than_a_dozen_modules() -> None:
     rooms: dict[Path, int] = {}
     for path in MODULES.values():
         rooms[path.parent] = rooms.get(path.parent, 0) + 1
@@ -89,7 +89,7 @@ def _attributes(node: ast.ClassDef) -> set[str]:
     }
 
 
-def test_no_object_of_a_cycle_holds_everything() -> None:
+def test_no_object_of_a_cycle_holds_all_its_state() -> None:
     """A step is given the parts that it reads and changes. The cycle cache is what one cycle leaves to the next."""
     large = {
         node.name: len(_attributes(node))
@@ -100,7 +100,7 @@ def test_no_object_of_a_cycle_holds_everything() -> None:
     assert set(large) <= {"CycleCache", "EvictionRule", "WaitReason"}
 
 
-def test_only_the_plan_sees_all_parts_of_a_round() -> None:
+def test_only_the_plan_uses_all_parts_of_a_round() -> None:
     named = {
         path.stem
         for path in _DECIDE

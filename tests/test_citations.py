@@ -52,7 +52,7 @@ def dead_links() -> Iterator[str]:
                 yield f"{page}: {target} has no such heading"
 
 
-def test_every_clause_that_is_cited_is_in_the_specification() -> None:
+def test_every_cited_clause_is_in_the_specification() -> None:
     known = clauses()
     dead = [f"{name}: §{each}" for name in text_files() for each in CLAUSE.findall(text_of(name)) if each not in known]
     assert (len(known) > 60, dead) == (True, [])
@@ -62,14 +62,14 @@ UNCITED: Final = frozenset({"3.1", "3.10", "4.9"})
 """Clauses that no one module holds."""
 
 
-def test_every_clause_about_behaviour_is_cited_by_code() -> None:
+def test_every_clause_about_behaviour_is_cited_in_the_code() -> None:
     cited = {each for name in text_files() if name.endswith(".py") for each in CLAUSE.findall(text_of(name))}
     held = {each for each in clauses() if "." in each and 2 <= int(each.partition(".")[0]) <= 9}
     left = {each for each in held if each not in cited and each.partition(".")[0] not in cited}
     assert sorted(left - UNCITED) == []
 
 
-def test_a_citation_says_of_which_page() -> None:
+def test_citation_names_its_page() -> None:
     """In code, a line that names a clause also names the specification; a page that names clauses links to it."""
     nameless = [
         f"{name}:{number}"
@@ -87,7 +87,7 @@ def _says_of_what(name: str, line: str) -> bool:
     return "specification.md" in line or "spec §" in line
 
 
-def test_no_file_cites_a_page_that_is_not_in_the_repository() -> None:
+def test_no_file_cites_a_missing_page() -> None:
     dead = [f"{name}: {found}" for name in text_files() if name != THIS for found in NOT_OURS.findall(text_of(name))]
     assert dead == []
 

@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 
 
-def test_no_code_is_dead() -> None:
+def test_no_code_is_unused() -> None:
     command = [sys.executable, "-m", "vulture"]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert answer.stdout.splitlines() == []

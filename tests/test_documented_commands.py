@@ -65,7 +65,7 @@ def _started(quotree: Quotree) -> list[str]:
     return sorted(job["metadata"]["name"] for job in jobs if not job["spec"]["suspend"])
 
 
-def test_the_commands_of_the_readme_work_in_its_order(quotree: Quotree) -> None:
+def test_readme_commands_work_in_order(quotree: Quotree) -> None:
     printed = {command: _run(quotree, command) for command in README if command.split(" ")[0] not in ELSEWHERE}
     assert "start default/large of vision" in printed[next(each for each in printed if "--capacity" in each)]
     assert "vision" in printed["kubectl quotree tree"]
@@ -76,26 +76,26 @@ def test_the_commands_of_the_readme_work_in_its_order(quotree: Quotree) -> None:
 
 
 @pytest.mark.parametrize("page", GUIDES)
-def test_the_commands_of_a_guide_work_in_its_order(quotree: Quotree, page: str) -> None:
+def test_guide_commands_work_in_order(quotree: Quotree, page: str) -> None:
     _run(quotree, "kubectl apply -f examples/")
     for command in commands(page):
         _run(quotree, command)
 
 
-def test_the_commands_of_the_alerts_work(quotree: Quotree) -> None:
+def test_alert_commands_work(quotree: Quotree) -> None:
     given = commands("docs/alerts.md")
     assert len(given) > 5
     for command in given:
         _run(quotree, command)
 
 
-def test_the_commands_of_the_page_of_kinds_print_what_it_shows(quotree: Quotree) -> None:
+def test_commands_of_the_kinds_page_print_its_output(quotree: Quotree) -> None:
     tried, simulated = commands("docs/kinds.md")
     assert [_run(quotree, tried)] == blocks("docs/kinds.md", "text")
     assert "start team/wind-tunnel of physics" in _run(quotree, simulated)
 
 
-def test_the_page_of_kinds_shows_its_files_as_they_are() -> None:
+def test_kinds_page_shows_its_files_unchanged() -> None:
     sample, descriptor = blocks("docs/kinds.md", "yaml")
     files = ROOT / "docs/kinds"
     assert sample == (files / "simulation-sample.yaml").read_text()
@@ -104,7 +104,7 @@ def test_the_page_of_kinds_shows_its_files_as_they_are() -> None:
     assert entry == yaml.safe_load(descriptor)
 
 
-def test_the_page_of_kinds_has_every_preset_and_every_key() -> None:
+def test_kinds_page_has_every_preset_and_every_key() -> None:
     page = (ROOT / "docs/kinds.md").read_text()
     assert re.findall(r"(?m)^\| `(\w+)` \| \w+ `[\w./-]+` \|", page) == list(PRESETS)
     for struct in (KindEntry, PodSetEntry, PredicateEntry, RefuseEntry, GateEntry, AbsentEntry, InjectEntry):
@@ -112,12 +112,12 @@ def test_the_page_of_kinds_has_every_preset_and_every_key() -> None:
         assert {name for name in names if f"`{name}" not in page} == set()
 
 
-def test_the_guide_shows_its_job_as_it_is() -> None:
+def test_guide_shows_its_job_unchanged() -> None:
     (shown,) = blocks("docs/guides/job-author.md", "yaml")
     assert shown == (ROOT / "docs/guides/train-7.yaml").read_text()
 
 
-def test_the_readme_shows_the_example_as_it_is() -> None:
+def test_readme_shows_the_example_unchanged() -> None:
     shown = blocks("README.md", "yaml")
     example = (ROOT / "examples" / "1-organisation.yaml").read_text()
     assert [list(yaml.safe_load_all(each)) for each in shown] == [list(yaml.safe_load_all(example))]

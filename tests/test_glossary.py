@@ -50,11 +50,11 @@ def settings_of(kind: type) -> Iterator[str]:
             yield from settings_of(each.type)
 
 
-def test_the_table_of_classes_is_that_of_the_code() -> None:
+def test_glossary_table_of_classes_matches_the_code() -> None:
     assert page(TEXT) == TEXT, "run `python -m dev.generate.glossary`, and fill in what others call a new class"
 
 
-def test_every_field_and_setting_is_listed_and_no_other() -> None:
+def test_glossary_lists_exactly_the_fields_and_settings() -> None:
     spoken = {*fields_of(spec_schema()), *fields_of(status_schema()), *fields_of(flavor_schema()["properties"]["spec"])}
     spoken.update(settings_of(QuotaSettingsFile))
     settings = text_of("docs/specification.md").partition("\n### 11.1 ")[2].partition("\n### ")[0]
@@ -62,12 +62,12 @@ def test_every_field_and_setting_is_listed_and_no_other() -> None:
     assert (sorted(spoken - set(fields())), sorted(set(fields()) - spoken)) == ([], [])
 
 
-def test_every_number_of_the_metrics_is_listed() -> None:
+def test_glossary_lists_every_number_of_the_metrics() -> None:
     listed = {re.sub(r"\W", "", word).lower() for word in (*words(), *fields())}
     assert [name for name in NUMBERS if name.replace("_", "") not in listed] == []
 
 
-def test_no_word_is_dead() -> None:
+def test_every_glossary_word_is_used() -> None:
     """Each word is used somewhere in the pages or the code beside the glossary."""
     name = PAGE.relative_to(PAGE.parents[1]).as_posix()
     rest = "\n".join(text_of(each) for each in text_files() if each != name and each.endswith((".md", ".py"))).lower()
@@ -75,7 +75,7 @@ def test_no_word_is_dead() -> None:
     assert [word for word in words() if word.lower() not in rest] == []
 
 
-def test_tables_are_sorted_and_have_one_line_a_word() -> None:
+def test_glossary_tables_are_sorted_without_duplicates() -> None:
     spoken = [re.findall(r"\*\*(.+?)\*\*", row[0])[0].lower() for row in table("Words")]
     named = [re.findall(r"`(.+?)`", row[0])[0].lower() for row in table("Fields and settings")]
     classes = [row[0].strip("`").lower() for row in table("Classes")]
@@ -83,7 +83,7 @@ def test_tables_are_sorted_and_have_one_line_a_word() -> None:
     assert (len(set(words())), len(set(fields()))) == (len(words()), len(fields()))
 
 
-def test_other_projects_are_called_by_their_names() -> None:
+def test_other_projects_have_their_own_names() -> None:
     columns = [row[-1] for title in ("Words", "Fields and settings", "Classes") for row in table(title)]
     said = [part.partition(":")[0] for column in columns for part in column.split(" · ") if part]
     strangers = {name.strip() for names in said for name in names.split(",")} - PEERS

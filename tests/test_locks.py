@@ -17,5 +17,5 @@ def test_the_runtime_lock_is_part_of_the_tested_lock() -> None:
     assert {"aiohttp", "kubernetes-asyncio", "jsonpatch", "cryptography", "msgspec"} <= set(runtime)
 
 
-def test_no_lock_names_where_packages_come_from() -> None:
+def test_no_lock_names_a_package_index() -> None:
     assert not [name for name in ("runtime.lock", "requirements.lock") if "://" in (ROOT / name).read_text()]

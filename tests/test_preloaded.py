@@ -13,7 +13,7 @@ from tests.preloaded import Preloaded
     [({"listne": 1}, "listne"), ({"connection": {"kubeconfig": "/absent/kubeconfig"}}, "/absent/kubeconfig")],
     ids=["wrong settings", "no cluster"],
 )
-def test_a_fork_ends_with_the_programs_words_and_its_code(
+def test_fork_ends_with_the_output_and_exit_code_of_the_program(
     preloaded: Preloaded, tmp_path: Path, settings: dict[str, object], said: str
 ) -> None:
     config, log = tmp_path / "settings.yaml", tmp_path / "log"
@@ -23,7 +23,7 @@ def test_a_fork_ends_with_the_programs_words_and_its_code(
     assert said in log.read_text()
 
 
-def test_a_fork_has_the_environment_of_its_test(
+def test_fork_has_the_environment_of_its_test(
     preloaded: Preloaded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = tmp_path / "settings.yaml"

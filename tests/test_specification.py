@@ -134,7 +134,7 @@ def decision(workload: str, decided: Plan) -> str:
 
 
 @pytest.mark.parametrize("example", EXAMPLES.values(), ids=EXAMPLES)
-def test_the_numbers_of_a_worked_example_are_the_engines(example: Example) -> None:
+def test_numbers_of_a_worked_example_match_the_engine(example: Example) -> None:
     snapshot = measured(example)
     written = {row["group"]: {word: int(row[word]) for word in NUMBERS if word in row} for row in example.groups}
     if not example.workloads:
@@ -146,18 +146,18 @@ def test_the_numbers_of_a_worked_example_are_the_engines(example: Example) -> No
 
 
 @pytest.mark.parametrize("example", [each for each in EXAMPLES.values() if each.workloads], ids=lambda each: each.name)
-def test_the_decisions_of_a_worked_example_are_the_engines(example: Example) -> None:
+def test_decisions_of_a_worked_example_match_the_engine(example: Example) -> None:
     decided = plan(measured(example))
     written = {row["workload"]: row["decision"] for row in example.workloads}
     assert {name: decision(name, decided) for name in written} == written
 
 
-def test_there_are_worked_examples_of_arithmetic_and_of_decisions() -> None:
+def test_specification_has_worked_examples_of_arithmetic_and_decisions() -> None:
     with_decisions = [each for each in EXAMPLES.values() if each.workloads]
     assert (len(EXAMPLES) - len(with_decisions) >= 5, len(with_decisions) >= 5) == (True, True)
 
 
-def test_sections_and_clauses_are_numbered_without_a_gap() -> None:
+def test_sections_and_clauses_are_numbered_without_gaps() -> None:
     numbers = [tuple(map(int, found.split("."))) for found in re.findall(r"(?m)^##+ (\d+(?:\.\d+)?) ", PAGE)]
     expected: list[tuple[int, ...]] = []
     for each in numbers:
@@ -190,7 +190,7 @@ def test_every_setting_of_the_quota_engine_is_listed_and_others_are_marked_as_pl
 @pytest.mark.parametrize(
     "words", [WaitReason, EvictionReason, EvictionRule, Tier, StopPolicy, WhenCanBorrow, BindingLimit, RemedyAction]
 )
-def test_every_word_of_the_output_is_on_the_page(words: type[StrEnum]) -> None:
+def test_every_output_word_is_on_the_page(words: type[StrEnum]) -> None:
     assert [word.value for word in words if f"`{word.value}`" not in PAGE and f": {word.value}`" not in PAGE] == []
 
 
@@ -199,7 +199,7 @@ def test_every_number_of_simulate_is_listed() -> None:
     assert [word for word in WORDS if f"`{word}`" not in section] == []
 
 
-def test_the_fixed_limits_are_those_of_the_code() -> None:
+def test_fixed_limits_match_the_code() -> None:
     section = PAGE[PAGE.index("## 10 ") : PAGE.index("## 11 ")]
     written = {int(each.replace(",", "")) for each in re.findall(r"(?<=[| ])[\d,]*\d\b", section)}
     limits = {

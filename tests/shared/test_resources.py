@@ -82,12 +82,12 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED)
-def test_text_that_is_no_quantity_is_refused(text: str) -> None:
+def test_invalid_quantity_text_is_refused(text: str) -> None:
     with pytest.raises(QuantityError):
         parse_quantity(text)
 
 
-def test_refusal_says_what_was_written_and_what_to_write() -> None:
+def test_refusal_has_the_given_text_and_the_expected_form() -> None:
     with pytest.raises(QuantityError) as refused:
         read_amount("memory", "16GB")
     assert str(refused.value) == "'16GB' is not a quantity; write for example 4, 500m, 1.5 or 16Gi"
@@ -109,7 +109,7 @@ def test_refusal_says_what_was_written_and_what_to_write() -> None:
     ],
     ids=["bool", "null", "nan", "infinity", "2^63", "5000 digits", "1e300", "a billion digits", "two scales", "10E"],
 )
-def test_number_that_is_no_quantity_is_refused_with_its_text(quantity: object, message: str) -> None:
+def test_invalid_number_is_refused_with_its_text(quantity: object, message: str) -> None:
     with pytest.raises(QuantityError) as refused:
         read_amount("memory", quantity)  # type: ignore[arg-type]
     assert str(refused.value) == message
@@ -136,12 +136,12 @@ def test_amount_is_in_base_units_rounded_up(resource: str, quantity: str | int |
     assert read_amount(resource, quantity) == amount
 
 
-def test_what_is_offered_is_rounded_down() -> None:
+def test_offered_amount_is_rounded_down() -> None:
     assert read_amount("memory", "1500m", up=False) == 1
     assert read_amount("cpu", "1.0009", up=False) == 1000
 
 
-def test_hostile_texts_cost_no_time() -> None:
+def test_hostile_text_is_refused_quickly() -> None:
     started = time.process_time()
     for text in ("9" * 10**6, "1e" + "9" * 10**6, "." * 10**6, "1" * 60 + "e99"):
         with pytest.raises(QuantityError):
@@ -165,7 +165,7 @@ def test_decimal_quantities_agree_with_decimal_arithmetic(digits: int, places: i
 
 
 @given(st.text(max_size=12))
-def test_any_text_is_a_quantity_or_refused_in_printable_words(text: str) -> None:
+def test_any_text_is_a_quantity_or_refused_with_a_printable_message(text: str) -> None:
     try:
         answer = str(parse_number(text))
     except QuantityError as error:
@@ -174,7 +174,7 @@ def test_any_text_is_a_quantity_or_refused_in_printable_words(text: str) -> None
 
 
 @given(st.sampled_from(["cpu", "memory", "nvidia.com/gpu"]), st.integers(0, MAX_AMOUNT // 1000))
-def test_what_is_written_reads_back(resource: str, amount: int) -> None:
+def test_written_amount_is_read_back_equal(resource: str, amount: int) -> None:
     assert read_amount(resource, write_quantity(resource, amount)) == amount
 
 
@@ -192,5 +192,5 @@ def test_what_is_written_reads_back(resource: str, amount: int) -> None:
         ("nvidia.com/gpu", 1024, "1024"),
     ],
 )
-def test_amount_is_written_as_people_write_it(resource: str, amount: int, text: str) -> None:
+def test_amount_is_formatted_with_a_usual_suffix(resource: str, amount: int, text: str) -> None:
     assert write_quantity(resource, amount) == text

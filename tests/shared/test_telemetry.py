@@ -57,7 +57,7 @@ def test_a_log_line_is_a_constant_message_and_pairs() -> None:
     }
 
 
-def test_standard_logging_with_extras_looks_the_same() -> None:
+def test_standard_logging_with_extras_has_the_same_format() -> None:
     stream = configured()
     logging.getLogger("quotree.kube.watching").warning("watch interrupted", extra={"resource": "jobs.batch"})
     assert one_line(stream) == {
@@ -68,7 +68,7 @@ def test_standard_logging_with_extras_looks_the_same() -> None:
     }
 
 
-def test_what_a_user_wrote_cannot_reach_the_terminal() -> None:
+def test_control_characters_of_users_are_escaped() -> None:
     stream = configured()
     get_logger("x").info("refused", name="a\nb\x1b[31m\x9b\u2028\u202ez")
     assert stream.getvalue().isascii()
@@ -79,7 +79,7 @@ def test_what_a_user_wrote_cannot_reach_the_terminal() -> None:
     assert line == ' name="a\\nb\\u001b[31m\\u009b" plain=x empty="" level_of="a b" logger=quotree.x\n'
 
 
-def test_secrets_are_blotted_out() -> None:
+def test_secrets_are_masked() -> None:
     stream = configured()
     get_logger("x").info("m", token="t", api_password="p", Authorization="Bearer x", tls_private_key="k", tokens=1)
     found = one_line(stream)
@@ -97,7 +97,7 @@ def test_a_traceback_is_one_value() -> None:
     assert one_line(stream)["exception"].splitlines()[-1] == "ZeroDivisionError: boom"
 
 
-def test_libraries_speak_from_warning_on_and_levels_are_obeyed() -> None:
+def test_libraries_log_from_warning_and_levels_are_respected() -> None:
     stream = configured(level="warning")
     logging.getLogger("aiohttp.server").info("no")
     get_logger("x").info("no")
@@ -115,7 +115,7 @@ def test_libraries_speak_from_warning_on_and_levels_are_obeyed() -> None:
         ("\ud800", "\\ud800"),
     ],
 )
-def test_escape_spells_out_the_unprintable(text: str, escaped: str) -> None:
+def test_escape_replaces_unprintable_characters(text: str, escaped: str) -> None:
     assert escape(text) == escaped
 
 
@@ -132,7 +132,7 @@ def test_requests_are_counted_and_timed() -> None:
     assert registry.get_sample_value("quotree_api_request_seconds_bucket", {**labels, "le": "0.005"}) == 1
 
 
-def test_a_new_registry_tells_of_the_process_itself() -> None:
+def test_new_registry_has_process_metrics() -> None:
     body, content_type = render_metrics(new_registry(), "")
     assert b"process_resident_memory_bytes" in body
     assert content_type.startswith("text/plain")

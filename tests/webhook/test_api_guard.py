@@ -26,11 +26,11 @@ def record(status: str, since: datetime, service: dict[str, Any] | None) -> ApiS
         ("False", 2 * PATIENCE, None, False),
     ],
 )
-def test_only_what_is_unavailable_for_long_is_lost(
+def test_api_service_counts_as_lost_only_when_unavailable_for_long(
     status: str, age: timedelta, service: dict[str, Any] | None, lost: bool
 ) -> None:
     assert is_lost(record(status, NOW - age, service), NOW) is lost
 
 
-def test_what_has_no_status_yet_is_not_lost() -> None:
+def test_api_service_without_status_does_not_count_as_lost() -> None:
     assert not is_lost(read_api_service({"spec": {"service": SERVICE}}), NOW)

@@ -20,7 +20,7 @@ def run(folder: Path, settings: str) -> tuple[int, str]:
     return done.returncode, done.stderr.replace(str(folder), "FOLDER").strip()
 
 
-def test_settings_that_are_wrong_are_all_named_with_their_lines(tmp_path: Path) -> None:
+def test_every_invalid_setting_is_reported_with_its_line(tmp_path: Path) -> None:
     code, said = run(tmp_path, "listne: {}\ncertificates: {source: Magic}\ndrain: soon\n")
     assert code == 2
     assert said.startswith("quotree-webhook: ")
@@ -29,18 +29,18 @@ def test_settings_that_are_wrong_are_all_named_with_their_lines(tmp_path: Path) 
     assert "Traceback" not in said
 
 
-def test_files_need_a_directory(tmp_path: Path) -> None:
+def test_certificate_files_need_a_directory(tmp_path: Path) -> None:
     code, said = run(tmp_path, "certificates: {source: Files}\n")
     assert (code, "directory must be given when source is Files" in said, "Traceback" in said) == (2, True, False)
 
 
-def test_missing_kubeconfig_is_one_sentence(tmp_path: Path) -> None:
+def test_missing_kubeconfig_is_reported_in_one_line(tmp_path: Path) -> None:
     settings = {"connection": {"kubeconfig": str(tmp_path / "absent")}, "health": {"host": "127.0.0.1", "port": 0}}
     code, said = run(tmp_path, yaml.safe_dump(settings))
     assert (code, "Traceback" in said, "FOLDER/absent" in said) == (2, False, True)
 
 
-def test_taken_health_port_is_one_sentence(tmp_path: Path) -> None:
+def test_occupied_health_port_is_reported_in_one_line(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -50,7 +50,7 @@ def test_taken_health_port_is_one_sentence(tmp_path: Path) -> None:
     assert f"cannot listen on 127.0.0.1:{port} for health: the port is taken by another process" in said
 
 
-def test_defaults_are_those_of_the_chart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_defaults_match_the_chart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POD_NAMESPACE", "quota")
     settings = WebhookSettings()
     assert (settings.home, settings.reconciler) == ("quota", "system:serviceaccount:quota:quotree-reconciler")

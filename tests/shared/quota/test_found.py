@@ -17,7 +17,7 @@ from tests.shared.quota.decide.plan_words import decide, told, waits
 from tests.shared.quota.reference_inputs import EPOCH
 
 
-def test_work_that_takes_only_a_flavor_its_group_lacks_counts_nowhere_and_never_starts_elsewhere() -> None:
+def test_workload_that_accepts_only_an_uncovered_flavor_counts_nowhere_and_never_starts() -> None:
     tree = Tree.of([Group("team", quotas=(Entry("a", min={"cpu": 4}),))])
     job = Workload("ns/job", "team", {"cpu": 1}, created=EPOCH, queued=EPOCH, only_flavor="b")
     settings = QuotaSettings(capacity=(("a", "cpu", 4), ("b", "cpu", 4)))
@@ -35,7 +35,7 @@ def test_work_that_takes_only_a_flavor_its_group_lacks_counts_nowhere_and_never_
     )
 
 
-def test_nobody_is_swapped_out_for_room_that_an_eviction_of_the_same_cycle_frees() -> None:
+def test_no_swap_for_room_that_an_eviction_of_the_same_cycle_frees() -> None:
     early = running("a", 3, "early", since=after(-20))
     late = running("a", 4, "late", since=after(-10))
     preemptor = pending("a", 2, "preemptor", priority=1)
@@ -44,7 +44,7 @@ def test_nobody_is_swapped_out_for_room_that_an_eviction_of_the_same_cycle_frees
     assert (told(decided), waits(decided)) == (([], ["late Ceiling"]), {"preemptor": "WaitingForEvictions"})
 
 
-def test_nobody_borrows_away_the_entitlement_of_work_of_its_leaf_whose_room_is_only_delayed() -> None:
+def test_delayed_entitlement_of_a_leaf_is_not_used_up_by_borrowing() -> None:
     work = [running("a", 2, "owes"), pending("b", 3, "older", created=after(-9)), pending("b", 1, "younger")]
     decided = decide("root 4\n  a 0\n  b 2", work, notice=timedelta(seconds=40))
 
@@ -52,7 +52,7 @@ def test_nobody_borrows_away_the_entitlement_of_work_of_its_leaf_whose_room_is_o
     assert (told(decided), waits(decided)) == (([], []), {"older": "RoomDelayed", "younger": "RoomKeptForOthers"})
 
 
-def test_nobody_borrows_away_the_entitlement_of_work_that_waits_for_an_eviction_made_for_others() -> None:
+def test_entitlement_of_a_workload_waiting_for_evictions_of_others_is_not_used_up_by_borrowing() -> None:
     work = [
         evicting(running("a", 2, "leaves")),
         pending("b", 3, "older", created=after(-9)),
@@ -66,7 +66,7 @@ def test_nobody_borrows_away_the_entitlement_of_work_that_waits_for_an_eviction_
     )
 
 
-def test_notices_of_one_plan_stand_until_all_its_victims_have_been_told_long_enough() -> None:
+def test_notices_of_one_plan_stand_until_all_have_lasted_long_enough() -> None:
     """The first one's notice has run out, the second one's has not: neither is taken back, nobody goes yet."""
     work = [
         running("a", 1, "first", notice=after(-40)),
@@ -79,7 +79,7 @@ def test_notices_of_one_plan_stand_until_all_its_victims_have_been_told_long_eno
     assert (decided.notices_withdrawn, told(decided), decided.wake_at) == ((), ([], []), after(20))
 
 
-def test_work_behind_a_strict_head_is_told_what_lacks_in_the_flavor_that_the_head_does_not_wait_for() -> None:
+def test_workload_behind_a_strict_head_names_the_shortage_of_another_flavor() -> None:
     quotas = (Entry("b", min={"cpu": 0}), Entry("a", min={"cpu": 0}))
     tree = Tree.of([Group("team", quotas=quotas, queueing=QueueingStrategy.STRICT_FIFO), Group("other", quotas=quotas)])
     work = [

@@ -23,7 +23,7 @@ def scenes(draw: st.DrawFn) -> Scene:
 
 @few
 @given(scenes())
-def test_every_number_is_the_references(scene: Scene) -> None:
+def test_every_number_equals_the_reference(scene: Scene) -> None:
     assert list(differences(scene)) == []
 
 
@@ -35,11 +35,11 @@ def test_limits_sums_mins_and_conservation_hold(scene: Scene) -> None:
 
 @few
 @given(st.data(), scenes())
-def test_no_number_depends_on_the_order_of_anything(data: st.DataObject, scene: Scene) -> None:
+def test_no_number_depends_on_the_input_order(data: st.DataObject, scene: Scene) -> None:
     assert list(changes_when_shuffled(scene, Drawn(data.draw))) == []
 
 
 @few
 @given(st.data(), scenes())
-def test_more_capacity_takes_runtime_from_nobody(data: st.DataObject, scene: Scene) -> None:
+def test_more_capacity_reduces_no_runtime(data: st.DataObject, scene: Scene) -> None:
     assert list(losses_when_capacity_grows(scene, Drawn(data.draw))) == []

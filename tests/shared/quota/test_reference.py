@@ -71,7 +71,7 @@ def test_koordinator_example_of_two_levels() -> None:
     assert runtimes(scene_of(100, groups, work)) == {"pa": 20, "pb": 80, "a1": 10, "a2": 10, "b1": 27, "b2": 53}
 
 
-def test_a_guarantee_in_a_short_cluster_is_charged_only_as_far_as_it_is_runtime() -> None:
+def test_guarantee_in_a_short_cluster_is_charged_at_most_its_runtime() -> None:
     groups = [group("a", 40, lending_limit=0), group("b", 40)]
     work = [job(f"b{number}", "b", 10, running=number < 2) for number in range(5)]
     reference = Reference(scene_of(50, groups, work))
@@ -80,21 +80,21 @@ def test_a_guarantee_in_a_short_cluster_is_charged_only_as_far_as_it_is_runtime(
     assert reference.charge(ROOT, CPU) == 45
 
 
-def test_an_idle_siblings_min_is_not_taken_from_the_busy_one() -> None:
+def test_min_of_an_idle_sibling_does_not_reduce_the_busy_one() -> None:
     groups = [parent("p", 40, 100), group("c1", 20, parent="p", weight=0), group("c2", 20, parent="p")]
     work = [job("c1", "c1", 20), job("c2", "c2", 5)]
 
     assert runtimes(scene_of(100, groups, work)) == {"p": 25, "c1": 20, "c2": 5}
 
 
-def test_who_holds_more_than_its_share_keeps_it_and_leaves_the_sharing() -> None:
+def test_sibling_with_use_above_its_share_keeps_it_and_leaves_the_division() -> None:
     siblings = [Sibling("a", 40, 0, 40, 30, 1), Sibling("b", 40, 0, 40, 0, 1), Sibling("c", 20, 0, 20, 0, 1)]
 
     assert divide(60, siblings) == {"a": 30, "b": 20, "c": 10}
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_whole_numbers_stay_beside_the_exact_fractions(seed: int) -> None:
+def test_integer_shares_stay_within_one_of_the_exact_fractions(seed: int) -> None:
     reference = Reference(random_scene(Seeded(seed), groups=15))
     for name in reference.groups:
         children = reference.children(name)
@@ -105,7 +105,7 @@ def test_whole_numbers_stay_beside_the_exact_fractions(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_charge_and_kep_79s_balance_say_the_same_where_guarantees_are_whole(seed: int) -> None:
+def test_charge_agrees_with_the_balance_of_kep_79_without_scaled_guarantees(seed: int) -> None:
     reference = Reference(random_scene(Seeded(seed), groups=15))
     for key in reference.keys:
         for name in reference.groups:

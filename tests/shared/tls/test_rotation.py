@@ -20,7 +20,7 @@ def first() -> dict[str, bytes]:
     return next_contents({}, TERMS, NOW, published=True)
 
 
-def test_empty_secret_gets_an_authority_and_a_certificate_of_it_for_all_names() -> None:
+def test_empty_secret_gets_a_ca_and_a_certificate_for_all_names() -> None:
     made = first()
     assert sorted(made) == ["ca.crt", "ca.key", "tls.crt", "tls.key"]
     assert is_issued_by(made["tls.crt"], made["ca.crt"])
@@ -29,13 +29,13 @@ def test_empty_secret_gets_an_authority_and_a_certificate_of_it_for_all_names() 
     assert bundle_of(made) == made["ca.crt"]
 
 
-def test_good_secret_is_left_alone() -> None:
+def test_valid_secret_is_unchanged() -> None:
     made = first()
     assert next_contents(made, TERMS, NOW + 59 * DAY, published=True) == made
     assert next_contents(made, TERMS, NOW + 59 * DAY, published=False) == made
 
 
-def test_certificate_is_renewed_for_its_last_third_without_touching_the_authority() -> None:
+def test_certificate_is_renewed_in_its_last_third_without_changing_the_ca() -> None:
     made = first()
     later = next_contents(made, TERMS, NOW + 61 * DAY, published=True)
     assert later["tls.crt"] != made["tls.crt"]
@@ -43,7 +43,7 @@ def test_certificate_is_renewed_for_its_last_third_without_touching_the_authorit
     assert expiry(later["tls.crt"]) == NOW + 151 * DAY
 
 
-def test_short_certificate_is_good_until_its_last_third_too() -> None:
+def test_short_certificate_is_valid_until_its_last_third() -> None:
     terms = CertificateLifetimes(NAMES, leaf_life=timedelta(seconds=90), authority_life=DAY)
     made = next_contents({}, terms, NOW, published=True)
     assert next_contents(made, terms, NOW + timedelta(seconds=59), published=True) == made
@@ -57,7 +57,7 @@ def test_certificate_for_other_names_is_replaced() -> None:
 
 @pytest.mark.parametrize("name", ["tls.crt", "tls.key"])
 @pytest.mark.parametrize("broken", [b"", b"rubbish", b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"])
-def test_half_written_certificate_is_made_anew_by_the_same_authority(name: str, broken: bytes) -> None:
+def test_incomplete_certificate_is_issued_again_by_the_same_ca(name: str, broken: bytes) -> None:
     made = first()
     fixed = next_contents({**made, name: broken}, TERMS, NOW, published=True)
     assert fixed["ca.crt"] == made["ca.crt"]
@@ -70,7 +70,7 @@ def test_key_of_another_certificate_is_replaced() -> None:
     assert fixed["tls.key"] not in (made["tls.key"], other["tls.key"])
 
 
-def test_lost_authority_key_makes_a_new_authority_beside_the_old_one() -> None:
+def test_lost_ca_key_gives_a_new_ca_next_to_the_old_one() -> None:
     made = first()
     after = next_contents({**made, "ca.key": b""}, TERMS, NOW, published=True)
     assert (after["ca-old.crt"], after["tls.crt"]) == (made["ca.crt"], made["tls.crt"])
@@ -78,7 +78,7 @@ def test_lost_authority_key_makes_a_new_authority_beside_the_old_one() -> None:
     assert bundle_of(after) == after["ca.crt"] + made["ca.crt"]
 
 
-def test_authority_is_replaced_in_three_steps() -> None:
+def test_ca_is_replaced_in_three_steps() -> None:
     made = first()
     due = NOW + 3560 * DAY
     made |= {k: v for k, v in next_contents(made, TERMS, due - 10 * DAY, published=True).items() if k.startswith("tls")}
@@ -103,12 +103,12 @@ def test_expired_certificate_does_not_wait_for_the_overlap() -> None:
     assert "ca-old.crt" not in after
 
 
-def test_secret_without_key_has_nothing_to_show() -> None:
+def test_secret_without_key_gives_no_certificate() -> None:
     assert leaf_of({"tls.crt": b"x"}) is None
     assert leaf_of({"tls.crt": b"x", "tls.key": b"y"}) == KeyPair(b"x", b"y")
 
 
-def test_unusable_authority_cannot_issue() -> None:
+def test_unusable_ca_cannot_issue() -> None:
     with pytest.raises(CannotUse, match="the private key does not belong to the certificate"):
         issue(KeyPair(make_ca(DAY, NOW).certificate, make_ca(DAY, NOW).key), NAMES, DAY, NOW)
 

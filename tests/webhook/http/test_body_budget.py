@@ -27,7 +27,7 @@ def begun(budget: BodyBudget, dropped: list[str], name: str, served: int, size: 
     return body
 
 
-def test_the_least_served_connection_is_dropped_first_and_of_equals_the_largest() -> None:
+def test_least_served_connection_is_dropped_first_then_the_largest() -> None:
     dropped: list[str] = []
     budget = BodyBudget(limit=100)
     begun(budget, dropped, "served", served=7, size=40)
@@ -37,14 +37,14 @@ def test_the_least_served_connection_is_dropped_first_and_of_equals_the_largest(
     assert (dropped, budget.total) == (["new and large"], 80)
 
 
-def test_a_body_that_alone_is_too_much_is_dropped_itself() -> None:
+def test_body_above_the_whole_budget_is_dropped() -> None:
     budget = BodyBudget(limit=100)
     body = budget.begin(0, lambda: pytest.fail("its own connection gets an answer"))
     budget.grow(body, 101)
     assert (body.is_dropped, budget.total) == (True, 0)
 
 
-def test_a_complete_body_is_not_dropped_and_counts_until_it_is_answered() -> None:
+def test_complete_body_is_kept_and_counts_until_answered() -> None:
     dropped: list[str] = []
     budget = BodyBudget(limit=100)
     judged = begun(budget, dropped, "judged", served=0, size=90)
@@ -56,7 +56,7 @@ def test_a_complete_body_is_not_dropped_and_counts_until_it_is_answered() -> Non
     assert budget.total == 0
 
 
-async def test_120_connections_that_send_most_of_8_mib_and_then_nothing_do_not_use_up_the_memory() -> None:
+async def test_120_stalled_bodies_of_8_mib_stay_within_the_memory_budget() -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     async with running() as it:
         await still_serves(it)

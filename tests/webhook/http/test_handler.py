@@ -52,7 +52,7 @@ async def test_verdict_is_written_as_a_review() -> None:
     assert await answer(judge) == (200, {"uid": "u-1", "allowed": True, "warnings": ["mind the gap"]})
 
 
-async def test_refusal_names_all_rules_and_is_counted_by_each() -> None:
+async def test_denial_names_all_rules_and_is_counted_for_each() -> None:
     async def judge(_review: Review) -> Verdict:
         return Deny(
             (Violation("A", "Job/x", "spec", "is bad"), Violation("B", "Job/x", "", "is worse")), 403, "Forbidden"
@@ -73,7 +73,7 @@ async def test_refusal_names_all_rules_and_is_counted_by_each() -> None:
     assert (counted, denied, took) == ([1.0, 1.0], 1.0, 1.0)
 
 
-async def test_kind_that_another_replica_governs_already_is_to_be_asked_for_again() -> None:
+async def test_kind_not_yet_governed_by_this_replica_is_answered_with_retry() -> None:
     shell, registry = endpoints()
     path = "/mutate/jobsets.jobset.x-k8s.io"
     kind = {"group": "jobset.x-k8s.io", "version": "v1alpha2", "kind": "JobSet"}
@@ -94,7 +94,7 @@ async def test_kind_that_another_replica_governs_already_is_to_be_asked_for_agai
     assert registry.get_sample_value("quotree_webhook_refusals_total", counted) == 1.0
 
 
-async def test_replica_that_has_not_synced_refuses_rather_than_guesses() -> None:
+async def test_unsynced_replica_refuses_reviews() -> None:
     status, response = await answer(unready="the webhook has not read all jobs yet")
     assert (status, response["allowed"], response["status"]) == (
         200,
@@ -110,7 +110,7 @@ async def test_replica_that_has_not_synced_refuses_rather_than_guesses() -> None
     )
 
 
-async def test_api_server_that_does_not_answer_is_no_bug_of_ours() -> None:
+async def test_silent_api_server_is_not_an_internal_error() -> None:
     async def judge(_review: Review) -> Verdict:
         raise Unavailable(0, "Timeout", "no answer")
 
@@ -118,7 +118,7 @@ async def test_api_server_that_does_not_answer_is_no_bug_of_ours() -> None:
     assert (status, response["status"]["code"]) == (200, 503)
 
 
-async def test_unreadable_object_is_refused_with_the_fields_path() -> None:
+async def test_unreadable_object_is_refused_with_the_field_path() -> None:
     async def judge(_review: Review) -> Verdict:
         raise Unreadable("Expected `int`, got `str` - at `$.spec.parallelism`")
 
@@ -130,14 +130,14 @@ async def test_unreadable_object_is_refused_with_the_fields_path() -> None:
     }
 
 
-async def test_our_own_bug_is_a_500_without_a_word_of_it() -> None:
+async def test_internal_error_is_a_500_without_details() -> None:
     async def judge(_review: Review) -> Verdict:
         raise KeyError("secret detail")
 
     assert await answer(judge) == (500, "the webhook failed on this review; its log says why\n")
 
 
-async def test_subresources_are_none_of_our_business() -> None:
+async def test_subresources_are_allowed_unchanged() -> None:
     async def judge(_review: Review) -> Verdict:
         raise AssertionError
 
@@ -157,7 +157,7 @@ async def test_subresources_are_none_of_our_business() -> None:
     ],
     ids=["cut", "deep list", "deep object", "wrong kind"],
 )
-async def test_what_is_no_review_of_ours_is_a_400(raw: bytes, sentence: str) -> None:
+async def test_invalid_review_is_a_400(raw: bytes, sentence: str) -> None:
     assert await answer(raw=raw) == (400, sentence)
 
 

@@ -32,7 +32,7 @@ async def test_slow_loris_is_closed(sent: bytes) -> None:
         await still_serves(it)
 
 
-async def test_slow_loris_that_drips_is_closed_as_well() -> None:
+async def test_slow_loris_that_sends_single_bytes_is_closed() -> None:
     async with running(patience=PATIENCE) as it:
         reader, writer = await it.open()
 
@@ -60,7 +60,7 @@ async def test_plain_http_on_the_tls_port_is_closed() -> None:
         await still_serves(it)
 
 
-async def test_rubbish_instead_of_a_handshake_is_closed() -> None:
+async def test_invalid_tls_handshake_is_closed() -> None:
     async with running(patience=PATIENCE) as it:
         reader, writer = await asyncio.open_connection("127.0.0.1", it.port)
         writer.write(b"\x16\x03\x01" + b"\xff" * 2000)
@@ -89,14 +89,14 @@ async def test_broken_http_is_answered_with_400(sent: bytes) -> None:
         await still_serves(it)
 
 
-async def test_compressed_body_is_not_unpacked() -> None:
+async def test_compressed_body_is_refused() -> None:
     async with running() as it, it.client() as client:
         headers = {**JSON, "Content-Encoding": "gzip"}
         async with client.post(it.url, data=b"\x1f\x8b" + b"\0" * 1000, headers=headers) as answer:
             assert answer.status == 400
 
 
-async def test_reviews_are_served_beside_300_connections_that_ask_nothing() -> None:
+async def test_reviews_are_served_next_to_300_idle_connections() -> None:
     async with running(patience=timedelta(seconds=3)) as it:
         idle = [await asyncio.open_connection("127.0.0.1", it.port) for _ in range(200)]
         half = [await it.open() for _ in range(100)]

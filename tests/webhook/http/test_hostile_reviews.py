@@ -92,7 +92,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize(("hostile", "said"), REFUSED.values(), ids=REFUSED)
-async def test_body_that_is_no_review_is_a_400_in_words(it: Running, hostile: bytes, said: str) -> None:
+async def test_invalid_body_is_a_400_with_a_message(it: Running, hostile: bytes, said: str) -> None:
     async with it.client() as client, client.post(it.url, data=io.BytesIO(hostile), headers=JSON) as answer:
         text = await answer.text()
     assert (answer.status, text.startswith(said), len(text) < 700) == (400, True, True), text[:700]
@@ -134,7 +134,7 @@ DENIED: dict[str, tuple[bytes, int, str]] = {
 
 
 @pytest.mark.parametrize(("hostile", "code", "said"), DENIED.values(), ids=DENIED)
-async def test_hostile_object_gets_a_verdict_in_words(it: Running, hostile: bytes, code: int, said: str) -> None:
+async def test_hostile_object_gets_a_verdict_with_a_message(it: Running, hostile: bytes, code: int, said: str) -> None:
     async with it.client() as client, client.post(it.url, data=io.BytesIO(hostile), headers=JSON) as answer:
         response = (await answer.json())["response"]
     status = response.get("status", {"code": 200, "message": ""})

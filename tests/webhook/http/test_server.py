@@ -94,7 +94,7 @@ async def test_reviews_are_answered_on_one_connection_kept_open() -> None:
         assert len(it.server._http.connections) == 1
 
 
-async def test_a_connection_that_was_opened_beforehand_is_there_when_it_is_needed() -> None:
+async def test_idle_connection_is_kept_open_for_the_next_review() -> None:
     async with running(patience=PATIENCE, few=1) as it:
         reader, writer = await it.open()
         await asyncio.sleep(3 * PATIENCE.total_seconds())
@@ -106,7 +106,7 @@ async def test_a_connection_that_was_opened_beforehand_is_there_when_it_is_neede
         writer.close()
 
 
-async def test_body_of_8_mib_is_read_and_a_larger_one_refused() -> None:
+async def test_body_of_8_mib_is_read_and_a_larger_one_is_refused() -> None:
     frame = len(body(object={"x": ""}))
     async with running() as it, it.client() as client:
         whole = body(object={"x": "y" * (MAX_BODY - frame)})
@@ -117,7 +117,7 @@ async def test_body_of_8_mib_is_read_and_a_larger_one_refused() -> None:
         await still_serves(it)
 
 
-async def test_certificate_is_swapped_without_a_dropped_request() -> None:
+async def test_certificate_is_replaced_without_a_dropped_request() -> None:
     async with running() as it, it.client() as kept:
         new_ca = authority()
         refused = 0
@@ -151,7 +151,7 @@ async def test_certificate_is_swapped_without_a_dropped_request() -> None:
     ],
     ids=["empty", "rubbish", "mismatched", "half-written"],
 )
-async def test_broken_certificate_leaves_the_former_in_use(broken: KeyPair) -> None:
+async def test_broken_certificate_leaves_the_previous_one_in_use(broken: KeyPair) -> None:
     async with running() as it:
         before = it.holder.shown
         assert not it.holder.show(broken)
@@ -160,7 +160,7 @@ async def test_broken_certificate_leaves_the_former_in_use(broken: KeyPair) -> N
         await still_serves(it)
 
 
-async def test_files_are_shown_when_they_are_whole(tmp_path: Path) -> None:
+async def test_certificate_files_are_used_once_complete(tmp_path: Path) -> None:
     async with running() as it:
         files = FileCertificate(it.holder, str(tmp_path))
         before, new = it.holder.shown, leaf(it.ca)
@@ -176,7 +176,7 @@ async def test_files_are_shown_when_they_are_whole(tmp_path: Path) -> None:
         await still_serves(it)
 
 
-async def test_review_under_way_is_answered_when_the_server_ends_and_the_client_sent_elsewhere() -> None:
+async def test_pending_review_is_answered_during_shutdown_and_its_connection_closed() -> None:
     asked = asyncio.Event()
 
     async def slow(_review: Review) -> Verdict:
@@ -197,7 +197,7 @@ async def test_review_under_way_is_answered_when_the_server_ends_and_the_client_
     assert calling.result() == (200, "close")
 
 
-async def test_taken_port_is_one_sentence() -> None:
+async def test_occupied_port_is_reported_in_one_line() -> None:
     async with running() as it:
         with pytest.raises(Problem) as refused:
             async with it.server.listening("127.0.0.1", it.port, it.holder.listener()):
@@ -207,7 +207,7 @@ async def test_taken_port_is_one_sentence() -> None:
         )
 
 
-async def test_answers_are_whole_json() -> None:
+async def test_responses_are_complete_json() -> None:
     async with running() as it, it.client() as client, client.post(it.url, data=body(), headers=JSON) as answer:
         assert (answer.content_type, json.loads(await answer.read())["kind"]) == (
             "application/json",

@@ -103,14 +103,14 @@ def call(replica: Replica, certificate: tuple[Path, Path] | None) -> bytes:
     return b""
 
 
-def test_the_api_servers_reviews_are_answered(setup: AdmissionSetup) -> None:
+def test_reviews_of_the_api_server_are_answered(setup: AdmissionSetup) -> None:
     setup.wait_trusted()
     status, said = setup.try_job(job_body("judged", "no-such-group"))
     assert status == 422
     assert said.endswith("(GroupAbsent)")
 
 
-def test_a_caller_without_a_certificate_of_that_ca_gets_nothing(
+def test_caller_without_a_certificate_of_the_ca_is_refused(
     setup: AdmissionSetup, ca: trustme.CA, tmp_path: Path
 ) -> None:
     replica = setup.replicas[0]
@@ -119,7 +119,7 @@ def test_a_caller_without_a_certificate_of_that_ca_gets_nothing(
     assert call(replica, write_pair(tmp_path, "own", ca)).startswith(b"HTTP/1.1 405")
 
 
-def test_an_api_server_with_another_certificate_is_refused_and_managed_jobs_with_it(
+def test_api_server_with_another_certificate_is_refused_and_managed_jobs_fail(
     setup: AdmissionSetup, tmp_path: Path
 ) -> None:
     other = tmp_path / "other.crt"

@@ -53,7 +53,7 @@ RESUMED: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("beside", RESUMED.values(), ids=RESUMED)
-def test_held_job_is_not_resumed_whatever_else_the_patch_does(team: AdmissionSetup, beside: dict[str, Any]) -> None:
+def test_held_job_cannot_be_resumed_by_any_patch(team: AdmissionSetup, beside: dict[str, Any]) -> None:
     name = f"resumed-{list(RESUMED.values()).index(beside)}"
     create(team, name, None, TEAM)
     said = edited(team, "job", name, {**beside, "spec": {"suspend": False, **beside.get("spec", {})}})
@@ -61,7 +61,7 @@ def test_held_job_is_not_resumed_whatever_else_the_patch_does(team: AdmissionSet
     assert team.job(name, TEAM)["spec"]["suspend"] is True
 
 
-def test_held_job_is_not_resumed_by_another_field_manager(team: AdmissionSetup) -> None:
+def test_held_job_cannot_be_resumed_by_another_field_manager(team: AdmissionSetup) -> None:
     create(team, "applied", None, TEAM)
     body = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "applied"}, "spec": {"suspend": False}}
     forced = ("apply", "--server-side", "--force-conflicts", "--field-manager=another", "-n", TEAM, "-f", "-")
@@ -69,7 +69,7 @@ def test_held_job_is_not_resumed_by_another_field_manager(team: AdmissionSetup) 
     assert said.startswith("Job 'applied' spec.suspend: only Quotree's reconciler starts managed work")
 
 
-def test_held_job_that_is_being_deleted_is_neither_resumed_nor_let_out(team: AdmissionSetup) -> None:
+def test_held_job_under_deletion_can_neither_be_resumed_nor_relabelled(team: AdmissionSetup) -> None:
     create(team, "leaving", None, TEAM)
     edited(team, "job", "leaving", {"metadata": {"finalizers": ["example.com/stay"]}})
     team.cp.kubectl("delete", "job", "leaving", "-n", TEAM, "--wait=false")
@@ -79,18 +79,18 @@ def test_held_job_that_is_being_deleted_is_neither_resumed_nor_let_out(team: Adm
     assert edited(team, "job", "leaving", {"metadata": {"finalizers": None}}) == "job.batch/leaving patched"
 
 
-def test_job_that_says_at_creation_that_it_is_finished_is_held(team: AdmissionSetup) -> None:
+def test_job_created_with_a_finished_status_is_held(team: AdmissionSetup) -> None:
     body = job_body("finished", None)
     body["status"] = {"conditions": [{"type": "Complete", "status": "True"}], "completionTime": "2026-01-01T00:00:00Z"}
     assert team.create(JOBS.format(TEAM), body)["spec"]["suspend"] is True
 
 
-def test_pod_that_says_at_creation_that_it_has_ended_is_gated(team: AdmissionSetup) -> None:
+def test_pod_created_with_a_finished_status_is_gated(team: AdmissionSetup) -> None:
     made = team.create(PODS.format(TEAM), {**pod_body("ended"), "status": {"phase": "Succeeded"}})
     assert made["spec"]["schedulingGates"] == [{"name": "quotree.dev/admission"}]
 
 
-def test_name_that_kubernetes_makes_up_changes_nothing(team: AdmissionSetup) -> None:
+def test_generated_name_does_not_change_the_review(team: AdmissionSetup) -> None:
     body = job_body("", None)
     body["metadata"] = {"generateName": "made-up-"}
     assert team.create(JOBS.format(TEAM), body)["spec"]["suspend"] is True
@@ -118,16 +118,14 @@ UNCOUNTED: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("spec", "sentence"), UNCOUNTED.values(), ids=UNCOUNTED)
-def test_job_whose_pods_could_not_be_counted_is_refused(
-    team: AdmissionSetup, spec: dict[str, Any], sentence: str
-) -> None:
+def test_job_with_uncountable_pods_is_refused(team: AdmissionSetup, spec: dict[str, Any], sentence: str) -> None:
     labelled = spec.pop("labelled", {})
     body = job_body("foreign", None, **spec)
     body["spec"]["template"]["metadata"] = {"labels": labelled}
     assert team.try_job(body, TEAM)[1].partition("denied the request: ")[2] == sentence
 
 
-def test_pod_that_a_person_hangs_on_a_started_job_is_gated(team: AdmissionSetup) -> None:
+def test_pod_attached_to_a_started_job_by_a_user_is_gated(team: AdmissionSetup) -> None:
     uid = running(team, "host")["metadata"]["ownerReferences"][0]["uid"]
     owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "host", "uid": uid, "controller": True}
     labels = {"batch.kubernetes.io/controller-uid": uid, "batch.kubernetes.io/job-name": "host"}
@@ -147,9 +145,7 @@ def test_pod_that_a_person_hangs_on_a_started_job_is_gated(team: AdmissionSetup)
     ],
     ids=["owner", "label removed", "label changed"],
 )
-def test_pod_is_not_cut_off_from_its_job_so_that_another_takes_its_place(
-    team: AdmissionSetup, change: dict[str, Any]
-) -> None:
+def test_pod_cannot_be_detached_from_its_job(team: AdmissionSetup, change: dict[str, Any]) -> None:
     name = f"cut-{len(json.dumps(change))}"
     pod = running(team, name)["metadata"]["name"]
     said = edited(team, "pod", pod, {"metadata": change})
@@ -161,7 +157,7 @@ def test_pod_is_not_cut_off_from_its_job_so_that_another_takes_its_place(
     assert edited(team, "pod", pod, harmless) == f"pod/{pod} patched"
 
 
-def test_template_of_a_held_job_may_not_get_quotrees_notes_later(team: AdmissionSetup) -> None:
+def test_template_of_a_held_job_cannot_get_quotree_annotations_later(team: AdmissionSetup) -> None:
     create(team, "template", None, TEAM)
     forged = {"spec": {"template": {"metadata": {"annotations": {"quotree.dev/admission": admitted("t4")}}}}}
     assert edited(team, "job", "template", forged) == (
@@ -172,7 +168,7 @@ def test_template_of_a_held_job_may_not_get_quotrees_notes_later(team: Admission
     assert edited(team, "job", "template", harmless) == "job.batch/template patched"
 
 
-def test_elastic_job_does_not_grow_in_lockstep(team: AdmissionSetup) -> None:
+def test_elastic_job_cannot_grow_completions_and_parallelism_together(team: AdmissionSetup) -> None:
     running(team, "elastic", parallelism=2, completions=2, completionMode="Indexed")
     assert edited(team, "job", "elastic", {"spec": {"parallelism": 3, "completions": 3}}) == (
         "Job 'elastic' spec.parallelism: raises its request while it runs (cpu from 2 to 3); suspend it first, or "
@@ -180,14 +176,14 @@ def test_elastic_job_does_not_grow_in_lockstep(team: AdmissionSetup) -> None:
     )
 
 
-def test_pod_of_a_job_does_not_grow_in_place(team: AdmissionSetup) -> None:
+def test_pod_of_a_job_cannot_be_resized(team: AdmissionSetup) -> None:
     pod = running(team, "resized")["metadata"]["name"]
     larger = {"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "8"}}}]}}
     resize = ("patch", "pod", pod, "-n", TEAM, "--subresource=resize", "--type=strategic", "-p", json.dumps(larger))
     assert "(cpu from 1 to 8)" in words(team.cp.kubectl(*resize, check=False))
 
 
-def test_namespace_that_is_taken_out_keeps_the_work_it_had(team: AdmissionSetup) -> None:
+def test_unlabelled_namespace_keeps_its_managed_workloads(team: AdmissionSetup) -> None:
     team.create("/api/v1/namespaces", {"metadata": {"name": "moving", "labels": {"quotree.dev/group": "nlp"}}})
     create(team, "settled", None, "moving")
     team.cp.kubectl("label", "namespace", "moving", "quotree.dev/group-")
@@ -199,7 +195,7 @@ def test_namespace_that_is_taken_out_keeps_the_work_it_had(team: AdmissionSetup)
     assert "must not leave its quota" in patch(team, "job", "settled", let_out, namespace="moving")
 
 
-def test_gated_pod_is_neither_bound_nor_sent_to_a_node_by_hand(team: AdmissionSetup) -> None:
+def test_gated_pod_can_be_neither_bound_nor_assigned_to_a_node(team: AdmissionSetup) -> None:
     team.create(PODS.format(TEAM), pod_body("bound"))
     target = {"apiVersion": "v1", "kind": "Node", "name": "node-0"}
     binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "bound"}, "target": target}
@@ -212,7 +208,7 @@ def test_gated_pod_is_neither_bound_nor_sent_to_a_node_by_hand(team: AdmissionSe
 
 
 @pytest.mark.parametrize("form", ["json", "merge", "strategic"])
-def test_gate_is_not_taken_away_in_any_form_of_patch(team: AdmissionSetup, form: str) -> None:
+def test_scheduling_gate_cannot_be_removed_by_any_patch(team: AdmissionSetup, form: str) -> None:
     team.create(PODS.format(TEAM), pod_body(f"gate-{form}"))
     body: Any = {"spec": {"schedulingGates": None}}
     if form == "json":
@@ -222,14 +218,14 @@ def test_gate_is_not_taken_away_in_any_form_of_patch(team: AdmissionSetup, form:
     assert edited(team, "pod", f"gate-{form}", body, form).endswith("(OnlyReconcilerStarts)")
 
 
-def test_container_for_debugging_is_let_in(team: AdmissionSetup) -> None:
+def test_ephemeral_container_is_allowed(team: AdmissionSetup) -> None:
     pod = running(team, "debugged")["metadata"]["name"]
     extra = {"spec": {"ephemeralContainers": [{"name": "shell", "image": "none", "targetContainerName": "c"}]}}
     arguments = ("patch", "pod", pod, "-n", TEAM, "--subresource=ephemeralcontainers", "-p", json.dumps(extra))
     assert words(team.cp.kubectl(*arguments)) == f"pod/{pod} patched"
 
 
-def test_empty_group_label_is_no_way_out(team: AdmissionSetup) -> None:
+def test_empty_group_label_does_not_evade_management(team: AdmissionSetup) -> None:
     made = create(team, "empty", None, TEAM, labels={"quotree.dev/group": ""})
     assert (made["spec"]["suspend"], made["metadata"]["labels"]) == (True, {"quotree.dev/group": "nlp"})
     said = team.try_job(job_body("empty", None, labels={"quotree.dev/group": ""}))[1]
@@ -238,7 +234,7 @@ def test_empty_group_label_is_no_way_out(team: AdmissionSetup) -> None:
     )
 
 
-def test_manifest_that_says_suspend_when_applied_again_holds_a_running_job(team: AdmissionSetup) -> None:
+def test_reapplied_manifest_with_suspend_holds_a_running_job(team: AdmissionSetup) -> None:
     for name, said in (("silent", {}), ("outspoken", {"suspend": True})):
         body = json.dumps(job_body(name, None, **said))
         team.cp.kubectl("create", "--save-config", "-n", TEAM, "-f", "-", input=body)

@@ -73,14 +73,12 @@ def known_path(setup: AdmissionSetup) -> str:
 
 
 @pytest.mark.parametrize("path", ["/validate/quotagroups", "/", f"/{'0' * 64}/validate/quotagroups"])
-def test_a_caller_that_does_not_know_the_path_gets_a_404_and_learns_nothing(
-    governed: AdmissionSetup, path: str
-) -> None:
+def test_caller_without_the_path_gets_an_empty_404(governed: AdmissionSetup, path: str) -> None:
     answer = post(governed.replicas[-1], path, forged("spy", None, group("spy", 9, parent="team")))
     assert answer == (404, "there is nothing here\n")
 
 
-def test_a_tenant_cannot_read_the_path(governed: AdmissionSetup) -> None:
+def test_tenant_cannot_read_the_path(governed: AdmissionSetup) -> None:
     for verb, resource in (("get", "validatingwebhookconfigurations/quotree"), ("get", "secrets/quotree-webhook-path")):
         arguments = (
             "auth",
@@ -97,7 +95,7 @@ def test_a_tenant_cannot_read_the_path(governed: AdmissionSetup) -> None:
         assert governed.cp.kubectl(*arguments, check=False).stdout.strip() == "no"
 
 
-def test_even_with_the_path_forged_reviews_make_nothing_illegal_legal(governed: AdmissionSetup) -> None:
+def test_forged_review_with_the_path_makes_no_illegal_edit_legal(governed: AdmissionSetup) -> None:
     replica, path = governed.replicas[-1], known_path(governed)
     stored = governed.get(f"{GROUPS}/first")[1]
     invented = {**stored, "metadata": {**stored["metadata"], "resourceVersion": "9000000000000000000"}}
@@ -112,7 +110,7 @@ def test_even_with_the_path_forged_reviews_make_nothing_illegal_legal(governed: 
     assert int(recorded["floor"]) <= int(governed.get(GROUPS)[1]["metadata"]["resourceVersion"])
 
 
-def test_a_forged_review_does_not_take_another_edits_reservation_away(governed: AdmissionSetup) -> None:
+def test_forged_review_does_not_remove_the_reservation_of_another_edit(governed: AdmissionSetup) -> None:
     replica, path = governed.replicas[-1], known_path(governed)
     legal = post(
         replica, path, forged("third", None, {**group("third", 8), "metadata": {"name": "third", "uid": "u-3"}})

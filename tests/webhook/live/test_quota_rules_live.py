@@ -48,7 +48,7 @@ def cp(one_replica: Replicas) -> Iterator[ControlPlane]:
 
 
 @pytest.mark.parametrize("case", [case for name, case in CASES.items() if name != STORED_ILLEGAL])
-def test_an_edit_is_accepted_just_below_and_refused_just_above(cp: ControlPlane, case: Case) -> None:
+def test_edit_is_accepted_at_each_limit_and_refused_beyond(cp: ControlPlane, case: Case) -> None:
     store(cp, case.before)
     answers = ask_in_every_way(cp, case.refused)
     assert answers == dict.fromkeys(answers, denied(case.text))
@@ -65,7 +65,7 @@ def test_warnings_are_printed_by_kubectl(cp: ControlPlane) -> None:
         assert done.stderr.strip() == f"Warning: {case.text}"
 
 
-def test_an_update_by_kubectl_apply_edit_patch_and_scale_like_changes_is_judged(cp: ControlPlane) -> None:
+def test_update_by_apply_edit_and_patch_is_reviewed(cp: ControlPlane) -> None:
     store(cp, "p/ 8\n  a 6")
     text = denied(CASES["the parent's min lowered"].text)[1]
     lowered = json.dumps({"spec": {"quotas": [{"flavor": "default", "min": {"gpu": 5}}]}})
@@ -79,7 +79,7 @@ def test_an_update_by_kubectl_apply_edit_patch_and_scale_like_changes_is_judged(
         assert text in done.stderr
 
 
-def test_a_group_with_children_or_work_is_neither_deleted_nor_turned(cp: ControlPlane) -> None:
+def test_group_with_children_or_workloads_can_be_neither_deleted_nor_converted(cp: ControlPlane) -> None:
     store(cp, "p/ 8\n  a 6")
     assert (
         cp.rest.request("DELETE", f"{GROUPS}/p")[1]["message"]
@@ -118,7 +118,7 @@ def wait_until_refused(cp: ControlPlane, text: str) -> None:
     wait_for(refused, lambda: said[-1], 60)
 
 
-def test_a_group_with_children_does_not_become_a_leaf(cp: ControlPlane) -> None:
+def test_group_with_children_cannot_become_a_leaf(cp: ControlPlane) -> None:
     store(cp, "p/ 8\n  a 6")
     said = "QuotaGroup 'p' spec.isParent: still holds 1 group (a); move or delete them first (TurnedWithChildren)"
     answers = ask_in_every_way(cp, "p 8")
@@ -129,7 +129,7 @@ def test_a_group_with_children_does_not_become_a_leaf(cp: ControlPlane) -> None:
     assert ask(cp, "p 8", dry_run=False) == (200, "")
 
 
-def test_what_the_reconciler_has_told_of_a_group_decides_about_warnings(cp: ControlPlane) -> None:
+def test_status_of_a_group_decides_about_warnings(cp: ControlPlane) -> None:
     store(cp, "a 4\nb 4")
     root = {**body_of(group("a")), "metadata": {"name": "root"}, "spec": {"isParent": True}}
     assert cp.rest.request("POST", GROUPS, root)[0] == 201
@@ -167,7 +167,7 @@ def wait_until_said(cp: ControlPlane, line: str, text: str) -> None:
     wait_for(warned, lambda: said[-1], 60)
 
 
-def test_an_unlabelled_flavor_beside_open_ones_is_warned_of(cp: ControlPlane) -> None:
+def test_unlabelled_flavor_next_to_open_ones_is_warned_of(cp: ControlPlane) -> None:
     body = {"apiVersion": API_VERSION, "kind": "ResourceFlavor", "metadata": {"name": "h100"}}
     taint = {"key": "h100", "effect": "NoSchedule"}
     for taints, warned in (([taint], []), ([], ["a100", "t4"])):
@@ -184,7 +184,7 @@ def test_an_unlabelled_flavor_beside_open_ones_is_warned_of(cp: ControlPlane) ->
         ]
 
 
-def test_built_in_groups_stay(cp: ControlPlane) -> None:
+def test_built_in_groups_cannot_be_deleted(cp: ControlPlane) -> None:
     for name, is_parent in (("root", True), ("system", False), ("default", False)):
         body = {**body_of(group("a")), "metadata": {"name": name}, "spec": {"isParent": is_parent}}
         assert cp.rest.request("POST", GROUPS, body)[0] == 201
@@ -206,7 +206,7 @@ def test_built_in_groups_stay(cp: ControlPlane) -> None:
     )
 
 
-def test_a_flavor_in_use_stays(cp: ControlPlane) -> None:
+def test_flavor_in_use_cannot_be_deleted(cp: ControlPlane) -> None:
     store(cp, "a a100:gpu 1")
     code, said = cp.rest.request("DELETE", f"{FLAVORS}/a100")
     assert (code, said["message"]) == (
@@ -218,7 +218,7 @@ def test_a_flavor_in_use_stays(cp: ControlPlane) -> None:
     )
 
 
-def test_what_was_stored_without_the_webhook_is_mended_step_by_step(cp: ControlPlane, one_replica: Replicas) -> None:
+def test_tree_stored_without_the_webhook_can_be_fixed_step_by_step(cp: ControlPlane, one_replica: Replicas) -> None:
     one_replica.remove()
     for line in ("p/ 8", "a 6 ^p", "b 6 ^p", "q/ 4"):
         assert cp.rest.request("POST", GROUPS, body_of(group(line)))[0] == 201

@@ -67,7 +67,7 @@ def create(setup: AdmissionSetup, tenant: str, body: dict[str, Any]) -> str:
     return words(setup.cp.kubectl(*arguments, input=json.dumps(body), check=False))
 
 
-def test_a_tenant_uses_its_own_group_and_no_other(setup: AdmissionSetup) -> None:
+def test_tenant_can_use_only_its_own_group(setup: AdmissionSetup) -> None:
     assert create(setup, RED, job_body("own", RED)) == "job.batch/own created"
     said = create(setup, BLUE, job_body("thief", RED))
     assert said == (
@@ -79,13 +79,13 @@ def test_a_tenant_uses_its_own_group_and_no_other(setup: AdmissionSetup) -> None
     assert "(UseNotAllowed)" in create(setup, BLUE, {**pod, "spec": pod["spec"]["template"]["spec"]})
 
 
-def test_a_held_job_does_not_move_to_a_group_that_its_owner_may_not_use(setup: AdmissionSetup) -> None:
+def test_held_job_cannot_move_to_a_group_its_owner_cannot_use(setup: AdmissionSetup) -> None:
     assert create(setup, BLUE, job_body("mover", BLUE)) == "job.batch/mover created"
     arguments = ("label", "job", "mover", "-n", BLUE, "--overwrite", "--as", BLUE, "quotree.dev/group=red")
     assert "(UseNotAllowed)" in words(setup.cp.kubectl(*arguments, check=False))
 
 
-def test_controllers_create_with_the_permission_of_the_pods_service_account(setup: AdmissionSetup) -> None:
+def test_pods_of_controllers_use_the_permission_of_their_service_account(setup: AdmissionSetup) -> None:
     container = {"name": "c", "image": "none", "resources": {"requests": {"cpu": "1", "memory": "1Mi"}}}
 
     def deployment(name: str, account: str) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def test_controllers_create_with_the_permission_of_the_pods_service_account(setu
     assert setup.cp.kubectl(*pods, "app=not").stdout == ""
 
 
-def test_a_permission_that_is_granted_or_taken_away_is_in_force_within_seconds(setup: AdmissionSetup) -> None:
+def test_granted_or_revoked_permission_takes_effect(setup: AdmissionSetup) -> None:
     assert "(UseNotAllowed)" in create(setup, RED, job_body("later", BLUE))
     granted(setup, "late", BLUE, f"--user={RED}")
     wait_for(lambda: create(setup, RED, job_body("later", BLUE)) == "job.batch/later created", "the grant")
@@ -112,27 +112,27 @@ def test_a_permission_that_is_granted_or_taken_away_is_in_force_within_seconds(s
     wait_for(lambda: "(UseNotAllowed)" in create(setup, RED, job_body("after", BLUE)), "the end of the grant")
 
 
-def test_a_priority_class_must_be_one_of_the_groups(setup: AdmissionSetup) -> None:
+def test_priority_class_must_be_allowed_by_the_group(setup: AdmissionSetup) -> None:
     said = create(setup, RED, job_body("vip", RED, pod={"priorityClassName": "top"}))
     assert "spec.template.spec.priorityClassName: is top; workloads of group root may name low" in said
     low = job_body("low", RED, pod={"priorityClassName": "low"})
     assert create(setup, RED, low) == "job.batch/low created"
 
 
-def test_every_container_says_what_it_requests_where_the_group_wants_it(setup: AdmissionSetup) -> None:
+def test_every_container_must_have_requests_where_the_group_requires_them(setup: AdmissionSetup) -> None:
     silent = {"name": "c", "image": "none", "resources": {"requests": {"cpu": "0"}}}
     said = create(setup, RED, job_body("free", "strict", pod={"containers": [silent]}))
     assert "spec.template.spec.containers[0]: requests no cpu; group lab has requireRequests" in said
     assert create(setup, RED, job_body("counted", "strict")) == "job.batch/counted created"
 
 
-def test_pods_end_in_the_time_that_is_wanted(setup: AdmissionSetup) -> None:
+def test_termination_grace_period_is_limited_by_the_group(setup: AdmissionSetup) -> None:
     said = create(setup, RED, job_body("slow", RED, pod={"terminationGracePeriodSeconds": 3600}))
     assert "spec.template.spec.terminationGracePeriodSeconds: is 3600; until pods end" in said
     assert create(setup, RED, job_body("quick", RED, pod={"terminationGracePeriodSeconds": 60})).endswith("created")
 
 
-def test_devices_by_resource_claims_are_judged_by_their_templates(setup: AdmissionSetup) -> None:
+def test_device_claims_are_checked_by_their_templates(setup: AdmissionSetup) -> None:
     path = f"/apis/resource.k8s.io/v1/namespaces/{RED}/resourceclaimtemplates"
 
     def judged(template: str, **wanted: Any) -> str:
@@ -160,7 +160,7 @@ def test_devices_by_resource_claims_are_judged_by_their_templates(setup: Admissi
     assert "(ResourceNotCovered)" in uncovered
 
 
-def test_an_editor_of_a_leaf_does_not_make_others_wait_longer_than_the_maximum(setup: AdmissionSetup) -> None:
+def test_editor_of_a_leaf_cannot_exceed_the_maxima(setup: AdmissionSetup) -> None:
     role = ("create", "clusterrole", "leaf-editor", "--verb=get,patch", "--resource=quotagroups.quotree.dev")
     setup.cp.kubectl(*role, f"--resource-name={RED}")
     setup.cp.kubectl("create", "clusterrolebinding", "leaf-editor", "--clusterrole=leaf-editor", f"--user={RED}")

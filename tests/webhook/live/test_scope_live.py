@@ -46,7 +46,7 @@ def pod_body(name: str, group: str | None) -> dict[str, Any]:
     [("default", "any"), ("managed", None), ("labelled", None), ("labelled", "any")],
     ids=["own label", "managed namespace", "labelled namespace", "both"],
 )
-def test_managed_work_is_refused_while_nobody_can_judge_it(
+def test_managed_workload_is_refused_while_no_webhook_answers(
     dead_admission: AdmissionSetup, namespace: str, group: str | None
 ) -> None:
     status, said = dead_admission.try_job(job_body("job", group), namespace)
@@ -60,14 +60,14 @@ def test_managed_work_is_refused_while_nobody_can_judge_it(
     [("default", None), ("kube-system", "any"), ("kube-public", "any"), ("quotree-system", "any")],
     ids=["unmanaged", "kube-system", "kube-public", "Quotree's own namespace"],
 )
-def test_all_else_is_created_as_if_quotree_were_not_there(
+def test_unmanaged_objects_are_created_without_the_webhook(
     dead_admission: AdmissionSetup, namespace: str, group: str | None
 ) -> None:
     assert dead_admission.try_job(job_body("free", group), namespace) == (201, "")
     assert dead_admission.create(PODS.format(namespace), pod_body("free", group))["spec"].get("schedulingGates") is None
 
 
-def test_quota_objects_are_refused_while_nobody_can_judge_them(dead_admission: AdmissionSetup) -> None:
+def test_quota_objects_are_refused_while_no_webhook_answers(dead_admission: AdmissionSetup) -> None:
     status, said = _try_group(dead_admission)
     assert (status, "failed calling webhook" in said) == (500, True)
 
@@ -93,13 +93,13 @@ def said_to(admission: AdmissionSetup, body: Any) -> str:
     return words(admission.cp.kubectl("create", "-f", "-", input=json.dumps(body), check=False))
 
 
-def test_without_the_webhook_nobody_creates_a_running_job(guarded: AdmissionSetup) -> None:
+def test_no_running_job_can_be_created_without_the_webhook(guarded: AdmissionSetup) -> None:
     assert "only Quotree's reconciler starts a Job" in said_to(guarded, job_body("running", "any"))
     assert said_to(guarded, job_body("waiting", "any", suspend=True)) == "job.batch/waiting created"
     assert said_to(guarded, job_body("unmanaged", None)) == "job.batch/unmanaged created"
 
 
-def test_without_the_webhook_nobody_but_the_reconciler_starts_a_job(guarded: AdmissionSetup) -> None:
+def test_only_the_reconciler_can_start_a_job_without_the_webhook(guarded: AdmissionSetup) -> None:
     guarded.create(JOBS.format("default"), job_body("held", "any", suspend=True))
     forged = {"metadata": {"annotations": {"quotree.dev/admission": admitted("t4")}}}
     started = {"spec": {"suspend": False}, **forged}
@@ -109,7 +109,7 @@ def test_without_the_webhook_nobody_but_the_reconciler_starts_a_job(guarded: Adm
     assert guarded.job("held")["spec"]["suspend"] is False
 
 
-def test_without_the_webhook_nobody_but_the_reconciler_takes_the_gate_away(guarded: AdmissionSetup) -> None:
+def test_only_the_reconciler_can_remove_the_gate_without_the_webhook(guarded: AdmissionSetup) -> None:
     body = pod_body("gated", "any")
     body["spec"]["schedulingGates"] = [{"name": "quotree.dev/admission"}]
     guarded.create(PODS.format("default"), body)

@@ -21,7 +21,7 @@ def balanced(bare_admission: AdmissionSetup) -> Iterator[tuple[AdmissionSetup, B
         yield bare_admission, balancer
 
 
-def test_rolling_restart_of_two_replicas_refuses_and_loses_nothing(balanced: tuple[AdmissionSetup, Balancer]) -> None:
+def test_rolling_restart_of_two_replicas_refuses_no_request(balanced: tuple[AdmissionSetup, Balancer]) -> None:
     """`python -m benchmarks.rolling_restart` does the same at 200 Jobs a second."""
     admission, balancer = balanced
     traffic = Traffic(admission.cp, "rolling")
@@ -33,7 +33,7 @@ def test_rolling_restart_of_two_replicas_refuses_and_loses_nothing(balanced: tup
     assert len(traffic.created) >= 2 * traffic.rate
 
 
-def test_authorities_taken_out_of_the_configurations_are_put_back(balanced: tuple[AdmissionSetup, Balancer]) -> None:
+def test_ca_bundles_removed_from_the_configurations_are_restored(balanced: tuple[AdmissionSetup, Balancer]) -> None:
     admission, _ = balanced
     before = admission.bundles()
     for plural in ("mutatingwebhookconfigurations", "validatingwebhookconfigurations"):
@@ -44,7 +44,9 @@ def test_authorities_taken_out_of_the_configurations_are_put_back(balanced: tupl
 
 
 @pytest.mark.parametrize("way", ["half-written", "mismatched", "deleted"])
-def test_spoilt_secret_is_mended_while_reviews_go_on(balanced: tuple[AdmissionSetup, Balancer], way: str) -> None:
+def test_corrupted_secret_is_repaired_while_reviews_continue(
+    balanced: tuple[AdmissionSetup, Balancer], way: str
+) -> None:
     admission, _ = balanced
     before = admission.get(SECRET)[1]["data"]
     traffic = Traffic(admission.cp, way)
@@ -71,7 +73,7 @@ def test_spoilt_secret_is_mended_while_reviews_go_on(balanced: tuple[AdmissionSe
     assert traffic.refused == []
 
 
-def test_authority_is_replaced_with_an_overlap_and_without_a_refusal(balanced: tuple[AdmissionSetup, Balancer]) -> None:
+def test_ca_is_replaced_with_an_overlap_and_without_a_refusal(balanced: tuple[AdmissionSetup, Balancer]) -> None:
     admission, _ = balanced
     before = admission.get(SECRET)[1]["data"]
     traffic = Traffic(admission.cp, "authority")

@@ -43,7 +43,7 @@ def patch(setup: AdmissionSetup, name: str, change: dict[str, Any]) -> str:
     return words(setup.cp.kubectl(*arguments, input=json.dumps(change), check=False))
 
 
-def test_annotations_cannot_fill_the_room_of_an_eviction(tenant: AdmissionSetup) -> None:
+def test_annotations_cannot_use_up_the_space_for_an_eviction(tenant: AdmissionSetup) -> None:
     assert create(tenant, job_body("hog", "vision")) == "job.batch/hog created"
     full = {"metadata": {"annotations": {"padding": "x" * (255 * KIB)}}}
     said = patch(tenant, "hog", full)
@@ -52,7 +52,7 @@ def test_annotations_cannot_fill_the_room_of_an_eviction(tenant: AdmissionSetup)
     assert patch(tenant, "hog", below) == "job.batch/hog patched"
 
 
-def test_a_huge_affinity_is_refused_with_its_numbers(tenant: AdmissionSetup) -> None:
+def test_huge_affinity_is_refused_with_its_size(tenant: AdmissionSetup) -> None:
     expression = {"key": "zone", "operator": "In", "values": [f"z{at}" for at in range(1000)]}
     terms = [{"matchExpressions": [expression]} for _ in range(60)]
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
@@ -68,25 +68,25 @@ def test_a_huge_object_is_refused(tenant: AdmissionSetup) -> None:
 
 @pytest.mark.parametrize("verb", ["get", "patch"])
 @pytest.mark.parametrize("resource", ["secrets", "configmaps", "quotagroups.quotree.dev"])
-def test_the_role_edit_reaches_nothing_of_quotrees_own(tenant: AdmissionSetup, verb: str, resource: str) -> None:
+def test_edit_role_cannot_change_objects_of_quotree(tenant: AdmissionSetup, verb: str, resource: str) -> None:
     asked = ("auth", "can-i", verb, resource, "-n", "quotree-system", *TENANT)
     assert tenant.cp.kubectl(*asked, check=False).stdout.strip() == "no"
 
 
-def test_a_group_below_a_selector_does_not_take_another_teams_namespace(tenant: AdmissionSetup) -> None:
+def test_group_below_a_selector_cannot_admit_a_namespace_of_another_team(tenant: AdmissionSetup) -> None:
     said = create(tenant, job_body("thief", "reds"))
     assert "the namespaceSelector of team requires team=red; label the namespace so, or name another group" in said
     tried = ("label", "namespace", TEAM, "team=red", *TENANT)
     assert "forbidden" in tenant.cp.kubectl(*tried, check=False).stderr
 
 
-def test_a_namespace_with_a_group_label_is_bound_to_it(tenant: AdmissionSetup) -> None:
+def test_namespace_with_a_group_label_is_restricted_to_it(tenant: AdmissionSetup) -> None:
     said = create(tenant, job_body("elsewhere", "reds"), BOUND)
     assert "namespace bound is bound to group vision by its own label; name vision or a leaf below it" in said
     assert create(tenant, job_body("at-home", None), BOUND) == "job.batch/at-home created"
 
 
-def test_an_old_placeholder_that_is_released_or_enlarged_is_queued_again(tenant: AdmissionSetup) -> None:
+def test_released_or_enlarged_placeholder_job_gets_a_new_queue_time(tenant: AdmissionSetup) -> None:
     held = job_body("placeholder", "vision", labels={"quotree.dev/hold": "true"}, parallelism=1, completions=8)
     assert create(tenant, held) == "job.batch/placeholder created"
 

@@ -178,7 +178,9 @@ def changes(admission: AdmissionSetup, path: str, before: dict[str, Any], after:
 
 @pytest.mark.parametrize("kind", PATHS)
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_new_work_is_accepted_just_below_and_refused_just_above(rules: AdmissionSetup, case: Case, kind: str) -> None:
+def test_new_workload_is_accepted_at_each_limit_and_refused_beyond(
+    rules: AdmissionSetup, case: Case, kind: str
+) -> None:
     name, path = f"w{list(CASES.values()).index(case)}", PATHS[kind].format(case.where)
     refusal = (case.status, f"{kind} '{name}' {case.text}")
     refused = creations(rules, path, body_of(kind, name, case.refused))
@@ -190,7 +192,7 @@ def test_new_work_is_accepted_just_below_and_refused_just_above(rules: Admission
         rules.create(PATHS[kind].format(case.elsewhere), body_of(kind, name, case.refused))
 
 
-def test_held_work_may_not_leave_its_quota(rules: AdmissionSetup) -> None:
+def test_held_workload_cannot_leave_its_quota(rules: AdmissionSetup) -> None:
     for kind, path in PATHS.items():
         stored = rules.create(path.format("blue"), body_of(kind, "stays", {"group": "nlp"}))
         refused = changes(rules, path.format("blue"), stored, {})
@@ -228,13 +230,13 @@ WARNED: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("body", "text"), WARNED.values(), ids=WARNED)
-def test_work_that_cannot_start_now_is_accepted_with_a_warning(
+def test_workload_that_cannot_start_now_is_accepted_with_a_warning(
     rules: AdmissionSetup, body: dict[str, Any], text: str
 ) -> None:
     said = rules.cp.kubectl("create", "-n", "red", "-f", "-", input=json.dumps(body)).stderr.strip()
     assert said == f"Warning: {body['kind']} '{body['metadata']['name']}' {text}"
 
 
-def test_work_on_the_line_is_accepted_without_a_word(rules: AdmissionSetup) -> None:
+def test_workload_exactly_at_a_limit_is_accepted_without_a_warning(rules: AdmissionSetup) -> None:
     body = body_of("Job", "exact", {"group": "choosy"}, cpu="4")
     assert rules.cp.kubectl("create", "-n", "red", "-f", "-", input=json.dumps(body)).stderr == ""

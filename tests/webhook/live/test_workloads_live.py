@@ -60,21 +60,21 @@ def release(admission: AdmissionSetup, name: str, flavor: str) -> str:
     return patch(admission, "pod", name, operations, *AS_RECONCILER, form="json")
 
 
-def test_job_is_held_steered_and_labelled_at_creation(admission: AdmissionSetup) -> None:
+def test_job_is_held_placed_and_labelled_at_creation(admission: AdmissionSetup) -> None:
     made = create(admission, "held", "vision")
     assert made["spec"]["suspend"] is True
     assert made["spec"]["template"]["spec"]["nodeSelector"] == {"gpu": "a100"}
     assert made["spec"]["template"]["spec"]["tolerations"] == [{"key": "gpu", "operator": "Exists"}]
 
 
-def test_namespace_label_brings_jobs_and_pods_in_and_unmanaged_ones_run(admission: AdmissionSetup) -> None:
+def test_namespace_label_makes_jobs_and_pods_managed_and_others_run(admission: AdmissionSetup) -> None:
     admission.create("/api/v1/namespaces", {"metadata": {"name": "team", "labels": {"quotree.dev/group": "nlp"}}})
     made = create(admission, "by-namespace", None, "team")
     assert (made["spec"]["suspend"], made["metadata"]["labels"]) == (True, {"quotree.dev/group": "nlp"})
     assert create(admission, "unmanaged", None)["spec"]["suspend"] is False
 
 
-def test_cron_jobs_children_are_held_as_well(admission: AdmissionSetup) -> None:
+def test_jobs_of_a_cron_job_are_held(admission: AdmissionSetup) -> None:
     labels = {"quotree.dev/group": "vision"}
     template = {"metadata": {"labels": labels}, "spec": job_body("x", None)["spec"]}
     body = {"metadata": {"name": "nightly"}, "spec": {"schedule": "0 0 1 1 *", "jobTemplate": template}}
@@ -85,7 +85,7 @@ def test_cron_jobs_children_are_held_as_well(admission: AdmissionSetup) -> None:
     assert admission.job("by-cron")["spec"]["suspend"] is True
 
 
-def test_person_cannot_start_a_held_job_nor_forge_its_admission(admission: AdmissionSetup) -> None:
+def test_user_can_neither_start_a_held_job_nor_forge_its_admission(admission: AdmissionSetup) -> None:
     create(admission, "mine", "nlp")
     assert patch(admission, "job", "mine", {"spec": {"suspend": False}}) == (
         "Job 'mine' spec.suspend: only Quotree's reconciler starts managed workloads: leave spec.suspend as it "
@@ -102,7 +102,7 @@ def test_person_cannot_start_a_held_job_nor_forge_its_admission(admission: Admis
     assert admission.job("mine")["spec"]["suspend"] is True
 
 
-def test_refusals_have_the_right_status(admission: AdmissionSetup) -> None:
+def test_denials_have_the_right_status_code(admission: AdmissionSetup) -> None:
     assert admission.try_job(job_body("a", "absent"))[0] == 422
     assert admission.try_job(job_body("a", "old"))[0] == 403
     status, answer = admission.cp.rest.request("POST", JOBS.format("default"), body=job_body("a", "research"))
@@ -115,7 +115,7 @@ def test_refusals_have_the_right_status(admission: AdmissionSetup) -> None:
     )
 
 
-def test_dry_run_answers_the_same_and_stores_nothing(admission: AdmissionSetup) -> None:
+def test_dry_run_gives_the_same_response_and_stores_nothing(admission: AdmissionSetup) -> None:
     body = json.dumps(job_body("tried", "vision"))
     done = admission.cp.kubectl("create", "-f", "-", "--dry-run=server", "-o", "json", input=body)
     assert json.loads(done.stdout)["spec"]["suspend"] is True
@@ -141,7 +141,7 @@ def test_reconciler_starts_a_job_in_another_flavor_after_an_eviction(admission: 
     assert restarted["metadata"]["labels"] == {"quotree.dev/group": "nlp"}
 
 
-def test_owner_who_suspends_a_running_job_holds_it_and_may_lift_the_hold(admission: AdmissionSetup) -> None:
+def test_owner_can_hold_a_running_job_and_lift_the_hold(admission: AdmissionSetup) -> None:
     create(admission, "pause", "nlp")
     start(admission, "pause", "t4")
     assert patch(admission, "job", "pause", {"spec": {"suspend": True}}) == "job.batch/pause patched"
@@ -152,7 +152,7 @@ def test_owner_who_suspends_a_running_job_holds_it_and_may_lift_the_hold(admissi
     )
 
 
-def test_running_job_may_not_grow_nor_change_its_group(admission: AdmissionSetup) -> None:
+def test_running_job_can_neither_grow_nor_change_its_group(admission: AdmissionSetup) -> None:
     create(admission, "grow", "nlp", parallelism=2, completions=4)
     start(admission, "grow", "t4")
     assert patch(admission, "job", "grow", {"spec": {"parallelism": 3}}) == (
@@ -166,7 +166,7 @@ def test_running_job_may_not_grow_nor_change_its_group(admission: AdmissionSetup
     )
 
 
-def test_pods_of_a_started_job_run_ungated_and_its_label_may_be_in_the_template(admission: AdmissionSetup) -> None:
+def test_pods_of_a_started_job_run_ungated_with_the_group_label_in_the_template(admission: AdmissionSetup) -> None:
     body = job_body("family", "nlp")
     body["spec"]["template"]["metadata"] = {"labels": {"quotree.dev/group": "nlp"}}
     admission.create(JOBS.format("default"), body)
@@ -193,7 +193,7 @@ def test_plain_pod_waits_behind_its_gate_until_the_reconciler_releases_it(admiss
     assert (released["nodeSelector"], "schedulingGates" in released) == ({"gpu": "t4"}, False)
 
 
-def test_pod_may_not_grow_in_place(admission: AdmissionSetup) -> None:
+def test_pod_cannot_be_resized(admission: AdmissionSetup) -> None:
     container = {"name": "c", "image": "none", "resources": {"requests": {"cpu": "1"}}}
     body = {
         "metadata": {"name": "growing", "labels": {"quotree.dev/group": "nlp"}},
@@ -212,13 +212,13 @@ def test_pod_may_not_grow_in_place(admission: AdmissionSetup) -> None:
     )
 
 
-def test_group_and_its_job_may_be_applied_in_one_breath(admission: AdmissionSetup) -> None:
+def test_group_and_its_job_can_be_applied_together(admission: AdmissionSetup) -> None:
     for number in range(20):
         admission.group(f"fresh-{number}", quotas=[{"flavor": "t4", "min": {"cpu": 1}}])
         assert create(admission, f"fresh-{number}", f"fresh-{number}")["spec"]["suspend"] is True
 
 
-def test_namespace_brought_in_a_moment_ago_holds_its_work(admission: AdmissionSetup) -> None:
+def test_newly_managed_namespace_holds_its_workloads(admission: AdmissionSetup) -> None:
     for number in range(20):
         name = f"new-{number}"
         admission.create("/api/v1/namespaces", {"metadata": {"name": name}})
@@ -234,7 +234,7 @@ def test_namespace_brought_in_a_moment_ago_holds_its_work(admission: AdmissionSe
 
 
 @pytest.mark.parametrize("way", ["apply", "server-side apply", "replace"])
-def test_manifest_applied_again_changes_nothing(admission: AdmissionSetup, way: str) -> None:
+def test_reapplied_manifest_changes_nothing(admission: AdmissionSetup, way: str) -> None:
     name = f"again-{way.replace(' ', '-')}"
     body = json.dumps({**job_body(name, "vision", suspend=True)})
     forms = {
@@ -247,7 +247,7 @@ def test_manifest_applied_again_changes_nothing(admission: AdmissionSetup, way: 
     assert (done.returncode, admission.job(name)["spec"]["suspend"]) == (0, True), done.stderr
 
 
-def test_held_job_is_deleted_like_any_other(admission: AdmissionSetup) -> None:
+def test_held_job_can_be_deleted(admission: AdmissionSetup) -> None:
     create(admission, "gone", "vision")
     admission.cp.kubectl("delete", "job", "gone", "--wait=true")
     assert admission.get(f"{JOBS.format('default')}/gone")[0] == 404

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.timeout(600)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
-async def test_of_40_creations_into_room_for_10_exactly_10_are_accepted(
+async def test_exactly_10_of_40_concurrent_creations_are_accepted_within_min_for_10(
     replicas: Replicas, client: Client, count: int
 ) -> None:
     await asyncio.to_thread(replicas.use, *range(count))
@@ -32,7 +32,7 @@ async def test_of_40_creations_into_room_for_10_exactly_10_are_accepted(
         assert len(await children(client, f"p{turn}")) == ROOM
 
 
-async def test_of_two_moves_that_together_make_a_circle_one_is_refused(replicas: Replicas, client: Client) -> None:
+async def test_one_of_two_moves_that_form_a_cycle_is_refused(replicas: Replicas, client: Client) -> None:
     await asyncio.to_thread(replicas.use, 0, 1)
     for name in ("a", "b"):
         await client.create(QUOTA_GROUPS, quota_group(name, isParent=True))
@@ -47,7 +47,9 @@ async def test_of_two_moves_that_together_make_a_circle_one_is_refused(replicas:
             await client.patch_merge(QUOTA_GROUPS, name, {"spec": {"parent": None}})
 
 
-async def test_a_child_and_the_end_of_its_parent_are_not_both_accepted(replicas: Replicas, client: Client) -> None:
+async def test_creation_of_a_child_and_deletion_of_its_parent_are_not_both_accepted(
+    replicas: Replicas, client: Client
+) -> None:
     await asyncio.to_thread(replicas.use, 0, 1)
     for turn in range(10):
         await client.create(QUOTA_GROUPS, quota_group(f"d{turn}", isParent=True))
@@ -64,7 +66,7 @@ async def test_a_child_and_the_end_of_its_parent_are_not_both_accepted(replicas:
             assert "(DeletedWithChildren)" in why
 
 
-async def test_a_killed_replica_lets_nobody_in_too_much(replicas: Replicas, client: Client) -> None:
+async def test_killed_replica_does_not_over_admit(replicas: Replicas, client: Client) -> None:
     first, _ = await asyncio.to_thread(replicas.start, 2)
     await client.create(QUOTA_GROUPS, quota_group("p", gpu=ROOM, isParent=True))
     preemptors = [
@@ -76,7 +78,7 @@ async def test_a_killed_replica_lets_nobody_in_too_much(replicas: Replicas, clie
     assert len(await children(client, "p")) == ROOM
 
 
-async def test_a_watch_that_lags_lets_nobody_in_too_much(
+async def test_lagging_watch_does_not_over_admit(
     replicas: Replicas, client: Client, plain_control_plane: ControlPlane, tmp_path: Path
 ) -> None:
     with FaultProxy(plain_control_plane.url, plain_control_plane.ca_file).running() as proxy:
@@ -97,7 +99,7 @@ async def _start_without_watches(
         proxy.side(name).cut()
 
 
-async def test_a_write_whose_answer_is_lost_is_not_done_twice(
+async def test_write_with_a_lost_response_is_not_repeated(
     replicas: Replicas, client: Client, plain_control_plane: ControlPlane, tmp_path: Path
 ) -> None:
     with FaultProxy(plain_control_plane.url, plain_control_plane.ca_file).running() as proxy:
@@ -109,7 +111,7 @@ async def test_a_write_whose_answer_is_lost_is_not_done_twice(
         assert proxy.faults() == 3
 
 
-async def test_room_kept_for_an_edit_that_was_refused_elsewhere_is_free_again_in_time(
+async def test_reservation_of_an_edit_refused_elsewhere_expires(
     replicas: Replicas, client: Client, plain_control_plane: ControlPlane
 ) -> None:
     await asyncio.to_thread(replicas.use, 0, 1)
@@ -139,7 +141,7 @@ async def _until_asked(client: Client) -> None:
     raise AssertionError("the other webhook was never asked")
 
 
-async def test_an_edit_that_waits_holds_nobody_else_back(
+async def test_waiting_edit_does_not_block_others(
     replicas: Replicas, client: Client, plain_control_plane: ControlPlane
 ) -> None:
     await asyncio.to_thread(replicas.use, 0)
@@ -154,7 +156,7 @@ async def test_an_edit_that_waits_holds_nobody_else_back(
         assert (await waits)[0] == 409
 
 
-async def test_some_refused_elsewhere_and_all_the_others_patient_exactly_10_are_stored(
+async def test_exactly_10_edits_are_stored_when_some_are_refused_elsewhere_and_the_others_retry(
     replicas: Replicas, client: Client, plain_control_plane: ControlPlane
 ) -> None:
     await asyncio.to_thread(replicas.use, 0, 1)
@@ -180,14 +182,14 @@ async def test_a_dry_run_reserves_nothing(replicas: Replicas, client: Client) ->
     assert [each["name"] for each in json.loads(found["data"]["reservations"])] == ["real"]
 
 
-async def test_a_coordination_object_that_somebody_deleted_is_created_again(replicas: Replicas, client: Client) -> None:
+async def test_deleted_coordination_object_is_created_again(replicas: Replicas, client: Client) -> None:
     await asyncio.to_thread(replicas.use, 0)
     for turn in range(3):
         assert (await answer(client.create(QUOTA_GROUPS, quota_group(f"g{turn}")))) == (0, "")
         await client.delete(CONFIG_MAPS, "quotree-edits", NAMESPACE)
 
 
-async def test_what_a_deleted_coordination_object_had_forgotten_still_counts_while_watches_lag(
+async def test_reservations_of_a_deleted_coordination_object_still_count_while_watches_lag(
     replicas: Replicas, client: Client, plain_control_plane: ControlPlane, tmp_path: Path
 ) -> None:
     with FaultProxy(plain_control_plane.url, plain_control_plane.ca_file).running() as proxy:
@@ -199,7 +201,7 @@ async def test_what_a_deleted_coordination_object_had_forgotten_still_counts_whi
         assert (code, f"children promise {ROOM + 1} of default/gpu" in said) == (422, True)
 
 
-async def test_a_flavor_and_the_group_that_comes_to_use_it_are_not_both_accepted(
+async def test_deletion_of_a_flavor_and_a_group_that_uses_it_are_not_both_accepted(
     replicas: Replicas, client: Client
 ) -> None:
     await asyncio.to_thread(replicas.use, 0, 1)

@@ -41,11 +41,11 @@ class FailingClient:
     ],
     ids=["not found", "forbidden", "unavailable", "busy", "slow"],
 )
-def test_it_is_answered_without_effects(error: Exception, told: tuple[str, ...]) -> None:
+def test_dry_run_is_answered_without_effects(error: Exception, told: tuple[str, ...]) -> None:
     effects = DryRunEffects(cast("Client", FailingClient(error)))
     assert asyncio.run(effects.of(REVIEW)) == told
 
 
-def test_a_deletion_is_asked_about_by_name() -> None:
+def test_deletion_is_reviewed_by_name() -> None:
     deletion = msgspec.structs.replace(REVIEW, operation=Operation.DELETE)
     assert question(deletion)["spec"] == {"delete": [{"kind": "QuotaGroup", "name": "vision"}]}

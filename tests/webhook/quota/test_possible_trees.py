@@ -71,7 +71,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_an_edit_that_depends_on_others_is_unsettled(case: tuple[str, list[str], str, bool, str]) -> None:
+def test_edit_that_depends_on_pending_edits_is_undecided(case: tuple[str, list[str], str, bool, str]) -> None:
     drawn, under_way, line, unsettled, code = case
     found = judged(drawn, under_way, line)
     assert (found.unsettled, [each.rule for each in found.findings.violations]) == (unsettled, [code])
@@ -89,17 +89,17 @@ def test_an_edit_that_depends_on_others_is_unsettled(case: tuple[str, list[str],
     ],
     ids=["room for both", "elsewhere", "of another parent", "the same group again", "one after the other"],
 )
-def test_an_edit_that_is_legal_whatever_is_stored_is_accepted(drawn: str, under_way: list[str], line: str) -> None:
+def test_edit_that_is_legal_in_every_possible_tree_is_accepted(drawn: str, under_way: list[str], line: str) -> None:
     assert judged(drawn, under_way, line).is_legal
 
 
-def test_a_group_does_not_come_to_use_a_flavor_that_is_going() -> None:
+def test_group_cannot_use_a_flavor_with_a_pending_deletion() -> None:
     stored = tree("a")
     found = judge_among(edit(stored, "a", group("a t4:gpu 1")), PendingEdits(stored), frozenset({"t4"}), CONTEXT)
     assert (found.unsettled, [each.rule for each in found.findings.violations]) == (True, ["EditUnderWay"])
 
 
-def test_a_flavor_does_not_go_that_a_group_may_come_to_use() -> None:
+def test_flavor_cannot_be_deleted_with_a_pending_use() -> None:
     stored = tree("a")
     going = FlavorEdit("id", "t4", "uid", "1", Flavor("t4"), None)
     found = judge_flavor_among(going, PendingEdits(stored, open_edits(stored, "a t4:gpu 1")), CONTEXT)
@@ -143,7 +143,7 @@ def outcomes(stored: Tree, accepted: list[PendingEdit]) -> Iterator[tuple[Tree, 
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_whatever_part_of_the_accepted_edits_is_stored_the_tree_is_legal(seed: int) -> None:
+def test_any_stored_subset_of_accepted_edits_gives_a_legal_tree(seed: int) -> None:
     dice = random.Random(seed)
     stored = grown(dice)
     accepted: list[PendingEdit] = []
@@ -164,7 +164,7 @@ def test_whatever_part_of_the_accepted_edits_is_stored_the_tree_is_legal(seed: i
         assert not [each.name for each in after.groups.values() if each.parent in gone]
 
 
-def test_only_edits_of_place_and_numbers_are_ordered() -> None:
+def test_only_edits_of_parent_and_quotas_are_ordered() -> None:
     old = group("a/ 4")
     assert [
         GroupEdit("id", "a", "uid", "1", old, new).is_ordered

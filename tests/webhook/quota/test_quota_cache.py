@@ -17,7 +17,7 @@ STATUS = {
 }
 
 
-def test_the_largest_nodes_are_known_where_root_says_them() -> None:
+def test_largest_nodes_are_read_from_the_status_of_root() -> None:
     found = group_record(msgspec.json.encode({"metadata": {"name": "root"}, "spec": {}, "status": STATUS}))
     assert found.nodes == {"a100": ({"nvidia.com/gpu": 8, "cpu": 64000},), "t4": ()}
     assert found.capacity == {("a100", "nvidia.com/gpu"): 16}

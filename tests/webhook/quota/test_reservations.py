@@ -50,7 +50,7 @@ DELETION = Reservation("3", "QuotaGroup", "a", "uid-a", AT, "7")
         (DELETION, None, 6, True),
     ],
 )
-def test_an_edit_is_open_while_its_object_is_as_it_was_or_older(
+def test_edit_is_open_while_its_object_has_the_previous_or_an_older_version(
     reservation: Reservation, stored: StoredVersion | None, revision: int, expected: bool
 ) -> None:
     assert is_open(reservation, stored, revision) is expected
@@ -89,13 +89,13 @@ def resolved(stored: StoredState, *, over: bool) -> tuple[list[str], list[str], 
         "never stored, and too late for it",
     ],
 )
-def test_an_edit_is_forgotten_once_it_is_known_what_became_of_it(
+def test_edit_is_removed_once_its_result_is_known(
     stored: StoredState, over: bool, expected: tuple[list[str], list[str], int]
 ) -> None:
     assert resolved(stored, over=over) == expected
 
 
-def test_a_floor_above_everything_stored_is_corrected_by_a_consistent_read() -> None:
+def test_version_floor_above_every_stored_version_is_corrected_by_a_consistent_read() -> None:
     poisoned = Reservations("1", (), 9_000_000_000_000_000_000)
     assert resolve(poisoned, known(9, newest=False), lambda _: False).floor == 9_000_000_000_000_000_000
     assert resolve(poisoned, known(9, newest=True), lambda _: False).floor == 9
@@ -114,9 +114,7 @@ BASES = {
 
 
 @pytest.mark.parametrize(("base", "uid", "said"), BASES.values(), ids=BASES)
-def test_an_edit_of_a_state_that_was_not_read_is_refused_and_forgets_nothing(
-    base: str, uid: str, said: str | None
-) -> None:
+def test_edit_of_an_unread_state_is_refused_and_keeps_reservations(base: str, uid: str, said: str | None) -> None:
     stored = StoredState(
         Tree.of([group("a")]), {("QuotaGroup", "a"): StoredVersion("uid-a", "7")}, (), 9, is_newest=True
     )
@@ -126,7 +124,7 @@ def test_an_edit_of_a_state_that_was_not_read_is_refused_and_forgets_nothing(
     assert round_.reservations == (DELETION,)
 
 
-def test_large_edits_under_way_do_not_fill_the_coordination_object() -> None:
+def test_large_pending_edits_fit_in_the_coordination_object() -> None:
     entries = tuple(
         Entry(f"flavor-{at}", {f"example.com/resource-{each}": 2**62 for each in range(64)}) for at in range(64)
     )
@@ -144,7 +142,7 @@ def test_large_edits_under_way_do_not_fill_the_coordination_object() -> None:
     assert size_of(round_.reservations) <= MAX_RECORDED
 
 
-def test_the_ledger_is_read_as_it_was_written() -> None:
+def test_reservations_are_read_back_as_written() -> None:
     written = msgspec.json.encode((CREATION, CHANGE, DELETION)).decode()
     raw = msgspec.json.encode({"metadata": {"resourceVersion": "5"}, "data": {"reservations": written, "floor": "4"}})
     recorded = read_reservations(raw)
@@ -157,12 +155,12 @@ def test_the_ledger_is_read_as_it_was_written() -> None:
     assert read_reservations(b'{"metadata": {"resourceVersion": "6"}}') == Reservations("6", floor=6)
 
 
-def test_a_ledger_that_somebody_wrote_into_is_refused_with_a_sentence() -> None:
+def test_corrupted_reservations_are_refused_with_a_message() -> None:
     with pytest.raises(ApiError, match="ConfigMap quotree-edits is not as Quotree wrote it"):
         read_reservations(b'{"metadata": {}, "data": {"reservations": "[{}]"}}')
 
 
-def test_a_group_comes_out_of_the_ledger_as_far_as_rules_about_trees_look() -> None:
+def test_group_in_a_reservation_keeps_the_fields_used_by_tree_rules() -> None:
     drawn = group("a/ a100:gpu 1..2 w3 | t4:cpu 4 ^p")
     out = reserved_group(Reservation("1", "QuotaGroup", "a", "uid-a", AT, group=reserve_group(drawn)))
     assert out is not None
@@ -172,7 +170,7 @@ def test_a_group_comes_out_of_the_ledger_as_far_as_rules_about_trees_look() -> N
     ]
 
 
-def test_an_edit_counts_from_when_it_was_first_seen_whatever_the_clocks_say() -> None:
+def test_age_of_an_edit_counts_from_its_first_observation() -> None:
     ages = ReservationAges(timedelta(seconds=65))
     ahead = AT - timedelta(minutes=4)
     ages.see([CREATION], now=100.0)
@@ -181,7 +179,7 @@ def test_an_edit_counts_from_when_it_was_first_seen_whatever_the_clocks_say() ->
     assert ages.left(CREATION, 165.0, ahead) == timedelta()
 
 
-def test_an_edit_from_long_ago_is_over_at_first_sight() -> None:
+def test_old_edit_is_expired_at_its_first_observation() -> None:
     ages = ReservationAges(timedelta(seconds=65))
     long_after = AT + timedelta(minutes=6, seconds=6)
     assert ages.left(CREATION, 0.0, long_after) == timedelta()

@@ -24,7 +24,7 @@ def entry(path: str = "", *, url: bool = False) -> WebhookEntry:
     return read_configuration({"webhooks": [webhook]}).webhooks[0]
 
 
-def test_a_path_is_made_once_and_replaced_with_the_certificate() -> None:
+def test_path_is_generated_once_and_replaced_with_the_certificate() -> None:
     first = next_path_contents({}, NOW, published=False)
     assert len(accepted_tokens(first)) == 1
     assert next_path_contents(first, NOW, published=True) == first
@@ -41,7 +41,7 @@ def test_a_replica_with_an_older_certificate_does_not_replace_the_path() -> None
 
 
 @pytest.mark.parametrize("broken", [b"", b"short", b"/" * 64])
-def test_a_path_that_is_none_is_made_again(broken: bytes) -> None:
+def test_invalid_path_is_generated_again(broken: bytes) -> None:
     assert len(accepted_tokens(next_path_contents({"path": broken}, NOW, published=True))) == 1
 
 
@@ -58,12 +58,12 @@ def test_a_path_that_is_none_is_made_again(broken: bytes) -> None:
         ("", None),
     ],
 )
-def test_a_route_is_found_behind_an_accepted_path_only(path: str, route: str | None) -> None:
+def test_route_is_found_only_behind_an_accepted_path(path: str, route: str | None) -> None:
     assert route_of_path(path, (NEW, OLD)) == route
     assert route_of_path(path, ()) is None
 
 
-def test_an_entry_is_made_to_call_its_route_by_the_current_path() -> None:
+def test_webhook_entry_is_patched_to_the_current_path() -> None:
     right = called_path(NEW, "/validate/jobs")
     where = "/webhooks/3/clientConfig"
     by_service = [{"op": "add", "path": f"{where}/service/path", "value": right}]
@@ -74,7 +74,7 @@ def test_an_entry_is_made_to_call_its_route_by_the_current_path() -> None:
     assert path_operations(VALIDATING, 3, entry(right), (NEW, OLD), switch=True) == []
 
 
-def test_an_entry_keeps_the_previous_path_until_every_replica_knows_the_new_one() -> None:
+def test_webhook_entry_keeps_the_previous_path_until_every_replica_knows_the_new_one() -> None:
     previous = entry(called_path(OLD, "/validate/jobs"))
     assert path_operations(VALIDATING, 0, previous, (NEW, OLD), switch=False) == []
     assert len(path_operations(VALIDATING, 0, previous, (NEW, OLD), switch=True)) == 1

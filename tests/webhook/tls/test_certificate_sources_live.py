@@ -59,7 +59,7 @@ def create_secret(admission: AdmissionSetup, data: dict[str, str], **metadata: A
     admission.create(SECRETS, body)
 
 
-def test_cert_managers_certificate_is_shown_and_renewed_without_a_refusal(place: AdmissionSetup) -> None:
+def test_certificate_of_cert_manager_is_served_and_renewed_without_a_refusal(place: AdmissionSetup) -> None:
     ca = authority()
     first, second, third = leaf(ca), leaf(ca), leaf(ca)
     with two_replicas(place, "CertManager") as balancer:
@@ -90,7 +90,7 @@ def test_cert_managers_certificate_is_shown_and_renewed_without_a_refusal(place:
         assert set(place.bundles()) == {text(ca.certificate)}
 
 
-def test_given_pair_and_its_authority_are_replaced_without_a_refusal(place: AdmissionSetup) -> None:
+def test_given_certificate_and_its_ca_are_replaced_without_a_refusal(place: AdmissionSetup) -> None:
     old, new = authority(), authority()
     first, second = leaf(old), leaf(new)
     create_secret(place, data_of(first, old))
@@ -110,7 +110,7 @@ def test_given_pair_and_its_authority_are_replaced_without_a_refusal(place: Admi
         assert (traffic.refused, traffic.lost()) == ([], [])
 
 
-def test_given_secret_that_is_deleted_is_neither_missed_nor_made(place: AdmissionSetup) -> None:
+def test_deleted_given_secret_is_not_created_by_the_webhook(place: AdmissionSetup) -> None:
     ca = authority()
     pair = leaf(ca)
     create_secret(place, data_of(pair, ca))

@@ -4,7 +4,7 @@ from webhook.tls.configuration_bundles import bundle_operations
 from webhook.tls.configurations import entry_operations, read_configuration
 
 
-def test_bundle_is_written_to_the_entries_that_lack_it_and_guarded_by_their_names() -> None:
+def test_bundle_is_written_to_entries_without_it_and_tests_their_names() -> None:
     configuration = read_configuration(
         {
             "webhooks": [

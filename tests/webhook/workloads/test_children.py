@@ -24,7 +24,7 @@ def owned(body: dict[str, Any], unit: str = "u1") -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("labelled", [True, False], ids=["by its template", "by nobody yet"])
-def test_pod_that_an_operator_makes_is_not_gated_and_says_for_which_object(labelled: bool) -> None:
+def test_pod_of_an_operator_is_not_gated_and_gets_the_label_of_its_object(labelled: bool) -> None:
     body = owned(plain_pod(None)) if labelled else plain_pod(None)
     stored = applied(mutate_pod(review(body), MADE), body)
     assert stored["metadata"]["labels"] == {UNIT: "u1", "quotree.dev/group": "vision"}
@@ -33,19 +33,19 @@ def test_pod_that_an_operator_makes_is_not_gated_and_says_for_which_object(label
     assert mutate_pod(review(stored), MADE) == YES
 
 
-def test_pod_of_an_operator_with_the_label_of_another_object_gets_the_right_one() -> None:
+def test_wrong_object_label_of_an_operator_pod_is_corrected() -> None:
     body = owned(plain_pod("vision"), "u2")
     assert codes(judge_pod(review(body), MADE)) == ["ReservedLabel"]
     assert applied(mutate_pod(review(body), MADE), body)["metadata"]["labels"][UNIT] == "u1"
 
 
-def test_pod_of_an_operator_brings_no_admission_of_its_own() -> None:
+def test_pod_of_an_operator_cannot_carry_an_admission() -> None:
     body = owned(plain_pod("vision"))
     body["metadata"]["annotations"] = {"quotree.dev/admission": "{}"}
     assert codes(judge_pod(review(body), MADE)) == ["ReservedAnnotation"]
 
 
-def test_the_same_pod_from_anybody_else_is_gated_and_its_label_refused() -> None:
+def test_same_pod_from_another_user_is_gated_and_its_label_refused() -> None:
     body = owned(plain_pod("vision"))
     stored = applied(mutate_pod(review(body), FOREIGN), body)
     assert stored["spec"]["schedulingGates"] == [{"name": "quotree.dev/admission"}]
@@ -53,7 +53,7 @@ def test_the_same_pod_from_anybody_else_is_gated_and_its_label_refused() -> None
 
 
 @pytest.mark.parametrize("managed", [True, False], ids=["managed", "unmanaged"])
-def test_a_pod_neither_gets_nor_loses_the_label_later(managed: bool) -> None:
+def test_object_label_of_a_pod_cannot_be_added_or_removed_later(managed: bool) -> None:
     where = FOREIGN if managed else context()
     plain, made = plain_pod(None), owned(plain_pod(None))
     assert codes(judge_pod(review(made, plain), where)) == ["ReservedLabel"]
@@ -62,21 +62,21 @@ def test_a_pod_neither_gets_nor_loses_the_label_later(managed: bool) -> None:
     assert judge_pod(review(made, made), where) == YES
 
 
-def test_job_that_an_operator_makes_is_neither_held_nor_given_a_group() -> None:
+def test_job_of_an_operator_is_neither_held_nor_given_a_group() -> None:
     body = job(None, suspend=False)
     stored = applied(mutate_job(review(body), MADE), body)
     assert stored == {**body, "metadata": {**body["metadata"], "labels": {UNIT: "u1"}}}
     assert judge_job(review(stored), MADE) == YES
 
 
-def test_job_that_anybody_else_makes_with_the_label_is_held_and_refused() -> None:
+def test_job_with_the_object_label_from_another_user_is_held_and_refused() -> None:
     body = owned(job("vision", suspend=False))
     stored = applied(mutate_job(review(body), FOREIGN), body)
     assert stored["spec"]["suspend"] is True
     assert codes(judge_job(review(stored), FOREIGN)) == ["ReservedLabel"]
 
 
-def test_job_whose_template_has_the_label_is_refused() -> None:
+def test_job_with_the_object_label_in_its_template_is_refused() -> None:
     body = job("vision", suspend=True)
     body["spec"]["template"]["metadata"] = {"labels": {UNIT: "u1"}}
     assert codes(judge_job(review(body), FOREIGN)) == ["ReservedLabel"]
@@ -95,7 +95,7 @@ RUNNING = owned(job(None, suspend=False))
     ],
     ids=["starts it", "enlarges it", "takes the label"],
 )
-def test_only_its_operator_changes_a_job_that_it_made(old: Any, new: Any, code: str) -> None:
+def test_only_the_operator_can_change_its_jobs(old: Any, new: Any, code: str) -> None:
     assert codes(judge_job(review(new, old), FOREIGN)) == [code]
     by_operator = context(namespace={"quotree.dev/group": "vision"}, by_operator=True)
     expected = [code] if code == "ReservedLabel" else []
@@ -103,5 +103,5 @@ def test_only_its_operator_changes_a_job_that_it_made(old: Any, new: Any, code: 
     assert mutate_job(review(new, old), by_operator) == YES
 
 
-def test_the_owner_of_a_job_that_an_operator_made_may_stop_it() -> None:
+def test_owner_can_suspend_a_job_of_an_operator() -> None:
     assert judge_job(review(HELD, RUNNING), FOREIGN) == YES

@@ -62,11 +62,11 @@ def warnings(body: dict[str, Any]) -> list[str]:
     ],
     ids=["fits", "too many", "too many together", "a group without quota of them", "a template that may follow"],
 )
-def test_devices_are_judged_like_any_request(body: dict[str, Any], told: list[str]) -> None:
+def test_devices_are_checked_like_any_request(body: dict[str, Any], told: list[str]) -> None:
     assert warnings(body) == told
 
 
-def test_all_devices_of_a_class_cannot_be_counted_and_are_refused() -> None:
+def test_claim_for_all_devices_of_a_class_is_refused() -> None:
     new = wants("whole", suspend=True)
     (refusal,) = refusals(judge_job(review(new), judged_in(*TEMPLATES)))
     assert refusal == (
@@ -77,14 +77,14 @@ def test_all_devices_of_a_class_cannot_be_counted_and_are_refused() -> None:
 
 
 @pytest.mark.parametrize("template", ["two", "absent"], ids=["that is known", "that was deleted meanwhile"])
-def test_a_running_job_gets_no_more_pods_with_a_template(template: str) -> None:
+def test_running_job_with_a_claim_template_cannot_grow(template: str) -> None:
     edit = review(runs(template, 2), runs(template, 1))
     assert codes(judge_job(edit, judged_in(*TEMPLATES))) == ["GrowthWhileRunning"]
     fewer = review(runs(template, 1), runs(template, 2))
     assert codes(judge_job(fewer, judged_in(*TEMPLATES))) == []
 
 
-def test_what_is_injected_at_creation_follows_from_the_job_alone() -> None:
+def test_injection_at_creation_depends_on_the_job_alone() -> None:
     """Another replica might not have seen the template yet."""
     apart = group("apart", quotas=[{"flavor": "t4", "max": {"cpu": 8}}, {"flavor": "a100", "max": {GPU: 4}}])
     new = wants("two", "apart", suspend=True)
@@ -95,7 +95,7 @@ def test_what_is_injected_at_creation_follows_from_the_job_alone() -> None:
     assert found[0]["spec"]["template"]["spec"]["nodeSelector"] == {"gpu": "t4"}
 
 
-def test_where_devices_are_not_counted_nothing_is_said_about_them() -> None:
+def test_device_claims_are_ignored_where_not_counted() -> None:
     verdict = judge_job(review(wants("whole", suspend=True)), context(groups=GROUPS))
     assert isinstance(verdict, Allow)
     assert verdict.warnings == ()

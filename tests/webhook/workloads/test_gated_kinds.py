@@ -25,7 +25,7 @@ def labels_of(body: Any) -> dict[str, str]:
     return {name: text for name, text in stored["metadata"]["labels"].items() if name.startswith(GROUP)}
 
 
-def test_a_pod_is_a_member_of_the_group_that_its_operator_puts_it_in() -> None:
+def test_pod_joins_the_pod_group_of_its_operator_labels() -> None:
     body = plain_pod(labels={KEY: "abc"}, annotations={SIZE: "3"})
     assert labels_of(body) == {GROUP: "abc", GROUP_SIZE: "3"}
 
@@ -45,11 +45,11 @@ def test_a_pod_is_a_member_of_the_group_that_its_operator_puts_it_in() -> None:
         ),
     ],
 )
-def test_any_other_pod_is_left_as_it_is(labels: Any, annotations: Any, found: Any) -> None:
+def test_other_pods_are_unchanged(labels: Any, annotations: Any, found: Any) -> None:
     assert labels_of(plain_pod(labels=labels, annotations=annotations)) == found
 
 
-def test_a_pod_of_a_kind_that_is_off_is_no_member() -> None:
+def test_pod_of_a_disabled_kind_joins_no_pod_group() -> None:
     body = plain_pod(labels={KEY: "abc"}, annotations={SIZE: "3"})
     assert GROUP not in applied(mutate_pod(review(body), context()), body)["metadata"]["labels"]
 
@@ -66,7 +66,7 @@ def a_set(startup: str = "LeaderCreated", **about: Any) -> Any:
     }
 
 
-def test_an_object_whose_pods_would_wait_for_each_other_is_refused_and_others_pass() -> None:
+def test_object_with_mutually_waiting_pods_is_refused() -> None:
     assert judge_gated_object(LWS, review(a_set()), GOVERNED) == YES
     found = judge_gated_object(LWS, review(a_set("LeaderReady")), GOVERNED)
     assert codes(found) == ["KindRefused"]
@@ -75,6 +75,6 @@ def test_an_object_whose_pods_would_wait_for_each_other_is_refused_and_others_pa
     assert codes(judge_gated_object(LWS, review(topology), GOVERNED)) == ["KindRefused"]
 
 
-def test_an_edit_is_refused_for_what_it_breaks_alone() -> None:
+def test_edit_is_refused_only_for_rules_that_it_breaks() -> None:
     assert judge_gated_object(LWS, review(a_set("LeaderReady"), a_set("LeaderReady")), GOVERNED) == YES
     assert codes(judge_gated_object(LWS, review(a_set("LeaderReady"), a_set()), GOVERNED)) == ["KindRefused"]

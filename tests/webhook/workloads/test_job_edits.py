@@ -145,7 +145,9 @@ EDITS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
 
 
 @pytest.mark.parametrize(("after", "before", "sentences"), EDITS.values(), ids=EDITS)
-def test_edit_by_a_person_is_refused(after: dict[str, Any], before: dict[str, Any], sentences: list[str]) -> None:
+def test_forbidden_edit_by_a_user_is_refused(
+    after: dict[str, Any], before: dict[str, Any], sentences: list[str]
+) -> None:
     assert refusals(judge_job(review(after, before), context())) == sentences
 
 
@@ -177,5 +179,5 @@ HARMLESS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("after", "before"), HARMLESS.values(), ids=HARMLESS)
-def test_edit_that_touches_none_of_this_is_accepted(after: dict[str, Any], before: dict[str, Any]) -> None:
+def test_other_edits_are_accepted(after: dict[str, Any], before: dict[str, Any]) -> None:
     assert judge_job(review(after, before), context()) == YES

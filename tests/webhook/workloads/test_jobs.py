@@ -35,17 +35,17 @@ def created(body: dict[str, Any], where: ReviewContext) -> dict[str, Any]:
     return stored
 
 
-def test_new_job_is_suspended_labelled_and_sent_to_its_groups_only_flavor() -> None:
+def test_new_job_is_suspended_labelled_and_placed_on_the_only_flavor_of_its_group() -> None:
     expected = job(annotations={"quotree.dev/injected": INJECTED}, pod=STEERED, **HELD)
     assert created(job(), context()) == expected
 
 
-def test_namespace_brings_a_job_in() -> None:
+def test_namespace_label_makes_a_job_managed() -> None:
     where = context(namespace={"quotree.dev/group": "nlp"})
     assert created(job(None), where) == job("nlp", **HELD)
 
 
-def test_default_group_takes_work_that_names_none_where_that_is_switched_on() -> None:
+def test_job_without_a_group_gets_default_where_enabled() -> None:
     groups = (*GROUPS, group("default", quotas=[]))
     where = context(
         namespace={"quotree.dev/managed": "true"}, groups=groups, settings=QuotaSettings(default_group=True)
@@ -53,7 +53,7 @@ def test_default_group_takes_work_that_names_none_where_that_is_switched_on() ->
     assert created(job(None, cpu=0), where) == job("default", cpu=0, **HELD)
 
 
-def test_unmanaged_job_is_none_of_our_business() -> None:
+def test_unmanaged_job_is_allowed_unchanged() -> None:
     assert mutate_job(review(job(None)), context()) == YES
     assert judge_job(review(job(None)), context()) == YES
     assert judge_job(review(job(None, **HELD), job(None, suspend=False)), context()) == YES
@@ -64,42 +64,42 @@ def test_mutation_is_idempotent() -> None:
     assert mutate_job(review(once), context()) == YES
 
 
-def test_job_asking_for_one_flavor_gets_it_at_once() -> None:
+def test_job_that_accepts_one_flavor_is_placed_at_creation() -> None:
     stored = created(job("nlp", labels={"quotree.dev/flavor": "t4"}), context())
     assert stored["spec"]["template"]["spec"]["nodeSelector"] == {"gpu": "t4"}
     assert stored["metadata"]["annotations"] == {"quotree.dev/injected": '{"nodeSelector":{"gpu":"t4"}}'}
 
 
-def test_job_of_a_group_with_several_flavors_is_not_steered_yet() -> None:
+def test_job_of_a_group_with_several_flavors_is_not_placed_yet() -> None:
     assert created(job("nlp"), context()) == job("nlp", **HELD)
 
 
-def test_what_the_owner_wrote_is_not_recorded_as_injected() -> None:
+def test_placement_of_the_owner_is_not_recorded_as_injected() -> None:
     own = {"nodeSelector": {"gpu": "a100", "disk": "ssd"}, "tolerations": [{"key": "gpu", "operator": "Exists"}]}
     assert created(job(pod=own), context()) == job(pod=own, **HELD)
 
 
-def test_job_that_says_at_creation_that_it_is_finished_is_held_all_the_same() -> None:
+def test_job_created_with_a_finished_status_is_held() -> None:
     ended = {"conditions": [{"type": "Complete", "status": "True"}]}
     assert created(job("nlp", status=ended), context()) == job("nlp", status=ended, **HELD)
 
 
-def test_job_that_is_being_deleted_is_left_as_it_is() -> None:
+def test_job_under_deletion_is_unchanged() -> None:
     before, after = deleting(job("nlp")), deleting(job("nlp", **HELD))
     assert mutate_job(review(after, before), context()) == YES
 
 
-def test_job_created_suspended_is_held_all_the_same() -> None:
+def test_job_created_suspended_is_held() -> None:
     assert created(job("nlp", **HELD), context()) == job("nlp", **HELD)
 
 
-def test_what_the_reconciler_writes_is_neither_changed_nor_judged() -> None:
+def test_writes_of_the_reconciler_are_allowed_unchanged() -> None:
     held, started = job("nlp", **HELD), job("nlp", annotations=admitted("a100"), suspend=False)
     assert mutate_job(review(started, held, RECONCILER), context()) == YES
     assert judge_job(review(started, held, RECONCILER), context()) == YES
 
 
-def test_what_was_injected_is_taken_out_once_kubernetes_allows_it() -> None:
+def test_injected_placement_is_removed_once_kubernetes_allows_it() -> None:
     pod = {"nodeSelector": {"gpu": "a100"}, "tolerations": STEERED["tolerations"]}
     notes = {"quotree.dev/injected": INJECTED}
     stopping = job("nlp", pod=pod, annotations=notes, status={"startTime": "2026-03-01T12:00:00Z"}, **HELD)
@@ -111,7 +111,7 @@ def test_what_was_injected_is_taken_out_once_kubernetes_allows_it() -> None:
     }
 
 
-def test_person_who_suspends_a_running_job_holds_it() -> None:
+def test_user_who_suspends_a_running_job_holds_it() -> None:
     running = job("nlp", annotations=admitted("t4"), status={"active": 1})
     asked = job("nlp", annotations=admitted("t4"), status={"active": 1}, **HELD)
     stopped = applied(mutate_job(review(asked, running), context()), asked)
@@ -121,7 +121,7 @@ def test_person_who_suspends_a_running_job_holds_it() -> None:
     assert judge_job(review(stopped, running), context()) == YES
 
 
-def test_lifting_the_hold_of_deactivated_work_lets_it_try_again() -> None:
+def test_lifted_hold_reactivates_a_deactivated_job() -> None:
     note = write_annotation(RequeueAnnotation(NOON, NOON, 5, deactivated=True))
     before = job("nlp", labels={"quotree.dev/hold": "true"}, annotations={"quotree.dev/requeue": note}, **HELD)
     asked = job("nlp", annotations={"quotree.dev/requeue": note}, **HELD)
@@ -134,13 +134,13 @@ def test_lifting_the_hold_of_deactivated_work_lets_it_try_again() -> None:
     assert codes(judge_job(review(forged, before), context())) == ["ReservedAnnotation"]
 
 
-def test_group_label_that_a_replacement_forgot_is_put_back() -> None:
+def test_group_label_missing_in_a_replacement_is_restored() -> None:
     where = context(namespace={"quotree.dev/group": "nlp"})
     asked = job(None, **HELD)
     assert applied(mutate_job(review(asked, job("nlp", **HELD)), where), asked) == job("nlp", **HELD)
 
 
-def test_job_moved_while_held_is_steered_anew() -> None:
+def test_job_moved_while_held_is_placed_again() -> None:
     before = created(job("vision"), context())
     asked = {**before, "metadata": {**before["metadata"], "labels": {"quotree.dev/group": "nlp"}}}
     after = applied(mutate_job(review(asked, before), context()), asked)
@@ -149,7 +149,7 @@ def test_job_moved_while_held_is_steered_anew() -> None:
     assert judge_job(review(after, before), context()) == YES
 
 
-def test_flavor_edited_since_is_followed_while_the_job_is_held() -> None:
+def test_held_job_follows_edits_of_its_flavor() -> None:
     stored = created(job(), context())
     moved = {**A100, "spec": {"nodeLabels": {"gpu": "a100-80"}}}
     after = applied(mutate_job(review(stored, stored), context(flavors=(moved, T4))), stored)

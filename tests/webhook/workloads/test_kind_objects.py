@@ -43,7 +43,7 @@ def running(**changes: Any) -> Any:
     return a_set(**{"suspend": False, "annotations": {ADMISSION: ADMITTED}, "unit": "uid-train", **changes})
 
 
-def test_a_new_object_is_held_and_labelled_and_nothing_else() -> None:
+def test_new_object_is_only_held_and_labelled() -> None:
     body = a_set(None)
     where = context(namespace={"quotree.dev/group": "nlp"})
     stored = applied(mutate(review(body), where), body)
@@ -58,7 +58,7 @@ def test_an_object_that_the_mutation_did_not_hold_is_refused() -> None:
     assert "leave spec.suspend as it is" in refusals(found)[0]
 
 
-def test_an_unmanaged_object_is_none_of_our_business() -> None:
+def test_unmanaged_object_is_allowed_unchanged() -> None:
     assert mutate(review(a_set(None)), context()) == YES
     assert judge(review(a_set(None)), context()) == YES
     assert judge(review(a_set(None, suspend=True), a_set(None)), context()) == YES
@@ -82,13 +82,13 @@ def test_an_object_without_a_group_in_a_managed_namespace_is_refused() -> None:
         (a_set(suspend=True, unit="u1"), "ReservedLabel"),
     ],
 )
-def test_a_new_object_is_refused_with_the_reason(body: Any, code: str) -> None:
+def test_invalid_new_object_is_refused_with_the_reason(body: Any, code: str) -> None:
     assert code in codes(judge(review(body), context()))
     if code == "KindUnreadable":
         assert codes(mutate(review(body), context())) == [code]
 
 
-def test_templates_bring_no_admission_of_their_own() -> None:
+def test_pod_templates_cannot_carry_an_admission() -> None:
     body = a_set(suspend=True)
     template = body["spec"]["replicatedJobs"][1]["template"]["spec"]["template"]
     template["metadata"] = {"annotations": {ADMISSION: "{}"}}
@@ -108,7 +108,7 @@ refuse: [{path: .spec.ttl, present: true, because: "it has a ttl", remedy: "leav
 """
 
 
-def test_a_kind_refuses_what_it_cannot_govern_with_the_remedy_and_leaves_alone_what_is_not_its_own() -> None:
+def test_object_that_cannot_be_governed_is_refused_with_a_remedy() -> None:
     own = compile_kind(entry(REFUSING))
     body = a_set(suspend=True)
     body["spec"]["ttl"] = 5
@@ -120,7 +120,7 @@ def test_a_kind_refuses_what_it_cannot_govern_with_the_remedy_and_leaves_alone_w
     assert kind_objects.mutate_kind_object(own, review(body), context()) == YES
 
 
-def test_each_set_is_warned_of_by_itself_if_it_could_never_start() -> None:
+def test_each_pod_set_that_could_never_start_is_warned_of() -> None:
     body = a_set("vision", suspend=True, cpu="9", workers=1)
     found = judge(review(body), context())
     assert isinstance(found, Allow)
@@ -137,13 +137,13 @@ def test_each_set_is_warned_of_by_itself_if_it_could_never_start() -> None:
         (a_set(None, suspend=True), "GroupRemoved"),
     ],
 )
-def test_a_waiting_object_is_started_and_annotated_by_the_reconciler_alone(new: Any, code: str) -> None:
+def test_only_the_reconciler_can_start_and_annotate_a_held_object(new: Any, code: str) -> None:
     old = a_set(suspend=True)
     assert codes(judge(review(new, old), context())) == [code]
     assert judge(review(new, old, user=RECONCILER), context()) == YES
 
 
-def test_a_waiting_object_may_change_its_size_and_waits_anew() -> None:
+def test_resized_held_object_gets_a_new_queue_time() -> None:
     old, new = a_set(suspend=True), a_set(suspend=True, workers=3)
     stored = applied(mutate(review(new, old), context()), new)
     assert "quotree.dev/requeue" in stored["metadata"]["annotations"]
@@ -160,25 +160,25 @@ def test_a_waiting_object_may_change_its_size_and_waits_anew() -> None:
         (running(annotations={}), "ReservedAnnotation"),
     ],
 )
-def test_a_running_object_neither_grows_nor_makes_uncounted_pods(new: Any, code: str) -> None:
+def test_running_object_can_neither_grow_nor_create_uncounted_pods(new: Any, code: str) -> None:
     assert list(dict.fromkeys(codes(judge(review(new, running()), context())))) == ([code] if code else [])
 
 
-def test_a_set_does_not_grow_at_the_cost_of_another() -> None:
+def test_pod_set_cannot_grow_at_the_cost_of_another() -> None:
     """Each has flavors of its own."""
     new = running(workers=1)
     new["spec"]["replicatedJobs"][0]["replicas"] = 2
     assert codes(judge(review(new, running()), context())) == ["GrowthWhileRunning"]
 
 
-def test_the_owner_may_stop_a_running_object_and_it_stays_stopped() -> None:
+def test_owner_can_suspend_a_running_object_and_it_stays_held() -> None:
     new = running(suspend=True)
     stored = applied(mutate(review(new, running()), context()), new)
     assert stored["metadata"]["labels"][HOLD_LABEL] == "true"
     assert judge(review(stored, running()), context()) == YES
 
 
-def test_what_has_finished_or_is_going_is_left_alone() -> None:
+def test_finished_or_deleted_object_is_unchanged() -> None:
     done = running(status={"conditions": [{"type": "Completed", "status": "True"}]})
     changed = running(workers=9, status=done["status"])
     assert judge(review(changed, done), context()) == YES
@@ -188,7 +188,7 @@ def test_what_has_finished_or_is_going_is_left_alone() -> None:
 MADE = context(namespace={"quotree.dev/group": "nlp"}, cover=Cover("u1", "nlp"))
 
 
-def test_what_an_operator_makes_of_a_governed_kind_is_not_held() -> None:
+def test_governed_object_created_by_an_operator_is_not_held() -> None:
     """Even with the labels and annotations of what it is made for, which operators copy."""
     body = running(unit="u1")
     stored = applied(mutate(review(body), MADE), body)
@@ -200,7 +200,7 @@ def test_what_an_operator_makes_of_a_governed_kind_is_not_held() -> None:
     assert mutate(review(bigger, stored), context()) == YES
 
 
-def test_what_an_operator_makes_of_another_kind_says_for_which_object() -> None:
+def test_object_created_by_an_operator_gets_the_label_of_its_object() -> None:
     body = a_set(None)
     stored = applied(children.mutate_child(review(body), MADE), body)
     assert stored == a_set(None, labels={UNIT: "u1"})
@@ -211,5 +211,5 @@ def test_what_an_operator_makes_of_another_kind_says_for_which_object() -> None:
     assert children.mutate_child(review(body), context()) == YES
 
 
-def test_the_preset_has_the_operator_that_makes_its_children() -> None:
+def test_preset_has_the_operator_that_creates_its_children() -> None:
     assert read_preset("jobset").operators == ("system:serviceaccount:jobset-system:jobset-controller-manager",)

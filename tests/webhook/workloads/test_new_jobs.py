@@ -6,7 +6,7 @@ from webhook.verdicts import YES, Allow, Deny
 from webhook.workloads.jobs import judge_job, mutate_job
 
 
-def test_all_that_is_wrong_is_said_at_once_and_forbidden_wins() -> None:
+def test_all_errors_are_reported_and_forbidden_decides_the_code() -> None:
     bad = job(
         "attic",
         labels={"quotree.dev/preemptible": "maybe", "quotree.dev/hold": "1"},
@@ -26,7 +26,7 @@ def test_all_that_is_wrong_is_said_at_once_and_forbidden_wins() -> None:
     assert (verdict.code, verdict.reason) == (403, "Forbidden")
 
 
-def test_template_may_not_carry_quotrees_notes() -> None:
+def test_template_cannot_carry_quotree_annotations() -> None:
     forged = job("nlp", **HELD)
     forged["spec"]["template"]["metadata"] = {"annotations": {"quotree.dev/admission": "{}"}}
     assert refusals(judge_job(review(forged), context())) == [
@@ -38,7 +38,7 @@ def test_template_may_not_carry_quotrees_notes() -> None:
     ]
 
 
-def test_forged_injection_at_creation_is_left_for_the_validation_to_refuse() -> None:
+def test_forged_injection_at_creation_is_kept_for_validation_to_refuse() -> None:
     forged = job(
         "nlp", annotations={"quotree.dev/injected": '{"nodeSelector":{"x":"y"}}'}, pod={"nodeSelector": {"x": "y"}}
     )
@@ -47,7 +47,7 @@ def test_forged_injection_at_creation_is_left_for_the_validation_to_refuse() -> 
     assert codes(judge_job(review(stored), context())) == ["ReservedAnnotation"]
 
 
-def test_work_that_never_fits_is_warned_of_or_refused() -> None:
+def test_job_that_never_fits_is_warned_of_or_refused() -> None:
     large = job("nlp", cpu=200, **HELD)
     sentence = (
         "Job 'train' spec: will never start: flavor a100: it requests 200 cpu, group nlp may use at most 8; request "
@@ -58,7 +58,7 @@ def test_work_that_never_fits_is_warned_of_or_refused() -> None:
     assert refusals(judge_job(review(large), context(never_fits=NeverFits.DENY))) == [sentence]
 
 
-def test_list_of_500_resources_is_answered_in_a_bounded_message() -> None:
+def test_job_with_500_resources_gets_a_bounded_message() -> None:
     many = {f"example.com/device-{number:03}": "1" for number in range(500)}
     body = job("nlp", **HELD)
     body["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"] = many
@@ -69,7 +69,7 @@ def test_list_of_500_resources_is_answered_in_a_bounded_message() -> None:
     assert len(verdict.message) < 700
 
 
-def test_label_that_names_no_group_is_refused_at_once_and_again() -> None:
+def test_label_without_its_group_is_refused_in_both_webhooks() -> None:
     said = [
         "Job 'train' metadata.labels[quotree.dev/group]: is empty; name a group, or leave the label out (GroupAbsent)"
     ]
@@ -79,7 +79,7 @@ def test_label_that_names_no_group_is_refused_at_once_and_again() -> None:
     assert judge_job(review(job(None), empty), context()) == YES
 
 
-def test_absurd_names_are_cut_short() -> None:
+def test_overlong_names_are_shortened() -> None:
     body = job("x" * 100_000, labels={"quotree.dev/hold": "y" * 100_000}, **HELD)
     verdict = judge_job(review(body), context())
     assert codes(verdict) == ["GroupAbsent", "BadLabel", "ObjectTooLarge"]
@@ -87,7 +87,7 @@ def test_absurd_names_are_cut_short() -> None:
     assert len(verdict.message) < 600
 
 
-def test_job_without_a_group_in_a_managed_namespace_is_refused_and_told_why() -> None:
+def test_job_without_a_group_in_a_managed_namespace_is_refused_with_the_reason() -> None:
     managed = context(namespace={"quotree.dev/managed": "true"})
     said = [
         (

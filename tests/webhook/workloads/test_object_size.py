@@ -52,18 +52,18 @@ LARGE = {
 
 
 @pytest.mark.parametrize(("spec", "said"), LARGE.values(), ids=LARGE)
-def test_what_is_too_large_is_refused_and_named(spec: dict[str, Any], said: str) -> None:
+def test_oversized_part_is_refused_and_named(spec: dict[str, Any], said: str) -> None:
     found = refusals(judge_job(review(job(**spec, **HELD)), context()))
     assert found == [f"Job 'train' {said} (ObjectTooLarge)"]
 
 
-def test_the_object_as_a_whole_is_bounded() -> None:
+def test_size_of_the_whole_object_is_limited() -> None:
     found = refusals(judge_job(review(job(pod={"schedulerName": "x" * (512 * KIB)}, **HELD)), context()))
     assert len(found) == 1
     assert "a managed workload has at most 524288; move data into a ConfigMap or an image (ObjectTooLarge)" in found[0]
 
 
-def test_an_edit_answers_for_what_it_makes_larger_only() -> None:
+def test_edit_is_refused_only_for_what_it_enlarges() -> None:
     large = job(annotations={"mine": "x" * (200 * KIB)}, **HELD)
     assert judge_job(review(large, large), context()) == YES
     assert judge_job(review(job(annotations={"mine": "x"}, **HELD), large), context()) == YES
@@ -71,5 +71,5 @@ def test_an_edit_answers_for_what_it_makes_larger_only() -> None:
     assert len(refusals(judge_job(review(larger, large), context()))) == 1
 
 
-def test_an_unmanaged_job_is_not_bounded() -> None:
+def test_unmanaged_job_has_no_size_limit() -> None:
     assert judge_job(review(job(None, annotations={"mine": "x" * (200 * KIB)})), context()) == YES

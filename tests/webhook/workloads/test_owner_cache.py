@@ -56,11 +56,11 @@ def written(*, suspend: bool, status: Any = None, **about: Any) -> bytes:
     ],
     ids=["held", "runs", "finished", "made for another"],
 )
-def test_what_is_kept_of_an_object(raw: bytes, record: WorkloadRecord) -> None:
+def test_owner_cache_keeps_only_needed_fields(raw: bytes, record: WorkloadRecord) -> None:
     assert kind_record(JOBSET)(raw) == record
 
 
-def test_a_job_names_its_foreign_owner_until_it_says_for_whom_it_is() -> None:
+def test_job_has_its_foreign_owner_until_it_has_an_object_label() -> None:
     body = {"metadata": metadata(ownerReferences=[OWNER]), "spec": {"suspend": True}}
     found = job_record(encoded(body)).owner
     assert found is not None
@@ -71,7 +71,7 @@ def test_a_job_names_its_foreign_owner_until_it_says_for_whom_it_is() -> None:
     assert job_record(encoded({**body, "metadata": metadata(ownerReferences=own)})).owner is None
 
 
-def test_of_other_kinds_only_what_an_operator_may_have_made_is_kept() -> None:
+def test_other_kinds_are_kept_only_if_created_by_an_operator() -> None:
     assert child_record(encoded({"metadata": metadata()})) is None
     made = child_record(encoded({"metadata": metadata(labels={UNIT_LABEL: "u1"})}))
     assert made == WorkloadRecord("uid-train", "ns", "", runs=True, over=False, unit="u1")
@@ -81,7 +81,7 @@ def kinds(*found: Kind) -> Kinds:
     return Kinds.of(found)
 
 
-def test_children_of_kinds_that_are_governed_themselves_are_watched_once() -> None:
+def test_governed_child_kinds_are_watched_once() -> None:
     rayjob = compile_kind(entry(RAYJOB))
     assert [each.plural for each in made_resources(kinds(rayjob, JOBSET))] == ["rayclusters"]
     cluster = preset("RayCluster")
@@ -95,13 +95,13 @@ def test_children_of_kinds_that_are_governed_themselves_are_watched_once() -> No
     assert not it.owners.is_operator(OwnerReference(kind="Job", api_version="batch/v1"), "ray")
 
 
-def test_without_kinds_nothing_more_is_watched() -> None:
+def test_no_further_kind_is_watched_without_governed_kinds() -> None:
     watches = Watches()
     assert not WatchedWorkloads(cast("Client", None), watches, default_group=False).owners
     assert "jobsets.jobset.x-k8s.io" not in [each.name for each in watches.members]
 
 
-def test_objects_of_governed_kinds_are_work_of_their_group() -> None:
+def test_objects_of_governed_kinds_are_workloads_of_their_group() -> None:
     """So that the group is neither deleted nor made a parent."""
     watches = Watches()
     it = WatchedWorkloads(cast("Client", None), watches, default_group=False, kinds=kinds(JOBSET))

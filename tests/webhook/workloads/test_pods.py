@@ -28,27 +28,27 @@ JOB = [{"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "j1", "cont
 JOBS_OWN = {"batch.kubernetes.io/controller-uid": "j1"}
 
 
-def test_new_pod_is_gated_and_labelled_and_not_steered_yet() -> None:
+def test_new_pod_is_gated_and_labelled_and_not_placed_yet() -> None:
     stored = applied(mutate_pod(review(plain_pod()), context()), plain_pod())
     assert stored == plain_pod(**GATED)
     assert judge_pod(review(stored), context()) == YES
     assert applied(mutate_pod(review(stored), context()), stored) == stored
 
 
-def test_namespace_brings_a_pod_in_beside_the_gates_of_others() -> None:
+def test_namespace_label_makes_a_pod_managed_and_keeps_other_gates() -> None:
     body = plain_pod(None, schedulingGates=[{"name": "other"}])
     stored = applied(mutate_pod(review(body), context(namespace={"quotree.dev/group": "nlp"})), body)
     assert stored == plain_pod("nlp", schedulingGates=[{"name": "other"}, GATE])
 
 
-def test_unmanaged_pod_is_none_of_our_business() -> None:
+def test_unmanaged_pod_is_allowed_unchanged() -> None:
     assert mutate_pod(review(plain_pod(None)), context()) == YES
     assert judge_pod(review(plain_pod(None)), context()) == YES
     assert judge_pod(review(plain_pod(None), plain_pod(None)), context()) == YES
 
 
 @pytest.mark.parametrize("user", JOB_CONTROLLERS)
-def test_pod_that_kubernetes_makes_for_a_managed_job_passes_untouched(user: str) -> None:
+def test_pod_of_the_job_controller_is_allowed_unchanged(user: str) -> None:
     body = plain_pod(owners=JOB, labels=JOBS_OWN)
     where = context(job_group=lambda uid: "vision" if uid == "j1" else None)
     assert mutate_pod(review(body, user=user), where) == YES
@@ -56,7 +56,7 @@ def test_pod_that_kubernetes_makes_for_a_managed_job_passes_untouched(user: str)
 
 
 @pytest.mark.parametrize("own", [None, "nlp"], ids=["no group of its own", "another group"])
-def test_a_managed_jobs_pod_gets_the_group_of_its_job(own: str | None) -> None:
+def test_pod_of_a_managed_job_gets_the_group_of_its_job(own: str | None) -> None:
     body = plain_pod(own, owners=JOB, labels=JOBS_OWN)
     where = context(namespace={"quotree.dev/managed": "true"}, job_group=lambda _uid: "vision")
     stored = applied(mutate_pod(review(body, user=JOB_CONTROLLERS[0]), where), body)
@@ -65,19 +65,19 @@ def test_a_managed_jobs_pod_gets_the_group_of_its_job(own: str | None) -> None:
 
 
 @pytest.mark.parametrize(("group", "code"), [(None, "GroupRemoved"), ("nlp", "FrozenWhileRunning")])
-def test_a_managed_jobs_pod_keeps_its_group(group: str | None, code: str) -> None:
+def test_pod_of_a_managed_job_keeps_its_group(group: str | None, code: str) -> None:
     before, after = (plain_pod(name, owners=JOB, labels=JOBS_OWN) for name in ("vision", group))
     assert codes(judge_pod(review(after, before), context())) == [code]
 
 
-def test_the_same_pod_from_anybody_else_is_gated() -> None:
+def test_same_pod_from_another_user_is_gated() -> None:
     body = plain_pod(owners=JOB, labels=JOBS_OWN)
     where = context(job_group=lambda _uid: "vision")
     assert applied(mutate_pod(review(body), where), body)["spec"]["schedulingGates"] == [GATE]
     assert codes(judge_pod(review(body), where)) == ["OnlyReconcilerStarts"]
 
 
-def test_new_pod_that_says_it_has_ended_is_gated() -> None:
+def test_pod_created_with_a_finished_status_is_gated() -> None:
     body = {**plain_pod(), "status": {"phase": "Succeeded"}}
     assert applied(mutate_pod(review(body), context()), body)["spec"]["schedulingGates"] == [GATE]
 
@@ -101,21 +101,21 @@ def test_new_pod_that_says_it_has_ended_is_gated() -> None:
         "ReplicaSet",
     ],
 )
-def test_whoever_only_claims_a_job_is_gated(owners: list[Any], labels: dict[str, str], managed: bool) -> None:
+def test_pod_with_a_false_owner_reference_is_gated(owners: list[Any], labels: dict[str, str], managed: bool) -> None:
     body = plain_pod(owners=owners, labels=labels)
     where = context(job_group=lambda _uid: "vision" if managed else None)
     made = review(body, user=JOB_CONTROLLERS[0])
     assert applied(mutate_pod(made, where), body)["spec"]["schedulingGates"] == [GATE]
 
 
-def test_mirror_pods_of_a_kubelet_pass_and_nobody_elses() -> None:
+def test_only_mirror_pods_of_a_kubelet_are_allowed() -> None:
     body = plain_pod(annotations={"kubernetes.io/config.mirror": "x"})
     node: Any = {"userInfo": {"username": "system:node:n1", "groups": ["system:nodes"]}}
     assert mutate_pod(review(body, **node), context()) == YES
     assert applied(mutate_pod(review(body), context()), body)["spec"]["schedulingGates"] == [GATE]
 
 
-def test_what_the_reconciler_writes_is_neither_changed_nor_judged() -> None:
+def test_writes_of_the_reconciler_are_allowed_unchanged() -> None:
     gated, released = plain_pod("nlp", **GATED), plain_pod("nlp", annotations=ADMITTED)
     assert mutate_pod(review(released, gated, RECONCILER), context()) == YES
     assert judge_pod(review(released, gated, RECONCILER), context()) == YES
@@ -184,7 +184,7 @@ NEW: dict[str, tuple[dict[str, Any], list[str]]] = {
 
 
 @pytest.mark.parametrize(("body", "sentences"), NEW.values(), ids=NEW)
-def test_new_pod_is_refused(body: dict[str, Any], sentences: list[str]) -> None:
+def test_invalid_new_pod_is_refused(body: dict[str, Any], sentences: list[str]) -> None:
     assert refusals(judge_pod(review(body), context())) == sentences
 
 
@@ -222,12 +222,12 @@ EDITS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
 
 
 @pytest.mark.parametrize(("after", "before", "broken"), EDITS.values(), ids=EDITS)
-def test_edit_by_a_person_is_refused(after: dict[str, Any], before: dict[str, Any], broken: list[str]) -> None:
+def test_forbidden_edit_by_a_user_is_refused(after: dict[str, Any], before: dict[str, Any], broken: list[str]) -> None:
     assert codes(judge_pod(review(after, before), context())) == broken
 
 
 @pytest.mark.parametrize("owners", [None, JOB], ids=["plain", "of a Job"])
-def test_pod_may_not_grow_while_it_runs(owners: list[Any] | None) -> None:
+def test_running_pod_cannot_be_resized(owners: list[Any] | None) -> None:
     notes = None if owners else ADMITTED
     small, large = (plain_pod("nlp", annotations=notes, owners=owners, cpu=cpu) for cpu in (2, 3))
     assert refusals(judge_pod(review(large, small, subResource="resize"), context())) == [
@@ -254,5 +254,5 @@ HARMLESS = {
 
 
 @pytest.mark.parametrize(("after", "before"), HARMLESS.values(), ids=HARMLESS)
-def test_edit_that_touches_none_of_this_is_accepted(after: dict[str, Any], before: dict[str, Any]) -> None:
+def test_other_edits_are_accepted(after: dict[str, Any], before: dict[str, Any]) -> None:
     assert judge_pod(review(after, before), context()) == YES

@@ -32,11 +32,11 @@ EDITS: dict[str, tuple[dict[str, Any], dict[str, Any], str | None]] = {
 
 
 @pytest.mark.parametrize(("before", "asked", "place"), EDITS.values(), ids=EDITS)
-def test_the_place_in_the_queue_after_an_edit(before: dict[str, Any], asked: dict[str, Any], place: str | None) -> None:
+def test_edit_sets_the_queue_time(before: dict[str, Any], asked: dict[str, Any], place: str | None) -> None:
     assert place_after(before, asked) == place
 
 
-def test_a_place_of_long_ago_is_refused() -> None:
+def test_old_queue_time_is_refused() -> None:
     early = write_annotation(RequeueAnnotation(released=NOON - timedelta(hours=1)))
     forged = job("nlp", annotations={"quotree.dev/requeue": early}, **HELD)
     before = job("nlp", labels=HOLD, **HELD)
@@ -44,7 +44,7 @@ def test_a_place_of_long_ago_is_refused() -> None:
     assert place_after(before, forged) == AGAIN
 
 
-def test_a_replica_with_another_clock_may_have_mutated() -> None:
+def test_queue_time_set_by_a_replica_with_another_clock_is_accepted() -> None:
     near = write_annotation(RequeueAnnotation(released=NOON - timedelta(minutes=1)))
     stored = job("nlp", annotations={"quotree.dev/requeue": near}, **HELD)
     assert judge_job(review(stored, job("nlp", labels=HOLD, **HELD)), context()) == YES

@@ -28,7 +28,7 @@ class Authorizer:
         return into(type(into().status)(self.allows))
 
 
-async def test_the_api_server_is_asked_about_the_user_as_it_knows_him() -> None:
+async def test_access_review_has_the_user_groups_and_extra_fields() -> None:
     authorizer = Authorizer()
     assert await authorizer.permissions.may_use(RED, "vision")
     assert authorizer.asked == [
@@ -47,7 +47,7 @@ async def test_the_api_server_is_asked_about_the_user_as_it_knows_him() -> None:
 
 
 @pytest.mark.parametrize(("allows", "kept"), [(True, KEPT_YES), (False, KEPT_NO)])
-async def test_an_answer_is_kept_for_its_time(allows: bool, kept: Any) -> None:
+async def test_permission_is_cached_for_its_time(allows: bool, kept: Any) -> None:
     authorizer = Authorizer()
     authorizer.allows = allows
     for seconds, asked in ((0.0, 1), (kept.total_seconds() - 0.1, 1), (0.2, 2)):
@@ -56,7 +56,7 @@ async def test_an_answer_is_kept_for_its_time(allows: bool, kept: Any) -> None:
         assert len(authorizer.asked) == asked
 
 
-async def test_an_answer_is_of_this_user_and_group_alone() -> None:
+async def test_permission_is_cached_per_user_and_group() -> None:
     authorizer = Authorizer()
     others = [RED, User("red", "u2", RED.groups, RED.extra), User("red", "u1", [], RED.extra)]
     for user in others:
@@ -65,7 +65,7 @@ async def test_an_answer_is_of_this_user_and_group_alone() -> None:
     assert len(authorizer.asked) == 6
 
 
-async def test_the_oldest_answers_make_room() -> None:
+async def test_oldest_cached_permissions_are_dropped() -> None:
     authorizer = Authorizer()
     for number in range(MOST_KEPT + 1):
         await authorizer.permissions.may_use(RED, f"g{number}")
@@ -75,7 +75,7 @@ async def test_the_oldest_answers_make_room() -> None:
     assert len(authorizer.asked) == MOST_KEPT + 2
 
 
-async def test_without_an_answer_nothing_is_allowed_or_kept() -> None:
+async def test_failed_access_review_denies_and_is_not_cached() -> None:
     authorizer = Authorizer()
     authorizer.fault = Unavailable(503, "ServiceUnavailable", "the API server is away")
     for _ in range(2):

@@ -33,7 +33,7 @@ def namespaced(it: WatchedWorkloads, before: dict[str, str] | None, after: dict[
     it._namespaces.see_namespaces([(made[0], made[1])])
 
 
-def test_work_is_counted_by_label_and_by_namespace() -> None:
+def test_workloads_are_counted_by_label_and_by_namespace() -> None:
     it = view()
     namespaced(it, None, {"quotree.dev/group": "nlp"})
     it._see_work(
@@ -51,7 +51,7 @@ def test_work_is_counted_by_label_and_by_namespace() -> None:
     assert it.of_group("absent") == GroupWorkloads()
 
 
-def test_work_moves_with_its_namespaces_label() -> None:
+def test_workloads_move_with_the_label_of_their_namespace() -> None:
     it = view()
     it._see_work(appeared(record()))
     namespaced(it, None, {"quotree.dev/group": "nlp"})
@@ -62,7 +62,7 @@ def test_work_moves_with_its_namespaces_label() -> None:
     assert it.of_group("vision") == GroupWorkloads()
 
 
-def test_work_that_starts_ends_or_goes_is_counted_anew() -> None:
+def test_changed_workload_is_counted_again() -> None:
     it = view()
     held, running, over = record(label="nlp"), record(label="nlp", runs=True), record(label="nlp", over=True)
     it._see_work(appeared(held, held))
@@ -73,7 +73,7 @@ def test_work_that_starts_ends_or_goes_is_counted_anew() -> None:
     assert not it._counts
 
 
-def test_what_is_kept_of_objects() -> None:
+def test_workload_cache_keeps_only_needed_fields() -> None:
     body = job("nlp", suspend=True, status={"active": 1})
     body["metadata"]["uid"] = "j"
     assert job_record(_bytes(body)) == WorkloadRecord("j", "team-a", "nlp", runs=True, over=False)

@@ -52,7 +52,7 @@ def _limit(tree: Tree, name: str, which: str, absent: int = 0) -> int:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_balance_is_min_less_charge(seed: int) -> None:
+def test_balance_is_min_minus_charge(seed: int) -> None:
     dice = Random(seed)
     groups = random_promises(dice)
     total = sum(group.quotas[0].min[GPU] for group in groups if group.parent == "root")

@@ -40,9 +40,7 @@ def capacity(
     ],
     ids=str,
 )
-def test_a_node_counts_for_the_matching_flavor_with_most_labels_ties_by_name(
-    labels: dict[str, str], flavor: str
-) -> None:
+def test_node_counts_for_the_matching_flavor_with_most_labels_then_by_name(labels: dict[str, str], flavor: str) -> None:
     for order in (1, -1):
         flavors = [PLAIN, A100, A100_EAST, ANY_EAST, BIG_EAST][::order]
         assert FlavorMatcher(flavors).flavor_of(labels) == flavor
@@ -67,11 +65,11 @@ def test_what_nodes_offer_adds_up_by_flavor() -> None:
     }
 
 
-def test_the_default_flavor_is_there_before_its_object() -> None:
+def test_default_flavor_exists_before_its_object() -> None:
     assert capacity("root", [ClusterNode("one", {}, {"cpu": 5})]) == {FlavorResource("default", "cpu"): 5}
 
 
-def test_groups_promise_what_their_first_level_sums_to() -> None:
+def test_capacity_from_groups_is_the_sum_of_the_first_level() -> None:
     promised = QuotaSettings(capacity_source=CapacitySource.GROUPS)
     text = "root\n a 10 | t4:gpu 3\n  a-1 9\n b ..7\n c 5\n system 4"
     nodes = [ClusterNode("one", {}, {"gpu": 99})]
@@ -81,7 +79,7 @@ def test_groups_promise_what_their_first_level_sums_to() -> None:
     }
 
 
-def test_roots_own_max_caps_either_source() -> None:
+def test_max_of_root_limits_either_source() -> None:
     promised = QuotaSettings(capacity_source=CapacitySource.GROUPS)
     nodes = [ClusterNode("one", {}, {"gpu": 99, "cpu": 7})]
     gpu, cpu = FlavorResource("default", "gpu"), FlavorResource("default", "cpu")
@@ -90,7 +88,7 @@ def test_roots_own_max_caps_either_source() -> None:
     assert capacity("root 200\n a 30", nodes) == {gpu: 99, cpu: 7}
 
 
-def test_amounts_given_by_hand_take_the_place_of_those_keys() -> None:
+def test_configured_amounts_replace_those_of_their_keys() -> None:
     given = QuotaSettings(capacity=(("default", "gpu", 3), ("t4", "gpu", 50)))
     nodes = [ClusterNode("one", {}, {"gpu": 99, "cpu": 7})]
     assert capacity("root t4:gpu 40", nodes, settings=given) == {
@@ -121,17 +119,17 @@ def device_capacity(*root: Entry, source: CapacitySource = CapacitySource.NODES)
     return {f"{key.flavor}/{key.resource}": amount for key, amount in found.items()}
 
 
-def test_devices_have_the_capacity_that_the_first_level_is_promised() -> None:
+def test_devices_have_the_capacity_promised_to_the_first_level() -> None:
     expected = {"default/cpu": 8000, f"default/{GPU}": 5, f"fast/{NIC}": 1}
     assert device_capacity() == expected
 
 
 @pytest.mark.parametrize("most", [4, 9], ids=["less than is promised", "more than is promised"])
-def test_roots_own_max_says_how_many_devices_there_are(most: int) -> None:
+def test_max_of_root_sets_the_device_capacity(most: int) -> None:
     assert device_capacity(devices(GPU, 0, most))[f"default/{GPU}"] == most
 
 
-def test_where_capacity_is_the_groups_roots_max_only_caps_devices() -> None:
+def test_max_of_root_only_limits_devices_with_capacity_from_groups() -> None:
     groups = CapacitySource.GROUPS
     assert device_capacity(devices(GPU, 0, 9), source=groups)[f"default/{GPU}"] == 5
     assert device_capacity(devices(GPU, 0, 4), source=groups)[f"default/{GPU}"] == 4

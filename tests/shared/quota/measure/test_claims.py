@@ -16,7 +16,7 @@ def measured(*work: Workload) -> Snapshot:
     return measure(world(TREE, work), after(60))
 
 
-def test_a_claim_gathers_its_victims_and_dates_from_the_first() -> None:
+def test_claim_collects_its_victims_and_dates_from_the_first() -> None:
     one = evicting(running("b", 2, "one"), PREEMPTOR, at=after(5))
     two = evicting(running("b", 2, "two"), PREEMPTOR, at=after(1))
     claim = OpenClaim(PreemptorId("", "preemptor"), PREEMPTOR, in_main({"gpu": "default"}), after(1), (one, two))
@@ -26,7 +26,7 @@ def test_a_claim_gathers_its_victims_and_dates_from_the_first() -> None:
     assert dict(snapshot.leaves["b"].claims) == {}
 
 
-def test_a_claim_outlives_the_victims_pods() -> None:
+def test_claim_outlives_the_pods_of_its_victim() -> None:
     victim = claimed(pending("b", 2, "victim"), PREEMPTOR)
     assert list(measured(PREEMPTOR, victim).leaves["a"].claims) == [PREEMPTOR.preemptor_id]
 
@@ -44,7 +44,7 @@ def test_a_claim_stays_fulfilled_when_its_preemptor_is_evicted_later() -> None:
     assert measured(again, old, new).claims[PREEMPTOR.preemptor_id].victims == (new,)
 
 
-def test_a_claim_for_work_that_is_gone_or_not_considered_has_no_preemptor() -> None:
+def test_claim_for_a_missing_or_unconsidered_workload_has_no_preemptor() -> None:
     victim = evicting(running("b", 2, "victim"), PREEMPTOR)
     namesake = replace(PREEMPTOR, uid="another")
     for others in (
@@ -63,21 +63,21 @@ def test_a_claim_for_work_that_is_gone_or_not_considered_has_no_preemptor() -> N
     )
 
 
-def test_a_swaps_claim_says_so() -> None:
+def test_claim_of_a_swap_is_marked() -> None:
     victim = evicting(running("a", 4, "victim"), PREEMPTOR)
     assert victim.claim is not None
     swapped = replace(victim, claim=replace(victim.claim, swap=True))
     assert measured(PREEMPTOR, swapped).claims[PREEMPTOR.preemptor_id].swap
 
 
-def test_used_counts_no_claims() -> None:
+def test_used_excludes_claims() -> None:
     victim = evicting(running("b", 2, "victim"), PREEMPTOR)
     numbers = measured(PREEMPTOR, victim).numbers
     assert (numbers["a"][KEY].used, numbers["a"][KEY].charge, numbers["a"][KEY].request) == (0, 0, 3)
     assert numbers["b"][KEY].used == 2
 
 
-def test_claims_follow_the_changes_of_a_world() -> None:
+def test_claims_are_updated_incrementally() -> None:
     victim = evicting(running("b", 2, "victim"), PREEMPTOR)
     start = world(TREE, [PREEMPTOR])
     with_claim = start.with_changes([(None, victim)])

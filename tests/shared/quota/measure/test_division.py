@@ -137,17 +137,17 @@ CASES = {
 
 
 @pytest.mark.parametrize(("runtime", "siblings", "expected"), CASES.values(), ids=CASES)
-def test_a_runtime_is_divided(runtime: int, siblings: list[Sibling], expected: dict[str, int]) -> None:
+def test_runtime_is_divided_as_expected(runtime: int, siblings: list[Sibling], expected: dict[str, int]) -> None:
     assert divide(runtime, siblings).runtimes == expected
 
 
-def test_order_makes_no_difference() -> None:
+def test_order_of_siblings_does_not_change_the_division() -> None:
     for runtime, siblings, expected in CASES.values():
         for shuffled in islice(permutations(siblings), 150):
             assert divide(runtime, shuffled).runtimes == expected
 
 
-def test_dealing_hands_out_all_of_it_within_one_of_the_exact_share() -> None:
+def test_division_distributes_everything_within_one_unit_of_the_exact_share() -> None:
     dice = Random(3)
     for _ in range(500):
         weights = [dice.randint(0, 9) for _ in range(dice.randint(1, 6))]
@@ -175,7 +175,7 @@ def random_siblings(dice: Random) -> list[Sibling]:
     ]
 
 
-def test_nobody_gets_less_than_held_or_more_than_wanted_and_nothing_is_left_while_someone_is_hungry() -> None:
+def test_share_is_between_floor_and_demand_and_nothing_is_left_while_demand_remains() -> None:
     dice = Random(5)
     for _ in range(3000):
         siblings, runtime = random_siblings(dice), dice.randint(0, 120)
@@ -189,7 +189,7 @@ def test_nobody_gets_less_than_held_or_more_than_wanted_and_nothing_is_left_whil
             assert sum(shares.values()) >= runtime
 
 
-def test_shortage_is_shared_as_the_exact_proportion_says_within_rounding() -> None:
+def test_shortage_is_shared_in_proportion_within_rounding() -> None:
     """The shares are clamp(level * min, held, floor) for one level, less than one off each."""
     dice = Random(7)
     for _ in range(1000):
@@ -205,7 +205,7 @@ def test_shortage_is_shared_as_the_exact_proportion_says_within_rounding() -> No
                 assert abs(gap) <= len(siblings) * max(one.min, other.min)
 
 
-def test_more_to_divide_takes_at_most_a_rounding_from_anybody() -> None:
+def test_larger_runtime_takes_at_most_a_rounding_unit_from_any_sibling() -> None:
     dice = Random(11)
     for _ in range(3000):
         siblings, runtime = random_siblings(dice), dice.randint(0, 120)
@@ -215,7 +215,7 @@ def test_more_to_divide_takes_at_most_a_rounding_from_anybody() -> None:
         assert sum(less.values()) <= sum(more.values())
 
 
-def test_the_order_is_said_to_matter_exactly_when_units_remain() -> None:
+def test_order_matters_exactly_when_units_remain() -> None:
     assert not divide(8, [child("a", 0, 9), child("b", 0, 9)]).depends_on_order
     assert divide(7, [child("a", 0, 9), child("b", 0, 9)]).depends_on_order
     dice = Random(13)
@@ -228,7 +228,7 @@ def test_the_order_is_said_to_matter_exactly_when_units_remain() -> None:
 
 
 @pytest.mark.parametrize(("runtime", "short"), [(5, True), (6, False), (7, False)])
-def test_it_is_short_only_when_the_floors_exceed_what_there_is(runtime: int, short: bool) -> None:
+def test_division_is_short_only_when_floors_exceed_the_runtime(runtime: int, short: bool) -> None:
     siblings = [Sibling(name, min=3, weight=1, guarantee=0, non_preemptible=0, demand=9) for name in ("a", "b")]
     steps = divide_in_steps(runtime, siblings)
     assert (steps.short, sum(steps.first.values()) + sum(sum(each.values()) for each in steps.rounds)) == (

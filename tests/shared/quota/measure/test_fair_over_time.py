@@ -76,7 +76,7 @@ def test_twelve_equal_leaves_share_six_gpus(seconds: tuple[int, int]) -> None:
     assert queues.evictions == 0
 
 
-def test_without_history_and_waiting_time_the_last_names_would_starve_but_waiting_time_serves_them() -> None:
+def test_waiting_time_prevents_starvation_by_name_order() -> None:
     queues = Queues(TWELVE, 1, (60, 60), Random(1))
     used = queues.run(600, half_life=timedelta())
     assert min(used.values()) > 0
@@ -101,7 +101,7 @@ def test_weights_of_two_to_one_give_use_of_two_to_one() -> None:
             assert abs(used[heavy] - 2 * used[light]) <= 60
 
 
-def test_parents_share_over_time_too() -> None:
+def test_parents_share_over_time() -> None:
     groups = "root 3\n  p ..3\n    p0 ..3\n    p1 ..3\n  q ..3\n    q0 ..3\n    q1 ..3"
     queues = Queues(groups, 1, (60, 60), Random(4))
     used = queues.run(1500)

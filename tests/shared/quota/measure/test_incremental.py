@@ -45,7 +45,7 @@ def facts(snapshot: Snapshot) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_any_chain_of_changes_measures_like_the_world_it_leads_to(seed: int) -> None:
+def test_incremental_measurement_equals_a_new_one_after_any_changes(seed: int) -> None:
     dice = Random(seed)
     found, now, snapshot = random_world(dice), NOW, None
     for _ in range(10):
@@ -76,7 +76,7 @@ CONTENDED = """
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_the_order_of_remaining_units_is_followed_as_use_past_use_and_waiting_times_change(seed: int) -> None:
+def test_order_of_remaining_units_follows_use_past_use_and_waiting_time(seed: int) -> None:
     dice = Random(seed)
     found, snapshot = world(CONTENDED), None
     leaves = [name for name, group in found.tree.groups.items() if not group.is_parent]
@@ -97,7 +97,7 @@ def test_the_order_of_remaining_units_is_followed_as_use_past_use_and_waiting_ti
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_order_in_which_a_world_is_told_makes_no_difference(seed: int) -> None:
+def test_order_of_the_input_does_not_change_the_measurement(seed: int) -> None:
     dice = Random(seed)
     found = random_world(dice)
     jobs = [job for workload_set in found.workload_sets.values() for job in workload_set.by_id.values()]
@@ -113,7 +113,7 @@ def changed_groups(before: Snapshot, now: Snapshot) -> set[str]:
     return {name for name in now.numbers if now.numbers[name] is not before.numbers.get(name)} - {"system"}
 
 
-def test_one_leafs_change_touches_its_path_and_no_other_object() -> None:
+def test_change_of_one_leaf_touches_only_its_path() -> None:
     start = world(TREE, [running("a", 5, "one"), running("c", 5, "two")])
     before = measure(start, NOW)
     now = measure(start.with_changes([(None, running("a", 3, "three"))]), NOW, before)
@@ -122,7 +122,7 @@ def test_one_leafs_change_touches_its_path_and_no_other_object() -> None:
     assert now.capacity is before.capacity
 
 
-def test_more_waiting_work_of_a_leaf_that_is_hungry_anyway_changes_its_requests_alone() -> None:
+def test_more_pending_work_of_a_leaf_with_unmet_demand_changes_only_its_requests() -> None:
     jobs = [pending(leaf, 30, leaf) for leaf in "abcd"]
     start = world(TREE.replace("root 100", "root 90"), jobs)
     before = measure(start, NOW)
@@ -131,14 +131,14 @@ def test_more_waiting_work_of_a_leaf_that_is_hungry_anyway_changes_its_requests_
     assert now.numbers["a"][KEY].request == 39
 
 
-def test_a_change_of_demand_under_contention_reaches_the_siblings_whose_division_changes() -> None:
+def test_change_of_demand_under_contention_reaches_the_affected_siblings() -> None:
     start = world(TREE.replace("root 100", "root 60"), [pending(leaf, 20, leaf) for leaf in "abcd"])
     before = measure(start, NOW)
     now = measure(start.with_changes([(pending("a", 20, "a"), None)]), NOW, before)
     assert changed_groups(before, now) == {"a", "b", "p", "q", "c", "d", "root"}
 
 
-def test_nothing_is_touched_where_nothing_changed() -> None:
+def test_unchanged_world_touches_nothing() -> None:
     start = world(TREE, [running("a", 5, "one")])
     before = measure(start, NOW)
     assert changed_groups(before, measure(start, after(5), before)) == set()
@@ -148,7 +148,7 @@ def test_nothing_is_touched_where_nothing_changed() -> None:
     )
 
 
-def test_an_edited_group_touches_only_what_follows_from_it() -> None:
+def test_edited_group_touches_only_dependent_groups() -> None:
     start = world(TREE, [running("a", 5, "one"), pending("c", 5, "two")])
     before = measure(start, NOW)
     edited = replace(start.tree["b"], allow_lending=False)
@@ -158,7 +158,7 @@ def test_an_edited_group_touches_only_what_follows_from_it() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_bucket_changed_step_by_step_is_the_bucket_of_what_is_left(seed: int) -> None:
+def test_workload_set_changed_step_by_step_equals_a_new_one(seed: int) -> None:
     dice = Random(seed)
     workload_set = WorkloadSet()
     jobs: dict[str, Workload] = {}
@@ -178,13 +178,13 @@ def test_a_bucket_changed_step_by_step_is_the_bucket_of_what_is_left(seed: int) 
         assert queued == {shape: alike.queued for shape, alike in getattr(whole, name).items()}
 
 
-def test_the_last_of_two_workloads_with_one_id_stays() -> None:
+def test_last_of_two_workloads_with_one_id_stays() -> None:
     old, new = pending("a", 1, "job"), pending("a", 2, "job")
     assert WorkloadSet.of([old, new]).queue == (new,)
     assert WorkloadSet.of([old]).with_changes([(None, new)]).queue == (new,)
 
 
-def test_work_that_changes_its_group_leaves_the_old_one() -> None:
+def test_workload_that_changes_its_group_leaves_the_old_one() -> None:
     job = pending("a", 3, "job")
     start = world(TREE, [job])
     moved = start.with_changes([(job, replace(job, group="c"))])
@@ -193,7 +193,7 @@ def test_work_that_changes_its_group_leaves_the_old_one() -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_a_snapshot_names_all_that_differs_from_the_one_it_was_measured_from(seed: int) -> None:
+def test_snapshot_lists_all_differences_from_its_predecessor(seed: int) -> None:
     dice = Random(seed)
     found = random_world(dice)
     before = measure(found, NOW)
@@ -209,7 +209,7 @@ def test_a_snapshot_names_all_that_differs_from_the_one_it_was_measured_from(see
         before = snapshot
 
 
-def test_a_snapshot_names_only_what_differs_and_nothing_of_snapshots_it_was_not_measured_from() -> None:
+def test_snapshot_lists_only_real_differences_from_its_own_predecessor() -> None:
     work = pending("a", 10, name="first")
     first = measure(world(TREE, [work]), NOW)
     second = measure(first.world.with_changes([(work, None)]), NOW, first)

@@ -19,7 +19,7 @@ def node(name: str, kind: str = "a", *, takes_pods: bool = True, **allocatable: 
     return ClusterNode(name, {"kind": kind}, allocatable, takes_pods)
 
 
-def test_a_flavors_nodes_are_those_that_count_for_it_and_take_pods() -> None:
+def test_nodes_of_a_flavor_are_those_that_count_for_it_and_take_pods() -> None:
     nodes = [
         node("small", cpu=4, pods=500),
         node("large", cpu=8, gpu=0),
@@ -29,7 +29,7 @@ def test_a_flavors_nodes_are_those_that_count_for_it_and_take_pods() -> None:
     assert group_nodes(nodes, FLAVORS, SETTINGS) == {"default": ({"cpu": 16},), "a": ({"cpu": 8},), "b": ()}
 
 
-def test_resources_that_are_never_counted_make_no_shape() -> None:
+def test_uncounted_resources_do_not_affect_shapes() -> None:
     nodes = [ClusterNode("n", {"kind": "a"}, {"cpu": 1, "pods": 110, "ephemeral-storage": 5})]
     assert group_nodes(nodes, FLAVORS, SETTINGS)["a"] == ({"cpu": 1},)
 
@@ -42,11 +42,11 @@ def test_resources_that_are_never_counted_make_no_shape() -> None:
     ],
     ids=["capacity is what groups are promised", "capacity of a flavor is given by hand"],
 )
-def test_what_nodes_do_not_decide_is_not_compared(settings: QuotaSettings, compared: set[str]) -> None:
+def test_resources_not_offered_by_nodes_are_not_compared(settings: QuotaSettings, compared: set[str]) -> None:
     assert group_nodes([node("n", cpu=1)], FLAVORS, settings).keys() == compared
 
 
-def test_an_equal_node_changes_nothing() -> None:
+def test_equal_node_changes_nothing() -> None:
     shapes = NodeShapes(FLAVORS.values(), SETTINGS)
     shapes.change(None, node("one", cpu=8))
     before = shapes.largest()
@@ -59,7 +59,7 @@ def test_an_equal_node_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_changes_one_by_one_lead_to_the_same_as_all_at_once(seed: int) -> None:
+def test_incremental_node_shapes_equal_a_new_computation(seed: int) -> None:
     dice = Seeded(f"shapes {seed}")
     shapes, nodes = NodeShapes(FLAVORS.values(), SETTINGS), dict[str, ClusterNode]()
     for _ in range(60):

@@ -62,7 +62,7 @@ def test_two_levels_divide_from_the_top_with_max_as_weight() -> None:
     assert column(snapshot, "weight")["b-2"] == 70
 
 
-def test_short_capacity_is_shared_by_min_and_an_idle_guarantee_blocks_no_more_than_its_runtime() -> None:
+def test_short_capacity_is_shared_by_min_and_idle_guarantees_keep_at_most_their_runtime() -> None:
     text = """
         root 50
           a 40 l0
@@ -76,7 +76,7 @@ def test_short_capacity_is_shared_by_min_and_an_idle_guarantee_blocks_no_more_th
     assert column(measured(text, *two, *jobs[2:]), "charge") == {"root": 45, "a": 0, "b": 20}
 
 
-def test_an_idle_siblings_min_scales_nobody() -> None:
+def test_min_of_an_idle_sibling_scales_no_group() -> None:
     snapshot = measured(
         """
         root 100
@@ -91,7 +91,7 @@ def test_an_idle_siblings_min_scales_nobody() -> None:
     assert column(snapshot, "runtime") == {"root": 100, "p": 25, "c1": 20, "c2": 5}
 
 
-def test_every_word_of_one_group() -> None:
+def test_every_number_of_one_group_has_its_expected_value() -> None:
     snapshot = measured(
         """
         root 20
@@ -122,7 +122,7 @@ def test_every_word_of_one_group() -> None:
 @pytest.mark.parametrize(
     ("used", "borrowed", "lendable"), [(0, 0, 6), (1, 0, 6), (5, 0, 3), (8, 0, 0), (11, 3, 0)], ids=str
 )
-def test_borrowed_is_used_above_min_and_lendable_is_min_less_use_and_guarantee(
+def test_borrowed_is_used_above_min_and_lendable_is_min_minus_use_and_guarantee(
     used: int, borrowed: int, lendable: int
 ) -> None:
     numbers = Numbers(min=8, guarantee=2, used=used)
@@ -147,7 +147,7 @@ def test_charge_counts_what_idle_groups_keep_at_every_level() -> None:
     assert column(snapshot, "charge") == expected
 
 
-def test_a_parents_guarantee_is_kept_beyond_what_its_children_keep() -> None:
+def test_guarantee_of_a_parent_is_kept_beyond_those_of_its_children() -> None:
     snapshot = measured(
         """
         root 100
@@ -159,7 +159,7 @@ def test_a_parents_guarantee_is_kept_beyond_what_its_children_keep() -> None:
     assert column(snapshot, "charge") == {"root": 20, "a": 5, "a-1": 0, "b": 0}
 
 
-def test_system_is_taken_off_roots_runtime_and_out_of_its_charge_but_shown_in_its_use() -> None:
+def test_system_use_reduces_the_runtime_of_root_and_is_shown_in_its_use() -> None:
     snapshot = measured(
         """
         root 20
@@ -177,7 +177,7 @@ def test_system_is_taken_off_roots_runtime_and_out_of_its_charge_but_shown_in_it
     assert "system" not in snapshot.leaves
 
 
-def test_unmanaged_and_system_pods_and_homeless_work_are_taken_off_but_never_below_zero() -> None:
+def test_unmanaged_system_and_orphaned_use_is_subtracted_but_not_below_zero() -> None:
     start = world(
         """
         root 20
@@ -195,7 +195,7 @@ def test_unmanaged_and_system_pods_and_homeless_work_are_taken_off_but_never_bel
     assert much.numbers["root"][KEY].runtime == 0
 
 
-def test_with_capacity_from_groups_nothing_is_taken_off() -> None:
+def test_capacity_from_groups_is_not_reduced() -> None:
     found = world(
         tree("a 10\nb 6"), [running("system", 4, "dns")], settings=QuotaSettings(capacity_source=CapacitySource.GROUPS)
     )
@@ -223,7 +223,7 @@ def test_effective_min_rounds_by_largest_remainder_then_name() -> None:
     assert column(measured("root 10\n a 7\n b 7\n c 7"), "effective_min") == {"root": 10, "a": 4, "b": 3, "c": 3}
 
 
-def test_an_inherited_max_limits_demand_and_is_the_weight() -> None:
+def test_inherited_max_limits_demand_and_is_the_weight() -> None:
     snapshot = measured(
         """
         root 100
@@ -238,7 +238,7 @@ def test_an_inherited_max_limits_demand_and_is_the_weight() -> None:
     assert column(snapshot, "weight") == {"root": 100, "a": 30, "a-1": 30, "a-2": 1}
 
 
-def test_use_of_a_key_without_quota_counts_up_to_root_and_has_no_ceiling_to_stand_on() -> None:
+def test_use_of_a_key_without_quota_counts_up_to_root_without_a_ceiling() -> None:
     other = FlavorResource("t4", "gpu")
     snapshot = measured("root 10\n p 8\n  a 4", running("a", 3, "old", flavors="t4"))
     for group in ("root", "p", "a"):
@@ -246,12 +246,12 @@ def test_use_of_a_key_without_quota_counts_up_to_root_and_has_no_ceiling_to_stan
         assert (numbers.used, numbers.charge, numbers.ceiling, numbers.runtime) == (3, 3, 0, 0)
 
 
-def test_a_group_whose_entry_names_no_capacity_may_have_nothing() -> None:
+def test_group_with_an_entry_without_capacity_gets_nothing() -> None:
     snapshot = measured("root 10\n a t4:gpu 2", pending("a", 1, "job"))
     assert snapshot.numbers["a"][FlavorResource("t4", "gpu")] == Numbers(min=2)
 
 
-def test_an_empty_tree_has_a_root() -> None:
+def test_empty_tree_has_a_root() -> None:
     snapshot = measured("root 10")
     assert snapshot.numbers == {
         "root": {KEY: Numbers(effective_min=10, ceiling=10, weight=10, runtime=10)},

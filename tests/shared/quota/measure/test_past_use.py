@@ -31,7 +31,7 @@ def shares(history: UseHistory, group: str) -> int:
         (-60, 1_000_000),
     ],
 )
-def test_an_amount_halves_in_each_half_life(elapsed: int, left: int) -> None:
+def test_amount_halves_in_each_half_life(elapsed: int, left: int) -> None:
     assert abs(decayed(1_000_000, timedelta(seconds=elapsed), HOUR) - left) <= 1
 
 
@@ -47,7 +47,7 @@ def test_what_was_used_is_added_in_unit_milliseconds_and_summed_at_the_parents()
     assert shares(history.after(found, after(61)), "c") > 0
 
 
-def test_use_is_forgotten_at_the_pace_of_the_half_life() -> None:
+def test_past_use_decays_with_the_half_life() -> None:
     busy = world(TREE, [running("a", 1, "x")])
     history = UseHistory(HOUR).after(busy, NOW).after(world(TREE), after(600))
     fresh = shares(history, "a")
@@ -61,7 +61,7 @@ def test_no_half_life_keeps_nothing() -> None:
     assert history.after(world(TREE), after(60)).amounts == {}
 
 
-def test_a_leaf_that_moves_takes_its_past_use_along() -> None:
+def test_moved_leaf_keeps_its_past_use() -> None:
     found = world(TREE, [running("a", 1, "x")])
     history = UseHistory(HOUR).after(found, NOW).after(found, after(100))
     moved = replace(found, tree=found.tree.with_group(replace(found.tree["a"], parent="root")))
@@ -71,7 +71,7 @@ def test_a_leaf_that_moves_takes_its_past_use_along() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_adding_up_step_by_step_gives_what_the_intervals_give(seed: int) -> None:
+def test_incremental_sums_equal_the_sums_of_the_intervals(seed: int) -> None:
     """Against the sum over all intervals of use and time, each decayed to the end."""
     dice = Random(seed)
     found, history, now = world(TREE), UseHistory(HOUR), NOW

@@ -29,7 +29,7 @@ def two_flavors(text: str, *work: Workload) -> tuple[int, int]:
     return request_of(snapshot, "a", A100), request_of(snapshot, "a", T4)
 
 
-def test_work_that_waits_for_its_own_reasons_does_not_count() -> None:
+def test_workload_that_waits_for_its_own_reasons_does_not_count() -> None:
     job = pending("a", 1, "plain")
     others = [
         pending("a", 2, "held", hold=True),
@@ -44,7 +44,7 @@ def test_work_that_waits_for_its_own_reasons_does_not_count() -> None:
     assert leaf.next_change == after(1)
 
 
-def test_work_counts_again_from_the_moment_its_back_off_ends() -> None:
+def test_workload_counts_again_when_its_back_off_ends() -> None:
     job = pending("a", 8, "backing-off", not_before=after(10), created=after(-9))
     found = world("root 20\n a 10", [job, pending("a", 1, "younger")])
     before = measure(found, after(9))
@@ -55,7 +55,7 @@ def test_work_counts_again_from_the_moment_its_back_off_ends() -> None:
     assert later.leaves["a"].next_change is None
 
 
-def test_pending_work_stands_in_line_by_priority_then_age_then_name() -> None:
+def test_pending_workloads_are_ordered_by_priority_then_age_then_name() -> None:
     jobs = [
         pending("a", 1, "late", queued=after(5)),
         pending("a", 1, "urgent", queued=after(9), priority=7),
@@ -68,7 +68,7 @@ def test_pending_work_stands_in_line_by_priority_then_age_then_name() -> None:
     assert names == ["urgent", "older", "a-early", "b-early", "late"]
 
 
-def test_a_stopped_subtree_counts_no_pending_work_but_lists_it() -> None:
+def test_stopped_subtree_lists_pending_workloads_without_counting_them() -> None:
     job = pending("a", 3, "job")
     for policy, counted in (("close", 3), ("hold", 0), ("drain", 0)):
         snapshot = measure(world(f"root 20\n p {policy} 10\n  a 10", [job, running("a", 2, "old")]), NOW)
@@ -77,7 +77,7 @@ def test_a_stopped_subtree_counts_no_pending_work_but_lists_it() -> None:
         assert (leaf.pending, leaf.stopped_by, leaf.may_start) == ((job,), "p", counted > 0)
 
 
-def test_an_inactive_leaf_counts_no_pending_work_and_keeps_its_use() -> None:
+def test_inactive_leaf_counts_no_pending_workload_and_keeps_its_use() -> None:
     found = world("root 20\n a 10", [pending("a", 3, "job"), running("a", 2, "old")])
     why = Inactive("FlavorAbsent", "there is no flavor x")
     snapshot = measure(replace(found, inactive={"a": why}), NOW)
@@ -86,7 +86,7 @@ def test_an_inactive_leaf_counts_no_pending_work_and_keeps_its_use() -> None:
     assert not snapshot.leaves["a"].may_start
 
 
-def test_waiting_work_counts_in_every_flavor_it_may_take_and_running_work_in_its_own() -> None:
+def test_pending_workload_counts_in_every_possible_flavor_and_a_running_one_in_its_own() -> None:
     text = "root a100:gpu 9 | t4:gpu 9\n a a100:gpu 4 | t4:gpu 4"
     assert two_flavors(text, pending("a", 3, "any")) == (3, 3)
     assert two_flavors(text, pending("a", 3, "one", only_flavor="t4")) == (0, 3)
@@ -95,20 +95,20 @@ def test_waiting_work_counts_in_every_flavor_it_may_take_and_running_work_in_its
     assert two_flavors(text, evicting(running("a", 3, "leaves", flavors="t4"))) == (0, 3)
 
 
-def test_work_that_holds_a_claim_counts_in_the_claims_flavor_alone() -> None:
+def test_preemptor_counts_only_in_the_claimed_flavor() -> None:
     text = "root a100:gpu 9 | t4:gpu 9\n a a100:gpu 4 | t4:gpu 4\n b a100:gpu 4"
     preemptor = pending("a", 3, "preemptor")
     victim = evicting(running("b", 4, "victim", flavors="a100"), preemptor, flavor="a100")
     assert two_flavors(text, preemptor, pending("a", 2, "other"), victim) == (5, 2)
 
 
-def test_work_that_could_never_fit_a_flavor_does_not_count_there() -> None:
+def test_workload_that_could_never_fit_a_flavor_does_not_count_there() -> None:
     text = "root a100:gpu 9 | t4:gpu 9\n a a100:gpu 4 | t4:gpu 4..6"
     assert two_flavors(text, pending("a", 7, "large")) == (7, 0)
     assert two_flavors(text, pending("a", 10, "huge")) == (0, 0)
 
 
-def test_what_could_fit_leaves_the_others_their_guarantees_in_effect() -> None:
+def test_possible_fit_respects_the_scaled_guarantees_of_others() -> None:
     assert requested("root 20\n a 10\n b 8 l2", pending("a", 14, "fits")) == 14
     assert requested("root 20\n a 10\n b 8 l2", pending("a", 15, "large")) == 0
     short = "root 10\n a 10\n b 10 l0"
@@ -116,7 +116,7 @@ def test_what_could_fit_leaves_the_others_their_guarantees_in_effect() -> None:
     assert requested(short, pending("a", 6, "large")) == 0
 
 
-def test_of_scaled_guarantees_the_units_that_remain_might_go_elsewhere_and_could_be_used() -> None:
+def test_remaining_units_of_scaled_guarantees_count_as_usable() -> None:
     one_unit = "root 1\n a 1\n Z 1 l0"
     assert measure(world(one_unit, []), NOW).numbers["Z"][KEY].effective_min == 1
     assert requested(one_unit, pending("a", 1, "fits")) == 1
@@ -126,21 +126,21 @@ def test_of_scaled_guarantees_the_units_that_remain_might_go_elsewhere_and_could
     assert requested(below, pending("a", 3, "large")) == 0
 
 
-def test_what_could_fit_is_asked_on_the_whole_path_and_says_who_binds() -> None:
+def test_possible_fit_checks_the_whole_path_and_names_the_binding_group() -> None:
     snapshot = measure(world("root 20\n p 10..12\n  a 4\n  b 4 l1\n q 5 l0", []), NOW)
     assert snapshot.largest_fit("a", KEY) == (9, "p")
     assert snapshot.largest_fit("q", KEY) == (17, "root")
     assert snapshot.largest_fit("b", KEY) == (12, "p")
 
 
-def test_work_with_one_resource_that_fits_nowhere_counts_nowhere() -> None:
+def test_workload_with_one_resource_that_fits_nowhere_counts_nowhere() -> None:
     cpu = FlavorResource("default", "cpu")
     text = "root default:cpu 90 default:gpu 9\n a default:cpu 40 | a100:gpu 4"
     found = world(text, [pending("a", {"cpu": 10, "gpu": 1}, "job")])
     assert request_of(measure(found, NOW), "a", cpu) == 0
 
 
-def test_a_requested_resource_without_quota_bars_the_work_or_is_ignored_as_set() -> None:
+def test_requested_resource_without_quota_blocks_the_workload_or_is_ignored_as_set() -> None:
     found = tree("root 9\n a 4")
     job = pending("a", {"gpu": 1, "fpga": 1}, "job")
     denied = measure(world(found, [job]), NOW)
@@ -154,7 +154,7 @@ def test_a_requested_resource_without_quota_bars_the_work_or_is_ignored_as_set()
     assert ignored.leaves["a"].options(job).could_fit
 
 
-def test_options_say_why_a_flavor_is_refused() -> None:
+def test_options_give_the_reason_of_a_refused_flavor() -> None:
     job = pending("a", 7, "job", blocked_flavors=frozenset({"t4"}))
     snapshot = measure(world("root a100:gpu 5 | t4:gpu 9\n a a100:gpu 4 | t4:gpu 4", [job], TWO_FLAVORS), NOW)
     assert snapshot.leaves["a"].options(job) == Options(
@@ -172,7 +172,7 @@ def test_options_say_why_a_flavor_is_refused() -> None:
     )
 
 
-def test_work_without_any_counted_request_has_nothing_to_choose() -> None:
+def test_workload_without_a_counted_request_has_no_options() -> None:
     job = pending("a", {"gpu": 0}, "job")
     snapshot = measure(world("root 9\n a 4", [job]), NOW)
     assert snapshot.leaves["a"].options(job) == Options()
@@ -183,7 +183,7 @@ def non_preemptible(request: int, name: str, **fields: object) -> Workload:
     return pending("a", request, name, preemptible=False, **fields)
 
 
-def test_not_preemptible_work_counts_in_order_while_it_fits_what_is_left_of_effective_min() -> None:
+def test_non_preemptible_workloads_count_in_order_while_they_fit_effective_min() -> None:
     text = "root 100\n a 10"
     assert (
         requested(
@@ -209,7 +209,7 @@ def test_not_preemptible_work_counts_in_order_while_it_fits_what_is_left_of_effe
     assert requested("root 5\n a 10\n b 10", non_preemptible(2, "1"), non_preemptible(1, "2")) == 3
 
 
-def test_not_preemptible_work_must_fit_on_all_its_keys_and_counts_in_each_flavor_where_it_does() -> None:
+def test_non_preemptible_workload_must_fit_on_all_its_keys() -> None:
     cpu = FlavorResource("default", "cpu")
     text = "root default:cpu 90 default:gpu 9\n a default:cpu 10 default:gpu 4"
     jobs = [non_preemptible(0, name) for name in "12"]
@@ -224,7 +224,7 @@ def test_not_preemptible_work_must_fit_on_all_its_keys_and_counts_in_each_flavor
     assert two_flavors(flavored, non_preemptible(3, "1"), non_preemptible(2, "2"), non_preemptible(1, "3")) == (4, 2)
 
 
-def test_claims_of_not_preemptible_work_are_taken_off_first() -> None:
+def test_claims_of_non_preemptible_workloads_are_subtracted_first() -> None:
     preemptor = non_preemptible(6, "preemptor", queued=after(9))
     victim = claimed(running("b", 6, "victim"), preemptor)
     snapshot = measure(

@@ -19,7 +19,7 @@ NUMBERS = Numbers(
 )
 
 
-def test_every_word_has_its_amount() -> None:
+def test_every_number_has_its_amount() -> None:
     assert words_of(NUMBERS) == {
         "min": 8,
         "effectiveMin": 7,
@@ -37,7 +37,7 @@ def test_every_word_has_its_amount() -> None:
     }
 
 
-def test_no_number_is_without_a_word() -> None:
+def test_every_number_is_in_the_report() -> None:
     assert set(Numbers.__struct_fields__) <= set(WORDS.values())
 
 

@@ -44,7 +44,7 @@ GROUP = Group(
         "not, where devices are not counted",
     ],
 )
-def test_devices_count_in_a_flavor(
+def test_devices_count_in_their_flavor(
     request_: Mapping[str, int], settings: QuotaSettings, flavors: Mapping[str, str]
 ) -> None:
     started = running("a", request_, flavors={"cpu": "fast"})
@@ -54,12 +54,12 @@ def test_devices_count_in_a_flavor(
     assert (found is started) is (flavors == {"cpu": "fast"})
 
 
-def test_what_waits_has_no_flavors() -> None:
+def test_pending_workload_has_no_flavors() -> None:
     waiting = pending("a", {"cpu": 1, GPU: 1})
     assert with_all_devices(waiting, GROUP, DENY) is waiting
 
 
-def test_without_its_group_and_flavors_they_count_in_the_default_one() -> None:
+def test_devices_without_group_and_flavors_count_in_default() -> None:
     found = with_all_devices(running("a", {LARGE: 1}, flavors={}), None, DENY)
     assert found.admission is not None
     assert found.admission.flavors == {"main": {LARGE: "default"}}

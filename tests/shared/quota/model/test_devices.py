@@ -75,19 +75,19 @@ def test_devices_of_a_class_count_as_a_resource(name: str, resource: str) -> Non
     assert "cpu" not in RESOURCES
 
 
-def test_every_pod_takes_the_devices_of_its_template() -> None:
+def test_every_pod_uses_the_devices_of_its_claim_template() -> None:
     found = job(BY_TEMPLATE).workload
     assert found is not None
     assert (dict(found.request), found.hold) == ({"cpu": 2000, GPU: 4, "example.com/nic": 2}, False)
 
 
-def test_every_pod_that_names_a_claim_counts_all_of_it() -> None:
+def test_every_pod_that_names_a_claim_counts_the_whole_claim() -> None:
     found = job(BY_NAME, pods=3).workload
     assert found is not None
     assert found.request == {"cpu": 3000, GPU: 12}
 
 
-def test_what_containers_request_by_the_name_of_a_class_counts_as_its_devices() -> None:
+def test_container_requests_by_class_name_count_as_devices() -> None:
     around = context(templates=TEMPLATES)
     by_class = {"deviceclass.resource.kubernetes.io/gpu.example.com": "3"}
     metadata = {"name": "p", "namespace": "ns", "labels": {"quotree.dev/group": "vision"}}
@@ -117,13 +117,13 @@ WAITS: dict[str, tuple[dict[str, str], str]] = {
 
 
 @pytest.mark.parametrize(("wanted", "why"), WAITS.values(), ids=WAITS)
-def test_a_workload_whose_devices_nobody_knows_waits(wanted: dict[str, str], why: str) -> None:
+def test_workload_with_unknown_devices_waits(wanted: dict[str, str], why: str) -> None:
     reading = job(wanted, BY_TEMPLATE)
     assert reading.workload is not None
     assert (reading.workload.hold, reading.workload.hold_reason, reading.problems) == (True, why, (why,))
 
 
-def test_a_running_workload_whose_template_is_gone_still_counts_and_is_not_held() -> None:
+def test_running_workload_with_a_deleted_claim_template_still_counts() -> None:
     reading = read_job_in(context(), BY_TEMPLATE, running=True)
     assert reading.workload is not None
     assert (reading.workload.hold, reading.problems, dict(reading.workload.request)) == (False, (), {"cpu": 2000})
@@ -148,14 +148,14 @@ def a_pod(name: str, *, made: str = "", group: str = "", claim: dict[str, str] |
     [("", 2), ("unseen", 2), ("mine", 7)],
     ids=["before its claim is made", "before its claim is seen", "as its claim says"],
 )
-def test_a_pod_takes_what_its_own_claim_says_whatever_the_template_says_now(made: str, count: int) -> None:
+def test_pod_uses_its_own_claim_even_if_the_template_changed(made: str, count: int) -> None:
     around = context(claims=(devices("mine", gpu=7),), templates=(devices("two", gpu=2),))
     found = workload_of_pod(a_pod("p", made=made), around, SETTINGS).workload
     assert found is not None
     assert found.request[GPU] == count
 
 
-def test_a_pod_group_waits_for_the_template_of_any_of_its_pods() -> None:
+def test_pod_group_waits_for_missing_claim_templates_of_its_pods() -> None:
     absent = {"name": "a", "resourceClaimTemplateName": "absent"}
     members = [a_pod("p1", group="g"), a_pod("p2", group="g", claim=absent)]
     reading = workload_of_pod_group(members, context(templates=TEMPLATES), SETTINGS)
@@ -164,7 +164,7 @@ def test_a_pod_group_waits_for_the_template_of_any_of_its_pods() -> None:
     assert "ResourceClaimTemplate absent does not exist" in reading.workload.hold_reason
 
 
-def test_the_context_of_a_namespace_follows_its_claims() -> None:
+def test_namespace_context_follows_its_claims() -> None:
     known = contexts(templates=(devices("two", gpu=2),))
     around = known.of("ns")
     assert around.devices is not None
@@ -176,13 +176,13 @@ def test_the_context_of_a_namespace_follows_its_claims() -> None:
     assert read_job_in(known.of("other"), BY_TEMPLATE).problems != ()
 
 
-def test_where_devices_are_not_counted_claims_change_nothing() -> None:
+def test_claims_have_no_effect_where_devices_are_not_counted() -> None:
     reading = workload_of_pod(a_pod("p"), NamespaceContexts().of("ns"), QuotaSettings())
     assert reading.workload is not None
     assert (reading.workload.request, reading.workload.hold) == ({"cpu": 1000}, False)
 
 
-def test_a_claim_that_was_made_and_its_template_both_decide() -> None:
+def test_generated_claim_and_template_are_both_used() -> None:
     pod = a_pod("p", made="mine")
     assert refs_of("ns", pod.spec.resource_claims) == [
         DeviceRef(DeviceSource.CLAIM, "ns", "mine"),

@@ -37,7 +37,7 @@ LABELS = A100.node_labels
     ],
     ids=["anywhere", "agrees", "another key", "selector disagrees", "affinity disagrees"],
 )
-def test_placement_agrees_on_the_flavors_own_keys(placement: Placement, reason: str | None) -> None:
+def test_placement_is_matched_on_the_label_keys_of_the_flavor(placement: Placement, reason: str | None) -> None:
     assert why_not_placed(placement, A100) == reason
 
 
@@ -60,11 +60,11 @@ REQUIREMENTS = [
 
 
 @pytest.mark.parametrize(("requirement", "holds"), REQUIREMENTS, ids=str)
-def test_one_requirement_against_the_labels(requirement: Requirement, holds: bool) -> None:
+def test_requirement_is_matched_against_labels(requirement: Requirement, holds: bool) -> None:
     assert affinity_agrees(Placement(affinity=((requirement,),)), LABELS) is holds
 
 
-def test_a_term_needs_all_of_its_requirements_and_one_term_is_enough() -> None:
+def test_term_needs_all_its_requirements_and_one_term_is_enough() -> None:
     yes, no = Requirement("gpu", "Exists"), Requirement("gpu", "DoesNotExist")
     assert not affinity_agrees(Placement(affinity=((yes, no),)), LABELS)
     assert affinity_agrees(Placement(affinity=((no,), (yes,))), LABELS)
@@ -90,11 +90,11 @@ TOLERATIONS = [
 
 
 @pytest.mark.parametrize(("toleration", "holds"), TOLERATIONS, ids=str)
-def test_a_toleration_against_a_taint(toleration: Toleration, holds: bool) -> None:
+def test_toleration_is_matched_against_a_taint(toleration: Toleration, holds: bool) -> None:
     assert tolerates(toleration, TAINT) is holds
 
 
-def test_a_flavors_taints_are_tolerated_by_the_work_or_by_what_the_flavor_adds() -> None:
+def test_taints_of_a_flavor_are_tolerated_by_the_workload_or_the_flavor() -> None:
     tainted = Flavor("tainted", node_taints=(TAINT, Taint("slow", "PreferNoSchedule")))
     tolerant = Placement(tolerations=(Toleration("gpu", "Exists"),))
     adding = replace(tainted, tolerations=(Toleration("gpu", "Exists"),))
@@ -105,7 +105,7 @@ def test_a_flavors_taints_are_tolerated_by_the_work_or_by_what_the_flavor_adds()
     assert why_not_placed(Placement(), evicting) == "taint gpu=:NoExecute is not tolerated"
 
 
-def test_entries_of_one_set_are_codependent_in_their_order() -> None:
+def test_entries_of_one_set_are_codependent_in_order() -> None:
     group = tree("a t4:cpu 3 t4:memory 4 | default:gpu 1 | a100:memory 2 a100:cpu 1")["a"]
     assert codependent_sets(group.quotas) == (
         Codependent(frozenset({"cpu", "memory"}), ("t4", "a100")),
@@ -113,7 +113,7 @@ def test_entries_of_one_set_are_codependent_in_their_order() -> None:
     )
 
 
-def test_where_sets_overlap_the_first_entry_has_the_resource() -> None:
+def test_overlapping_sets_give_the_resource_to_the_first_entry() -> None:
     group = tree("a t4:cpu 3 t4:memory 4 | a100:memory 2")["a"]
     assert [each.resources for each in codependent_sets(group.quotas)] == [frozenset({"cpu", "memory"}), frozenset()]
 
@@ -139,17 +139,17 @@ FLAVORS = {"a100": A100, "t4": Flavor("t4", node_labels={"gpu": "t4"})}
     ],
     ids=str,
 )
-def test_why_a_flavor_may_not_be_taken(fields: dict[str, object], name: str, reason: str | None) -> None:
+def test_ineligible_flavor_has_its_reason(fields: dict[str, object], name: str, reason: str | None) -> None:
     work = pending("a", 1, "job", **fields)
     assert why_not(work, work.placement, name, CHOICE, FLAVORS) == reason
 
 
-def test_one_node_can_be_of_flavors_that_agree_on_every_label() -> None:
+def test_flavors_that_agree_on_every_label_can_share_a_node() -> None:
     assert agree([A100, Flavor("plain"), Flavor("east", node_labels={"zone": "east"})])
     assert not agree([A100, FLAVORS["t4"]])
 
 
-def test_work_of_one_shape_differs_in_nothing_that_matters_to_flavors() -> None:
+def test_workloads_of_one_shape_are_equal_in_all_that_matters_to_flavors() -> None:
     job = pending("a", {"gpu": 1, "cpu": 2}, "one")
     twin = pending("b", {"cpu": 2, "gpu": 1}, "two", priority=5, placement=Placement(node_selector={}))
     assert shape_of(job) == shape_of(replace(job, key="ns/other", priority=3))

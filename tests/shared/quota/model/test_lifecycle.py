@@ -33,12 +33,12 @@ from tests.trees import tree
     ],
     ids=str,
 )
-def test_the_strictest_policy_on_the_path_is_in_force(text: str, policy: StopPolicy, by: str) -> None:
+def test_strictest_stop_policy_on_the_path_applies(text: str, policy: StopPolicy, by: str) -> None:
     found = tree(text)
     assert stop_in_force([found[name] for name in found.path("a")]) == (policy, by)
 
 
-def test_a_childs_own_policy_is_in_force_again_when_its_parent_is_opened() -> None:
+def test_policy_of_a_child_applies_again_when_its_parent_is_opened() -> None:
     closed = tree("p hold\n a close")
     opened = closed.with_group(replace(closed["p"], stop_policy=StopPolicy.NONE))
     assert stop_in_force([opened[name] for name in opened.path("a")]) == (StopPolicy.CLOSE, "a")
@@ -63,7 +63,7 @@ def test_the_nearest_startup_override_counts_field_by_field() -> None:
     )
 
 
-def test_what_a_group_sets_above_a_maximum_is_lowered_to_it() -> None:
+def test_group_setting_above_a_maximum_is_lowered_to_it() -> None:
     minute = timedelta(minutes=1)
     maxima = GroupMaxima(
         ReclaimMaxima(grace_period=minute, notice=minute), StartupMaxima(BlockAdmission.GROUP, recovery_timeout=minute)

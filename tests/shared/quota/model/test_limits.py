@@ -28,11 +28,11 @@ CAPACITY = {KEY: 100}
     ],
     ids=str,
 )
-def test_one_entrys_limits(line: str, limits: Limits) -> None:
+def test_entry_has_its_limits(line: str, limits: Limits) -> None:
     assert limits_of(tree(line)["a"], NO_CAPS, CAPACITY) == {KEY: limits}
 
 
-def test_an_absent_max_is_the_nearest_ancestors_then_roots_capacity() -> None:
+def test_absent_max_is_that_of_the_nearest_ancestor_then_the_capacity_of_root() -> None:
     found = tree("root 90\n p 4..50\n  q 4 | t4:gpu 2..7\n   a 2 | t4:gpu 1")
     below_root = caps_below(found["root"], NO_CAPS)
     below_p = caps_below(found["p"], below_root)
@@ -46,12 +46,12 @@ def test_an_absent_max_is_the_nearest_ancestors_then_roots_capacity() -> None:
     assert limits_of(found["a"], NO_CAPS, {})[KEY] == Limits(2)
 
 
-def test_root_is_bounded_by_its_capacity_and_has_it_as_weight_for_others() -> None:
+def test_root_is_limited_by_its_capacity() -> None:
     assert root_limits(tree("root 90")["root"], KEY, 100) == Limits(0, 90, ceiling=90, weight=90)
     assert root_limits(tree("root 90")["root"], KEY, 60) == Limits(0, 90, ceiling=60, weight=90)
     assert root_limits(tree("root")["root"], KEY, 60) == Limits(0, 60, ceiling=60)
 
 
-def test_the_keys_a_group_covers_come_in_the_order_of_its_entries() -> None:
+def test_covered_keys_are_in_the_order_of_the_entries() -> None:
     group = tree("a t4:memory 4 t4:cpu ..3 | default:gpu 1")["a"]
     assert list(map(str, covered_keys(group))) == ["t4/cpu", "t4/memory", "default/gpu"]

@@ -32,12 +32,12 @@ def test_the_nearest_selector_on_the_path_decides(group: str, labels: dict[str, 
     assert admits(TREE.get, group, labels, open_groups=False) is expected
 
 
-def test_without_any_selector_the_setting_decides() -> None:
+def test_setting_decides_without_any_selector() -> None:
     assert selector_of(TREE.get, "bench") is None
     assert [admits(TREE.get, "bench", {}, open_groups=each) for each in (True, False)] == [True, False]
 
 
-def test_a_selector_of_root_is_everybodys() -> None:
+def test_selector_of_root_applies_to_all_groups() -> None:
     closed = TREE.with_group(selecting("root", team="red"))
     assert [admits(closed.get, "bench", {"team": each}, open_groups=True) for each in ("red", "blue")] == [True, False]
 
@@ -53,11 +53,11 @@ def test_a_selector_of_root_is_everybodys() -> None:
     ],
     ids=["the same", "below it", "a sibling", "elsewhere", "no label"],
 )
-def test_a_namespaces_label_binds_to_its_group_and_those_below(group: str, bound: str, expected: bool) -> None:
+def test_label_of_a_namespace_allows_its_group_and_those_below(group: str, bound: str, expected: bool) -> None:
     assert is_bound_elsewhere(TREE.get, group, {"quotree.dev/group": bound}) is expected
 
 
-def test_a_circle_of_parents_ends() -> None:
+def test_cycle_of_parents_terminates() -> None:
     circle = Tree.of([replace(DRAWN["research"], parent="lab"), replace(DRAWN["lab"], parent="research")])
     assert selector_of(circle.get, "lab") is None
 
@@ -74,7 +74,7 @@ def test_a_circle_of_parents_ends() -> None:
     ],
     ids=["its label", "its namespace's", "default", "no default group", "unmanaged namespace", "managed: false"],
 )
-def test_a_workload_belongs_to_the_group_that_is_named_nearest(
+def test_workload_belongs_to_the_nearest_named_group(
     labels: dict[str, str], namespace: dict[str, str], default_group: bool, expected: str | None
 ) -> None:
     assert resolve_group(labels, namespace, default_group=default_group) == expected

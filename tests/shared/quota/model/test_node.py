@@ -34,17 +34,17 @@ BIG, WIDE = {"cpu": 64000, "gpu": 4}, {"cpu": 8000, "gpu": 8}
         "no ready node",
     ],
 )  # fmt: skip
-def test_a_pod_fits_one_node_by_all_its_resources(
+def test_pod_must_fit_one_node_with_all_its_resources(
     pod: Amounts, offers: tuple[Amounts, ...] | None, text: str | None
 ) -> None:
     found = node_shortage(pod, offers)
     assert (None if found is None else str(found)) == text
 
 
-def test_one_pods_part_is_rounded_up() -> None:
+def test_request_of_one_pod_is_rounded_up() -> None:
     assert one_of({"cpu": 7, "gpu": 0, "memory": 4}, 2, ("memory", "cpu", "gpu", "tpu")) == {"cpu": 4, "memory": 2}
 
 
-def test_only_the_largest_are_kept() -> None:
+def test_only_the_largest_node_shapes_are_kept() -> None:
     assert largest_of([{"cpu": 8000}, BIG, {"cpu": 64000, "gpu": 2}, WIDE, dict(BIG), {}]) == (BIG, WIDE)
     assert largest_of([]) == ()

@@ -11,7 +11,7 @@ from tests.trees import group, tree
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_the_index_of_children_follows_every_edit(seed: int) -> None:
+def test_index_of_children_follows_every_edit(seed: int) -> None:
     dice = random.Random(seed)
     names = [f"g{at}" for at in range(15)]
     edited = tree("")
@@ -49,5 +49,5 @@ def calls_to_judge(line: str, siblings: int) -> int:
 
 
 @pytest.mark.parametrize("line", ["c7 2 ^p", "new 1 ^p", "p/ 3000000", "c7 1"], ids=["child", "new", "parent", "move"])
-def test_judging_an_edit_takes_a_few_steps_per_sibling(line: str) -> None:
+def test_checking_an_edit_takes_few_steps_per_sibling(line: str) -> None:
     assert calls_to_judge(line, 2000) - calls_to_judge(line, 200) <= 10 * 1800

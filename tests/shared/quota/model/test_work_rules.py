@@ -82,7 +82,7 @@ def check(group_name: str, settings: QuotaSettings | None = None, **fields: Any)
     return check_new_workload(SubmittedWorkload("Job/x", group_name, labels=labels, **fields), context)
 
 
-def test_legal_work_is_accepted_without_a_word() -> None:
+def test_legal_workload_is_accepted_without_a_warning() -> None:
     assert check("vision", request={GPU: 16}, managed_by="kubernetes.io/job-controller") == Findings()
 
 
@@ -254,18 +254,18 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str, str, str]] = {
 
 
 @pytest.mark.parametrize(("work", "code", "field", "message"), REFUSED.values(), ids=REFUSED)
-def test_work_is_refused(work: Mapping[str, Any], code: str, field: str, message: str) -> None:
+def test_illegal_workload_is_refused(work: Mapping[str, Any], code: str, field: str, message: str) -> None:
     found = check(**work)
     assert [(each.rule, each.field, each.message) for each in found.violations] == [(code, field, message)]
     assert found.warnings == ()
 
 
-def test_namespace_is_admitted_by_all_the_selector_asks_for_and_not_judged_when_unknown() -> None:
+def test_namespace_must_match_the_whole_selector_and_is_not_checked_when_unknown() -> None:
     assert check("choosy", namespace_labels={"team": "red", "tier": "gold"}).violations == ()
     assert check("choosy", namespace_labels=None).violations == ()
 
 
-def test_group_that_came_from_the_namespace_is_said_to_come_from_there() -> None:
+def test_message_says_that_the_group_came_from_the_namespace() -> None:
     found = check_new_workload(SubmittedWorkload("Job/x", "nope"), WorkloadContext(TREE))
     assert [each.field for each in found.violations] == ["metadata.namespace"]
 
@@ -374,7 +374,7 @@ WARNED: dict[str, tuple[Mapping[str, Any], list[tuple[str, str]]]] = {
 
 
 @pytest.mark.parametrize(("work", "warnings"), WARNED.values(), ids=WARNED)
-def test_work_that_cannot_start_is_accepted_with_a_warning(
+def test_workload_that_cannot_start_is_accepted_with_a_warning(
     work: Mapping[str, Any], warnings: list[tuple[str, str]]
 ) -> None:
     found = check(**work)
@@ -425,11 +425,11 @@ FITTING: dict[str, Mapping[str, Any]] = {
 
 
 @pytest.mark.parametrize("work", FITTING.values(), ids=FITTING)
-def test_work_on_the_line_gets_no_warning(work: Mapping[str, Any]) -> None:
+def test_workload_exactly_at_a_limit_gets_no_warning(work: Mapping[str, Any]) -> None:
     assert check(**work) == Findings()
 
 
-def test_work_with_a_pod_that_no_node_takes_is_warned_of_or_refused() -> None:
+def test_pod_that_fits_no_node_is_warned_of_or_refused() -> None:
     nodes = {"a100": ({GPU: 2, "cpu": 8000},), "t4": ()}
     context = WorkloadContext(TREE, FLAVORS, nodes=nodes)
     work = SubmittedWorkload("Job/x", "vision", request={GPU: 4}, pods=1)
@@ -450,13 +450,13 @@ def test_work_with_a_pod_that_no_node_takes_is_warned_of_or_refused() -> None:
     assert [each.rule for each in denied.violations] == ["NoNodeFits"]
 
 
-def test_work_that_never_fits_is_refused_where_the_settings_say_so() -> None:
+def test_workload_that_never_fits_is_refused_where_the_settings_say_so() -> None:
     context = WorkloadContext(TREE, FLAVORS, never_fits=NeverFits.DENY)
     found = check_new_workload(SubmittedWorkload("Job/x", "nlp", request={GPU: 7, "cpu": 1}), context)
     assert [each.rule for each in found.violations] == ["ResourceNotCovered", "NeverFits"]
 
 
-def test_a_workload_is_refused_for_what_its_owner_lacks() -> None:
+def test_workload_is_refused_for_missing_permissions_of_its_owner() -> None:
     context = WorkloadContext(TREE, FLAVORS, lacks_use="neither user ann nor bob")
     found = check_new_workload(SubmittedWorkload("Job/x", "nlp", labels={"quotree.dev/group": "nlp"}), context)
     assert [each.text for each in found.violations] == [

@@ -92,7 +92,7 @@ READ = Group(
 )
 
 
-def test_a_whole_group_is_read_from_bytes_and_from_a_manifest_alike() -> None:
+def test_group_is_read_equally_from_json_and_manifest() -> None:
     assert read_group(json.dumps(WHOLE).encode()) == READ
     assert read_group_manifest(WHOLE) == READ
 
@@ -107,7 +107,7 @@ def test_only_root_has_no_parent() -> None:
     assert read_group(b'{"metadata": {"name": "a"}, "spec": {"parent": ""}}').parent == ""
 
 
-def test_a_whole_flavor_is_read() -> None:
+def test_flavor_is_read_with_every_field() -> None:
     manifest = {
         "metadata": {"name": "a100", "uid": "u2"},
         "spec": {
@@ -127,7 +127,7 @@ def test_a_whole_flavor_is_read() -> None:
     assert read_flavor_manifest(manifest) == flavor
 
 
-def test_everything_that_is_wrong_with_a_manifest_is_told_at_once_and_the_rest_is_read() -> None:
+def test_all_errors_of_a_manifest_are_reported_and_the_rest_is_read() -> None:
     broken = {
         "metadata": {"name": "a", "labels": {"x": 1}},
         "extra": 1,
@@ -164,7 +164,7 @@ def test_everything_that_is_wrong_with_a_manifest_is_told_at_once_and_the_rest_i
     ]
 
 
-def test_what_the_api_server_stored_is_read_even_if_it_should_not_be_there() -> None:
+def test_stored_object_is_read_even_if_invalid() -> None:
     stored = {"metadata": {"name": "a"}, "spec": {"isParent": "yes", "quotas": [{"min": {"cpu": "1e400"}}], "new": {}}}
     group = read_group(json.dumps(stored).encode())
     assert sorted(each.field for each in group.unread) == ["spec.isParent", "spec.new", "spec.quotas[0].min[cpu]"]
@@ -186,7 +186,7 @@ def test_what_the_api_server_stored_is_read_even_if_it_should_not_be_there() -> 
         b'{"a":' * 5000,
     ],
 )
-def test_what_is_no_object_with_a_name_is_unreadable(raw: bytes) -> None:
+def test_object_without_a_name_is_unreadable(raw: bytes) -> None:
     with pytest.raises(Unreadable):
         read_group(raw)
     with pytest.raises(Unreadable):
@@ -203,7 +203,7 @@ FIELDS = [*WHOLE["spec"], "colour"]
 
 @given(st.dictionaries(st.sampled_from(FIELDS), JSON))
 @settings(max_examples=300, deadline=None)
-def test_any_spec_is_read_and_judged_without_an_exception(spec: dict[str, Any]) -> None:
+def test_any_spec_is_read_and_checked_without_an_exception(spec: dict[str, Any]) -> None:
     group = read_group_manifest({"metadata": {"name": "a"}, "spec": spec})
     found = rules.check_tree(Tree.of([group]), rules.Context())
     assert len(rules.write_violations(found.violations).encode()) <= 4096

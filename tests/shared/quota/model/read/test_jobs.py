@@ -64,7 +64,7 @@ def work(**wishes: Any) -> Workload:
     return found
 
 
-def test_held_job_is_pending_with_everything_its_owner_said() -> None:
+def test_held_job_is_pending_with_every_owner_setting() -> None:
     found = read(
         suspend=True,
         parallelism=4,
@@ -110,7 +110,7 @@ PODS = {
 
 
 @pytest.mark.parametrize(("spec", "status", "pods"), PODS.values(), ids=PODS)
-def test_request_is_for_the_pods_it_may_still_run_at_a_time(
+def test_request_covers_the_concurrent_pods_still_to_run(
     spec: dict[str, Any], status: dict[str, Any], pods: int
 ) -> None:
     assert work(suspend=True, status=status, **spec).request == ({"cpu": 2000 * pods} if pods else {})
@@ -189,7 +189,7 @@ STATES: dict[str, tuple[dict[str, Any], ObjectState]] = {
 
 
 @pytest.mark.parametrize(("wishes", "state"), STATES.values(), ids=STATES)
-def test_state_is_told_by_the_object_alone(wishes: dict[str, Any], state: ObjectState) -> None:
+def test_state_is_derived_from_the_object_alone(wishes: dict[str, Any], state: ObjectState) -> None:
     assert read(**wishes).state is state
 
 
@@ -214,12 +214,12 @@ def test_evicted_job_uses_what_it_had_until_its_pods_are_gone_and_carries_the_cl
     )
 
 
-def test_claim_that_ended_is_no_claim() -> None:
+def test_ended_claim_is_ignored() -> None:
     note = '{"reason":"Reclaimed","time":"2026-03-01T14:00:00Z","for":{"workload":"b/x"},"claimEnded":"Deleted"}'
     assert work(suspend=True, annotations={"quotree.dev/eviction": note}).claim is None
 
 
-def test_owners_suspension_counts_until_the_pods_are_gone() -> None:
+def test_job_suspended_by_its_owner_counts_until_its_pods_are_gone() -> None:
     found = work(
         suspend=True,
         annotations={"quotree.dev/admission": ADMITTED},
@@ -234,13 +234,13 @@ def test_owners_suspension_counts_until_the_pods_are_gone() -> None:
     )
 
 
-def test_place_in_the_queue_is_kept_in_the_requeue_note() -> None:
+def test_queue_place_is_kept_in_the_requeue_annotation() -> None:
     note = write_annotation(RequeueAnnotation(EVICTED, STARTED, 2, deactivated=True))
     found = work(suspend=True, annotations={"quotree.dev/requeue": note})
     assert (found.queued, found.not_before, found.failed_starts, found.deactivated) == (EVICTED, STARTED, 2, True)
 
 
-def test_queue_may_be_ordered_by_creation() -> None:
+def test_queue_can_be_ordered_by_creation() -> None:
     note = write_annotation(RequeueAnnotation(EVICTED))
     settings = QuotaSettings(queue_age=QueueAge.CREATION)
     found = workload_of_job(job(annotations={"quotree.dev/requeue": note}), NamespaceContext(), settings)
@@ -249,7 +249,7 @@ def test_queue_may_be_ordered_by_creation() -> None:
 
 
 @pytest.mark.parametrize("age", list(QueueAge))
-def test_what_its_owner_released_waits_since_then(age: QueueAge) -> None:
+def test_job_released_by_its_owner_waits_since_the_release(age: QueueAge) -> None:
     note = write_annotation(RequeueAnnotation(CREATED, released=EVICTED))
     settings = QuotaSettings(queue_age=age)
     found = workload_of_job(job(annotations={"quotree.dev/requeue": note}), NamespaceContext(), settings)
@@ -257,7 +257,7 @@ def test_what_its_owner_released_waits_since_then(age: QueueAge) -> None:
     assert found.workload.queued == EVICTED
 
 
-def test_what_the_webhook_injected_is_not_the_owners_placement() -> None:
+def test_placement_injected_by_the_webhook_is_not_of_the_owner() -> None:
     injected = '{"nodeSelector":{"gpu":"a100"},"tolerations":[{"key":"gpu","value":"true","effect":"NoSchedule"}]}'
     found = work(
         annotations={"quotree.dev/admission": ADMITTED, "quotree.dev/injected": injected},
@@ -269,7 +269,7 @@ def test_what_the_webhook_injected_is_not_the_owners_placement() -> None:
     assert found.placement == Placement({"disk": "ssd"}, None, (Toleration(operator="Exists"),))
 
 
-def test_surroundings_fill_in_request_and_priority() -> None:
+def test_namespace_context_fills_in_request_and_priority() -> None:
     around = NamespaceContext(
         priorities=Priorities.of([read_priority_class({"metadata": {"name": "high"}, "value": 100})]),
         limits=container_defaults(
@@ -288,7 +288,7 @@ def test_ignored_resources_are_left_out() -> None:
     assert work(template={"containers": [container]}).request == {"cpu": 1000}
 
 
-def test_everything_wrong_is_named_and_counts_as_absent() -> None:
+def test_invalid_fields_are_reported_and_count_as_absent() -> None:
     found = read(
         suspend=True,
         labels={"quotree.dev/preemptible": "no", "quotree.dev/hold": "yes"},
@@ -307,7 +307,7 @@ def test_everything_wrong_is_named_and_counts_as_absent() -> None:
     )
 
 
-def test_unreadable_request_makes_no_workload() -> None:
+def test_job_with_an_unreadable_request_is_no_workload() -> None:
     found = read(suspend=True, template={"containers": [{"resources": {"requests": {"cpu": "lots"}}}]})
     assert found == Reading(
         ObjectState.PENDING,
@@ -329,7 +329,7 @@ def test_unreadable_request_makes_no_workload() -> None:
     ),
     st.booleans(),
 )
-def test_no_annotation_whatever_makes_reading_fail(annotations: dict[str, str], suspend: bool) -> None:
+def test_no_annotation_value_makes_reading_fail(annotations: dict[str, str], suspend: bool) -> None:
     found = read(annotations=annotations, suspend=suspend, status={"active": 1})
     assert found.workload is not None
     assert found.workload.key == "team-a/train"

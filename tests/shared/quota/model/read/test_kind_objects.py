@@ -36,7 +36,7 @@ def seen(present: int, cpu: int, ready: int = 0) -> SeenPods:
     return SeenPods(present, ready, {"cpu": cpu * 1000} if cpu else {})
 
 
-def test_a_waiting_jobset() -> None:
+def test_pending_jobset_is_read() -> None:
     found = reading(two(suspend=True))
     workload = found.workload
     assert workload is not None
@@ -51,7 +51,7 @@ def test_a_waiting_jobset() -> None:
     assert not workload.hold
 
 
-def test_one_pod_set_is_read_as_a_job_is() -> None:
+def test_object_with_one_pod_set_is_read_like_a_job() -> None:
     pods = template("2", nodeSelector={"gpu": "a100", "zone": "z"})
     written = pytorchjob(Worker={"replicas": 4, "template": pods})
     written["metadata"]["annotations"] = {"quotree.dev/injected": '{"nodeSelector":{"gpu":"a100"}}'}
@@ -61,13 +61,13 @@ def test_one_pod_set_is_read_as_a_job_is() -> None:
     assert workload.placement.node_selector == {"zone": "z"}
 
 
-def test_a_set_without_pods_is_left_out() -> None:
+def test_pod_set_without_pods_is_left_out() -> None:
     workload = reading(jobset(replicated("driver"), replicated("workers", replicas=0))).workload
     assert workload is not None
     assert [each.name for each in workload.pod_sets] == ["driver"]
 
 
-def test_nothing_to_run_requests_nothing() -> None:
+def test_object_without_pods_requests_nothing() -> None:
     workload = reading(jobset(suspend=True)).workload
     assert workload is not None
     assert (workload.request, workload.pods) == ({}, 0)
@@ -92,7 +92,9 @@ def test_nothing_to_run_requests_nothing() -> None:
         (two(suspend=True, stopped=False, eviction=EVICTED), {}, ObjectState.EVICTING, 7000),
     ],
 )
-def test_what_counts_in_each_state(written: dict[str, Any], pods: PodsBySet, state: ObjectState, request_: int) -> None:
+def test_counted_pods_depend_on_the_state(
+    written: dict[str, Any], pods: PodsBySet, state: ObjectState, request_: int
+) -> None:
     found = reading(written, pods)
     assert found.workload is not None
     assert (found.state, found.workload.request) == (state, {"cpu": request_})
@@ -102,14 +104,14 @@ def test_what_counts_in_each_state(written: dict[str, Any], pods: PodsBySet, sta
 DONE = {"status": {"conditions": [{"type": "Completed", "status": "True"}]}}
 
 
-def test_it_is_over_when_its_last_pod_has_ended() -> None:
+def test_object_is_finished_when_its_last_pod_has_ended() -> None:
     assert reading(two(admission=ADMITTED) | DONE).state is ObjectState.FINISHED
     found = reading(two(admission=ADMITTED) | DONE, {"driver": seen(1, 1)})
     assert found.workload is not None
     assert (found.state, found.workload.request) == (ObjectState.RUNNING, {"cpu": 1000})
 
 
-def test_of_a_kind_whose_descriptor_cannot_tell_its_pods_alone_count_when_it_is_stopped() -> None:
+def test_stopped_object_of_a_kind_without_status_counts_its_pods() -> None:
     spec = {"suspend": True, "headGroupSpec": {"template": template("2")}, "workerGroupSpecs": []}
     annotations = {"quotree.dev/eviction": EVICTED}
     written = {"kind": "RayCluster", "metadata": metadata(annotations=annotations), "spec": spec}
@@ -117,7 +119,7 @@ def test_of_a_kind_whose_descriptor_cannot_tell_its_pods_alone_count_when_it_is_
     assert reading(written, {"head": seen(1, 1)}).state is ObjectState.EVICTING
 
 
-def test_deleted_before_it_started_it_is_over() -> None:
+def test_object_deleted_before_its_start_is_finished() -> None:
     written = two(suspend=True)
     written["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     assert reading(written).state is ObjectState.FINISHED
@@ -136,14 +138,14 @@ def test_flavors_and_readiness_of_an_admission() -> None:
     assert not less.admission.ready
 
 
-def test_what_its_owner_suspends_is_evicted_until_its_pods_have_ended() -> None:
+def test_object_suspended_by_its_owner_is_evicting_until_its_pods_have_ended() -> None:
     workload = reading(two(suspend=True, admission=ADMITTED), {"driver": seen(1, 1)}).workload
     assert workload is not None
     assert workload.eviction is not None
     assert workload.eviction.reason is EvictionReason.SUSPENDED
 
 
-def test_the_priority_is_of_the_first_set_that_names_one() -> None:
+def test_priority_is_of_the_first_pod_set_that_has_one() -> None:
     written = jobset(replicated("a"), replicated("b"), replicated("c"))
     for job, value in zip(written["spec"]["replicatedJobs"][1:], (5, 9), strict=True):
         job["template"]["spec"]["template"]["spec"]["priority"] = value
@@ -152,17 +154,17 @@ def test_the_priority_is_of_the_first_set_that_names_one() -> None:
     assert workload.priority == 5
 
 
-def test_without_a_group_it_is_not_managed() -> None:
+def test_object_without_a_group_is_not_managed() -> None:
     assert reading(two(), around=NamespaceContext()).state is ObjectState.UNMANAGED
 
 
-def test_what_cannot_be_read_is_no_workload() -> None:
+def test_unreadable_object_is_no_workload() -> None:
     found = reading(jobset(replicated("a", replicas=-1)))
     assert found.workload is None
     assert "replicas is -1" in found.problems[0]
 
 
-def test_a_quantity_that_is_none_is_a_problem() -> None:
+def test_invalid_quantity_is_a_problem() -> None:
     found = reading(jobset(replicated("a", "much")))
     assert found.workload is None
     assert "much" in found.problems[0]
@@ -171,7 +173,7 @@ def test_a_quantity_that_is_none_is_a_problem() -> None:
 GPU = "gpu.deviceclass.resource.k8s.io/devices"
 
 
-def test_each_set_takes_the_devices_of_its_templates_and_waits_for_all_of_them() -> None:
+def test_each_pod_set_uses_the_devices_of_its_claim_templates_and_waits_for_all_of_them() -> None:
     workers = replicated("workers", "2", replicas=3)
     claims = [{"name": "a", "resourceClaimTemplateName": "two"}]
     workers["template"]["spec"]["template"]["spec"]["resourceClaims"] = claims

@@ -22,11 +22,11 @@ def member(label: str = "", request: dict[str, int] | None = None, **selector: s
     return Member(label, request or CPU, Placement(selector))
 
 
-def test_pods_that_are_all_alike_are_one_set() -> None:
+def test_equal_pods_are_one_pod_set() -> None:
     assert read_pod_sets([member(), member()], {}) == ((PodSet("main", {"cpu": 2000}, 2, Placement({})),), ())
 
 
-def test_labels_name_sets_also_of_pods_that_are_alike() -> None:
+def test_labels_separate_equal_pods_into_pod_sets() -> None:
     found = read_pod_sets([member("head"), member("rest"), member("rest")], {})
     assert [(each.name, each.request, each.pods) for each in found.found] == [
         ("head", {"cpu": 1000}, 1),
@@ -34,7 +34,7 @@ def test_labels_name_sets_also_of_pods_that_are_alike() -> None:
     ]
 
 
-def test_pods_that_differ_are_sets_in_the_order_of_their_first_pods() -> None:
+def test_different_pods_are_pod_sets_in_the_order_of_their_first_pods() -> None:
     wide, placed = member(request=GPU), member(zone="a")
     found = read_pod_sets([wide, member(), placed, member(), wide], {}).found
     assert [(each.request, each.pods) for each in found] == [
@@ -60,13 +60,13 @@ def test_a_group_has_at_most_eight_kinds_of_pods(kinds: int, problems: int) -> N
     assert f"are of {kinds} different kinds; at most 8" in "".join(found.problems) or not problems
 
 
-def test_started_pods_are_counted_by_the_sets_of_their_start_whatever_was_put_into_them() -> None:
+def test_started_pods_belong_to_the_pod_sets_of_their_start() -> None:
     head, gated = member("head", zone="of its flavor"), member(request=GPU)
     found = read_pod_sets([head, gated, member("unknown")], {"head": {"cpu": "a"}, gated.pod_set: {"gpu": "b"}}).found
     assert [(each.name, each.request) for each in found] == [("head", {"cpu": 2000}), (gated.pod_set, GPU)]
 
 
-def test_pods_of_a_start_as_one_set_stay_one_set() -> None:
+def test_pods_started_as_one_pod_set_stay_one() -> None:
     [found] = read_pod_sets([member(), member(request=GPU), member("x")], {"main": {"cpu": "a"}}).found
     assert (found.name, found.request) == ("main", {"cpu": 3000, "gpu": 2})
 
@@ -84,21 +84,21 @@ def read(*pods: Pod) -> Reading:
     return workload_of_pod_group(pods, NamespaceContext(), QuotaSettings())
 
 
-def test_a_group_of_different_pods_is_a_workload_of_several_sets() -> None:
+def test_pod_group_of_different_pods_has_several_pod_sets() -> None:
     found = read(pod("a", "1"), pod("b", "2"))
     assert found.workload is not None
     assert (found.problems, found.workload.hold, found.workload.request) == ((), False, {"cpu": 3000})
     assert [each.request for each in found.workload.pod_sets] == [{"cpu": 1000}, {"cpu": 2000}]
 
 
-def test_a_group_whose_pods_share_a_name_and_differ_waits() -> None:
+def test_pod_group_with_different_pods_under_one_set_name_waits() -> None:
     one = {"quotree.dev/pod-set": "x"}
     found = read(pod("a", "1", labels=one), pod("b", "2", labels=one))
     assert found.workload is not None
     assert (found.workload.hold, len(found.problems)) == (True, 1)
 
 
-def test_a_group_that_started_half_names_the_sets_that_still_wait_as_the_start_did() -> None:
+def test_half_started_pod_group_names_waiting_pod_sets_like_its_start() -> None:
     waiting = read(pod("a", "1"), pod("b", "2")).workload
     assert waiting is not None
     first, second = (each.name for each in waiting.pod_sets)

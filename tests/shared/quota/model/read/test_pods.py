@@ -55,7 +55,7 @@ STATES = {
 
 
 @pytest.mark.parametrize(("seen", "state"), STATES.values(), ids=STATES)
-def test_state_of_a_pod_is_told_by_the_pod(seen: Pod, state: ObjectState) -> None:
+def test_state_of_a_pod_is_derived_from_the_pod(seen: Pod, state: ObjectState) -> None:
     assert workload_of_pod(seen, NamespaceContext(), SETTINGS).state is state
 
 
@@ -82,7 +82,7 @@ def test_pod_group_is_named_by_namespace_and_label() -> None:
     assert (pod_group_of(member("a")), pod_group_of(pod())) == ("team-a/ring", None)
 
 
-def test_complete_group_asks_for_all_its_pods_at_once() -> None:
+def test_complete_pod_group_requests_all_its_pods() -> None:
     found = read(*(member(name, **GATED) for name in "cab"))
     assert found.workload is not None
     assert (found.state, found.workload.key, found.workload.kind, found.workload.uid) == (
@@ -94,14 +94,14 @@ def test_complete_group_asks_for_all_its_pods_at_once() -> None:
     assert (found.workload.request, found.workload.hold, found.problems) == ({"cpu": 3000}, False, ())
 
 
-def test_incomplete_group_waits_for_its_other_pods() -> None:
+def test_incomplete_pod_group_waits_for_its_other_pods() -> None:
     found = read(member("a", **GATED), member("b", **GATED))
     assert found.workload is not None
     assert found.workload.hold
     assert found.problems == ("2 of the 3 pods of the group are there; it waits for the others",)
 
 
-def test_a_member_deleted_before_the_start_is_none_any_more() -> None:
+def test_pod_deleted_before_the_start_leaves_its_pod_group() -> None:
     deleted = member("c", deletionTimestamp="2026-03-01T14:00:00Z", **GATED)
     found = read(member("a", **GATED), member("b", **GATED), deleted)
     assert found.workload is not None
@@ -112,7 +112,7 @@ def test_a_member_deleted_before_the_start_is_none_any_more() -> None:
     assert again.problems == ()
 
 
-def test_group_that_started_half_runs_as_a_whole() -> None:
+def test_half_started_pod_group_counts_as_running() -> None:
     found = read(member("a", annotations=ADMITTED), member("b", **GATED), member("c", **GATED))
     assert found.workload is not None
     assert (found.state, found.workload.request, found.workload.admission, found.workload.hold) == (
@@ -123,7 +123,7 @@ def test_group_that_started_half_runs_as_a_whole() -> None:
     )
 
 
-def test_group_is_ready_when_every_pod_is() -> None:
+def test_pod_group_is_ready_when_every_pod_is_ready() -> None:
     ready = {"conditions": [{"type": "Ready", "status": "True"}]}
     most = [member(name, annotations=ADMITTED, status=ready) for name in "ab"]
     waiting = read(*most, member("c", annotations=ADMITTED)).workload
@@ -137,7 +137,7 @@ def test_group_is_ready_when_every_pod_is() -> None:
     )
 
 
-def test_group_whose_pods_have_all_ended_is_finished() -> None:
+def test_pod_group_is_finished_when_all_pods_have_ended() -> None:
     assert read(*(member(name, status={"phase": "Succeeded"}) for name in "abc")).state is ObjectState.FINISHED
 
 
@@ -165,13 +165,13 @@ def test_group_whose_pods_have_all_ended_is_finished() -> None:
     ],
     ids=["sizes differ", "no number", "too many"],
 )
-def test_group_that_contradicts_itself_waits_and_says_why(members: list[Pod], problem: str) -> None:
+def test_contradicting_pod_group_waits_with_the_reason(members: list[Pod], problem: str) -> None:
     found = read(*members)
     assert found.workload is not None
     assert (found.workload.hold, found.problems) == (True, (problem,))
 
 
-def test_unmanaged_pods_are_none_of_quotrees_business() -> None:
+def test_unmanaged_pods_are_ignored() -> None:
     stranger = read_pod({"metadata": {"name": "x", "namespace": "elsewhere"}})
     assert workload_of_pod(stranger, NamespaceContext(), SETTINGS) == UNMANAGED
     assert workload_of_pod_group([stranger], NamespaceContext(), SETTINGS) == UNMANAGED

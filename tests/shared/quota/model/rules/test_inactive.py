@@ -18,11 +18,11 @@ def reasons(text: str, max_depth: int = 16) -> dict[str, tuple[str, bool]]:
     return {name: (inactive.reason, inactive.detached) for name, inactive in sorted(found.items())}
 
 
-def test_a_legal_tree_has_none() -> None:
+def test_legal_tree_has_no_inactive_group() -> None:
     assert reasons("p/ 8\n  a 4\n  b 4\nc a100:gpu 1") == {}
 
 
-def test_an_absent_parent_stops_its_subtree() -> None:
+def test_missing_parent_makes_its_subtree_inactive() -> None:
     assert inactive_groups(tree("p/ ^late\n  a\nb"), FLAVORS) == {
         "p": Inactive("ParentAbsent", "parent late does not exist yet; the group is inactive until it does", True),
         "a": Inactive(
@@ -31,31 +31,31 @@ def test_an_absent_parent_stops_its_subtree() -> None:
     }
 
 
-def test_an_absent_flavor_stops_the_group_alone() -> None:
+def test_missing_flavor_makes_only_its_group_inactive() -> None:
     drawn = "p/ h100:gpu 8 | a100:gpu 8\n  a a100:gpu 4\n  b h100:gpu 4"
     assert reasons(drawn) == {"p": ("FlavorAbsent", False), "b": ("FlavorAbsent", False)}
 
 
-def test_a_circle_stops_its_members_and_what_hangs_below() -> None:
+def test_cycle_makes_its_members_and_their_subtrees_inactive() -> None:
     drawn = "a/ ^b\nb/ ^a\nc ^b\nd"
     assert reasons(drawn) == {"a": ("Cycle", True), "b": ("Cycle", True), "c": ("Cycle", True)}
 
 
-def test_too_much_promised_stops_the_parents_subtree_and_no_other() -> None:
+def test_exceeded_sum_makes_only_the_subtree_of_the_parent_inactive() -> None:
     assert reasons("p/ 8\n  a 6\n    x 1\n  b 6\nq/ 8\n  c 8") == dict.fromkeys(
         ("p", "a", "b", "x"), ("SumOfMinExceedsParent", False)
     )
 
 
-def test_a_child_of_a_leaf_is_stopped_and_the_leaf_is_not() -> None:
+def test_child_of_a_leaf_is_inactive_and_the_leaf_is_not() -> None:
     assert reasons("p 8\na 1 ^p\nx 1 ^a") == {"a": ("ParentIsLeaf", False), "x": ("ParentIsLeaf", False)}
 
 
-def test_what_is_too_deep_is_stopped() -> None:
+def test_too_deep_group_is_inactive() -> None:
     assert reasons("a/\n  b/\n    c/\n      d", max_depth=2) == {"c": ("TooDeep", False), "d": ("TooDeep", False)}
 
 
-def test_the_nearest_reason_is_told() -> None:
+def test_nearest_reason_is_reported() -> None:
     assert reasons("p/ 8\n  a 9\n    x 3..2") == {
         "p": ("SumOfMinExceedsParent", False),
         "a": ("SumOfMinExceedsParent", False),
@@ -63,12 +63,12 @@ def test_the_nearest_reason_is_told() -> None:
     }
 
 
-def test_its_own_parent_is_a_circle_of_one() -> None:
+def test_group_that_is_its_own_parent_is_a_cycle() -> None:
     assert reasons("a/ ^a\nb ^a") == {"a": ("OwnParent", True), "b": ("OwnParent", True)}
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_order_of_reading_changes_nothing(seed: int) -> None:
+def test_order_of_reading_does_not_change_the_result(seed: int) -> None:
     dice = random.Random(seed)
     names = [f"g{at}" for at in range(12)]
     parents = [*names, "root", "late"]
@@ -82,13 +82,13 @@ def test_the_order_of_reading_changes_nothing(seed: int) -> None:
         assert inactive_groups(Tree.of(groups), FLAVORS) == first
 
 
-def test_a_chain_of_300_levels_is_judged_at_once() -> None:
+def test_chain_of_300_levels_is_checked_quickly() -> None:
     lines = ["n0/", *(f"n{at}/ ^n{at - 1}" for at in range(1, 300))]
     found = inactive_groups(Tree.of(group(line) for line in lines), FLAVORS)
     assert sorted(found) == sorted(f"n{at}" for at in range(16, 300))
 
 
-def test_a_circle_of_2000_groups_is_judged_at_once() -> None:
+def test_cycle_of_2000_groups_is_checked_quickly() -> None:
     names = [f"n{at}" for at in range(2000)]
     found = inactive_groups(
         Tree.of(group(f"{name}/ ^{above}") for name, above in itertools.pairwise([*names, names[0]])), FLAVORS

@@ -23,12 +23,12 @@ def texts(found: rules.Findings) -> list[str]:
     return [each.text for each in found.violations]
 
 
-def test_a_group_without_work_and_children_is_turned_both_ways() -> None:
+def test_empty_group_can_change_between_leaf_and_parent() -> None:
     assert rules.check_change(DRAWN, DRAWN.with_group(group("q")), "q", NOTHING) == rules.NO_FINDINGS
     assert rules.check_change(DRAWN, DRAWN.with_group(group("c/")), "c", NOTHING) == rules.NO_FINDINGS
 
 
-def test_a_group_with_children_does_not_become_a_leaf() -> None:
+def test_group_with_children_cannot_become_a_leaf() -> None:
     found = rules.check_change(DRAWN, DRAWN.with_group(group("p 8")), "p", NOTHING)
     assert texts(found)[0] == (
         "QuotaGroup 'p' spec.isParent: still holds 2 groups (a, b); move or delete them first (TurnedWithChildren)"
@@ -37,18 +37,18 @@ def test_a_group_with_children_does_not_become_a_leaf() -> None:
 
 
 @pytest.mark.parametrize("work", [GroupWorkloads(pending=1), GroupWorkloads(running=1)], ids=["pending", "running"])
-def test_a_leaf_with_work_takes_no_children(work: GroupWorkloads) -> None:
+def test_leaf_with_workloads_cannot_get_children(work: GroupWorkloads) -> None:
     found = rules.check_change(DRAWN, DRAWN.with_group(group("c/")), "c", with_work("c", work))
     assert texts(found) == [
         (f"QuotaGroup 'c' spec.isParent: still holds workloads ({work}); finish or move them first (TurnedWithWork)")
     ]
 
 
-def test_a_group_is_deleted_without_children_and_work() -> None:
+def test_empty_group_can_be_deleted() -> None:
     assert rules.check_change(DRAWN, DRAWN.without("c"), "c", NOTHING) == rules.NO_FINDINGS
 
 
-def test_a_group_with_children_is_not_deleted() -> None:
+def test_group_with_children_cannot_be_deleted() -> None:
     assert texts(rules.check_change(DRAWN, DRAWN.without("p"), "p", NOTHING)) == [
         (
             "QuotaGroup 'p': cannot be deleted while it holds 2 groups (a, b); move or delete them first "
@@ -57,7 +57,7 @@ def test_a_group_with_children_is_not_deleted() -> None:
     ]
 
 
-def test_a_group_with_work_is_not_deleted() -> None:
+def test_group_with_workloads_cannot_be_deleted() -> None:
     context = with_work("c", GroupWorkloads(pending=3, running=2))
     assert texts(rules.check_change(DRAWN, DRAWN.without("c"), "c", context)) == [
         (
@@ -68,7 +68,7 @@ def test_a_group_with_work_is_not_deleted() -> None:
 
 
 @pytest.mark.parametrize("name", [ROOT, SYSTEM, DEFAULT])
-def test_a_built_in_group_is_not_deleted(name: str) -> None:
+def test_built_in_group_cannot_be_deleted(name: str) -> None:
     found = rules.check_change(DRAWN, DRAWN.without(name), name, NOTHING)
     assert found.violations[0].text == (
         f"QuotaGroup '{name}': is one of the three groups every cluster has; it cannot be deleted (BuiltInDeleted)"
@@ -76,14 +76,14 @@ def test_a_built_in_group_is_not_deleted(name: str) -> None:
 
 
 @pytest.mark.parametrize("line", ["root ..100", "default 4..8 w2"])
-def test_roots_max_and_defaults_quotas_may_be_edited(line: str) -> None:
+def test_max_of_root_and_quotas_of_default_can_be_edited(line: str) -> None:
     edited = group(line)
     if edited.name == ROOT:
         edited = replace(edited, parent=None, is_parent=True)
     assert rules.check_change(DRAWN, DRAWN.with_group(edited), edited.name, NOTHING).violations == ()
 
 
-def test_of_system_nothing_may_be_edited() -> None:
+def test_system_group_cannot_be_edited() -> None:
     after = DRAWN.with_group(Group(SYSTEM, stop_policy=StopPolicy.HOLD))
     assert texts(rules.check_change(DRAWN, after, SYSTEM, NOTHING)) == [
         (
@@ -93,7 +93,7 @@ def test_of_system_nothing_may_be_edited() -> None:
     ]
 
 
-def test_the_built_in_groups_may_be_created() -> None:
+def test_built_in_groups_can_be_created() -> None:
     empty = Tree.of([])
     for name in (SYSTEM, DEFAULT):
         assert rules.check_change(empty, empty.with_group(Group(name)), name, NOTHING) == rules.NO_FINDINGS
@@ -101,7 +101,7 @@ def test_the_built_in_groups_may_be_created() -> None:
     assert rules.check_change(empty, empty.with_group(root), ROOT, NOTHING) == rules.NO_FINDINGS
 
 
-def test_a_min_lowered_below_what_is_held_is_warned_of() -> None:
+def test_min_lowered_below_non_preemptible_use_is_warned_of() -> None:
     key = FlavorResource("default", "gpu")
     context = with_work("a", GroupWorkloads(running=1, non_preemptible={key: 3}))
     warned = rules.check_change(DRAWN, DRAWN.with_group(group("a 2 ^p")), "a", context)
@@ -117,7 +117,7 @@ def test_a_min_lowered_below_what_is_held_is_warned_of() -> None:
     assert rules.check_change(DRAWN, DRAWN.with_group(group("a 3 ^p")), "a", context) == rules.NO_FINDINGS
 
 
-def test_a_flavor_in_use_is_not_deleted() -> None:
+def test_flavor_in_use_cannot_be_deleted() -> None:
     drawn = tree("a a100:gpu 1\nb a100:gpu ..1\nc t4:gpu 1")
     flavor = Flavor("a100")
     found = rules.check_flavor_change(flavor, None, Context({"a100": flavor}), drawn)
@@ -130,7 +130,7 @@ def test_a_flavor_in_use_is_not_deleted() -> None:
     assert rules.check_flavor_change(Flavor("h100"), None, NOTHING, drawn) == rules.NO_FINDINGS
 
 
-def test_an_unlabelled_flavor_beside_open_labelled_ones_is_warned_of() -> None:
+def test_unlabelled_flavor_next_to_open_labelled_ones_is_warned_of() -> None:
     context = Context({"a100": Flavor("a100", {"model": "a100"})})
     found = rules.check_flavor_change(None, Flavor("any"), context, DRAWN)
     assert [each.text for each in found.warnings] == [

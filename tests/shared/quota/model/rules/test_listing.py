@@ -12,11 +12,11 @@ def test_names_beyond_the_first_are_counted(number: int, expected: str) -> None:
     assert listed("abcdef"[:number], most=3) == expected
 
 
-def test_sentences_are_kept_apart() -> None:
+def test_messages_are_separated() -> None:
     assert listed(["x y", "z", "w"], "; ", most=2) == "x y; z; and 1 more"
 
 
-def test_a_list_of_the_usual_length_is_whole() -> None:
+def test_short_list_is_complete() -> None:
     names = [f"n{number}" for number in range(SHOWN)]
     assert listed(names) == ", ".join(names)
     assert listed([*names, "last"]) == f"{', '.join(names)} and 1 more"

@@ -25,7 +25,7 @@ def refused_name(case: Case) -> str:
 
 
 @pytest.mark.parametrize("case", GROUP_CASES.values(), ids=GROUP_CASES)
-def test_a_group_is_accepted_just_below_and_refused_just_above(case: Case) -> None:
+def test_group_is_accepted_at_each_limit_and_refused_beyond(case: Case) -> None:
     fine = Tree.of([read_group_manifest(manifest("QuotaGroup", case.name, case.accepted))])
     broken = Tree.of([read_group_manifest(manifest("QuotaGroup", refused_name(case), case.refused))])
     found = rules.check_tree(broken, CONTEXT)
@@ -36,7 +36,7 @@ def test_a_group_is_accepted_just_below_and_refused_just_above(case: Case) -> No
 
 
 @pytest.mark.parametrize("case", FLAVOR_CASES.values(), ids=FLAVOR_CASES)
-def test_a_flavor_is_accepted_just_below_and_refused_just_above(case: Case) -> None:
+def test_flavor_is_accepted_at_each_limit_and_refused_beyond(case: Case) -> None:
     fine = read_flavor_manifest(manifest("ResourceFlavor", case.name, case.accepted))
     broken = read_flavor_manifest(manifest("ResourceFlavor", refused_name(case), case.refused))
 
@@ -63,7 +63,7 @@ def create(control_plane: ControlPlane, plural: str, body: dict[str, Any]) -> tu
 
 
 @pytest.mark.parametrize("case", GROUP_CASES.values(), ids=GROUP_CASES)
-def test_the_schema_of_a_group_refuses_the_same(case: Case, with_definitions: ControlPlane) -> None:
+def test_group_schema_refuses_what_the_rules_refuse(case: Case, with_definitions: ControlPlane) -> None:
     code, said = create(with_definitions, "quotagroups", manifest("QuotaGroup", case.name, case.accepted))
     assert (code, said) == (201, "")
     code, said = create(with_definitions, "quotagroups", manifest("QuotaGroup", refused_name(case), case.refused))
@@ -71,7 +71,7 @@ def test_the_schema_of_a_group_refuses_the_same(case: Case, with_definitions: Co
 
 
 @pytest.mark.parametrize("case", FLAVOR_CASES.values(), ids=FLAVOR_CASES)
-def test_the_schema_of_a_flavor_refuses_the_same(case: Case, with_definitions: ControlPlane) -> None:
+def test_flavor_schema_refuses_what_the_rules_refuse(case: Case, with_definitions: ControlPlane) -> None:
     code, said = create(with_definitions, "resourceflavors", manifest("ResourceFlavor", case.name, case.accepted))
     assert (code, said) == (201, "")
     body = manifest("ResourceFlavor", refused_name(case), case.refused)
@@ -85,14 +85,14 @@ def assert_refused(case: Case, code: int, said: str) -> None:
         assert f"{case.schema_says or case.message} ({case.code})" in said
 
 
-def test_the_biggest_legal_group_is_within_the_api_servers_run_time_budget(with_definitions: ControlPlane) -> None:
+def test_largest_legal_group_is_within_the_cel_cost_budget(with_definitions: ControlPlane) -> None:
     amounts = {f"example.com/resource-{at}": "1024Mi" for at in range(64)}
     limits = dict.fromkeys(("min", "max", "borrowingLimit", "lendingLimit", "weight"), amounts)
     spec = {"quotas": [{"flavor": f"flavor-{at}", **limits} for at in range(64)]}
     assert create(with_definitions, "quotagroups", manifest("QuotaGroup", "big", spec)) == (201, "")
 
 
-def test_a_group_prints_its_columns_and_is_selected_by_parent(with_definitions: ControlPlane) -> None:
+def test_group_prints_its_columns_and_can_be_selected_by_parent(with_definitions: ControlPlane) -> None:
     with_definitions.apply(json.dumps(manifest("QuotaGroup", "printed", {"parent": "columns-parent"})))
     status = {
         "conditions": [{"type": "Active", "status": "True"}],

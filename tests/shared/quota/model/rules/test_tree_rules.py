@@ -167,7 +167,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_an_edit_is_accepted_just_below_and_refused_just_above(case: Case) -> None:
+def test_edit_is_accepted_at_each_limit_and_refused_beyond(case: Case) -> None:
     before = tree(case.before)
     fine, broken = group(case.accepted), group(case.refused)
 
@@ -197,7 +197,7 @@ def with_overrides(notice: timedelta, blocks: BlockAdmission = BlockAdmission.NO
     return replace(group("a 1"), reclaim=reclaim, startup=startup, patience=notice)
 
 
-def test_a_group_sets_at_most_what_the_maxima_allow() -> None:
+def test_group_settings_are_limited_by_the_maxima() -> None:
     before = tree("a 1")
     fine = with_overrides(MINUTE, BlockAdmission.GROUP)
     broken = with_overrides(1.5 * MINUTE, BlockAdmission.CLUSTER)
@@ -220,7 +220,7 @@ def test_a_group_sets_at_most_what_the_maxima_allow() -> None:
     assert rules.check_tree(before.with_group(broken), BOUNDED).violations == found.violations
 
 
-def test_what_was_above_a_maximum_before_may_be_lowered_step_by_step() -> None:
+def test_setting_above_its_maximum_can_be_lowered_step_by_step() -> None:
     before = tree("a 1").with_group(with_overrides(3 * MINUTE))
     lower, higher = (before.with_group(with_overrides(minutes * MINUTE)) for minutes in (2, 4))
     assert rules.check_change(before, lower, "a", BOUNDED).violations == ()
@@ -273,7 +273,7 @@ WARNINGS = {
 
 
 @pytest.mark.parametrize("case", WARNINGS.values(), ids=WARNINGS)
-def test_an_edit_is_accepted_with_a_warning(case: Warned) -> None:
+def test_edit_is_accepted_with_its_warning(case: Warned) -> None:
     before = tree(case.before)
     warned, silent = group(case.edit), group(case.silent)
     found = rules.check_change(before, before.with_group(warned), warned.name, CONTEXT)
@@ -282,17 +282,17 @@ def test_an_edit_is_accepted_with_a_warning(case: Warned) -> None:
     assert [each.text for each in rules.check_tree(before.with_group(warned), CONTEXT).warnings] == [case.text]
 
 
-def test_capacity_that_is_not_known_is_compared_with_nothing() -> None:
+def test_unknown_capacity_is_not_compared() -> None:
     before = tree("a 10000")
     found = rules.check_change(before, before.with_group(group("b 10000")), "b", Context(FLAVORS))
     assert found == rules.NO_FINDINGS
 
 
-def test_children_of_root_may_have_any_flavor_and_resource_and_any_sum() -> None:
+def test_children_of_root_can_have_any_flavor_resource_and_sum() -> None:
     drawn = tree("root ..4\na a100:cpu 9\nb t4:gpu 9")
     assert rules.check_tree(drawn, Context(FLAVORS)) == rules.NO_FINDINGS
 
 
-def test_a_child_may_have_a_max_above_its_parents_and_more_guarantee_than_it_lends() -> None:
+def test_child_can_have_a_max_above_that_of_its_parent_and_a_guarantee_above_what_it_lends() -> None:
     drawn = tree("p/ 8..10 l8\n  a 8..100 l0")
     assert rules.check_tree(drawn, Context(FLAVORS)) == rules.NO_FINDINGS

@@ -19,14 +19,14 @@ def change(line: str) -> rules.Findings:
 
 
 @pytest.mark.parametrize("line", ["a 5 ^p", "p/ 9", "a 6 ^q"], ids=["a child lowered", "parent raised", "moved out"])
-def test_a_step_that_mends_a_sum_is_accepted_and_told_what_is_left(line: str) -> None:
+def test_edit_that_improves_a_broken_sum_is_accepted_with_what_is_left(line: str) -> None:
     found = change(line)
     assert found.violations == ()
     assert [each.rule for each in found.warnings] == ["SumOfMinExceedsParent"]
 
 
 @pytest.mark.parametrize("line", ["a 7 ^p", "p/ 7", "d 1 ^p"], ids=["a child raised", "the parent lowered", "moved in"])
-def test_a_step_that_makes_a_sum_worse_is_refused(line: str) -> None:
+def test_edit_that_worsens_a_broken_sum_is_refused(line: str) -> None:
     assert [each.rule for each in change(line).violations] == ["SumOfMinExceedsParent"]
 
 
@@ -42,11 +42,11 @@ def test_an_edit_of_another_resource_is_accepted_in_a_broken_tree() -> None:
     assert rules.check_change(OVER, OVER.with_group(other), "p", CONTEXT).violations == ()
 
 
-def test_a_broken_subtree_does_not_block_another() -> None:
+def test_broken_subtree_does_not_block_another() -> None:
     assert change("d 10 ^q") == rules.NO_FINDINGS
 
 
-def test_a_stored_circle_is_opened_by_one_edit_and_does_not_stop_other_edits_of_its_members() -> None:
+def test_stored_cycle_is_broken_by_one_edit_and_allows_other_edits_of_its_members() -> None:
     before = tree("a/ ^b\nb/ ^a")
     opened = group("a/")
     assert rules.check_change(before, before.with_group(opened), "a", CONTEXT) == rules.NO_FINDINGS
@@ -54,12 +54,12 @@ def test_a_stored_circle_is_opened_by_one_edit_and_does_not_stop_other_edits_of_
     assert rules.check_change(before, before.with_group(held), "a", CONTEXT) == rules.NO_FINDINGS
 
 
-def test_a_leaf_that_was_stored_with_children_may_be_made_a_parent() -> None:
+def test_stored_leaf_with_children_can_become_a_parent() -> None:
     before = tree("p\na ^p")
     assert rules.check_change(before, before.with_group(group("p/")), "p", CONTEXT) == rules.NO_FINDINGS
 
 
-def test_a_tree_stored_too_deep_may_be_raised_step_by_step() -> None:
+def test_too_deep_stored_tree_can_be_fixed_step_by_step() -> None:
     before = tree("a/\n  b/\n    c/\n      d/\n        e/\n          f/\n            g/")
     raised = group("c/")
     found = rules.check_change(before, before.with_group(raised), "c", CONTEXT)
@@ -72,7 +72,7 @@ def test_a_tree_stored_too_deep_may_be_raised_step_by_step() -> None:
     ]
 
 
-def test_an_own_rule_is_not_run_again_for_what_the_edit_leaves_alone() -> None:
+def test_rules_about_one_group_skip_fields_that_the_edit_does_not_change() -> None:
     broken = Entry("default", min={"gpu": 2}, max={"gpu": 1})
     before = tree("").with_group(Group("a", quotas=(broken,)))
     added = Group("a", quotas=(broken, Entry("t4", max={"gpu": 1})))
