@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final, NoReturn
@@ -15,6 +15,7 @@ from reconciler.state.adoption import flavors_for
 from reconciler.state.cluster_state import ClusterState
 from reconciler.wake import Wake
 from reconciler.write.executor import Executor
+from shared.kube.watch.memory import keep_all_made
 from shared.quota.decide.decisions import Plan
 from shared.quota.decide.plan import plan
 from shared.quota.decide.state.cycle_cache import CycleCache
@@ -68,7 +69,8 @@ class CycleRunner:
             started = time.perf_counter()
             was_changed = self._state.changed
             begun = executor.begun
-            decided = self._decide_once(executor, datetime.now(UTC))
+            with nullcontext() if self._snapshot else keep_all_made():
+                decided = self._decide_once(executor, datetime.now(UTC))
             ended = time.perf_counter()
             took = timedelta(seconds=ended - started)
             self._metrics.cycled(took, ended - requested)

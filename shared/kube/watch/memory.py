@@ -1,6 +1,8 @@
 """Keep the garbage collector from stalling a process that holds many records."""
 
 import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 def collect_seldom() -> None:
@@ -16,3 +18,17 @@ def freeze_memory() -> None:
     """
     gc.collect()
     collect_seldom()
+
+
+@contextmanager
+def keep_all_made() -> Iterator[None]:
+    """Look for no cycles meanwhile, and never in what was made: for a first decision, of which nearly all stays.
+
+    Each record that stays would be traversed twice: a fifth of the time of a first decision about 100,000 workloads.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()

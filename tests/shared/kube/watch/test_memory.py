@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from shared.kube.watch.memory import collect_seldom, freeze_memory
+from shared.kube.watch.memory import collect_seldom, freeze_memory, keep_all_made
 
 SELDOM = (50_000, 20, 100)
 
@@ -28,3 +28,13 @@ def test_garbage_collection_skips_kept_objects_after_the_first_list() -> None:
     freeze_memory()
     assert gc.get_freeze_count() >= len(kept)
     assert gc.get_threshold() == SELDOM
+
+
+def test_what_a_first_decision_makes_is_never_traversed() -> None:
+    gc.set_threshold(100, 5, 5)
+    before = gc.get_freeze_count(), [each["collections"] for each in gc.get_stats()]
+    with keep_all_made():
+        kept = [{"a": [str(number)]} for number in range(10_000)]
+    assert [each["collections"] for each in gc.get_stats()] == before[1]
+    assert gc.get_freeze_count() >= before[0] + len(kept)
+    assert gc.isenabled()
