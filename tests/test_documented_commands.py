@@ -84,6 +84,7 @@ def test_guide_commands_work_in_order(quotree: Quotree, page: str) -> None:
 
 def test_alert_commands_work(quotree: Quotree) -> None:
     given = commands("docs/alerts.md")
+    _run(quotree, "kubectl apply -f examples/")
     assert len(given) > 5
     for command in given:
         _run(quotree, command)

@@ -41,8 +41,6 @@ class Monitored:
     quotree: Quotree
     url: str
     folder: Path
-    spare: int
-    """A port that is scraped too, for a test to serve metrics at."""
 
     @property
     def cluster(self) -> ControlPlane:
@@ -96,7 +94,7 @@ def monitored(cluster: ControlPlane, programs: Programs, rules: dict[str, Any]) 
     """Install Quotree, and let a Prometheus with these rules scrape it with the token of an account that may."""
     ports = Ports()
     listen, metrics = ports.take(), {each: ports.take() for each in ("webhook", "reconciler")}
-    prometheus, spare = ports.take(), ports.take()
+    prometheus = ports.take()
     guarded = {each: {"authorization": "Token", "host": "127.0.0.1", "port": metrics[each]} for each in metrics}
     try:
         with installed(cluster, url=f"https://127.0.0.1:{listen}", webhooks=0, reconcilers=0) as quotree:
@@ -104,18 +102,18 @@ def monitored(cluster: ControlPlane, programs: Programs, rules: dict[str, Any]) 
             quotree.add_reconciler(metrics=guarded["reconciler"])
             folder = cluster.workdir / "prometheus"
             folder.mkdir()
-            _configure(cluster, folder, metrics, spare, rules)
+            _configure(cluster, folder, metrics, rules)
             process = _prometheus(programs, folder, prometheus)
             process.start()
             try:
-                yield Monitored(quotree, f"http://127.0.0.1:{prometheus}", folder, spare)
+                yield Monitored(quotree, f"http://127.0.0.1:{prometheus}", folder)
             finally:
                 process.stop()
     finally:
         ports.close()
 
 
-def _configure(cluster: ControlPlane, folder: Path, metrics: dict[str, int], spare: int, rules: dict[str, Any]) -> None:
+def _configure(cluster: ControlPlane, folder: Path, metrics: dict[str, int], rules: dict[str, Any]) -> None:
     cluster.kubectl("create", "serviceaccount", "prometheus")
     bound = ("--clusterrole=quotree-metrics-reader", "--serviceaccount=default:prometheus")
     cluster.kubectl("create", "clusterrolebinding", "quotree-metrics-reader", *bound)
@@ -143,7 +141,6 @@ def _configure(cluster: ControlPlane, folder: Path, metrics: dict[str, int], spa
             ],
         }
     )
-    jobs.append({"job_name": "spare", "static_configs": [{"targets": [f"127.0.0.1:{spare}"]}]})
     (folder / "rules.yaml").write_text(yaml.safe_dump(rules))
     config = {
         "global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},

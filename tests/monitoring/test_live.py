@@ -3,26 +3,21 @@
 The rules are the chart's, with seconds in place of minutes.
 """
 
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
-from wsgiref.simple_server import make_server
 
 import pytest
 import yaml
-from prometheus_client import CollectorRegistry, make_wsgi_app
 
 from dev.controlplane import cluster
 from dev.controlplane.binaries import Binaries
 from dev.controlplane.nodes import NodeSpec
 from dev.controlplane.quotree import NAMESPACE
 from dev.prometheus import Programs
-from reconciler.report.metrics import ReconcilerMetrics
 from tests.e2e.kubectl_steps import Asking, group, job
 from tests.monitoring.conftest import dashboard_in, rendered, rules_in
 from tests.monitoring.site import Monitored, hurried, monitored
-from webhook.metrics import WebhookMetrics
 
 ENTITLED: Final = 3
 """Seconds that an entitled workload may wait, and evictions in a hurried half hour, without an alert."""
@@ -213,28 +208,17 @@ def test_alert_on_a_missing_webhook(site: Monitored, ask: Asking) -> None:
     site.until_resolved("QuotreeReviewsDoNotArrive")
 
 
-def test_alert_on_internal_errors(site: Monitored) -> None:
-    registry = CollectorRegistry()
-    reconciler, webhook = ReconcilerMetrics(registry), WebhookMetrics(registry)
-    reviews = webhook.reviews.labels("/jobs", "error")
-    server = make_server("127.0.0.1", site.spare, make_wsgi_app(registry))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-
-    def fail() -> None:
-        reviews.inc()
-        for _ in range(5):
-            reconciler.cycled_idle()
-
-    try:
-        for alert in ("QuotreeReconcilerSpins", "QuotreeReviewsFail"):
-            site.until_firing(alert, fail)
-        for alert in ("QuotreeReconcilerSpins", "QuotreeReviewsFail"):
-            site.until_resolved(alert)
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+def test_alert_on_reviews_that_cannot_be_judged(site: Monitored, ask: Asking) -> None:
+    """Something else writes into the coordination object; the refusal says what to do about it."""
+    where = ("configmap", "quotree-edits", "-n", NAMESPACE)
+    site.cluster.kubectl("patch", *where, "--type=merge", "-p", '{"data": {"reservations": "not ours"}}')
+    edit = group("language", "research", quotas=[{"min": {"cpu": 3}}])
+    refusals: list[str] = []
+    site.until_firing("QuotreeReviewsFail", lambda: refusals.append(ask.edit_tree(edit).stderr))
+    assert any("ConfigMap quotree-edits is not as Quotree wrote it" in each for each in refusals)
+    site.cluster.kubectl("delete", *where)
+    site.until("the tree can be edited again", lambda: ask.edit_tree(edit).returncode == 0)
+    site.until_resolved("QuotreeReviewsFail")
 
 
 @pytest.mark.timeout(600)

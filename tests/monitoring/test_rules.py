@@ -38,9 +38,13 @@ COURSES: Final = {
         {},
     ),
     "QuotreeReviewsFail": Course(
-        {'quotree_webhook_reviews_total{verdict="error", route="/jobs"}': "0x10 0+1x15 15x30"},
-        (5, 12, 45),
-        (20, 25),
+        {
+            'quotree_webhook_reviews_total{verdict="error", route="/jobs"}': "0x10 0+1x15 15x75",
+            'quotree_webhook_refusals_total{rule="NotReady", route="/jobs"}': "0x50 0+1x15 15x35",
+            'quotree_webhook_refusals_total{rule="SumOfMinExceedsParent", route="/quotagroups"}': "0+9x100",
+        },
+        (5, 12, 45, 52, 85),
+        (20, 25, 60, 65),
         {},
     ),
     "QuotreeCertificateExpires": Course(
@@ -63,9 +67,6 @@ COURSES: Final = {
         (5, 10, 75),
         (20, 30),
         {"group": "a"},
-    ),
-    "QuotreeReconcilerSpins": Course(
-        {'quotree_cycles_idle_total{pod="x"}': "0x5 0+300x15 4500x30"}, (3, 8, 40), (17,), {"pod": "x"}
     ),
     "QuotreeWritesFail": Course(
         {'quotree_writes_total{what="admission", fate="refused"}': "0x5 0+30x30 900x40"},
