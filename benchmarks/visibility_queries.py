@@ -54,7 +54,7 @@ class Load:
     """Replaces running Jobs at a steady rate, and asks at another one."""
 
     def __init__(self, control_plane: ControlPlane) -> None:
-        self._cp = control_plane
+        self._control_plane = control_plane
         self._number = 0
         self._failed = 0
 
@@ -64,15 +64,15 @@ class Load:
             spec = {"quotas": [{"min": {"cpu": 1}, "max": {"cpu": 1}}]}
             metadata = {"name": f"team-{group}"}
             body = {"apiVersion": "quotree.dev/v1alpha1", "kind": "QuotaGroup", "metadata": metadata, "spec": spec}
-            self._cp.apply(yaml.safe_dump(body))
-            self._cp.kubectl("create", "namespace", f"team-{group}")
+            self._control_plane.apply(yaml.safe_dump(body))
+            self._control_plane.kubectl("create", "namespace", f"team-{group}")
             for _ in range(WAITING + 1):
                 self._create(group)
 
     def _create(self, group: int) -> None:
         self._number += 1
         body = job(f"job-{self._number}", {"quotree.dev/group": f"team-{group}"}, {"cpu": "1"})
-        self._send(self._cp.rest, "POST", JOBS.format(f"team-{group}"), body)
+        self._send(self._control_plane.rest, "POST", JOBS.format(f"team-{group}"), body)
 
     def _send(self, rest: Rest, method: str, path: str, body: object = None) -> Any:
         status, answer = rest.request(method, path, body)
@@ -81,11 +81,11 @@ class Load:
 
     def replace_one(self, group: int) -> None:
         """Delete the Job that runs in a group, and create one that waits."""
-        items = self._send(self._cp.rest, "GET", JOBS.format(f"team-{group}"))["items"]
+        items = self._send(self._control_plane.rest, "GET", JOBS.format(f"team-{group}"))["items"]
         running = [each["metadata"]["name"] for each in items if not each["spec"].get("suspend")]
         for name in running[:1]:
             options = {"propagationPolicy": "Background", "gracePeriodSeconds": 0}
-            self._send(self._cp.rest, "DELETE", f"{JOBS.format(f'team-{group}')}/{name}", options)
+            self._send(self._control_plane.rest, "DELETE", f"{JOBS.format(f'team-{group}')}/{name}", options)
             self._create(group)
 
     def ask(self, paths: Sequence[str], rate: float, stop: threading.Event) -> None:
@@ -97,7 +97,7 @@ class Load:
             each.join()
 
     def _ask(self, paths: Sequence[str], rate: float, stop: threading.Event) -> None:
-        rest, due = self._cp.rest.another(), time.monotonic()
+        rest, due = self._control_plane.rest.another(), time.monotonic()
         for path in itertools.cycle(paths):
             if stop.is_set():
                 return

@@ -14,15 +14,15 @@ from tests.chaos.running.run import Report, RunOptions, run
 
 def main() -> int:
     """Run once and print what was found."""
-    wish = _asked()
-    print(f"chaos: seed {wish.seed}, at least {wish.jobs} pieces of work and {wish.faults} faults", flush=True)
+    options = _asked()
+    print(f"chaos: seed {options.seed}, at least {options.jobs} pieces of work and {options.faults} faults", flush=True)
     programs = binaries.ensure(_say)
-    if wish.jobsets:
+    if options.jobsets:
         building.ensure(JOBSET, programs, _say)
     began = time.monotonic()
-    report = run(programs, wish, lambda text: _say(f"{time.monotonic() - began:6.0f} s  {text}"))
+    report = run(programs, options, lambda text: _say(f"{time.monotonic() - began:6.0f} s  {text}"))
     _print(report)
-    print(f"seed {wish.seed}: {len(report.flaws)} flaws after {time.monotonic() - began:.0f} s")
+    print(f"seed {options.seed}: {len(report.flaws)} flaws after {time.monotonic() - began:.0f} s")
     return 1 if report.flaws else 0
 
 

@@ -107,7 +107,7 @@ class LiveTree:
     """A control plane with Quotree, a tree, and Jobs that never end."""
 
     def __init__(self, control_plane: ControlPlane, settings: QuotaSettings, seed: int) -> None:
-        self._cp = control_plane
+        self._control_plane = control_plane
         self._settings = settings
         self._dice = Random(seed)
         self._cluster = DirectCluster(rest=control_plane.rest)
@@ -123,7 +123,7 @@ class LiveTree:
 
     def _group(self, name: str, **spec: Any) -> None:
         metadata = {"name": name}
-        self._cp.apply(
+        self._control_plane.apply(
             yaml.safe_dump(
                 {"apiVersion": "quotree.dev/v1alpha1", "kind": "QuotaGroup", "metadata": metadata, "spec": spec}
             )
@@ -133,7 +133,9 @@ class LiveTree:
         container = {"name": "a", "image": "a", "resources": {"requests": {"cpu": cpu}}}
         metadata = {"name": name, "namespace": "default", "labels": {"quotree.dev/group": group}}
         spec = {"template": {"spec": {"restartPolicy": "Never", "containers": [container]}}}
-        self._cp.apply(yaml.safe_dump({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}))
+        self._control_plane.apply(
+            yaml.safe_dump({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec})
+        )
 
     def rest(self) -> None:
         """Return when the engine would change nothing any more, twice in a row. Raises TimeoutError."""
@@ -164,7 +166,7 @@ class LiveTree:
                 self._world(manifests, now), self._world([_edited(each, name, spec) for each in manifests], now), now
             )
             before = self._jobs()
-            status, _ = self._cp.rest.request(
+            status, _ = self._control_plane.rest.request(
                 "PATCH", f"{GROUPS}/{name}", {"spec": spec}, "application/merge-patch+json"
             )
             if status == 200:
@@ -191,7 +193,7 @@ class LiveTree:
         return name, {"quotas": [quota], "stopPolicy": policy}
 
     def _jobs(self) -> Jobs:
-        _, body = self._cp.rest.request("GET", "/apis/batch/v1/namespaces/default/jobs")
+        _, body = self._control_plane.rest.request("GET", "/apis/batch/v1/namespaces/default/jobs")
         running, evictions = set(), {}
         for each in body["items"]:
             key = f"default/{each['metadata']['name']}"

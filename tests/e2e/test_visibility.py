@@ -89,7 +89,7 @@ def quotree(control_plane_binaries: Binaries) -> Iterator[Quotree]:
         yield running
 
 
-def submit(cp: ControlPlane, namespace: str, group: str, name: str, request: int | str) -> None:
+def submit(control_plane: ControlPlane, namespace: str, group: str, name: str, request: int | str) -> None:
     """A Job that requests so many cpu, or so much memory."""
     requests = {"cpu": request} if isinstance(request, int) else {"memory": request}
     container = {"name": "a", "image": "a", "resources": {"requests": requests}}
@@ -99,17 +99,17 @@ def submit(cp: ControlPlane, namespace: str, group: str, name: str, request: int
         "metadata": {"name": name, "namespace": namespace, "labels": {"quotree.dev/group": group}},
         "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [container]}}},
     }
-    cp.apply(yaml.safe_dump(body))
+    control_plane.apply(yaml.safe_dump(body))
 
 
-def suspended(cp: ControlPlane, job: str, namespace: str = "team-b") -> bool:
-    status, found = cp.rest.request("GET", f"/apis/batch/v1/namespaces/{namespace}/jobs/{job}")
+def suspended(control_plane: ControlPlane, job: str, namespace: str = "team-b") -> bool:
+    status, found = control_plane.rest.request("GET", f"/apis/batch/v1/namespaces/{namespace}/jobs/{job}")
     assert status == 200, found
     return bool(found["spec"]["suspend"])
 
 
-def available(cp: ControlPlane) -> str:
-    status, body = cp.rest.request("GET", SERVICE)
+def available(control_plane: ControlPlane) -> str:
+    status, body = control_plane.rest.request("GET", SERVICE)
     if status != 200:
         return ""
     service = body.get("spec", {}).get("service")
@@ -206,13 +206,13 @@ subjects: [{kind: User, name: reader, apiGroup: rbac.authorization.k8s.io}]
     ],
 )
 def test_every_route_gives_the_same_reason(quotree: Quotree, namespace: str, name: str, told: str) -> None:
-    cp, key = quotree.cluster, f"{namespace}/{name}"
+    control_plane, key = quotree.cluster, f"{namespace}/{name}"
     said: list[str] = []
-    cp.apply(READER)
+    control_plane.apply(READER)
 
     def agreed() -> bool:
         """Whether all routes have said the sentence of an event at the same time."""
-        events = cp.get("events.events.k8s.io", "-n", namespace)["items"]
+        events = control_plane.get("events.events.k8s.io", "-n", namespace)["items"]
         notes = {each["note"] for each in events if each["regarding"]["name"] == name and "waits: " in each["note"]}
         said.clear()
         for user in ((), ("--as", "reader")):
@@ -222,13 +222,13 @@ def test_every_route_gives_the_same_reason(quotree: Quotree, namespace: str, nam
             said.extend(each["message"] for each in listed if each["workload"] == key)
         for kind in ("pendingworkloads", "explanations"):
             words = ("get", kind, name, "-n", namespace, "-o", "jsonpath={.status.message}")
-            said.append(cp.kubectl(*words, check=False).stdout)
+            said.append(control_plane.kubectl(*words, check=False).stdout)
         return len(said) == 6 and len({*said}) == 1 and said[0] in notes
 
     wait_for(agreed, "the same sentence everywhere", 120)
     assert said[0].startswith(told)
     with pytest.raises(ControlPlaneError, match="Forbidden"):
-        cp.kubectl("get", "explanations", name, "-n", namespace, "--as", "reader")
+        control_plane.kubectl("get", "explanations", name, "-n", namespace, "--as", "reader")
 
 
 OWN: Sequence[tuple[str, ...]] = (
@@ -284,11 +284,11 @@ def test_explanation_for_a_tenant_names_no_workload_of_another_tenant(quotree: Q
 
 
 def test_evicted_tenant_is_given_the_group_of_the_preemptor(quotree: Quotree) -> None:
-    cp = quotree.cluster
-    submit(cp, "team-a", "lent", "borrower", "50Gi")
-    wait_for(lambda: not suspended(cp, "borrower", "team-a"), "it borrows")
-    submit(cp, "team-b", "owed", "hidden-owner", "40Gi")
-    wait_for(lambda: not suspended(cp, "hidden-owner"), "its owner takes it back")
+    control_plane = quotree.cluster
+    submit(control_plane, "team-a", "lent", "borrower", "50Gi")
+    wait_for(lambda: not suspended(control_plane, "borrower", "team-a"), "it borrows")
+    submit(control_plane, "team-b", "owed", "hidden-owner", "40Gi")
+    wait_for(lambda: not suspended(control_plane, "hidden-owner"), "its owner takes it back")
     waits = ("get", "explanations", "borrower", "-n", "team-a", "-o", "json")
     wait_for(lambda: "lastEviction" in as_team(quotree, "team-a", *waits).stdout, "it is explained")
     status = json.loads(as_team(quotree, "team-a", *waits).stdout)["status"]
@@ -307,7 +307,7 @@ def test_evicted_tenant_is_given_the_group_of_the_preemptor(quotree: Quotree) ->
     own = quotree.command("history", "-n", "team-a", "--as", "team-a", "--no-headers")
     assert "50Gi memory of default   a workload of owed" in own
     for namespace, job in (("team-a", "borrower"), ("team-b", "hidden-owner")):
-        cp.kubectl("delete", "job", job, "-n", namespace)
+        control_plane.kubectl("delete", "job", job, "-n", namespace)
 
 
 def test_all_rights_in_one_namespace_reach_no_other(quotree: Quotree) -> None:
@@ -393,16 +393,16 @@ def test_cli_reads_the_api_with_the_rights_of_the_user(quotree: Quotree) -> None
 
 
 def test_what_if_uses_the_history_of_the_leader_or_reports_that_it_is_missing(quotree: Quotree, tmp_path: Path) -> None:
-    cp, edit = quotree.cluster, tmp_path / "edit.yaml"
+    control_plane, edit = quotree.cluster, tmp_path / "edit.yaml"
     edit.write_text(TREE)
-    cp.apply(READER)
+    control_plane.apply(READER)
     served = ("get", "groupexplanations", "nlp", "-o", "jsonpath={.status.pastUse[*].resource}")
-    wait_for(lambda: "cpu" in cp.kubectl(*served, check=False).stdout, "past use is served")
+    wait_for(lambda: "cpu" in control_plane.kubectl(*served, check=False).stdout, "past use is served")
 
     def says_it_is_old(*user: str) -> bool:
         words = [str(quotree.commands / "quotree"), "what-if", "-f", str(edit), *user]
-        path = f"{cp.binaries.kubectl.parent}:{os.environ['PATH']}"
-        environment = {**os.environ, "PATH": path, "KUBECONFIG": str(cp.kubeconfig)}
+        path = f"{control_plane.binaries.kubectl.parent}:{os.environ['PATH']}"
+        environment = {**os.environ, "PATH": path, "KUBECONFIG": str(control_plane.kubeconfig)}
         said = subprocess.run(words, capture_output=True, text=True, check=False, env=environment).stderr
         return "past use is read from the statuses" in said
 
@@ -453,17 +453,17 @@ def test_serving_process_is_replaced_when_it_ends(quotree: Quotree) -> None:
 
 
 def test_namespace_deletion_completes_while_no_reconciler_serves(quotree: Quotree) -> None:
-    cp = quotree.cluster
-    cp.kubectl("create", "namespace", "short-lived")
+    control_plane = quotree.cluster
+    control_plane.kubectl("create", "namespace", "short-lived")
     serving = serving_process(quotree)
     quotree.reconcilers[0].kill()
     wait_for(lambda: not Path(f"/proc/{serving}").exists(), "the process that serves ends with it")
-    wait_for(lambda: available(cp) != "True", "the API server notices")
-    assert "own" in cp.kubectl("get", "jobs", "-n", "team-a").stdout
+    wait_for(lambda: available(control_plane) != "True", "the API server notices")
+    assert "own" in control_plane.kubectl("get", "jobs", "-n", "team-a").stdout
     alone = dry_run(quotree)
     assert alone.returncode == 0, alone.stderr
     assert "would stop" not in alone.stderr
-    cp.kubectl("delete", "namespace", "short-lived", "--timeout=200s", timeout=210)
+    control_plane.kubectl("delete", "namespace", "short-lived", "--timeout=200s", timeout=210)
     quotree.add_reconciler()
-    wait_for(lambda: available(cp) == "True", "the API is registered again")
+    wait_for(lambda: available(control_plane) == "True", "the API is registered again")
     wait_for(lambda: listed(quotree) == ["hidden-head", "own"], "it answers again")

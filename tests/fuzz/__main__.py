@@ -15,11 +15,11 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 31), help="the run's; drawn when absent")
     parser.add_argument("--minutes", type=float, default=10.0, help="how long the tenants act")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where logs and the tenants' requests are left")
-    wish = parser.parse_args()
-    print(f"fuzz: seed {wish.seed}, {wish.minutes:g} minutes", flush=True)
-    report = run(binaries.ensure(say), wish.seed, wish.minutes * 60, say, keep=wish.keep)
+    options = parser.parse_args()
+    print(f"fuzz: seed {options.seed}, {options.minutes:g} minutes", flush=True)
+    report = run(binaries.ensure(say), options.seed, options.minutes * 60, say, keep=options.keep)
     show(report)
-    print(f"seed {wish.seed}: {len(report.flaws)} flaws")
+    print(f"seed {options.seed}: {len(report.flaws)} flaws")
     return 1 if report.flaws else 0
 
 

@@ -27,9 +27,9 @@ class Tenant:
     """The group of its namespace; empty: it names a group itself."""
     groups: tuple[str, ...]
 
-    def rest(self, cp: ControlPlane) -> Rest:
+    def rest(self, control_plane: ControlPlane) -> Rest:
         """Requests that the API server judges as this user's."""
-        return cp.rest.acting_as(self.name)
+        return control_plane.rest.acting_as(self.name)
 
 
 TENANTS: Final = (
@@ -39,9 +39,9 @@ TENANTS: Final = (
 )
 
 
-def build(cp: ControlPlane) -> None:
+def build(control_plane: ControlPlane) -> None:
     """All of it."""
-    rest = cp.rest
+    rest = control_plane.rest
     for name, value in PRIORITIES.items():
         # What the scheduler itself takes from pods for others is no business of Quotree's.
         body = {"metadata": {"name": name}, "value": value, "preemptionPolicy": "Never"}

@@ -56,7 +56,7 @@ class Report:
 class Stage:
     """What a run is played on."""
 
-    cp: cluster.ControlPlane
+    control_plane: cluster.ControlPlane
     quotree: Quotree
     actors: list[Actor]
     groups: Groups
@@ -68,7 +68,7 @@ class Stage:
     def sample(self) -> bool:
         """Look once; whether nothing is wrong now."""
         with suppress(OSError):
-            rest, now = look(self.cp), datetime.now(UTC)
+            rest, now = look(self.control_plane), datetime.now(UTC)
             self.groups.see(rest.lists["jobs"])
             over = list(over_limits(rest, self.groups, {"cpu": CPUS * 1000}))
             waiting = list(entitled_waiting(rest, self.settings, now))
@@ -88,14 +88,16 @@ def run(
         arguments = [f"--audit-policy-file={policy}", f"--audit-log-path={log}", "--audit-log-maxsize=8000"]
         quota = {"reclaim": {"evictionTimeout": f"{EVICTION_TIMEOUT.total_seconds():g}s"}}
         with (
-            cluster.start(programs, nodes=NODES, controllers=CONTROLLERS, extra_apiserver_args=arguments) as cp,
-            installed(cp, quota=quota) as quotree,
+            cluster.start(
+                programs, nodes=NODES, controllers=CONTROLLERS, extra_apiserver_args=arguments
+            ) as control_plane,
+            installed(control_plane, quota=quota) as quotree,
         ):
-            stage = _stage(cp, quotree, seed)
+            stage = _stage(control_plane, quotree, seed)
             _play(stage, seconds, pace, seed)
             say(f"{stage.report.tried.total()} requests; coming to rest")
             _rest(stage, say)
-            surrounding = look(cp).surrounding()
+            surrounding = look(control_plane).surrounding()
             _judge_processes(stage, seconds)
             if keep is not None:
                 _keep(stage, log, keep)
@@ -103,12 +105,12 @@ def run(
     return stage.report
 
 
-def _stage(cp: cluster.ControlPlane, quotree: Quotree, seed: int) -> Stage:
-    build(cp)
-    actors = [Actor(each, each.rest(cp), Random(f"{seed} {each.name}")) for each in TENANTS]
+def _stage(control_plane: cluster.ControlPlane, quotree: Quotree, seed: int) -> Stage:
+    build(control_plane)
+    actors = [Actor(each, each.rest(control_plane), Random(f"{seed} {each.name}")) for each in TENANTS]
     groups = Groups({each.namespace: each.group for each in TENANTS})
     settings = QuotaSettings(reclaim=ReclaimSettings(eviction_timeout=EVICTION_TIMEOUT))
-    return Stage(cp, quotree, actors, groups, Report(), settings)
+    return Stage(control_plane, quotree, actors, groups, Report(), settings)
 
 
 def _play(stage: Stage, seconds: float, pace: float, seed: int) -> None:

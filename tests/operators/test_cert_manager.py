@@ -27,7 +27,7 @@ def place(bare_admission: AdmissionSetup) -> Iterator[AdmissionSetup]:
     """One group, `any`, that takes everything, and cert-manager."""
     bare_admission.flavor("default")
     bare_admission.group("any", quotas=[{"min": {"cpu": 1000}}])
-    cluster = bare_admission.cp
+    cluster = bare_admission.control_plane
     with running(CERT_MANAGER_WEBHOOK, cluster), running(CERT_MANAGER, cluster), running(CAINJECTOR, cluster):
         yield bare_admission
 
@@ -39,7 +39,7 @@ def test_certificate_is_served_trusted_and_renewed_without_a_refusal(place: Admi
             wait_for(replica.is_ready, "both replicas are ready")
         place.wait_trusted()
         authority = secret(place)["ca.crt"]
-        traffic = Traffic(place.cp, "renewed")
+        traffic = Traffic(place.control_plane, "renewed")
         with traffic.flowing():
             for _ in range(RENEWALS):
                 before = secret(place)["tls.crt"]
@@ -57,7 +57,7 @@ def ask_for_certificates(admission: AdmissionSetup) -> None:
     for each in asked:
         if each["metadata"]["name"] == "quotree-webhook" and each["kind"] == "Certificate":
             each["spec"]["ipAddresses"] = ["127.0.0.1"]
-    admission.cp.kubectl("apply", "--server-side", "-f", "-", input=yaml.safe_dump_all(asked))
+    admission.control_plane.kubectl("apply", "--server-side", "-f", "-", input=yaml.safe_dump_all(asked))
 
 
 def renew(admission: AdmissionSetup) -> None:
@@ -72,7 +72,7 @@ def renew(admission: AdmissionSetup) -> None:
     _, certificate = admission.get(CERTIFICATE)
     others = [each for each in certificate["status"]["conditions"] if each["type"] != "Issuing"]
     change = {"status": {"conditions": [*others, issuing]}}
-    status, answer = admission.cp.rest.request("PATCH", f"{CERTIFICATE}/status", change, MERGE)
+    status, answer = admission.control_plane.rest.request("PATCH", f"{CERTIFICATE}/status", change, MERGE)
     assert status == 200, answer
 
 

@@ -31,7 +31,7 @@ Outcome = tuple[int, list[str]]
 
 
 def compare_one(seed: int, number: int) -> Outcome:
-    """What the two engines do not agree on in that scene, and what is stale after changes to it."""
+    """What the two engines do not agree on for these inputs, and what is stale after changes to it."""
     return number, [*all_differences(f"scene {seed} {number}"), *all_stale_numbers(f"scene {seed} {number}")]
 
 
@@ -80,7 +80,7 @@ def write_down(seed: int, number: int, flaw: str) -> Path:
 
 
 def report(outcomes: Iterable[Outcome], explain: Callable[[int, str], Path | None]) -> int:
-    """Print each kind of finding with its first example; return how many scenes or worlds had findings."""
+    """Print each kind of finding with its first example; return how many inputs or worlds had findings."""
     kinds: Counter[str] = Counter()
     bad = 0
     for number, found in outcomes:
@@ -100,7 +100,7 @@ def report(outcomes: Iterable[Outcome], explain: Callable[[int, str], Path | Non
 def main() -> int:
     """Compare, search, report."""
     parser = argparse.ArgumentParser(prog="python -m tests.prove", description=__doc__)
-    parser.add_argument("--trees", type=int, default=10_000, help="random scenes to compare")
+    parser.add_argument("--trees", type=int, default=10_000, help="random inputs to compare")
     parser.add_argument("--worlds", type=int, default=20_000, help="random closed worlds to search")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=multiprocessing.cpu_count())
@@ -110,8 +110,8 @@ def main() -> int:
     def explain(number: int, flaw: str) -> Path | None:
         return None if options.no_shrink else write_down(options.seed, number, flaw)
 
-    scenes = many(partial(compare_one, options.seed), options.trees, options.workers, "comparisons")
-    differing = report(scenes, lambda _number, _line: None)
+    compared = many(partial(compare_one, options.seed), options.trees, options.workers, "comparisons")
+    differing = report(compared, lambda _number, _line: None)
     worlds = many(partial(search_one, options.seed), options.worlds, options.workers, "worlds")
     flawed = report(worlds, explain)
     print(f"{options.trees} comparisons, {differing} with differences; {options.worlds} worlds, {flawed} with flaws")

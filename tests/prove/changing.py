@@ -12,13 +12,13 @@ from shared.quota.model.tree import ROOT, Group, StopPolicy
 from shared.quota.model.workload import Admission, Eviction, EvictionReason, Workload
 from tests.prove.comparing import world_of
 from tests.prove.random_draw import Dice, Seeded
-from tests.prove.random_scenes import random_scene
-from tests.shared.quota.reference_inputs import Scene
+from tests.prove.random_inputs import random_inputs
+from tests.shared.quota.reference_inputs import ReferenceInputs
 
 
-def stale_numbers(scene: Scene, dice: Dice) -> Iterator[str]:
+def stale_numbers(inputs: ReferenceInputs, dice: Dice) -> Iterator[str]:
     """What is out of date in the snapshot after any of a few random changes."""
-    world, now = world_of(scene), scene.now
+    world, now = world_of(inputs), inputs.now
     snapshot = measured(world, now)
     for step in range(4):
         world, now, what = changed(world, now, dice)
@@ -28,10 +28,10 @@ def stale_numbers(scene: Scene, dice: Dice) -> Iterator[str]:
 
 
 def all_stale_numbers(seed: str) -> Iterator[str]:
-    """The same for one seed's scene; an exception is a finding."""
+    """The same for one seed's inputs; an exception is a finding."""
     dice = Seeded(f"changes {seed}")
     try:
-        yield from stale_numbers(random_scene(dice, groups=20), dice)
+        yield from stale_numbers(random_inputs(dice, groups=20), dice)
     except Exception as problem:
         yield f"exception: {type(problem).__name__}: {problem}"
 

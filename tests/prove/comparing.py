@@ -1,4 +1,4 @@
-"""Whether the engine measures a scene as the reference does, and whether what must always hold of numbers holds."""
+"""Whether the engine measures inputs as the reference does, and whether the invariants of numbers hold."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -10,9 +10,9 @@ from shared.quota.measure.snapshot import Snapshot
 from shared.quota.measure.snapshot import measure as measured
 from shared.quota.model.tree import ROOT, SYSTEM, Tree
 from tests.prove.random_draw import Dice, Seeded
-from tests.prove.random_scenes import random_scene
+from tests.prove.random_inputs import random_inputs
 from tests.shared.quota.reference import Reference
-from tests.shared.quota.reference_inputs import Scene
+from tests.shared.quota.reference_inputs import ReferenceInputs
 
 T = TypeVar("T")
 WORDS = (
@@ -31,27 +31,27 @@ WORDS = (
 BELOW_ROOT_ONLY = frozenset({"min", "guarantee", "weight", "request", "demand", "ceiling", "non_preemptible"})
 
 
-def world_of(scene: Scene) -> World:
-    """The same scene as the engine takes it; root's capacity is given by hand."""
-    given = tuple((key.flavor, key.resource, amount) for key, amount in scene.capacity.items())
+def world_of(inputs: ReferenceInputs) -> World:
+    """The same inputs as the engine reads them; the capacity of root is configured."""
+    given = tuple((key.flavor, key.resource, amount) for key, amount in inputs.capacity.items())
     world = World.of(
-        scene.tree,
-        scene.flavors.values(),
-        scene.workloads,
-        scene.nodes,
-        settings=replace(scene.settings, capacity=given),
+        inputs.tree,
+        inputs.flavors.values(),
+        inputs.workloads,
+        inputs.nodes,
+        settings=replace(inputs.settings, capacity=given),
     )
-    return replace(world, unmanaged=scene.unmanaged, past_use=scene.past_use)
+    return replace(world, unmanaged=inputs.unmanaged, past_use=inputs.past_use)
 
 
-def measure_scene(scene: Scene) -> Snapshot:
-    return measured(world_of(scene), scene.now)
+def measure_inputs(inputs: ReferenceInputs) -> Snapshot:
+    return measured(world_of(inputs), inputs.now)
 
 
-def differences(scene: Scene) -> Iterator[str]:
+def differences(inputs: ReferenceInputs) -> Iterator[str]:
     """One line per number that the two engines do not agree on."""
-    snapshot = measure_scene(scene)
-    reference = Reference(scene)
+    snapshot = measure_inputs(inputs)
+    reference = Reference(inputs)
     for name in reference.groups:
         for key in reference.keys:
             found = snapshot.numbers[name].get(key, NO_NUMBERS)
@@ -65,23 +65,23 @@ def differences(scene: Scene) -> Iterator[str]:
                     yield f"{name} {key} {word}: reference {expected}, engine {getattr(found, word)}"
 
 
-def broken_invariants(scene: Scene) -> Iterator[str]:
-    """What must hold of the engine's numbers whatever the scene is."""
-    snapshot = measure_scene(scene)
+def broken_invariants(inputs: ReferenceInputs) -> Iterator[str]:
+    """The invariants of the engine's numbers that these inputs break."""
+    snapshot = measure_inputs(inputs)
     for name, numbers in snapshot.numbers.items():
         if name == SYSTEM:
             continue
         for key, own in numbers.items():
             below = {
                 child: snapshot.numbers[child].get(key, NO_NUMBERS)
-                for child in scene.tree.children(name)
+                for child in inputs.tree.children(name)
                 if child != SYSTEM
             }
             for found in _of_group(name, own):
                 yield f"{name} {key}: {found}"
             for found in _of_division(own, below):
                 yield f"{name} {key}: {found}"
-    yield from _of_min(scene, snapshot)
+    yield from _of_min(inputs, snapshot)
 
 
 def _of_group(name: str, own: Numbers) -> Iterator[str]:
@@ -102,7 +102,7 @@ def _of_division(own: Numbers, below: Mapping[str, Numbers]) -> Iterator[str]:
         yield f"{own.runtime - total} of {own.runtime} goes to nobody while {hungry} are hungry"
 
 
-def _of_min(scene: Scene, snapshot: Snapshot) -> Iterator[str]:
+def _of_min(inputs: ReferenceInputs, snapshot: Snapshot) -> Iterator[str]:
     """A group within its min gets what it demands: a rounding may cost it one, only what is held more."""
     for key in snapshot.numbers[ROOT]:
         own = {name: numbers[key] for name, numbers in snapshot.numbers.items() if key in numbers and name != SYSTEM}
@@ -114,29 +114,29 @@ def _of_min(scene: Scene, snapshot: Snapshot) -> Iterator[str]:
                 yield f"{name} {key}: runtime {each.runtime}, min in effect {each.effective_min}, demand {each.demand}"
 
 
-def changes_when_shuffled(scene: Scene, dice: Dice) -> Iterator[str]:
+def changes_when_shuffled(inputs: ReferenceInputs, dice: Dice) -> Iterator[str]:
     """What differs when groups, flavors and work come in another order."""
-    groups = shuffled(dice, tuple(scene.tree.groups.values()))
-    flavors = shuffled(dice, tuple(scene.flavors.values()))
+    groups = shuffled(dice, tuple(inputs.tree.groups.values()))
+    flavors = shuffled(dice, tuple(inputs.flavors.values()))
     other = replace(
-        scene,
+        inputs,
         tree=Tree.of(groups),
         flavors={flavor.name: flavor for flavor in flavors},
-        workloads=shuffled(dice, scene.workloads),
+        workloads=shuffled(dice, inputs.workloads),
     )
-    before, after = measure_scene(scene), measure_scene(other)
+    before, after = measure_inputs(inputs), measure_inputs(other)
     for name, numbers in before.numbers.items():
         if dict(numbers) != dict(after.numbers[name]):
             yield f"{name}: {dict(numbers)} became {dict(after.numbers[name])}"
 
 
-def losses_when_capacity_grows(scene: Scene, dice: Dice) -> Iterator[str]:
+def losses_when_capacity_grows(inputs: ReferenceInputs, dice: Dice) -> Iterator[str]:
     """Who loses more than roundings when there is more of a key, nobody wants more, and no weight changes."""
-    if not scene.capacity:
+    if not inputs.capacity:
         return
-    key = dice.one_of(sorted(scene.capacity))
-    grown = replace(scene, capacity={**scene.capacity, key: scene.capacity[key] + dice.between(1, 10)})
-    before, after = measure_scene(scene).numbers, measure_scene(grown).numbers
+    key = dice.one_of(sorted(inputs.capacity))
+    grown = replace(inputs, capacity={**inputs.capacity, key: inputs.capacity[key] + dice.between(1, 10)})
+    before, after = measure_inputs(inputs).numbers, measure_inputs(grown).numbers
     own = {
         name: (numbers[key], after[name][key]) for name, numbers in before.items() if key in numbers and name != ROOT
     }
@@ -157,13 +157,13 @@ def shuffled(dice: Dice, items: tuple[T, ...]) -> tuple[T, ...]:
 
 
 def all_differences(seed: str) -> Iterator[str]:
-    """Everything that can be wrong with the numbers of one seed's scene, one line each."""
+    """Everything that can be wrong with the numbers of one seed's inputs, one line each."""
     dice = Seeded(seed)
-    scene = random_scene(dice)
+    inputs = random_inputs(dice)
     try:
-        yield from differences(scene)
-        yield from broken_invariants(scene)
-        yield from changes_when_shuffled(scene, dice)
-        yield from losses_when_capacity_grows(scene, dice)
+        yield from differences(inputs)
+        yield from broken_invariants(inputs)
+        yield from changes_when_shuffled(inputs, dice)
+        yield from losses_when_capacity_grows(inputs, dice)
     except Exception as problem:
         yield f"exception: {type(problem).__name__}: {problem}"

@@ -18,15 +18,15 @@ NODES = (cluster.NodeSpec("node-0", allocatable={"cpu": str(CPUS), "memory": "1T
 def _with_kinds(programs: binaries.Binaries) -> Iterator[cluster.ControlPlane]:
     """With one node of 1000 cpus, and the controller that makes the ResourceClaims of pods."""
     controllers = (*cluster.DEFAULT_CONTROLLERS, "resourceclaim-controller")
-    with cluster.start(programs, nodes=NODES, audit=True, controllers=controllers) as cp:
-        Quotree(cp, cp.workdir).install()
-        yield cp
+    with cluster.start(programs, nodes=NODES, audit=True, controllers=controllers) as control_plane:
+        Quotree(control_plane, control_plane.workdir).install()
+        yield control_plane
 
 
 @pytest.fixture(scope="package")
 def own_control_plane(control_plane_binaries: binaries.Binaries) -> Iterator[cluster.ControlPlane]:
-    with _with_kinds(control_plane_binaries) as cp:
-        yield cp
+    with _with_kinds(control_plane_binaries) as control_plane:
+        yield control_plane
 
 
 @pytest.fixture
@@ -43,8 +43,8 @@ def q(own_control_plane: cluster.ControlPlane, preloaded: Preloaded, tmp_path: P
 @pytest.fixture
 def throwaway(control_plane_binaries: binaries.Binaries, preloaded: Preloaded, tmp_path: Path) -> Iterator[Quotree]:
     """The same on a control plane of the test's own, which ends sooner than hundreds of objects can be deleted."""
-    with _with_kinds(control_plane_binaries) as cp:
-        quotree = Quotree(cp, tmp_path, preloaded=preloaded)
+    with _with_kinds(control_plane_binaries) as control_plane:
+        quotree = Quotree(control_plane, tmp_path, preloaded=preloaded)
         try:
             yield quotree
         finally:

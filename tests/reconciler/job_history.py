@@ -86,14 +86,14 @@ def cpu_held(job: Job) -> int:
 
 
 @contextmanager
-def recording(cp: ControlPlane) -> Iterator[History]:
+def recording(control_plane: ControlPlane) -> Iterator[History]:
     """Watch all Jobs while the block runs, from a thread of its own."""
     history = History()
     loop = asyncio.new_event_loop()
     ready, stopping = threading.Event(), asyncio.Event()
 
     async def record() -> None:
-        async with connected(ConnectionSettings(kubeconfig=str(cp.kubeconfig))) as connection:
+        async with connected(ConnectionSettings(kubeconfig=str(control_plane.kubeconfig))) as connection:
             watch = Watch(Client(connection), JOBS, read_job, history.see)
             watching = asyncio.create_task(watch.run())
             await watch.synced.wait()

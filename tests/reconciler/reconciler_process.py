@@ -7,6 +7,7 @@ import urllib.request
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -30,7 +31,7 @@ MERGE = "application/merge-patch+json"
 class Quotree:
     """A control plane with Quotree's kinds, and the reconciler that a test starts, kills and starts again."""
 
-    cp: ControlPlane
+    control_plane: ControlPlane
     folder: Path
     kubeconfig: Path | None = None
     lease_seconds: int = 30
@@ -49,9 +50,11 @@ class Quotree:
         for definition in (quotagroup_definition(), flavor_definition()):
             self.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
         self.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
-        kinds = f"/apis/{API_VERSION}"
         for plural in ("quotagroups", "resourceflavors"):
-            wait_for(lambda plural=plural: self.cp.rest.request("GET", f"{kinds}/{plural}")[0] == 200, "its kind")  # type: ignore[misc]
+            wait_for(partial(self._is_served, f"/apis/{API_VERSION}/{plural}"), "its kind")
+
+    def _is_served(self, path: str) -> bool:
+        return self.control_plane.rest.request("GET", path)[0] == 200
 
     def clear(self, keep: Collection[str]) -> None:
         """Take away everything that a test has made; of nodes, all but those to keep."""
@@ -87,7 +90,7 @@ class Quotree:
         self.runs += 1
         settings = {
             "quota": quota,
-            "connection": {"kubeconfig": str(self.kubeconfig or self.cp.kubeconfig)},
+            "connection": {"kubeconfig": str(self.kubeconfig or self.control_plane.kubeconfig)},
             "leaderElection": {
                 "namespace": NAMESPACE,
                 "leaseDuration": f"{self.lease_seconds}s",
@@ -145,32 +148,32 @@ class Quotree:
 
     def create(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """POST; the object as stored."""
-        status, answer = self.cp.rest.request("POST", path, body=body, content_type=JSON)
+        status, answer = self.control_plane.rest.request("POST", path, body=body, content_type=JSON)
         assert status == 201, answer
         return dict(answer)
 
     def merge(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """PATCH, as merge patch."""
-        status, answer = self.cp.rest.request("PATCH", path, body=body, content_type=MERGE)
+        status, answer = self.control_plane.rest.request("PATCH", path, body=body, content_type=MERGE)
         assert status == 200, answer
         return dict(answer)
 
     def delete(self, path: str, options: Mapping[str, Any] | None = None) -> None:
         """DELETE, in the background."""
         body = {"propagationPolicy": "Background", **(options or {})}
-        status, answer = self.cp.rest.request("DELETE", path, body=body, content_type=JSON)
+        status, answer = self.control_plane.rest.request("DELETE", path, body=body, content_type=JSON)
         assert status in (200, 202), answer
 
     def get(self, path: str) -> dict[str, Any]:
         """GET."""
-        status, answer = self.cp.rest.request("GET", path)
+        status, answer = self.control_plane.rest.request("GET", path)
         assert status == 200, answer
         return dict(answer)
 
     def group(self, name: str, **spec: Any) -> None:
         """Create a QuotaGroup, or change the spec of one."""
         path = f"/apis/{API_VERSION}/quotagroups"
-        if self.cp.rest.request("GET", f"{path}/{name}")[0] == 200:
+        if self.control_plane.rest.request("GET", f"{path}/{name}")[0] == 200:
             self.merge(f"{path}/{name}", {"spec": spec})
         else:
             body = {"apiVersion": API_VERSION, "kind": "QuotaGroup", "metadata": {"name": name}, "spec": spec}
@@ -190,7 +193,7 @@ class Quotree:
 
     def condition(self, group: str, kind: str) -> dict[str, Any]:
         """One condition of a group, empty while it is not there."""
-        status, found = self.cp.rest.request("GET", f"/apis/{API_VERSION}/quotagroups/{group}")
+        status, found = self.control_plane.rest.request("GET", f"/apis/{API_VERSION}/quotagroups/{group}")
         conditions = dict(found).get("status", {}).get("conditions", []) if status == 200 else []
         return next((dict(each) for each in conditions if each["type"] == kind), {})
 
@@ -243,7 +246,7 @@ class Quotree:
         for name in self.stopping_pods(namespace):
             ended = {"status": {"phase": "Failed"}}
             path = f"/api/v1/namespaces/{namespace}/pods/{name}/status"
-            status, answer = self.cp.rest.request("PATCH", path, body=ended, content_type=MERGE)
+            status, answer = self.control_plane.rest.request("PATCH", path, body=ended, content_type=MERGE)
             assert status in (200, 404), answer
 
     def events(self, name: str, namespace: str = "default") -> list[tuple[str, str]]:

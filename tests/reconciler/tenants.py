@@ -30,9 +30,9 @@ class Tenant:
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "edit"},
             "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": name}],
         }
-        if q.cp.rest.request("GET", f"{BINDINGS}/{name}-edits")[0] != 200:
+        if q.control_plane.rest.request("GET", f"{BINDINGS}/{name}-edits")[0] != 200:
             q.create(BINDINGS, binding)
-        return cls(q.cp.rest.acting_as(name))
+        return cls(q.control_plane.rest.acting_as(name))
 
     def create(self, path: str, body: Mapping[str, Any]) -> None:
         """POST."""

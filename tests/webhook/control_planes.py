@@ -20,8 +20,8 @@ def built(
 ) -> Iterator[AdmissionSetup]:
     """No replica yet, and no webhook configuration."""
     nodes = [cluster.NodeSpec("node-0", labels={}, allocatable={"cpu": "1000", "memory": "1Ti", "pods": "1000"})]
-    with cluster.start(found, nodes=nodes, controllers=controllers) as cp:
-        admission = AdmissionSetup(cp, folder, preloaded=preloaded)
+    with cluster.start(found, nodes=nodes, controllers=controllers) as control_plane:
+        admission = AdmissionSetup(control_plane, folder, preloaded=preloaded)
         admission.install()
         try:
             yield admission

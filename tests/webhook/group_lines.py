@@ -36,48 +36,48 @@ def body_of(drawn: Group) -> dict[str, Any]:
     return {"apiVersion": API_VERSION, "kind": "QuotaGroup", "metadata": {"name": drawn.name}, "spec": spec}
 
 
-def apply(cp: ControlPlane, body: dict[str, Any]) -> tuple[int, Any]:
+def apply(control_plane: ControlPlane, body: dict[str, Any]) -> tuple[int, Any]:
     """Server-side apply, always by the same manager: what it had and has no longer goes."""
     own = f"{GROUPS}/{body['metadata']['name']}?fieldManager=person&force=true"
-    return cp.rest.request("PATCH", own, body, APPLY)
+    return control_plane.rest.request("PATCH", own, body, APPLY)
 
 
-def store(cp: ControlPlane, text: str) -> None:
+def store(control_plane: ControlPlane, text: str) -> None:
     for drawn in tree(text).groups.values():
         if drawn.name != ROOT or drawn.quotas:
-            code, said = apply(cp, body_of(drawn))
+            code, said = apply(control_plane, body_of(drawn))
             assert code == 201, said
 
 
-def ask(cp: ControlPlane, line: str, *, dry_run: bool = True) -> tuple[int, str]:
+def ask(control_plane: ControlPlane, line: str, *, dry_run: bool = True) -> tuple[int, str]:
     """Create or replace the group; code and message."""
     body = body_of(group(line))
     name = body["metadata"]["name"]
     query = "?dryRun=All" if dry_run else ""
-    code, found = cp.rest.request("GET", f"{GROUPS}/{name}")
+    code, found = control_plane.rest.request("GET", f"{GROUPS}/{name}")
     if code == 200:
         body["metadata"]["resourceVersion"] = found["metadata"]["resourceVersion"]
-        code, said = cp.rest.request("PUT", f"{GROUPS}/{name}{query}", body)
+        code, said = control_plane.rest.request("PUT", f"{GROUPS}/{name}{query}", body)
     else:
-        code, said = cp.rest.request("POST", GROUPS + query, body)
+        code, said = control_plane.rest.request("POST", GROUPS + query, body)
     return code, said.get("message", "")
 
 
-def ask_in_every_way(cp: ControlPlane, line: str) -> dict[str, tuple[int, str]]:
+def ask_in_every_way(control_plane: ControlPlane, line: str) -> dict[str, tuple[int, str]]:
     """Create or change the group for good by each kind of request; code and message of each."""
     body = body_of(group(line))
     own = f"{GROUPS}/{body['metadata']['name']}"
     ways: dict[str, tuple[str, str, Any, str]] = {}
-    if cp.rest.request("GET", own)[0] == 200:
+    if control_plane.rest.request("GET", own)[0] == 200:
         spec = {"parent": None, **body["spec"]}
         replaced = [{"op": "replace", "path": "/spec", "value": body["spec"]}]
         ways["merge patch"] = ("PATCH", own, {"spec": spec}, MERGE)
         ways["JSON patch"] = ("PATCH", own, replaced, "application/json-patch+json")
-    answers = {"dry run": ask(cp, line), "create or replace": ask(cp, line, dry_run=False)}
+    answers = {"dry run": ask(control_plane, line), "create or replace": ask(control_plane, line, dry_run=False)}
     for way, request in ways.items():
-        code, said = cp.rest.request(*request)
+        code, said = control_plane.rest.request(*request)
         answers[way] = code, said.get("message", "")
-    code, said = apply(cp, body)
+    code, said = apply(control_plane, body)
     answers["server-side apply"] = code, said.get("message", "")
     return answers
 

@@ -20,7 +20,7 @@ from tests.webhook.webhook_process import job_body, wait_for
 class Traffic:
     """`rate` creations a second, started in time as long as one of `connections` is free; an answer is never missed."""
 
-    cp: ControlPlane
+    control_plane: ControlPlane
     prefix: str
     rate: float = 40
     connections: int = 8
@@ -59,13 +59,13 @@ class Traffic:
 
     def lost(self) -> list[str]:
         """The Jobs that were answered as created and are not stored as held."""
-        found = self.cp.get("jobs", "-n", "default", "-l", f"traffic={self.prefix}")["items"]
+        found = self.control_plane.get("jobs", "-n", "default", "-l", f"traffic={self.prefix}")["items"]
         held = {each["metadata"]["name"] for each in found if each["spec"]["suspend"]}
         return [name for name in self.created if name not in held]
 
     async def _run(self) -> None:
         began = time.monotonic()
-        async with connected(ConnectionSettings(kubeconfig=str(self.cp.kubeconfig))) as connection:
+        async with connected(ConnectionSettings(kubeconfig=str(self.control_plane.kubeconfig))) as connection:
             client = Client(connection, concurrency=self.connections)
             await asyncio.gather(*(self._ask(client, time.monotonic()) for _ in range(self.connections)))
         self.seconds = time.monotonic() - began

@@ -42,7 +42,7 @@ NEVER = {
 class Replicas:
     """Some webhook processes, and the configuration that makes the API server ask them."""
 
-    cp: ControlPlane
+    control_plane: ControlPlane
     folder: Path
     balancer: PortBalancer
     edits: Mapping[str, str] = field(default_factory=lambda: {"reservation": "12s", "budget": "4s"})
@@ -56,10 +56,14 @@ class Replicas:
     def install(self) -> None:
         """The kinds, the namespace and a certificate; fine if they are there."""
         for definition in (quotagroup_definition(), flavor_definition()):
-            self.cp.rest.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
-        self.cp.rest.request("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+            self.control_plane.rest.request(
+                "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition
+            )
+        self.control_plane.rest.request("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
         for plural in ("quotagroups", "resourceflavors"):
-            wait_for(lambda plural=plural: self.cp.rest.request("GET", f"/apis/{API_VERSION}/{plural}")[0] == 200)
+            wait_for(
+                lambda plural=plural: self.control_plane.rest.request("GET", f"/apis/{API_VERSION}/{plural}")[0] == 200
+            )
         leaf = self.authority.issue_cert("127.0.0.1", "localhost")
         leaf.private_key_pem.write_to_path(self.folder / "tls.key")
         leaf.cert_chain_pems[0].write_to_path(self.folder / "tls.crt")
@@ -72,7 +76,7 @@ class Replicas:
         ports = [self.taken.take() for _ in range(2 * count)]
         started = []
         for at in range(count):
-            kubeconfig = kubeconfigs[at] if kubeconfigs else self.cp.kubeconfig
+            kubeconfig = kubeconfigs[at] if kubeconfigs else self.control_plane.kubeconfig
             started.append(self._start_one(ports[at], ports[count + at], kubeconfig))
         for at, number in enumerate(started):
             wait_for(lambda at=at: _is_ready(ports[count + at]), lambda number=number: self.log(number))
@@ -86,9 +90,9 @@ class Replicas:
         self.balancer.cut()
         webhooks = [self._webhook(plural) for plural in ("quotagroups", "resourceflavors")]
         body = {"metadata": {"name": CONFIGURATION}, "webhooks": webhooks}
-        code, answer = self.cp.rest.request("POST", CONFIGURATIONS, body)
+        code, answer = self.control_plane.rest.request("POST", CONFIGURATIONS, body)
         assert code == 201, answer
-        wait_for(lambda: "(OverlappingEntries)" in str(self.cp.rest.request("POST", TRIED, NEVER)[1]))
+        wait_for(lambda: "(OverlappingEntries)" in str(self.control_plane.rest.request("POST", TRIED, NEVER)[1]))
 
     def _start_one(self, port: int, health: int, kubeconfig: Path) -> int:
         number = len(self.processes)
@@ -127,8 +131,8 @@ class Replicas:
     def empty(self, *paths: str) -> None:
         """Delete all objects there, and wait until none is left."""
         for path in paths:
-            self.cp.rest.request("DELETE", path, {"propagationPolicy": "Background"})
-            wait_for(lambda path=path: self.cp.rest.request("GET", path)[1]["items"] == [])
+            self.control_plane.rest.request("DELETE", path, {"propagationPolicy": "Background"})
+            wait_for(lambda path=path: self.control_plane.rest.request("GET", path)[1]["items"] == [])
 
     def stop(self) -> None:
         """End all of them, and let edits pass again."""
@@ -141,7 +145,7 @@ class Replicas:
 
     def remove(self) -> None:
         """Take the webhook configuration away."""
-        self.cp.rest.request("DELETE", f"{CONFIGURATIONS}/{CONFIGURATION}")
+        self.control_plane.rest.request("DELETE", f"{CONFIGURATIONS}/{CONFIGURATION}")
 
     def _webhook(self, plural: str) -> dict[str, Any]:
         return {

@@ -81,7 +81,7 @@ class Replica:
 class AdmissionSetup:
     """A control plane whose Jobs, pods and quota objects go through our webhook."""
 
-    cp: ControlPlane
+    control_plane: ControlPlane
     folder: Path
     settings: Mapping[str, Any] = field(default_factory=dict)
     replicas: list[Replica] = field(default_factory=list)
@@ -109,7 +109,9 @@ class AdmissionSetup:
             part for name in ("mutating", "validating") for part in ("--show-only", f"templates/webhook/{name}.yaml")
         ]
         chart = Path(__file__).parents[2] / "charts" / "quotree"
-        text = self.cp.helm("template", "quotree", str(chart), "-n", NAMESPACE, "--set", wishes, *shown).stdout
+        text = self.control_plane.helm(
+            "template", "quotree", str(chart), "-n", NAMESPACE, "--set", wishes, *shown
+        ).stdout
         for each in yaml.load_all(text, Loader=yaml.CSafeLoader):
             if each is None:
                 continue
@@ -124,7 +126,7 @@ class AdmissionSetup:
         self.started += 1
         port, health = self.ports.take(), self.ports.take()
         wishes = {
-            "connection": {"kubeconfig": str(self.cp.kubeconfig)},
+            "connection": {"kubeconfig": str(self.control_plane.kubeconfig)},
             "listen": {"host": "127.0.0.1", "port": port},
             "health": {"host": "127.0.0.1", "port": health},
             "log": {"level": "info", "form": "text"},
@@ -155,7 +157,7 @@ class AdmissionSetup:
         """Each configuration reaches the API server at a time of its own."""
         spec = {"parent": "probe-quota", "isParent": True}
         body = {"apiVersion": API_VERSION, "kind": "QuotaGroup", "metadata": {"name": "probe-quota"}, "spec": spec}
-        status, _ = self.cp.rest.request("POST", f"/apis/{API_VERSION}/quotagroups?dryRun=All", body)
+        status, _ = self.control_plane.rest.request("POST", f"/apis/{API_VERSION}/quotagroups?dryRun=All", body)
         return status == 422
 
     def wait_trusted(self) -> None:
@@ -185,11 +187,11 @@ class AdmissionSetup:
 
     def get(self, path: str) -> tuple[int, Any]:
         """GET."""
-        return self.cp.rest.request("GET", path)
+        return self.control_plane.rest.request("GET", path)
 
     def create(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """POST; the object as stored."""
-        status, answer = self.cp.rest.request("POST", path, body=body, content_type=JSON)
+        status, answer = self.control_plane.rest.request("POST", path, body=body, content_type=JSON)
         assert status == 201, answer
         return dict(answer)
 
@@ -210,7 +212,7 @@ class AdmissionSetup:
 
     def try_job(self, body: Mapping[str, Any], namespace: str = "default") -> tuple[int, str]:
         """Create a Job; the HTTP status, and what the API server says when it refuses."""
-        status, answer = self.cp.rest.request("POST", JOBS.format(namespace), body=body, content_type=JSON)
+        status, answer = self.control_plane.rest.request("POST", JOBS.format(namespace), body=body, content_type=JSON)
         return status, str(answer.get("message", "")) if status != 201 else ""
 
     def job(self, name: str, namespace: str = "default") -> dict[str, Any]:

@@ -69,11 +69,11 @@ class Rest:
         return Surrounding(nodes, Priorities.of(read_priority_class(each) for each in self.lists["priorities"]))
 
 
-def look(cp: ControlPlane) -> Rest:
+def look(control_plane: ControlPlane) -> Rest:
     """List everything, past all proxies. Raises OSError when the API server does not answer."""
     found = {}
     for name, path in PATHS.items():
-        status, body = cp.rest.request("GET", path)
+        status, body = control_plane.rest.request("GET", path)
         if status == 404 and name == JOBSET.resource:
             body = {"items": []}
         elif status != 200:

@@ -80,7 +80,7 @@ class _Checker:
     def __init__(self, expected: Expectations) -> None:
         self.findings = Findings()
         self._expected = expected
-        self._ledger = Replay(expected.lag * 1.5)
+        self._replay = Replay(expected.lag * 1.5)
         self._causes = Causes(expected.around, expected.settings)
         self._starts = False
         self._stops: deque[tuple[Version, Submitted, EvictionAnnotation]] = deque()
@@ -88,16 +88,16 @@ class _Checker:
     def judge(self, version: Version) -> None:
         self.findings.counts["versions"] += 1
         record = version.record
-        if isinstance(record, Job | Pod) and self._ledger.is_made(record):
+        if isinstance(record, Job | Pod) and self._replay.is_made(record):
             self._judge_child(version, record)
         elif isinstance(record, Job):
-            self._judge_work(version, self._ledger.jobs.get(version.uid), record)
+            self._judge_work(version, self._replay.jobs.get(version.uid), record)
         elif isinstance(record, KindObject):
-            self._judge_work(version, self._ledger.objects.get(version.uid), record)
+            self._judge_work(version, self._replay.objects.get(version.uid), record)
         elif isinstance(record, Pod) and GROUP_LABEL in record.metadata.labels and record.owner_job is None:
-            self._judge_work(version, self._ledger.pods.get(version.uid), record)
+            self._judge_work(version, self._replay.pods.get(version.uid), record)
         self.judge_stops(version.received)
-        self._ledger.observe(version)
+        self._replay.observe(version)
         if self._starts:
             self._starts = False
             self._check_room(version)
@@ -115,7 +115,7 @@ class _Checker:
         if version.user == self._expected.reconciler:
             self._check_lead(version, after)
         if before is None:
-            if _runs(after) and not version.gone and not self._ledger.knows(version.uid):
+            if _runs(after) and not version.gone and not self._replay.knows(version.uid):
                 self._flaw("ResumedByOther", after, version, "was created running")
             return
         if _has_finished(before):
@@ -134,10 +134,10 @@ class _Checker:
             self._flaw("ResumedByOther", after, version, f"was started by {version.user}")
         if read_annotations(after.metadata.annotations).admission is None:
             self._flaw("BadAdmission", after, version, "was started without an admission that can be read")
-        if isinstance(before, KindObject) and (left := self._ledger.pods_of(before)):
+        if isinstance(before, KindObject) and (left := self._replay.pods_of(before)):
             self._flaw("StartedTwice", after, version, f"was started with {len(left)} pods of its previous run")
         if isinstance(before, Job):
-            left = self._ledger.pods_of(before)
+            left = self._replay.pods_of(before)
             if before.has_pods or left:
                 text = f"was started with {len(left)} pods of its previous run (status: {before.status.active} active, "
                 text += f"{before.status.terminating} terminating, start time {before.status.start_time})"
@@ -145,10 +145,10 @@ class _Checker:
 
     def _check_room(self, version: Version) -> None:
         assert isinstance(version.record, Submitted)
-        used = self._ledger.used()
+        used = self._replay.used()
         found: list[str] = []
         # A closed node counts what pods on it use, at most all that it has.
-        for tree, _ in self._ledger.grounds(version.record.metadata.labels.get(GROUP_LABEL, "")):
+        for tree, _ in self._replay.grounds(version.record.metadata.labels.get(GROUP_LABEL, "")):
             found = list(excess(tree, used, self._expected.capacity))
             if not found:
                 return
@@ -158,7 +158,7 @@ class _Checker:
         self.findings.counts["evictions"] += 1
         self.findings.evictions[after.metadata.key] += 1
         if self._is_someone_else(version, after):
-            if _is_owners_wish(before, after):
+            if _is_hold_by_owner(before, after):
                 self.findings.counts["stops by owners"] += 1
                 return
             self._flaw("StoppedByOther", after, version, f"was stopped by {version.user}")
@@ -179,13 +179,13 @@ class _Checker:
         """Judge the stops that are old enough: decisions made before them may have been written after them."""
         while self._stops and (now is None or self._stops[0][0].received + self._expected.lag / 2 < now):
             version, victim, annotation = self._stops.popleft()
-            if why := self._causes.why_not(victim, annotation, self._ledger.instants()):
+            if why := self._causes.why_not(victim, annotation, self._replay.instants()):
                 self._flaw("EvictedWithoutCause", victim, version, f"{annotation.reason} ({annotation.rule}): {why}")
 
     def _check_lead(self, version: Version, after: Submitted) -> None:
         self.findings.counts["reconciler's writes"] += 1
-        if self._ledger.lease_writer != version.writer:
-            self._flaw("TwoLeaders", after, version, f"was written while {self._ledger.lease.holder!r} held the Lease")
+        if self._replay.lease_writer != version.writer:
+            self._flaw("TwoLeaders", after, version, f"was written while {self._replay.lease.holder!r} held the Lease")
 
     def _is_someone_else(self, version: Version, after: Submitted) -> bool:
         """Whether another user changed it. What a status write shows first was a write that the log lacks."""
@@ -219,7 +219,7 @@ def _is_stopped(before: Submitted, after: Submitted) -> bool:
     return now is not None and (previous is None or now.time != previous.time)
 
 
-def _is_owners_wish(before: Submitted, after: Submitted) -> bool:
+def _is_hold_by_owner(before: Submitted, after: Submitted) -> bool:
     """An owner who suspends an object holds it; an eviction annotation is written by the reconciler alone."""
     holds = after.metadata.labels.get(HOLD_LABEL) == TRUE
     return (

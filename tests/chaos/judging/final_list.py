@@ -17,13 +17,13 @@ OBSERVE: Final = "observe"
 PATIENCE: Final = 30.0
 
 
-def append_final_list(cp: ControlPlane, log: Path, killed: datetime, paths: Mapping[str, str]) -> None:
+def append_final_list(control_plane: ControlPlane, log: Path, killed: datetime, paths: Mapping[str, str]) -> None:
     """Append one line for each object that is there, and one for each resource that says which are.
 
     `paths`: where each resource is listed.
     """
     for resource, path in paths.items():
-        found = _list(cp, path)
+        found = _list(control_plane, path)
         present = {"kind": "Present", "uids": [each["metadata"]["uid"] for each in found]}
         lines = [_line(resource, killed, present), *(_line(resource, killed, each) for each in found)]
         with log.open("ab", buffering=0) as file:
@@ -31,11 +31,11 @@ def append_final_list(cp: ControlPlane, log: Path, killed: datetime, paths: Mapp
                 file.write(line)
 
 
-def _list(cp: ControlPlane, path: str) -> list[dict[str, Any]]:
+def _list(control_plane: ControlPlane, path: str) -> list[dict[str, Any]]:
     ends = time.monotonic() + PATIENCE
     while True:
         try:
-            status, body = cp.rest.request("GET", path)
+            status, body = control_plane.rest.request("GET", path)
             if status == 200:
                 return list(body["items"])
         except OSError:

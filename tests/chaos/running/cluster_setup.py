@@ -99,14 +99,16 @@ def running(programs: binaries.Binaries, seed: int, *, jobsets: bool = False) ->
         policy = write_policy(Path(folder) / "policy.json")
         arguments = [f"--audit-policy-file={policy}", f"--audit-log-path={log}", "--audit-log-maxsize=8000"]
         with (
-            cluster.start(programs, nodes=NODES, extra_apiserver_args=arguments) as cp,
-            FaultProxy(cp.url, cp.ca_file, seed=seed).running() as proxy,
-            operators.running(JOBSET, cp) if jobsets else nullcontext() as operator,
-            _installed(cp, proxy, seed, [JOBSETS] if jobsets else []) as (leading, judging),
+            cluster.start(programs, nodes=NODES, extra_apiserver_args=arguments) as control_plane,
+            FaultProxy(control_plane.url, control_plane.ca_file, seed=seed).running() as proxy,
+            operators.running(JOBSET, control_plane) if jobsets else nullcontext() as operator,
+            _installed(control_plane, proxy, seed, [JOBSETS] if jobsets else []) as (leading, judging),
         ):
-            stage = Stage(cp, proxy, leading, judging, log, operator=operator, managed=jobsets and seed % 2 == 0)
+            stage = Stage(
+                control_plane, proxy, leading, judging, log, operator=operator, managed=jobsets and seed % 2 == 0
+            )
             if stage.managed:
-                cp.kubectl("label", "namespace", NAMESPACE, "quotree.dev/managed=true")
+                control_plane.kubectl("label", "namespace", NAMESPACE, "quotree.dev/managed=true")
             watchman = threading.Thread(target=stage.supervise, name="supervisor", daemon=True)
             watchman.start()
             try:
@@ -118,25 +120,27 @@ def running(programs: binaries.Binaries, seed: int, *, jobsets: bool = False) ->
 
 @contextmanager
 def _installed(
-    cp: cluster.ControlPlane, proxy: FaultProxy, seed: int, kinds: Sequence[Mapping[str, object]]
+    control_plane: cluster.ControlPlane, proxy: FaultProxy, seed: int, kinds: Sequence[Mapping[str, object]]
 ) -> Iterator[tuple[list[Process], list[Process]]]:
-    cp.kubectl("create", "namespace", installing.NAMESPACE)
+    control_plane.kubectl("create", "namespace", installing.NAMESPACE)
     for account in ("quotree-reconciler", "quotree-webhook"):
-        cp.kubectl("create", "serviceaccount", account, "-n", installing.NAMESPACE)
+        control_plane.kubectl("create", "serviceaccount", account, "-n", installing.NAMESPACE)
     with _ports() as ports:
-        door = ReplicaBalancer(ports.take(), seed)
+        balancer = ReplicaBalancer(ports.take(), seed)
         values = (f"reconciler.user={RECONCILER}", f"webhook.user={WEBHOOK}")
-        url = f"https://127.0.0.1:{door.port}"
+        url = f"https://127.0.0.1:{balancer.port}"
         with (
-            door.open(),
-            installing.installed(cp, webhooks=0, reconcilers=0, url=url, values=values, kinds=kinds) as quotree,
+            balancer.open(),
+            installing.installed(
+                control_plane, webhooks=0, reconcilers=0, url=url, values=values, kinds=kinds
+            ) as quotree,
         ):
             for number in range(WEBHOOKS):
-                connection = _connection(cp, proxy, f"webhook-{number}", "quotree-webhook")
-                door.behind.append(ports.take())
-                quotree.add_webhook(listen=door.behind[-1], reconcilerUser=RECONCILER, connection=connection)
+                connection = _connection(control_plane, proxy, f"webhook-{number}", "quotree-webhook")
+                balancer.behind.append(ports.take())
+                quotree.add_webhook(listen=balancer.behind[-1], reconcilerUser=RECONCILER, connection=connection)
             for number, ahead in enumerate(SKEWS):
-                connection = _connection(cp, proxy, f"reconciler-{number}", "quotree-reconciler")
+                connection = _connection(control_plane, proxy, f"reconciler-{number}", "quotree-reconciler")
                 process = quotree.add_reconciler(leaderElection=ELECTION, connection=connection)
                 _skew(process, ahead)
             yield quotree.reconcilers, quotree.webhooks
@@ -166,8 +170,8 @@ def _ports() -> Iterator[Ports]:
         ports.close()
 
 
-def _connection(cp: cluster.ControlPlane, proxy: FaultProxy, name: str, account: str) -> dict[str, str]:
+def _connection(control_plane: cluster.ControlPlane, proxy: FaultProxy, name: str, account: str) -> dict[str, str]:
     """The settings' connection part: through the side `name`, by a new token of the account."""
-    own = cp.service_account_kubeconfig(installing.NAMESPACE, account)
-    through = proxy.side(name).kubeconfig(own, cp.workdir / f"{name}.kubeconfig")
+    own = control_plane.service_account_kubeconfig(installing.NAMESPACE, account)
+    through = proxy.side(name).kubeconfig(own, control_plane.workdir / f"{name}.kubeconfig")
     return {"kubeconfig": str(through), "timeout": "3s"}

@@ -20,7 +20,7 @@ class ReplicaBalancer:
     @contextmanager
     def open(self) -> Iterator["ReplicaBalancer"]:
         """At work on a thread of its own."""
-        thread = threading.Thread(target=self._loop.run_forever, name="door", daemon=True)
+        thread = threading.Thread(target=self._loop.run_forever, name="balancer", daemon=True)
         thread.start()
         server = asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result(60)
         try:

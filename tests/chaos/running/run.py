@@ -61,23 +61,23 @@ class Report:
         return self.findings.flaws
 
 
-def run(programs: binaries.Binaries, wish: RunOptions, say: Say) -> Report:
+def run(programs: binaries.Binaries, options: RunOptions, say: Say) -> Report:
     """Do all of it."""
-    random = Random(wish.seed)
-    with running(programs, wish.seed, jobsets=wish.jobsets) as stage:
+    random = Random(options.seed)
+    with running(programs, options.seed, jobsets=options.jobsets) as stage:
         _organise(stage)
-        submitter = Submitter(stage, submissions(Random(random.random()), jobsets=wish.jobsets), wish.pace)
+        submitter = Submitter(stage, submissions(Random(random.random()), jobsets=options.jobsets), options.pace)
         stage.proxy.rules.extend(faults.noise())
         submitting = threading.Thread(target=submitter.run, args=(Random(random.random()),), daemon=True)
         submitting.start()
-        episodes = _strike(stage, submitter, wish, Random(random.random()), say)
+        episodes = _strike(stage, submitter, options, Random(random.random()), say)
         submitter.stopping.set()
         submitting.join(90)
         stage.proxy.rules.clear()
         say(f"{stage.proxy.faults() + episodes.total()} faults, {len(submitter.taken)} submitted; coming to rest")
-        rest = _settle(stage, wish.patience, say)
-        if wish.keep is not None:
-            _keep(stage, wish.keep)
+        rest = _settle(stage, options.patience, say)
+        if options.keep is not None:
+            _keep(stage, options.keep)
         history = read_history(stage.audit_log)
     say(f"judging {len(history)} versions")
     return Report(
@@ -123,18 +123,18 @@ def _organise(stage: Stage) -> None:
             time.sleep(0.2)
 
 
-def _strike(stage: Stage, submitter: Submitter, wish: RunOptions, random: Random, say: Say) -> Counter[str]:
-    kinds = {**faults.KINDS, **(faults.OF_JOBSETS if wish.jobsets else {})}
+def _strike(stage: Stage, submitter: Submitter, options: RunOptions, random: Random, say: Say) -> Counter[str]:
+    kinds = {**faults.KINDS, **(faults.OF_JOBSETS if options.jobsets else {})}
     committed: Counter[str] = Counter()
     for episode in faults.schedule(random, kinds):
         done = stage.proxy.faults() + committed.total()
-        if done >= wish.faults:
+        if done >= options.faults:
             break
         say(f"{done:5} faults, {len(submitter.taken):4} submitted: {episode}")
         if faults.commit(episode, kinds, stage):
             committed[episode.kind] += 1
-    ends = time.monotonic() + wish.patience
-    while len(submitter.taken) < wish.jobs and time.monotonic() < ends:
+    ends = time.monotonic() + options.patience
+    while len(submitter.taken) < options.jobs and time.monotonic() < ends:
         time.sleep(0.2)
     return committed
 

@@ -171,11 +171,13 @@ def test_with_the_node_lifecycle_controller_an_unready_node_is_tainted_and_a_hea
     control_plane_binaries: Binaries,
 ) -> None:
     controllers = [*DEFAULT_CONTROLLERS, NODE_LIFECYCLE]
-    with cluster.start(control_plane_binaries, nodes=[NodeSpec("one"), NodeSpec("two")], controllers=controllers) as cp:
-        cp.kubectl("annotate", "node", "one", "demo.quotree.dev/not-ready=true")
+    with cluster.start(
+        control_plane_binaries, nodes=[NodeSpec("one"), NodeSpec("two")], controllers=controllers
+    ) as control_plane:
+        control_plane.kubectl("annotate", "node", "one", "demo.quotree.dev/not-ready=true")
 
         def taints(node: str) -> set[str]:
-            return {taint["key"] for taint in cp.get("node", node)["spec"].get("taints", ())}
+            return {taint["key"] for taint in control_plane.get("node", node)["spec"].get("taints", ())}
 
         assert eventually(lambda: "node.kubernetes.io/not-ready" in taints("one"))
         assert eventually(lambda: taints("two") == set())

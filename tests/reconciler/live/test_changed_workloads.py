@@ -89,7 +89,7 @@ def test_jobs_deleted_at_any_step_leave_no_use_and_no_claim(q: Quotree) -> None:
     q.group("root", quotas=[quota(max="6")])
     q.group("vision", quotas=[quota(min="2")])
     q.group("nlp", quotas=[quota(min="2")])
-    with recording(q.cp) as history:
+    with recording(q.control_plane) as history:
         for number in range(12):
             q.job(f"at-once-{number}", "vision")
             q.delete(f"{JOBS}/at-once-{number}")
@@ -138,7 +138,7 @@ def test_moved_group_keeps_its_workloads_and_follows_the_limits_of_its_new_paren
     q.group("west", isParent=True, quotas=[quota(min="3", max="3")])
     q.group("vision", parent="east", quotas=[quota(min="1", max="4")])
     q.group("nlp", parent="west", quotas=[quota(min="2")])
-    with recording(q.cp) as history:
+    with recording(q.control_plane) as history:
         for number in range(4):
             q.job(f"moved-{number}", "vision")
         q.job("waits", "vision")
@@ -168,7 +168,7 @@ def test_held_pending_job_is_passed_by_others(q: Quotree) -> None:
 @pytest.mark.parametrize("policy", ["Foreground", "Orphan"])
 def test_orphaned_pods_of_a_deleted_job_count_until_they_end(q: Quotree, policy: str) -> None:
     labels = {"model": "small"}
-    q.cp.add_nodes([cluster.NodeSpec("small-0", labels=labels, allocatable={"cpu": "3", "pods": "9"})])
+    q.control_plane.add_nodes([cluster.NodeSpec("small-0", labels=labels, allocatable={"cpu": "3", "pods": "9"})])
     q.lead()
     q.flavor("small", nodeLabels=labels)
     q.group("vision", quotas=[quota("small", min="3")])
@@ -177,7 +177,7 @@ def test_orphaned_pods_of_a_deleted_job_count_until_they_end(q: Quotree, policy:
         wait_for(lambda: q.pods_on_nodes("gone"), "the first has its pod", LONG)
     (pod,) = q.pods_on_nodes("gone")
     body = {"propagationPolicy": policy}
-    assert q.cp.rest.request("DELETE", f"{JOBS}/gone", body=body, content_type=JSON)[0] == 200
+    assert q.control_plane.rest.request("DELETE", f"{JOBS}/gone", body=body, content_type=JSON)[0] == 200
     if policy == "Orphan":
         q.job("small", "vision", "1", pod={"nodeSelector": labels})
         wait_for(lambda: q.running() == {"small"}, "what the pod left behind does not occupy is given out", LONG)

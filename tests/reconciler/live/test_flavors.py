@@ -36,8 +36,8 @@ GROUPS: dict[str, dict[str, Any]] = {
 @pytest.fixture(scope="module")
 def whole(control_plane_binaries: binaries.Binaries, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Quotree]:
     """Webhook and reconciler, as the chart installs them, and two kinds of nodes."""
-    with cluster.start(control_plane_binaries, nodes=NODES) as cp, installed(cp):
-        made = Quotree(cp, tmp_path_factory.mktemp("flavors"))
+    with cluster.start(control_plane_binaries, nodes=NODES) as control_plane, installed(control_plane):
+        made = Quotree(control_plane, tmp_path_factory.mktemp("flavors"))
         wait_for(lambda: made.condition("root", "Active"), "the reconciler leads", LONG)
         for name, spec in FLAVORS.items():
             made.flavor(name, **spec)

@@ -31,8 +31,8 @@ def starts_late(asked: Asked) -> bool:
 
 
 def test_rest_of_a_half_started_pod_group_starts_after_its_first_pod_has_ended(q: Quotree, tmp_path: Path) -> None:
-    with FaultProxy(q.cp.url, q.cp.ca_file).running() as proxy:
-        q.kubeconfig = proxy.side("only").kubeconfig(q.cp.kubeconfig, tmp_path / "through.yaml")
+    with FaultProxy(q.control_plane.url, q.control_plane.ca_file).running() as proxy:
+        q.kubeconfig = proxy.side("only").kubeconfig(q.control_plane.kubeconfig, tmp_path / "through.yaml")
         q.lead()
         q.group("vision", quotas=[quota(min="2")])
         refusing = Rule(Refuse(503), starts_late)

@@ -57,7 +57,7 @@ def test_pod_with_full_annotations_is_evicted(q: Quotree, tenant: Tenant) -> Non
     wait_for(lambda: q.get(f"{PODS}/hog")["spec"].get("nodeName"), "it runs", LONG)
     tenant.fill_annotations(f"{PODS}/hog")
     q.group("vision", quotas=[quota(min="0", max="1")])
-    wait_for(lambda: q.cp.rest.request("GET", f"{PODS}/hog")[0] == 404, "it is gone", LONG)
+    wait_for(lambda: q.control_plane.rest.request("GET", f"{PODS}/hog")[0] == 404, "it is gone", LONG)
     assert attempts(q, "Write not carried out") <= 3
 
 
@@ -68,7 +68,9 @@ def test_adopted_pod_with_full_annotations_is_counted_and_evicted(q: Quotree, te
     del running["spec"]["schedulingGates"]
     running["metadata"]["annotations"] = {"fill": "x" * (256 * 1024 - len("fill"))}
     tenant.create(PODS, running)
-    wait_for(lambda: q.cp.rest.request("GET", f"{PODS}/stray")[0] == 404, "it is evicted over the ceiling", LONG)
+    wait_for(
+        lambda: q.control_plane.rest.request("GET", f"{PODS}/stray")[0] == 404, "it is evicted over the ceiling", LONG
+    )
 
 
 def test_failed_notice_does_not_delay_the_eviction(q: Quotree, tenant: Tenant) -> None:
@@ -179,7 +181,7 @@ def orphan(tenant: Tenant, q: Quotree, name: str) -> None:
 
 
 def owners(q: Quotree, name: str) -> list[Any]:
-    status, found = q.cp.rest.request("GET", f"{PODS}/{name}")
+    status, found = q.control_plane.rest.request("GET", f"{PODS}/{name}")
     return list(found["metadata"].get("ownerReferences", [])) if status == 200 else []
 
 

@@ -17,8 +17,8 @@ LONG = 120.0
 @pytest.fixture
 def proxy(q: Quotree, tmp_path: Path) -> Iterator[FaultProxy]:
     """Between the reconcilers that the test starts and the API server."""
-    with FaultProxy(q.cp.url, q.cp.ca_file).running() as running:
-        q.kubeconfig = running.side("first").kubeconfig(q.cp.kubeconfig, tmp_path / "first.yaml")
+    with FaultProxy(q.control_plane.url, q.control_plane.ca_file).running() as running:
+        q.kubeconfig = running.side("first").kubeconfig(q.control_plane.kubeconfig, tmp_path / "first.yaml")
         yield running
 
 
@@ -56,7 +56,7 @@ def succeed(q: Quotree, proxy: FaultProxy) -> None:
     q.kill()
     q.release()
     second: Side = proxy.side("second")
-    q.kubeconfig = second.kubeconfig(q.cp.kubeconfig, q.folder / "second.yaml")
+    q.kubeconfig = second.kubeconfig(q.control_plane.kubeconfig, q.folder / "second.yaml")
     q.start()
 
 
@@ -69,7 +69,7 @@ def test_reconciler_killed_during_a_start_recovers(q: Quotree, proxy: FaultProxy
     q.lead()
     q.group("root", quotas=[quota(max="4")])
     q.group("vision", quotas=[quota(min="4")])
-    with recording(q.cp) as history:
+    with recording(q.control_plane) as history:
         proxy.rules.append(step)
         names = {f"job-{number}" for number in range(8)}
         for name in sorted(names):
@@ -87,7 +87,7 @@ def test_reconciler_killed_during_an_eviction_recovers(q: Quotree, proxy: FaultP
     q.group("root", quotas=[quota(max="4")])
     q.group("vision", quotas=[quota(min="2")])
     q.group("nlp", quotas=[quota(min="2")])
-    with recording(q.cp) as history:
+    with recording(q.control_plane) as history:
         for number in range(4):
             q.job(f"borrower-{number}", "vision", "1")
         wait_for(lambda: len(q.running()) == 4, "vision uses all", LONG)

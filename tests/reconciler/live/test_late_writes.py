@@ -20,8 +20,8 @@ SLOW = 14.0
 def proxy(q: Quotree, tmp_path: Path) -> Iterator[FaultProxy]:
     """Between the reconcilers and the API server; the first one's starts are slow."""
     q.lease_seconds = 9
-    with FaultProxy(q.cp.url, q.cp.ca_file).running() as running:
-        q.kubeconfig = running.side("first").kubeconfig(q.cp.kubeconfig, tmp_path / "first.yaml")
+    with FaultProxy(q.control_plane.url, q.control_plane.ca_file).running() as running:
+        q.kubeconfig = running.side("first").kubeconfig(q.control_plane.kubeconfig, tmp_path / "first.yaml")
         yield running
 
 
@@ -40,14 +40,14 @@ def test_start_delayed_past_the_lease_is_not_applied(q: Quotree, proxy: FaultPro
     q.group("nlp", quotas=[quota(min="4")])
     slow = Rule(Delay(SLOW, SLOW), patches_jobs)
     proxy.rules.append(slow)
-    with recording(q.cp) as history:
+    with recording(q.control_plane) as history:
         q.job("late", "vision", "4", run_for="1s")
         wait_for(lambda: slow.committed, "its start is on its way", LONG)
         first = q.process
         assert first is not None
         proxy.rules.append(Rule(Refuse(503), renews))
         q.job("other", "nlp", "4")
-        q.kubeconfig = proxy.side("second").kubeconfig(q.cp.kubeconfig, q.folder / "second.yaml")
+        q.kubeconfig = proxy.side("second").kubeconfig(q.control_plane.kubeconfig, q.folder / "second.yaml")
         q.start()
         try:
             wait_for(lambda: "other" in q.running(), "the next leader starts what it finds first", LONG)

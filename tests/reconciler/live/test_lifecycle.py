@@ -11,7 +11,9 @@ def test_built_in_objects_are_created(q: Quotree) -> None:
     q.start()
     wait_for(lambda: q.condition("root", "Active").get("status") == "True", "root is active")
     paths = ("quotagroups/system", "quotagroups/default", "resourceflavors/default")
-    wait_for(lambda: all(q.cp.rest.request("GET", f"{API}/{path}")[0] == 200 for path in paths), "all are there")
+    wait_for(
+        lambda: all(q.control_plane.rest.request("GET", f"{API}/{path}")[0] == 200 for path in paths), "all are there"
+    )
     specs = [q.get(f"{API}/{path}")["spec"] for path in paths]
     assert [spec.get("parent") for spec in specs] == ["root", "root", None]
     assert specs[2] == {}

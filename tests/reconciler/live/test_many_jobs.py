@@ -17,7 +17,7 @@ CPUS = 1000
 
 
 async def create_all(q: Quotree) -> None:
-    async with connected(ConnectionSettings(kubeconfig=str(q.cp.kubeconfig))) as connection:
+    async with connected(ConnectionSettings(kubeconfig=str(q.control_plane.kubeconfig))) as connection:
         client = Client(connection, concurrency=64, timeout=timedelta(minutes=3))
         manifests = [job_manifest(f"job-{number}", f"team-{number % 10}", "1") for number in range(HOW_MANY)]
         await asyncio.gather(*(client.create(JOBS, manifest, "default") for manifest in manifests))
@@ -30,8 +30,8 @@ def test_500_concurrent_jobs_complete_within_quota(throwaway: Quotree) -> None:
     q.lead()
     for number in range(10):
         q.group(f"team-{number}", quotas=[quota(min="100", max="100")])
-    before = len(q.cp.audit_events())
-    with recording(q.cp) as history:
+    before = len(q.control_plane.audit_events())
+    with recording(q.control_plane) as history:
         asyncio.run(create_all(q))
         wait_for(lambda: len(q.running()) == HOW_MANY, "all Jobs have started", 200, every=1)
         once_each = {f"job-{number}": 1 for number in range(HOW_MANY)}
@@ -39,7 +39,7 @@ def test_500_concurrent_jobs_complete_within_quota(throwaway: Quotree) -> None:
         assert history.starts() == once_each
         assert list(history.wrongs()) == []
         assert history.most_used() <= CPUS * 1000
-    done = [each for each in q.cp.audit_events()[before:] if each.stage == "ResponseComplete"]
+    done = [each for each in q.control_plane.audit_events()[before:] if each.stage == "ResponseComplete"]
     ours = [each for each in done if "quotree-reconciler" in each.user_agent]
     patches = Counter(
         each.code for each in ours if (each.verb, each.resource, each.subresource) == ("patch", "jobs", "")

@@ -21,7 +21,7 @@ def largest(q: Quotree) -> list[dict[str, str]] | None:
 
 
 def test_pod_larger_than_every_node_waits_until_a_larger_node_is_added(q: Quotree) -> None:
-    q.cp.add_nodes([node(f"fast-{number}", "4") for number in range(3)])
+    q.control_plane.add_nodes([node(f"fast-{number}", "4") for number in range(3)])
     q.lead()
     q.flavor("fast", nodeLabels={"model": "fast"})
     q.group("vision", quotas=[quota("fast", min="12")])
@@ -34,7 +34,7 @@ def test_pod_larger_than_every_node_waits_until_a_larger_node_is_added(q: Quotre
     q.job("narrow", "vision", "4", pod=ON_FAST)
     wait_for(lambda: q.pods_on_nodes("narrow"), "one that fits is not held up", LONG)
     assert q.running() == {"narrow"}
-    q.cp.add_nodes([node("fast-large", "8")])
+    q.control_plane.add_nodes([node("fast-large", "8")])
     wait_for(lambda: q.pods_on_nodes("wide"), "it runs on the larger node", LONG)
     assert set(q.pods_on_nodes("wide").values()) == {"fast-large"}
     wait_for(lambda: largest(q) == [{"cpu": "8"}], "and in the status", LONG)

@@ -49,7 +49,7 @@ class Clock:
 
 
 @dataclass
-class Scene:
+class PendingEventsCase:
     """A cluster of 100 cpus with the group vision, in which nothing starts unless a test says so."""
 
     state: ClusterState
@@ -83,11 +83,11 @@ def a_job(name: str, cpu: str = "1", **metadata: Any) -> Job:
 
 
 @pytest.fixture
-def scene() -> Scene:
+def case() -> PendingEventsCase:
     heard, clock = Heard(), Clock()
     state = ClusterState(QuotaSettings(capacity=(("default", "cpu", 100_000),)))
     events = WorkloadEvents(cast("EventRecorder", heard))
-    found = Scene(state, PendingEvents(state.work, events, clock.read), heard, clock)
+    found = PendingEventsCase(state, PendingEvents(state.work, events, clock.read), heard, clock)
     found.state.see_flavors([Changed(None, Flavor("default"))])
     found.groups("vision default:cpu ..1000")
     return found
@@ -103,74 +103,74 @@ def admitted(name: str) -> Job:
 LACKS = "group 'vision' lacks 1 of default/cpu (request 1, free 0); runs when used falls to 0"
 
 
-def test_workload_that_starts_at_once_gets_no_pending_event(scene: Scene) -> None:
-    scene.see(None, a_job("quick"))
-    assert scene.round(0) == []
-    scene.see(a_job("quick"), admitted("quick"))
-    assert [scene.round(second) for second in (1, 3, 5, 70)] == [[], [], [], []]
+def test_workload_that_starts_at_once_gets_no_pending_event(case: PendingEventsCase) -> None:
+    case.see(None, a_job("quick"))
+    assert case.round(0) == []
+    case.see(a_job("quick"), admitted("quick"))
+    assert [case.round(second) for second in (1, 3, 5, 70)] == [[], [], [], []]
 
 
-def test_pending_workload_gets_one_event(scene: Scene) -> None:
-    scene.see(None, admitted("runs"))
-    scene.see(None, a_job("waits"))
+def test_pending_workload_gets_one_event(case: PendingEventsCase) -> None:
+    case.see(None, admitted("runs"))
+    case.see(None, a_job("waits"))
     said = [("waits", "WaitingForQuota", LACKS)]
-    assert [scene.round(second) for second in (0, 2.9, 3, 4, 63, 200)] == [[], [], said, [], [], []]
+    assert [case.round(second) for second in (0, 2.9, 3, 4, 63, 200)] == [[], [], said, [], [], []]
 
 
-def test_changed_reason_gets_a_new_event(scene: Scene) -> None:
-    scene.see(None, admitted("runs"))
-    scene.see(None, a_job("waits"))
-    scene.round(0)
-    assert scene.round(3) == [("waits", "WaitingForQuota", LACKS)]
-    scene.groups("vision default:cpu ..1000 hold")
-    assert scene.round(4) == []
-    assert scene.round(63) == [("waits", "GroupStopped", "group 'vision' has stopPolicy Hold")]
+def test_changed_reason_gets_a_new_event(case: PendingEventsCase) -> None:
+    case.see(None, admitted("runs"))
+    case.see(None, a_job("waits"))
+    case.round(0)
+    assert case.round(3) == [("waits", "WaitingForQuota", LACKS)]
+    case.groups("vision default:cpu ..1000 hold")
+    assert case.round(4) == []
+    assert case.round(63) == [("waits", "GroupStopped", "group 'vision' has stopPolicy Hold")]
 
 
-def test_evicted_workload_gets_a_pending_event(scene: Scene) -> None:
-    scene.see(None, admitted("runs"))
-    scene.see(None, a_job("waits"))
-    scene.round(0)
-    assert scene.round(3) == [("waits", "WaitingForQuota", LACKS)]
-    scene.see(a_job("waits"), admitted("waits"))
-    scene.round(4)
-    scene.see(admitted("waits"), a_job("waits"))
-    assert [scene.round(second) for second in (5, 8)] == [[], [("waits", "WaitingForQuota", LACKS)]]
+def test_evicted_workload_gets_a_pending_event(case: PendingEventsCase) -> None:
+    case.see(None, admitted("runs"))
+    case.see(None, a_job("waits"))
+    case.round(0)
+    assert case.round(3) == [("waits", "WaitingForQuota", LACKS)]
+    case.see(a_job("waits"), admitted("waits"))
+    case.round(4)
+    case.see(admitted("waits"), a_job("waits"))
+    assert [case.round(second) for second in (5, 8)] == [[], [("waits", "WaitingForQuota", LACKS)]]
 
 
-def test_hold_of_the_owner_gets_no_event(scene: Scene) -> None:
+def test_hold_of_the_owner_gets_no_event(case: PendingEventsCase) -> None:
     held = {GROUP_LABEL: "vision", HOLD_LABEL: "true"}
-    scene.see(None, admitted("runs"))
-    scene.see(None, a_job("mine", labels=held))
-    assert [scene.round(second) for second in (0, 3)] == [[], []]
-    scene.see(a_job("mine", labels=held), a_job("mine"))
-    assert [scene.round(second) for second in (4, 7)] == [[], [("mine", "WaitingForQuota", LACKS)]]
+    case.see(None, admitted("runs"))
+    case.see(None, a_job("mine", labels=held))
+    assert [case.round(second) for second in (0, 3)] == [[], []]
+    case.see(a_job("mine", labels=held), a_job("mine"))
+    assert [case.round(second) for second in (4, 7)] == [[], [("mine", "WaitingForQuota", LACKS)]]
 
 
-def test_events_are_limited_to_ten_a_round_in_turn(scene: Scene) -> None:
-    scene.see(None, admitted("runs"))
+def test_events_are_limited_to_ten_a_round_in_turn(case: PendingEventsCase) -> None:
+    case.see(None, admitted("runs"))
     for number in range(25):
-        scene.see(None, a_job(f"job-{number:02}"))
-    scene.round(0)
-    rounds = [scene.round(second) for second in (3, 4, 5, 6)]
+        case.see(None, a_job(f"job-{number:02}"))
+    case.round(0)
+    rounds = [case.round(second) for second in (3, 4, 5, 6)]
     assert [len(each) for each in rounds] == [10, 10, 5, 0]
     assert [name for each in rounds for name, _, _ in each] == [f"job-{number:02}" for number in range(25)]
 
 
-def test_slow_round_of_events_continues_in_the_next(scene: Scene) -> None:
-    scene.see(None, admitted("runs"))
+def test_slow_round_of_events_continues_in_the_next(case: PendingEventsCase) -> None:
+    case.see(None, admitted("runs"))
     for number in range(3):
-        scene.see(None, a_job(f"job-{number}"))
-    scene.round(0)
-    scene.clock.step = 0.03
-    rounds = [scene.round(second) for second in (3, 4, 5, 6)]
+        case.see(None, a_job(f"job-{number}"))
+    case.round(0)
+    case.clock.step = 0.03
+    rounds = [case.round(second) for second in (3, 4, 5, 6)]
     assert [[name for name, _, _ in each] for each in rounds] == [["job-0"], ["job-1"], ["job-2"], []]
 
 
-def test_reason_that_needs_a_person_is_a_warning(scene: Scene) -> None:
-    scene.see(None, admitted("runs"))
-    scene.see(None, a_job("huge", "2"))
-    scene.see(None, a_job("waits"))
-    scene.round(0)
-    scene.round(3)
-    assert scene.heard.kinds == {"NeverFits": EventType.WARNING, "WaitingForQuota": EventType.NORMAL}
+def test_reason_that_needs_a_person_is_a_warning(case: PendingEventsCase) -> None:
+    case.see(None, admitted("runs"))
+    case.see(None, a_job("huge", "2"))
+    case.see(None, a_job("waits"))
+    case.round(0)
+    case.round(3)
+    assert case.heard.kinds == {"NeverFits": EventType.WARNING, "WaitingForQuota": EventType.NORMAL}

@@ -34,9 +34,9 @@ CONTROLLERS = (
 
 @pytest.fixture(scope="module")
 def with_controllers(control_plane_binaries: binaries.Binaries) -> Iterator[cluster.ControlPlane]:
-    with cluster.start(control_plane_binaries, nodes=NODES, controllers=CONTROLLERS) as cp:
-        Quotree(cp, cp.workdir).install()
-        yield cp
+    with cluster.start(control_plane_binaries, nodes=NODES, controllers=CONTROLLERS) as control_plane:
+        Quotree(control_plane, control_plane.workdir).install()
+        yield control_plane
 
 
 @pytest.fixture

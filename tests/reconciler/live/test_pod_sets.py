@@ -73,7 +73,7 @@ def note(q: Quotree, name: str, annotation: str) -> dict[str, Any]:
 
 
 def test_driver_and_workers_on_two_flavors_are_reclaimed_whole_and_restart_on_others(q: Quotree) -> None:
-    q.cp.add_nodes([node("std", cpu="8"), node("a100", **{"cpu": "8", GPU: "4"})])
+    q.control_plane.add_nodes([node("std", cpu="8"), node("a100", **{"cpu": "8", GPU: "4"})])
     q.lead()
     for model in ("std", "a100", "t4"):
         q.flavor(model, nodeLabels={"model": model})
@@ -116,7 +116,7 @@ def test_driver_and_workers_on_two_flavors_are_reclaimed_whole_and_restart_on_ot
     again = {"ray-driver", "ray-worker-0", "ray-worker-1"}
     wait_for(lambda: q.events("ray-driver"), "it waits as one", LONG)
     assert held(q) == again
-    q.cp.add_nodes([node("t4", **{"cpu": "8", GPU: "4"})])
+    q.control_plane.add_nodes([node("t4", **{"cpu": "8", GPU: "4"})])
     on_others = {"ray-driver": "std-0", "ray-worker-0": "t4-0", "ray-worker-1": "t4-0"}
     wait_for(lambda: placed(q) == lender | on_others, "its workers run on the other flavor", LONG)
     counted = {"std": {"cpu": "1", GPU: "0"}, "a100": {"cpu": "0", GPU: "0"}, "t4": {"cpu": "2", GPU: "4"}}

@@ -36,7 +36,9 @@ def placed(q: Quotree) -> dict[str, str]:
 
 
 def test_pod_starts_only_on_nodes_of_its_flavor(q: Quotree) -> None:
-    q.cp.add_nodes([cluster.NodeSpec("fast-0", labels={"model": "fast"}, allocatable={"cpu": "4", "pods": "10"})])
+    q.control_plane.add_nodes(
+        [cluster.NodeSpec("fast-0", labels={"model": "fast"}, allocatable={"cpu": "4", "pods": "10"})]
+    )
     q.lead()
     q.flavor("fast", nodeLabels={"model": "fast"})
     q.group("vision", quotas=[quota("fast", min="2", max="2"), quota(min="10")])

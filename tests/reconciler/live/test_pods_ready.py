@@ -30,7 +30,7 @@ def set_ready(q: Quotree, job: str, ready: str) -> None:
     for name in q.pods_of(job):
         condition = {"type": "Ready", "status": ready, "lastTransitionTime": datetime.now(UTC).isoformat()}
         path = f"{PODS}/{name}/status"
-        status, answer = q.cp.rest.request("PATCH", path, {"status": {"conditions": [condition]}}, STRATEGIC)
+        status, answer = q.control_plane.rest.request("PATCH", path, {"status": {"conditions": [condition]}}, STRATEGIC)
         assert status == 200, answer
 
 
@@ -106,7 +106,7 @@ def test_back_off_grows_with_each_failed_start_until_deactivation(q: Quotree) ->
     q.group("vision", quotas=[quota(min="4")], startup=settings)
     q.group("patient", quotas=[quota(min="4")])
     q.job("good", "patient", annotations=NEVER)
-    with recording(q.cp) as history:
+    with recording(q.control_plane) as history:
         q.job("bad", "vision", annotations=NEVER)
         wait_for(lambda: (note_of(q.get_job("bad"), REQUEUE) or {}).get("deactivated"), "it is given up", LONG)
         wait_for(lambda: len(requeues(history, "bad")) == 3, "the record has caught up", LONG)
@@ -145,7 +145,7 @@ def test_workload_that_loses_readiness_is_requeued_after_its_timeout(q: Quotree)
 
 def test_job_on_a_lost_node_restarts_elsewhere(q: Quotree) -> None:
     labels = {"model": "pair"}
-    q.cp.add_nodes(
+    q.control_plane.add_nodes(
         [cluster.NodeSpec(f"pair-{n}", labels=labels, allocatable={"cpu": "2", "pods": "9"}) for n in (0, 1)]
     )
     q.lead(startup={"waitForPodsReady": True, "recoveryTimeout": "1s", "backoffBase": "1s"})

@@ -56,7 +56,9 @@ def running_in(q: Quotree, group: str) -> int:
 
 def two_models(q: Quotree) -> None:
     for name in ("fast", "slow"):
-        q.cp.add_nodes([cluster.NodeSpec(f"{name}-0", labels={"model": name}, allocatable={"cpu": "4", "pods": "20"})])
+        q.control_plane.add_nodes(
+            [cluster.NodeSpec(f"{name}-0", labels={"model": name}, allocatable={"cpu": "4", "pods": "20"})]
+        )
         q.flavor(name, nodeLabels={"model": name})
 
 
@@ -200,7 +202,9 @@ def refusing(q: Quotree, flavor: str) -> Iterator[None]:
         q.create(JOBS, job_manifest("probe", None))
         probe = {"metadata": {"annotations": {ADMISSION: flavor}}}
         wait_for(
-            lambda: q.cp.rest.request("PATCH", f"{JOBS}/probe?dryRun=All", probe, MERGE)[0] == 422, "it refuses", LONG
+            lambda: q.control_plane.rest.request("PATCH", f"{JOBS}/probe?dryRun=All", probe, MERGE)[0] == 422,
+            "it refuses",
+            LONG,
         )
         yield
     finally:

@@ -69,7 +69,7 @@ def test_non_preemptible_workload_is_never_evicted_and_never_borrows(q: Quotree)
 def test_lost_capacity_scales_every_min_and_stops_workloads_without_a_node(q: Quotree) -> None:
     labels = {"model": "small"}
     nodes = [cluster.NodeSpec(f"small-{n}", labels=labels, allocatable={"cpu": "2", "pods": "10"}) for n in range(3)]
-    q.cp.add_nodes(nodes[:2])
+    q.control_plane.add_nodes(nodes[:2])
     q.lead(capacity={"nodeGracePeriod": "0s", "lossGracePeriod": "1s"})
     q.flavor("small", nodeLabels=labels)
     for name in ("vision", "nlp"):
@@ -94,7 +94,7 @@ def test_lost_capacity_scales_every_min_and_stops_workloads_without_a_node(q: Qu
     wait_for(lambda: least("vision") == least("nlp") == ["1"], "each min is scaled to what is there", LONG)
     # Nobody else ends the pods of a node that is gone, and until then they use quota.
     q.end_pods()
-    q.cp.add_nodes(nodes[2:])
+    q.control_plane.add_nodes(nodes[2:])
     wait_for(lambda: len(q.running()) == 4, "they are back with another node", LONG)
 
 

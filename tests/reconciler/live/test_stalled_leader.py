@@ -32,7 +32,7 @@ def lease(q: Quotree) -> dict[str, Any]:
 def stand_by(q: Quotree, folder: Path) -> Quotree:
     """A second reconciler that waits for the Lease."""
     folder.mkdir()
-    other = Quotree(q.cp, folder, lease_seconds=LEASE_SECONDS, preloaded=q.preloaded)
+    other = Quotree(q.control_plane, folder, lease_seconds=LEASE_SECONDS, preloaded=q.preloaded)
     other.start()
     wait_for(lambda: "Caches synced" in other.log.read_text(), "it stands by", LONG)
     return other

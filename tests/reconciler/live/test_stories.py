@@ -55,7 +55,7 @@ def cards(**limits: int) -> dict[str, object]:
 
 
 def test_unused_share_of_one_group_is_shared_by_weight(q: Quotree) -> None:
-    q.cp.add_nodes([cluster.NodeSpec("cards-0", allocatable={CARD: "100", "pods": "100"})])
+    q.control_plane.add_nodes([cluster.NodeSpec("cards-0", allocatable={CARD: "100", "pods": "100"})])
     q.lead()
     for name, least, weight in (("a", 10, 40), ("b", 15, 60), ("c", 20, 50), ("d", 15, 80)):
         q.group(name, quotas=[cards(min=least, weight=weight)], stopPolicy="Hold")

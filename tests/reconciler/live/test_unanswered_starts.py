@@ -16,7 +16,7 @@ JOBS = "/apis/batch/v1/namespaces/default/jobs"
 @pytest.fixture
 def frozen(q: Quotree) -> Iterator[Process]:
     """The Job controller, until the test thaws it."""
-    controllers = q.cp.processes["kube-controller-manager"]
+    controllers = q.control_plane.processes["kube-controller-manager"]
     q.lead()
     q.group("root", quotas=[quota(max="4")])
     q.group("vision", quotas=[quota(min="2")])
@@ -34,7 +34,7 @@ def considered(q: Quotree, group: str) -> None:
 
 
 def test_start_is_acknowledged_before_it_can_be_revoked(q: Quotree, frozen: Process) -> None:
-    with recording(q.cp) as history:
+    with recording(q.control_plane) as history:
         q.job("borrower", "vision", "4")
         wait_for(lambda: q.running() == {"borrower"}, "vision borrows", LONG)
         q.job("lender", "nlp", "2", run_for="1s")

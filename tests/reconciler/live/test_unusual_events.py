@@ -144,7 +144,7 @@ def test_workload_without_a_group_uses_default_where_enabled(q: Quotree) -> None
 
 def test_capacity_used_by_unmanaged_pods_is_not_admitted(q: Quotree) -> None:
     labels = {"model": "shared"}
-    q.cp.add_nodes([cluster.NodeSpec("shared-0", labels=labels, allocatable={"cpu": "4", "pods": "9"})])
+    q.control_plane.add_nodes([cluster.NodeSpec("shared-0", labels=labels, allocatable={"cpu": "4", "pods": "9"})])
     q.lead()
     q.flavor("shared", nodeLabels=labels)
     q.group("vision", quotas=[quota("shared", min="2", max="4")])

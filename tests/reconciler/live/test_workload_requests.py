@@ -72,7 +72,7 @@ def test_indexed_job_uses_its_parallelism_and_less_near_its_end(q: Quotree) -> N
     q.group("vision", quotas=[quota(min="2", max="2")])
     indexed = job_manifest("indexed", "vision", pods=3)
     indexed["spec"] |= {"parallelism": 2, "completionMode": "Indexed"}
-    with recording(q.cp) as history:
+    with recording(q.control_plane) as history:
         q.create(JOBS, indexed)
         wait_for(lambda: len(q.pods_on_nodes("indexed")) == 2, "two of its pods run", LONG)
         first, second = q.pods_on_nodes("indexed")
@@ -132,7 +132,7 @@ def test_pods_larger_than_their_template_count_with_their_own_request(q: Quotree
     probe = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probe"}, "spec": {"containers": [container()]}}
 
     def enlarged() -> bool:
-        _, made = q.cp.rest.request("POST", f"{PODS}?dryRun=All", probe)
+        _, made = q.control_plane.rest.request("POST", f"{PODS}?dryRun=All", probe)
         return bool(made["spec"]["containers"][0]["resources"]["requests"]["cpu"] == "2")
 
     try:

@@ -46,7 +46,7 @@ class Heard(WorkloadEvents):
         self.told.append(reasons)
 
 
-def scene() -> tuple[Cache, Heard, PlacementEvents]:
+def new_case() -> tuple[Cache, Heard, PlacementEvents]:
     work = running("a", 1, ready=False)
     cache, heard = Cache(work), Heard()
     events = PlacementEvents(cache, heard)
@@ -55,7 +55,7 @@ def scene() -> tuple[Cache, Heard, PlacementEvents]:
 
 
 def test_unplaced_workload_gets_one_event_after_the_delay() -> None:
-    cache, heard, events = scene()
+    cache, heard, events = new_case()
     for seconds in (1, 60, 62, 63, 200):
         events.round(after(seconds))
     assert heard.told == [cache.why]
@@ -63,7 +63,7 @@ def test_unplaced_workload_gets_one_event_after_the_delay() -> None:
 
 def test_placed_or_deleted_workload_gets_no_event() -> None:
     for placed in (True, False):
-        cache, heard, events = scene()
+        cache, heard, events = new_case()
         events.round(after(1))
         if placed:
             cache.why = []

@@ -31,21 +31,23 @@ async def client(control_plane: ControlPlane) -> AsyncIterator[Client]:
         yield Client(connection)
 
 
-def account(cp: ControlPlane) -> tuple[str, str]:
+def account(control_plane: ControlPlane) -> tuple[str, str]:
     """A new service account, and its token."""
     name = f"scraper-{uuid.uuid4().hex[:8]}"
-    cp.kubectl("create", "serviceaccount", name)
-    return name, cp.kubectl("create", "token", name).stdout.strip()
+    control_plane.kubectl("create", "serviceaccount", name)
+    return name, control_plane.kubectl("create", "token", name).stdout.strip()
 
 
-def bind(cp: ControlPlane, name: str) -> None:
+def bind(control_plane: ControlPlane, name: str) -> None:
     """Let it read."""
     role = {"metadata": {"name": name}, "rules": [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]}
-    assert cp.rest.request("POST", BINDINGS.replace("bindings", "s"), role)[0] == 201
-    cp.kubectl("create", "clusterrolebinding", name, f"--clusterrole={name}", f"--serviceaccount=default:{name}")
+    assert control_plane.rest.request("POST", BINDINGS.replace("bindings", "s"), role)[0] == 201
+    control_plane.kubectl(
+        "create", "clusterrolebinding", name, f"--clusterrole={name}", f"--serviceaccount=default:{name}"
+    )
     may = ("auth", "can-i", "get", "/metrics", f"--as=system:serviceaccount:default:{name}")
     deadline = time.monotonic() + 60
-    while cp.kubectl(*may, check=False).stdout.strip() != "yes":
+    while control_plane.kubectl(*may, check=False).stdout.strip() != "yes":
         assert time.monotonic() < deadline, "the binding is not in force"
 
 

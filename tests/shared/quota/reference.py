@@ -16,17 +16,17 @@ from shared.quota.model.workload import Flavors, PodSet, Workload
 from shared.resources import FlavorResource
 from tests.shared.quota.reference_choice import choices, codependent_sets, fits_a_node, is_uncovered, parts
 from tests.shared.quota.reference_division import Sibling, divide, divide_exactly
-from tests.shared.quota.reference_inputs import Scene
+from tests.shared.quota.reference_inputs import ReferenceInputs
 from tests.shared.quota.reference_limits import Limits
 
 Spent = Mapping[tuple[str, FlavorResource], int]
 
 
 class Reference(Limits):
-    """The numbers of one scene. Groups without a path to root do not count; `system` has no numbers but its use."""
+    """The numbers of such inputs. Groups without a path to root do not count; `system` has no numbers but its use."""
 
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
+    def __init__(self, inputs: ReferenceInputs) -> None:
+        super().__init__(inputs)
         numbers = ("runtime", "request", "effective_min", "certain_min", "charge_alone", "waiting_since")
         for name in (*numbers, "counted", "claims_of"):
             setattr(self, name, cache(getattr(self, name)))
@@ -34,7 +34,7 @@ class Reference(Limits):
     # --- what is used and wanted ------------------------------------------------------------------------------------
 
     def work(self, leaf: str) -> list[Workload]:
-        return [work for work in self.scene.workloads if work.group == leaf]
+        return [work for work in self.inputs.workloads if work.group == leaf]
 
     def used(self, name: str, key: FlavorResource) -> int:
         if self.is_leaf(name):
@@ -48,7 +48,7 @@ class Reference(Limits):
 
     def claims_of(self, leaf: str) -> dict[str, Flavors]:
         """Pending work of the leaf for which others were evicted: its key, and the flavors it was promised."""
-        claims = [victim.claim for victim in self.scene.workloads if victim.claim is not None]
+        claims = [victim.claim for victim in self.inputs.workloads if victim.claim is not None]
         promised = {(claim.preemptor, claim.preemptor_uid): claim.flavors for claim in claims}
         asking = [work for work in self.work(leaf) if work.is_pending and (work.key, work.uid) in promised]
         return {work.key: promised[work.key, work.uid] for work in asking}
@@ -103,13 +103,13 @@ class Reference(Limits):
     def possible(self, work: Workload) -> list[Mapping[FlavorResource, int]]:
         """What the work takes in each way in which it may some day run: a flavor per pod set and codependent set."""
         entries = self.tree[work.group].quotas
-        if is_uncovered(work, entries, self.scene.settings):
+        if is_uncovered(work, entries, self.inputs.settings):
             return []
         sets = [(part, wanted) for part in parts(work) for wanted in codependent_sets(part, entries)]
         offers = [
             [
                 flavor
-                for flavor in choices(work, part, wanted, entries, self.scene.flavors)
+                for flavor in choices(work, part, wanted, entries, self.inputs.flavors)
                 if self.fits_a_node(part, flavor, wanted, entries)
             ]
             for part, wanted in sets
@@ -127,22 +127,22 @@ class Reference(Limits):
         """Whether each pod set's flavors agree on every label."""
         labels: dict[tuple[str, str], str] = {}
         for (part, _), flavor in zip(sets, chosen, strict=True):
-            for label, value in self.scene.flavors[flavor].node_labels.items():
+            for label, value in self.inputs.flavors[flavor].node_labels.items():
                 if labels.setdefault((part.name, label), value) != value:
                     return False
         return True
 
     def fits_a_node(self, part: PodSet, flavor: str, wanted: frozenset[str], entries: Sequence[Entry]) -> bool:
         """Whether one pod, by these resources and what no entry covers, fits a node that takes pods; if known."""
-        if self.scene.from_groups or any(key.flavor == flavor for key in self.scene.capacity):
+        if self.inputs.from_groups or any(key.flavor == flavor for key in self.inputs.capacity):
             return True
         covered = frozenset[str]().union(*(entry.covered for entry in entries))
-        nodes = [node for node in self.scene.nodes if node.takes_pods and self.flavor_of(node) == flavor]
+        nodes = [node for node in self.inputs.nodes if node.takes_pods and self.flavor_of(node) == flavor]
         return fits_a_node(part, wanted | (part.request.keys() - covered), [node.allocatable for node in nodes])
 
     def is_considered(self, work: Workload) -> bool:
         """Whether pending work may ask at all: no wish to wait, no back-off, not stopped."""
-        backing_off = work.not_before is not None and work.not_before > self.scene.now
+        backing_off = work.not_before is not None and work.not_before > self.inputs.now
         return work.is_pending and not (work.hold or work.deactivated or backing_off or self.is_stopped(work.group))
 
     def is_stopped(self, leaf: str) -> bool:
@@ -198,9 +198,9 @@ class Reference(Limits):
     def runtime(self, name: str, key: FlavorResource) -> int:
         if name == ROOT:
             taken = 0
-            if not self.scene.from_groups:
+            if not self.inputs.from_groups:
                 system = self.used(SYSTEM, key) if SYSTEM in self.tree else 0
-                taken = system + self.scene.unmanaged.get(key, 0)
+                taken = system + self.inputs.unmanaged.get(key, 0)
             return max(0, self.capacity(key) - taken)
         parent = self.tree[name].parent
         assert parent is not None
@@ -216,7 +216,7 @@ class Reference(Limits):
                 self.non_preemptible(child, key),
                 self.weight(child, key),
                 self.used(child, key),
-                self.scene.past_use.get(child, {}).get(key, 0),
+                self.inputs.past_use.get(child, {}).get(key, 0),
                 self.waiting_since(child, key),
             )
             for child in self.children(parent)

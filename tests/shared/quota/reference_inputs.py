@@ -15,7 +15,7 @@ EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
-class Scene:
+class ReferenceInputs:
     """One world. `capacity` is given by hand, before root's max and what is taken off; for other keys, nodes count."""
 
     tree: Tree

@@ -1,19 +1,19 @@
-"""The limits of a scene's groups, as written, as inherited, and root's capacity; half of the reference engine."""
+"""The limits of all groups, as written and as inherited, and the capacity of root; half of the reference engine."""
 
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.tree import ROOT, SYSTEM, Entry
 from shared.resources import FlavorResource
-from tests.shared.quota.reference_inputs import Scene
+from tests.shared.quota.reference_inputs import ReferenceInputs
 
 
 class Limits:
     """What the tree promises and forbids. Groups without a path to root do not count."""
 
-    def __init__(self, scene: Scene) -> None:
-        self.scene = scene
-        self.tree = scene.tree
+    def __init__(self, inputs: ReferenceInputs) -> None:
+        self.inputs = inputs
+        self.tree = inputs.tree
         self.groups = tuple(
-            name for name in sorted(scene.tree.groups) if scene.tree.reaches_root(name) and name != SYSTEM
+            name for name in sorted(inputs.tree.groups) if inputs.tree.reaches_root(name) and name != SYSTEM
         )
         self.keys = tuple(sorted(self._all_keys()))
 
@@ -24,7 +24,7 @@ class Limits:
             for entry in self.tree[name].quotas
             for resource in entry.covered
         )
-        return set(quotas) | set(self.scene.capacity)
+        return set(quotas) | set(self.inputs.capacity)
 
     def _entry(self, name: str, key: FlavorResource) -> Entry | None:
         entry = self.tree[name].entry(key.flavor)
@@ -74,14 +74,14 @@ class Limits:
     def capacity(self, key: FlavorResource) -> int:
         entry = self.tree[ROOT].entry(key.flavor)
         most = entry.max.get(key.resource) if entry else None
-        if key in self.scene.capacity:
-            whole = self.scene.capacity[key]
-        elif self.scene.from_groups:
+        if key in self.inputs.capacity:
+            whole = self.inputs.capacity[key]
+        elif self.inputs.from_groups:
             whole = sum(self.min(child, key) for child in self.children(ROOT))
         else:
             whole = sum(
                 node.allocatable.get(key.resource, 0)
-                for node in self.scene.nodes
+                for node in self.inputs.nodes
                 if node.takes_pods and self.flavor_of(node) == key.flavor
             )
         return whole if most is None else min(whole, most)
@@ -90,7 +90,7 @@ class Limits:
         """The one flavor the node counts for: most labels first, then the first name."""
         matching = [
             flavor
-            for flavor in self.scene.flavors.values()
+            for flavor in self.inputs.flavors.values()
             if all(node.labels.get(label) == value for label, value in flavor.node_labels.items())
         ]
         ordered = sorted(matching, key=lambda flavor: (-len(flavor.node_labels), flavor.name))

@@ -13,7 +13,7 @@ from shared.quota.model.tree import Entry, Group, QueueingStrategy, Tree
 from shared.quota.model.workload import Workload
 from shared.resources import FlavorResource
 from tests.builders import after, evicting, pending, running
-from tests.shared.quota.decide.plan_words import decide, told, waits
+from tests.shared.quota.decide.plan_words import decide, started_and_evicted, waits
 from tests.shared.quota.reference_inputs import EPOCH
 
 
@@ -41,7 +41,10 @@ def test_no_swap_for_room_that_an_eviction_of_the_same_cycle_frees() -> None:
     preemptor = pending("a", 2, "preemptor", priority=1)
     decided = decide("root 6\n  a 1 w0", [early, late, preemptor])
 
-    assert (told(decided), waits(decided)) == (([], ["late Ceiling"]), {"preemptor": "WaitingForEvictions"})
+    assert (started_and_evicted(decided), waits(decided)) == (
+        ([], ["late Ceiling"]),
+        {"preemptor": "WaitingForEvictions"},
+    )
 
 
 def test_delayed_entitlement_of_a_leaf_is_not_used_up_by_borrowing() -> None:
@@ -49,7 +52,10 @@ def test_delayed_entitlement_of_a_leaf_is_not_used_up_by_borrowing() -> None:
     decided = decide("root 4\n  a 0\n  b 2", work, notice=timedelta(seconds=40))
 
     assert [each.workload.key for each in decided.notices] == ["ns/owes"]
-    assert (told(decided), waits(decided)) == (([], []), {"older": "RoomDelayed", "younger": "RoomKeptForOthers"})
+    assert (started_and_evicted(decided), waits(decided)) == (
+        ([], []),
+        {"older": "RoomDelayed", "younger": "RoomKeptForOthers"},
+    )
 
 
 def test_entitlement_of_a_workload_waiting_for_evictions_of_others_is_not_used_up_by_borrowing() -> None:
@@ -60,7 +66,7 @@ def test_entitlement_of_a_workload_waiting_for_evictions_of_others_is_not_used_u
     ]
     decided = decide("root 4\n  a 0\n  b 2", work)
 
-    assert (told(decided), waits(decided)) == (
+    assert (started_and_evicted(decided), waits(decided)) == (
         ([], []),
         {"older": "WaitingForEvictions", "younger": "RoomKeptForOthers"},
     )
@@ -76,7 +82,7 @@ def test_notices_of_one_plan_stand_until_all_have_lasted_long_enough() -> None:
     ]
     decided = decide("root 4\n  a 0\n  b 2", work, notice=timedelta(seconds=30))
 
-    assert (decided.notices_withdrawn, told(decided), decided.wake_at) == ((), ([], []), after(20))
+    assert (decided.notices_withdrawn, started_and_evicted(decided), decided.wake_at) == ((), ([], []), after(20))
 
 
 def test_workload_behind_a_strict_head_names_the_shortage_of_another_flavor() -> None:

@@ -10,36 +10,36 @@ from tests.prove.comparing import (
     losses_when_capacity_grows,
 )
 from tests.prove.random_draw import Drawn
-from tests.prove.random_scenes import random_scene
-from tests.shared.quota.reference_inputs import Scene
+from tests.prove.random_inputs import random_inputs
+from tests.shared.quota.reference_inputs import ReferenceInputs
 
 few = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 
 
 @st.composite
-def scenes(draw: st.DrawFn) -> Scene:
-    return random_scene(Drawn(draw), groups=9, work=9)
+def drawn_inputs(draw: st.DrawFn) -> ReferenceInputs:
+    return random_inputs(Drawn(draw), groups=9, work=9)
 
 
 @few
-@given(scenes())
-def test_every_number_equals_the_reference(scene: Scene) -> None:
-    assert list(differences(scene)) == []
+@given(drawn_inputs())
+def test_every_number_equals_the_reference(inputs: ReferenceInputs) -> None:
+    assert list(differences(inputs)) == []
 
 
 @few
-@given(scenes())
-def test_limits_sums_mins_and_conservation_hold(scene: Scene) -> None:
-    assert list(broken_invariants(scene)) == []
+@given(drawn_inputs())
+def test_limits_sums_mins_and_conservation_hold(inputs: ReferenceInputs) -> None:
+    assert list(broken_invariants(inputs)) == []
 
 
 @few
-@given(st.data(), scenes())
-def test_no_number_depends_on_the_input_order(data: st.DataObject, scene: Scene) -> None:
-    assert list(changes_when_shuffled(scene, Drawn(data.draw))) == []
+@given(st.data(), drawn_inputs())
+def test_no_number_depends_on_the_input_order(data: st.DataObject, inputs: ReferenceInputs) -> None:
+    assert list(changes_when_shuffled(inputs, Drawn(data.draw))) == []
 
 
 @few
-@given(st.data(), scenes())
-def test_more_capacity_reduces_no_runtime(data: st.DataObject, scene: Scene) -> None:
-    assert list(losses_when_capacity_grows(scene, Drawn(data.draw))) == []
+@given(st.data(), drawn_inputs())
+def test_more_capacity_reduces_no_runtime(data: st.DataObject, inputs: ReferenceInputs) -> None:
+    assert list(losses_when_capacity_grows(inputs, Drawn(data.draw))) == []

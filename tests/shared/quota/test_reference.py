@@ -7,10 +7,10 @@ from shared.quota.model.workload import Admission, Workload
 from shared.resources import FlavorResource
 from tests.builders import in_main
 from tests.prove.random_draw import Seeded
-from tests.prove.random_scenes import random_scene
+from tests.prove.random_inputs import random_inputs
 from tests.shared.quota.reference import Reference
 from tests.shared.quota.reference_division import Sibling, divide
-from tests.shared.quota.reference_inputs import EPOCH, Scene
+from tests.shared.quota.reference_inputs import EPOCH, ReferenceInputs
 
 CPU = FlavorResource("default", "cpu")
 
@@ -34,15 +34,15 @@ def job(name: str, leaf: str, cpu: int, *, running: bool = False) -> Workload:
     return Workload(f"ns/{name}", leaf, {"cpu": cpu}, created=EPOCH, queued=EPOCH, admission=admission)
 
 
-def runtimes(scene: Scene) -> dict[str, int]:
-    reference = Reference(scene)
+def runtimes(inputs: ReferenceInputs) -> dict[str, int]:
+    reference = Reference(inputs)
     return {name: reference.runtime(name, CPU) for name in reference.groups if name != ROOT}
 
 
-def scene_of(capacity: int, groups: list[Group], work: list[Workload]) -> Scene:
+def inputs_of(capacity: int, groups: list[Group], work: list[Workload]) -> ReferenceInputs:
     from shared.quota.model.flavor import Flavor
 
-    return Scene(Tree.of(groups), tuple(work), {CPU: capacity}, flavors={"default": Flavor("default")})
+    return ReferenceInputs(Tree.of(groups), tuple(work), {CPU: capacity}, flavors={"default": Flavor("default")})
 
 
 def test_koordinator_example_of_four_groups() -> None:
@@ -54,7 +54,7 @@ def test_koordinator_example_of_four_groups() -> None:
     ]
     work = [job("a", "a", 5), job("b", "b", 20), job("c", "c", 40), job("d", "d", 70)]
 
-    assert runtimes(scene_of(100, groups, work)) == {"a": 5, "b": 20, "c": 35, "d": 40}
+    assert runtimes(inputs_of(100, groups, work)) == {"a": 5, "b": 20, "c": 35, "d": 40}
 
 
 def test_koordinator_example_of_two_levels() -> None:
@@ -68,13 +68,13 @@ def test_koordinator_example_of_two_levels() -> None:
     ]
     work = [job(f"{leaf}-{number}", leaf, 1) for leaf in ("a1", "a2", "b1", "b2") for number in range(100)]
 
-    assert runtimes(scene_of(100, groups, work)) == {"pa": 20, "pb": 80, "a1": 10, "a2": 10, "b1": 27, "b2": 53}
+    assert runtimes(inputs_of(100, groups, work)) == {"pa": 20, "pb": 80, "a1": 10, "a2": 10, "b1": 27, "b2": 53}
 
 
 def test_guarantee_in_a_short_cluster_is_charged_at_most_its_runtime() -> None:
     groups = [group("a", 40, lending_limit=0), group("b", 40)]
     work = [job(f"b{number}", "b", 10, running=number < 2) for number in range(5)]
-    reference = Reference(scene_of(50, groups, work))
+    reference = Reference(inputs_of(50, groups, work))
 
     assert {name: reference.runtime(name, CPU) for name in ("a", "b")} == {"a": 25, "b": 25}
     assert reference.charge(ROOT, CPU) == 45
@@ -84,7 +84,7 @@ def test_min_of_an_idle_sibling_does_not_reduce_the_busy_one() -> None:
     groups = [parent("p", 40, 100), group("c1", 20, parent="p", weight=0), group("c2", 20, parent="p")]
     work = [job("c1", "c1", 20), job("c2", "c2", 5)]
 
-    assert runtimes(scene_of(100, groups, work)) == {"p": 25, "c1": 20, "c2": 5}
+    assert runtimes(inputs_of(100, groups, work)) == {"p": 25, "c1": 20, "c2": 5}
 
 
 def test_sibling_with_use_above_its_share_keeps_it_and_leaves_the_division() -> None:
@@ -95,7 +95,7 @@ def test_sibling_with_use_above_its_share_keeps_it_and_leaves_the_division() -> 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_integer_shares_stay_within_one_of_the_exact_fractions(seed: int) -> None:
-    reference = Reference(random_scene(Seeded(seed), groups=15))
+    reference = Reference(random_inputs(Seeded(seed), groups=15))
     for name in reference.groups:
         children = reference.children(name)
         for key in reference.keys:
@@ -106,7 +106,7 @@ def test_integer_shares_stay_within_one_of_the_exact_fractions(seed: int) -> Non
 
 @pytest.mark.parametrize("seed", range(60))
 def test_charge_agrees_with_the_balance_of_kep_79_without_scaled_guarantees(seed: int) -> None:
-    reference = Reference(random_scene(Seeded(seed), groups=15))
+    reference = Reference(random_inputs(Seeded(seed), groups=15))
     for key in reference.keys:
         for name in reference.groups:
             below = [each for each in reference.tree.subtree(name) if each in reference.groups and each != name]

@@ -65,8 +65,10 @@ def setup(
     folder = tmp_path_factory.mktemp("callers")
     configuration = admission_configuration(folder, *write_pair(folder, "api-server", ca))
     arguments = [f"--admission-control-config-file={configuration}"]
-    with cluster.start(control_plane_binaries, controllers=(), scheduler=False, extra_apiserver_args=arguments) as cp:
-        made = AdmissionSetup(cp, folder, preloaded=preloaded)
+    with cluster.start(
+        control_plane_binaries, controllers=(), scheduler=False, extra_apiserver_args=arguments
+    ) as control_plane:
+        made = AdmissionSetup(control_plane, folder, preloaded=preloaded)
         try:
             made.install()
             made.group("root", isParent=True)
@@ -125,7 +127,7 @@ def test_api_server_with_another_certificate_is_refused_and_managed_jobs_fail(
     other = tmp_path / "other.crt"
     trustme.CA().cert_pem.write_to_path(str(other))
     for kind in ("mutating", "validating"):
-        setup.cp.kubectl("delete", f"{kind}webhookconfiguration", "quotree")
+        setup.control_plane.kubectl("delete", f"{kind}webhookconfiguration", "quotree")
     open_to(setup, other)
     refused = wait_for(
         lambda: next((said for status, said in [setup.try_job(job_body("held", "x"))] if status == 500), ""),

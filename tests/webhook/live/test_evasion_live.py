@@ -65,14 +65,14 @@ def test_held_job_cannot_be_resumed_by_another_field_manager(team: AdmissionSetu
     create(team, "applied", None, TEAM)
     body = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "applied"}, "spec": {"suspend": False}}
     forced = ("apply", "--server-side", "--force-conflicts", "--field-manager=another", "-n", TEAM, "-f", "-")
-    said = words(team.cp.kubectl(*forced, input=json.dumps(body), check=False))
+    said = words(team.control_plane.kubectl(*forced, input=json.dumps(body), check=False))
     assert said.startswith("Job 'applied' spec.suspend: only Quotree's reconciler starts managed work")
 
 
 def test_held_job_under_deletion_can_neither_be_resumed_nor_relabelled(team: AdmissionSetup) -> None:
     create(team, "leaving", None, TEAM)
     edited(team, "job", "leaving", {"metadata": {"finalizers": ["example.com/stay"]}})
-    team.cp.kubectl("delete", "job", "leaving", "-n", TEAM, "--wait=false")
+    team.control_plane.kubectl("delete", "job", "leaving", "-n", TEAM, "--wait=false")
     assert NEVER_STARTED in edited(team, "job", "leaving", {"spec": {"suspend": False}})
     forged = {"metadata": {"annotations": {"quotree.dev/admission": admitted("t4")}}}
     assert edited(team, "job", "leaving", forged).endswith("(ReservedAnnotation)")
@@ -180,13 +180,13 @@ def test_pod_of_a_job_cannot_be_resized(team: AdmissionSetup) -> None:
     pod = running(team, "resized")["metadata"]["name"]
     larger = {"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "8"}}}]}}
     resize = ("patch", "pod", pod, "-n", TEAM, "--subresource=resize", "--type=strategic", "-p", json.dumps(larger))
-    assert "(cpu from 1 to 8)" in words(team.cp.kubectl(*resize, check=False))
+    assert "(cpu from 1 to 8)" in words(team.control_plane.kubectl(*resize, check=False))
 
 
 def test_unlabelled_namespace_keeps_its_managed_workloads(team: AdmissionSetup) -> None:
     team.create("/api/v1/namespaces", {"metadata": {"name": "moving", "labels": {"quotree.dev/group": "nlp"}}})
     create(team, "settled", None, "moving")
-    team.cp.kubectl("label", "namespace", "moving", "quotree.dev/group-")
+    team.control_plane.kubectl("label", "namespace", "moving", "quotree.dev/group-")
     said = wait_for(
         lambda: patch(team, "job", "settled", {"spec": {"suspend": False}}, namespace="moving"), "an answer"
     )
@@ -199,11 +199,11 @@ def test_gated_pod_can_be_neither_bound_nor_assigned_to_a_node(team: AdmissionSe
     team.create(PODS.format(TEAM), pod_body("bound"))
     target = {"apiVersion": "v1", "kind": "Node", "name": "node-0"}
     binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "bound"}, "target": target}
-    status, said = team.cp.rest.request("POST", f"{PODS.format(TEAM)}/bound/binding", body=binding)
+    status, said = team.control_plane.rest.request("POST", f"{PODS.format(TEAM)}/bound/binding", body=binding)
     assert (status, "schedulingGates" in said["message"]) == (409, True)
     placed = pod_body("placed")
     placed["spec"]["nodeName"] = "node-0"
-    status, said = team.cp.rest.request("POST", PODS.format(TEAM), body=placed)
+    status, said = team.control_plane.rest.request("POST", PODS.format(TEAM), body=placed)
     assert (status, "cannot be set until all schedulingGates have been cleared" in said["message"]) == (422, True)
 
 
@@ -222,7 +222,7 @@ def test_ephemeral_container_is_allowed(team: AdmissionSetup) -> None:
     pod = running(team, "debugged")["metadata"]["name"]
     extra = {"spec": {"ephemeralContainers": [{"name": "shell", "image": "none", "targetContainerName": "c"}]}}
     arguments = ("patch", "pod", pod, "-n", TEAM, "--subresource=ephemeralcontainers", "-p", json.dumps(extra))
-    assert words(team.cp.kubectl(*arguments)) == f"pod/{pod} patched"
+    assert words(team.control_plane.kubectl(*arguments)) == f"pod/{pod} patched"
 
 
 def test_empty_group_label_does_not_evade_management(team: AdmissionSetup) -> None:
@@ -237,9 +237,9 @@ def test_empty_group_label_does_not_evade_management(team: AdmissionSetup) -> No
 def test_reapplied_manifest_with_suspend_holds_a_running_job(team: AdmissionSetup) -> None:
     for name, said in (("silent", {}), ("outspoken", {"suspend": True})):
         body = json.dumps(job_body(name, None, **said))
-        team.cp.kubectl("create", "--save-config", "-n", TEAM, "-f", "-", input=body)
+        team.control_plane.kubectl("create", "--save-config", "-n", TEAM, "-f", "-", input=body)
         assert start(team, name, "t4", TEAM) == f"job.batch/{name} patched"
-        team.cp.kubectl("apply", "-n", TEAM, "-f", "-", input=body)
+        team.control_plane.kubectl("apply", "-n", TEAM, "-f", "-", input=body)
     assert team.job("silent", TEAM)["spec"]["suspend"] is False
     held = team.job("outspoken", TEAM)
     assert (held["spec"]["suspend"], held["metadata"]["labels"]["quotree.dev/hold"]) == (True, "true")

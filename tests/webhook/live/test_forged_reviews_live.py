@@ -23,7 +23,7 @@ def governed(bare_admission: AdmissionSetup) -> AdmissionSetup:
     bare_admission.flavor("default")
     bare_admission.open(quota_objects=True)
     for body in (group("team", 8, isParent=True), group("first", 4, parent="team")):
-        assert bare_admission.cp.rest.request("POST", GROUPS, body)[0] == 201
+        assert bare_admission.control_plane.rest.request("POST", GROUPS, body)[0] == 201
     return bare_admission
 
 
@@ -92,7 +92,7 @@ def test_tenant_cannot_read_the_path(governed: AdmissionSetup) -> None:
             "--as-group",
             "system:authenticated",
         )
-        assert governed.cp.kubectl(*arguments, check=False).stdout.strip() == "no"
+        assert governed.control_plane.kubectl(*arguments, check=False).stdout.strip() == "no"
 
 
 def test_forged_review_with_the_path_makes_no_illegal_edit_legal(governed: AdmissionSetup) -> None:
@@ -104,8 +104,8 @@ def test_forged_review_with_the_path_makes_no_illegal_edit_legal(governed: Admis
     refused = json.loads(post(replica, path, forged("first", invented, smaller))[1])["response"]
     assert (refused["allowed"], refused["status"]["code"]) == (False, 409)
     assert "(EditUnconfirmed)" in refused["status"]["message"]
-    assert governed.cp.rest.request("POST", GROUPS, group("second", 5, parent="team"))[0] == 422
-    assert governed.cp.rest.request("POST", GROUPS, group("second", 4, parent="team"))[0] == 201
+    assert governed.control_plane.rest.request("POST", GROUPS, group("second", 5, parent="team"))[0] == 422
+    assert governed.control_plane.rest.request("POST", GROUPS, group("second", 4, parent="team"))[0] == 201
     recorded = governed.get(RESERVATIONS)[1]["data"]
     assert int(recorded["floor"]) <= int(governed.get(GROUPS)[1]["metadata"]["resourceVersion"])
 

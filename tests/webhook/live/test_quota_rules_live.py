@@ -39,50 +39,50 @@ def one_replica(
 
 
 @pytest.fixture
-def cp(one_replica: Replicas) -> Iterator[ControlPlane]:
+def control_plane(one_replica: Replicas) -> Iterator[ControlPlane]:
     """An API server that asks the webhook; groups and Jobs of a test are gone after it."""
-    yield one_replica.cp
+    yield one_replica.control_plane
     one_replica.remove()
     one_replica.empty(JOBS, GROUPS, EDITS)
     one_replica.use(0)
 
 
 @pytest.mark.parametrize("case", [case for name, case in CASES.items() if name != STORED_ILLEGAL])
-def test_edit_is_accepted_at_each_limit_and_refused_beyond(cp: ControlPlane, case: Case) -> None:
-    store(cp, case.before)
-    answers = ask_in_every_way(cp, case.refused)
+def test_edit_is_accepted_at_each_limit_and_refused_beyond(control_plane: ControlPlane, case: Case) -> None:
+    store(control_plane, case.before)
+    answers = ask_in_every_way(control_plane, case.refused)
     assert answers == dict.fromkeys(answers, denied(case.text))
-    code, said = ask(cp, case.accepted, dry_run=False)
+    code, said = ask(control_plane, case.accepted, dry_run=False)
     assert (code in (200, 201), said) == (True, "")
 
 
-def test_warnings_are_printed_by_kubectl(cp: ControlPlane) -> None:
+def test_warnings_are_printed_by_kubectl(control_plane: ControlPlane) -> None:
     for name in ("an absent parent", "an absent flavor", "a weight on some siblings"):
         case = WARNINGS[name]
-        store(cp, case.before)
-        done = cp.kubectl("apply", "--server-side", "-f", "-", input=json.dumps(body_of(group(case.edit))))
-        cp.kubectl("delete", "qg", "--all")
+        store(control_plane, case.before)
+        done = control_plane.kubectl("apply", "--server-side", "-f", "-", input=json.dumps(body_of(group(case.edit))))
+        control_plane.kubectl("delete", "qg", "--all")
         assert done.stderr.strip() == f"Warning: {case.text}"
 
 
-def test_update_by_apply_edit_and_patch_is_reviewed(cp: ControlPlane) -> None:
-    store(cp, "p/ 8\n  a 6")
+def test_update_by_apply_edit_and_patch_is_reviewed(control_plane: ControlPlane) -> None:
+    store(control_plane, "p/ 8\n  a 6")
     text = denied(CASES["the parent's min lowered"].text)[1]
     lowered = json.dumps({"spec": {"quotas": [{"flavor": "default", "min": {"gpu": 5}}]}})
     for kind in ("merge", "json"):
         patch = lowered if kind == "merge" else '[{"op": "replace", "path": "/spec/quotas/0/min/gpu", "value": 5}]'
-        done = cp.kubectl("patch", "qg", "p", f"--type={kind}", "-p", patch, check=False)
+        done = control_plane.kubectl("patch", "qg", "p", f"--type={kind}", "-p", patch, check=False)
         assert text in done.stderr
     body = {**body_of(group("p/ 5")), "metadata": {"name": "p"}}
     for arguments in (("apply",), ("apply", "--server-side", "--force-conflicts"), ("replace",)):
-        done = cp.kubectl(*arguments, "-f", "-", input=json.dumps(body), check=False)
+        done = control_plane.kubectl(*arguments, "-f", "-", input=json.dumps(body), check=False)
         assert text in done.stderr
 
 
-def test_group_with_children_or_workloads_can_be_neither_deleted_nor_converted(cp: ControlPlane) -> None:
-    store(cp, "p/ 8\n  a 6")
+def test_group_with_children_or_workloads_can_be_neither_deleted_nor_converted(control_plane: ControlPlane) -> None:
+    store(control_plane, "p/ 8\n  a 6")
     assert (
-        cp.rest.request("DELETE", f"{GROUPS}/p")[1]["message"]
+        control_plane.rest.request("DELETE", f"{GROUPS}/p")[1]["message"]
         == denied(
             "QuotaGroup 'p': cannot be deleted while it holds 1 group (a); move or delete them first "
             "(DeletedWithChildren)"
@@ -93,7 +93,7 @@ def test_group_with_children_or_workloads_can_be_neither_deleted_nor_converted(c
         "metadata": {"name": "work", "labels": {"quotree.dev/group": "a"}},
         "spec": {"suspend": True, "template": {"spec": {"restartPolicy": "Never", "containers": [container]}}},
     }
-    assert cp.rest.request("POST", JOBS, job)[0] == 201
+    assert control_plane.rest.request("POST", JOBS, job)[0] == 201
     deleted = denied(
         "QuotaGroup 'a': cannot be deleted while it holds workloads (1 pending, 0 running); "
         "finish or move them first (DeletedWithWork)"
@@ -102,41 +102,41 @@ def test_group_with_children_or_workloads_can_be_neither_deleted_nor_converted(c
         "QuotaGroup 'a' spec.isParent: still holds workloads (1 pending, 0 running); "
         "finish or move them first (TurnedWithWork)"
     )
-    wait_until_refused(cp, deleted[1])
-    assert ask(cp, "a/ 6 ^p") == turned
-    cp.kubectl("delete", "job", "work", "-n", "default", "--wait=true")
+    wait_until_refused(control_plane, deleted[1])
+    assert ask(control_plane, "a/ 6 ^p") == turned
+    control_plane.kubectl("delete", "job", "work", "-n", "default", "--wait=true")
 
 
-def wait_until_refused(cp: ControlPlane, text: str) -> None:
+def wait_until_refused(control_plane: ControlPlane, text: str) -> None:
     """The watch of Jobs lags a little."""
     said: list[str] = []
 
     def refused() -> bool:
-        said.append(str(cp.rest.request("DELETE", f"{GROUPS}/a?dryRun=All")[1].get("message")))
+        said.append(str(control_plane.rest.request("DELETE", f"{GROUPS}/a?dryRun=All")[1].get("message")))
         return said[-1] == text
 
     wait_for(refused, lambda: said[-1], 60)
 
 
-def test_group_with_children_cannot_become_a_leaf(cp: ControlPlane) -> None:
-    store(cp, "p/ 8\n  a 6")
+def test_group_with_children_cannot_become_a_leaf(control_plane: ControlPlane) -> None:
+    store(control_plane, "p/ 8\n  a 6")
     said = "QuotaGroup 'p' spec.isParent: still holds 1 group (a); move or delete them first (TurnedWithChildren)"
-    answers = ask_in_every_way(cp, "p 8")
+    answers = ask_in_every_way(control_plane, "p 8")
     assert {way: (code, text.split("\n")[0]) for way, (code, text) in answers.items()} == dict.fromkeys(
         answers, denied(said)
     )
-    cp.kubectl("delete", "qg", "a")
-    assert ask(cp, "p 8", dry_run=False) == (200, "")
+    control_plane.kubectl("delete", "qg", "a")
+    assert ask(control_plane, "p 8", dry_run=False) == (200, "")
 
 
-def test_status_of_a_group_decides_about_warnings(cp: ControlPlane) -> None:
-    store(cp, "a 4\nb 4")
+def test_status_of_a_group_decides_about_warnings(control_plane: ControlPlane) -> None:
+    store(control_plane, "a 4\nb 4")
     root = {**body_of(group("a")), "metadata": {"name": "root"}, "spec": {"isParent": True}}
-    assert cp.rest.request("POST", GROUPS, root)[0] == 201
+    assert control_plane.rest.request("POST", GROUPS, root)[0] == 201
     told = {"root": {"capacity": {"gpu": "8"}}, "a": {"nonPreemptible": {"gpu": "3"}}}
     for name, amounts in told.items():
         status = {"status": {"quotas": [{"flavor": "default", **amounts}]}}
-        assert cp.rest.request("PATCH", f"{GROUPS}/{name}/status", status, content_type=MERGE)[0] == 200
+        assert control_plane.rest.request("PATCH", f"{GROUPS}/{name}/status", status, content_type=MERGE)[0] == 200
     lowered = (
         "Warning: QuotaGroup 'a' spec.quotas: min of default/gpu is lowered to 2, workloads that are not preemptible "
         "use 3: they continue, and no more of them start until they use less than min (MinBelowNonPreemptible)"
@@ -145,35 +145,35 @@ def test_status_of_a_group_decides_about_warnings(cp: ControlPlane) -> None:
         "Warning: QuotaGroup 'root' spec.quotas: the first level is promised 9 of default/gpu, capacity is 8; "
         "mins are scaled down while demand exceeds it (FirstLevelAboveCapacity)"
     )
-    wait_until_said(cp, "a 2", lowered)
-    wait_until_said(cp, "b 5", raised)
-    assert (warned_of(cp, "a 3"), warned_of(cp, "b 4")) == ("", "")
+    wait_until_said(control_plane, "a 2", lowered)
+    wait_until_said(control_plane, "b 5", raised)
+    assert (warned_of(control_plane, "a 3"), warned_of(control_plane, "b 4")) == ("", "")
 
 
-def warned_of(cp: ControlPlane, line: str) -> str:
+def warned_of(control_plane: ControlPlane, line: str) -> str:
     """What kubectl prints beside its answer to a server-side apply that is only tried."""
     tried = ("apply", "--server-side", "--force-conflicts", "--dry-run=server", "-f", "-")
-    return cp.kubectl(*tried, input=json.dumps(body_of(group(line)))).stderr.strip()
+    return control_plane.kubectl(*tried, input=json.dumps(body_of(group(line)))).stderr.strip()
 
 
-def wait_until_said(cp: ControlPlane, line: str, text: str) -> None:
+def wait_until_said(control_plane: ControlPlane, line: str, text: str) -> None:
     """The watch of groups lags a little."""
     said: list[str] = []
 
     def warned() -> bool:
-        said.append(warned_of(cp, line))
+        said.append(warned_of(control_plane, line))
         return said[-1] == text
 
     wait_for(warned, lambda: said[-1], 60)
 
 
-def test_unlabelled_flavor_next_to_open_ones_is_warned_of(cp: ControlPlane) -> None:
+def test_unlabelled_flavor_next_to_open_ones_is_warned_of(control_plane: ControlPlane) -> None:
     body = {"apiVersion": API_VERSION, "kind": "ResourceFlavor", "metadata": {"name": "h100"}}
     taint = {"key": "h100", "effect": "NoSchedule"}
     for taints, warned in (([taint], []), ([], ["a100", "t4"])):
         labelled = {**body, "spec": {"nodeLabels": {"model": "h100"}, "nodeTaints": taints}}
-        said = cp.kubectl("create", "-f", "-", input=json.dumps(labelled)).stderr.splitlines()
-        cp.kubectl("delete", "rf", "h100")
+        said = control_plane.kubectl("create", "-f", "-", input=json.dumps(labelled)).stderr.splitlines()
+        control_plane.kubectl("delete", "rf", "h100")
         assert said == [
             (
                 f"Warning: ResourceFlavor '{name}' spec.nodeLabels: has no nodeLabels, and the nodes of h100 have no "
@@ -184,11 +184,11 @@ def test_unlabelled_flavor_next_to_open_ones_is_warned_of(cp: ControlPlane) -> N
         ]
 
 
-def test_built_in_groups_cannot_be_deleted(cp: ControlPlane) -> None:
+def test_built_in_groups_cannot_be_deleted(control_plane: ControlPlane) -> None:
     for name, is_parent in (("root", True), ("system", False), ("default", False)):
         body = {**body_of(group("a")), "metadata": {"name": name}, "spec": {"isParent": is_parent}}
-        assert cp.rest.request("POST", GROUPS, body)[0] == 201
-        said = cp.rest.request("DELETE", f"{GROUPS}/{name}")[1]["message"]
+        assert control_plane.rest.request("POST", GROUPS, body)[0] == 201
+        said = control_plane.rest.request("DELETE", f"{GROUPS}/{name}")[1]["message"]
         assert (
             said
             == denied(
@@ -196,7 +196,7 @@ def test_built_in_groups_cannot_be_deleted(cp: ControlPlane) -> None:
                 "(BuiltInDeleted)"
             )[1]
         )
-    held = cp.rest.request("PATCH", f"{GROUPS}/system", {"spec": {"stopPolicy": "Hold"}}, content_type=MERGE)
+    held = control_plane.rest.request("PATCH", f"{GROUPS}/system", {"spec": {"stopPolicy": "Hold"}}, content_type=MERGE)
     assert (
         held[1]["message"]
         == denied(
@@ -206,9 +206,9 @@ def test_built_in_groups_cannot_be_deleted(cp: ControlPlane) -> None:
     )
 
 
-def test_flavor_in_use_cannot_be_deleted(cp: ControlPlane) -> None:
-    store(cp, "a a100:gpu 1")
-    code, said = cp.rest.request("DELETE", f"{FLAVORS}/a100")
+def test_flavor_in_use_cannot_be_deleted(control_plane: ControlPlane) -> None:
+    store(control_plane, "a a100:gpu 1")
+    code, said = control_plane.rest.request("DELETE", f"{FLAVORS}/a100")
     assert (code, said["message"]) == (
         422,
         (
@@ -218,12 +218,14 @@ def test_flavor_in_use_cannot_be_deleted(cp: ControlPlane) -> None:
     )
 
 
-def test_tree_stored_without_the_webhook_can_be_fixed_step_by_step(cp: ControlPlane, one_replica: Replicas) -> None:
+def test_tree_stored_without_the_webhook_can_be_fixed_step_by_step(
+    control_plane: ControlPlane, one_replica: Replicas
+) -> None:
     one_replica.remove()
     for line in ("p/ 8", "a 6 ^p", "b 6 ^p", "q/ 4"):
-        assert cp.rest.request("POST", GROUPS, body_of(group(line)))[0] == 201
+        assert control_plane.rest.request("POST", GROUPS, body_of(group(line)))[0] == 201
     one_replica.use(0)
-    assert ask(cp, "b 7 ^p")[0] == 422
+    assert ask(control_plane, "b 7 ^p")[0] == 422
     for line in ("c 4 ^q", "a 5 ^p", "b 3 ^p"):
-        assert ask(cp, line, dry_run=False)[0] in (200, 201)
-    assert ask(cp, "b 4 ^p")[0] == 422
+        assert ask(control_plane, line, dry_run=False)[0] in (200, 201)
+    assert ask(control_plane, "b 4 ^p")[0] == 422

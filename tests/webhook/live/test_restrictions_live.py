@@ -27,7 +27,7 @@ def granted(setup: AdmissionSetup, name: str, group: str, subject: str) -> None:
     """Give the subject the verb `use` on the group."""
     rule = {"apiGroups": ["quotree.dev"], "resources": ["quotagroups"], "resourceNames": [group], "verbs": ["use"]}
     setup.create("/apis/rbac.authorization.k8s.io/v1/clusterroles", {"metadata": {"name": name}, "rules": [rule]})
-    setup.cp.kubectl("create", "clusterrolebinding", name, f"--clusterrole={name}", subject)
+    setup.control_plane.kubectl("create", "clusterrolebinding", name, f"--clusterrole={name}", subject)
 
 
 @pytest.fixture(scope="module")
@@ -50,21 +50,21 @@ def fill(setup: AdmissionSetup) -> None:
         setup.group(name, quotas=quotas)
         setup.create("/api/v1/namespaces", {"metadata": {"name": name}})
         binding = ("create", "rolebinding", name, "-n", name, "--clusterrole=edit", f"--user={name}")
-        setup.cp.kubectl(*binding)
+        setup.control_plane.kubectl(*binding)
         granted(setup, name, name, f"--user={name}")
     setup.group("lab", isParent=True, requireRequests=True, quotas=quotas)
     setup.group("strict", "lab", quotas=quotas)
     granted(setup, "strict", "strict", f"--user={RED}")
     granted(setup, "robots", "strict", "--serviceaccount=blue:robot")
-    setup.cp.kubectl("create", "serviceaccount", "robot", "-n", BLUE)
+    setup.control_plane.kubectl("create", "serviceaccount", "robot", "-n", BLUE)
     for name in ("low", "top"):
-        setup.cp.kubectl("create", "priorityclass", name, "--value=10")
+        setup.control_plane.kubectl("create", "priorityclass", name, "--value=10")
 
 
 def create(setup: AdmissionSetup, tenant: str, body: dict[str, Any]) -> str:
     """What kubectl says when the tenant creates this in its namespace."""
     arguments = ("create", "-n", tenant, "-f", "-", "--as", tenant, "--as-group", "system:authenticated")
-    return words(setup.cp.kubectl(*arguments, input=json.dumps(body), check=False))
+    return words(setup.control_plane.kubectl(*arguments, input=json.dumps(body), check=False))
 
 
 def test_tenant_can_use_only_its_own_group(setup: AdmissionSetup) -> None:
@@ -82,7 +82,7 @@ def test_tenant_can_use_only_its_own_group(setup: AdmissionSetup) -> None:
 def test_held_job_cannot_move_to_a_group_its_owner_cannot_use(setup: AdmissionSetup) -> None:
     assert create(setup, BLUE, job_body("mover", BLUE)) == "job.batch/mover created"
     arguments = ("label", "job", "mover", "-n", BLUE, "--overwrite", "--as", BLUE, "quotree.dev/group=red")
-    assert "(UseNotAllowed)" in words(setup.cp.kubectl(*arguments, check=False))
+    assert "(UseNotAllowed)" in words(setup.control_plane.kubectl(*arguments, check=False))
 
 
 def test_pods_of_controllers_use_the_permission_of_their_service_account(setup: AdmissionSetup) -> None:
@@ -98,17 +98,17 @@ def test_pods_of_controllers_use_the_permission_of_their_service_account(setup: 
     for name, account in (("let", "robot"), ("not", "default")):
         assert create(setup, BLUE, deployment(name, account)) == f"deployment.apps/{name} created"
     pods = ("get", "pods", "-n", BLUE, "-o", "name", "-l")
-    wait_for(lambda: setup.cp.kubectl(*pods, "app=let").stdout, "the pod that the service account may make")
+    wait_for(lambda: setup.control_plane.kubectl(*pods, "app=let").stdout, "the pod that the service account may make")
     events = ("get", "events", "-n", BLUE, "-o", "jsonpath={.items[?(@.reason=='FailedCreate')].message}")
-    wait_for(lambda: "(UseNotAllowed)" in setup.cp.kubectl(*events).stdout, "the refusal of the other")
-    assert setup.cp.kubectl(*pods, "app=not").stdout == ""
+    wait_for(lambda: "(UseNotAllowed)" in setup.control_plane.kubectl(*events).stdout, "the refusal of the other")
+    assert setup.control_plane.kubectl(*pods, "app=not").stdout == ""
 
 
 def test_granted_or_revoked_permission_takes_effect(setup: AdmissionSetup) -> None:
     assert "(UseNotAllowed)" in create(setup, RED, job_body("later", BLUE))
     granted(setup, "late", BLUE, f"--user={RED}")
     wait_for(lambda: create(setup, RED, job_body("later", BLUE)) == "job.batch/later created", "the grant")
-    setup.cp.kubectl("delete", "clusterrolebinding", "late")
+    setup.control_plane.kubectl("delete", "clusterrolebinding", "late")
     wait_for(lambda: "(UseNotAllowed)" in create(setup, RED, job_body("after", BLUE)), "the end of the grant")
 
 
@@ -145,7 +145,7 @@ def test_device_claims_are_checked_by_their_templates(setup: AdmissionSetup) -> 
         answered = f"template {template} is seen"
 
         def answer() -> str:
-            said = words(setup.cp.kubectl(*arguments, "system:authenticated", input=body, check=False))
+            said = words(setup.control_plane.kubectl(*arguments, "system:authenticated", input=body, check=False))
             return said if "gpu.example.com" in said or "Devices" in said else ""
 
         return wait_for(answer, answered)
@@ -162,12 +162,16 @@ def test_device_claims_are_checked_by_their_templates(setup: AdmissionSetup) -> 
 
 def test_editor_of_a_leaf_cannot_exceed_the_maxima(setup: AdmissionSetup) -> None:
     role = ("create", "clusterrole", "leaf-editor", "--verb=get,patch", "--resource=quotagroups.quotree.dev")
-    setup.cp.kubectl(*role, f"--resource-name={RED}")
-    setup.cp.kubectl("create", "clusterrolebinding", "leaf-editor", "--clusterrole=leaf-editor", f"--user={RED}")
+    setup.control_plane.kubectl(*role, f"--resource-name={RED}")
+    setup.control_plane.kubectl(
+        "create", "clusterrolebinding", "leaf-editor", "--clusterrole=leaf-editor", f"--user={RED}"
+    )
 
     def notice(text: str) -> str:
         change = json.dumps({"spec": {"reclaim": {"notice": text}}})
-        return words(setup.cp.kubectl("patch", "qg", RED, "--type=merge", "-p", change, "--as", RED, check=False))
+        return words(
+            setup.control_plane.kubectl("patch", "qg", RED, "--type=merge", "-p", change, "--as", RED, check=False)
+        )
 
     wait_for(lambda: "forbidden" not in notice("1h"), "the role is in force")
     assert notice("1h") == (

@@ -31,7 +31,7 @@ def dead_admission(bare_admission: AdmissionSetup) -> AdmissionSetup:
 def _try_group(admission: AdmissionSetup, query: str = "") -> tuple[int, str]:
     body = {"apiVersion": "quotree.dev/v1alpha1", "kind": "QuotaGroup", "metadata": {"name": "new"}, "spec": {}}
     path = f"/apis/quotree.dev/v1alpha1/quotagroups{query}"
-    status, answer = admission.cp.rest.request("POST", path, body=body)
+    status, answer = admission.control_plane.rest.request("POST", path, body=body)
     return status, str(answer.get("message", ""))
 
 
@@ -51,7 +51,9 @@ def test_managed_workload_is_refused_while_no_webhook_answers(
 ) -> None:
     status, said = dead_admission.try_job(job_body("job", group), namespace)
     assert (status, "failed calling webhook" in said) == (500, True)
-    status, answer = dead_admission.cp.rest.request("POST", PODS.format(namespace), body=pod_body("pod", group))
+    status, answer = dead_admission.control_plane.rest.request(
+        "POST", PODS.format(namespace), body=pod_body("pod", group)
+    )
     assert (status, "failed calling webhook" in answer["message"]) == (500, True)
 
 
@@ -77,20 +79,20 @@ def guarded(
     control_plane_binaries: binaries.Binaries, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[AdmissionSetup]:
     """No webhook at all, and the chart's policy alone."""
-    with cluster.start(control_plane_binaries, nodes=[]) as cp:
-        admission = AdmissionSetup(cp, Path(tmp_path_factory.mktemp("policy")))
+    with cluster.start(control_plane_binaries, nodes=[]) as control_plane:
+        admission = AdmissionSetup(control_plane, Path(tmp_path_factory.mktemp("policy")))
         wishes = ("-n", "quotree-system", "--set", f"reconciler.user={RECONCILER}")
         shown = ("--show-only", "templates/policies/only-the-reconciler-starts.yaml")
-        for each in yaml.safe_load_all(cp.helm("template", "quotree", str(CHART), *wishes, *shown).stdout):
+        for each in yaml.safe_load_all(control_plane.helm("template", "quotree", str(CHART), *wishes, *shown).stdout):
             if each:
-                cp.apply(yaml.safe_dump(each))
+                control_plane.apply(yaml.safe_dump(each))
         wait_for(lambda: admission.try_job(job_body("probe", "any"))[0] == 403, "the policy is in force")
         yield admission
         admission.close()
 
 
 def said_to(admission: AdmissionSetup, body: Any) -> str:
-    return words(admission.cp.kubectl("create", "-f", "-", input=json.dumps(body), check=False))
+    return words(admission.control_plane.kubectl("create", "-f", "-", input=json.dumps(body), check=False))
 
 
 def test_no_running_job_can_be_created_without_the_webhook(guarded: AdmissionSetup) -> None:

@@ -24,7 +24,7 @@ def balanced(bare_admission: AdmissionSetup) -> Iterator[tuple[AdmissionSetup, B
 def test_rolling_restart_of_two_replicas_refuses_no_request(balanced: tuple[AdmissionSetup, Balancer]) -> None:
     """`python -m benchmarks.rolling_restart` does the same at 200 Jobs a second."""
     admission, balancer = balanced
-    traffic = Traffic(admission.cp, "rolling")
+    traffic = Traffic(admission.control_plane, "rolling")
     with traffic.flowing():
         restart_both(admission, balancer, traffic)
     print(f"{len(traffic.created)} Jobs created, {traffic.achieved:.0f} a second, while both replicas were restarted")
@@ -39,7 +39,7 @@ def test_ca_bundles_removed_from_the_configurations_are_restored(balanced: tuple
     for plural in ("mutatingwebhookconfigurations", "validatingwebhookconfigurations"):
         emptied = [{"op": "remove", "path": "/webhooks/0/clientConfig/caBundle"}]
         replaced = [{"op": "replace", "path": "/webhooks/1/clientConfig/caBundle", "value": before[0]}]
-        admission.cp.rest.request("PATCH", f"{REGISTRATION}/{plural}/quotree", [*emptied, *replaced], PATCH)
+        admission.control_plane.rest.request("PATCH", f"{REGISTRATION}/{plural}/quotree", [*emptied, *replaced], PATCH)
     wait_for(lambda: admission.bundles() == before, "the authorities are back")
 
 
@@ -49,26 +49,26 @@ def test_corrupted_secret_is_repaired_while_reviews_continue(
 ) -> None:
     admission, _ = balanced
     before = admission.get(SECRET)[1]["data"]
-    traffic = Traffic(admission.cp, way)
+    traffic = Traffic(admission.control_plane, way)
     with traffic.flowing():
         traffic.wait_for_more(10)
         if way == "deleted":
-            admission.cp.rest.request("DELETE", SECRET)
+            admission.control_plane.rest.request("DELETE", SECRET)
         else:
             spoilt = before["tls.crt"][:400] if way == "half-written" else base64.b64encode(b"another key").decode()
             name = "tls.crt" if way == "half-written" else "tls.key"
-            admission.cp.rest.request(
+            admission.control_plane.rest.request(
                 "PATCH", SECRET, [{"op": "replace", "path": f"/data/{name}", "value": spoilt}], PATCH
             )
 
-        def is_mended() -> bool:
+        def is_repaired() -> bool:
             status, secret = admission.get(SECRET)
             return (
                 status == 200 and secret["data"]["ca.crt"] == before["ca.crt"] and len(secret["data"]["tls.crt"]) > 500
             )
 
         traffic.wait_for_more(20)
-        wait_for(is_mended, "the Secret is whole again")
+        wait_for(is_repaired, "the Secret is whole again")
         traffic.wait_for_more(40)
     assert traffic.refused == []
 
@@ -76,11 +76,11 @@ def test_corrupted_secret_is_repaired_while_reviews_continue(
 def test_ca_is_replaced_with_an_overlap_and_without_a_refusal(balanced: tuple[AdmissionSetup, Balancer]) -> None:
     admission, _ = balanced
     before = admission.get(SECRET)[1]["data"]
-    traffic = Traffic(admission.cp, "authority")
+    traffic = Traffic(admission.control_plane, "authority")
     with traffic.flowing():
         traffic.wait_for_more(10)
         lost = [{"op": "replace", "path": "/data/ca.key", "value": ""}]
-        admission.cp.rest.request("PATCH", SECRET, lost, PATCH)
+        admission.control_plane.rest.request("PATCH", SECRET, lost, PATCH)
         wait_for(lambda: admission.get(SECRET)[1]["data"].get("ca-old.crt") == before["ca.crt"], "the overlap")
         wait_for(
             lambda: admission.get(SECRET)[1]["data"]["tls.crt"] != before["tls.crt"], "a certificate of the new one"

@@ -27,20 +27,22 @@ def tenant(bare_admission: AdmissionSetup) -> AdmissionSetup:
     )
     for namespace in (TEAM, BOUND):
         binding = ("create", "rolebinding", "mallory", "-n", namespace, "--clusterrole=edit", "--user=mallory")
-        bare_admission.cp.kubectl(*binding)
+        bare_admission.control_plane.kubectl(*binding)
     bare_admission.open()
     return bare_admission
 
 
 def create(setup: AdmissionSetup, body: dict[str, Any], namespace: str = TEAM) -> str:
     """What kubectl says when the tenant creates this."""
-    return words(setup.cp.kubectl("create", "-n", namespace, "-f", "-", *TENANT, input=json.dumps(body), check=False))
+    return words(
+        setup.control_plane.kubectl("create", "-n", namespace, "-f", "-", *TENANT, input=json.dumps(body), check=False)
+    )
 
 
 def patch(setup: AdmissionSetup, name: str, change: dict[str, Any]) -> str:
     """What kubectl says when the tenant changes the Job."""
     arguments = ("patch", "job", name, "-n", TEAM, "--type=merge", "--patch-file=/dev/stdin", *TENANT)
-    return words(setup.cp.kubectl(*arguments, input=json.dumps(change), check=False))
+    return words(setup.control_plane.kubectl(*arguments, input=json.dumps(change), check=False))
 
 
 def test_annotations_cannot_use_up_the_space_for_an_eviction(tenant: AdmissionSetup) -> None:
@@ -70,14 +72,14 @@ def test_a_huge_object_is_refused(tenant: AdmissionSetup) -> None:
 @pytest.mark.parametrize("resource", ["secrets", "configmaps", "quotagroups.quotree.dev"])
 def test_edit_role_cannot_change_objects_of_quotree(tenant: AdmissionSetup, verb: str, resource: str) -> None:
     asked = ("auth", "can-i", verb, resource, "-n", "quotree-system", *TENANT)
-    assert tenant.cp.kubectl(*asked, check=False).stdout.strip() == "no"
+    assert tenant.control_plane.kubectl(*asked, check=False).stdout.strip() == "no"
 
 
 def test_group_below_a_selector_cannot_admit_a_namespace_of_another_team(tenant: AdmissionSetup) -> None:
     said = create(tenant, job_body("thief", "reds"))
     assert "the namespaceSelector of team requires team=red; label the namespace so, or name another group" in said
     tried = ("label", "namespace", TEAM, "team=red", *TENANT)
-    assert "forbidden" in tenant.cp.kubectl(*tried, check=False).stderr
+    assert "forbidden" in tenant.control_plane.kubectl(*tried, check=False).stderr
 
 
 def test_namespace_with_a_group_label_is_restricted_to_it(tenant: AdmissionSetup) -> None:

@@ -143,7 +143,7 @@ def body_of(kind: str, name: str, labels: Labels, **spec: Any) -> dict[str, Any]
 
 def send(admission: AdmissionSetup, method: str, path: str, body: Any, form: str = JSON) -> tuple[int, str]:
     """HTTP status, and what the webhook said."""
-    status, answer = admission.cp.rest.request(method, path, body, form)
+    status, answer = admission.control_plane.rest.request(method, path, body, form)
     return status, str(answer.get("message", "")).partition("denied the request: ")[2]
 
 
@@ -233,10 +233,10 @@ WARNED: dict[str, tuple[dict[str, Any], str]] = {
 def test_workload_that_cannot_start_now_is_accepted_with_a_warning(
     rules: AdmissionSetup, body: dict[str, Any], text: str
 ) -> None:
-    said = rules.cp.kubectl("create", "-n", "red", "-f", "-", input=json.dumps(body)).stderr.strip()
+    said = rules.control_plane.kubectl("create", "-n", "red", "-f", "-", input=json.dumps(body)).stderr.strip()
     assert said == f"Warning: {body['kind']} '{body['metadata']['name']}' {text}"
 
 
 def test_workload_exactly_at_a_limit_is_accepted_without_a_warning(rules: AdmissionSetup) -> None:
     body = body_of("Job", "exact", {"group": "choosy"}, cpu="4")
-    assert rules.cp.kubectl("create", "-n", "red", "-f", "-", input=json.dumps(body)).stderr == ""
+    assert rules.control_plane.kubectl("create", "-n", "red", "-f", "-", input=json.dumps(body)).stderr == ""

@@ -41,7 +41,7 @@ def patch(
 ) -> str:
     """Patch it as a person (admin) or as who is named; what kubectl says."""
     where = ("-n", namespace, f"--type={form}", "-p", json.dumps(body))
-    return words(admission.cp.kubectl("patch", kind, name, *where, *who, check=False))
+    return words(admission.control_plane.kubectl("patch", kind, name, *where, *who, check=False))
 
 
 def start(admission: AdmissionSetup, name: str, flavor: str, namespace: str = "default") -> str:
@@ -81,7 +81,7 @@ def test_jobs_of_a_cron_job_are_held(admission: AdmissionSetup) -> None:
     admission.create(
         "/apis/batch/v1/namespaces/default/cronjobs", {"apiVersion": "batch/v1", "kind": "CronJob", **body}
     )
-    admission.cp.kubectl("create", "job", "by-cron", "--from=cronjob/nightly")
+    admission.control_plane.kubectl("create", "job", "by-cron", "--from=cronjob/nightly")
     assert admission.job("by-cron")["spec"]["suspend"] is True
 
 
@@ -105,7 +105,9 @@ def test_user_can_neither_start_a_held_job_nor_forge_its_admission(admission: Ad
 def test_denials_have_the_right_status_code(admission: AdmissionSetup) -> None:
     assert admission.try_job(job_body("a", "absent"))[0] == 422
     assert admission.try_job(job_body("a", "old"))[0] == 403
-    status, answer = admission.cp.rest.request("POST", JOBS.format("default"), body=job_body("a", "research"))
+    status, answer = admission.control_plane.rest.request(
+        "POST", JOBS.format("default"), body=job_body("a", "research")
+    )
     assert (status, answer["reason"], answer["code"]) == (422, "Invalid", 422)
     assert answer["message"] == (
         "admission webhook \"labelled.jobs.quotree.dev\" denied the request: Job 'a' "
@@ -117,7 +119,7 @@ def test_denials_have_the_right_status_code(admission: AdmissionSetup) -> None:
 
 def test_dry_run_gives_the_same_response_and_stores_nothing(admission: AdmissionSetup) -> None:
     body = json.dumps(job_body("tried", "vision"))
-    done = admission.cp.kubectl("create", "-f", "-", "--dry-run=server", "-o", "json", input=body)
+    done = admission.control_plane.kubectl("create", "-f", "-", "--dry-run=server", "-o", "json", input=body)
     assert json.loads(done.stdout)["spec"]["suspend"] is True
     assert admission.get(f"{JOBS.format('default')}/tried")[0] == 404
 
@@ -202,7 +204,7 @@ def test_pod_cannot_be_resized(admission: AdmissionSetup) -> None:
     admission.create("/api/v1/namespaces/default/pods", body)
     assert release(admission, "growing", "t4") == "pod/growing patched"
     larger = {"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "2"}}}]}}
-    done = admission.cp.kubectl(
+    done = admission.control_plane.kubectl(
         "patch", "pod", "growing", "--subresource=resize", "--type=strategic", "-p", json.dumps(larger), check=False
     )
     assert words(done) == (
@@ -223,7 +225,9 @@ def test_newly_managed_namespace_holds_its_workloads(admission: AdmissionSetup) 
         name = f"new-{number}"
         admission.create("/api/v1/namespaces", {"metadata": {"name": name}})
         labelled = {"metadata": {"labels": {"quotree.dev/group": "nlp"}}}
-        admission.cp.rest.request("PATCH", f"/api/v1/namespaces/{name}", labelled, "application/merge-patch+json")
+        admission.control_plane.rest.request(
+            "PATCH", f"/api/v1/namespaces/{name}", labelled, "application/merge-patch+json"
+        )
         status, said = admission.try_job(job_body("first", None), name)
         # The API server's own view of the namespace may lag: at first it asks nobody, or the second of two questions.
         if status == 201:
@@ -242,14 +246,14 @@ def test_reapplied_manifest_changes_nothing(admission: AdmissionSetup, way: str)
         "server-side apply": ("apply", "--server-side", "--force-conflicts"),
         "replace": ("replace", "--force"),
     }
-    admission.cp.kubectl("create", "--save-config", "-f", "-", input=body)
-    done = admission.cp.kubectl(*forms[way], "-f", "-", input=body, check=False)
+    admission.control_plane.kubectl("create", "--save-config", "-f", "-", input=body)
+    done = admission.control_plane.kubectl(*forms[way], "-f", "-", input=body, check=False)
     assert (done.returncode, admission.job(name)["spec"]["suspend"]) == (0, True), done.stderr
 
 
 def test_held_job_can_be_deleted(admission: AdmissionSetup) -> None:
     create(admission, "gone", "vision")
-    admission.cp.kubectl("delete", "job", "gone", "--wait=true")
+    admission.control_plane.kubectl("delete", "job", "gone", "--wait=true")
     assert admission.get(f"{JOBS.format('default')}/gone")[0] == 404
 
 

@@ -22,7 +22,7 @@ def render(admission: AdmissionSetup, templates: Sequence[str], values: Sequence
     """The objects of these templates of the webhook, with these values."""
     wishes = [word for value in values for word in ("--set", value)]
     shown = [word for name in templates for word in ("--show-only", f"templates/webhook/{name}.yaml")]
-    text = admission.cp.helm("template", "quotree", str(CHART), "-n", NAMESPACE, *wishes, *shown).stdout
+    text = admission.control_plane.helm("template", "quotree", str(CHART), "-n", NAMESPACE, *wishes, *shown).stdout
     return list(yaml.load_all(text, Loader=yaml.CSafeLoader))
 
 
@@ -50,7 +50,7 @@ def two_replicas(admission: AdmissionSetup, source: str, *values: str) -> Iterat
         for replica in balancer.replicas:
             replica.kill()
         for path in (SECRET, *(f"{REGISTRATION}/{plural}/quotree" for plural in PLURALS)):
-            admission.cp.rest.request("DELETE", path)
+            admission.control_plane.rest.request("DELETE", path)
 
 
 def wait_shown(balancer: Balancer, certificate: bytes) -> None:

@@ -46,12 +46,12 @@ def trust(admission: AdmissionSetup, bundle: bytes) -> None:
         path = f"{REGISTRATION}/{plural}/quotree"
         hooks = range(len(admission.get(path)[1]["webhooks"]))
         change = [{"op": "add", "path": f"/webhooks/{at}/clientConfig/caBundle", "value": text(bundle)} for at in hooks]
-        assert admission.cp.rest.request("PATCH", path, change, PATCH)[0] == 200
+        assert admission.control_plane.rest.request("PATCH", path, change, PATCH)[0] == 200
 
 
 def write(admission: AdmissionSetup, data: dict[str, str]) -> None:
     """Change members of the Secret."""
-    assert admission.cp.rest.request("PATCH", SECRET, {"data": data}, MERGE)[0] == 200
+    assert admission.control_plane.rest.request("PATCH", SECRET, {"data": data}, MERGE)[0] == 200
 
 
 def create_secret(admission: AdmissionSetup, data: dict[str, str], **metadata: Any) -> None:
@@ -73,7 +73,7 @@ def test_certificate_of_cert_manager_is_served_and_renewed_without_a_refusal(pla
             wait_for(replica.is_ready, "both replicas are ready")
         trust(place, ca.certificate)
         place.wait_trusted()
-        traffic = Traffic(place.cp, "renewed")
+        traffic = Traffic(place.control_plane, "renewed")
         with traffic.flowing():
             write(place, data_of(second, ca))
             wait_shown(balancer, second.certificate)
@@ -98,7 +98,7 @@ def test_given_certificate_and_its_ca_are_replaced_without_a_refusal(place: Admi
         for replica in balancer.replicas:
             wait_for(replica.is_ready, "both replicas are ready")
         place.wait_trusted()
-        traffic = Traffic(place.cp, "given")
+        traffic = Traffic(place.control_plane, "given")
         with traffic.flowing():
             trust(place, old.certificate + new.certificate)
             traffic.wait_for_more(40)
@@ -118,9 +118,9 @@ def test_deleted_given_secret_is_not_created_by_the_webhook(place: AdmissionSetu
         for replica in balancer.replicas:
             wait_for(replica.is_ready, "both replicas are ready")
         place.wait_trusted()
-        traffic = Traffic(place.cp, "deleted")
+        traffic = Traffic(place.control_plane, "deleted")
         with traffic.flowing():
-            place.cp.rest.request("DELETE", SECRET)
+            place.control_plane.rest.request("DELETE", SECRET)
             traffic.wait_for_more(40)
         assert traffic.refused == []
         assert place.get(SECRET)[0] == 404

@@ -60,13 +60,13 @@ def name(workload: Workload) -> str:
 
 def starts(decided: Plan) -> list[str]:
     """`a entitled`, with the flavors where they are not all the default one, in order."""
-    told = []
+    started_and_evicted = []
     for start in decided.starts:
         flavors = sorted(flavor_names(start.flavors) - {"default"})
-        told.append(
+        started_and_evicted.append(
             " ".join([name(start.workload), start.tier.value, *flavors, *(["claim"] if start.on_claim else [])])
         )
-    return told
+    return started_and_evicted
 
 
 def evictions(decided: Plan) -> list[str]:
@@ -85,6 +85,6 @@ def waits(decided: Plan) -> dict[str, str]:
     return {name(each.workload): each.reason.value for each in PendingReasons(decided)}
 
 
-def told(decided: Plan) -> tuple[list[str], list[str]]:
+def started_and_evicted(decided: Plan) -> tuple[list[str], list[str]]:
     """Starts and evictions."""
     return starts(decided), evictions(decided)

@@ -8,7 +8,7 @@ import pytest
 from shared.quota.model.tree import Preemption
 from shared.quota.model.workload import Workload
 from tests.builders import claimed, evicting, pending, running
-from tests.shared.quota.decide.plan_words import decide, starts, told, waits
+from tests.shared.quota.decide.plan_words import decide, started_and_evicted, starts, waits
 from tests.trees import tree
 
 TWO = "root 8\n  a 4\n  b 4"
@@ -70,13 +70,16 @@ def test_claim_counts_as_use_of_the_leaf_of_its_preemptor() -> None:
         pending("a", 4, "later"),
         running("b", 4, "b0"),
     ]
-    assert told(decide(TWO, work)) == ([], [])
+    assert started_and_evicted(decide(TWO, work)) == ([], [])
 
 
 def test_room_of_pending_evictions_is_neither_free_nor_borrowed() -> None:
     victim = evicting(running("a", 4, "victim"))
     plan = decide(TWO, [victim, running("a", 2, "a0"), pending("a", 4, "a1"), pending("b", 4, "b1")])
-    assert (told(plan), waits(plan)) == (([], []), {"a1": "WaitingForQuota", "b1": "WaitingForEvictions"})
+    assert (started_and_evicted(plan), waits(plan)) == (
+        ([], []),
+        {"a1": "WaitingForQuota", "b1": "WaitingForEvictions"},
+    )
 
 
 def test_only_requested_keys_are_checked() -> None:
@@ -87,13 +90,13 @@ def test_only_requested_keys_are_checked() -> None:
 
 def test_full_root_delays_a_leaf_within_its_min_until_room_is_free() -> None:
     plan = decide(TWO, [running("a", 8, "a0", preemptible=False), pending("b", 4, "b1")])
-    assert (told(plan), waits(plan)) == (([], []), {"b1": "WaitingForQuota"})
+    assert (started_and_evicted(plan), waits(plan)) == (([], []), {"b1": "WaitingForQuota"})
 
 
 def test_delayed_room_is_reserved_from_borrowers() -> None:
     work = [running("a", 7, "a0"), pending("b", 4, "b1"), pending("a", 1, "a1")]
     plan = decide(TWO, work, grace_period=timedelta(minutes=5))
-    assert (told(plan), waits(plan)) == (([], []), {"a1": "RoomKeptForOthers", "b1": "RoomDelayed"})
+    assert (started_and_evicted(plan), waits(plan)) == (([], []), {"a1": "RoomKeptForOthers", "b1": "RoomDelayed"})
 
 
 def test_preemptor_that_no_plan_can_serve_reserves_nothing() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from shared.quota.model.workload import Workload
 from tests.builders import claimed, evicting, pending, running
-from tests.shared.quota.decide.plan_words import decide, starts, told, waits
+from tests.shared.quota.decide.plan_words import decide, started_and_evicted, starts, waits
 
 TWO = "root 8\n  a 4\n  b 4"
 
@@ -38,7 +38,10 @@ def test_claim_of_a_non_preemptible_workload_counts() -> None:
     preemptor = non_preemptible("a", 2, "preemptor")
     victim = claimed(evicting(running("b", 4, "victim")), preemptor)
     plan = decide(TWO, [preemptor, victim, running("b", 3, "b0"), non_preemptible("a", 3, "n2")])
-    assert (told(plan), waits(plan)) == (([], []), {"preemptor": "WaitingForEvictions", "n2": "BeyondMin"})
+    assert (started_and_evicted(plan), waits(plan)) == (
+        ([], []),
+        {"preemptor": "WaitingForEvictions", "n2": "BeyondMin"},
+    )
 
 
 def test_non_preemptible_workload_above_effective_min_never_fits() -> None:
@@ -55,4 +58,4 @@ def test_effective_min_shrinks_with_the_capacity() -> None:
 
 def test_non_preemptible_workload_is_never_a_victim() -> None:
     plan = decide(TWO, [running("a", 8, "x", preemptible=False), pending("b", 4, "b1")])
-    assert told(plan) == ([], [])
+    assert started_and_evicted(plan) == ([], [])

@@ -6,7 +6,7 @@ from benchmarks.cold_start import START, build, objects_of
 from shared.quota.decide.simulate.run import run
 from shared.quota.model.flavor import Flavor
 from tests.builders import after, pending, running
-from tests.shared.quota.decide.plan_words import decide, starts, told, waits
+from tests.shared.quota.decide.plan_words import decide, started_and_evicted, starts, waits
 
 FLAVORS = (Flavor("big"), Flavor("small"))
 CAPACITY = (("big", "gpu", 4), ("small", "gpu", 4))
@@ -48,7 +48,7 @@ def test_workload_started_in_an_earlier_round_is_not_evicted_in_a_later_one() ->
     groups = "a big:gpu 0 w1\nb big:gpu 0 w1 | small:gpu 4"
     work = [pending("a", 2, "a1"), pending("b", 4, "b1"), pending("a", 4, "a2", priority=9)]
     plan = decide(groups, work, FLAVORS, capacity=CAPACITY)
-    assert told(plan) == (["b1 entitled small", "a1 entitled big"], [])
+    assert started_and_evicted(plan) == (["b1 entitled small", "a1 entitled big"], [])
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.workload import Workload
 from tests.builders import after, pending, running
-from tests.shared.quota.decide.plan_words import decide, evictions, told, waits
+from tests.shared.quota.decide.plan_words import decide, evictions, started_and_evicted, waits
 
 TWO = "root 8\n  a 4\n  b 4"
 PREEMPTOR = pending("b", 4, "b1")
@@ -22,7 +22,12 @@ def unanswered(work: Workload) -> Workload:
 
 def test_preemptor_waits_for_the_start_to_be_acknowledged_with_its_room_reserved() -> None:
     plan = decide(TWO, [running("a", 4, "a0", since=after(-9)), unanswered(running("a", 4, "a1")), PREEMPTOR])
-    assert (told(plan), plan.notices, waits(plan), plan.wake_at) == (([], []), (), {"b1": "RoomDelayed"}, None)
+    assert (started_and_evicted(plan), plan.notices, waits(plan), plan.wake_at) == (
+        ([], []),
+        (),
+        {"b1": "RoomDelayed"},
+        None,
+    )
 
 
 def test_no_other_workload_is_evicted_for_that_preemptor() -> None:

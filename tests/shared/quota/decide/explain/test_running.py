@@ -72,8 +72,8 @@ def test_unready_pods_are_listed_as_a_risk(wait: bool) -> None:
     snapshot = measure(world(found, [one], settings=settings), after(1))
     explained = explain(snapshot, plan(snapshot), one).running
     assert explained is not None
-    told = [each for each in explained.losses if each.rule is EvictionRule.STARTUP_TIMEOUT]
-    assert told == ([Loss(EvictionRule.STARTUP_TIMEOUT, "NotReadyYet", after(300))] if wait else [])
+    started_and_evicted = [each for each in explained.losses if each.rule is EvictionRule.STARTUP_TIMEOUT]
+    assert started_and_evicted == ([Loss(EvictionRule.STARTUP_TIMEOUT, "NotReadyYet", after(300))] if wait else [])
 
 
 def test_drain_is_listed_as_a_risk() -> None:

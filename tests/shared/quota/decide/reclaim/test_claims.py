@@ -13,7 +13,7 @@ from shared.quota.decide.simulate import run as simulate
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.workload import Workload
 from tests.builders import NOW, after, claimed, evicting, pending, running
-from tests.shared.quota.decide.plan_words import decide, evictions, given, starts, told, waits
+from tests.shared.quota.decide.plan_words import decide, evictions, given, started_and_evicted, starts, waits
 
 TWO = "root 8\n  a 4\n  b 4"
 PREEMPTOR = pending("b", 4, "preemptor")
@@ -43,19 +43,19 @@ def test_restarted_process_reads_the_claim_from_the_victim() -> None:
     world = given(TWO, [running("a", 4, "a0"), running("a", 4, "a1"), PREEMPTOR])
     first = plan(measure(world, NOW))
     world = simulate.carry_out(world, first)
-    told_anew = given(TWO, [each for workloads in world.workload_sets.values() for each in workloads.by_id.values()])
-    second = plan(measure(told_anew, after(1)))
-    assert (evictions(first), told(second), waits(second)) == (
+    read_again = given(TWO, [each for workloads in world.workload_sets.values() for each in workloads.by_id.values()])
+    second = plan(measure(read_again, after(1)))
+    assert (evictions(first), started_and_evicted(second), waits(second)) == (
         ["a1 Reclaim for preemptor"],
         ([], []),
         {"preemptor": "WaitingForEvictions"},
     )
-    third = plan(measure(simulate.end_evictions(told_anew), after(2)))
+    third = plan(measure(simulate.end_evictions(read_again), after(2)))
     assert starts(third) == ["preemptor entitled claim"]
 
 
 def test_standing_claim_prevents_further_evictions_for_its_preemptor() -> None:
-    assert told(decide(TWO, [running("a", 4, "a0"), VICTIM, PREEMPTOR])) == ([], [])
+    assert started_and_evicted(decide(TWO, [running("a", 4, "a0"), VICTIM, PREEMPTOR])) == ([], [])
 
 
 def test_entitlement_of_a_claim_is_not_checked_again() -> None:
@@ -121,7 +121,7 @@ def test_claim_ends_with_its_reason(work: list[Workload], settings: dict[str, ob
 
 def test_claim_does_not_end_when_its_preemptor_can_start() -> None:
     plan = decide(TWO, [VICTIM, PREEMPTOR], now=after(300))
-    assert (told(plan), ended(plan)) == ((["preemptor entitled claim"], []), [])
+    assert (started_and_evicted(plan), ended(plan)) == ((["preemptor entitled claim"], []), [])
 
 
 def test_claim_ends_when_the_group_of_its_preemptor_is_stopped() -> None:
@@ -135,7 +135,7 @@ def test_standing_claim_wakes_the_cycle_at_its_timeout() -> None:
 def test_claim_counts_as_use_of_its_leaf_in_the_claimed_flavors() -> None:
     victim = claimed(evicting(running("a", 2, "victim")), PREEMPTOR)
     plan = decide(TWO, [running("a", 4, "a0"), victim, PREEMPTOR, pending("b", 2, "b2")])
-    assert (told(plan), waits(plan)["b2"]) == (([], []), "RoomKeptForOthers")
+    assert (started_and_evicted(plan), waits(plan)["b2"]) == (([], []), "RoomKeptForOthers")
 
 
 def test_borrowing_and_returning_alternate_without_loss() -> None:
@@ -145,7 +145,7 @@ def test_borrowing_and_returning_alternate_without_loss() -> None:
     asked = simulate.run(borrowed.world.with_changes([(None, PREEMPTOR)]), after(60))
     preemptor = next(each for each in asked.world.workload_sets["b"].admitted)
     done = simulate.run(asked.world.with_changes([(preemptor, None)]), after(120))
-    assert [told(each) for outcome in (borrowed, asked, done) for each in outcome.plans] == [
+    assert [started_and_evicted(each) for outcome in (borrowed, asked, done) for each in outcome.plans] == [
         (["a0 entitled", "a1 entitled", "a2 entitled", "a3 entitled"], []),
         ([], ["a3 Reclaim for preemptor", "a2 Reclaim for preemptor"]),
         (["preemptor entitled claim"], []),
@@ -157,7 +157,10 @@ def test_preemptor_of_a_deleted_victim_is_served_after_a_restart() -> None:
     """Nothing carries the claim any more. Entitled, it comes before an older workload that would borrow its room."""
     older = pending("c", 4, "older", created=after(-99))
     restarted = decide("root 8\n  a 4\n  b 4\n  c 0 w0", [running("a", 4, "a0"), PREEMPTOR, older])
-    assert (told(restarted), waits(restarted)) == ((["preemptor entitled"], []), {"older": "WaitingForQuota"})
+    assert (started_and_evicted(restarted), waits(restarted)) == (
+        (["preemptor entitled"], []),
+        {"older": "WaitingForQuota"},
+    )
 
 
 def test_room_taken_by_a_borrower_is_reclaimed_for_the_preemptor_after_a_restart() -> None:

@@ -9,7 +9,7 @@ from shared.quota.decide.plan import plan
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.lifecycle import Inactive
 from tests.builders import NOW, pending, running
-from tests.shared.quota.decide.plan_words import decide, given, starts, told, waits
+from tests.shared.quota.decide.plan_words import decide, given, started_and_evicted, starts, waits
 
 WORK = [running("a", 2, "x"), running("a", 1, "firm", preemptible=False), pending("a", 1, "new")]
 
@@ -28,7 +28,7 @@ WORK = [running("a", 2, "x"), running("a", 1, "firm", preemptible=False), pendin
 )
 def test_stop_policy_applies_to_the_whole_subtree(groups: str, expected: tuple[list[str], list[str]]) -> None:
     decided = decide(groups, WORK)
-    assert (starts(decided), sorted(told(decided)[1])) == expected
+    assert (starts(decided), sorted(started_and_evicted(decided)[1])) == expected
 
 
 def test_pending_workload_names_the_group_that_stops_it() -> None:
@@ -44,10 +44,10 @@ def test_inactive_group_starts_nothing_and_keeps_its_running_workloads() -> None
     world = given("root 8\n  a 4\n  b 4", [running("a", 6, "x"), pending("a", 1, "a1"), pending("b", 2, "b1")])
     frozen = replace(world, inactive={"a": Inactive("Cycle", "group 'a' is its own ancestor")})
     decided = plan(measure(frozen, NOW))
-    assert (told(decided), waits(decided)) == ((["b1 entitled"], []), {"a1": "GroupInactive"})
+    assert (started_and_evicted(decided), waits(decided)) == ((["b1 entitled"], []), {"a1": "GroupInactive"})
 
 
 def test_workloads_of_an_inactive_group_are_not_evicted() -> None:
     world = given("root 8\n  a 4\n  b 4", [running("a", 8, "x"), pending("b", 2, "b1")])
     frozen = replace(world, inactive={"a": Inactive("Cycle", "group 'a' is its own ancestor")})
-    assert told(plan(measure(frozen, NOW))) == ([], [])
+    assert started_and_evicted(plan(measure(frozen, NOW))) == ([], [])

@@ -10,7 +10,7 @@ from shared.quota.decide.decisions import Plan
 from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.workload import Workload
 from tests.builders import NOW, after, pending, running
-from tests.shared.quota.decide.plan_words import decide, evictions, name, told, waits
+from tests.shared.quota.decide.plan_words import decide, evictions, name, started_and_evicted, waits
 
 TWO = "root 8\n  a 4\n  b 4"
 MINUTE = timedelta(seconds=60)
@@ -23,7 +23,7 @@ def noticed(decided: Plan) -> list[tuple[str, object, str | None]]:
 
 def test_victim_gets_a_notice_first_and_its_room_is_reserved() -> None:
     plan = decide(TWO, [running("a", 4, "a0"), running("a", 4, "a1"), PREEMPTOR], notice=MINUTE)
-    assert (told(plan), noticed(plan), waits(plan), plan.wake_at) == (
+    assert (started_and_evicted(plan), noticed(plan), waits(plan), plan.wake_at) == (
         ([], []),
         [("a1", after(60), "ns/b1")],
         {"b1": "RoomDelayed"},
@@ -48,7 +48,7 @@ def test_notice_of_an_unneeded_victim_is_withdrawn() -> None:
 def test_evictions_of_a_plan_wait_for_the_last_notice() -> None:
     work = [running("a", 4, "a0"), running("a", 2, "a1"), replace(running("a", 2, "a2"), notice=after(-60)), PREEMPTOR]
     plan = decide(TWO, work, notice=MINUTE)
-    assert (told(plan), noticed(plan)) == (([], []), [("a1", after(60), "ns/b1")])
+    assert (started_and_evicted(plan), noticed(plan)) == (([], []), [("a1", after(60), "ns/b1")])
 
 
 @pytest.mark.parametrize(

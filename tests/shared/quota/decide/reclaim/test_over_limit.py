@@ -18,7 +18,7 @@ from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Entry, Group, Tree
 from shared.quota.model.workload import Workload
 from tests.builders import NOW, after, pending, running
-from tests.shared.quota.decide.plan_words import decide, evictions, told
+from tests.shared.quota.decide.plan_words import decide, evictions, started_and_evicted
 from tests.trees import KEY
 
 EIGHT = (("default", "gpu", 8),)
@@ -95,7 +95,7 @@ def test_eviction_above_a_ceiling_respects_the_grace_period() -> None:
     grace = timedelta(seconds=60)
     first = decide("root 8\n  a 2..4", work, grace_period=grace)
     later = decide("root 8\n  a 2..4", work, now=after(60), grace_period=grace, over_since=first.over_since)
-    assert (told(first), first.over_since, first.wake_at, evictions(later)) == (
+    assert (started_and_evicted(first), first.over_since, first.wake_at, evictions(later)) == (
         ([], []),
         {("a", KEY): after(0)},
         after(60),
@@ -107,7 +107,7 @@ def test_evicted_workload_waits_for_room_below_the_ceiling() -> None:
     plan = decide(
         "root 8\n  a 2..4", [running("a", 3, "x"), running("a", 2, "y", since=after(1)), pending("a", 1, "z")]
     )
-    assert told(plan) == ([], ["y Ceiling"])
+    assert started_and_evicted(plan) == ([], ["y Ceiling"])
 
 
 def test_least_important_workload_is_evicted_in_any_order_of_keys() -> None:
@@ -154,7 +154,7 @@ def test_lost_capacity_evicts_only_workloads_with_unplaced_pods() -> None:
 
 def test_shortage_without_unplaced_pods_evicts_nothing() -> None:
     plan = lost(running("a", 6, "x"), running("b", 6, "y"))
-    assert (told(plan), plan.wake_at) == (([], []), None)
+    assert (started_and_evicted(plan), plan.wake_at) == (([], []), None)
 
 
 def test_lost_capacity_evicts_the_least_important_and_no_more_than_needed() -> None:

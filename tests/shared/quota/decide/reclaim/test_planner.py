@@ -6,7 +6,7 @@ import pytest
 
 from shared.quota.model.workload import Claim, Workload
 from tests.builders import NOW, after, evicting, in_main, pending, running
-from tests.shared.quota.decide.plan_words import decide, evictions, told, waits
+from tests.shared.quota.decide.plan_words import decide, evictions, started_and_evicted, waits
 from tests.trees import KEY
 
 TWO = "root 8\n  a 4\n  b 4"
@@ -15,7 +15,7 @@ TWO = "root 8\n  a 4\n  b 4"
 def test_borrowing_workload_is_evicted_for_an_entitled_preemptor() -> None:
     plan = decide(TWO, [running("a", 4, "a0"), running("a", 4, "a1"), pending("b", 4, "b1")])
     [victim] = plan.evictions
-    assert (told(plan), victim.claim) == (
+    assert (started_and_evicted(plan), victim.claim) == (
         ([], ["a1 Reclaim for b1"]),
         Claim("ns/b1", "b1", in_main({"gpu": "default"}), NOW, preemptor_group="b"),
     )
@@ -28,13 +28,13 @@ def test_no_more_is_evicted_than_the_preemptor_needs() -> None:
 
 def test_nothing_is_evicted_unless_the_preemptor_then_fits() -> None:
     work = [running("a", 2, "a0"), running("a", 6, "firm", preemptible=False), pending("b", 4, "b1")]
-    assert told(decide(TWO, work)) == ([], [])
+    assert started_and_evicted(decide(TWO, work)) == ([], [])
 
 
 def test_limits_on_the_path_are_checked_before_any_eviction() -> None:
     groups = "root 8\n  p/ 4..4\n    b 4\n    c 0\n  a 4"
     work = [running("c", 3, "c0", preemptible=False), running("a", 5, "a0"), pending("b", 4, "b1")]
-    assert told(decide(groups, work)) == ([], [])
+    assert started_and_evicted(decide(groups, work)) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_leaf_is_exempt_until_over_runtime_for_the_grace_period() -> None:
     work = [running("a", 4, "a0"), running("a", 4, "a1"), pending("b", 4, "b1")]
     grace = timedelta(seconds=60)
     first = decide(TWO, work, grace_period=grace)
-    assert (told(first), waits(first), first.over_since, first.wake_at) == (
+    assert (started_and_evicted(first), waits(first), first.over_since, first.wake_at) == (
         ([], []),
         {"b1": "RoomDelayed"},
         {("a", KEY): NOW},
@@ -126,14 +126,14 @@ def test_workload_within_exempt_after_start_is_kept_and_the_cycle_runs_at_its_en
         pending("a", 1, "a2"),
     ]
     plan = decide(TWO, work, exempt_after_start=timedelta(seconds=30))
-    assert (told(plan), waits(plan)["b1"], plan.wake_at) == (([], []), "RoomDelayed", after(20))
+    assert (started_and_evicted(plan), waits(plan)["b1"], plan.wake_at) == (([], []), "RoomDelayed", after(20))
 
 
 def test_entitled_higher_priority_preempts_lower_in_its_own_group() -> None:
     work = [running("a", 4, "low"), running("b", 4, "b0"), pending("a", 4, "high", priority=1)]
     plan = decide(TWO, work)
     [victim] = plan.evictions
-    assert (told(plan), victim.reason.value) == (([], ["low Preemption for high"]), "Preempted")
+    assert (started_and_evicted(plan), victim.reason.value) == (([], ["low Preemption for high"]), "Preempted")
 
 
 def test_grace_period_does_not_protect_victims_in_the_group_of_the_preemptor() -> None:
@@ -170,7 +170,7 @@ def test_victims_of_all_preemptors_are_filled_back_together() -> None:
 def test_preemptor_served_by_pending_evictions_evicts_none() -> None:
     work = [running("a", 4, "a0"), evicting(running("a", 4, "a1")), pending("b", 4, "b1")]
     plan = decide(TWO, work)
-    assert (told(plan), waits(plan)) == (([], []), {"b1": "WaitingForEvictions"})
+    assert (started_and_evicted(plan), waits(plan)) == (([], []), {"b1": "WaitingForEvictions"})
 
 
 def test_victim_carries_the_reason_of_its_eviction() -> None:

@@ -7,7 +7,7 @@ import pytest
 from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.workload import Workload
 from tests.builders import after, pending, running
-from tests.shared.quota.decide.plan_words import decide, evictions, starts, told
+from tests.shared.quota.decide.plan_words import decide, evictions, started_and_evicted, starts
 
 STRICT = ReclaimMode.STRICT
 TWO = "root 12\n  a 4 w0\n  b 4"
@@ -62,7 +62,7 @@ def test_strict_mode_evicts_from_a_leaf_over_its_runtime_without_a_preemptor(
 
 
 def test_on_demand_mode_keeps_borrowing_workloads_without_a_preemptor() -> None:
-    assert told(decide(TWO, [*B, running("a", 4, "x"), running("a", 2, "y")])) == ([], [])
+    assert started_and_evicted(decide(TWO, [*B, running("a", 4, "x"), running("a", 2, "y")])) == ([], [])
 
 
 def test_exempt_after_start_of_the_least_important_stops_strict_reclaim() -> None:

@@ -8,7 +8,7 @@ import pytest
 from shared.quota.model.tree import Preemption
 from shared.quota.model.workload import Workload
 from tests.builders import after, claimed, evicting, pending, running
-from tests.shared.quota.decide.plan_words import decide, evictions, told, waits
+from tests.shared.quota.decide.plan_words import decide, evictions, started_and_evicted, waits
 from tests.trees import tree
 
 FULL = "root 8\n  a 0 w0\n  b 8"
@@ -55,19 +55,22 @@ def test_the_victim_carries_the_claim_of_a_swap() -> None:
 def test_swap_is_disabled_where_preemption_is_never() -> None:
     found = tree(FULL)
     never = found.with_group(replace(found["a"], preemption=Preemption.NEVER))
-    assert told(decide(never, [*B, running("a", 4, "low"), pending("a", 4, "new", priority=1)])) == ([], [])
+    assert started_and_evicted(decide(never, [*B, running("a", 4, "low"), pending("a", 4, "new", priority=1)])) == (
+        [],
+        [],
+    )
 
 
 def test_no_swap_while_a_workload_of_the_leaf_has_a_claim() -> None:
     first = pending("a", 2, "first", priority=2)
     work = [*B, running("a", 2, "low"), first, claimed(evicting(running("a", 2, "gone")), first)]
-    assert told(decide(FULL, [*work, pending("a", 2, "new", priority=1)])) == ([], [])
+    assert started_and_evicted(decide(FULL, [*work, pending("a", 2, "new", priority=1)])) == ([], [])
 
 
 def test_exempt_after_start_protects_from_a_swap() -> None:
     work = [*B, running("a", 4, "low", since=after(-5)), pending("a", 4, "new", priority=1)]
     plan = decide(FULL, work, exempt_after_start=timedelta(seconds=30))
-    assert (told(plan), plan.wake_at) == (([], []), after(25))
+    assert (started_and_evicted(plan), plan.wake_at) == (([], []), after(25))
 
 
 def swap_claimed(victim: Workload, preemptor: Workload) -> Workload:

@@ -7,7 +7,7 @@ from shared.quota.decide.simulate import run as simulate
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.workload import Workload
 from tests.builders import NOW, after, evicting, pending, running
-from tests.shared.quota.decide.plan_words import given, told
+from tests.shared.quota.decide.plan_words import given, started_and_evicted
 
 TWO = "root 8\n  a 4\n  b 4"
 
@@ -19,7 +19,7 @@ def used(world: World) -> dict[str, int]:
 
 def test_run_until_stable_ends_with_the_first_cycle_that_changes_nothing() -> None:
     outcome = simulate.run(given(TWO, [running("a", 4, "a0"), running("a", 4, "a1"), pending("b", 4, "b1")]), NOW)
-    assert ([told(each) for each in outcome.plans], outcome.settled) == (
+    assert ([started_and_evicted(each) for each in outcome.plans], outcome.settled) == (
         [([], ["a1 Reclaim for b1"]), (["b1 entitled claim"], [])],
         True,
     )
@@ -27,13 +27,13 @@ def test_run_until_stable_ends_with_the_first_cycle_that_changes_nothing() -> No
 
 def test_fixed_number_of_cycles_lists_every_cycle() -> None:
     outcome = simulate.run(given(TWO, [pending("a", 4, "a0")]), NOW, cycles=3)
-    assert [told(each) for each in outcome.plans] == [(["a0 entitled"], []), ([], []), ([], [])]
+    assert [started_and_evicted(each) for each in outcome.plans] == [(["a0 entitled"], []), ([], []), ([], [])]
 
 
 def test_run_until_stable_advances_to_the_next_moment() -> None:
     work = [running("a", 4, "a0"), running("a", 4, "a1"), pending("b", 4, "b1")]
     outcome = simulate.run(given(TWO, work, grace_period=timedelta(seconds=60)), NOW)
-    assert [(each.now, *told(each)) for each in outcome.plans] == [
+    assert [(each.now, *started_and_evicted(each)) for each in outcome.plans] == [
         (after(60), [], ["a1 Reclaim for b1"]),
         (after(60), ["b1 entitled claim"], []),
     ]
@@ -140,7 +140,7 @@ def test_kep_79_story_2_a_special_queue_borrows_from_organisations_that_do_not_b
     special = [pending("special", 4, f"s{number}", priority=-1) for number in range(3)]
     first = simulate.run(given(groups, [pending("o1", 8, "own"), *special]), NOW)
     back = simulate.run(first.world.with_changes([(None, pending("o2", 8, "back"))]), after(60))
-    assert [told(each) for each in (*first.plans, *back.plans)] == [
+    assert [started_and_evicted(each) for each in (*first.plans, *back.plans)] == [
         (["own entitled", "s0 entitled", "s1 entitled"], []),
         ([], ["s1 Reclaim for back", "s0 Reclaim for back"]),
         (["back entitled claim"], []),
@@ -165,7 +165,7 @@ def test_starting_preemptor_removes_its_claims_from_the_victims() -> None:
 def test_run_is_not_stable_while_evicted_workloads_end() -> None:
     work = [evicting(running("a", 4, "a0")), running("a", 4, "a1"), pending("b", 4, "b1")]
     outcome = simulate.run(given(TWO, work), NOW)
-    assert [told(each) for each in outcome.plans] == [(["b1 entitled"], [])]
+    assert [started_and_evicted(each) for each in outcome.plans] == [(["b1 entitled"], [])]
 
 
 def test_eviction_can_take_longer_than_a_cycle() -> None:

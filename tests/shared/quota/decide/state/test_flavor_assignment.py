@@ -12,7 +12,7 @@ from shared.quota.model.flavor import Flavor
 from shared.quota.model.tree import WhenCanBorrow, WhenCanReclaim
 from shared.quota.model.workload import Workload
 from tests.builders import after, pending, running
-from tests.shared.quota.decide.plan_words import decide, told, waits
+from tests.shared.quota.decide.plan_words import decide, started_and_evicted, waits
 from tests.trees import tree
 
 FLAVORS = (Flavor("big"), Flavor("small"))
@@ -84,20 +84,23 @@ B_WAITS = pending("b", 8, "b1", only_flavor="big")
     ],
 )
 def test_expected_flavor_is_chosen(present: list[Workload], settings: dict[str, Any], expected: object) -> None:
-    assert told(chosen([*present, NEW], **settings)) == expected
+    assert started_and_evicted(chosen([*present, NEW], **settings)) == expected
 
 
 def test_delayed_reclaim_counts_as_possible_where_reclaim_comes_first() -> None:
     plan = chosen([in_big("b", 8, "b0"), NEW], grace_period=timedelta(minutes=1), **RECLAIM_FIRST)
-    assert (told(plan), waits(plan)) == (([], []), {"new": "RoomDelayed"})
+    assert (started_and_evicted(plan), waits(plan)) == (([], []), {"new": "RoomDelayed"})
 
 
 def test_only_requested_flavor_is_taken() -> None:
-    assert told(chosen([replace(NEW, only_flavor="small")])) == (["new entitled small"], [])
+    assert started_and_evicted(chosen([replace(NEW, only_flavor="small")])) == (["new entitled small"], [])
 
 
 def test_flavor_whose_labels_were_refused_is_skipped() -> None:
-    assert told(chosen([replace(NEW, blocked_flavors=frozenset({"big"}))])) == (["new entitled small"], [])
+    assert started_and_evicted(chosen([replace(NEW, blocked_flavors=frozenset({"big"}))])) == (
+        ["new entitled small"],
+        [],
+    )
 
 
 SETS = "a big:cpu 4 | small:cpu 4 | fast:gpu 2 | slow:gpu 2"
@@ -146,7 +149,7 @@ def test_incompatible_flavors_are_not_combined() -> None:
 
 def test_workload_starts_only_when_it_fits_every_set() -> None:
     work = [running("a", {"gpu": 2}, "y", "fast"), running("a", {"gpu": 2}, "z", "slow"), in_sets(4, 2)]
-    assert told(chosen(work, SETS, SET_FLAVORS, SET_CAPACITY)) == ([], [])
+    assert started_and_evicted(chosen(work, SETS, SET_FLAVORS, SET_CAPACITY)) == ([], [])
 
 
 def test_workload_that_prefers_borrowing_reserves_its_own_room_from_other_borrowers() -> None:
@@ -156,7 +159,7 @@ def test_workload_that_prefers_borrowing_reserves_its_own_room_from_other_borrow
     work = [pending("a", 4, "new"), pending("c", 4, "c1", **older), pending("c", 4, "c2", **older)]
     present = [in_big("b", 4, "b0"), pending("b", 8, "b1", only_flavor="big")]
     plan = chosen([*work, *present], groups, capacity=(("big", "gpu", 8), ("small", "gpu", 4)), **BORROW_FIRST)
-    assert (told(plan), waits(plan)) == (
+    assert (started_and_evicted(plan), waits(plan)) == (
         (["c1 opportunistic big", "new entitled small"], []),
         {"c2": "WaitingForQuota", "b1": "WaitingForQuota"},
     )
@@ -167,4 +170,4 @@ def test_workload_that_has_borrowed_leaves_its_own_room_to_the_next() -> None:
     work = [pending("a", 4, "new1"), pending("a", 4, "new2"), pending("a", 4, "new3")]
     present = [in_big("b", 4, "b0"), pending("b", 8, "b1", only_flavor="big")]
     plan = chosen([*work, *present], groups, capacity=(("big", "gpu", 8), ("small", "gpu", 4)), **BORROW_FIRST)
-    assert told(plan) == (["new1 opportunistic big", "new2 entitled small"], [])
+    assert started_and_evicted(plan) == (["new1 opportunistic big", "new2 entitled small"], [])

@@ -14,7 +14,7 @@ from shared.quota.measure.snapshot import measure
 from shared.quota.model.settings import BlockAdmission, QueueAge, StartupSettings
 from shared.quota.model.workload import Workload
 from tests.builders import NOW, after, claimed, evicting, pending, running
-from tests.shared.quota.decide.plan_words import decide, evictions, given, starts, told, waits
+from tests.shared.quota.decide.plan_words import decide, evictions, given, started_and_evicted, starts, waits
 
 TWO = "root 8\n  a 4\n  b 4"
 
@@ -72,7 +72,7 @@ def test_start_blocks_the_next_start(block: BlockAdmission, expected: list[str])
 
 def test_no_workload_is_evicted_for_a_blocked_preemptor() -> None:
     work = [unready("b", "x"), running("a", 7, "a0"), pending("b", 3, "b1")]
-    assert told(decide(TWO, work, **waiting_for_pods(BlockAdmission.GROUP))) == ([], [])
+    assert started_and_evicted(decide(TWO, work, **waiting_for_pods(BlockAdmission.GROUP))) == ([], [])
 
 
 def test_room_of_a_blocked_entitled_workload_is_not_borrowed() -> None:
@@ -85,7 +85,7 @@ def test_claim_waits_until_other_workloads_are_ready() -> None:
     preemptor = pending("b", 4, "preemptor")
     gone = replace(claimed(evicting(running("a", 4, "v")), preemptor), admission=None)
     plan = decide(TWO, [unready("a", "x"), preemptor, gone], **waiting_for_pods(BlockAdmission.CLUSTER))
-    assert (told(plan), plan.claims_ended) == (([], []), ())
+    assert (started_and_evicted(plan), plan.claims_ended) == (([], []), ())
 
 
 @pytest.mark.parametrize(

@@ -277,8 +277,8 @@ def test_namespace_context_fills_in_request_and_priority() -> None:
         ),
         overheads={"kata": {"cpu": "1"}},
     )
-    wished = job(template={"priorityClassName": "high", "runtimeClassName": "kata"}, parallelism=2)
-    found = workload_of_job(wished, around, SETTINGS).workload
+    with_classes = job(template={"priorityClassName": "high", "runtimeClassName": "kata"}, parallelism=2)
+    found = workload_of_job(with_classes, around, SETTINGS).workload
     assert found is not None
     assert (found.request, found.priority) == ({"cpu": 6000, "memory": 2**31}, 100)
 

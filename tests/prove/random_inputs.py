@@ -1,4 +1,4 @@
-"""Random scenes for the arithmetic: legal trees of any shape, with zeros, absents and huge numbers, and work."""
+"""Random inputs for the arithmetic: legal trees of any shape, with zeros, absent and huge numbers, and workloads."""
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -13,7 +13,7 @@ from tests.builders import in_main
 from tests.prove.placements import random_flavor, random_nodes, random_placement
 from tests.prove.pod_sets import in_sets, random_pod_sets
 from tests.prove.random_draw import Dice
-from tests.shared.quota.reference_inputs import EPOCH, Scene
+from tests.shared.quota.reference_inputs import EPOCH, ReferenceInputs
 
 RESOURCES = ("cpu", "memory", "gpu")
 FLAVORS = ("a", "b", "c")
@@ -22,7 +22,7 @@ SCALES = (3, 20, 20, 1000, 2**61)
 
 @dataclass(frozen=True)
 class Shape:
-    """What is the same for a whole scene: which flavors cover what, and how large numbers are."""
+    """What is the same for all groups: which flavors cover what, and how large numbers are."""
 
     covered: dict[str, tuple[str, ...]]
     scale: int
@@ -32,14 +32,14 @@ class Shape:
         return tuple(FlavorResource(flavor, resource) for flavor, names in self.covered.items() for resource in names)
 
 
-def random_scene(dice: Dice, *, groups: int = 40, work: int = 30) -> Scene:
-    """A scene of at most that many groups and workloads."""
+def random_inputs(dice: Dice, *, groups: int = 40, work: int = 30) -> ReferenceInputs:
+    """Inputs with at most that many groups and workloads."""
     shape = random_shape(dice)
     from_groups = dice.chance(15)
     tree = random_tree(dice, shape, groups)
     from_nodes = not from_groups and dice.chance(25)
     by_hand = 0 if from_groups else 20 if from_nodes else 95
-    return Scene(
+    return ReferenceInputs(
         tree=tree,
         workloads=random_work(dice, shape, tree, work),
         capacity={key: _amount(dice, shape.scale * 2) for key in shape.keys if dice.chance(by_hand)},
