@@ -20,6 +20,7 @@ from shared.quota.decide.decisions import Plan
 from shared.quota.decide.plan import plan
 from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.measure.snapshot import Snapshot, measure
+from shared.quota.model.tree import ROOT, SYSTEM
 from shared.telemetry import get_logger
 
 _FIRST_IDLE_PAUSE: Final = timedelta(milliseconds=10)
@@ -101,9 +102,7 @@ class CycleRunner:
         for key, workload in list(self._state.work.unadmitted_running.items()):
             if workload.group in snapshot.leaves:
                 executor.annotator.adopt(key, flavors_for(workload, snapshot), now)
-        for key in list(self._state.work.unready):
-            if self._waits_for_pods(key, snapshot):
-                executor.annotator.write_unready(key, now)
+        self._write_unready(executor, snapshot, now)
         if self._state.changed:
             snapshot = measure(self._state.world_at(now), now, snapshot)
         self._snapshot = snapshot
@@ -113,6 +112,13 @@ class CycleRunner:
         self._reports.show(snapshot, decided)
         self._metrics.groups.show(snapshot, decided)
         return decided
+
+    def _write_unready(self, executor: Executor, snapshot: Snapshot, now: datetime) -> None:
+        """Write since when workloads are not ready any more, where a deadline or lost capacity counts from then."""
+        is_short = _is_short(snapshot)
+        for key in list(self._state.work.unready):
+            if is_short or self._waits_for_pods(key, snapshot):
+                executor.annotator.write_unready(key, now)
 
     def _waits_for_pods(self, key: str, snapshot: Snapshot) -> bool:
         workload = self._state.work.workload(key)
@@ -126,3 +132,9 @@ class CycleRunner:
         if wake_at is not None:
             seconds = max((wake_at - datetime.now(UTC)).total_seconds(), 0.001)
             self._timer = asyncio.get_running_loop().call_later(seconds, self._wake.request)
+
+
+def _is_short(snapshot: Snapshot) -> bool:
+    """Whether workloads use more of something than the cluster has left, those being evicted included."""
+    system, root = snapshot.numbers.get(SYSTEM, {}), snapshot.numbers.get(ROOT, {})
+    return any(each.used - (system[key].used if key in system else 0) > each.runtime for key, each in root.items())
