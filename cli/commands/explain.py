@@ -1,15 +1,16 @@
 """`quotree explain`: why a workload waits, who holds what it waits for, and what would let it start."""
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, Literal
 
 import click
 
-from cli.read.cluster.visibility import read_explanation, read_group_explanation
-from cli.read.live import LiveCluster, NotAllowed, NotInCluster, NotServed, live_options
-from cli.read.names import complete, unknown_group, workloads
-from cli.read.options import read_moment
+from cli.read.cluster.visibility import read_explanation, read_group_explanation, served_or_computed
+from cli.read.live import LiveCluster, NotAllowed, NotInCluster, live_options
+from cli.read.names import complete_explained, unknown_group
+from cli.read.options import namespace_option, read_moment
 from cli.read.questions import (
     Question,
     find_group,
@@ -35,15 +36,15 @@ Output = Literal["text", "json", "yaml"]
 
 @live_options
 @question_options
+@namespace_option
 @click.command("explain")
-@click.argument("workload", shell_complete=complete(workloads))
+@click.argument("workload", shell_complete=complete_explained)
 @click.option(
     "-f", "--filename", "files", multiple=True, type=click.Path(), help="A file or folder instead of the cluster."
 )
-@click.option("-n", "--namespace", default="default", show_default=True, help="Of a WORKLOAD without a namespace.")
 @click.option("-o", "--output", type=click.Choice(["text", "json", "yaml"]), default="text", show_default=True)
 def command(
-    workload: str, files: tuple[str, ...], namespace: str, output: Output,
+    workload: str, files: tuple[str, ...], namespace: str | None, output: Output,
     at: str | None, settings_file: str | None, capacity: tuple[str, ...], where: LiveCluster,
 ) -> None:  # fmt: skip
     """Explain WORKLOAD, as NAMESPACE/NAME: what it waits for, who holds that, and what would let it start; of one that
@@ -53,18 +54,19 @@ def command(
     your own rights. Every remedy has been tried in the engine: made alone, it lets the next cycles start the workload,
     and no smaller number would.
     """
-    data = None
-    if not (files or at or settings_file or capacity):
-        try:
-            data = _served(where, workload, namespace)
-        except (NotServed, NotAllowed):
-            data = None
-    if data is None:
+    computes = bool(files or at or settings_file or capacity)
+    if not namespace:
+        namespace = "default" if files or "/" in workload else where.namespace
+
+    def computed() -> Json:
         cluster = None if files else where
+        manifests = manifests_of(files, cluster)
         settings = read_settings(settings_file, capacity, cluster)
         past, kinds = live_past_use(cluster, settings), known_kinds(settings_file)
-        question = read_question(manifests_of(files, cluster), settings, kinds=kinds, past_use=past)
-        data = _computed(question, workload, namespace, read_moment(at))
+        question = read_question(manifests, settings, kinds=kinds, past_use=past)
+        return _computed(question, workload, namespace, read_moment(at))
+
+    data = computed() if computes else served_or_computed(lambda: _served(where, workload, namespace), computed)
     if data.get("remediesTried") is False and data["state"] == "Pending":
         click.echo("quotree: what would let it start was not found within the API's time; ask again", err=True)
     if output == "text":
@@ -81,11 +83,15 @@ def _served(where: LiveCluster, name: str, namespace: str) -> Json | None:
     if slash and head.lower() in ("qg", "quotagroup", "group"):
         return _served_group(where, rest, unknown_group(rest))
     kind, key = parse_workload(name, namespace)
-    found = read_explanation(where, key, kind)
-    if found is not None or slash:
-        return found
-    unknown = f"there is no workload {key!r} that names a group, and no QuotaGroup {name!r}"
-    return _served_group(where, name, Problem(unknown))
+    unknown = Problem(f"there is no workload {key!r} that names a group, and no QuotaGroup {name!r}")
+    try:
+        found = read_explanation(where, key, kind)
+    except NotAllowed as refused:
+        if not slash:
+            with suppress(NotAllowed):
+                return _served_group(where, name, refused)
+        raise
+    return found if found is not None or slash else _served_group(where, name, unknown)
 
 
 def _served_group(where: LiveCluster, name: str, unknown: Problem) -> Json:

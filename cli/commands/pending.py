@@ -1,6 +1,5 @@
 """`quotree pending`: what waits, in the order of the queues, and why."""
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, Final
@@ -8,14 +7,15 @@ from typing import Any, Final
 import click
 
 from cli.commands.tree import GROUPS_PATH
-from cli.read.cluster.visibility import read_pending
-from cli.read.live import LiveCluster, NotAllowed, NotServed, live_options
+from cli.read.cluster.visibility import read_pending, served_or_computed
+from cli.read.live import LiveCluster, NotAllowed, live_options
 from cli.read.names import complete, groups, unknown_group
 from cli.read.options import ListScope, read_moment, scope_options
-from cli.read.questions import manifests_of, question_options, read_question, read_settings
+from cli.read.questions import live_past_use, manifests_of, question_options, read_question, read_settings
 from cli.read.settings import known_kinds
 from cli.render.listing import ListColumn, ListOutput, list_options
 from cli.render.quantities import readable
+from cli.render.watching import watch as watch_list
 from shared.problems import Problem
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
@@ -39,8 +39,8 @@ COLUMNS: Final = (
     ListColumn("MISSING", "lacks", wide=True),
     ListColumn("MESSAGE", "why"),
 )
-_PERIOD: Final = 2.0
-"""Seconds between two looks of a watch."""
+_GONE: Final = {"reason": "Gone", "message": "", "why": "it waits no more", "position": 0, "lacks": ""}
+"""What a watch shows of a workload that waits no more."""
 
 
 @live_options
@@ -65,22 +65,21 @@ def command(
 
     def computed() -> list[Json]:
         cluster = None if files else where
+        manifests = manifests_of(files, cluster)
         settings = read_settings(settings_file, capacity, cluster)
-        now = read_moment(at)
-        world = read_question(manifests_of(files, cluster), settings, kinds=known_kinds(settings_file)).world_at(now)
+        past, kinds, now = live_past_use(cluster, settings), known_kinds(settings_file), read_moment(at)
+        world = read_question(manifests, settings, kinds=kinds, past_use=past).world_at(now)
         if group not in world.tree:
             raise unknown_group(group)
         found = _pending(world, group, now)
         return [each for each in found if scope.namespace in (None, namespace_of(each["workload"]))]
 
+    def served() -> list[Json]:
+        return read_pending(where, scope.namespace, _below(where, group))
+
     def read() -> list[Json]:
-        if files or at or settings_file or capacity:
-            found = computed()
-        else:
-            try:
-                found = read_pending(where, scope.namespace, _below(where, group))
-            except (NotServed, NotAllowed):
-                found = computed()
+        computes = bool(files or at or settings_file or capacity)
+        found = computed() if computes else _allowed(lambda: served_or_computed(served, computed), scope)
         return [
             each | {"why": each["message"].partition(" waits: ")[2], "lacks": _lacks(each)}
             for each in found
@@ -88,11 +87,17 @@ def command(
         ]
 
     if watch and not files:
-        if not shown.is_table:
-            raise Problem(f"--watch prints lines; it does not go with -o {shown.shown_as}")
-        _watch(read, shown)
-        return
+        watch_list(read, _print, shown, "workload", _GONE)
     _print(read(), shown)
+
+
+def _allowed(read: Callable[[], list[Json]], scope: ListScope) -> list[Json]:
+    try:
+        return read()
+    except NotAllowed as problem:
+        if scope.namespace is None:
+            raise Problem(f"{problem}; -n NAMESPACE lists what waits in one namespace") from problem
+        raise
 
 
 def _print(rows: Sequence[Json], shown: ListOutput) -> None:
@@ -103,21 +108,6 @@ def _print(rows: Sequence[Json], shown: ListOutput) -> None:
 def _lacks(row: Json) -> str:
     """The missing amount as people write it."""
     return readable(row["resource"], row["missing"]) if row["missing"] else ""
-
-
-def _watch(read: Callable[[], list[Json]], shown: ListOutput) -> None:
-    known = {each["workload"]: each for each in read()}
-    _print([*known.values()], shown)
-    quiet = ListOutput(shown.shown_as, headers=False)
-    while True:
-        time.sleep(_PERIOD)
-        found = {each["workload"]: each for each in read()}
-        changed = [each for key, each in found.items() if known.get(key) != each]
-        gone = {"reason": "Gone", "message": "", "why": "it waits no more", "position": 0, "lacks": ""}
-        changed += [each | gone for key, each in known.items() if key not in found]
-        if changed:
-            _print(changed, quiet)
-        known = found
 
 
 def _below(cluster: LiveCluster, group: str) -> set[str] | None:

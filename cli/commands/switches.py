@@ -6,8 +6,9 @@ from typing import Any, Final
 
 import click
 
-from cli.read.live import LiveCluster, live_options
-from cli.read.names import complete, groups, workloads
+from cli.read.live import LiveCluster, NotInCluster, live_options
+from cli.read.names import complete, complete_workloads, groups, unknown_group
+from cli.read.options import namespace_option
 from cli.read.settings import live_settings
 from shared.api.names import HOLD_LABEL
 from shared.kinds.presets import all_presets
@@ -25,22 +26,28 @@ def _workload_command(name: str, act: Callable[[LiveCluster, list[str]], str], t
     """A command on one workload, as NAMESPACE/NAME or KIND/NAMESPACE/NAME."""
 
     @live_options
+    @namespace_option
     @click.command(name, help=text)
-    @click.argument("workload", shell_complete=complete(workloads))
-    @click.option("-n", "--namespace", default="default", show_default=True, help="Of a WORKLOAD without a namespace.")
-    def switch(workload: str, namespace: str, where: LiveCluster) -> None:
-        click.echo(act(where, _object(workload, namespace)))
+    @click.argument("workload", shell_complete=complete_workloads)
+    def switch(workload: str, namespace: str | None, where: LiveCluster) -> None:
+        which = _object(workload, where, namespace)
+        try:
+            click.echo(act(where, which))
+        except NotInCluster as problem:
+            raise Problem(f"there is no {which[0]} {which[1]!r} in namespace {which[3]!r}") from problem
 
     return switch
 
 
-def _object(workload: str, namespace: str) -> list[str]:
-    """The words by which kubectl finds it."""
+def _object(workload: str, cluster: LiveCluster, namespace: str | None) -> list[str]:
+    """The words by which kubectl finds it: its kind, its name, and its namespace."""
     parts = workload.split("/")
     if len(parts) > 3 or not all(parts):
         raise Problem(f"{workload!r} is no workload; write NAMESPACE/NAME of a Job, or KIND/NAMESPACE/NAME")
-    *kind, place, name = ([JOB] if len(parts) < 3 else []) + ([namespace] if len(parts) == 1 else []) + parts
-    return [kind[0].lower(), name, f"--namespace={place}"]
+    if len(parts) == 1:
+        parts = [namespace or cluster.namespace, *parts]
+    *kind, place, name = ([JOB] if len(parts) < 3 else []) + parts
+    return [kind[0].lower(), name, "--namespace", place]
 
 
 def _hold(cluster: LiveCluster, which: list[str]) -> str:
@@ -81,7 +88,10 @@ def _group_command(name: str, text: str) -> click.Command:
     @click.argument("group", shell_complete=complete(groups))
     def switch(group: str, where: LiveCluster) -> None:
         patch = {"spec": {"stopPolicy": POLICIES[name]}}
-        click.echo(_patch(where, ["quotagroup.quotree.dev", group], patch))
+        try:
+            click.echo(_patch(where, ["quotagroup.quotree.dev", group], patch))
+        except NotInCluster as problem:
+            raise unknown_group(group) from problem
 
     return switch
 

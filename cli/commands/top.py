@@ -24,8 +24,8 @@ COLUMNS: Final = (
     ListColumn("MIN", "minText"),
     ListColumn("RUNTIME", "runtimeText"),
     ListColumn("BORROWED", "borrowedText"),
-    ListColumn("RUNNING", "running"),
-    ListColumn("PENDING", "pending"),
+    ListColumn("RUNNING", "runningText"),
+    ListColumn("PENDING", "pendingText"),
 )
 _PERIOD: Final = 2.0
 
@@ -81,5 +81,7 @@ def _lines(name: str, group: QuotaGroup, wanted: Filter, whole: Mapping[FlavorRe
             "share": f"{percent}%",
             "running": counts.admitted,
             "pending": counts.pending,
+            "runningText": str(counts.admitted),
+            "pendingText": str(counts.pending),
             **{f"{word}Text": quantity(each, amount) for word, amount in amounts.items()},
         }

@@ -50,6 +50,15 @@ class LiveCluster:
         """Run a kubectl command that changes an object, and return what it says. Raises ClusterProblem."""
         return self._kubectl(" ".join(("kubectl", *words)), *words).decode(errors="replace").strip()
 
+    @property
+    def namespace(self) -> str:
+        """The namespace of the context; "default" where the kubeconfig names none."""
+        words = ("config", "view", "--minify", "--output=jsonpath={..namespace}")
+        try:
+            return self._kubectl("the namespace of the context", *words).decode() or "default"
+        except ClusterProblem:
+            return "default"
+
     def _kubectl(self, what: str, *words: str) -> bytes:
         import shutil
         import subprocess

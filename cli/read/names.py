@@ -1,6 +1,8 @@
-"""Complete names from the live cluster: groups, flavors and workloads. A cluster that cannot be read gives none."""
+"""Complete names from the live cluster: groups, flavors, namespaces, workloads. One that cannot be read gives none."""
 
 from collections.abc import Callable, Iterator
+from typing import Final
+from urllib.parse import quote
 
 import click
 import msgspec
@@ -11,6 +13,7 @@ from shared.problems import Problem
 
 Names = Callable[[LiveCluster], Iterator[str]]
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+_IN_A_GROUP: Final = "labelSelector=quotree.dev%2Fgroup"
 
 
 class _Named(msgspec.Struct):
@@ -24,36 +27,67 @@ class _Object(msgspec.Struct):
 
 def groups(cluster: LiveCluster) -> Iterator[str]:
     """Yield the names of all QuotaGroups."""
-    yield from _names(cluster, "/apis/quotree.dev/v1alpha1/quotagroups")
+    yield from (each.name for each in _listed(cluster, "/apis/quotree.dev/v1alpha1/quotagroups"))
 
 
 def flavors(cluster: LiveCluster) -> Iterator[str]:
     """Yield the names of all ResourceFlavors."""
-    yield from _names(cluster, "/apis/quotree.dev/v1alpha1/resourceflavors")
+    yield from (each.name for each in _listed(cluster, "/apis/quotree.dev/v1alpha1/resourceflavors"))
 
 
-def workloads(cluster: LiveCluster) -> Iterator[str]:
-    """Yield NAMESPACE/NAME of every Job that names a group."""
-    yield from _names(cluster, "/apis/batch/v1/jobs?labelSelector=quotree.dev%2Fgroup")
+def namespaces(cluster: LiveCluster) -> Iterator[str]:
+    """Yield the names of all namespaces."""
+    yield from (each.name for each in _listed(cluster, "/api/v1/namespaces"))
 
 
-def _names(cluster: LiveCluster, path: str) -> Iterator[str]:
-    for raw in cluster.items(path):
-        found = msgspec.json.decode(raw, type=_Object).metadata
-        yield f"{found.namespace}/{found.name}" if found.namespace else found.name
+def _workloads(cluster: LiveCluster, namespace: str | None) -> Iterator[str]:
+    """Yield the names of the Jobs of a namespace that name a group; without one, NAMESPACE/NAME of all.
+
+    A user who must not list all is told of the namespace of the context.
+    """
+    if namespace:
+        yield from (each.name for each in _jobs(cluster, namespace))
+        return
+    try:
+        found = _listed(cluster, f"/apis/batch/v1/jobs?{_IN_A_GROUP}")
+    except NotAllowed:
+        found = _jobs(cluster, cluster.namespace)
+    yield from (f"{each.namespace}/{each.name}" for each in found)
+
+
+def _jobs(cluster: LiveCluster, namespace: str) -> list[_Named]:
+    return _listed(cluster, f"/apis/batch/v1/namespaces/{quote(namespace)}/jobs?{_IN_A_GROUP}")
+
+
+def _listed(cluster: LiveCluster, path: str) -> list[_Named]:
+    return [msgspec.json.decode(raw, type=_Object).metadata for raw in cluster.items(path)]
 
 
 def complete(names: Names) -> Complete:
     """Return the completion of a parameter that takes one of these names."""
+    return lambda ctx, _, incomplete: _candidates(names, _cluster(ctx), incomplete)
 
-    def complete_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        cluster = LiveCluster(ctx.params.get("context"), ctx.params.get("kubeconfig"), ctx.params.get("user"))
-        try:
-            return [CompletionItem(each) for each in names(cluster) if each.startswith(incomplete)]
-        except Problem:
-            return []
 
-    return complete_names
+def complete_workloads(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete a workload of the namespace that -n names, or of all."""
+    return _candidates(lambda cluster: _workloads(cluster, ctx.params.get("namespace")), _cluster(ctx), incomplete)
+
+
+def complete_explained(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete what can be explained: a workload, or a group."""
+    found = [] if "/" in incomplete else _candidates(groups, _cluster(ctx), incomplete)
+    return [*complete_workloads(ctx, param, incomplete), *found]
+
+
+def _cluster(ctx: click.Context) -> LiveCluster:
+    return LiveCluster(ctx.params.get("context"), ctx.params.get("kubeconfig"), ctx.params.get("user"))
+
+
+def _candidates(names: Names, cluster: LiveCluster, incomplete: str) -> list[CompletionItem]:
+    try:
+        return [CompletionItem(each) for each in names(cluster) if each.startswith(incomplete)]
+    except Problem:
+        return []
 
 
 def check_group(cluster: LiveCluster, name: str) -> None:

@@ -1,16 +1,19 @@
 """Read the values of options: capacities, moments, durations. Raises Problem with what is accepted."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
+from cli.read.names import complete, namespaces
 from shared.api.durations import read_duration as parse_duration
 from shared.api.group_selector import GroupSelector, read_group_selector
 from shared.problems import Problem
 from shared.resources import FlavorResource, QuantityError, read_amount
+
+T = TypeVar("T", bound=Callable[..., Any])
 
 
 def read_capacity(texts: Iterable[str]) -> tuple[tuple[str, str, int], ...]:
@@ -68,10 +71,17 @@ def scope_options(command: click.Command) -> click.Command:
 
     command.callback = callback
     text = "A label selector of the label quotree.dev/group."
-    command.params.append(click.Option(["-n", "--namespace"], help="Only this namespace."))
+    known = complete(namespaces)
+    command.params.append(click.Option(["-n", "--namespace"], help="Only this namespace.", shell_complete=known))
     command.params.append(click.Option(["-A", "--all-namespaces"], is_flag=True, help="All namespaces, as without -n."))
     command.params.append(click.Option(["-l", "--selector"], default="", help=text))
     return command
+
+
+def namespace_option(command: T) -> T:
+    """Give a command kubectl's -n, of a workload that is named without a namespace; None where it is not given."""
+    text = "Of a WORKLOAD without a namespace.  [default: that of the context]"
+    return click.option("-n", "--namespace", help=text, shell_complete=complete(namespaces))(command)
 
 
 def _scope(namespace: str | None, selector: str, *, all_namespaces: bool) -> ListScope:

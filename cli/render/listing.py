@@ -28,10 +28,11 @@ class ListColumn:
 
 @dataclass(frozen=True, slots=True)
 class ListOutput:
-    """How a list is printed. `shown_as`: as `-o` names it."""
+    """How a list is printed. `shown_as`: as `-o` names it; `one_by_one`: a document for each row, as a watch prints."""
 
     shown_as: str = "table"
     headers: bool = True
+    one_by_one: bool = False
 
     def __post_init__(self) -> None:
         known = [each.partition("=")[0] for each in OUTPUTS]
@@ -41,25 +42,38 @@ class ListOutput:
 
     @property
     def is_table(self) -> bool:
-        """Whether rows are printed, which a watch can go on with."""
+        """Whether rows are printed, and no document."""
         return self.shown_as in ("table", "wide", "name") or self.shown_as.startswith("custom-columns=")
 
     def print(self, rows: Sequence[Row], columns: Sequence[ListColumn], name: str) -> None:
         """Print the rows; `name`: the member that names a row."""
         kind, _, template = self.shown_as.partition("=")
-        if kind in ("json", "yaml"):
-            print_data(rows, "json" if kind == "json" else "yaml")
-        elif kind == "jsonpath":
-            click.echo(evaluate(template, {"items": list(rows)}))
+        if not self.is_table and self.one_by_one:
+            for each in rows:
+                self._document(each, each)
+        elif not self.is_table:
+            self._document(list(rows), {"items": list(rows)})
         elif kind == "name":
             for each in rows:
                 click.echo(each[name])
         elif kind == "custom-columns":
             self._table(*_own_columns(template, rows))
+        elif not rows and not self.one_by_one:
+            click.echo("No resources found", err=True)
         else:
             shown = [each for each in columns if kind == "wide" or not each.wide]
             cells = [[_cell(row.get(each.member)) for each in shown] for row in rows]
             self._table([each.title for each in shown], cells)
+
+    def _document(self, data: Any, whole: Any) -> None:
+        """Print `data`, or what a template selects of `whole`."""
+        kind, _, template = self.shown_as.partition("=")
+        if kind == "jsonpath":
+            click.echo(evaluate(template, whole))
+            return
+        if kind == "yaml" and self.one_by_one:
+            click.echo("---")
+        print_data(data, "json" if kind == "json" else "yaml")
 
     def _table(self, titles: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
         lines = [list(titles), *cells] if self.headers else list(cells)

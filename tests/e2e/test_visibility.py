@@ -9,6 +9,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -392,19 +393,45 @@ def test_cli_reads_the_api_with_the_rights_of_the_user(quotree: Quotree) -> None
         watching.terminate()
 
 
-def test_what_if_uses_the_history_of_the_leader_or_reports_that_it_is_missing(quotree: Quotree, tmp_path: Path) -> None:
+def test_cli_uses_the_namespace_of_the_context(quotree: Quotree, tmp_path: Path) -> None:
+    mine = tmp_path / "kubeconfig"
+    mine.write_bytes(tenant(quotree, "team-a").read_bytes())
+    quotree.cluster.kubectl("config", "set-context", "--current", "--namespace=team-a", as_kubeconfig=mine)
+    here = ("--kubeconfig", str(mine))
+    explained = asked(lambda: spoken(quotree, "explain", "own", *here), "a workload of nlp holds 4").stdout
+    assert explained.startswith("Job 'team-a/own' waits: ")
+    refused = spoken(quotree, "pending", *here)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr.endswith("-n NAMESPACE lists what waits in one namespace\n")
+    for words, names in ((("explain",), ["team-a/own"]), (("hold", "-n", "team-a"), ["own"])):
+        told = spoken(quotree, *words, *here, "", program="kubectl_complete-quotree").stdout
+        assert told.splitlines() == [*names, ":4"]
+    nothing = spoken(quotree, "hold", "nope", *here)
+    assert nothing.stderr == "quotree: there is no job 'nope' in namespace 'team-a'\n"
+
+
+def spoken(quotree: Quotree, *words: str, program: str = "quotree") -> CompletedProcess[str]:
+    """All that a program of the command line says."""
+    path = f"{quotree.cluster.binaries.kubectl.parent}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "KUBECONFIG": str(quotree.cluster.kubeconfig)}
+    line = [str(quotree.commands / program), *words]
+    return subprocess.run(line, capture_output=True, text=True, check=False, env=environment)
+
+
+@pytest.mark.parametrize("words", [("what-if",), ("pending",), ("explain", "team-a/own")], ids=" ".join)
+def test_cli_uses_the_history_of_the_leader_or_reports_that_it_is_missing(
+    quotree: Quotree, tmp_path: Path, words: tuple[str, ...]
+) -> None:
     control_plane, edit = quotree.cluster, tmp_path / "edit.yaml"
     edit.write_text(TREE)
     control_plane.apply(READER)
     served = ("get", "groupexplanations", "nlp", "-o", "jsonpath={.status.pastUse[*].resource}")
     wait_for(lambda: "cpu" in control_plane.kubectl(*served, check=False).stdout, "past use is served")
 
+    computes = ("-f", str(edit)) if words == ("what-if",) else ("--at", datetime.now(UTC).isoformat())
+
     def says_it_is_old(*user: str) -> bool:
-        words = [str(quotree.commands / "quotree"), "what-if", "-f", str(edit), *user]
-        path = f"{control_plane.binaries.kubectl.parent}:{os.environ['PATH']}"
-        environment = {**os.environ, "PATH": path, "KUBECONFIG": str(control_plane.kubeconfig)}
-        said = subprocess.run(words, capture_output=True, text=True, check=False, env=environment).stderr
-        return "past use is read from the statuses" in said
+        return "past use is read from the statuses" in spoken(quotree, *words, *computes, *user).stderr
 
     wait_for(lambda: not says_it_is_old(), "it asks the leader")
     assert says_it_is_old("--as", "reader")

@@ -3,8 +3,8 @@
 Raises NotServed where the API is off or does not answer, and NotAllowed: then the caller computes the answer itself.
 """
 
-from collections.abc import Iterable
-from typing import Any, Final
+from collections.abc import Callable, Iterable
+from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -13,6 +13,8 @@ from cli.read.live import LiveCluster, NotAllowed, NotServed
 from shared.api.api_service import VISIBILITY_GROUP, VISIBILITY_VERSION
 from shared.quota.measure.inputs.world import PastUse
 from shared.resources import FlavorResource
+
+T = TypeVar("T")
 
 Json = dict[str, Any]
 _BASE: Final = f"/apis/{VISIBILITY_GROUP}/{VISIBILITY_VERSION}"
@@ -39,6 +41,28 @@ class _Named(msgspec.Struct, frozen=True):
 class _Group(msgspec.Struct, frozen=True):
     metadata: _Named
     status: _GroupStatus
+
+
+def served_or_computed(served: Callable[[], T | None], computed: Callable[[], T]) -> T:
+    """Return what the API answers; where it is off, refuses or knows nothing (None), what the user can compute.
+
+    Raises NotAllowed of the API where the user has the rights for neither.
+    """
+    refused: NotAllowed | None = None
+    try:
+        found = served()
+    except NotServed:
+        found = None
+    except NotAllowed as problem:
+        found, refused = None, problem
+    if found is not None:
+        return found
+    try:
+        return computed()
+    except NotAllowed:
+        if refused is None:
+            raise
+        raise refused from None
 
 
 def read_explanation(cluster: LiveCluster, key: str, kind: str) -> Json | None:
