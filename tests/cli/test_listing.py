@@ -65,13 +65,13 @@ def test_every_output_format_lists_the_objects(
         ("json", '{\n  "group": "vision"\n}\n{\n  "group": "nlp"\n}\n'),
     ],
 )
-def test_a_watch_prints_each_row_for_itself(output: str, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_watch_prints_one_document_for_each_row(output: str, text: str, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [{"group": each["group"]} for each in ROWS] if output in ("yaml", "json") else ROWS
     ListOutput(output, one_by_one=True).print(rows, COLUMNS, "workload")
     assert capsys.readouterr().out == text
 
 
-def test_an_empty_list_says_so_beside_the_output(capsys: pytest.CaptureFixture[str]) -> None:
+def test_empty_list_is_reported_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     for output in ("table", "wide", "name", "json"):
         ListOutput(output).print([], COLUMNS, "workload")
     told = capsys.readouterr()

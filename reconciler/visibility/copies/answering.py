@@ -13,7 +13,7 @@ from reconciler.visibility.copies.explained import Explained
 from reconciler.visibility.copies.plans import current_plan
 from reconciler.visibility.copies.questions import CopyQuestion, read_question
 from reconciler.visibility.copies.what_ifs import predict_edit
-from reconciler.visibility.objects.groups import group_object
+from reconciler.visibility.objects.groups import group_object, listed_group
 from reconciler.visibility.objects.kinds import EXPLANATION, PENDING
 from reconciler.visibility.objects.naming import is_called
 from reconciler.visibility.objects.observed import ObservedPlan
@@ -53,14 +53,16 @@ class CopiedWorld:
             self._explained = self._explained or Explained(observed)
             yield from map(_encode, self._explained.objects(selection))
         else:
-            names = sorted(observed.snapshot.world.tree.groups)
-            wanted = (name for name in names if selection.name in ("", name) and selection.takes_group(name))
-            yield from (self._group(observed, name) for name in wanted)
+            yield from self._of_groups(observed, selection)
 
-    def _group(self, observed: ObservedPlan, name: str) -> bytes:
-        if name not in self._groups:
-            self._groups[name] = _encode(group_object(observed, name))
-        return self._groups[name]
+    def _of_groups(self, observed: ObservedPlan, selection: Selection) -> Iterator[bytes]:
+        for name in filter(selection.takes_group, sorted(observed.snapshot.world.tree.groups)):
+            if selection.name == name:
+                yield _encode(group_object(observed, name))
+            elif not selection.name:
+                if name not in self._groups:
+                    self._groups[name] = _encode(listed_group(observed, name))
+                yield self._groups[name]
 
     def _waiting(self, observed: ObservedPlan, selection: Selection) -> Iterator[bytes]:
         for place in self._places.of(observed, selection.namespace or None, selection.groups):

@@ -119,11 +119,15 @@ class SharedCopy:
 
     def current(self) -> Copy:
         """A copy that is not too old. Raises TooBusy."""
-        if self._copy is not None and time.monotonic() - self._copy.made >= self._lasts:
+        if self._copy is not None and time.monotonic() >= self.replaced_at(self._copy):
             self._drop(self._copy)
         if self._copy is None:
             self._copy = self._control.make_copy()
         return self._copy
+
+    def replaced_at(self, copy: Copy) -> float:
+        """When the copy is too old."""
+        return copy.made + self._lasts
 
     async def lines(self, copy: Copy, question: CopyQuestion) -> Sequence[bytes]:
         """The whole answer. Raises TooBusy when there is none in time."""

@@ -1,8 +1,10 @@
-"""The objects that a request selects: asked of copies, kept for a second, and the same for all who ask."""
+"""The objects that a request selects: asked of copies, kept while they are the latest, and the same for all who ask."""
 
 import asyncio
+import math
 import time
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
@@ -14,7 +16,7 @@ from reconciler.visibility.front.selected import Item, Selected, item_of
 from reconciler.visibility.objects.selection import Selection
 
 FRESH: Final = 1.0
-"""Seconds for which an answer is given again."""
+"""Seconds for which an explanation that was asked for by name is given again."""
 _MOST_KEPT: Final = 64
 _decode: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
@@ -33,6 +35,18 @@ class CopysItems:
         return [self._items.get(line) or self._items.setdefault(line, item_of(_decode(line))) for line in lines]
 
 
+@dataclass(slots=True)
+class Kept:
+    """An answer, or the work on it; for how long it is given again."""
+
+    task: asyncio.Task[Selected]
+    until: float = math.inf
+
+    def is_good(self, now: float) -> bool:
+        """Whether it is given again: it is being made, or it was, without an error, a short time ago."""
+        return not self.task.done() or (now < self.until and self.task.exception() is None)
+
+
 class Answers:
     """Selects objects. Nothing here is computed, but put together."""
 
@@ -41,32 +55,34 @@ class Answers:
         self._shared = SharedCopy(control, lasts)
         self._long = LongQuestions(control, limit=LIMIT)
         self._items = CopysItems()
-        self._kept: dict[Selection, tuple[float, asyncio.Task[Selected]]] = {}
+        self._kept: dict[Selection, Kept] = {}
 
     async def select(self, selection: Selection) -> Selected:
         """The objects, in the order of a list. Raises TooBusy and NotAnswered."""
         now = time.monotonic()
-        known = self._kept.get(selection)
-        if known is None or (known[1].done() and (now - known[0] > FRESH or known[1].exception() is not None)):
+        kept = self._kept.get(selection)
+        if kept is None or not kept.is_good(now):
             self._forget(now)
-            known = self._kept[selection] = (now, asyncio.create_task(self._compute(selection), name="answer"))
-        return await asyncio.shield(known[1])
+            kept = self._kept[selection] = Kept(asyncio.create_task(self._compute(selection), name="answer"))
+        return await asyncio.shield(kept.task)
 
     def _forget(self, now: float) -> None:
         """Drop what is not given again, and the oldest of what is too much."""
-        self._kept = {each: kept for each, kept in self._kept.items() if not kept[1].done() or now - kept[0] <= FRESH}
+        self._kept = {each: kept for each, kept in self._kept.items() if kept.is_good(now)}
         while len(self._kept) >= _MOST_KEPT:
             self._kept.pop(next(iter(self._kept)))
 
     async def _compute(self, selection: Selection) -> Selected:
+        """Ask a copy. A list is given again until a new copy would be asked: before, nothing could be another."""
         question = question_of(selection)
         if selection.is_one_explanation:
             best = await self._long.best(question)
             items = [] if best is None else [item_of(_decode(best))]
+            until = time.monotonic() + FRESH
         else:
             copy = self._shared.current()
             items = self._items.of(copy, await self._shared.lines(copy, question))
-        found = Selected.of(selection.kind, [each[0] for each in items], [each[1] for each in items])
+            until = self._shared.replaced_at(copy)
         if selection in self._kept:
-            self._kept[selection] = (time.monotonic(), self._kept[selection][1])
-        return found
+            self._kept[selection].until = until
+        return Selected.of(selection.kind, [each[0] for each in items], [each[1] for each in items])

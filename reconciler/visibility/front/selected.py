@@ -11,7 +11,8 @@ from reconciler.visibility.front.requests import ReadRequest
 from reconciler.visibility.objects.kinds import API_VERSION, Json, VisibleKind
 from reconciler.visibility.objects.tables import table
 
-_STAMP: Final = ("asOf", "servedBy")
+_PASSING: Final = ("asOf", "servedBy", "pastUse")
+"""What changes all the time, and is no difference that a watch tells."""
 _encode: Final = msgspec.json.Encoder().encode
 
 Key = tuple[str, str]
@@ -28,8 +29,8 @@ def item_of(found: Json) -> Item:
 
 
 def digest_of(item: Json) -> bytes:
-    """Equal for equal objects; when and by which replica they were seen does not count."""
-    told = {name: value for name, value in item["status"].items() if name not in _STAMP}
+    """Equal for equal objects; when and by which replica they were seen does not count, nor how past use decays."""
+    told = {name: value for name, value in item["status"].items() if name not in _PASSING}
     return hashlib.blake2b(_encode([item["metadata"], told]), digest_size=8).digest()
 
 

@@ -6,7 +6,17 @@ from shared.quota.measure.division_table import division_tables, table_as_data
 
 
 def group_object(observed: ObservedPlan, name: str) -> Json:
-    """The object of one group of the tree."""
+    """The object of one group of the tree, with the tables of its runtime."""
+    tables = division_tables(observed.snapshot, name)
+    return _object(observed, name, {"division": [table_as_data(each) for each in tables]})
+
+
+def listed_group(observed: ObservedPlan, name: str) -> Json:
+    """The same as it is in a list: without the tables, which have a line for each sibling."""
+    return _object(observed, name, {})
+
+
+def _object(observed: ObservedPlan, name: str, more: Json) -> Json:
     snapshot = observed.snapshot
     tree = snapshot.world.tree
     leaves = [snapshot.leaves[each] for each in tree.leaves_below(name) if each in snapshot.leaves]
@@ -17,7 +27,7 @@ def group_object(observed: ObservedPlan, name: str) -> Json:
         "admitted": sum(len(leaf.admitted) + len(leaf.evicting) for leaf in leaves),
         "used": ", ".join(f"{amount_text(key.resource, numbers[key].used)} of {key.flavor}" for key in keys),
         "runtime": ", ".join(f"{amount_text(key.resource, numbers[key].runtime)} of {key.flavor}" for key in keys),
-        "division": [table_as_data(each) for each in division_tables(snapshot, name)],
+        **more,
     }
     past = snapshot.world.past_use.get(name)
     if past:

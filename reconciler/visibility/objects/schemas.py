@@ -153,7 +153,7 @@ GROUP_STATUS: Final = members(
         ),
     ),
     division=each(
-        "How the runtime of its parent is divided, for each key; the shares of all children add up.",
+        "How the runtime of its parent is divided, for each key; the shares of all children add up. Absent in lists.",
         {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
     ),
     **_SEEN,

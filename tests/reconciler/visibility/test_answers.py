@@ -1,4 +1,4 @@
-"""Answers in a running loop: asked of real copies, kept for a second, told as differences, refused if too many wait."""
+"""Answers in a running loop: asked of real copies, kept as long as these, watched, refused if too many wait."""
 
 import asyncio
 import os
@@ -130,12 +130,24 @@ async def test_lists_of_one_copy_share_their_objects() -> None:
         assert here.items[1] is vision.items[0]
 
 
-async def test_equal_requests_within_a_second_are_computed_once() -> None:
+async def test_each_copy_computes_a_list_once() -> None:
     async with copied(decided(*FULL, pending("vision", 3, "two"))) as control:
-        answers = Answers(control)
-        first, second = await asyncio.gather(*(answers.select(Selection(PENDING, "ns")) for _ in range(2)))
-        assert first is second
+        lasting, passing = Answers(control, lasts=timedelta(hours=1)), Answers(control, lasts=timedelta())
+        here = Selection(PENDING, "ns")
+        first, second = await asyncio.gather(lasting.select(here), lasting.select(here))
+        assert first is second is await lasting.select(here)
         assert names(first) == ["two"]
+        assert await passing.select(here) is not await passing.select(here)
+
+
+async def test_list_of_groups_leaves_out_the_division_tables() -> None:
+    async with copied(decided(*FULL)) as control:
+        answers = Answers(control)
+        listed = (await answers.select(Selection(GROUPS))).items
+        (named,) = (await answers.select(Selection(GROUPS, name="vision"))).items
+    assert [each["metadata"]["name"] for each in listed if "division" in each["status"]] == []
+    assert named["metadata"]["name"] == "vision"
+    assert sum(each["runtime"] for each in named["status"]["division"][0]["children"]) == 8
 
 
 async def test_watch_sends_the_initial_objects_and_then_each_change() -> None:
@@ -167,9 +179,9 @@ async def test_watch_from_the_listed_version_repeats_nothing() -> None:
         assert [each async for each in watch_lines(answers, request)] == []
 
 
-def test_metadata_of_the_observer_does_not_change_the_version() -> None:
-    item = {"metadata": {"name": "a"}, "status": {"group": "x", "asOf": "1", "servedBy": "Leader"}}
-    other = {"metadata": {"name": "a"}, "status": {"group": "x", "asOf": "2", "servedBy": "Follower"}}
+def test_observer_and_past_use_do_not_change_the_version() -> None:
+    item = {"metadata": {"name": "a"}, "status": {"group": "x", "asOf": "1", "servedBy": "Leader", "pastUse": [1]}}
+    other = {"metadata": {"name": "a"}, "status": {"group": "x", "asOf": "2", "servedBy": "Follower", "pastUse": [2]}}
     assert digest_of(item) == digest_of(other)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from reconciler.visibility.front.discovery import discovery_document
 from reconciler.visibility.objects.explanations import WorkloadsByNamespace, explanation_object
-from reconciler.visibility.objects.groups import group_object
+from reconciler.visibility.objects.groups import group_object, listed_group
 from reconciler.visibility.objects.kinds import ALL_KINDS, EXPLANATION, GROUPS, PENDING
 from reconciler.visibility.objects.observed import ObservedPlan
 from reconciler.visibility.objects.pending import Places, pending_object
@@ -125,6 +125,8 @@ def test_group_object_names_no_workload_and_its_table_adds_up() -> None:
     (division,) = found["status"]["division"]
     assert sum(each["runtime"] for each in division["children"]) + division["left"] == division["runtime"] == 8
     assert (found["status"]["pending"], found["status"]["admitted"], found["status"]["parent"]) == (1, 0, "root")
+    del found["status"]["division"]
+    assert listed_group(observed, "vision") == found
 
 
 def test_table_has_the_expected_columns() -> None:
