@@ -89,15 +89,15 @@ class Preloaded:
         assert self._process.stdout is not None
         started = []
         if select.select([self._process.stdout], [], [], patience)[0]:
-            said = os.read(self._process.stdout.fileno(), 1 << 16)
-            assert said, "the process that forks has ended"
-            *lines, self._heard = (self._heard + said).split(b"\n")
-            for told in map(json.loads, lines):
-                if "started" in told:
-                    self._forks[told["started"]] = Fork(self, told["started"])
-                    started.append(self._forks[told["started"]])
+            message = os.read(self._process.stdout.fileno(), 1 << 16)
+            assert message, "the process that forks has ended"
+            *lines, self._heard = (self._heard + message).split(b"\n")
+            for event in map(json.loads, lines):
+                if "started" in event:
+                    self._forks[event["started"]] = Fork(self, event["started"])
+                    started.append(self._forks[event["started"]])
                 else:
-                    self._forks.pop(told["ended"]).returncode = told["code"]
+                    self._forks.pop(event["ended"]).returncode = event["code"]
         else:
             assert not patience, "the process that forks does not answer"
         return started
@@ -149,17 +149,17 @@ def _reap() -> None:
             return
         if pid == 0:
             return
-        _tell(ended=pid, code=os.waitstatus_to_exitcode(status))
+        _write_event(ended=pid, code=os.waitstatus_to_exitcode(status))
 
 
-def _tell(**told: int) -> None:
-    os.write(1, json.dumps(told).encode() + b"\n")
+def _write_event(**event: int) -> None:
+    os.write(1, json.dumps(event).encode() + b"\n")
 
 
 def _fork(request: Mapping[str, Any], pipe: tuple[int, int]) -> None:
     pid = os.fork()
     if pid:
-        _tell(started=pid)
+        _write_event(started=pid)
         return
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)

@@ -85,6 +85,6 @@ def test_glossary_tables_are_sorted_without_duplicates() -> None:
 
 def test_other_projects_have_their_own_names() -> None:
     columns = [row[-1] for title in ("Words", "Fields and settings", "Classes") for row in table(title)]
-    said = [part.partition(":")[0] for column in columns for part in column.split(" · ") if part]
-    strangers = {name.strip() for names in said for name in names.split(",")} - PEERS
-    assert (len(said) > 100, strangers) == (True, set())
+    names_elsewhere = [part.partition(":")[0] for column in columns for part in column.split(" · ") if part]
+    strangers = {name.strip() for names in names_elsewhere for name in names.split(",")} - PEERS
+    assert (len(names_elsewhere) > 100, strangers) == (True, set())

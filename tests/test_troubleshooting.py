@@ -36,8 +36,8 @@ def test_every_command_prints_what_the_page_shows(quotree: Quotree, tmp_path: Pa
     assert len(exchanges) > 8
     for command, shown in exchanges:
         deadline = time.monotonic() + PATIENCE
-        while missing := _missing(shown, said := _run(quotree, command, tmp_path)):
-            assert time.monotonic() < deadline, f"{command}: {missing} is not in:\n{said}"
+        while missing := _missing(shown, message := _run(quotree, command, tmp_path)):
+            assert time.monotonic() < deadline, f"{command}: {missing} is not in:\n{message}"
             time.sleep(0.3)
 
 
@@ -57,8 +57,8 @@ def _run(quotree: Quotree, command: str, folder: Path) -> str:
     return f"{done.stdout}\n{done.stderr}"
 
 
-def _missing(shown: list[str], said: str) -> list[str]:
+def _missing(shown: list[str], message: str) -> list[str]:
     """The shown lines that were not said; spaces count as one, and `...` as anything."""
-    lines = [" ".join(line.split()) for line in said.splitlines()]
+    lines = [" ".join(line.split()) for line in message.splitlines()]
     patterns = {line: re.escape(" ".join(line.split())).replace(re.escape(MAGIC), ".*") for line in shown}
     return [line for line, pattern in patterns.items() if not any(re.fullmatch(pattern, each) for each in lines)]

@@ -135,9 +135,9 @@ def test_edit_before_the_webhook_has_a_certificate_is_refused_with_the_reason(gi
         return gitops.cluster.kubectl("apply", "-f", "-", input=yaml.safe_dump(GROUP), check=False).stderr
 
     wait_for(lambda: "webhook cannot be called yet" in refusal(), "the policy is in force")
-    said = refusal()
-    assert "kubectl rollout status deployment/quotree-webhook -n quotree-system" in said
-    assert "x509" not in said
+    message = refusal()
+    assert "kubectl rollout status deployment/quotree-webhook -n quotree-system" in message
+    assert "x509" not in message
 
 
 def test_applying_the_same_again_changes_nothing_while_quotree_runs(running: GitOps) -> None:

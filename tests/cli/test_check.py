@@ -33,7 +33,7 @@ quota:
 """
 
 
-def told(folder: Path, manifests: str, settings: str = "") -> tuple[int, list[str]]:
+def check_output(folder: Path, manifests: str, settings: str = "") -> tuple[int, list[str]]:
     """The exit code, and every finding without its place and its object."""
     (folder / "manifests.yaml").write_text(manifests)
     (folder / "settings").write_text(settings or "{}")
@@ -43,7 +43,7 @@ def told(folder: Path, manifests: str, settings: str = "") -> tuple[int, list[st
 
 def test_groups_that_admit_every_namespace_are_listed(tmp_path: Path) -> None:
     manifests = GROUP % ("vision", "{}") + GROUP % ("nlp", "{namespaceSelector: {matchLabels: {team: nlp}}}")
-    code, lines = told(tmp_path, manifests)
+    code, lines = check_output(tmp_path, manifests)
     assert (code, lines) == (
         0,
         [
@@ -54,18 +54,18 @@ def test_groups_that_admit_every_namespace_are_listed(tmp_path: Path) -> None:
             )
         ],
     )
-    assert told(tmp_path, manifests, "quota: {openGroups: false}") == (0, [])
-    assert told(tmp_path, manifests + GROUP % ("root", "{isParent: true, namespaceSelector: {}}")) == (0, [])
+    assert check_output(tmp_path, manifests, "quota: {openGroups: false}") == (0, [])
+    assert check_output(tmp_path, manifests + GROUP % ("root", "{isParent: true, namespaceSelector: {}}")) == (0, [])
 
 
 def test_restrictions_in_the_settings_are_checked(tmp_path: Path) -> None:
     spec = f"{{{QUOTAS}, requireRequests: true, reclaim: {{notice: 1h}}, namespaceSelector: {{}}}}"
-    code, lines = told(tmp_path, GROUP % ("vision", spec) + CLASSES + JOB, SETTINGS)
+    code, lines = check_output(tmp_path, GROUP % ("vision", spec) + CLASSES + JOB, SETTINGS)
     assert code == 1
     codes = [line.rpartition("(")[2].rstrip(")") for line in lines]
     assert codes == ["AboveMaximum", "PriorityNotAllowed", "RequestAbsent"]
     without = JOB.replace("priorityClassName: top", "priorityClassName: low").replace(
         "image: none", ("image: none, resources: {requests: {cpu: 1}}")
     )
-    code, lines = told(tmp_path, GROUP % ("vision", spec.replace("1h", "1m")) + CLASSES + without, SETTINGS)
+    code, lines = check_output(tmp_path, GROUP % ("vision", spec.replace("1h", "1m")) + CLASSES + without, SETTINGS)
     assert (code, [line.rpartition("(")[2] for line in lines]) == (0, ["LongTermination)"])

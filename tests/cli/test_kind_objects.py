@@ -109,8 +109,8 @@ def test_unmanaged_objects_break_no_rule(tmp_path: Path) -> None:
 
 def test_trainjob_is_governed_through_its_jobset(tmp_path: Path) -> None:
     train = held("train", apiVersion="trainer.kubeflow.org/v1alpha1", kind="TrainJob", spec={})
-    _, _, told = run(tmp_path, "check", objects=[train])
-    assert "TrainJob/ns/train: the JobSet that its operator makes is governed in its place" in told
+    _, _, output = run(tmp_path, "check", objects=[train])
+    assert "TrainJob/ns/train: the JobSet that its operator makes is governed in its place" in output
 
 
 def test_explain_names_what_a_jobset_is_missing(tmp_path: Path) -> None:

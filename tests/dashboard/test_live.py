@@ -57,13 +57,13 @@ def _numbers(address: str, group: str) -> dict[str, str]:
     return dict(rows[0]["keys"][0]["text"]) if rows and rows[0]["keys"] else {}
 
 
-def _told(address: str, *beginnings: str) -> Any:
+def _summary(address: str, *beginnings: str) -> Any:
     """The first event that is no longer loading and has notices that begin like these."""
 
     def seen() -> Any:
         event = _first_event(address)
-        said = all(any(each.startswith(begin) for each in event["notices"]) for begin in beginnings)
-        return event if said and not event["loading"] else None
+        has_notices = all(any(each.startswith(begin) for each in event["notices"]) for begin in beginnings)
+        return event if has_notices and not event["loading"] else None
 
     return _until(seen)
 
@@ -106,7 +106,7 @@ def test_tenant_sees_what_it_may_read_and_a_list_of_the_rest(quotree: Quotree, a
             "only workloads of namespace default are shown",
             "the tree is not shown: ",
         )
-        assert not _told(address, *beginnings)["complete"]
+        assert not _summary(address, *beginnings)["complete"]
 
         def counted() -> dict[str, tuple[int, int]]:
             return {each["name"]: (each["pending"], each["admitted"]) for each in _first_event(address)["rows"]}
@@ -136,5 +136,5 @@ def _waits(page: Any) -> str:
 
 def test_user_without_list_rights_gets_a_page_with_the_reason(quotree: Quotree) -> None:
     with commanded(quotree.cluster.kubeconfig_for("nobody")) as address:
-        told = _told(address, "queues and running Jobs are not shown: ")
-        assert told["rows"] == [] or not told["complete"]
+        notice = _summary(address, "queues and running Jobs are not shown: ")
+        assert notice["rows"] == [] or not notice["complete"]

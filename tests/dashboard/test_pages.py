@@ -76,17 +76,17 @@ def test_only_changed_lines_are_sent() -> None:
     again = dict(tree.show(replace(first, number=2)))
     assert msgspec.json.decode(event(first, has, again)[6:])["rows"] == []
     changed = frame_of(first.world.with_changes([(None, pending("serving", 1, "s"))]), 3)
-    told = msgspec.json.decode(event(changed, has, dict(tree.show(changed)))[6:])
-    assert [row["name"] for row in told["rows"]] == ["root", "serving"]
-    assert told["gone"] == []
+    sent = msgspec.json.decode(event(changed, has, dict(tree.show(changed)))[6:])
+    assert [row["name"] for row in sent["rows"]] == ["root", "serving"]
+    assert sent["gone"] == []
 
 
 def test_deleted_group_is_reported() -> None:
     tree, first = TreeLines(), _busy()
     has = dict(tree.show(first))
     smaller = frame_of(world("root 8\n  serving 2"), 2)
-    told = msgspec.json.decode(event(smaller, has, dict(tree.show(smaller)))[6:])
-    assert told["gone"] == ["nlp", "research", "vision"]
+    sent = msgspec.json.decode(event(smaller, has, dict(tree.show(smaller)))[6:])
+    assert sent["gone"] == ["nlp", "research", "vision"]
 
 
 def test_user_with_partial_rights_gets_the_numbers_of_the_statuses() -> None:

@@ -244,11 +244,11 @@ def main() -> int:
             if done[-1].differs:
                 print(f"edit {number}, {done[-1]}", flush=True)
             if number % 20 == 0 or number == options.edits:
-                print(_told(done), flush=True)
+                print(_summary(done), flush=True)
     return 1 if any(each.is_wrong for each in done) else 0
 
 
-def _told(done: Sequence[Edit]) -> str:
+def _summary(done: Sequence[Edit]) -> str:
     moved = sum(bool(each.started or each.stopped) for each in done)
     left_open = sum(bool(each.depends) for each in done)
     otherwise = sum(bool(each.differs) for each in done)

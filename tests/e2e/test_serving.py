@@ -45,7 +45,10 @@ def ready(ask: Asking, image: str = "") -> int:
     """How many pods serve, of all or of one image."""
     return sum(
         each["spec"]["containers"][0]["image"].startswith(image)
-        and any(told["type"] == "Ready" and told["status"] == "True" for told in each["status"].get("conditions", []))
+        and any(
+            reported["type"] == "Ready" and reported["status"] == "True"
+            for reported in each["status"].get("conditions", [])
+        )
         for each in pods(ask)
     )
 

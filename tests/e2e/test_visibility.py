@@ -200,34 +200,34 @@ subjects: [{kind: User, name: reader, apiGroup: rbac.authorization.k8s.io}]
 
 
 @pytest.mark.parametrize(
-    ("namespace", "name", "told"),
+    ("namespace", "name", "beginning"),
     [
         ("team-b", "hidden-head", "Job 'team-b/hidden-head' waits: group 'root' lacks 3 of default/cpu"),
         ("team-a", "own", "Job 'team-a/own' waits: group 'vision' is StrictFIFO and a workload of group 'vision' is"),
     ],
 )
-def test_every_route_gives_the_same_reason(quotree: Quotree, namespace: str, name: str, told: str) -> None:
+def test_every_route_gives_the_same_reason(quotree: Quotree, namespace: str, name: str, beginning: str) -> None:
     control_plane, key = quotree.cluster, f"{namespace}/{name}"
-    said: list[str] = []
+    messages: list[str] = []
     control_plane.apply(READER)
 
     def agreed() -> bool:
         """Whether all routes have said the sentence of an event at the same time."""
         events = control_plane.get("events.events.k8s.io", "-n", namespace)["items"]
         notes = {each["note"] for each in events if each["regarding"]["name"] == name and "waits: " in each["note"]}
-        said.clear()
+        messages.clear()
         for user in ((), ("--as", "reader")):
             explained = quotree.command("explain", key, "-o", "json", *user)
             listed = json.loads(quotree.command("pending", "-n", namespace, "-o", "json", *user))
-            said.append(json.loads(explained)["message"])
-            said.extend(each["message"] for each in listed if each["workload"] == key)
+            messages.append(json.loads(explained)["message"])
+            messages.extend(each["message"] for each in listed if each["workload"] == key)
         for kind in ("pendingworkloads", "explanations"):
             words = ("get", kind, name, "-n", namespace, "-o", "jsonpath={.status.message}")
-            said.append(control_plane.kubectl(*words, check=False).stdout)
-        return len(said) == 6 and len({*said}) == 1 and said[0] in notes
+            messages.append(control_plane.kubectl(*words, check=False).stdout)
+        return len(messages) == 6 and len({*messages}) == 1 and messages[0] in notes
 
     wait_for(agreed, "the same sentence everywhere", 120)
-    assert said[0].startswith(told)
+    assert messages[0].startswith(beginning)
     with pytest.raises(ControlPlaneError, match="Forbidden"):
         control_plane.kubectl("get", "explanations", name, "-n", namespace, "--as", "reader")
 
@@ -354,8 +354,8 @@ def dry_run(quotree: Quotree) -> CompletedProcess[str]:
 
 
 def test_dry_run_lists_what_an_edit_starts_and_stops(quotree: Quotree) -> None:
-    said = "would stop 1 workload of group vision (3 cpu): GroupStopped"
-    answer = asked(lambda: dry_run(quotree), said)
+    message = "would stop 1 workload of group vision (3 cpu): GroupStopped"
+    answer = asked(lambda: dry_run(quotree), message)
     assert "runtime of group vision: " in answer.stderr
     assert [each for each in HIDDEN if each in answer.stdout + answer.stderr] == []
     assert quotree.cluster.get("quotagroup", "vision")["spec"].get("stopPolicy", "None") == "None"
@@ -430,11 +430,11 @@ def test_cli_uses_the_history_of_the_leader_or_reports_that_it_is_missing(
 
     computes = ("-f", str(edit)) if words == ("what-if",) else ("--at", datetime.now(UTC).isoformat())
 
-    def says_it_is_old(*user: str) -> bool:
+    def reports_that_it_is_old(*user: str) -> bool:
         return "past use is read from the statuses" in spoken(quotree, *words, *computes, *user).stderr
 
-    wait_for(lambda: not says_it_is_old(), "it asks the leader")
-    assert says_it_is_old("--as", "reader")
+    wait_for(lambda: not reports_that_it_is_old(), "it asks the leader")
+    assert reports_that_it_is_old("--as", "reader")
 
 
 def test_anonymous_callers_are_refused(quotree: Quotree) -> None:

@@ -137,7 +137,7 @@ class Site:
 
     def last_words(self) -> str:
         """The logs of Quotree's pods and the latest events."""
-        said = [
+        lines = [
             self.cluster.kubectl(
                 "logs",
                 "-n",
@@ -151,7 +151,7 @@ class Site:
             for component in ("webhook", "reconciler")
         ]
         events = self.cluster.kubectl("get", "events", "-A", "--sort-by=.lastTimestamp", check=False).stdout
-        return "\n".join([*said, *events.splitlines()[-20:]])
+        return "\n".join([*lines, *events.splitlines()[-20:]])
 
     def client(self) -> Rest:
         """A connection of its own as the admin, for a thread that asks while the test does something else."""

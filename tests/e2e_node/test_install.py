@@ -16,9 +16,9 @@ def test_every_process_is_ready_after_an_install_with_default_values(quotree: Si
 
 
 def test_helm_test_shows_the_responses_of_both_processes(quotree: Site) -> None:
-    said = quotree.helm("test", "quotree", "--logs").stdout
+    message = quotree.helm("test", "quotree", "--logs").stdout
     for component in ("webhook", "reconciler"):
-        assert f"POD LOGS: quotree-test-{component}\nquotree-{component}.{NAMESPACE}.svc ok" in said
+        assert f"POD LOGS: quotree-test-{component}\nquotree-{component}.{NAMESPACE}.svc ok" in message
 
 
 def test_the_pods_pass_the_restricted_pod_security_standard(quotree: Site) -> None:

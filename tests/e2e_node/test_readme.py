@@ -44,5 +44,5 @@ def test_readme_commands_lead_from_installation_to_a_governed_job(empty: Site, r
 
 
 def test_helm_test_reaches_both_processes(quotree: Site) -> None:
-    said = quotree.helm("test", "quotree").stdout
-    assert said.count("Phase:          Succeeded") == 2, said
+    message = quotree.helm("test", "quotree").stdout
+    assert message.count("Phase:          Succeeded") == 2, message

@@ -32,7 +32,7 @@ class Actor:
     rest: Rest
     random: Random
     tried: Counter[tuple[str, int]] = field(default_factory=Counter)
-    said: list[str] = field(default_factory=list)
+    log: list[str] = field(default_factory=list)
     """Each request in a line."""
     _number: int = 0
 
@@ -52,7 +52,7 @@ class Actor:
         status, answer = self.rest.request(method, path, body, content_type)
         self.tried[what, status] += 1
         words = str(answer.get("message", ""))[:300] if isinstance(answer, dict) and status >= 400 else ""
-        self.said.append(f"{self.tenant.name} {what}: {method} {path} {str(body)[:600]} -> {status} {words}")
+        self.log.append(f"{self.tenant.name} {what}: {method} {path} {str(body)[:600]} -> {status} {words}")
         return answer
 
     def all(self, kind: str) -> list[Body]:

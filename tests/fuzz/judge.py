@@ -93,15 +93,15 @@ class Patience:
     longest: tuple[timedelta, str] = (timedelta(), "nothing")
     """For how long something was wrong at most, and what."""
     _since: dict[str, datetime] = field(default_factory=dict)
-    _told: set[str] = field(default_factory=set)
+    _reported: set[str] = field(default_factory=set)
 
     def see(self, wrong: Iterable[str], now: datetime) -> list[str]:
         """What has been wrong for longer than the limit, each once."""
         current = set(wrong)
         self._since = {each: since for each, since in self._since.items() if each in current}
-        self._told &= current
+        self._reported &= current
         for each in current:
             self.longest = max(self.longest, (now - self._since.setdefault(each, now), each))
-        late = [each for each in sorted(current - self._told) if now - self._since[each] > self.limit]
-        self._told |= set(late)
+        late = [each for each in sorted(current - self._reported) if now - self._since[each] > self.limit]
+        self._reported |= set(late)
         return [f"{each} for {(now - self._since[each]).total_seconds():.0f} s" for each in late]

@@ -192,7 +192,7 @@ def _keep(stage: Stage, log: Path, folder: Path) -> None:
     for each in (log, *(process.log for process in (*stage.quotree.reconcilers, *stage.quotree.webhooks))):
         shutil.copy(each, folder / each.name)
     for actor in stage.actors:
-        (folder / f"{actor.tenant.name}.txt").write_text("\n".join(actor.said))
+        (folder / f"{actor.tenant.name}.txt").write_text("\n".join(actor.log))
 
 
 def _metrics(url: str) -> str:

@@ -13,7 +13,7 @@ from tests.gadgets.gadget import DESCRIPTOR, gadget, job_part, part
 from tests.gadgets.world import World
 
 
-def told(world: World, monkeypatch: pytest.MonkeyPatch, *command: str) -> Any:
+def output_of(world: World, monkeypatch: pytest.MonkeyPatch, *command: str) -> Any:
     """What the command prints as JSON."""
     return json.loads(say(world, monkeypatch, *command, "-o", "json"))
 
@@ -50,17 +50,17 @@ def test_running_gadget_is_held_and_resumed(at_rest: World, monkeypatch: pytest.
 def test_objects_of_a_described_kind_are_counted_once_and_wait(at_rest: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world = at_rest
     write_settings(world)
-    kinds = told(world, monkeypatch, "kinds")
+    kinds = output_of(world, monkeypatch, "kinds")
     assert [(each["kind"], each["heldBy"]) for each in kinds][2:] == [("Gadget", ".spec.control.paused")]
     world.create(gadget("runs", "blue", pods=part(), jobs=job_part()))
     world.until("it runs", lambda: world.used("blue", "t4") == "2" and len(world.pods("runs")) == 2)
     world.create(gadget("waits", "blue", all=part("3")))
-    live = told(world, monkeypatch, "simulate", "--live")
+    live = output_of(world, monkeypatch, "simulate", "--live")
     assert live["groups"]["blue"]["t4"]["cpu"]["used"] == 2000
     assert [(each["workload"], each["kind"], each["group"]) for each in live["pending"]] == [
         ("default/waits", "Gadget", "blue")
     ]
-    assert told(world, monkeypatch, "explain", "default/waits")["state"] == "Pending"
+    assert output_of(world, monkeypatch, "explain", "default/waits")["state"] == "Pending"
 
 
 def test_eviction_of_a_gadget_is_in_the_history(at_rest: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,7 +70,9 @@ def test_eviction_of_a_gadget_is_in_the_history(at_rest: World, monkeypatch: pyt
     world.until("it runs", lambda: len(world.pods("borrows")) == 1)
     world.create(gadget("owed", "blue", all=part("3")))
     world.until("it is stopped", lambda: world.is_paused("borrows"))
-    found = [each for each in told(world, monkeypatch, "history", "green") if each["workload"] == "default/borrows"]
+    found = [
+        each for each in output_of(world, monkeypatch, "history", "green") if each["workload"] == "default/borrows"
+    ]
     assert [(each["kind"], each["reason"], each["for"], each["request"], each["source"]) for each in found] == [
         ("Gadget", "Reclaimed", "default/owed", {"cpu": "2"}, "annotation")
     ]

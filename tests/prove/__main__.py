@@ -70,11 +70,11 @@ def write_down(seed: int, number: int, flaw: str) -> Path:
         return any(kind_of(each) == kind for each in flaws(world))
 
     small = shrunk(world_of(seed, number), shows)
-    told = next(each for each in flaws(small) if kind_of(each) == kind)
+    example = next(each for each in flaws(small) if kind_of(each) == kind)
     path = FOUND / f"world-{seed}-{number}.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(
-        write_world(small, f"Found by a search over random closed worlds ({seed}, {number}).\nShows: {told}")
+        write_world(small, f"Found by a search over random closed worlds ({seed}, {number}).\nShows: {example}")
     )
     return path
 

@@ -119,15 +119,15 @@ def _wrong(given: World, explanation: WorkloadExplanation, remedies: tuple[Remed
             yield f"{workload.key} starts anyway, and has remedies"
         return
     for remedy in remedies:
-        said = f"{workload.key}: {remedy_as_data(remedy)}"
+        message = f"{workload.key}: {remedy_as_data(remedy)}"
         after = done(given, workload, remedy)
         if not starts(after, workload, EPOCH):
-            yield f"not true: {said}"
+            yield f"not true: {message}"
         if not violations(after) <= violations(given):
-            yield f"not legal: {said}"
+            yield f"not legal: {message}"
         smaller = range(1, remedy.by) if remedy.do in NUMBERS and not remedy.also else ()
         if any(starts(done(given, workload, remedy, less), workload, EPOCH) for less in smaller):
-            yield f"not minimal: {said}"
+            yield f"not minimal: {message}"
     listed = {(each.flavor, each.resource) for each in remedies if each.do is RemedyAction.ADD_CAPACITY}
     listed |= {(each.flavor, each.resource) for remedy in remedies for each in remedy.also}
     for flavor, resource, _ in given.settings.capacity:

@@ -43,10 +43,10 @@ async def create_all(client: Client, parent: str) -> Counter[int]:
 async def until_settled(client: Client, body: dict[str, Any]) -> int:
     """Create as a patient user does: again while the answer is to try again; the last code."""
     while True:
-        code, said = await answer(client.create(QUOTA_GROUPS, body))
-        if code == 0 or "already exists" in said:
+        code, text = await answer(client.create(QUOTA_GROUPS, body))
+        if code == 0 or "already exists" in text:
             return 0
         if code in (422, 403):
-            assert code == 403 or f"children promise {ROOM + 1} of default/gpu" in said, said
+            assert code == 403 or f"children promise {ROOM + 1} of default/gpu" in text, text
             return code
         await asyncio.sleep(0.2)

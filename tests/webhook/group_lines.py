@@ -45,8 +45,8 @@ def apply(control_plane: ControlPlane, body: dict[str, Any]) -> tuple[int, Any]:
 def store(control_plane: ControlPlane, text: str) -> None:
     for drawn in tree(text).groups.values():
         if drawn.name != ROOT or drawn.quotas:
-            code, said = apply(control_plane, body_of(drawn))
-            assert code == 201, said
+            code, message = apply(control_plane, body_of(drawn))
+            assert code == 201, message
 
 
 def ask(control_plane: ControlPlane, line: str, *, dry_run: bool = True) -> tuple[int, str]:
@@ -57,10 +57,10 @@ def ask(control_plane: ControlPlane, line: str, *, dry_run: bool = True) -> tupl
     code, found = control_plane.rest.request("GET", f"{GROUPS}/{name}")
     if code == 200:
         body["metadata"]["resourceVersion"] = found["metadata"]["resourceVersion"]
-        code, said = control_plane.rest.request("PUT", f"{GROUPS}/{name}{query}", body)
+        code, message = control_plane.rest.request("PUT", f"{GROUPS}/{name}{query}", body)
     else:
-        code, said = control_plane.rest.request("POST", GROUPS + query, body)
-    return code, said.get("message", "")
+        code, message = control_plane.rest.request("POST", GROUPS + query, body)
+    return code, message.get("message", "")
 
 
 def ask_in_every_way(control_plane: ControlPlane, line: str) -> dict[str, tuple[int, str]]:
@@ -75,10 +75,10 @@ def ask_in_every_way(control_plane: ControlPlane, line: str) -> dict[str, tuple[
         ways["JSON patch"] = ("PATCH", own, replaced, "application/json-patch+json")
     answers = {"dry run": ask(control_plane, line), "create or replace": ask(control_plane, line, dry_run=False)}
     for way, request in ways.items():
-        code, said = control_plane.rest.request(*request)
-        answers[way] = code, said.get("message", "")
-    code, said = apply(control_plane, body)
-    answers["server-side apply"] = code, said.get("message", "")
+        code, message = control_plane.rest.request(*request)
+        answers[way] = code, message.get("message", "")
+    code, message = apply(control_plane, body)
+    answers["server-side apply"] = code, message.get("message", "")
     return answers
 
 

@@ -21,23 +21,23 @@ def run(folder: Path, settings: str) -> tuple[int, str]:
 
 
 def test_every_invalid_setting_is_reported_with_its_line(tmp_path: Path) -> None:
-    code, said = run(tmp_path, "listne: {}\ncertificates: {source: Magic}\ndrain: soon\n")
+    code, message = run(tmp_path, "listne: {}\ncertificates: {source: Magic}\ndrain: soon\n")
     assert code == 2
-    assert said.startswith("quotree-webhook: ")
+    assert message.startswith("quotree-webhook: ")
     for word in ("listne", "listen", "certificates.source", "SelfManaged", "drain", "30s"):
-        assert word in said
-    assert "Traceback" not in said
+        assert word in message
+    assert "Traceback" not in message
 
 
 def test_certificate_files_need_a_directory(tmp_path: Path) -> None:
-    code, said = run(tmp_path, "certificates: {source: Files}\n")
-    assert (code, "directory must be given when source is Files" in said, "Traceback" in said) == (2, True, False)
+    code, message = run(tmp_path, "certificates: {source: Files}\n")
+    assert (code, "directory must be given when source is Files" in message, "Traceback" in message) == (2, True, False)
 
 
 def test_missing_kubeconfig_is_reported_in_one_line(tmp_path: Path) -> None:
     settings = {"connection": {"kubeconfig": str(tmp_path / "absent")}, "health": {"host": "127.0.0.1", "port": 0}}
-    code, said = run(tmp_path, yaml.safe_dump(settings))
-    assert (code, "Traceback" in said, "FOLDER/absent" in said) == (2, False, True)
+    code, message = run(tmp_path, yaml.safe_dump(settings))
+    assert (code, "Traceback" in message, "FOLDER/absent" in message) == (2, False, True)
 
 
 def test_occupied_health_port_is_reported_in_one_line(tmp_path: Path) -> None:
@@ -45,9 +45,9 @@ def test_occupied_health_port_is_reported_in_one_line(tmp_path: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        code, said = run(tmp_path, yaml.safe_dump({"health": {"host": "127.0.0.1", "port": port}}))
-    assert (code, "Traceback" in said) == (2, False)
-    assert f"cannot listen on 127.0.0.1:{port} for health: the port is taken by another process" in said
+        code, message = run(tmp_path, yaml.safe_dump({"health": {"host": "127.0.0.1", "port": port}}))
+    assert (code, "Traceback" in message) == (2, False)
+    assert f"cannot listen on 127.0.0.1:{port} for health: the port is taken by another process" in message
 
 
 def test_defaults_match_the_chart(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,7 +57,7 @@ class Replica:
             return ""
         return ""
 
-    def said(self) -> str:
+    def message(self) -> str:
         """Its log."""
         return self.log.read_text()
 
@@ -254,5 +254,5 @@ def wait_for(is_so: Callable[[], T], what: str, seconds: float = 120) -> T:
 def words(process: subprocess.CompletedProcess[str]) -> str:
     """What kubectl said, refusals included, without the hook's own name in front."""
     text = process.stderr.strip() or process.stdout.strip()
-    _, denied, said = text.partition("denied the request: ")
-    return said if denied else text
+    _, denied, message = text.partition("denied the request: ")
+    return message if denied else text

@@ -47,7 +47,7 @@ def _list(control_plane: ControlPlane, path: str) -> list[dict[str, Any]]:
 
 def _line(resource: str, killed: datetime, body: dict[str, Any]) -> bytes:
     metadata = body.get("metadata", {})
-    said = {
+    event = {
         "kind": "Event",
         "verb": OBSERVE,
         "requestReceivedTimestamp": killed.isoformat(),
@@ -61,4 +61,4 @@ def _line(resource: str, killed: datetime, body: dict[str, Any]) -> bytes:
         "responseStatus": {"code": 200},
         "responseObject": {"kind": "Whole", **body},
     }
-    return json.dumps(said, separators=(",", ":")).encode() + b"\n"
+    return json.dumps(event, separators=(",", ":")).encode() + b"\n"

@@ -18,12 +18,12 @@ def rules(history: WrittenHistory) -> list[tuple[str, str]]:
 @pytest.fixture
 def history() -> WrittenHistory:
     """Left borrows from right, and right asks for its own."""
-    told = WrittenHistory()
-    told.submit("borrower", "left", 6)
-    told.start("borrower")
-    told.run("borrower")
-    told.submit("lender", "right", 4)
-    return told
+    written = WrittenHistory()
+    written.submit("borrower", "left", 6)
+    written.start("borrower")
+    written.run("borrower")
+    written.submit("lender", "right", 4)
+    return written
 
 
 def test_sound_history_has_no_violation(history: WrittenHistory) -> None:

@@ -50,22 +50,22 @@ def pod(number: int, phase: str, *, unit: str = "set") -> Pod:
 @pytest.fixture
 def history() -> WrittenHistory:
     """It runs, with both of its pods: four of the eight cpus, all that its group is promised."""
-    told = WrittenHistory()
-    told.observe("set", jobset(suspend=True), "user")
-    told.observe("child", child(suspend=True), "operator")
-    told.observe("set", jobset(suspend=False, annotations=ADMITTED), "reconciler")
-    told.observe("child", child(suspend=False), "operator")
+    history = WrittenHistory()
+    history.observe("set", jobset(suspend=True), "user")
+    history.observe("child", child(suspend=True), "operator")
+    history.observe("set", jobset(suspend=False, annotations=ADMITTED), "reconciler")
+    history.observe("child", child(suspend=False), "operator")
     for number in range(2):
-        told.observe(f"pod-{number}", pod(number, "Running"), "controller")
-    return told
+        history.observe(f"pod-{number}", pod(number, "Running"), "controller")
+    return history
 
 
 def stop(history: WrittenHistory) -> None:
     """Its group is drained."""
     history.group("left", min="1", max="1")
-    said = {"reason": "OverCeiling", "rule": "OverLimit", "time": history.now, "flavors": {"cpu": "default"}}
-    said["since"] = "2026-01-01T00:00:00Z"
-    annotations = {EVICTION: msgspec.json.encode(said).decode()}
+    eviction = {"reason": "OverCeiling", "rule": "OverLimit", "time": history.now, "flavors": {"cpu": "default"}}
+    eviction["since"] = "2026-01-01T00:00:00Z"
+    annotations = {EVICTION: msgspec.json.encode(eviction).decode()}
     history.observe("set", jobset(suspend=True, annotations=annotations), "reconciler")
     history.group("left", min="4")
 

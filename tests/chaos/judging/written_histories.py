@@ -70,7 +70,7 @@ class WrittenHistory:
         self.observe(name, job, "controller", by_status=True)
 
     def evict(
-        self, name: str, *, by: str = "", reason: str = "Reclaimed", user: str = "reconciler", **said: Any
+        self, name: str, *, by: str = "", reason: str = "Reclaimed", user: str = "reconciler", **fields: Any
     ) -> None:
         annotation: dict[str, Any] = {
             "reason": reason,
@@ -78,7 +78,7 @@ class WrittenHistory:
             "since": self.started[name],
             "flavors": {"cpu": "default"},
             "rule": "Reclaim",
-            **said,
+            **fields,
         }
         if by:
             annotation["for"] = {"workload": f"ns/{by}", "uid": by, "flavors": {"cpu": "default"}}

@@ -18,16 +18,19 @@ def test_up_serves_until_interrupted_and_leaves_nothing() -> None:
     command = [sys.executable, "-m", "dev.controlplane", "up", "--nodes", "1"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as up:
         assert up.stdout is not None
-        said = [up.stdout.readline().rstrip() for _ in range(3)]
-        kubeconfig = Path(said[1].removeprefix("export KUBECONFIG="))
+        lines = [up.stdout.readline().rstrip() for _ in range(3)]
+        kubeconfig = Path(lines[1].removeprefix("export KUBECONFIG="))
         nodes = subprocess.run(
-            [*said[2].split(), f"--kubeconfig={kubeconfig}", "-o", "name"], capture_output=True, text=True, check=True
+            [*lines[2].split(), f"--kubeconfig={kubeconfig}", "-o", "name"],
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout
         up.send_signal(signal.SIGINT)
-        said.append(up.stdout.read().strip())
+        lines.append(up.stdout.read().strip())
     assert nodes == "node/node-0\n"
-    assert said[0].startswith("control plane: serving at https://127.0.0.1:")
-    assert said[3] == "control plane: ending"
+    assert lines[0].startswith("control plane: serving at https://127.0.0.1:")
+    assert lines[3] == "control plane: ending"
     assert up.returncode == 0
     assert not kubeconfig.parent.exists()
 

@@ -45,7 +45,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def said() -> list[str]:
+def printed() -> list[str]:
     return []
 
 
@@ -56,16 +56,16 @@ def refuses(reason: str) -> Callable[..., None]:
     return build
 
 
-def test_build_fills_the_cache_and_prints_each_step(machine: Path, said: list[str]) -> None:
+def test_build_fills_the_cache_and_prints_each_step(machine: Path, printed: list[str]) -> None:
     program(machine / "bin" / "go", BUILDS)
-    got = binaries.ensure(said.append)
+    got = binaries.ensure(printed.append)
     folder = machine / "cache" / "quotree" / "controlplane" / recipe.cache_key()
     assert got.etcd == folder / "etcd"
     assert got.etcd.read_text() == "built go.etcd.io/etcd/server/v3\n"
     assert got.helm.read_text() == "built helm.sh/helm/v3/cmd/helm\n"
     assert (got.kubelet, got.kube_proxy) == (None, None)
     assert sorted(path.name for path in folder.iterdir()) == sorted(NAMES)
-    assert [line.rpartition(" (")[0] for line in said] == [
+    assert [line.rpartition(" (")[0] for line in printed] == [
         f"control plane: Go is {machine / 'bin' / 'go'}",
         f"control plane: building {', '.join(NAMES)} from Go modules, once, about five minutes",
         "control plane: downloading modules",
@@ -74,42 +74,42 @@ def test_build_fills_the_cache_and_prints_each_step(machine: Path, said: list[st
     ]
 
 
-def test_second_build_reuses_the_cache(machine: Path, said: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_second_build_reuses_the_cache(machine: Path, printed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     program(machine / "bin" / "go", BUILDS)
-    first = binaries.ensure(said.append)
-    said.clear()
+    first = binaries.ensure(printed.append)
+    printed.clear()
     monkeypatch.setattr(building, "build", refuses("built twice"))
-    assert binaries.ensure(said.append) == first
-    assert said == []
+    assert binaries.ensure(printed.append) == first
+    assert printed == []
 
 
-def test_node_binaries_are_built_in_addition_to_cached_ones(machine: Path, said: list[str]) -> None:
+def test_node_binaries_are_built_in_addition_to_cached_ones(machine: Path, printed: list[str]) -> None:
     program(machine / "bin" / "go", BUILDS)
-    binaries.ensure(said.append)
-    said.clear()
-    got = binaries.ensure(said.append, node=True)
+    binaries.ensure(printed.append)
+    printed.clear()
+    got = binaries.ensure(printed.append, node=True)
     assert got.kubelet is not None
     assert got.kubelet.is_file()
-    assert any(line.startswith("control plane: building kubelet, kube-proxy from") for line in said)
+    assert any(line.startswith("control plane: building kubelet, kube-proxy from") for line in printed)
 
 
-def test_long_build_prints_its_progress(machine: Path, said: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_build_prints_its_progress(machine: Path, printed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(building, "HEARTBEAT", 0.1)
     program(machine / "bin" / "go", BUILDS.replace('echo "k8s.io/compiled" >&2', 'echo "k8s.io/a" >&2; sleep 0.5'))
-    binaries.ensure(said.append)
-    assert any("compiling: 1 packages done, 0 of 7 programs linked" in line for line in said)
+    binaries.ensure(printed.append)
+    assert any("compiling: 1 packages done, 0 of 7 programs linked" in line for line in printed)
 
 
-def test_failed_build_leaves_no_partial_files(machine: Path, said: list[str]) -> None:
+def test_failed_build_leaves_no_partial_files(machine: Path, printed: list[str]) -> None:
     program(machine / "bin" / "go", BUILDS.replace("done ;;", "done; echo 'link: out of memory' >&2; exit 2 ;;"))
     with pytest.raises(ControlPlaneError, match="Go ended with code 2 while building the control plane: link: out of"):
-        binaries.ensure(said.append)
+        binaries.ensure(printed.append)
     root = binaries.cache_root()
     assert sorted(path.name for path in root.iterdir()) == sorted([recipe.cache_key(), "build.lock"])
     assert list(binaries.cache_folder().iterdir()) == []
 
 
-def test_killed_build_ends_go_and_its_files_are_removed_later(machine: Path, said: list[str]) -> None:
+def test_killed_build_ends_go_and_its_files_are_removed_later(machine: Path, printed: list[str]) -> None:
     pid_file = machine / "pid"
     program(machine / "bin" / "go", BUILDS.replace("build)", f"build) echo $$ > {pid_file}; exec sleep 600;"))
     with subprocess.Popen(
@@ -122,7 +122,7 @@ def test_killed_build_ends_go_and_its_files_are_removed_later(machine: Path, sai
     assert len(list(binaries.cache_root().glob("build-*"))) == 1
 
     program(machine / "bin" / "go", BUILDS)
-    binaries.ensure(said.append)
+    binaries.ensure(printed.append)
     assert list(binaries.cache_root().glob("build-*")) == []
 
 
@@ -157,20 +157,20 @@ def test_go_error_is_reported_in_one_line(messages: str, sentence: str) -> None:
 
 
 def test_lack_of_disk_space_is_reported_before_the_build(
-    machine: Path, said: list[str], monkeypatch: pytest.MonkeyPatch
+    machine: Path, printed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(building, "LEAST_FREE", 1 << 60)
     with pytest.raises(ControlPlaneError, match=r"has \d+ MiB free, the programs need \d+: make room"):
-        binaries.ensure(said.append)
+        binaries.ensure(printed.append)
 
 
 def test_unwritable_cache_folder_is_reported_in_one_line(
-    machine: Path, said: list[str], monkeypatch: pytest.MonkeyPatch
+    machine: Path, printed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (machine / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(machine / "file"))
     with pytest.raises(ControlPlaneError, match=r"the cache folder .* cannot be made: Not a directory"):
-        binaries.ensure(said.append)
+        binaries.ensure(printed.append)
 
 
 def test_missing_go_and_package_index_are_reported_in_one_line(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,17 +191,17 @@ def test_missing_go_and_package_index_are_reported_in_one_line(machine: Path, mo
 
 
 def test_programs_in_kubebuilder_assets_are_used_and_listed(
-    machine: Path, said: list[str], monkeypatch: pytest.MonkeyPatch
+    machine: Path, printed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assets = machine / "assets"
     for name in NAMES:
         program(assets / name, f"echo {VERSIONS.get(name, 'v1.31.2')}")
     monkeypatch.setenv("KUBEBUILDER_ASSETS", str(assets))
     monkeypatch.setattr(building, "build", refuses("built although all was there"))
-    got = binaries.ensure(said.append)
+    got = binaries.ensure(printed.append)
     assert got.kube_apiserver == assets / "kube-apiserver"
-    assert f"control plane: using kubectl from KUBEBUILDER_ASSETS: {assets / 'kubectl'}" in said
-    assert len(said) == len(NAMES)
+    assert f"control plane: using kubectl from KUBEBUILDER_ASSETS: {assets / 'kubectl'}" in printed
+    assert len(printed) == len(NAMES)
 
 
 @pytest.mark.parametrize(

@@ -149,15 +149,15 @@ def test_a_process_dies_with_a_parent_that_is_killed(tmp_path: Path) -> None:
 
 def test_a_program_whose_parent_is_already_gone_never_starts(tmp_path: Path) -> None:
     launcher = ROOT / "dev" / "controlplane" / "launcher.py"
-    somebody_else = os.getppid()
+    other_user = os.getppid()
     done = subprocess.run(
-        [sys.executable, "-I", "-S", launcher, str(somebody_else), "/bin/touch", str(tmp_path / "started")],
+        [sys.executable, "-I", "-S", launcher, str(other_user), "/bin/touch", str(tmp_path / "started")],
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 1
-    assert done.stderr.strip() == f"launcher: parent {somebody_else} was gone before /bin/touch started"
+    assert done.stderr.strip() == f"launcher: parent {other_user} was gone before /bin/touch started"
     assert not (tmp_path / "started").exists()
 
 

@@ -43,14 +43,14 @@ def test_kubectl_runs_the_unpacked_plugin(archive: Path, tmp_path: Path, control
         "XDG_CACHE_HOME": str(tmp_path / "cache"),
         "QUOTREE_PYTHON": sys.executable,
     }
-    said = []
+    errors = []
     for _ in range(2):
         command = ["kubectl", "quotree", "version", "--client"]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         assert done.stdout == f"client: {facts.version()}\n"
-        said.append(done.stderr)
-    assert ["once" in words for words in said] == [True, False]
+        errors.append(done.stderr)
+    assert ["once" in words for words in errors] == [True, False]
 
 
 def test_plugin_reports_a_too_old_python(archive: Path, tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def put_pod(q: Quotree, name: str, wants: dict[str, Any]) -> None:
     q.create(PODS, {"metadata": {"name": name, "labels": {GROUP_LABEL: "vision"}}, "spec": spec})
 
 
-def told(q: Quotree, name: str, words: str) -> bool:
+def events_of(q: Quotree, name: str, words: str) -> bool:
     return any(words in note for _, note in q.events(name))
 
 
@@ -97,14 +97,14 @@ def test_job_waits_for_its_claim_template_and_for_devices_in_use(devices: Quotre
     q = devices
     q.job("early", "vision", pod=from_template("three"))
     why = "ResourceClaimTemplate three does not exist in namespace default"
-    wait_for(lambda: told(q, "early", why), "its owner is told", LONG)
+    wait_for(lambda: events_of(q, "early", why), "its owner is told", LONG)
     assert q.running() == set()
     put_template(q, "three", 3)
     wait_for(lambda: q.pods_on_nodes("early"), "it runs once the template is there", LONG)
     wait_for(lambda: used(q) == "3", "with what the template says", LONG)
     put_template(q, "two", 2)
     q.job("second", "vision", pod=from_template("two"))
-    wait_for(lambda: told(q, "second", DEVICES), "its owner is told what it waits for", LONG)
+    wait_for(lambda: events_of(q, "second", DEVICES), "its owner is told what it waits for", LONG)
     assert q.running() == {"early"}
     q.delete(job_path("early"))
     wait_for(lambda: q.pods_on_nodes("second"), "it gets what the first one had", LONG)
@@ -113,7 +113,7 @@ def test_job_waits_for_its_claim_template_and_for_devices_in_use(devices: Quotre
     wants = {f"deviceclass.resource.kubernetes.io/{CLASS}": "3"}
     container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": "1", **wants}, "limits": wants}}
     q.job("named", "vision", pod={"containers": [container]})
-    wait_for(lambda: told(q, "named", DEVICES), "it waits for the same quota", LONG)
+    wait_for(lambda: events_of(q, "named", DEVICES), "it waits for the same quota", LONG)
     assert q.running() == {"second"}
     q.delete(job_path("second"))
     wait_for(lambda: q.pods_on_nodes("named"), "then it has them", LONG)
@@ -144,7 +144,7 @@ def test_replaced_claim_template_does_not_change_counted_devices(devices: Quotre
     wait_for(lambda: q.pods_on_nodes("second"), "and the Job", LONG)
     wait_for(lambda: used(q) == "4", "with four together", LONG)
     q.job("third", "vision", pod=from_template("swapped"))
-    wait_for(lambda: told(q, "third", DEVICES), "nothing is left", LONG)
+    wait_for(lambda: events_of(q, "third", DEVICES), "nothing is left", LONG)
     assert q.running() == {"second"}
 
 
@@ -157,7 +157,7 @@ def test_claim_counts_for_every_pod_that_names_it(devices: Quotree) -> None:
     wait_for(lambda: q.get(f"{PODS}/alone")["spec"].get("nodeName"), "so has the pod", LONG)
     wait_for(lambda: used(q) == "4", "each counts the whole claim", LONG)
     q.job("third", "vision", pod=by_name("shared"))
-    wait_for(lambda: told(q, "third", DEVICES), "a third one waits", LONG)
+    wait_for(lambda: events_of(q, "third", DEVICES), "a third one waits", LONG)
     assert q.running() == {"one"}
     q.delete(f"{PODS}/alone")
     wait_for(lambda: q.pods_on_nodes("third"), "it takes the place of the pod", LONG)

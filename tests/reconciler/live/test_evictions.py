@@ -98,11 +98,13 @@ def test_eviction_follows_its_notice(q: Quotree) -> None:
     q.group("nlp", quotas=[quota(min="1")])
     fill(q, "vision", 2)
     q.job("lender", "nlp", "1")
-    told = wait_for(lambda: [note_of(job, NOTICE) for job in q.jobs().values() if note_of(job, NOTICE)], "notice", LONG)
+    notices = wait_for(
+        lambda: [note_of(job, NOTICE) for job in q.jobs().values() if note_of(job, NOTICE)], "notice", LONG
+    )
     wait_for(lambda: "lender" in q.running(), "the lender runs", LONG)
     (note,) = [each for each in (eviction_of(job) for job in q.jobs().values()) if each is not None]
-    assert told[0] is not None
-    assert datetime.fromisoformat(note["time"]) - datetime.fromisoformat(told[0]["time"]) >= timedelta(seconds=4)
+    assert notices[0] is not None
+    assert datetime.fromisoformat(note["time"]) - datetime.fromisoformat(notices[0]["time"]) >= timedelta(seconds=4)
 
 
 def test_notice_is_withdrawn_when_the_room_is_no_longer_needed(q: Quotree) -> None:
@@ -113,13 +115,13 @@ def test_notice_is_withdrawn_when_the_room_is_no_longer_needed(q: Quotree) -> No
     fill(q, "vision", 2)
     q.job("lender", "nlp", "1")
 
-    def told() -> list[str]:
+    def notices() -> list[str]:
         return [name for name, job in q.jobs().items() if note_of(job, NOTICE)]
 
-    (victim,) = wait_for(told, "one is told", LONG)
+    (victim,) = wait_for(notices, "one is told", LONG)
     wait_for(lambda: any(reason == "EvictionNotice" for reason, _ in q.events(victim)), "by an event too", LONG)
     q.delete(f"{JOBS}/lender")
-    wait_for(lambda: not told(), "it is told that it may stay", LONG)
+    wait_for(lambda: not notices(), "it is told that it may stay", LONG)
     assert q.running() == {"vision-0", "vision-1"}
 
 

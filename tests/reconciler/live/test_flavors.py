@@ -122,8 +122,8 @@ def test_no_pod_runs_on_a_node_of_another_flavor(q: Quotree) -> None:
         return all(finished(job) for job in q.jobs().values())
 
     wait_for(look, "all have finished", LONG, every=0.02)
-    told = {name: {flavor_of(q, name), ""} for name in models}
-    assert {name: seen - told[name] for name, seen in models.items()} == {name: set() for name in models}
+    flavors_seen = {name: {flavor_of(q, name), ""} for name in models}
+    assert {name: seen - flavors_seen[name] for name, seen in models.items()} == {name: set() for name in models}
     assert {flavor_of(q, name) for name in models} == {"fast", "slow"}
 
 

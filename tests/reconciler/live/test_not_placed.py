@@ -17,7 +17,7 @@ def reasons(q: Quotree, name: str) -> dict[str, str]:
     return dict(q.events(name))
 
 
-def told(q: Quotree, name: str) -> str:
+def events_of(q: Quotree, name: str) -> str:
     return wait_for(lambda: reasons(q, name).get("NotPlaced", ""), f"the owner of {name} is told", LONG)
 
 
@@ -35,7 +35,7 @@ def test_unscheduled_pods_are_reported_to_the_owner_with_the_reason(q: Quotree) 
     }
     q.create(PODS, alone)
     for name, number in (("nowhere", "2 of its pods have"), ("alone", "1 of its pods has")):
-        note = told(q, name)
+        note = events_of(q, name)
         assert f"'default/{name}' was started and does not run: {number} no node (0/1 nodes are available: " in note
         assert "didn't match Pod's node affinity/selector" in note
     assert q.running() == {"placed", "nowhere"}

@@ -28,12 +28,12 @@ from tests.trees import tree
 class Heard:
     """Stands in for the recorder of events."""
 
-    said: list[tuple[str, str, str]] = field(default_factory=list)
+    event: list[tuple[str, str, str]] = field(default_factory=list)
     kinds: dict[str, EventType] = field(default_factory=dict)
 
     def record(self, regarding: Regarding, event_type: EventType, *, reason: str, action: str, note: str) -> None:
         self.kinds[reason] = event_type
-        self.said.append((regarding.name, reason, note.split(" waits: ")[1]))
+        self.event.append((regarding.name, reason, note.split(" waits: ")[1]))
 
 
 @dataclass
@@ -64,9 +64,9 @@ class PendingEventsCase:
         """Decide, and look so many seconds after the beginning; what was said by it."""
         now = after(seconds)
         self.reports.plan = plan(measure(self.state.world(), now, None))
-        self.heard.said.clear()
+        self.heard.event.clear()
         self.reports.round(now)
-        return list(self.heard.said)
+        return list(self.heard.event)
 
     def groups(self, text: str) -> None:
         """Make the tree what `text` says."""
@@ -113,8 +113,8 @@ def test_workload_that_starts_at_once_gets_no_pending_event(case: PendingEventsC
 def test_pending_workload_gets_one_event(case: PendingEventsCase) -> None:
     case.see(None, admitted("runs"))
     case.see(None, a_job("waits"))
-    said = [("waits", "WaitingForQuota", LACKS)]
-    assert [case.round(second) for second in (0, 2.9, 3, 4, 63, 200)] == [[], [], said, [], [], []]
+    event = [("waits", "WaitingForQuota", LACKS)]
+    assert [case.round(second) for second in (0, 2.9, 3, 4, 63, 200)] == [[], [], event, [], [], []]
 
 
 def test_changed_reason_gets_a_new_event(case: PendingEventsCase) -> None:

@@ -117,8 +117,8 @@ def test_back_off_grows_with_each_failed_start_until_deactivation(q: Quotree) ->
         waits.append((note["failedStarts"], waited, note.get("deactivated", False)))
     assert waits == [(1, timedelta(seconds=1), False), (2, timedelta(seconds=2), False), (3, None, True)]
     assert q.running() == {"good"}
-    said = ("Deactivated", "Job 'default/bad' waits: 3 starts failed; it stays stopped until it is resumed")
-    wait_for(lambda: said in q.events("bad"), "its owner is told", LONG)
+    event = ("Deactivated", "Job 'default/bad' waits: 3 starts failed; it stays stopped until it is resumed")
+    wait_for(lambda: event in q.events("bad"), "its owner is told", LONG)
 
 
 def test_workload_that_loses_readiness_is_requeued_after_its_timeout(q: Quotree) -> None:

@@ -153,15 +153,15 @@ def test_eviction_records_preemptor_rule_and_start_time(q: Quotree) -> None:
         assert (note["reason"], note["rule"], note["since"]) == ("Reclaimed", "Reclaim", since[victim])
         assert note["flavors"] == {"cpu": "default"}
         assert "'default/preemptor'" in note["message"]
-        said = ("Reclaimed", str(note["message"]))
-        wait_for(lambda said=said, victim=victim: said in q.events(victim), "the victim is told", LONG)  # type: ignore[misc]
+        message = ("Reclaimed", str(note["message"]))
+        wait_for(lambda message=message, victim=victim: message in q.events(victim), "the victim is told", LONG)  # type: ignore[misc]
     expected = [
         ("RoomReclaimed", "a workload of group vision is evicted for it (Reclaim)"),
         ("Started", "group nlp admits it, entitled: cpu from default"),
     ]
 
-    def told() -> list[tuple[str, str]]:
+    def notices() -> list[tuple[str, str]]:
         return [event for event in q.events("preemptor") if event[0] != "WaitingForEvictions"]
 
-    wait_for(lambda: len(told()) >= len(expected), "the preemptor is told", LONG)
-    assert told() == expected
+    wait_for(lambda: len(notices()) >= len(expected), "the preemptor is told", LONG)
+    assert notices() == expected

@@ -73,8 +73,8 @@ def test_workload_in_a_namespace_that_its_group_does_not_admit_waits(q: Quotree)
     q.group("vision", quotas=[quota(min="2")], namespaceSelector={"matchLabels": {"team": "vision"}})
     q.job("stranger", "vision", "1")
     wait_for(lambda: q.events("stranger"), "it is told why it waits", LONG)
-    said = "group vision does not admit namespace default; it waits"
-    assert q.events("stranger") == [("NotAsWritten", said)]
+    message = "group vision does not admit namespace default; it waits"
+    assert q.events("stranger") == [("NotAsWritten", message)]
     q.merge("/api/v1/namespaces/default", {"metadata": {"labels": {"team": "vision"}}})
     wait_for(lambda: q.running() == {"stranger"}, "the namespace's label lets it in", LONG)
     q.merge("/api/v1/namespaces/default", {"metadata": {"labels": {"team": None}}})

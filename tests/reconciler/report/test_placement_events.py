@@ -40,10 +40,10 @@ class Heard(WorkloadEvents):
     """What was recorded."""
 
     def __init__(self) -> None:
-        self.told: list[list[str]] = []
+        self.recorded: list[list[str]] = []
 
     def not_placed(self, _workload: Workload, reasons: list[str], _objects: object) -> None:
-        self.told.append(reasons)
+        self.recorded.append(reasons)
 
 
 def new_case() -> tuple[Cache, Heard, PlacementEvents]:
@@ -58,7 +58,7 @@ def test_unplaced_workload_gets_one_event_after_the_delay() -> None:
     cache, heard, events = new_case()
     for seconds in (1, 60, 62, 63, 200):
         events.round(after(seconds))
-    assert heard.told == [cache.why]
+    assert heard.recorded == [cache.why]
 
 
 def test_placed_or_deleted_workload_gets_no_event() -> None:
@@ -70,7 +70,7 @@ def test_placed_or_deleted_workload_gets_no_event() -> None:
         else:
             cache.found = None
         events.round(after(100))
-        assert heard.told == []
+        assert heard.recorded == []
 
 
 def test_event_names_the_most_frequent_reason_with_the_number_of_pods() -> None:

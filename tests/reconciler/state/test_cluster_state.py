@@ -158,9 +158,9 @@ def test_deleted_job_uses_its_quota_while_its_pods_run(state: ClusterState) -> N
     assert work(state) == []
 
 
-@pytest.mark.parametrize("told", [{"active": 1}, {"terminating": 1}, {}], ids=["they run", "they end", "none yet"])
-def test_deleted_job_whose_pods_were_not_seen_yet_uses_its_quota(state: ClusterState, told: dict[str, int]) -> None:
-    job = replace_status(running_job(), **told)
+@pytest.mark.parametrize("counts", [{"active": 1}, {"terminating": 1}, {}], ids=["they run", "they end", "none yet"])
+def test_deleted_job_whose_pods_were_not_seen_yet_uses_its_quota(state: ClusterState, counts: dict[str, int]) -> None:
+    job = replace_status(running_job(), **counts)
     state.see_jobs([Changed(None, job), Changed(job, None)])
     assert [(kind_of(each), each.is_evicting) for each in work(state)] == [(TERMINATING, True)]
     assert state.work.unseen_pods == {"u1"}

@@ -83,12 +83,12 @@ async def test_each_list_contains_the_selected_objects() -> None:
     ]  # fmt: skip
 
 
-def told_by_process() -> Iterator[bytes]:
+def pid_lines() -> Iterator[bytes]:
     yield b"%d" % os.getpid()
 
 
 async def test_lists_share_one_copy_until_it_is_too_old() -> None:
-    async with copies_that(lambda _: told_by_process()) as control:
+    async with copies_that(lambda _: pid_lines()) as control:
         lasting, passing = SharedCopy(control, timedelta(hours=1)), SharedCopy(control, timedelta())
         for shared, count in ((lasting, 1), (passing, 3)):
             found = [await shared.lines(shared.current(), CopyQuestion()) for _ in range(3)]
@@ -96,7 +96,7 @@ async def test_lists_share_one_copy_until_it_is_too_old() -> None:
 
 
 async def test_ended_copy_is_replaced() -> None:
-    async with copies_that(lambda _: told_by_process()) as control:
+    async with copies_that(lambda _: pid_lines()) as control:
         shared = SharedCopy(control)
         (first,) = await shared.lines(shared.current(), CopyQuestion())
         os.kill(int(first), 9)
@@ -215,7 +215,7 @@ async def test_internal_error_is_reported_and_requests_beyond_the_queue_are_refu
 
 
 async def test_number_of_copies_is_limited() -> None:
-    async with copies_that(lambda _: told_by_process(), most=1) as control:
+    async with copies_that(lambda _: pid_lines(), most=1) as control:
         first, second = control.make_copy(), control.make_copy()
         found = [await each.ask(CopyQuestion(), timedelta(seconds=60)) for each in (first, second)]
         assert [len(each) for each in found] == [2, 0]

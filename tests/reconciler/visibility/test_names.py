@@ -35,7 +35,7 @@ def _moved(workload: Workload) -> Workload:
     return replace(workload, key=f"other/hidden-{number}") if number % 2 else workload
 
 
-def told_to_a_tenant(world: World) -> Iterator[Any]:
+def texts_for_a_tenant(world: World) -> Iterator[Any]:
     snapshot = measure(world, EPOCH)
     observed = ObservedPlan(snapshot, plan(snapshot), leads=True)
     every = (each for held in world.workload_sets.values() for each in held.by_id.values())
@@ -51,5 +51,5 @@ def told_to_a_tenant(world: World) -> Iterator[Any]:
 def test_messages_contain_no_name_of_another_tenant(seed: int) -> None:
     world = shared_by_two(seed)
     for _ in range(CYCLES):
-        assert [each for each in told_to_a_tenant(world) if "hidden" in json.dumps(each)] == []
+        assert [each for each in texts_for_a_tenant(world) if "hidden" in json.dumps(each)] == []
         world = carry_out(world, plan(measure(world, EPOCH)))

@@ -99,10 +99,10 @@ def test_explanation_sums_use_of_others_and_names_only_own_workloads() -> None:
     observed = observe(TREE, *hidden, running("vision", 2, "one"), pending("vision", 3, "two"))
     workload = next(each for each in WorkloadsByNamespace().of(observed, "ns") if each.key == "ns/two")
     data = explain_workload(observed.snapshot, workload)
-    told = explanation_object(observed, workload, data, told_all=False)
+    explained = explanation_object(observed, workload, data, told_all=False)
     assert "hidden" in msgspec.json.encode(data).decode()
-    assert "hidden" not in msgspec.json.encode(told).decode()
-    assert told["status"]["flavors"][0]["holders"] == [
+    assert "hidden" not in msgspec.json.encode(explained).decode()
+    assert explained["status"]["flavors"][0]["holders"] == [
         {"group": "nlp", "workloads": 2, "amount": 6, "borrowed": 2, "recyclable": False},
         {
             "workload": "ns/one",
@@ -113,7 +113,7 @@ def test_explanation_sums_use_of_others_and_names_only_own_workloads() -> None:
             "because": "NotLowerPriority",
         },
     ]
-    waits = [each for each in told["status"]["remedies"] if each["do"] == "WaitFor"]
+    waits = [each for each in explained["status"]["remedies"] if each["do"] == "WaitFor"]
     assert {"do": "WaitFor", "group": "nlp"} in waits
     assert {"do": "WaitFor", "group": "vision", "workload": "ns/one"} in waits
 

@@ -89,8 +89,8 @@ async def test_failed_json_patch_names_the_failed_test(client: Client, namespace
     wrong = {"op": "test", "path": "/data/x", "value": "1"}
     with pytest.raises(PatchTestFailed) as caught:
         await client.patch_json(CONFIG_MAPS, "a", [uid, wrong, {"op": "remove", "path": "/data/x"}], namespace)
-    said = f"PATCH configmaps {namespace}/a: 422 Conflict: /data/x is '2', expected '1'"
-    assert str(caught.value) == said
+    message = f"PATCH configmaps {namespace}/a: 422 Conflict: /data/x is '2', expected '1'"
+    assert str(caught.value) == message
     assert await data_of(client, namespace, "a") == {"x": "2"}
     with pytest.raises(Invalid):
         await client.patch_json(CONFIG_MAPS, "a", [uid, {"op": "remove", "path": "/data/absent"}], namespace)

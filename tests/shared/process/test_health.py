@@ -50,8 +50,8 @@ async def test_process_is_ready_while_every_check_passes() -> None:
         assert await ask(session, "/readyz") == (503, refusal)
         troubles.clear()
         health.stopping()
-        said = "[+]watches ok\n[+]certificate ok\n[-]shutdown: the process is stopping\nreadyz check failed\n"
-        assert await ask(session, "/readyz") == (503, said)
+        message = "[+]watches ok\n[+]certificate ok\n[-]shutdown: the process is stopping\nreadyz check failed\n"
+        assert await ask(session, "/readyz") == (503, message)
         assert await ask(session, "/livez") == (200, "ok\n")
 
 
@@ -63,8 +63,8 @@ async def test_process_is_alive_while_every_heartbeat_arrives() -> None:
         assert await ask(session, "/livez?verbose") == (200, "[+]event loop ok\n[+]cycle ok\nlivez check passed\n")
         clock.now += 31
         await asyncio.sleep(1.2)
-        said = "[+]event loop ok\n[-]cycle: no heartbeat for 31 s (limit 30 s)\nlivez check failed\n"
-        assert await ask(session, "/livez") == (503, said)
+        message = "[+]event loop ok\n[-]cycle: no heartbeat for 31 s (limit 30 s)\nlivez check failed\n"
+        assert await ask(session, "/livez") == (503, message)
         health.beat("cycle")
         assert await ask(session, "/livez") == (200, "ok\n")
 

@@ -183,8 +183,8 @@ async def test_invalid_review_is_a_400(raw: bytes, sentence: str) -> None:
 async def test_body_with_a_key_twice_is_a_400_that_names_it(once: str, twice: str, path: str) -> None:
     raw = body().decode()
     assert raw.count(once) == 1
-    said = f"the body writes {path} twice; leave one of the two out\n"
-    assert await answer(raw=raw.replace(once, twice).encode()) == (400, said)
+    message = f"the body writes {path} twice; leave one of the two out\n"
+    assert await answer(raw=raw.replace(once, twice).encode()) == (400, message)
 
 
 @pytest.mark.parametrize(

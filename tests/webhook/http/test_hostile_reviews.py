@@ -91,11 +91,11 @@ REFUSED: dict[str, tuple[bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize(("hostile", "said"), REFUSED.values(), ids=REFUSED)
-async def test_invalid_body_is_a_400_with_a_message(it: Running, hostile: bytes, said: str) -> None:
+@pytest.mark.parametrize(("hostile", "message"), REFUSED.values(), ids=REFUSED)
+async def test_invalid_body_is_a_400_with_a_message(it: Running, hostile: bytes, message: str) -> None:
     async with it.client() as client, client.post(it.url, data=io.BytesIO(hostile), headers=JSON) as answer:
         text = await answer.text()
-    assert (answer.status, text.startswith(said), len(text) < 700) == (400, True, True), text[:700]
+    assert (answer.status, text.startswith(message), len(text) < 700) == (400, True, True), text[:700]
     await serves(it)
 
 
@@ -133,12 +133,14 @@ DENIED: dict[str, tuple[bytes, int, str]] = {
 }
 
 
-@pytest.mark.parametrize(("hostile", "code", "said"), DENIED.values(), ids=DENIED)
-async def test_hostile_object_gets_a_verdict_with_a_message(it: Running, hostile: bytes, code: int, said: str) -> None:
+@pytest.mark.parametrize(("hostile", "code", "message"), DENIED.values(), ids=DENIED)
+async def test_hostile_object_gets_a_verdict_with_a_message(
+    it: Running, hostile: bytes, code: int, message: str
+) -> None:
     async with it.client() as client, client.post(it.url, data=io.BytesIO(hostile), headers=JSON) as answer:
         response = (await answer.json())["response"]
     status = response.get("status", {"code": 200, "message": ""})
-    assert (status["code"], status["message"].startswith(said)) == (code, True), status["message"][:700]
+    assert (status["code"], status["message"].startswith(message)) == (code, True), status["message"][:700]
     assert len(status["message"]) <= 4096
     assert sum(len(each) for each in response.get("warnings", ())) <= 4096
     await serves(it)

@@ -107,9 +107,9 @@ def call(replica: Replica, certificate: tuple[Path, Path] | None) -> bytes:
 
 def test_reviews_of_the_api_server_are_answered(setup: AdmissionSetup) -> None:
     setup.wait_trusted()
-    status, said = setup.try_job(job_body("judged", "no-such-group"))
+    status, message = setup.try_job(job_body("judged", "no-such-group"))
     assert status == 422
-    assert said.endswith("(GroupAbsent)")
+    assert message.endswith("(GroupAbsent)")
 
 
 def test_caller_without_a_certificate_of_the_ca_is_refused(
@@ -130,7 +130,7 @@ def test_api_server_with_another_certificate_is_refused_and_managed_jobs_fail(
         setup.control_plane.kubectl("delete", f"{kind}webhookconfiguration", "quotree")
     open_to(setup, other)
     refused = wait_for(
-        lambda: next((said for status, said in [setup.try_job(job_body("held", "x"))] if status == 500), ""),
+        lambda: next((message for status, message in [setup.try_job(job_body("held", "x"))] if status == 500), ""),
         "the API server cannot call the webhook",
     )
     assert "failed calling webhook" in refused

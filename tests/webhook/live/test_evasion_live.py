@@ -56,8 +56,8 @@ RESUMED: dict[str, dict[str, Any]] = {
 def test_held_job_cannot_be_resumed_by_any_patch(team: AdmissionSetup, beside: dict[str, Any]) -> None:
     name = f"resumed-{list(RESUMED.values()).index(beside)}"
     create(team, name, None, TEAM)
-    said = edited(team, "job", name, {**beside, "spec": {"suspend": False, **beside.get("spec", {})}})
-    assert NEVER_STARTED in said
+    message = edited(team, "job", name, {**beside, "spec": {"suspend": False, **beside.get("spec", {})}})
+    assert NEVER_STARTED in message
     assert team.job(name, TEAM)["spec"]["suspend"] is True
 
 
@@ -65,8 +65,8 @@ def test_held_job_cannot_be_resumed_by_another_field_manager(team: AdmissionSetu
     create(team, "applied", None, TEAM)
     body = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "applied"}, "spec": {"suspend": False}}
     forced = ("apply", "--server-side", "--force-conflicts", "--field-manager=another", "-n", TEAM, "-f", "-")
-    said = words(team.control_plane.kubectl(*forced, input=json.dumps(body), check=False))
-    assert said.startswith("Job 'applied' spec.suspend: only Quotree's reconciler starts managed work")
+    message = words(team.control_plane.kubectl(*forced, input=json.dumps(body), check=False))
+    assert message.startswith("Job 'applied' spec.suspend: only Quotree's reconciler starts managed work")
 
 
 def test_held_job_under_deletion_can_neither_be_resumed_nor_relabelled(team: AdmissionSetup) -> None:
@@ -95,8 +95,8 @@ def test_generated_name_does_not_change_the_review(team: AdmissionSetup) -> None
     body["metadata"] = {"generateName": "made-up-"}
     assert team.create(JOBS.format(TEAM), body)["spec"]["suspend"] is True
     body["metadata"]["labels"] = {"quotree.dev/group": "absent"}
-    said = team.try_job(body, TEAM)[1].partition("denied the request: ")[2]
-    assert (said.startswith("Job 'made-up-"), "(GroupAbsent)" in said) == (True, True)
+    message = team.try_job(body, TEAM)[1].partition("denied the request: ")[2]
+    assert (message.startswith("Job 'made-up-"), "(GroupAbsent)" in message) == (True, True)
 
 
 UNCOUNTED: dict[str, tuple[dict[str, Any], str]] = {
@@ -148,8 +148,8 @@ def test_pod_attached_to_a_started_job_by_a_user_is_gated(team: AdmissionSetup) 
 def test_pod_cannot_be_detached_from_its_job(team: AdmissionSetup, change: dict[str, Any]) -> None:
     name = f"cut-{len(json.dumps(change))}"
     pod = running(team, name)["metadata"]["name"]
-    said = edited(team, "pod", pod, {"metadata": change})
-    assert said == (
+    message = edited(team, "pod", pod, {"metadata": change})
+    assert message == (
         f"Pod '{pod}' metadata: its Job accounts for it; leave its owner and its label "
         "batch.kubernetes.io/controller-uid as they are (JobChanged)"
     )
@@ -187,10 +187,10 @@ def test_unlabelled_namespace_keeps_its_managed_workloads(team: AdmissionSetup) 
     team.create("/api/v1/namespaces", {"metadata": {"name": "moving", "labels": {"quotree.dev/group": "nlp"}}})
     create(team, "settled", None, "moving")
     team.control_plane.kubectl("label", "namespace", "moving", "quotree.dev/group-")
-    said = wait_for(
+    message = wait_for(
         lambda: patch(team, "job", "settled", {"spec": {"suspend": False}}, namespace="moving"), "an answer"
     )
-    assert NEVER_STARTED in said
+    assert NEVER_STARTED in message
     let_out = {"metadata": {"labels": {"quotree.dev/group": None}}, "spec": {"suspend": False}}
     assert "must not leave its quota" in patch(team, "job", "settled", let_out, namespace="moving")
 
@@ -199,12 +199,12 @@ def test_gated_pod_can_be_neither_bound_nor_assigned_to_a_node(team: AdmissionSe
     team.create(PODS.format(TEAM), pod_body("bound"))
     target = {"apiVersion": "v1", "kind": "Node", "name": "node-0"}
     binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "bound"}, "target": target}
-    status, said = team.control_plane.rest.request("POST", f"{PODS.format(TEAM)}/bound/binding", body=binding)
-    assert (status, "schedulingGates" in said["message"]) == (409, True)
+    status, message = team.control_plane.rest.request("POST", f"{PODS.format(TEAM)}/bound/binding", body=binding)
+    assert (status, "schedulingGates" in message["message"]) == (409, True)
     placed = pod_body("placed")
     placed["spec"]["nodeName"] = "node-0"
-    status, said = team.control_plane.rest.request("POST", PODS.format(TEAM), body=placed)
-    assert (status, "cannot be set until all schedulingGates have been cleared" in said["message"]) == (422, True)
+    status, message = team.control_plane.rest.request("POST", PODS.format(TEAM), body=placed)
+    assert (status, "cannot be set until all schedulingGates have been cleared" in message["message"]) == (422, True)
 
 
 @pytest.mark.parametrize("form", ["json", "merge", "strategic"])
@@ -228,15 +228,15 @@ def test_ephemeral_container_is_allowed(team: AdmissionSetup) -> None:
 def test_empty_group_label_does_not_evade_management(team: AdmissionSetup) -> None:
     made = create(team, "empty", None, TEAM, labels={"quotree.dev/group": ""})
     assert (made["spec"]["suspend"], made["metadata"]["labels"]) == (True, {"quotree.dev/group": "nlp"})
-    said = team.try_job(job_body("empty", None, labels={"quotree.dev/group": ""}))[1]
-    assert said.partition("denied the request: ")[2] == (
+    message = team.try_job(job_body("empty", None, labels={"quotree.dev/group": ""}))[1]
+    assert message.partition("denied the request: ")[2] == (
         "Job 'empty' metadata.labels[quotree.dev/group]: is empty; name a group, or leave the label out (GroupAbsent)"
     )
 
 
 def test_reapplied_manifest_with_suspend_holds_a_running_job(team: AdmissionSetup) -> None:
-    for name, said in (("silent", {}), ("outspoken", {"suspend": True})):
-        body = json.dumps(job_body(name, None, **said))
+    for name, message in (("silent", {}), ("outspoken", {"suspend": True})):
+        body = json.dumps(job_body(name, None, **message))
         team.control_plane.kubectl("create", "--save-config", "-n", TEAM, "-f", "-", input=body)
         assert start(team, name, "t4", TEAM) == f"job.batch/{name} patched"
         team.control_plane.kubectl("apply", "-n", TEAM, "-f", "-", input=body)

@@ -52,8 +52,8 @@ def test_edit_is_accepted_at_each_limit_and_refused_beyond(control_plane: Contro
     store(control_plane, case.before)
     answers = ask_in_every_way(control_plane, case.refused)
     assert answers == dict.fromkeys(answers, denied(case.text))
-    code, said = ask(control_plane, case.accepted, dry_run=False)
-    assert (code in (200, 201), said) == (True, "")
+    code, message = ask(control_plane, case.accepted, dry_run=False)
+    assert (code in (200, 201), message) == (True, "")
 
 
 def test_warnings_are_printed_by_kubectl(control_plane: ControlPlane) -> None:
@@ -109,21 +109,21 @@ def test_group_with_children_or_workloads_can_be_neither_deleted_nor_converted(c
 
 def wait_until_refused(control_plane: ControlPlane, text: str) -> None:
     """The watch of Jobs lags a little."""
-    said: list[str] = []
+    messages: list[str] = []
 
     def refused() -> bool:
-        said.append(str(control_plane.rest.request("DELETE", f"{GROUPS}/a?dryRun=All")[1].get("message")))
-        return said[-1] == text
+        messages.append(str(control_plane.rest.request("DELETE", f"{GROUPS}/a?dryRun=All")[1].get("message")))
+        return messages[-1] == text
 
-    wait_for(refused, lambda: said[-1], 60)
+    wait_for(refused, lambda: messages[-1], 60)
 
 
 def test_group_with_children_cannot_become_a_leaf(control_plane: ControlPlane) -> None:
     store(control_plane, "p/ 8\n  a 6")
-    said = "QuotaGroup 'p' spec.isParent: still holds 1 group (a); move or delete them first (TurnedWithChildren)"
+    message = "QuotaGroup 'p' spec.isParent: still holds 1 group (a); move or delete them first (TurnedWithChildren)"
     answers = ask_in_every_way(control_plane, "p 8")
     assert {way: (code, text.split("\n")[0]) for way, (code, text) in answers.items()} == dict.fromkeys(
-        answers, denied(said)
+        answers, denied(message)
     )
     control_plane.kubectl("delete", "qg", "a")
     assert ask(control_plane, "p 8", dry_run=False) == (200, "")
@@ -133,8 +133,8 @@ def test_status_of_a_group_decides_about_warnings(control_plane: ControlPlane) -
     store(control_plane, "a 4\nb 4")
     root = {**body_of(group("a")), "metadata": {"name": "root"}, "spec": {"isParent": True}}
     assert control_plane.rest.request("POST", GROUPS, root)[0] == 201
-    told = {"root": {"capacity": {"gpu": "8"}}, "a": {"nonPreemptible": {"gpu": "3"}}}
-    for name, amounts in told.items():
+    statuses = {"root": {"capacity": {"gpu": "8"}}, "a": {"nonPreemptible": {"gpu": "3"}}}
+    for name, amounts in statuses.items():
         status = {"status": {"quotas": [{"flavor": "default", **amounts}]}}
         assert control_plane.rest.request("PATCH", f"{GROUPS}/{name}/status", status, content_type=MERGE)[0] == 200
     lowered = (
@@ -145,8 +145,8 @@ def test_status_of_a_group_decides_about_warnings(control_plane: ControlPlane) -
         "Warning: QuotaGroup 'root' spec.quotas: the first level is promised 9 of default/gpu, capacity is 8; "
         "mins are scaled down while demand exceeds it (FirstLevelAboveCapacity)"
     )
-    wait_until_said(control_plane, "a 2", lowered)
-    wait_until_said(control_plane, "b 5", raised)
+    wait_until_reported(control_plane, "a 2", lowered)
+    wait_until_reported(control_plane, "b 5", raised)
     assert (warned_of(control_plane, "a 3"), warned_of(control_plane, "b 4")) == ("", "")
 
 
@@ -156,15 +156,15 @@ def warned_of(control_plane: ControlPlane, line: str) -> str:
     return control_plane.kubectl(*tried, input=json.dumps(body_of(group(line)))).stderr.strip()
 
 
-def wait_until_said(control_plane: ControlPlane, line: str, text: str) -> None:
+def wait_until_reported(control_plane: ControlPlane, line: str, text: str) -> None:
     """The watch of groups lags a little."""
-    said: list[str] = []
+    messages: list[str] = []
 
     def warned() -> bool:
-        said.append(warned_of(control_plane, line))
-        return said[-1] == text
+        messages.append(warned_of(control_plane, line))
+        return messages[-1] == text
 
-    wait_for(warned, lambda: said[-1], 60)
+    wait_for(warned, lambda: messages[-1], 60)
 
 
 def test_unlabelled_flavor_next_to_open_ones_is_warned_of(control_plane: ControlPlane) -> None:
@@ -172,9 +172,9 @@ def test_unlabelled_flavor_next_to_open_ones_is_warned_of(control_plane: Control
     taint = {"key": "h100", "effect": "NoSchedule"}
     for taints, warned in (([taint], []), ([], ["a100", "t4"])):
         labelled = {**body, "spec": {"nodeLabels": {"model": "h100"}, "nodeTaints": taints}}
-        said = control_plane.kubectl("create", "-f", "-", input=json.dumps(labelled)).stderr.splitlines()
+        message = control_plane.kubectl("create", "-f", "-", input=json.dumps(labelled)).stderr.splitlines()
         control_plane.kubectl("delete", "rf", "h100")
-        assert said == [
+        assert message == [
             (
                 f"Warning: ResourceFlavor '{name}' spec.nodeLabels: has no nodeLabels, and the nodes of h100 have no "
                 f"taint: workloads of {name} might run on them; taint those nodes, "
@@ -188,9 +188,9 @@ def test_built_in_groups_cannot_be_deleted(control_plane: ControlPlane) -> None:
     for name, is_parent in (("root", True), ("system", False), ("default", False)):
         body = {**body_of(group("a")), "metadata": {"name": name}, "spec": {"isParent": is_parent}}
         assert control_plane.rest.request("POST", GROUPS, body)[0] == 201
-        said = control_plane.rest.request("DELETE", f"{GROUPS}/{name}")[1]["message"]
+        message = control_plane.rest.request("DELETE", f"{GROUPS}/{name}")[1]["message"]
         assert (
-            said
+            message
             == denied(
                 f"QuotaGroup '{name}': is one of the three groups every cluster has; it cannot be deleted "
                 "(BuiltInDeleted)"
@@ -208,8 +208,8 @@ def test_built_in_groups_cannot_be_deleted(control_plane: ControlPlane) -> None:
 
 def test_flavor_in_use_cannot_be_deleted(control_plane: ControlPlane) -> None:
     store(control_plane, "a a100:gpu 1")
-    code, said = control_plane.rest.request("DELETE", f"{FLAVORS}/a100")
-    assert (code, said["message"]) == (
+    code, message = control_plane.rest.request("DELETE", f"{FLAVORS}/a100")
+    assert (code, message["message"]) == (
         422,
         (
             "admission webhook \"resourceflavors.quotree.dev\" denied the request: ResourceFlavor 'a100': "

@@ -69,8 +69,8 @@ def create(setup: AdmissionSetup, tenant: str, body: dict[str, Any]) -> str:
 
 def test_tenant_can_use_only_its_own_group(setup: AdmissionSetup) -> None:
     assert create(setup, RED, job_body("own", RED)) == "job.batch/own created"
-    said = create(setup, BLUE, job_body("thief", RED))
-    assert said == (
+    message = create(setup, BLUE, job_body("thief", RED))
+    assert message == (
         "Job 'thief' metadata.labels[quotree.dev/group]: neither user blue nor system:serviceaccount:blue:default may "
         "use group red: one of them needs the verb use on that QuotaGroup (quota.requireUse); have it granted, or name "
         "another group (UseNotAllowed)"
@@ -113,22 +113,22 @@ def test_granted_or_revoked_permission_takes_effect(setup: AdmissionSetup) -> No
 
 
 def test_priority_class_must_be_allowed_by_the_group(setup: AdmissionSetup) -> None:
-    said = create(setup, RED, job_body("vip", RED, pod={"priorityClassName": "top"}))
-    assert "spec.template.spec.priorityClassName: is top; workloads of group root may name low" in said
+    message = create(setup, RED, job_body("vip", RED, pod={"priorityClassName": "top"}))
+    assert "spec.template.spec.priorityClassName: is top; workloads of group root may name low" in message
     low = job_body("low", RED, pod={"priorityClassName": "low"})
     assert create(setup, RED, low) == "job.batch/low created"
 
 
 def test_every_container_must_have_requests_where_the_group_requires_them(setup: AdmissionSetup) -> None:
     silent = {"name": "c", "image": "none", "resources": {"requests": {"cpu": "0"}}}
-    said = create(setup, RED, job_body("free", "strict", pod={"containers": [silent]}))
-    assert "spec.template.spec.containers[0]: requests no cpu; group lab has requireRequests" in said
+    message = create(setup, RED, job_body("free", "strict", pod={"containers": [silent]}))
+    assert "spec.template.spec.containers[0]: requests no cpu; group lab has requireRequests" in message
     assert create(setup, RED, job_body("counted", "strict")) == "job.batch/counted created"
 
 
 def test_termination_grace_period_is_limited_by_the_group(setup: AdmissionSetup) -> None:
-    said = create(setup, RED, job_body("slow", RED, pod={"terminationGracePeriodSeconds": 3600}))
-    assert "spec.template.spec.terminationGracePeriodSeconds: is 3600; until pods end" in said
+    message = create(setup, RED, job_body("slow", RED, pod={"terminationGracePeriodSeconds": 3600}))
+    assert "spec.template.spec.terminationGracePeriodSeconds: is 3600; until pods end" in message
     assert create(setup, RED, job_body("quick", RED, pod={"terminationGracePeriodSeconds": 60})).endswith("created")
 
 
@@ -145,8 +145,8 @@ def test_device_claims_are_checked_by_their_templates(setup: AdmissionSetup) -> 
         answered = f"template {template} is seen"
 
         def answer() -> str:
-            said = words(setup.control_plane.kubectl(*arguments, "system:authenticated", input=body, check=False))
-            return said if "gpu.example.com" in said or "Devices" in said else ""
+            message = words(setup.control_plane.kubectl(*arguments, "system:authenticated", input=body, check=False))
+            return message if "gpu.example.com" in message or "Devices" in message else ""
 
         return wait_for(answer, answered)
 

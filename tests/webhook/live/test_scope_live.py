@@ -49,8 +49,8 @@ def pod_body(name: str, group: str | None) -> dict[str, Any]:
 def test_managed_workload_is_refused_while_no_webhook_answers(
     dead_admission: AdmissionSetup, namespace: str, group: str | None
 ) -> None:
-    status, said = dead_admission.try_job(job_body("job", group), namespace)
-    assert (status, "failed calling webhook" in said) == (500, True)
+    status, message = dead_admission.try_job(job_body("job", group), namespace)
+    assert (status, "failed calling webhook" in message) == (500, True)
     status, answer = dead_admission.control_plane.rest.request(
         "POST", PODS.format(namespace), body=pod_body("pod", group)
     )
@@ -70,8 +70,8 @@ def test_unmanaged_objects_are_created_without_the_webhook(
 
 
 def test_quota_objects_are_refused_while_no_webhook_answers(dead_admission: AdmissionSetup) -> None:
-    status, said = _try_group(dead_admission)
-    assert (status, "failed calling webhook" in said) == (500, True)
+    status, message = _try_group(dead_admission)
+    assert (status, "failed calling webhook" in message) == (500, True)
 
 
 @pytest.fixture(scope="module")
@@ -91,14 +91,14 @@ def guarded(
         admission.close()
 
 
-def said_to(admission: AdmissionSetup, body: Any) -> str:
+def refusal_of(admission: AdmissionSetup, body: Any) -> str:
     return words(admission.control_plane.kubectl("create", "-f", "-", input=json.dumps(body), check=False))
 
 
 def test_no_running_job_can_be_created_without_the_webhook(guarded: AdmissionSetup) -> None:
-    assert "only Quotree's reconciler starts a Job" in said_to(guarded, job_body("running", "any"))
-    assert said_to(guarded, job_body("waiting", "any", suspend=True)) == "job.batch/waiting created"
-    assert said_to(guarded, job_body("unmanaged", None)) == "job.batch/unmanaged created"
+    assert "only Quotree's reconciler starts a Job" in refusal_of(guarded, job_body("running", "any"))
+    assert refusal_of(guarded, job_body("waiting", "any", suspend=True)) == "job.batch/waiting created"
+    assert refusal_of(guarded, job_body("unmanaged", None)) == "job.batch/unmanaged created"
 
 
 def test_only_the_reconciler_can_start_a_job_without_the_webhook(guarded: AdmissionSetup) -> None:

@@ -48,8 +48,8 @@ def patch(setup: AdmissionSetup, name: str, change: dict[str, Any]) -> str:
 def test_annotations_cannot_use_up_the_space_for_an_eviction(tenant: AdmissionSetup) -> None:
     assert create(tenant, job_body("hog", "vision")) == "job.batch/hog created"
     full = {"metadata": {"annotations": {"padding": "x" * (255 * KIB)}}}
-    said = patch(tenant, "hog", full)
-    assert "metadata.annotations: has 261127 bytes, a managed workload has at most 196608" in said
+    message = patch(tenant, "hog", full)
+    assert "metadata.annotations: has 261127 bytes, a managed workload has at most 196608" in message
     below = {"metadata": {"annotations": {"padding": "x" * (191 * KIB)}}}
     assert patch(tenant, "hog", below) == "job.batch/hog patched"
 
@@ -58,14 +58,14 @@ def test_huge_affinity_is_refused_with_its_size(tenant: AdmissionSetup) -> None:
     expression = {"key": "zone", "operator": "In", "values": [f"z{at}" for at in range(1000)]}
     terms = [{"matchExpressions": [expression]} for _ in range(60)]
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
-    said = create(tenant, job_body("wide", "vision", pod={"affinity": {"nodeAffinity": required}}))
-    assert "spec.affinity: has 60060 required expressions and values, a managed workload has at most 1024" in said
+    message = create(tenant, job_body("wide", "vision", pod={"affinity": {"nodeAffinity": required}}))
+    assert "spec.affinity: has 60060 required expressions and values, a managed workload has at most 1024" in message
 
 
 def test_a_huge_object_is_refused(tenant: AdmissionSetup) -> None:
     container = {"name": "c", "image": "none", "args": ["x" * (600 * KIB)]}
-    said = create(tenant, job_body("huge", "vision", pod={"containers": [container]}))
-    assert "a managed workload has at most 524288; move data into a ConfigMap or an image (ObjectTooLarge)" in said
+    message = create(tenant, job_body("huge", "vision", pod={"containers": [container]}))
+    assert "a managed workload has at most 524288; move data into a ConfigMap or an image (ObjectTooLarge)" in message
 
 
 @pytest.mark.parametrize("verb", ["get", "patch"])
@@ -76,15 +76,15 @@ def test_edit_role_cannot_change_objects_of_quotree(tenant: AdmissionSetup, verb
 
 
 def test_group_below_a_selector_cannot_admit_a_namespace_of_another_team(tenant: AdmissionSetup) -> None:
-    said = create(tenant, job_body("thief", "reds"))
-    assert "the namespaceSelector of team requires team=red; label the namespace so, or name another group" in said
+    message = create(tenant, job_body("thief", "reds"))
+    assert "the namespaceSelector of team requires team=red; label the namespace so, or name another group" in message
     tried = ("label", "namespace", TEAM, "team=red", *TENANT)
     assert "forbidden" in tenant.control_plane.kubectl(*tried, check=False).stderr
 
 
 def test_namespace_with_a_group_label_is_restricted_to_it(tenant: AdmissionSetup) -> None:
-    said = create(tenant, job_body("elsewhere", "reds"), BOUND)
-    assert "namespace bound is bound to group vision by its own label; name vision or a leaf below it" in said
+    message = create(tenant, job_body("elsewhere", "reds"), BOUND)
+    assert "namespace bound is bound to group vision by its own label; name vision or a leaf below it" in message
     assert create(tenant, job_body("at-home", None), BOUND) == "job.batch/at-home created"
 
 

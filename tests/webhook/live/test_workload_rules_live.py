@@ -196,8 +196,10 @@ def test_held_workload_cannot_leave_its_quota(rules: AdmissionSetup) -> None:
     for kind, path in PATHS.items():
         stored = rules.create(path.format("blue"), body_of(kind, "stays", {"group": "nlp"}))
         refused = changes(rules, path.format("blue"), stored, {})
-        said = f"{kind} 'stays' {GROUP}: a workload of group nlp must not leave its quota; name another group instead"
-        assert refused == dict.fromkeys(refused, (403, f"{said} (GroupRemoved)"))
+        message = (
+            f"{kind} 'stays' {GROUP}: a workload of group nlp must not leave its quota; name another group instead"
+        )
+        assert refused == dict.fromkeys(refused, (403, f"{message} (GroupRemoved)"))
 
 
 WARNED: dict[str, tuple[dict[str, Any], str]] = {
@@ -233,8 +235,8 @@ WARNED: dict[str, tuple[dict[str, Any], str]] = {
 def test_workload_that_cannot_start_now_is_accepted_with_a_warning(
     rules: AdmissionSetup, body: dict[str, Any], text: str
 ) -> None:
-    said = rules.control_plane.kubectl("create", "-n", "red", "-f", "-", input=json.dumps(body)).stderr.strip()
-    assert said == f"Warning: {body['kind']} '{body['metadata']['name']}' {text}"
+    message = rules.control_plane.kubectl("create", "-n", "red", "-f", "-", input=json.dumps(body)).stderr.strip()
+    assert message == f"Warning: {body['kind']} '{body['metadata']['name']}' {text}"
 
 
 def test_workload_exactly_at_a_limit_is_accepted_without_a_warning(rules: AdmissionSetup) -> None:

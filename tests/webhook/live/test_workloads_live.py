@@ -228,13 +228,13 @@ def test_newly_managed_namespace_holds_its_workloads(admission: AdmissionSetup) 
         admission.control_plane.rest.request(
             "PATCH", f"/api/v1/namespaces/{name}", labelled, "application/merge-patch+json"
         )
-        status, said = admission.try_job(job_body("first", None), name)
+        status, message = admission.try_job(job_body("first", None), name)
         # The API server's own view of the namespace may lag: at first it asks nobody, or the second of two questions.
         if status == 201:
             made = admission.job("first", name)
             assert made["spec"]["suspend"] is ("quotree.dev/group" in made["metadata"].get("labels", {}))
         else:
-            assert said.endswith("(OnlyReconcilerStarts)")
+            assert message.endswith("(OnlyReconcilerStarts)")
 
 
 @pytest.mark.parametrize("way", ["apply", "server-side apply", "replace"])

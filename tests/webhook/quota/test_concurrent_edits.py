@@ -42,7 +42,7 @@ async def test_one_of_two_moves_that_form_a_cycle_is_refused(replicas: Replicas,
             answer(client.patch_merge(QUOTA_GROUPS, "b", {"spec": {"parent": "a"}})),
         )
         assert sorted(code for code, _ in answers) == [0, 422]
-        assert any("(Cycle)" in said for _, said in answers)
+        assert any("(Cycle)" in message for _, message in answers)
         for name in ("a", "b"):
             await client.patch_merge(QUOTA_GROUPS, name, {"spec": {"parent": None}})
 
@@ -53,16 +53,16 @@ async def test_creation_of_a_child_and_deletion_of_its_parent_are_not_both_accep
     await asyncio.to_thread(replicas.use, 0, 1)
     for turn in range(10):
         await client.create(QUOTA_GROUPS, quota_group(f"d{turn}", isParent=True))
-        (child, said), (parent, why) = await asyncio.gather(
+        (child, message), (parent, why) = await asyncio.gather(
             answer(client.create(QUOTA_GROUPS, quota_group(f"c{turn}", f"d{turn}"))),
             answer(client.delete(QUOTA_GROUPS, f"d{turn}")),
         )
         stored = {each["metadata"]["name"] for each in await client.list_all(QUOTA_GROUPS, into=dict[str, Any])}
         if parent == 0 and child == 0:
-            assert "does not exist yet" not in said
+            assert "does not exist yet" not in message
             assert f"d{turn}" not in stored
         else:
-            assert (child, parent) == (0, 422), (said, why)
+            assert (child, parent) == (0, 422), (message, why)
             assert "(DeletedWithChildren)" in why
 
 
@@ -119,13 +119,15 @@ async def test_reservation_of_an_edit_refused_elsewhere_expires(
     with refusing_webhook(plain_control_plane):
         await _until_asked(client)
         began = time.monotonic()
-        code, said = await answer(client.create(QUOTA_GROUPS, quota_group(REFUSED, "p", 8)))
-        assert (code, "refused elsewhere" in said) == (403, True)
+        code, message = await answer(client.create(QUOTA_GROUPS, quota_group(REFUSED, "p", 8)))
+        assert (code, "refused elsewhere" in message) == (403, True)
         assert (await answer(client.create(QUOTA_GROUPS, quota_group("fits", "p", 2))))[0] == 0
-        code, said = await answer(client.create(QUOTA_GROUPS, quota_group("late", "p", 3)))
+        code, message = await answer(client.create(QUOTA_GROUPS, quota_group("late", "p", 3)))
         assert code == 409
-        assert "children promise 13 of default/gpu" in said
-        assert f"depends on an edit under way (creation of QuotaGroup {REFUSED}): try again, at the latest in" in said
+        assert "children promise 13 of default/gpu" in message
+        assert (
+            f"depends on an edit under way (creation of QuotaGroup {REFUSED}): try again, at the latest in" in message
+        )
         assert await until_settled(client, quota_group("late", "p", 3)) == 0
         assert time.monotonic() - began > 11
         assert sorted(await children(client, "p")) == ["fits", "late"]
@@ -197,8 +199,8 @@ async def test_reservations_of_a_deleted_coordination_object_still_count_while_w
         await client.create(QUOTA_GROUPS, quota_group("p", gpu=ROOM, isParent=True))
         await client.create(QUOTA_GROUPS, quota_group("takes-all", "p", ROOM))
         await client.delete(CONFIG_MAPS, "quotree-edits", NAMESPACE)
-        code, said = await answer(client.create(QUOTA_GROUPS, quota_group("one-more", "p", 1)))
-        assert (code, f"children promise {ROOM + 1} of default/gpu" in said) == (422, True)
+        code, message = await answer(client.create(QUOTA_GROUPS, quota_group("one-more", "p", 1)))
+        assert (code, f"children promise {ROOM + 1} of default/gpu" in message) == (422, True)
 
 
 async def test_deletion_of_a_flavor_and_a_group_that_uses_it_are_not_both_accepted(
@@ -209,10 +211,10 @@ async def test_deletion_of_a_flavor_and_a_group_that_uses_it_are_not_both_accept
         flavor = {"apiVersion": "quotree.dev/v1alpha1", "kind": "ResourceFlavor", "metadata": {"name": f"f{turn}"}}
         await client.create(RESOURCE_FLAVORS, {**flavor, "spec": {}})
         user = quota_group(f"u{turn}", quotas=[{"flavor": f"f{turn}", "min": {"gpu": 1}}])
-        (made, said), (gone, why) = await asyncio.gather(
+        (made, message), (gone, why) = await asyncio.gather(
             answer(client.create(QUOTA_GROUPS, user)), answer(client.delete(RESOURCE_FLAVORS, f"f{turn}"))
         )
-        assert made == 0, said
+        assert made == 0, message
         assert gone in (0, 422), why
         if gone == 422:
             assert f"cannot be deleted while groups use it (u{turn})" in why

@@ -31,7 +31,7 @@ class FailingClient:
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "expected"),
     [
         (NotFound(404, "NotFound", "not installed"), ()),
         (Forbidden(403, "Forbidden", "not allowed"), ()),
@@ -41,9 +41,9 @@ class FailingClient:
     ],
     ids=["not found", "forbidden", "unavailable", "busy", "slow"],
 )
-def test_dry_run_is_answered_without_effects(error: Exception, told: tuple[str, ...]) -> None:
+def test_dry_run_is_answered_without_effects(error: Exception, expected: tuple[str, ...]) -> None:
     effects = DryRunEffects(cast("Client", FailingClient(error)))
-    assert asyncio.run(effects.of(REVIEW)) == told
+    assert asyncio.run(effects.of(REVIEW)) == expected
 
 
 def test_deletion_is_reviewed_by_name() -> None:

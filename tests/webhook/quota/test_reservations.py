@@ -113,14 +113,14 @@ BASES = {
 }
 
 
-@pytest.mark.parametrize(("base", "uid", "said"), BASES.values(), ids=BASES)
-def test_edit_of_an_unread_state_is_refused_and_keeps_reservations(base: str, uid: str, said: str | None) -> None:
+@pytest.mark.parametrize(("base", "uid", "text"), BASES.values(), ids=BASES)
+def test_edit_of_an_unread_state_is_refused_and_keeps_reservations(base: str, uid: str, text: str | None) -> None:
     stored = StoredState(
         Tree.of([group("a")]), {("QuotaGroup", "a"): StoredVersion("uid-a", "7")}, (), 9, is_newest=True
     )
     round_ = EditRound(stored, [DELETION])
     found = round_.judge(GroupEdit("4", "a", uid, base, group("a"), group("a 1")), Context()).findings
-    assert [each.message for each in found.violations] == ([] if said is None else [said])
+    assert [each.message for each in found.violations] == ([] if text is None else [text])
     assert round_.reservations == (DELETION,)
 
 

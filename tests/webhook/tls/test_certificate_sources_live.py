@@ -79,7 +79,7 @@ def test_certificate_of_cert_manager_is_served_and_renewed_without_a_refusal(pla
             wait_shown(balancer, second.certificate)
             traffic.wait_for_more(20)
             write(place, {"tls.crt": text(third.certificate)})
-            wait_for(lambda: "cannot be used together" in balancer.replicas[0].said(), "it sees half of a pair")
+            wait_for(lambda: "cannot be used together" in balancer.replicas[0].message(), "it sees half of a pair")
             wait_shown(balancer, second.certificate)
             traffic.wait_for_more(20)
             write(place, {"tls.key": text(third.key)})

@@ -52,7 +52,7 @@ def warnings(body: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "expected"),
     [
         (wants("two"), []),
         (wants("five"), ["NeverFits"]),
@@ -62,8 +62,8 @@ def warnings(body: dict[str, Any]) -> list[str]:
     ],
     ids=["fits", "too many", "too many together", "a group without quota of them", "a template that may follow"],
 )
-def test_devices_are_checked_like_any_request(body: dict[str, Any], told: list[str]) -> None:
-    assert warnings(body) == told
+def test_devices_are_checked_like_any_request(body: dict[str, Any], expected: list[str]) -> None:
+    assert warnings(body) == expected
 
 
 def test_claim_for_all_devices_of_a_class_is_refused() -> None:

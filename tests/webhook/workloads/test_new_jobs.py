@@ -70,12 +70,12 @@ def test_job_with_500_resources_gets_a_bounded_message() -> None:
 
 
 def test_label_without_its_group_is_refused_in_both_webhooks() -> None:
-    said = [
+    expected = [
         "Job 'train' metadata.labels[quotree.dev/group]: is empty; name a group, or leave the label out (GroupAbsent)"
     ]
     empty = job(None, labels={"quotree.dev/group": ""}, **HELD)
-    assert refusals(mutate_job(review(empty), context())) == said
-    assert refusals(judge_job(review(empty), context())) == said
+    assert refusals(mutate_job(review(empty), context())) == expected
+    assert refusals(judge_job(review(empty), context())) == expected
     assert judge_job(review(job(None), empty), context()) == YES
 
 
@@ -89,12 +89,12 @@ def test_overlong_names_are_shortened() -> None:
 
 def test_job_without_a_group_in_a_managed_namespace_is_refused_with_the_reason() -> None:
     managed = context(namespace={"quotree.dev/managed": "true"})
-    said = [
+    expected = [
         (
             "Job 'train' metadata.labels[quotree.dev/group]: is absent, the namespace is managed, and there is no "
             "default group (quota.defaultGroup); name a group here or on the namespace (GroupAbsent)"
         )
     ]
-    assert refusals(mutate_job(review(job(None)), managed)) == said
-    assert refusals(judge_job(review(job(None)), managed)) == said
+    assert refusals(mutate_job(review(job(None)), managed)) == expected
+    assert refusals(judge_job(review(job(None)), managed)) == expected
     assert refusals(judge_job(review(job("vision", **HELD)), managed)) == []

@@ -51,10 +51,10 @@ LARGE = {
 }
 
 
-@pytest.mark.parametrize(("spec", "said"), LARGE.values(), ids=LARGE)
-def test_oversized_part_is_refused_and_named(spec: dict[str, Any], said: str) -> None:
+@pytest.mark.parametrize(("spec", "message"), LARGE.values(), ids=LARGE)
+def test_oversized_part_is_refused_and_named(spec: dict[str, Any], message: str) -> None:
     found = refusals(judge_job(review(job(**spec, **HELD)), context()))
-    assert found == [f"Job 'train' {said} (ObjectTooLarge)"]
+    assert found == [f"Job 'train' {message} (ObjectTooLarge)"]
 
 
 def test_size_of_the_whole_object_is_limited() -> None:

@@ -90,7 +90,7 @@ async def test_missing_file_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (f"a: [{SECRET}\nb: ", "is not valid YAML (line 2)"),
         ("", "is empty or not a mapping"),
@@ -98,16 +98,16 @@ async def test_missing_file_is_reported(tmp_path: Path) -> None:
         ("\x00", "is not valid YAML"),
     ],
 )
-async def test_invalid_kubeconfig_is_reported(tmp_path: Path, content: str, said: str) -> None:
+async def test_invalid_kubeconfig_is_reported(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "kubeconfig"
     path.write_text(content)
-    assert await problem_with(path) == f"kubeconfig {path} {said}"
+    assert await problem_with(path) == f"kubeconfig {path} {message}"
 
 
 async def test_invalid_certificate_data_is_reported(tmp_path: Path) -> None:
     path = edited(tmp_path, ("cluster: {", "cluster: {certificate-authority-data: AAAA, "))
-    said = await problem_with(path)
-    assert said.startswith(f"kubeconfig {path}, context 'only': the certificates cannot be loaded: ")
+    message = await problem_with(path)
+    assert message.startswith(f"kubeconfig {path}, context 'only': the certificates cannot be loaded: ")
 
 
 async def test_token_with_a_line_break_is_reported(tmp_path: Path) -> None:
@@ -184,9 +184,9 @@ async def test_refused_credentials_are_reported(control_plane: ControlPlane, tmp
     text = control_plane.kubeconfig.read_text().replace(control_plane.token, SECRET)
     path = tmp_path / "kubeconfig"
     path.write_text(text)
-    said = await problem_with(path)
-    assert said.startswith(f"the API server at {control_plane.url} (kubeconfig {path}, context '")
-    assert said.endswith("refused the credentials (401): log in again, or check the user of that context")
+    message = await problem_with(path)
+    assert message.startswith(f"the API server at {control_plane.url} (kubeconfig {path}, context '")
+    assert message.endswith("refused the credentials (401): log in again, or check the user of that context")
 
 
 async def test_several_kubeconfigs_are_merged_and_the_first_wins(

@@ -75,7 +75,7 @@ class Script:
         ]
 
 
-class Told:
+class Recorded:
     def __init__(self) -> None:
         self.batches: list[list[str]] = []
 
@@ -94,23 +94,25 @@ def describe(change: Change[WrittenMetadata]) -> str:
 
 
 @asynccontextmanager
-async def watching(script: Script, folder: Path) -> AsyncIterator[tuple[Watch[WrittenMetadata], Told]]:
-    told = Told()
+async def watching(script: Script, folder: Path) -> AsyncIterator[tuple[Watch[WrittenMetadata], Recorded]]:
+    recorded = Recorded()
     async with client_of(script.answer, folder) as client:
-        watch = Watch(client, NODES, project_metadata, told, settings=QUICK)
+        watch = Watch(client, NODES, project_metadata, recorded, settings=QUICK)
         task = asyncio.create_task(watch.run())
         try:
-            yield watch, told
+            yield watch, recorded
         finally:
             task.cancel()
             await asyncio.wait({task})
             assert task.cancelled(), task.exception()
 
 
-async def told_by(script: Script, folder: Path, done: Callable[[Told], object], seconds: float = 15) -> list[list[str]]:
-    async with watching(script, folder) as (_, told):
-        await until(lambda: bool(done(told)), seconds)
-        return told.batches
+async def batches_of(
+    script: Script, folder: Path, done: Callable[[Recorded], object], seconds: float = 15
+) -> list[list[str]]:
+    async with watching(script, folder) as (_, recorded):
+        await until(lambda: bool(done(recorded)), seconds)
+        return recorded.batches
 
 
 START = [event("ADDED", "a"), event("ADDED", "b"), bookmark("5", ends_list=True)]
@@ -118,7 +120,7 @@ START = [event("ADDED", "a"), event("ADDED", "b"), bookmark("5", ends_list=True)
 
 async def test_no_batch_is_sent_before_the_list_is_complete(tmp_path: Path) -> None:
     script = Script(("events", START[:2]), ("events", [*START, "stay"]))
-    assert await told_by(script, tmp_path, lambda told: told.batches) == [["+a", "+b"]]
+    assert await batches_of(script, tmp_path, lambda recorded: recorded.batches) == [["+a", "+b"]]
     assert script.versions() == ["all", "all"]
 
 
@@ -129,8 +131,8 @@ async def test_watch_resumes_from_the_last_event_or_bookmark(tmp_path: Path) -> 
         ("events", [bookmark("9")]),
         ("events", [event("DELETED", "b", "10"), "stay"]),
     )
-    told = await told_by(script, tmp_path, lambda told: len(told) == 4)
-    assert told == [["+a", "+b"], ["~a"], ["-b"]]
+    recorded = await batches_of(script, tmp_path, lambda recorded: len(recorded) == 4)
+    assert recorded == [["+a", "+b"], ["~a"], ["-b"]]
     assert script.versions() == ["all", "5", "7", "9"]
 
 
@@ -140,8 +142,8 @@ async def test_expired_version_inside_the_stream_leads_to_a_new_list(tmp_path: P
         ("events", [event("MODIFIED", "a", "7"), error(410, "Expired")]),
         ("events", [event("ADDED", "b"), event("ADDED", "c"), bookmark("20", ends_list=True), "stay"]),
     )
-    told = await told_by(script, tmp_path, lambda told: len(told) == 5)
-    assert told == [["+a", "+b"], ["~a"], ["-a", "+c"]]
+    recorded = await batches_of(script, tmp_path, lambda recorded: len(recorded) == 5)
+    assert recorded == [["+a", "+b"], ["~a"], ["-a", "+c"]]
     assert script.versions() == ["all", "5", "all"]
 
 
@@ -151,7 +153,7 @@ async def test_server_restored_to_an_older_version_is_listed_again(tmp_path: Pat
         ("events", [bookmark("4")]),
         ("events", [event("ADDED", "a"), bookmark("4", ends_list=True), "stay"]),
     )
-    assert await told_by(script, tmp_path, lambda told: len(told) == 3) == [["+a", "+b"], ["-b"]]
+    assert await batches_of(script, tmp_path, lambda recorded: len(recorded) == 3) == [["+a", "+b"], ["-b"]]
     assert script.versions() == ["all", "5", "all"]
 
 
@@ -162,9 +164,9 @@ async def test_failed_streaming_list_falls_back_to_pages_once(tmp_path: Path) ->
         ("events", [error(410, "Expired")]),
         ("events", [*START, "stay"]),
     )
-    async with watching(script, tmp_path) as (watch, told):
+    async with watching(script, tmp_path) as (watch, recorded):
         await until(lambda: watch.lists == 2)
-        assert told.batches == [["+a", "+b"]]
+        assert recorded.batches == [["+a", "+b"]]
     assert script.versions() == ["all", "list", "5", "all"]
 
 
@@ -177,7 +179,7 @@ async def test_server_without_streaming_lists_is_asked_only_once(tmp_path: Path)
             ("list", (["a", "b"], "6")),
             ("events", ["stay"]),
         )
-        assert await told_by(script, tmp_path, lambda told: len(told) == 2) == [["+a"], ["+b"]]
+        assert await batches_of(script, tmp_path, lambda recorded: len(recorded) == 2) == [["+a"], ["+b"]]
         assert script.versions()[:4] == ["all", "list", "5", "list"]
 
 
@@ -194,10 +196,10 @@ async def test_stream_closed_at_once_is_retried_with_back_off(tmp_path: Path) ->
 
 async def test_stream_without_any_byte_is_detected(tmp_path: Path) -> None:
     script = Script(("silence", None), ("events", [*START, "stay"]))
-    async with watching(script, tmp_path) as (watch, told):
+    async with watching(script, tmp_path) as (watch, recorded):
         await until(watch.synced.is_set)
         assert script.at[1] - script.at[0] >= 2
-        assert told.batches == [["+a", "+b"]]
+        assert recorded.batches == [["+a", "+b"]]
 
 
 async def test_garbage_in_the_stream_causes_a_reconnection_without_loss(tmp_path: Path) -> None:
@@ -209,8 +211,8 @@ async def test_garbage_in_the_stream_causes_a_reconnection_without_loss(tmp_path
         ("raw", b'{"type":"ADDED","object":{"metadata":{"uid":5}}}\n'),
         ("events", [event("ADDED", "d", "7"), "stay"]),
     )
-    told = await told_by(script, tmp_path, lambda told: len(told) == 4)
-    assert told == [["+a", "+b"], ["+c"], ["+d"]]
+    recorded = await batches_of(script, tmp_path, lambda recorded: len(recorded) == 4)
+    assert recorded == [["+a", "+b"], ["+c"], ["+d"]]
     assert script.versions() == ["all", "5", "6", "6", "6"]
 
 

@@ -34,13 +34,13 @@ def _random_world(number: int) -> World:
 def test_explanation_of_a_plan_is_unchanged_by_later_cycles(number: int) -> None:
     world, cache, now = _random_world(number), CycleCache(), NOW
     snapshot: Snapshot | None = None
-    said = []
+    explained = []
     for _ in range(5):
         snapshot = measure(world, now, snapshot)
         decided = plan(snapshot, cache)
-        said.append((snapshot, decided, list(PendingReasons(decided)), _explanations(snapshot, decided)))
+        explained.append((snapshot, decided, list(PendingReasons(decided)), _explanations(snapshot, decided)))
         world, now = advance(world, decided), now + timedelta(minutes=1)
-    for then, decided, reasons, explanations in said:
+    for then, decided, reasons, explanations in explained:
         assert list(PendingReasons(decided)) == reasons
         assert _explanations(then, decided) == explanations
 

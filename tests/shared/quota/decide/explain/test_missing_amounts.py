@@ -80,14 +80,14 @@ def test_missing_capacity_is_exact_in_random_worlds(number: int) -> None:
         assert why(with_more(world, key, found.missing - 1), waiting) is not None
 
 
-def _still(world: World, workload: Workload, said: WaitExplanation) -> bool:
+def _still(world: World, workload: Workload, message: WaitExplanation) -> bool:
     """Whether it waits for the same; NeverFits is about what it could get when nothing else runs."""
     found = why(world, workload)
     return found is not None and (found.reason, found.binding, found.flavor, found.resource) == (
-        said.reason,
-        said.binding,
-        said.flavor,
-        said.resource,
+        message.reason,
+        message.binding,
+        message.flavor,
+        message.resource,
     )
 
 

@@ -67,8 +67,8 @@ def test_workload_without_a_fitting_node_waits_with_the_numbers_of_the_largest_n
         "Job 'ns/job' waits: no node could run its pods (flavor big: requests 8 of big/gpu, the most it could get is "
         "0; flavor small: one pod requests gpu 4; the largest ready node has gpu 2)"
     )
-    started_and_evicted = explain(found, decided, work)
-    limits = {each.flavor: each.binding.limit.value for each in started_and_evicted.flavors if each.binding is not None}
+    explained = explain(found, decided, work)
+    limits = {each.flavor: each.binding.limit.value for each in explained.flavors if each.binding is not None}
     assert limits == {"big": "capacity", "small": "node"}
 
 

@@ -64,25 +64,25 @@ def create(control_plane: ControlPlane, plural: str, body: dict[str, Any]) -> tu
 
 @pytest.mark.parametrize("case", GROUP_CASES.values(), ids=GROUP_CASES)
 def test_group_schema_refuses_what_the_rules_refuse(case: Case, with_definitions: ControlPlane) -> None:
-    code, said = create(with_definitions, "quotagroups", manifest("QuotaGroup", case.name, case.accepted))
-    assert (code, said) == (201, "")
-    code, said = create(with_definitions, "quotagroups", manifest("QuotaGroup", refused_name(case), case.refused))
-    assert_refused(case, code, said)
+    code, text = create(with_definitions, "quotagroups", manifest("QuotaGroup", case.name, case.accepted))
+    assert (code, text) == (201, "")
+    code, text = create(with_definitions, "quotagroups", manifest("QuotaGroup", refused_name(case), case.refused))
+    assert_refused(case, code, text)
 
 
 @pytest.mark.parametrize("case", FLAVOR_CASES.values(), ids=FLAVOR_CASES)
 def test_flavor_schema_refuses_what_the_rules_refuse(case: Case, with_definitions: ControlPlane) -> None:
-    code, said = create(with_definitions, "resourceflavors", manifest("ResourceFlavor", case.name, case.accepted))
-    assert (code, said) == (201, "")
+    code, text = create(with_definitions, "resourceflavors", manifest("ResourceFlavor", case.name, case.accepted))
+    assert (code, text) == (201, "")
     body = manifest("ResourceFlavor", refused_name(case), case.refused)
-    code, said = create(with_definitions, "resourceflavors", body)
-    assert_refused(case, code, said)
+    code, text = create(with_definitions, "resourceflavors", body)
+    assert_refused(case, code, text)
 
 
-def assert_refused(case: Case, code: int, said: str) -> None:
-    assert code in (400, 422), said
+def assert_refused(case: Case, code: int, text: str) -> None:
+    assert code in (400, 422), text
     if not case.by_schema:
-        assert f"{case.schema_says or case.message} ({case.code})" in said
+        assert f"{case.schema_says or case.message} ({case.code})" in text
 
 
 def test_largest_legal_group_is_within_the_cel_cost_budget(with_definitions: ControlPlane) -> None:
