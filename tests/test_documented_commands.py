@@ -10,10 +10,13 @@ import subprocess
 import time
 from collections.abc import Iterator
 
+import click
 import msgspec
 import pytest
 import yaml
 
+from cli.__main__ import COMMANDS
+from cli.__main__ import quotree as quotree_command
 from dev.controlplane import cluster
 from dev.controlplane.binaries import Binaries
 from dev.controlplane.nodes import NodeSpec
@@ -37,6 +40,7 @@ ELSEWHERE = ("docker", "helm", "make", "uv")
 README = commands("README.md")
 PAGES = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").rglob("*.md"))]
 GUIDES = [page for page in PAGES if page.startswith("docs/guides/")]
+MENTION = re.compile(r"(?:^|`)(?:kubectl )?quotree ([a-z][^`\n]*)", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
@@ -75,11 +79,44 @@ def test_readme_commands_work_in_order(quotree: Quotree) -> None:
     assert _started(quotree) == ["large", "small"]
 
 
-@pytest.mark.parametrize("page", GUIDES)
-def test_guide_commands_work_in_order(quotree: Quotree, page: str) -> None:
+@pytest.mark.parametrize("page", ["docs/cli.md", *GUIDES])
+def test_commands_of_a_page_work_in_order(quotree: Quotree, page: str) -> None:
     _run(quotree, "kubectl apply -f examples/")
     for command in commands(page):
         _run(quotree, command)
+
+
+def test_chart_definitions_can_be_applied_without_helm(quotree: Quotree) -> None:
+    (command,) = [each for each in commands("docs/upgrade.md") if each.startswith("helm template")]
+    assert _run(quotree, command).count("serverside-applied") == 2
+
+
+def test_prometheus_account_can_be_bound(quotree: Quotree) -> None:
+    (command,) = [each for each in commands("docs/operations.md") if "clusterrolebinding" in each]
+    assert "created" in _run(quotree, command.replace("NAMESPACE:ACCOUNT", "default:prometheus"))
+
+
+@pytest.mark.parametrize("page", ["README.md", *PAGES])
+def test_every_mentioned_command_and_option_of_quotree_exists(page: str) -> None:
+    for mention in MENTION.findall((ROOT / page).read_text()):
+        name, *words = mention.split()
+        assert name in COMMANDS, mention
+        given = {word.split("=")[0] for word in words if re.match(r"--?[a-z]", word)}
+        assert given <= _options_of(name), mention
+
+
+def _options_of(name: str) -> set[str]:
+    """All options of the command and of those below it."""
+    found = {"-h", "--help"}
+    with click.Context(quotree_command) as context:
+        command = quotree_command.get_command(context, name)
+    waiting = [command]
+    while waiting:
+        each = waiting.pop()
+        assert each is not None
+        found |= {option for parameter in each.params for option in (*parameter.opts, *parameter.secondary_opts)}
+        waiting += each.commands.values() if isinstance(each, click.Group) else ()
+    return found
 
 
 def test_alert_commands_work(quotree: Quotree) -> None:

@@ -23,6 +23,9 @@ export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
+/** What to search for: names in Kubernetes are lower case. */
+export const searched = (input) => input.value.trim().toLowerCase();
+
 export const groupAddress = (group) => `#/group/${encodeURIComponent(group)}`;
 export const workloadAddress = (kind, key) => `#/workload/${encodeURIComponent(kind)}/${encodeURIComponent(key)}`;
 

@@ -1,6 +1,6 @@
 // The lists of workloads: what waits and why, what runs, what was evicted last.
 
-import { age, el, groupAddress, name, setText, workloadAddress } from "./dom.js";
+import { age, el, groupAddress, name, searched, setText, workloadAddress } from "./dom.js";
 import { ask } from "./api.js";
 import { Grid, Remote } from "./grid.js";
 
@@ -69,7 +69,7 @@ export function workloadLists(store, groupName) {
       grid.show({ count: remote.count, at: (index) => remote.at(index), want: (first, last) => remote.want(first, last) });
       setText(count, `${remote.count} ${title.toLowerCase()}`);
     };
-    const fetchPage = (first, size) => ask("queue", { group: groupName, part: id, first, count: size, text: text.value });
+    const fetchPage = (first, size) => ask("queue", { group: groupName, part: id, first, count: size, text: searched(text) });
     remote = new Remote(fetchPage, shown);
     panel.replaceChildren(grid.node);
     remote.refresh();

@@ -1,7 +1,7 @@
 // Flavors with what they offer and what is used of them, and all nodes.
 
 import { ask } from "./api.js";
-import { el, name, setText, throttled } from "./dom.js";
+import { el, name, searched, setText, throttled } from "./dom.js";
 import { Grid, Remote } from "./grid.js";
 
 const HEADS = ["Flavor", "Labels", "Resource", "Capacity", "Used by groups", "Used by system", "Used by other pods"];
@@ -32,7 +32,7 @@ export function nodesPage() {
     draw: (cells, item) => [item.node, item.flavor, item.state, item.allocatable].forEach((value, index) => setText(cells[index], value)),
   });
   const fetchPage = async (first, size) => {
-    const answer = await ask("nodes", { first, count: size, text: text.value, flavors: 1 });
+    const answer = await ask("nodes", { first, count: size, text: searched(text), flavors: 1 });
     const drawn = JSON.stringify(answer.flavors);
     if (drawn !== flavors) {
       flavors = drawn;

@@ -1,7 +1,7 @@
 // The tree: a line for each group and key, the groups below one can be folded.
 
 import { bar, legend } from "./bar.js";
-import { el, groupAddress, name, setText, throttled } from "./dom.js";
+import { el, groupAddress, name, searched, setText, throttled } from "./dom.js";
 import { Grid } from "./grid.js";
 
 const ROOT = "root";
@@ -107,7 +107,7 @@ export function treePage(store) {
     if (event.target.classList.contains("mark-fold") && grid.cursor) fold(grid.cursor, !grid.cursor.isFolded);
   });
   const keys = el("select", { id: "tree-key", onchange: () => set("key", keys.value) }, el("option", { value: "" }, "all"));
-  const text = el("input", { id: "filter", type: "search", value: wanted.text, oninput: () => set("text", text.value) });
+  const text = el("input", { id: "filter", type: "search", value: wanted.text, oninput: () => set("text", searched(text)) });
   const busy = el("input", { id: "tree-busy", type: "checkbox", checked: wanted.busy, onchange: () => set("busy", busy.checked) });
   const set = (what, value) => {
     wanted[what] = value;

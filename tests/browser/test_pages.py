@@ -94,6 +94,29 @@ def test_axe_finds_no_accessibility_violation_on_any_page(strict: Strict, scheme
             assert [(address, each["id"], each["nodes"][0]["html"]) for each in found] == []
 
 
+@pytest.mark.parametrize("width", [360, 800])
+def test_a_narrow_window_shows_every_page_without_scrolling_sideways(strict: Strict, width: int) -> None:
+    with shown(organisation()) as dashboard:
+        page = strict.open(dashboard.address, width=width, height=640)
+        for address in PAGES:
+            _go(page, address)
+            page.wait_for_timeout(700)
+            beyond = page.evaluate(
+                "[document.documentElement, main].map((each) => each.scrollWidth - each.clientWidth)"
+            )
+            assert (address, beyond) == (address, [0, 0])
+
+
+def test_search_ignores_case_and_spaces_around(strict: Strict) -> None:
+    with shown(organisation()) as dashboard:
+        page = strict.open(dashboard.address)
+        page.locator("#filter").fill(" Vision-Eval ")
+        expect(page.locator(".lines .line:visible")).to_have_count(1)
+        _go(page, "#/group/vision")
+        page.locator("#filter").fill("CHECK-8")
+        expect(page.locator(".count")).to_have_text("1 waiting")
+
+
 def test_dark_mode_follows_the_system(strict: Strict) -> None:
     with shown(organisation()) as dashboard:
         grounds = {
