@@ -74,8 +74,8 @@ def test_watch_prints_one_document_for_each_row(output: str, text: str, capsys: 
 def test_empty_list_is_reported_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     for output in ("table", "wide", "name", "json"):
         ListOutput(output).print([], COLUMNS, "workload")
-    told = capsys.readouterr()
-    assert (told.out, told.err) == ("[]\n", "No resources found\n" * 2)
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("[]\n", "No resources found\n" * 2)
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ async def test_no_response_allows_another_origin(site: Site) -> None:
             assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 
-async def test_only_what_if_requests_can_be_posted(site: Site) -> None:
+async def test_only_what_if_requests_are_accepted_by_post(site: Site) -> None:
     url = f"{site.origin}/api/what-if"
     edit = {"group": "a", "flavor": "default", "resource": "gpu", "min": "5"}
     async with site.session.post(url, json=edit, headers=site.headers) as answer:

@@ -404,8 +404,8 @@ def test_cli_uses_the_namespace_of_the_context(quotree: Quotree, tmp_path: Path)
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr.endswith("-n NAMESPACE lists what waits in one namespace\n")
     for words, names in ((("explain",), ["team-a/own"]), (("hold", "-n", "team-a"), ["own"])):
-        told = spoken(quotree, *words, *here, "", program="kubectl_complete-quotree").stdout
-        assert told.splitlines() == [*names, ":4"]
+        printed = spoken(quotree, *words, *here, "", program="kubectl_complete-quotree").stdout
+        assert printed.splitlines() == [*names, ":4"]
     nothing = spoken(quotree, "hold", "nope", *here)
     assert nothing.stderr == "quotree: there is no job 'nope' in namespace 'team-a'\n"
 

@@ -207,8 +207,8 @@ def test_kubectl_explains_every_member() -> None:
     found = [undescribed(each["status"], PENDING.status, "pending") for each in shown(observed, None)]
     for workload in WorkloadsByNamespace().of(observed, None):
         data = explain_workload(observed.snapshot, workload) | {"remediesTried": True}
-        for told_all in (True, False):
-            status = explanation_object(observed, workload, data, told_all=told_all)["status"]
+        for is_whole in (True, False):
+            status = explanation_object(observed, workload, data, told_all=is_whole)["status"]
             found.append(undescribed(status, EXPLANATION.status, "explanation"))
     found.append(undescribed(group_object(observed, "nlp")["status"], GROUPS.status, "group"))
     assert [each for each in found if each] == []
