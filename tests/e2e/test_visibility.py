@@ -320,6 +320,49 @@ def test_all_rights_in_one_namespace_reach_no_other(quotree: Quotree) -> None:
         assert [each for each in HIDDEN if each in answer.stdout] == [], way
 
 
+BY_NAME = """
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: by-name, namespace: team-b}
+rules:
+- apiGroups: [visibility.quotree.dev]
+  resources: [explanations]
+  resourceNames: [hidden-1, "hidden%2D2"]
+  verbs: [get, list, watch]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: by-name, namespace: team-b}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: by-name}
+subjects: [{kind: User, name: by-name, apiGroup: rbac.authorization.k8s.io}]
+"""
+"""Rights to two names, one of which is another workload's to whoever decodes it once more."""
+
+
+@pytest.mark.parametrize(
+    ("path", "refusal"),
+    [
+        ("explanations", "Forbidden"),
+        ("explanations/hidden-2", "Forbidden"),
+        ("explanations/hidden%252D2", "NotFound"),
+        ("explanations?fieldSelector=metadata.name%3Dhidden-2", "Forbidden"),
+        ("explanations?fieldSelector=metadata.name%3Dhidden-1%2Cmetadata.name%3Dhidden-2", "BadRequest"),
+        ("explanations?fieldSelector=metadata.name%3Dhidden-1&fieldSelector=metadata.name%3Dhidden-2", ""),
+    ],
+)
+def test_right_to_one_name_reaches_no_other(quotree: Quotree, path: str, refusal: str) -> None:
+    quotree.cluster.apply(BY_NAME)
+    inside = ("get", "--raw", f"{API}/namespaces/team-b/explanations?fieldSelector=metadata.name%3Dhidden-1")
+    wait_for(lambda: "hidden-1" in as_team(quotree, "by-name", *inside).stdout, "the rights are known")
+
+    def is_answered() -> bool:
+        answer = as_team(quotree, "by-name", "get", "--raw", f"{API}/namespaces/team-b/{path}")
+        assert "hidden-2" not in answer.stdout
+        return refusal in answer.stderr and bool(refusal) == (answer.returncode != 0)
+
+    wait_for(is_answered, refusal or "an answer")
+
+
 @pytest.mark.parametrize("words", OTHERS, ids=" ".join)
 def test_tenant_is_forbidden_to_read_other_namespaces_and_groups(quotree: Quotree, words: tuple[str, ...]) -> None:
     answer = as_team(quotree, "team-a", *words)

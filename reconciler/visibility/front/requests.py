@@ -107,7 +107,7 @@ def _fields(selector: str) -> dict[str, str]:
         if match is None or match[2] == "!=" or match[1] not in ("metadata.name", "metadata.namespace"):
             raise BadRequest("fieldSelector takes metadata.name=… and metadata.namespace=… only")
         if found.setdefault(match[1], match[3]) != match[3]:
-            # The API server asks for the right to the first name alone.
+            # The API server asks for the right to one of them alone: the first in the alphabet.
             raise BadRequest(f"fieldSelector wants two values of {match[1]}")
     return found
 
