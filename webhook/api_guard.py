@@ -1,8 +1,8 @@
-"""Takes the visibility API out of discovery when no reconciler serves it, so that it can break nothing else.
+"""Removes the visibility API from discovery while no reconciler serves it, so that the cluster stays usable.
 
-While an aggregated API does not answer, Kubernetes' discovery is incomplete, and the namespace controller deletes no
-namespace to the end. The webhook runs apart from the reconciler, so it can tell, and deletes the APIService; the
-reconciler makes it again when it serves again.
+While an aggregated API is unavailable, Kubernetes' discovery is incomplete and the namespace controller cannot finish
+any namespace deletion. The webhook runs apart from the reconciler, so it can detect this and delete the APIService. The
+reconciler creates it again when it serves again.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from shared.kube.watch.watching import Watch, Watches
 from shared.telemetry import get_logger
 
 PATIENCE: Final = timedelta(seconds=60)
-"""How long it may be unavailable: longer than a replica takes to restart on a busy machine."""
+"""How long the API can be unavailable before it is removed: longer than a restart of a replica on a busy machine."""
 _LOOK: Final = timedelta(seconds=5)
 
 log = get_logger(__name__)
@@ -39,7 +39,7 @@ class ApiGuard:
             self._seen = after
 
     async def run(self) -> NoReturn:
-        """Look every few seconds, indefinitely."""
+        """Check every few seconds, indefinitely."""
         while True:
             await asyncio.sleep(_LOOK.total_seconds())
             seen = self._seen
@@ -47,7 +47,7 @@ class ApiGuard:
                 await self._remove(seen)
 
     async def _remove(self, seen: ApiServiceRecord) -> None:
-        """Of several replicas, one finds it; it is not there, or another one, for the others."""
+        """Delete the APIService; when another replica was first, it is already absent or another object."""
         try:
             await self._client.delete(API_SERVICES, VISIBILITY_API, uid=seen.metadata.uid)
         except (NotFound, Conflict):
@@ -59,6 +59,6 @@ class ApiGuard:
 
 
 def is_lost(seen: ApiServiceRecord, now: datetime) -> bool:
-    """Whether it has been unavailable for so long that nothing will answer soon."""
+    """Whether the API has been unavailable for so long that no reconciler is about to serve it."""
     since = seen.unavailable_since
     return since is not None and now - since > PATIENCE

@@ -88,7 +88,7 @@ class Webhook:
         }
 
     def _kind_routes(self) -> Iterator[tuple[str, Route]]:
-        """Those of governed kinds, and of what their operators make: /mutate/jobsets.jobset.x-k8s.io."""
+        """The routes of governed kinds, and of what their operators create: /mutate/jobsets.jobset.x-k8s.io."""
         for kind in self._kinds.all:
             resource = resource_of_kind(kind)
             if kind.suspend:
@@ -107,7 +107,7 @@ class Webhook:
         return path, Route(resource.group, resource.kind, self._with_context(judge))
 
     def _unready(self) -> str | None:
-        """Why no verdict can be given yet: a watch has not listed everything. A watch that only lags is no reason."""
+        """Why no verdict can be given yet: a watch has no complete list. A lagging watch is no reason."""
         for watch in self._watches.members:
             if not watch.synced.is_set():
                 return f"the webhook has not read all {watch.resource.plural} yet"
@@ -122,7 +122,7 @@ class Webhook:
         return judged
 
     async def run(self) -> None:
-        """Sync, get a certificate, serve until asked to stop, answer what is under way."""
+        """Sync, get a certificate, serve until asked to stop, and answer the pending reviews."""
         stopped = asyncio.Event()
 
         async def stop() -> None:
@@ -153,7 +153,7 @@ class Webhook:
                 task.cancel()
 
     def _guards(self) -> Iterator[Coroutine[Any, Any, None]]:
-        """Apart from the other watches: reviews are answered without it."""
+        """Start the guard of the visibility API. Reviews do not wait for its watch."""
         if self._settings.guard_visibility:
             watches = Watches()
             guard = ApiGuard(self._client, watches)

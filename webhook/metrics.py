@@ -1,4 +1,4 @@
-"""What the webhook counts: verdicts, rules that refused, how long answers took, until when its certificate lasts."""
+"""Metrics of the webhook: verdicts, violated rules, response times, and the expiry of its certificate."""
 
 from typing import Final
 
@@ -8,7 +8,7 @@ _BUCKETS: Final = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 
 
 
 class WebhookMetrics:
-    """All of them, in one registry."""
+    """All metrics, in one registry."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.reviews = Counter(

@@ -14,27 +14,27 @@ Port = Annotated[int, msgspec.Meta(ge=0, le=65535)]
 
 
 class ListenFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """`listen:` where the API server calls. Port 0 takes any free one."""
+    """`listen:` the address that the API server calls. Port 0 takes any free one."""
 
     host: str = "0.0.0.0"  # noqa: S104 - the API server runs on another machine
     port: Port = 9443
 
 
 class CertificateSource(StrEnum):
-    """Who makes the certificate."""
+    """The source of the certificate."""
 
     SELF_MANAGED = "SelfManaged"
-    """Quotree: made, kept in the Secret, rotated, and its CA written into the webhook configurations."""
+    """Quotree creates it, keeps it in the Secret, rotates it, and writes its CA into the webhook configurations."""
     CERT_MANAGER = "CertManager"
-    """cert-manager, into the Secret; its injector writes the CA."""
+    """cert-manager writes it into the Secret, and its injector writes the CA."""
     GIVEN = "Given"
-    """Somebody, into the Secret."""
+    """An administrator writes it into the Secret."""
     FILES = "Files"
-    """Somebody, into tls.crt and tls.key of `directory`."""
+    """An administrator provides tls.crt and tls.key in `directory`."""
 
 
 class CertificatesFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """`certificates:` what the server presents. `names` are further DNS names and IP addresses that it is called by."""
+    """`certificates:` what the server presents. `names` are additional DNS names and IP addresses of the server."""
 
     source: CertificateSource = CertificateSource.SELF_MANAGED
     secret_name: str = "quotree-webhook-tls"  # noqa: S105 - a name
@@ -44,7 +44,7 @@ class CertificatesFile(msgspec.Struct, frozen=True, rename="camel", forbid_unkno
     leaf_life: timedelta = timedelta(days=90)
     authority_life: timedelta = timedelta(days=3650)
     overlap: timedelta = timedelta(seconds=30)
-    """How long a new CA is in the webhook configurations before a certificate of it is served."""
+    """How long a new CA is in the webhook configurations before its certificate is served."""
 
     def __post_init__(self) -> None:
         if self.source is CertificateSource.FILES and not self.directory:
@@ -54,22 +54,22 @@ class CertificatesFile(msgspec.Struct, frozen=True, rename="camel", forbid_unkno
 
 
 class KnownCallers(StrEnum):
-    """How the API server is told from other callers of the review port."""
+    """How the API server is distinguished from other callers of the review port."""
 
     PATH = "Path"
-    """By a secret part of the path, which Quotree makes and writes into its webhook configurations."""
+    """By a secret part of the path, which Quotree generates and writes into its webhook configurations."""
     CERTIFICATE = "Certificate"
     """By a client certificate, which the administrator gives the API server."""
     ANY = "Any"
-    """Not at all: for a webhook that only the API server can reach."""
+    """Not distinguished: for a webhook that only the API server can reach."""
 
 
 class CallersFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """`callers:` who gets an answer."""
+    """`callers:` whose reviews are answered."""
 
     by: KnownCallers = KnownCallers.PATH
     secret_name: str = "quotree-webhook-path"  # noqa: S105 - a name
-    """For Path: the Secret that keeps it."""
+    """For Path: the Secret with the path."""
     client_ca: str = msgspec.field(default="", name="clientCA")
     """For Certificate: the file of the CA that signed the API server's client certificate."""
 
@@ -82,10 +82,11 @@ class EditsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fiel
     """`edits:` how edits of quota objects are serialised."""
 
     reservation: timedelta = timedelta(seconds=65)
-    """How long after it was accepted an edit may still come to be stored: the API server's --request-timeout (1m by
-    default) and a little more. Shorter would allow what should wait; longer only makes it wait longer."""
+    """How long after its acceptance an edit can still be stored: the API server's --request-timeout (1m by default) and
+    a little more. A shorter time would allow illegal trees; a longer one only makes edits wait longer.
+    """
     budget: timedelta = timedelta(seconds=7)
-    """How long an edit may wait for another; less than the timeoutSeconds of the webhook."""
+    """How long an edit can wait for another; less than the timeoutSeconds of the webhook."""
 
 
 class WebhookSettings(ProcessSettings, frozen=True):
@@ -97,17 +98,18 @@ class WebhookSettings(ProcessSettings, frozen=True):
     namespace: str = ""
     """Where Quotree is installed. Absent: the pod's own namespace ($POD_NAMESPACE), else quotree-system."""
     reconciler_user: str = ""
-    """Who may start work. Absent: the service account quotree-reconciler of the namespace."""
+    """The user that can start workloads. Default: the service account quotree-reconciler of the namespace."""
     job_controllers: tuple[str, ...] = JOB_CONTROLLERS
-    """The users as which Kubernetes' Job controller makes pods: only from them a pod passes as its Job's."""
+    """The users as which Kubernetes' Job controller creates pods; only their pods count as pods of a Job."""
     configuration_name: str = "quotree"
     """The name of the mutating and of the validating webhook configuration."""
     edits: EditsFile = EditsFile()
     never_fits: NeverFits = NeverFits.WARN
-    """What becomes of work that could never start."""
+    """Whether a workload that could never start is denied or warned of."""
     guard_visibility: bool = False
-    """The visibility API is installed: take it out of discovery when no reconciler serves it, and ask it what a dry run
-    of a quota object would start and stop."""
+    """The visibility API is installed: remove it from discovery while no reconciler serves it, and use it for dry runs
+    of quota objects.
+    """
     drain: timedelta = timedelta(seconds=10)
 
     @property

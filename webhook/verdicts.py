@@ -1,4 +1,4 @@
-"""What a judge answers: yes, yes with changes, or no with every broken rule; and how that is written down."""
+"""What a judge returns: allowed, allowed with a patch, or denied with every violated rule; and its JSON form."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from shared.quota.model.rules.workloads.changed_workload import FORBIDDEN
 
 @dataclass(frozen=True, slots=True)
 class Allow:
-    """Yes. `operations` is a JSON Patch on the object, from a mutating judge only."""
+    """Allowed. `operations` is a JSON Patch of the object, from a mutating judge only."""
 
     operations: tuple[Operation, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -22,18 +22,18 @@ class Allow:
 
 @dataclass(frozen=True, slots=True)
 class Deny:
-    """No. `code` is the HTTP status that the user's client gets, `reason` its machine-readable word."""
+    """Denied. `code` is the HTTP status that the client gets, `reason` its machine-readable form."""
 
     violations: tuple[Violation, ...]
     code: int = 422
     reason: str = "Invalid"
     warnings: tuple[str, ...] = ()
     retry_after: int = 0
-    """After so many seconds the client is to ask again by itself; 0: it is not told to."""
+    """Seconds after which the client should retry; 0: no retry."""
 
     @property
     def message(self) -> str:
-        """Every broken rule in one sentence each, at most 4 KB."""
+        """Every violated rule, one sentence each, at most 4 KB together."""
         return rules.write_violations(self.violations)
 
 
@@ -42,7 +42,7 @@ YES: Final = Allow()
 
 
 def verdict_of(findings: Findings) -> Verdict:
-    """The verdict that findings mean: 403 where something is not allowed to this user now, else 422."""
+    """The verdict of these findings: 403 where this user is not allowed to do it now, else 422."""
     warnings = tuple(warning.text for warning in findings.warnings)
     if not findings.violations:
         return Allow(warnings=warnings) if warnings else YES
@@ -52,7 +52,7 @@ def verdict_of(findings: Findings) -> Verdict:
 
 
 def write_verdict(uid: str, verdict: Verdict) -> bytes:
-    """The AdmissionReview that says so."""
+    """The AdmissionReview response."""
     if isinstance(verdict, Allow):
         return write_allowed(uid, verdict.operations, verdict.warnings, verdict.audit)
     return write_denied(
@@ -66,5 +66,5 @@ def write_verdict(uid: str, verdict: Verdict) -> bytes:
 
 
 def codes_of(verdict: Verdict) -> tuple[str, ...]:
-    """The codes of the broken rules, each once; none for a yes."""
+    """The codes of the violated rules, without duplicates; empty for an allowed review."""
     return () if isinstance(verdict, Allow) else tuple(dict.fromkeys(found.rule for found in verdict.violations))

@@ -1,1 +1,1 @@
-"""The HTTPS server and what all routes share. Knows nothing of quota."""
+"""The HTTPS server and what all routes share. Code here depends on no quota rule."""

@@ -1,8 +1,8 @@
-"""A budget of bytes for the bodies of all requests together, so that connections cannot use up the memory.
+"""A budget of bytes for all request bodies together, so that connections cannot exhaust the memory.
 
-A body counts from its first byte until its answer is written. When the bodies together exceed the budget, requests
-whose body is still arriving are dropped: those of the connections that were served least first, the largest first. A
-connection of the API server has been served before; one that only sends and never finishes has not.
+A body counts from its first byte until its response is written. When the bodies exceed the budget, requests whose body
+is still arriving are dropped: first those on connections with the fewest answered requests, among these the largest.
+The connections of the API server have answered requests; a connection that never completes a body has none.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ MAX_IN_FLIGHT: Final = 32 << 20
 
 @dataclass(slots=True, eq=False)
 class BodyInFlight:
-    """One request. `served`: how many its connection had answered before; `drop` closes the connection."""
+    """One request. `served`: how many requests its connection has answered; `drop` closes the connection."""
 
     served: int
     drop: Callable[[], None]
@@ -26,20 +26,20 @@ class BodyInFlight:
 
 @dataclass(slots=True)
 class BodyBudget:
-    """All requests whose bodies are held now, `total` bytes together."""
+    """All requests whose bodies are in memory, `total` bytes together."""
 
     limit: int = MAX_IN_FLIGHT
     total: int = 0
     _bodies: dict[BodyInFlight, None] = field(default_factory=dict)
 
     def begin(self, served: int, drop: Callable[[], None]) -> BodyInFlight:
-        """Count one more request."""
+        """Register a new request."""
         body = BodyInFlight(served, drop)
         self._bodies[body] = None
         return body
 
     def grow(self, body: BodyInFlight, size: int) -> None:
-        """Count more bytes of this body, and drop others, or itself, while the budget is exceeded."""
+        """Count more bytes of this body; while the budget is exceeded, drop other requests or this one."""
         body.size += size
         self.total += size
         while self.total > self.limit:
@@ -54,7 +54,7 @@ class BodyBudget:
             victim.drop()
 
     def end(self, body: BodyInFlight) -> None:
-        """Count the request no more."""
+        """Stop counting the request."""
         if body in self._bodies:
             del self._bodies[body]
             self.total -= body.size

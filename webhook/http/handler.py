@@ -1,6 +1,7 @@
-"""From an AdmissionReview's bytes to the answer's: the same shell for every route. Knows HTTP codes, not sockets.
+"""From the bytes of an AdmissionReview to those of its response: the same steps for every route.
 
-A judge's own bug is a 500 and a logged traceback; the API server then follows the failure policy, which is Fail.
+This module knows HTTP codes, not sockets. An exception in a judge is a 500 with a logged traceback; the API server then
+follows the failure policy, which is Fail.
 """
 
 import time
@@ -23,7 +24,7 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Who answers for which kind of object."""
+    """A judge, and the kind of object it reviews."""
 
     group: str
     kind: str
@@ -32,21 +33,21 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An HTTP answer: JSON with 200, else one sentence."""
+    """An HTTP response: JSON with 200, else one line of text."""
 
     status: int
     body: bytes
 
     @property
     def content_type(self) -> str:
-        """What the body is."""
+        """The content type of the body."""
         return "application/json" if self.status == 200 else "text/plain"
 
 
 JUDGED: Final = ("", "resize")
 """The object itself, and a pod's change of its own resources while it runs."""
 UNKNOWN: Final = "unknown"
-"""The route in metrics of objects whose kind this process does not govern."""
+"""The metric label for routes of kinds that this process does not govern."""
 NOT_GOVERNED_YET: Final = "NotGovernedYet"
 RETRY_AFTER: Final = 3
 """Seconds. Go's client library asks ten times: longer than a replica takes to start."""
@@ -54,7 +55,7 @@ _ONLY_REVIEWS: Final = "only POST of an AdmissionReview is answered here"
 
 
 class Endpoints:
-    """All routes. `unready` says why no verdict can be given yet; `route_of` knows the route behind a called path."""
+    """All routes. `unready` returns why no verdict can be given yet; `route_of` returns the route of a path."""
 
     def __init__(
         self,
@@ -72,12 +73,12 @@ class Endpoints:
         }
 
     def refuse(self, status: int, sentence: str) -> Answer:
-        """A request that is no review."""
+        """The response to a request that is no review."""
         self._metrics.bad_requests.labels(str(status)).inc()
         return Answer(status, f"{sentence}\n".encode("utf-8", "replace"))
 
     def check(self, method: str, path: str, content_type: str) -> Answer | str:
-        """The route of a request, before its body is read, or what is wrong with it.
+        """The route of a request, checked before its body is read, or the error response.
 
         A caller that does not know the path learns nothing else.
         """
@@ -91,7 +92,7 @@ class Endpoints:
         return route
 
     async def answer(self, path: str, body: bytes) -> Answer:
-        """The answer to a body on a route that `check` found."""
+        """The response to a body on a route that `check` returned."""
         began = time.perf_counter()
         try:
             review = read_review(body)
@@ -139,15 +140,16 @@ class Endpoints:
 
 
 def is_of_a_kind(route: str) -> bool:
-    """Whether it is the route of a governed kind, of this process or of one with other settings."""
+    """Whether the route is of a governed kind, in this process or in one with other settings."""
     _, phase, resource = route.split("/") if route.count("/") == 2 else ("", "", "")
     return phase in ("mutate", "validate") and "." in resource
 
 
 def _not_governed_yet(review: Review) -> Deny:
-    """While helm switches a kind on, the API server calls for it before all replicas have the new settings.
+    """Ask the client to retry while helm enables a kind and some replicas have the previous settings.
 
-    Held by none of them, its objects would start outside their quota. Clients of Kubernetes wait and ask again.
+    No such replica would hold the kind's objects, so they would start outside their quota. Kubernetes clients wait and
+    retry.
     """
     message = "cannot be held yet: this replica of the webhook does not govern the kind; try again in a few seconds"
     violation = Violation(NOT_GOVERNED_YET, f"{review.kind.kind}/{review.name}", "", message)

@@ -1,8 +1,8 @@
-"""The TLS server in front of the endpoints: bounded bodies, bounded waiting, and shutdown without a dropped request.
+"""The TLS server in front of the endpoints: limited bodies, limited waiting, and shutdown without a dropped request.
 
-Built on aiohttp's low-level server: a review needs no router. The API server keeps connections open for 90 s without a
-request, also such as it opened and did not need yet, so ours stay open for longer: a request that meets the close of
-its connection fails. Where there are many connections, those without a first request are closed after `PATIENCE`.
+It uses aiohttp's low-level server, because reviews need no router. The API server keeps idle connections open for 90 s,
+also ones it has not used yet, and a request fails if its connection is closed at that moment. So this server keeps
+connections open for longer. When there are many connections, those without a first request are closed after `PATIENCE`.
 """
 
 import asyncio
@@ -24,17 +24,17 @@ from webhook.metrics import WebhookMetrics
 MAX_BODY: Final = 8 << 20
 """Reviews carry the object twice; etcd stores 1.5 MiB."""
 PATIENCE: Final = timedelta(seconds=10)
-"""For a handshake, a request's head, and its body."""
+"""The limit for a handshake, for the head of a request, and for its body."""
 IDLE: Final = timedelta(seconds=120)
 FEW: Final = 100
-"""Up to so many connections, one without a first request may stay as long as others."""
+"""Up to this many connections, one without a first request stays open like any other."""
 MAX_CONNECTIONS: Final = 1000
 _READ_BUFFER: Final = 1 << 14
 """Bytes that each connection buffers beside the budget; aiohttp pauses at twice that."""
 
 
 class Server:
-    """Answers on as many connections as come, until it is drained."""
+    """Accepts connections and answers requests until it is drained."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Server:
         self._idle_since: dict[RequestHandler, float] = {}
         self._budget = BodyBudget(max_in_flight)
         self._served: dict[RequestHandler, int] = {}
-        """connection -> how many reviews it was answered."""
+        """connection -> number of its answered reviews."""
         self._http = web.Server(
             self._handle,
             request_factory=self._request,
@@ -68,9 +68,9 @@ class Server:
 
     @asynccontextmanager
     async def listening(self, host: str, port: int, context: ssl.SSLContext) -> AsyncIterator[int]:
-        """Serve while the block runs; gives the port. At its end, what is under way is answered.
+        """Serve while the block runs, and yield the port; at its end, answer the pending reviews.
 
-        Raises Problem when the port is taken.
+        Raises Problem when the port is occupied.
         """
         loop = asyncio.get_running_loop()
         try:
@@ -96,7 +96,7 @@ class Server:
             reaping.cancel()
 
     async def _finish(self) -> None:
-        """Answer what is under way, then close every connection."""
+        """Answer the pending reviews, then close every connection."""
         self.leave()
         with suppress(TimeoutError):
             async with asyncio.timeout(self._patience):
@@ -105,7 +105,7 @@ class Server:
         await self._http.shutdown(timeout=1)
 
     def leave(self) -> None:
-        """From now on close each connection after its answer, so that clients go elsewhere."""
+        """From now on close each connection after its response, so that clients use another replica."""
         self._draining = True
 
     def _request(self, message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> web.BaseRequest:
@@ -166,7 +166,7 @@ class Server:
         return self._endpoints.refuse(413, f"the body has more than {MAX_BODY} bytes")
 
     async def _reap(self) -> None:
-        """Close connections that are idle too long."""
+        """Close connections that are idle for too long."""
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(min(1.0, self._patience / 2))

@@ -12,14 +12,14 @@ from webhook.quota.edits import FLAVOR, GROUP, number, read_version
 from webhook.quota.reservations import StoredVersion
 
 EVERYTHING = 0
-"""The limit of a list that is wanted whole: the API server then answers it from its cache, made consistent."""
+"""The limit for a complete list: the API server then answers it from its cache, made consistent."""
 
 
 class StoredState:
-    """What is known to be stored: the tree, and the version of each object; true up to `revision`.
+    """What is known to be stored: the tree and the version of each object, true up to `revision`.
 
-    `leaving`: groups whose deletion waits for a finalizer only; they disappear without another review. `is_newest`:
-    read consistently just now; else as a watch reported it.
+    `leaving`: groups whose deletion waits only for a finalizer; they disappear without another review. `is_newest`:
+    read consistently just now; otherwise as a watch reported it.
     """
 
     def __init__(
@@ -38,12 +38,12 @@ class StoredState:
         self._versions = versions
 
     def version(self, kind: str, name: str) -> StoredVersion | None:
-        """Which state of the object is stored; None: it is not there."""
+        """The stored version of the object, or None if it does not exist."""
         return self._versions.get((kind, name))
 
 
 class ConsistentReader:
-    """Reads what is stored, and keeps groups that have not changed."""
+    """Reads what is stored, and reuses groups that have not changed."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -51,7 +51,7 @@ class ConsistentReader:
         self._tree = Tree.of(())
 
     async def read(self, *, flavors: bool) -> StoredState:
-        """Everything that was stored before this call, at the least. Raises ApiError."""
+        """Return at least everything stored before this call. Raises ApiError."""
         versions: dict[tuple[str, str], StoredVersion] = {}
         groups: dict[str, tuple[StoredVersion, Group]] = {}
         leaving: list[str] = []
@@ -74,7 +74,7 @@ class ConsistentReader:
         return StoredState(self._tree, versions, leaving, revision, is_newest=True)
 
     def _rebuilt(self, groups: Mapping[str, tuple[StoredVersion, Group]]) -> Tree:
-        """The tree of these groups, made from the last one where little has changed."""
+        """The tree of these groups, derived from the previous one where little has changed."""
         gone = self._groups.keys() - groups.keys()
         news = [each for name, each in groups.items() if self._groups.get(name) != each]
         if len(gone) + len(news) > 16 or gone:

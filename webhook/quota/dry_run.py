@@ -1,7 +1,7 @@
-"""What a dry run of an edit answers beside the verdict: what the edit would start, stop and keep waiting, by group.
+"""The warnings of a dry run: what the edit would start, stop and keep pending, by group.
 
-The webhook decides nothing itself: it asks the reconciler through the visibility API, with its own account. Where that
-API is off or away, a dry run answers as any other edit.
+The webhook decides nothing itself: it sends a WhatIf to the visibility API with its own account. Without that API, a
+dry run is answered like any other edit.
 """
 
 import asyncio
@@ -34,13 +34,13 @@ class _WhatIf(msgspec.Struct, frozen=True):
 
 
 class DryRunEffects:
-    """Asks what an edit would change."""
+    """Asks the visibility API what an edit would change."""
 
     def __init__(self, client: Client) -> None:
         self._client = client.within(PATIENCE).reserved(2)
 
     async def of(self, review: Review) -> tuple[str, ...]:
-        """The sentences for the warnings of a dry run; none where nothing would change, or nobody can say."""
+        """The warnings for a dry run; none if nothing would change or the API does not answer."""
         try:
             async with asyncio.timeout(PATIENCE.total_seconds()):
                 answer = await self._client.create(WHAT_IFS, question(review), into=_WhatIf)
@@ -55,7 +55,7 @@ class DryRunEffects:
 
 
 def question(review: Review) -> dict[str, Any]:
-    """The WhatIf that asks about a reviewed edit."""
+    """The WhatIf object for a reviewed edit."""
     if review.operation is Operation.DELETE:
         spec: dict[str, Any] = {"delete": [{"kind": review.kind.kind, "name": review.name}]}
     else:

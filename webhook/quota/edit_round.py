@@ -13,12 +13,12 @@ from webhook.quota.quotagroups import UNDER_WAY, EditOutcome, judge_among
 from webhook.quota.reservations import MAX_RECORDED, Reservation, reserve_group, reserved_group, size_of
 
 UNCONFIRMED: Final = "EditUnconfirmed"
-"""The code of a refusal of an edit whose starting point was not read from the API server."""
+"""The code of a denial because the state that the edit starts from was not read from the API server."""
 NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
 
 class EditRound:
-    """What is stored and what might be stored, growing with each edit that is accepted."""
+    """What is stored and what might be stored; grows with each accepted edit."""
 
     def __init__(self, stored: StoredState, still: Sequence[Reservation]) -> None:
         self._stored = stored
@@ -40,7 +40,7 @@ class EditRound:
         self._pending = self._pending.and_also(PendingEdit(reservation.name, reserved_group(reservation), creates))
 
     def judge(self, edit: QuotaEdit, context: Context) -> EditOutcome:
-        """Judge the edit beside all that."""
+        """Judge the edit together with the stored state and all pending edits."""
         unconfirmed = self._check_confirmed(edit)
         if unconfirmed is not None:
             return EditOutcome(Findings((unconfirmed,)))
@@ -58,7 +58,7 @@ class EditRound:
         return judge_among(edit, self._pending, self._leaving, context)
 
     def _check_confirmed(self, edit: QuotaEdit) -> Violation | None:
-        """Refuse an edit of a state that was not read: the API server would not have sent it."""
+        """Deny an edit of a state that was not read; the API server would not have sent it."""
         if not edit.base:
             return None
         seen = self._stored.version(edit.kind, edit.name)
@@ -84,7 +84,7 @@ def reserve(edit: QuotaEdit, at: datetime) -> Reservation:
 def write_unsettled(
     edit: QuotaEdit, outcome: EditOutcome, reservations: Sequence[Reservation], seconds: int
 ) -> Violation:
-    """The refusal of an edit that depends on others; what became of them is known in `seconds` at the latest."""
+    """The denial of an edit that depends on pending edits, whose outcome is known in `seconds` at the latest."""
     first = outcome.findings.violations[0]
     others = ", ".join(str(each) for each in reservations[:3]) or "another edit"
     message = f"{first.message}; that depends on an edit under way ({others}): try again, at the latest in {seconds} s"

@@ -38,7 +38,7 @@ FIRST_PAUSE: Final = 0.01
 LONGEST_PAUSE: Final = 0.25
 LARGEST_ROUND: Final = 64
 PATIENCE: Final = 0.1
-"""Seconds that an edit waits before what is stored is read consistently."""
+"""Seconds that an edit waits before the stored state is read consistently."""
 VIEW_STEPS: Final = 5
 
 
@@ -57,7 +57,7 @@ class _WaitingEdit:
 
 
 class EditSerializer:
-    """Every replica has one. `context` gives what else the rules look at, at the moment of judging."""
+    """Serialises the edits of one replica with those of all others. `context` returns the other inputs of the rules."""
 
     def __init__(  # noqa: PLR0913
         self,
@@ -86,7 +86,7 @@ class EditSerializer:
         )
 
     async def judge(self, edit: QuotaEdit) -> Findings:
-        """What is wrong with the edit; nothing: it may be stored, and is reserved unless it is a dry run.
+        """What is wrong with the edit. If nothing is, it is reserved, unless it is a dry run.
 
         Raises ApiError when the coordination object or the quota objects cannot be read or written.
         """
@@ -99,7 +99,7 @@ class EditSerializer:
         return await waiting.answer
 
     async def _run(self) -> None:
-        """Judge rounds until no edit waits. An answer is given at once: others might depend on it."""
+        """Judge rounds until no edit waits. Each verdict is returned at once: others might depend on it."""
         pause = FIRST_PAUSE
         while self._still_waiting():
             try:
@@ -115,7 +115,7 @@ class EditSerializer:
         return self._waiting
 
     async def _try_round(self, batch: Sequence[_WaitingEdit], pause: float) -> bool:
-        """One round and, if it was without effect, a pause; whether all were answered."""
+        """Judge one round and pause if it had no effect; return whether all edits were answered."""
         self._changed.clear()
         try:
             if await self._round(batch):
@@ -132,7 +132,7 @@ class EditSerializer:
         return False
 
     def _next_batch(self) -> list[_WaitingEdit]:
-        """Those who wait, at most so many that a round stays short; first those who were never judged."""
+        """The waiting edits, at most as many as keep a round short; first those that were never judged."""
         return sorted(self._still_waiting(), key=lambda each: each.outcome is not None)[:LARGEST_ROUND]
 
     async def _changed_within(self, seconds: float) -> None:
@@ -165,7 +165,7 @@ class EditSerializer:
             if each.outcome.is_legal and not each.edit.dry_run:
                 accepted.append(each.edit)
                 judging.remember(reserve(each.edit, datetime.now(UTC)))
-            # Others are being answered by the same loop.
+            # Other edits are being answered by the same loop.
             await asyncio.sleep(0)
         if remembered and any(not each.outcome.is_legal for each in batch if each.outcome):
             self._recorded = None
@@ -196,7 +196,7 @@ class EditSerializer:
         return await self._objects.read(flavors=FLAVOR in kinds)
 
     async def _view_reaches(self, revision: int) -> bool:
-        """Whether the watch has reached `revision`; it gets a moment for that."""
+        """Whether the watch has reached `revision`, after a short wait if necessary."""
         for _ in range(VIEW_STEPS):
             if self._view.revision >= revision:
                 return True
@@ -220,9 +220,9 @@ class EditSerializer:
 
 
 def _give_up(batch: Sequence[_WaitingEdit], error: ApiError) -> None:
-    """End with the error those who may wait no longer; all, if it will not pass by itself.
+    """Raise the error for edits that have waited too long, or for all if retrying cannot help.
 
-    A write that failed may have been done all the same: the next round finds its own reservations and takes them back.
+    A failed write might have been stored: the next round finds its own reservations and removes them.
     """
     passes = isinstance(error, (Unavailable, TooManyRequests))
     now = time.monotonic()

@@ -23,7 +23,7 @@ MAX_VERSION: Final = 20
 
 
 class ObjectVersion(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """Which object it is, and in which state; `deletion_timestamp` is empty unless its deletion was requested."""
+    """Identity and version of an object; `deletion_timestamp` is empty unless deletion was requested."""
 
     name: str = ""
     uid: str = ""
@@ -39,12 +39,12 @@ _decode = msgspec.json.Decoder(_Versioned).decode
 
 
 def read_version(raw: bytes | msgspec.Raw) -> ObjectVersion:
-    """Name, uid and version of any object. Raises MsgspecError for what is no object."""
+    """Name, uid and version of any object. Raises MsgspecError for anything else."""
     return _decode(raw).metadata
 
 
 def number(resource_version: str) -> int:
-    """A resourceVersion as a number, to tell older from newer; Kubernetes allows that for one kind of object."""
+    """A resourceVersion as a number, to compare versions; Kubernetes allows this within one kind."""
     is_number = resource_version.isascii() and resource_version.isdigit() and len(resource_version) <= MAX_VERSION
     return int(resource_version) if is_number else 0
 
@@ -69,12 +69,12 @@ class GroupEdit(_Edit):
 
     @property
     def kind(self) -> str:
-        """The kind of the object."""
+        """The kind of the edited object."""
         return GROUP
 
     @property
     def is_ordered(self) -> bool:
-        """Whether it is serialised with others: it changes where groups are in the tree or what they are promised."""
+        """Whether the edit is serialised: it changes the parent of a group or what it is promised."""
         old, new = self.old, self.new
         if old is None or new is None:
             return True
@@ -91,12 +91,12 @@ class FlavorEdit(_Edit):
 
     @property
     def kind(self) -> str:
-        """The kind of the object."""
+        """The kind of the edited object."""
         return FLAVOR
 
     @property
     def is_ordered(self) -> bool:
-        """Whether it is serialised with edits of groups: one of them might begin to use the flavor."""
+        """Whether the edit is serialised with edits of groups: one of them might start to use the flavor."""
         return self.new is None
 
 
@@ -132,7 +132,7 @@ def _has_old(review: Review) -> bool:
 
 
 def _read_version(review: Review) -> ObjectVersion:
-    """Of the stored object where there is one."""
+    """The version of the stored object, or None."""
     try:
         found = read_version(review.old_object if _has_old(review) else review.object)
     except msgspec.MsgspecError as error:

@@ -1,4 +1,4 @@
-"""Answers reviews of QuotaGroups and ResourceFlavors: what must be judged in order by `edits`, all else at once."""
+"""Answers reviews of QuotaGroups and ResourceFlavors: ordered edits through `edits`, all others directly."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,7 +22,7 @@ from webhook.verdicts import Deny, Verdict, verdict_of
 
 
 class QuotaHandlers:
-    """The two judges. `work`: the unfinished work of a group. `dry_run`: None where nobody can be asked."""
+    """The two judges. `work`: the unfinished workloads of a group. `dry_run`: None without the visibility API."""
 
     def __init__(  # noqa: PLR0913
         self,
@@ -73,14 +73,14 @@ class QuotaHandlers:
         return await self._with_effects(review, verdict)
 
     async def _with_effects(self, review: Review, verdict: Verdict) -> Verdict:
-        """The verdict on a legal dry run also says what the edit would start and stop."""
+        """Add to the verdict on a legal dry run what the edit would start and stop."""
         if self._dry_run is None or not review.dry_run or isinstance(verdict, Deny):
             return verdict
         return replace(verdict, warnings=(*verdict.warnings, *await self._dry_run.of(review)))
 
 
 def _verdict(findings: Findings) -> Verdict:
-    """As `verdict_of`; 409 where trying again may help: kubectl does so by itself."""
+    """Like `verdict_of`, but 409 where retrying can help: kubectl then retries by itself."""
     verdict = verdict_of(findings)
     if isinstance(verdict, Deny) and all(found.rule in (UNDER_WAY, UNCONFIRMED) for found in findings.violations):
         return Deny(verdict.violations, 409, "Conflict", verdict.warnings)

@@ -1,10 +1,8 @@
-"""Which trees may come to be: what is stored, and each accepted edit that might or might not be stored yet.
+"""Which trees are possible next: what is stored, with each accepted edit either stored or not stored yet.
 
 An edit is legal only if it is legal in every such tree. Not every combination is built: a broken edge involves two
-groups, a sum the children that could gather under one parent, a path the parents that could follow each other. The
-trees below contain the worst case of each.
-
-See docs/specification.md §4.11.
+groups, a sum the children that could be under one parent, a path the parents that could follow each other. The trees
+below contain the worst case of each. See docs/specification.md §4.11.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,10 +12,10 @@ from typing import Final
 from shared.quota.model.tree import ROOT, Entry, Group, Tree
 
 MAX_STEPS: Final = 64
-"""Longer paths are too deep whatever the settings say."""
+"""Longer paths are too deep under any settings."""
 
 Version = Group | None
-"""One state a group may have; None: it is not there."""
+"""One possible state of a group; None: it does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +36,14 @@ class PendingEdits:
         self.latest = latest(stored, self.open_edits)
 
     def and_also(self, open_edits: PendingEdit) -> "PendingEdits":
-        """With one more accepted edit."""
+        """These pending edits with one more accepted edit."""
         more = PendingEdits(self.stored)
         more.open_edits = (*self.open_edits, open_edits)
         more.latest = latest(self.latest, [open_edits])
         return more
 
     def without(self, name: str) -> "PendingEdits":
-        """Without what was accepted of one group."""
+        """These pending edits without those of one group."""
         if all(each.name != name for each in self.open_edits):
             return self
         return PendingEdits(self.stored, (each for each in self.open_edits if each.name != name))
@@ -59,10 +57,11 @@ def latest(stored: Tree, open_edits: Iterable[PendingEdit]) -> Tree:
 
 
 def possible_trees(pending: PendingEdits, name: str, new: Version) -> Iterator[Tree]:
-    """Trees among which is the worst for an edit that makes the group `name` become `new`, beside `pending.latest`.
+    """Trees among which is the worst case for an edit that makes the group `name` become `new`, beside
+    `pending.latest`.
 
-    Creations can only add to what is broken, so where there are no other open edits, and no two of one group, there are
-    none. `pending` holds nothing about `name` itself.
+    Creations can only add to what is broken. So without other open edits and without two edits of one group there are
+    no such trees. `pending` contains no edit of `name` itself.
     """
     stored, others = pending.stored, pending.open_edits
     if all(each.creates for each in others) and len({each.name for each in others}) == len(others):
@@ -78,7 +77,7 @@ def possible_trees(pending: PendingEdits, name: str, new: Version) -> Iterator[T
 
 
 class States:
-    """Every group's possible states: what is stored, and what each open edit would make of it."""
+    """The possible states of every group: what is stored, and the result of each open edit."""
 
     def __init__(self, stored: Tree, open_edits: Iterable[PendingEdit]) -> None:
         self.stored = stored
@@ -92,11 +91,11 @@ class States:
                     self._below.setdefault(state.parent, []).append((name, state))
 
     def of(self, name: str) -> list[Version]:
-        """All states the group may have."""
+        """All possible states of the group."""
         return self._open.get(name) or [self.stored.get(name)]
 
     def may_be_below(self, name: str) -> list[tuple[str, Group]]:
-        """Every group that may be a child of `name`, in the state in which it is."""
+        """Every group that can be a child of `name`, in the state in which it is."""
         still = [(child, self.stored[child]) for child in self.stored.children(name) if child not in self._open]
         return [*still, *self._below.get(name, ())]
 
@@ -107,9 +106,9 @@ class States:
             yield _with(self.stored, chosen)
 
     def gathered(self, parent: str) -> Tree:
-        """The tree in which all that may be a child of `parent` is, with the most it may be promised.
+        """The tree in which every possible child of `parent` is its child, with its largest promise.
 
-        `parent` itself has the least it may have.
+        `parent` itself has its least promise.
         """
         chosen: dict[str, Version] = {}
         for name, states in self._open.items():
@@ -124,7 +123,7 @@ class States:
         return _with(self.stored, chosen)
 
     def way(self, start: str, end: str) -> list[tuple[str, Version]]:
-        """The states in which following parents from `start` leads to `end`; none if no way does."""
+        """The states in which the path of parents from `start` reaches `end`; empty if none does."""
         came: dict[str, tuple[str, Group]] = {}
         waiting = [start]
         while waiting and end not in came:
@@ -162,7 +161,7 @@ class States:
 def _longest(
     start: str, steps: Callable[[str], list[tuple[str, Version, str]]], passed: frozenset[str]
 ) -> list[tuple[str, Version]]:
-    """The most steps one after another from `start`; a step is (group, its state, where it leads)."""
+    """The most consecutive steps from `start`; a step is (group, its state, next group)."""
     if start in passed or len(passed) > MAX_STEPS:
         return []
     best: list[tuple[str, Version]] = []
@@ -183,7 +182,7 @@ def _with(tree: Tree, chosen: Mapping[str, Version]) -> Tree:
 
 
 def _most(states: Sequence[Group]) -> tuple[Entry, ...]:
-    """Entries that promise what any of the states does."""
+    """Entries with the largest promise of any of the states."""
     merged: dict[str, Entry] = {}
     for entry in (entry for state in states for entry in state.quotas):
         known = merged.get(entry.flavor, Entry(entry.flavor))
@@ -193,7 +192,7 @@ def _most(states: Sequence[Group]) -> tuple[Entry, ...]:
 
 
 def _least(states: Sequence[Group]) -> tuple[Entry, ...]:
-    """Entries that promise and cover what all of the states do."""
+    """Entries with what all of the states promise and cover."""
     merged: list[Entry] = []
     for entry in states[0].quotas:
         others = [state.entry(entry.flavor) for state in states[1:]]

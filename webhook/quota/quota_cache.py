@@ -39,7 +39,7 @@ class StoredGroup(msgspec.Struct, frozen=True):
 
 
 class QuotaCache:
-    """Read at any time from the same loop; kept by the two watches it adds. `changed` is set at every change."""
+    """Read from the same event loop; updated by the two watches it adds. `changed` is set at every change."""
 
     def __init__(self, client: Client, watches: Watches) -> None:
         self.tree = Tree.of(())
@@ -57,18 +57,18 @@ class QuotaCache:
         return number(self._groups.version) if self._groups.synced.is_set() else 0
 
     def stored(self) -> StoredState:
-        """The groups as they are known now; flavors are not in it."""
+        """The groups as they are known now, without flavors."""
         return StoredState(self.tree, self._versions, frozenset(self._leaving), self.revision, is_newest=False)
 
     @property
     def capacity(self) -> Keyed | None:
-        """What root has, as its status says; None before the reconciler has said it."""
+        """The capacity of root from its status; None before the reconciler has written it."""
         record = self._records.get(ROOT)
         return record.capacity if record is not None and record.capacity else None
 
     @property
     def largest_nodes(self) -> LargestNodes:
-        """The largest nodes of each flavor for which root's status says them."""
+        """The largest nodes of each flavor from the status of root."""
         record = self._records.get(ROOT)
         return record.nodes if record is not None else {}
 
@@ -118,7 +118,7 @@ class QuotaCache:
 
 
 def group_record(raw: bytes) -> StoredGroup:
-    """What is kept of a QuotaGroup."""
+    """The part of a QuotaGroup that is kept."""
     version = read_version(raw).resource_version
     try:
         view = read_quota_group(raw)
@@ -142,7 +142,7 @@ def _keyed(by_flavor: Iterable[tuple[str, Quantities]]) -> Keyed:
 
 
 def _read_amounts(quantities: Quantities) -> Amounts:
-    """The amounts; without those that cannot be read."""
+    """The amounts, without unreadable ones."""
     found: dict[str, Amount] = {}
     for resource, quantity in quantities.items():
         with suppress(QuantityError):

@@ -19,7 +19,7 @@ UNDER_WAY: Final = "EditUnderWay"
 
 
 def judge_alone(edit: GroupEdit, tree: Tree, context: Context) -> Findings:
-    """What is wrong with the edit in this one tree, in which the group is as the edit found it."""
+    """The violations of the edit in this one tree, which has the group's previous state."""
     before = tree.with_group(edit.old) if edit.old is not None else _without(tree, edit.name)
     after = before.with_group(edit.new) if edit.new is not None else _without(before, edit.name)
     return rules.check_change(before, after, edit.name, context)
@@ -31,21 +31,22 @@ def _without(tree: Tree, name: str) -> Tree:
 
 @dataclass(frozen=True, slots=True)
 class EditOutcome:
-    """What is known of an ordered edit. `unsettled`: it depends on edits that might not be stored yet."""
+    """The outcome of an ordered edit. `unsettled`: it depends on edits that might not be stored yet."""
 
     findings: Findings
     unsettled: bool = False
 
     @property
     def is_legal(self) -> bool:
-        """Whether it may be stored."""
+        """Whether the edit can be stored."""
         return not self.findings.violations and not self.unsettled
 
 
 def judge_among(edit: GroupEdit, pending: PendingEdits, leaving: frozenset[str], context: Context) -> EditOutcome:
-    """The edit in every possible tree; `leaving`: flavors whose deletion might not be stored yet.
+    """Judge the edit in every possible tree. `leaving`: flavors whose deletion might not be stored yet.
 
-    What is illegal in the stored tree and will be once all is stored is illegal; what is illegal in some is unsettled.
+    An edit that is illegal both in the stored tree and once everything is stored is illegal; one that is illegal only
+    in some trees is unsettled.
     """
     pending = pending.without(edit.name)
     last = judge_alone(edit, pending.latest, context)
@@ -63,7 +64,7 @@ def judge_among(edit: GroupEdit, pending: PendingEdits, leaving: frozenset[str],
 
 
 def _newly_used(edit: GroupEdit, others: Sequence[PendingEdit], leaving: frozenset[str]) -> Iterator[Violation]:
-    """What the edit begins to use while it is being deleted."""
+    """The flavors under deletion that the edit starts to use."""
     if edit.new is None:
         return
     gone = {each.name for each in others if each.group is None}

@@ -1,7 +1,7 @@
-"""How long an accepted edit may still come to be stored: by this process' own clock, from when it first saw the edit.
+"""How long an accepted edit can still be stored, by this process' own clock, from when it first saw the edit.
 
-Clocks of other replicas are not compared; only an edit from long ago, as far as clocks may be apart, is taken as over
-at first sight.
+Clocks of other replicas are not compared. Only an edit older than the possible difference of clocks is expired at first
+sight.
 """
 
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from typing import Final
 from webhook.quota.reservations import Reservation
 
 CLOCKS_APART: Final = timedelta(minutes=5)
-"""How far two replicas' clocks may be apart."""
+"""The possible difference between the clocks of two replicas."""
 
 
 class ReservationAges:
@@ -22,11 +22,11 @@ class ReservationAges:
         self._first: dict[str, float] = {}
 
     def see(self, reservations: Iterable[Reservation], now: float) -> None:
-        """Note those seen for the first time at `now` (seconds of a steady clock), and forget those that are gone."""
+        """Record those first seen at `now` (seconds of a monotonic clock), and drop those that are gone."""
         self._first = {each.id: self._first.get(each.id, now) for each in reservations}
 
     def left(self, reservation: Reservation, now: float, today: datetime) -> timedelta:
-        """How long the edit can still be stored; not above zero when it cannot."""
+        """How long the edit can still be stored; zero or less if it cannot."""
         if today - reservation.at > self._life + CLOCKS_APART:
             return timedelta()
         return self._life - timedelta(seconds=now - self._first.get(reservation.id, now))

@@ -26,7 +26,7 @@ MAX_RECORDED: Final = 768 * 1024
 
 
 class ReservedEntry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """As much of an entry as the rules about trees read, in base units."""
+    """The part of a quota entry that the rules about trees read, in base units."""
 
     flavor: str
     min: dict[str, int] = {}
@@ -34,7 +34,7 @@ class ReservedEntry(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ReservedGroup(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """As much of a group as the rules about trees read."""
+    """The part of a group that the rules about trees read."""
 
     parent: str | None = None
     is_parent: bool = False
@@ -58,16 +58,16 @@ class Reservation(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tru
 
 
 class StoredVersion(msgspec.Struct, frozen=True):
-    """Which state of an object is stored."""
+    """The stored version of an object."""
 
     uid: str
     resource_version: str
 
 
 def is_open(reservation: Reservation, stored: StoredVersion | None, revision: int) -> bool:
-    """Whether the edit may still be stored later: the object is as it was when the edit was accepted, or older.
+    """Whether the edit might still be stored: the object has the version it was accepted on, or an older one.
 
-    `stored` is what is known of the object, and true up to `revision`.
+    `stored` is what is known of the object, true up to `revision`.
     """
     if not reservation.base:
         return stored is None or stored.uid != reservation.uid
@@ -82,7 +82,7 @@ def reserve_group(group: Group) -> ReservedGroup:
 
 
 def reserved_group(reservation: Reservation) -> Group | None:
-    """The group as it will be if the edit is stored; None if it will be gone."""
+    """The group as it is once the edit is stored; None for a deletion."""
     if reservation.group is None:
         return None
     entries = tuple(Entry(each.flavor, each.min, each.max) for each in reservation.group.quotas)
@@ -91,14 +91,14 @@ def reserved_group(reservation: Reservation) -> Group | None:
 
 
 class Reservations(msgspec.Struct, frozen=True):
-    """What the object says, and the resourceVersion it was read at."""
+    """The content of the coordination object, and the resourceVersion it was read at."""
 
     version: str
     reservations: tuple[Reservation, ...] = ()
     floor: int = 0
-    """What is forgotten here had happened by this resourceVersion: a view that is older must not be used.
+    """Everything that is no longer recorded here happened by this resourceVersion: an older view must not be used.
 
-    An object that was just created forgets all that went before it: its floor is its own resourceVersion.
+    A new object records nothing of the past: its floor is its own resourceVersion.
     """
 
 
@@ -110,12 +110,12 @@ _decode = msgspec.json.Decoder(tuple[Reservation, ...]).decode
 
 
 def size_of(reservations: Iterable[Reservation]) -> int:
-    """How many bytes they take in the ConfigMap."""
+    """The number of bytes that they take in the ConfigMap."""
     return sum(len(msgspec.json.encode(each)) + 1 for each in reservations)
 
 
 def read_reservations(raw: bytes | msgspec.Raw) -> Reservations:
-    """What the ConfigMap says. Raises ApiError when it is not as Quotree wrote it."""
+    """Read the ConfigMap. Raises ApiError when Quotree did not write it in this form."""
     found = msgspec.json.decode(raw, type=_ConfigMap)
     try:
         reservations = _decode((found.data or {}).get(_KEY, "[]"))
@@ -127,14 +127,14 @@ def read_reservations(raw: bytes | msgspec.Raw) -> Reservations:
 
 
 class ReservationsObject:
-    """Reads and writes the ConfigMap; created by the first reader."""
+    """Reads and writes the ConfigMap; the first reader creates it."""
 
     def __init__(self, client: Client, namespace: str) -> None:
         self._client = client
         self._namespace = namespace
 
     async def read(self) -> Reservations:
-        """The newest state. Raises ApiError."""
+        """The current state. Raises ApiError."""
         try:
             raw = await self._client.get(CONFIG_MAPS, NAME, self._namespace)
         except NotFound:

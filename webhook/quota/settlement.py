@@ -15,7 +15,7 @@ from webhook.quota.reservations import Reservation, Reservations, is_open
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """`still`: might yet be stored. `kept`: will not, but must not be forgotten yet. `floor`: for what is forgotten."""
+    """`still`: might yet be stored. `kept`: cannot, but must not be dropped yet. `floor`: of what is dropped."""
 
     still: tuple[Reservation, ...]
     kept: tuple[Reservation, ...]

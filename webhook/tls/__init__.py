@@ -1,1 +1,1 @@
-"""How the API server is told to call the webhook, and whom to trust: CA and path in the webhook configurations."""
+"""How the API server calls the webhook and what it trusts: CA and path in the webhook configurations."""

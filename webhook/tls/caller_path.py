@@ -1,8 +1,8 @@
-"""The secret part of the path by which the API server calls the webhook: made, rotated, recognised. Pure.
+"""The secret part of the path by which the API server calls the webhook: generated, rotated, checked. Pure.
 
-The webhook configurations name it, and only those who may read them know it; any other path gets a 404. It is replaced
-whenever a new certificate is served. The new one is written into the configurations after every replica had time to
-see it; the previous one is accepted until the API server had time to see the configurations.
+The webhook configurations contain it, and only those with the right to read them know it; any other path gets a 404. It
+is replaced whenever a new certificate is served. The new path is written into the configurations after every replica
+had time to read it; the previous one is accepted until the API server had time to read the configurations.
 """
 
 import hmac
@@ -18,18 +18,18 @@ from webhook.tls.configurations import WebhookEntry, route_of_entry
 PATH: Final = "path"
 OLD_PATH: Final = "path-old"
 CERTIFICATE_TIME: Final = "certificate-time"
-"""From when the certificate was valid with which the path was made."""
+"""The start of validity of the certificate that the path was generated with."""
 LENGTH: Final = 64
 
 Contents = Mapping[str, bytes]
-"""The Secret's data."""
+"""The data of the Secret."""
 
 
 def next_path_contents(contents: Contents, certificate: datetime, *, published: bool) -> dict[str, bytes]:
-    """What the Secret should hold; equal to `contents` when nothing is due.
+    """What the Secret should contain; equal to `contents` when nothing is due.
 
-    `certificate`: from when the served certificate is valid. `published`: the configurations have named the path for
-    long enough, so that the previous one is called no more.
+    `certificate`: the start of validity of the served certificate. `published`: the configurations have named the path
+    for long enough, so that the previous one is no longer called.
     """
     after = dict(contents)
     if not _is_token(after.get(PATH, b"")):
@@ -45,7 +45,7 @@ def next_path_contents(contents: Contents, certificate: datetime, *, published: 
 
 
 def accepted_tokens(contents: Contents) -> tuple[str, ...]:
-    """The tokens that callers may use, the current one first."""
+    """The tokens that callers can use, the current one first."""
     return tuple(contents[name].decode() for name in (PATH, OLD_PATH) if _is_token(contents.get(name, b"")))
 
 
@@ -64,7 +64,9 @@ def called_path(token: str, route: str) -> str:
 def path_operations(
     plural: str, at: int, entry: WebhookEntry, tokens: tuple[str, ...], *, switch: bool
 ) -> list[Operation]:
-    """Make the entry call the current path, unless it calls the previous one and `switch` is not due yet."""
+    """The patch that makes the entry call the current path, unless it calls the previous one and `switch` is not due
+    yet.
+    """
     route, called = route_of_entry(plural, entry), entry.client_config
     current = called_path(tokens[0], route)
     fine = {current} if switch else {called_path(token, route) for token in tokens}

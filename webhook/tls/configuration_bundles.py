@@ -1,4 +1,4 @@
-"""The CAs in the webhook configurations: published there, and since when."""
+"""The CA bundles in the webhook configurations, and since when they are published."""
 
 import asyncio
 import base64
@@ -10,7 +10,7 @@ from webhook.tls.configurations import WebhookConfigurations, WebhookEntry
 
 
 class ConfigurationBundles:
-    """The CAs in the webhook configurations; `published_for` remembers since when they are there."""
+    """The CA bundles in the webhook configurations; `published_for` remembers since when they are there."""
 
     def __init__(self, configurations: WebhookConfigurations) -> None:
         self._configurations = configurations
@@ -19,7 +19,7 @@ class ConfigurationBundles:
         configurations.listeners.append(self.changed.set)
 
     def published_for(self, authority: bytes, now: datetime) -> timedelta | None:
-        """For how long every entry has trusted `authority`; None while one does not."""
+        """For how long every entry has trusted `authority`; None if one does not."""
         trusted = all(authority in entry.client_config.ca_bundle for _, entry in self._configurations.entries())
         return self._published.lasting(authority, now, trusted=trusted)
 
@@ -29,7 +29,7 @@ class ConfigurationBundles:
 
 
 def bundle_operations(at: int, entry: WebhookEntry, bundle: bytes) -> list[Operation]:
-    """Make the entry trust `bundle`."""
+    """The patch that makes the entry trust `bundle`."""
     if entry.client_config.ca_bundle == bundle:
         return []
     return [add(("webhooks", at, "clientConfig", "caBundle"), base64.b64encode(bundle).decode())]

@@ -1,4 +1,4 @@
-"""The two webhook configurations of this installation, watched, and changed entry by entry."""
+"""The two webhook configurations of this installation: watched, and patched entry by entry."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -33,7 +33,7 @@ class ClientConfig(View, frozen=True):
 
     @property
     def path(self) -> str:
-        """The path that is called."""
+        """The path that the entry calls."""
         return self.service.path if self.service is not None else urlsplit(self.url).path
 
 
@@ -54,16 +54,16 @@ read_configuration = reader(ConfigurationRecord)
 
 
 def route_of_entry(plural: str, entry: WebhookEntry) -> str:
-    """The route that answers the entry: `labelled.jobs.quotree.dev` of the mutating ones is /mutate/jobs.
+    """The route that answers the entry: `labelled.jobs.quotree.dev` of the mutating configuration is /mutate/jobs.
 
-    A kind that is governed by a descriptor is named with its group: `labelled.jobsets.jobset.x-k8s.io.quotree.dev`.
+    A governed kind has its API group in the name: `labelled.jobsets.jobset.x-k8s.io.quotree.dev`.
     """
     scope, _, route = entry.name.removesuffix(f".{names.GROUP}").partition(".")
     return f"/{PHASES[plural]}/{route or scope}"
 
 
 WebhookEntryChange = Callable[[str, int, WebhookEntry], list[Operation]]
-"""The operations that change one entry, given the configuration's plural and the entry's index; none: it stays."""
+"""The operations that change one entry, given the configuration's plural and the entry's index; empty: no change."""
 
 
 class WebhookConfigurations:
@@ -97,7 +97,7 @@ class WebhookConfigurations:
                 yield plural, entry
 
     async def change(self, what: str, change: WebhookEntryChange) -> None:
-        """Change entries; a patch fails, and is repeated at the next event, if entries moved. Raises ApiError."""
+        """Patch entries. If entries have moved, the patch fails and is repeated at the next event. Raises ApiError."""
         for resource in (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS):
             seen = self._seen.get(resource.plural)
             operations = [] if seen is None else entry_operations(resource.plural, seen, change)
@@ -108,7 +108,7 @@ class WebhookConfigurations:
 
 
 def entry_operations(plural: str, configuration: ConfigurationRecord, change: WebhookEntryChange) -> list[Operation]:
-    """The patch that changes these entries, each guarded by its name."""
+    """The patch that changes these entries; each operation tests the entry's name."""
     operations: list[Operation] = []
     for at, entry in enumerate(configuration.webhooks):
         changed = change(plural, at, entry)

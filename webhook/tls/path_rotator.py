@@ -1,4 +1,4 @@
-"""Keeps the Secret with the callers' path and the configurations that name it, by all replicas together."""
+"""Maintains the Secret with the caller path and the configurations that contain it, together with all replicas."""
 
 import asyncio
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ log = get_logger(__name__)
 
 
 class CallerPaths:
-    """The paths that callers may use now; with `any_caller` the plain routes."""
+    """The paths that callers can use now; with `any_caller` the plain routes."""
 
     def __init__(self, *, any_caller: bool) -> None:
         self._any_caller = any_caller
@@ -43,7 +43,7 @@ class CallerPaths:
             self.known.set()
 
     def route_of(self, path: str) -> str | None:
-        """The route behind the path; None for a caller who does not know the secret part."""
+        """The route of the path; None for a caller who does not know the secret part."""
         return path if self._any_caller else route_of_path(path, self.tokens)
 
     def problem(self) -> str | None:
@@ -52,7 +52,7 @@ class CallerPaths:
 
 
 class PathRotator:
-    """Keeps Secret and configurations as `caller_path` says."""
+    """Maintains Secret and configurations according to `caller_path`."""
 
     def __init__(  # noqa: PLR0913
         self,
@@ -75,7 +75,7 @@ class PathRotator:
         self._overlap = overlap
         self._seen: SecretRecord | None = None
         self._last: dict[str, bytes] = {}
-        """What the Secret held: if it is deleted, it is written again, because the API server calls this path."""
+        """The last content of the Secret: a deleted Secret is written again, because the API server calls this path."""
         self._first_seen: tuple[bytes, datetime] = (b"", datetime.min.replace(tzinfo=UTC))
         self._published: datetime | None = None
         self.changed = asyncio.Event()
@@ -140,7 +140,7 @@ class PathRotator:
         return now - self._published
 
     async def _write(self, contents: dict[str, bytes]) -> None:
-        """Compare and swap: the second writer takes what the first has written."""
+        """Compare and swap: the second writer uses what the first has written."""
         with suppress(AlreadyExists, Conflict):
             if self._seen is None:
                 body = secret_body(self._name, self._namespace, "Opaque", contents)

@@ -16,7 +16,7 @@ from webhook.tls.path_rotator import CallerPaths, PathRotator
 async def keep_certificate(
     client: Client, holder: CertificateHolder, paths: CallerPaths, settings: WebhookSettings
 ) -> None:
-    """Run indefinitely: serve the certificate there is; keep it, its CA and the callers' path where that is ours."""
+    """Run indefinitely: serve the current certificate; if it is Quotree's own, maintain it, its CA and the path."""
     watches = Watches()
     parts = _parts(client, watches, holder, paths, settings)
     async with asyncio.TaskGroup() as group:
@@ -70,7 +70,7 @@ def _parts(
 
 
 def called_by(settings: WebhookSettings) -> tuple[str, ...]:
-    """The names and addresses that the server is called by, each once."""
+    """The names and addresses of the server, without duplicates."""
     wanted = settings.certificates
     service = f"{wanted.service}.{settings.home}.svc"
     own = (service, f"{service}.cluster.local", "localhost", "127.0.0.1")

@@ -1,1 +1,1 @@
-"""Reviews of Jobs and pods: held at creation, given their placement at the start."""
+"""Reviews of Jobs, pods and objects of governed kinds: held at creation, placed at the start."""

@@ -1,9 +1,7 @@
-"""Reviews of what operators make of kinds that are not governed: labelled for the object that it is made for. Pure.
+"""Reviews of objects that operators create of ungoverned kinds: labelled with the object they belong to. Pure.
 
-The pods that are made of it are then told as that object's. What anybody else makes of such a kind is left alone: its
-pods are held one by one.
-
-See docs/specification.md §13.3.
+Their pods then count for that object. Objects of such a kind from other users are not changed: their pods are held
+individually. See docs/specification.md §13.3.
 """
 
 from shared.api.core.metadata import Metadata
@@ -22,13 +20,13 @@ _read = reader(_Child)
 
 
 def mutate_child(review: Review, context: ReviewContext) -> Verdict:
-    """Say for which object it is made."""
+    """Label it with the object that it belongs to."""
     if review.operation is not Operation.CREATE or context.cover is None:
         return YES
     return allow_child(_read(review.object).metadata, context.cover, with_group=False)
 
 
 def judge_child(review: Review, context: ReviewContext) -> Verdict:
-    """Nobody else says so."""
+    """Only the operator can set or change that label."""
     old = _read(review.old_object).metadata if review.operation is Operation.UPDATE else None
     return verdict_of(check_label(review.kind.kind, _read(review.object).metadata, old, context))

@@ -1,4 +1,4 @@
-"""What reviews of Jobs and pods have in common: Quotree's annotations, the group label, the owner's hold."""
+"""What reviews of all workloads have in common: Quotree's annotations, the group label, the owner's hold."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -38,17 +38,17 @@ from webhook.workloads.review_context import Cover, ReviewContext
 
 
 def name_of(kind: str, metadata: Metadata) -> str:
-    """The object's name in violations; before it has one, the prefix of the name to come."""
+    """The object's name in violations; for a generated name, its prefix."""
     return f"{kind}/{metadata.name or metadata.generate_name}"
 
 
 def own_annotations(annotations: Mapping[str, str]) -> dict[str, str]:
-    """Quotree's own annotations."""
+    """The annotations that only Quotree writes."""
     return {name: text for name, text in annotations.items() if is_own(name)}
 
 
 def injected_annotation(annotations: dict[str, str]) -> InjectedAnnotation:
-    """What the object says was injected; nothing if that is absent or unreadable."""
+    """The placement recorded as injected; empty if the annotation is absent or unreadable."""
     try:
         return read_injected(annotations) or NOTHING
     except BadAnnotation:
@@ -61,9 +61,9 @@ def request_of(spec: PodSpec, pods: int, context: ReviewContext) -> Amounts:
 
 
 def peak_of(spec: PodSpec, pods: int, context: ReviewContext) -> Amounts:
-    """The same as it is compared with what the workload requested before. Raises QuantityError.
+    """The request to compare with the previous one of the workload. Raises QuantityError.
 
-    A claim or template that is absent counts as a resource of its own, so that it hides no growth.
+    A missing claim or template counts as a resource of its own, so that it cannot hide growth.
     """
     devices = context.namespace.devices
     absent = [] if devices is None else devices.absent(spec.resource_claims)
@@ -90,14 +90,14 @@ def submitted_workload(  # noqa: PLR0913
 def check_sizes(
     review: Review, kind: str, metadata: Metadata, spec: PodSpec, old: tuple[Metadata, PodSpec] | None
 ) -> Findings:
-    """Refuse what is too large of the object, or, of one that exists, what the edit makes too large."""
+    """Deny parts of the object that are too large; for an existing object, only those that the edit makes too large."""
     after = object_size(len(bytes(review.object)), metadata, spec)
     before = None if old is None else object_size(len(bytes(review.old_object)), *old)
     return Findings(tuple(check_size(name_of(kind, metadata), before, after)))
 
 
 def check_unmanaged(kind: str, metadata: Metadata, context: ReviewContext) -> Findings:
-    """Refuse a new workload that should have a group and has none: its label is empty, or its namespace is managed.
+    """Deny a new workload that should have a group and has none: its label is empty, or its namespace is managed.
 
     The admission policy holds everything that has the label, so with an empty one it would wait indefinitely; in a
     managed namespace it would run without quota.
@@ -115,16 +115,16 @@ def check_unmanaged(kind: str, metadata: Metadata, context: ReviewContext) -> Fi
 
 
 def judge_unreadable(kind: str, metadata: Metadata, before: Metadata | None, error: QuantityError) -> Verdict:
-    """The verdict on a workload whose request cannot be read; edits of one that is being deleted still pass."""
+    """The verdict on a workload whose request cannot be read; edits of one under deletion are still allowed."""
     if before is not None and before.is_deleting:
         return YES
     return Deny((Violation("BadQuantity", name_of(kind, metadata), "spec", str(error)),))
 
 
 def pending_injection(metadata: Metadata, spec: PodSpec, group: str, context: ReviewContext) -> InjectedAnnotation:
-    """What a held workload gets at once: its only flavors' placement, unless that contradicts the owner's.
+    """The placement that a held workload gets at once: of its only flavors, unless it contradicts the owner's.
 
-    Flavors of devices come with the start: claims say which, and two replicas may know different ones at a moment.
+    Flavors of devices come with the start: they depend on claims, of which two replicas can know different versions.
     """
     found = context.quota.tree.get(group)
     if found is None or found.is_parent:
@@ -141,9 +141,10 @@ def pending_injection(metadata: Metadata, spec: PodSpec, group: str, context: Re
 
 
 def expected_annotations(edit: QueueEdit, now: datetime, injected: InjectedAnnotation | None) -> dict[str, str]:
-    """Quotree's annotations after an owner's edit: as before, with what the mutation adds to it.
+    """Quotree's annotations after an owner's edit: the previous ones with what the mutation adds.
 
-    `injected` None: nothing can be injected now. Else it might have been, or not yet: another replica's view might lag.
+    `injected` None: nothing can be injected now. Otherwise it might have been or not yet, because another replica's
+    view might lag.
     """
     old, new = edit.old, edit.new
     expected = own_annotations(old.annotations)
@@ -159,7 +160,7 @@ def expected_annotations(edit: QueueEdit, now: datetime, injected: InjectedAnnot
 def metadata_operations(
     metadata: Metadata, labels: Mapping[str, str], annotations: Mapping[str, str], drop: tuple[str, ...] = ()
 ) -> list[Operation]:
-    """Set these labels and annotations, and remove the annotations in `drop`."""
+    """The patch that sets these labels and annotations and removes the annotations in `drop`."""
     present = metadata.annotations or None
     return [
         *set_members(("metadata", "labels"), metadata.labels or None, labels),
@@ -169,24 +170,24 @@ def metadata_operations(
 
 
 def group_label(group: str) -> dict[str, str]:
-    """The label that names the group whose quota the workload uses."""
+    """The label with the group whose quota the workload uses."""
     return {GROUP_LABEL: group}
 
 
 def allow_child(metadata: Metadata, cover: Cover, *, with_group: bool) -> Verdict:
-    """What an operator makes for a started object passes, and says for which one."""
+    """Allow an object that an operator creates for a started object, labelled with that object."""
     labels = {UNIT_LABEL: cover.unit} | (group_label(cover.group) if with_group and cover.group else {})
     operations = metadata_operations(metadata, labels, {})
     return Allow(tuple(operations), audit={"unit": cover.unit}) if operations else YES
 
 
 def check_label(kind: str, metadata: Metadata, old: Metadata | None, context: ReviewContext) -> Findings:
-    """Refuse an object that says of itself for which object of a governed kind it was made, or does so no more."""
+    """Deny a user's own change of the label that says which governed object it belongs to."""
     made_for = "" if context.cover is None else context.cover.unit
     expected = made_for if old is None else old.unit
     return Findings(tuple(check_unit(name_of(kind, metadata), expected, metadata.unit)))
 
 
 def annotation_of(injected: InjectedAnnotation) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The annotations to set and to remove, so that the object says what was injected."""
+    """The annotations to set and to remove, so that the object records what was injected."""
     return ({}, (INJECTED,)) if injected == NOTHING else ({INJECTED: write_annotation(injected)}, ())

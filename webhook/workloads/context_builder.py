@@ -53,7 +53,7 @@ class _Head(View, frozen=True):
 
     @property
     def service_account(self) -> str:
-        """Its name."""
+        """The service account's name."""
         return self.spec.service_account_name or self.spec.template.spec.service_account_name or "default"
 
 
@@ -74,7 +74,7 @@ class ContextBuilder:
         self._permissions = UsePermissions(self._client, time.monotonic)
 
     async def of(self, review: Review) -> ReviewContext:
-        """The context of the review. Raises ApiError when the API server must be read and does not answer."""
+        """The context of the review. Raises ApiError if the API server must be read and does not answer."""
         head = _read_head(review.object) if review.has_object else _Head()
         metadata = head.metadata
         namespace, group = await self._namespace_and_group(review, metadata)
@@ -116,7 +116,7 @@ class ContextBuilder:
         return namespace, group
 
     async def _lacks_use(self, review: Review, head: _Head, namespace: NamespaceContext, group: str | None) -> str:
-        """Who lacks the verb `use` on the group, in words; empty where nobody needs it now. Raises ApiError."""
+        """A message about who lacks the verb `use` on the group; empty where it is not required. Raises ApiError."""
         if not self._quota.require_use or group is None or review.user_info.username == self._settings.reconciler:
             return ""
         if review.has_old_object and self._group(_read_head(review.old_object).metadata, namespace) == group:
@@ -140,7 +140,7 @@ class ContextBuilder:
             return tree
 
     async def _cover(self, review: Review, metadata: Metadata, job: WorkloadRecord | None) -> Cover | None:
-        """The object of a governed kind for which its operator, or the Job controller for a Job of it, makes this."""
+        """The governed object for which this one is created, by its operator or, for its Job, by the Job controller."""
         owner, found = metadata.controller, job
         if review.operation is not Operation.CREATE or owner is None:
             return None
@@ -150,7 +150,7 @@ class ContextBuilder:
             return None
         group = self._workloads.group_of(found)
         if group is None and found.owner is not None:
-            # Made in a namespace without labels, so that nobody has asked the webhook about it: its owner is managed.
+            # Created in a namespace without labels, so no webhook reviewed it: its owner is managed.
             found = await self._workloads.owners.find(review.namespace, found.owner)
             group = None if found is None else self._workloads.group_of(found)
         if found is not None and found.unit:
@@ -158,14 +158,14 @@ class ContextBuilder:
         return None if found is None or found is job or group is None else Cover(found.uid, group)
 
     def _is_by_operator(self, review: Review) -> bool:
-        """Whether the operator changes what it has made."""
+        """Whether the operator changes an object it has created."""
         if not review.has_old_object or not self._workloads.owners:
             return False
         owner = _read_head(review.old_object).metadata.controller
         return owner is not None and self._workloads.owners.is_operator(owner, review.user_info.username)
 
     async def _job_of(self, namespace: str, metadata: Metadata) -> WorkloadRecord | None:
-        """The Job that the Job controller makes this pod for."""
+        """The Job for which the Job controller creates this pod."""
         uid = _owner(metadata)
         if uid is None or metadata.labels.get(JOB_OWNER_LABEL) != uid:
             return None
@@ -175,7 +175,7 @@ class ContextBuilder:
 
 
 def _owner(metadata: Metadata) -> str | None:
-    """The uid of the Job that it says controls it."""
+    """The uid of the Job in its controller reference."""
     owner = metadata.controller
     if owner is None or owner.kind != "Job" or not owner.api_version.startswith("batch/"):
         return None

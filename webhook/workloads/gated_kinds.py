@@ -1,10 +1,8 @@
-"""Kinds that nothing suspends: their pods are gated in groups, and what would wait for itself is refused. Pure.
+"""Kinds without a suspend flag: their pods are gated in groups, and deadlocks are denied. Pure.
 
-The operator marks its pods with the group that they form and its size; a pod group of Quotree's gets the same name and
-size, and starts whole or not at all. That needs all pods of a group to be made before the first of them runs: what an
-object's descriptor refuses is refused here.
-
-See docs/specification.md §13.5.
+The operator labels its pods with their group and its size; Quotree's pod group gets the same name and size, and starts
+whole or not at all. This requires that all pods of a group are created before the first one runs: objects that their
+descriptor excludes for this reason are denied here. See docs/specification.md §13.5.
 """
 
 from shared.api.core.metadata import Metadata
@@ -34,7 +32,7 @@ def pod_group_labels(metadata: Metadata, kinds: Kinds) -> dict[str, str]:
 
 
 def judge_gated_object(kind: Kind, review: Review, context: ReviewContext) -> Verdict:
-    """Refuse an object that cannot be governed whole, or an edit that makes it one."""
+    """Deny an object that cannot be governed completely, or an edit that makes it one."""
     seen = read_kind_object(kind, review.object)
     if seen.skipped or context.is_by_reconciler(review):
         return verdict_of(Findings())

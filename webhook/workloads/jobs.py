@@ -55,7 +55,7 @@ TEMPLATE = ("spec", "template", "spec")
 
 @dataclass(frozen=True, slots=True)
 class _JobReview:
-    """A review, read. `old` None: creation; a group of None: not managed."""
+    """A review of a Job. `old` None: creation; `group` None: not managed."""
 
     job: Job
     old: Job | None
@@ -83,7 +83,7 @@ def _read(review: Review, context: ReviewContext) -> _JobReview:
 
 
 def mutate_job(review: Review, context: ReviewContext) -> Verdict:
-    """Hold and place a new Job; keep the place of one that its owner holds, enlarges or moves."""
+    """Hold and place a new Job; update the queue place of one that its owner holds, enlarges or moves."""
     if review.operation is ReviewOperation.UPDATE and context.is_by_reconciler(review):
         return YES
     edit = _read(review, context)
@@ -101,7 +101,7 @@ def mutate_job(review: Review, context: ReviewContext) -> Verdict:
 
 
 def _injection(edit: _JobReview, group: str, context: ReviewContext) -> InjectedAnnotation | None:
-    """What the template must hold afterwards; None: it stays as it is."""
+    """The placement that the template must have afterwards; None: unchanged."""
     job = edit.job
     if not edit.may_be_placed:
         return None
@@ -126,7 +126,7 @@ def _place(edit: _JobReview, injected: InjectedAnnotation | None) -> list[Operat
 def _label_and_annotate(
     edit: _JobReview, group: str, injected: InjectedAnnotation | None, context: ReviewContext
 ) -> list[Operation]:
-    """The group; what was injected; for an owner's suspend the hold label, for other edits the place in the queue."""
+    """Set the group, the injected placement and, for an owner's edit, the hold label or the queue place."""
     job, old, labels = edit.job, edit.old, group_label(group)
     annotations: dict[str, str] = {}
     drop: tuple[str, ...] = ()
@@ -143,7 +143,7 @@ def _label_and_annotate(
 
 
 def judge_job(review: Review, context: ReviewContext) -> Verdict:
-    """Report every broken rule at once; the reconciler is trusted with its own writes."""
+    """Report every violated rule; the reconciler's own writes are trusted."""
     edit = _read(review, context)
     old = edit.old
     if old is not None and (edit.by_reconciler or old.has_finished):
@@ -161,7 +161,7 @@ def judge_job(review: Review, context: ReviewContext) -> Verdict:
 
 
 def _check_child(old: Job, job: Job, context: ReviewContext) -> Findings:
-    """A Job that an operator made for a started object: nobody else may start or enlarge it."""
+    """Only the operator can start or enlarge a Job that it created for a started object."""
     if context.by_operator:
         return NO_FINDINGS
     name, owner = name_of(KIND, job.metadata), old.metadata.controller
@@ -169,7 +169,7 @@ def _check_child(old: Job, job: Job, context: ReviewContext) -> Findings:
 
 
 def _check_template_label(edit: _JobReview) -> Findings:
-    """A Job's pods must not pass for those of an object of a governed kind."""
+    """Pods of a Job must not claim to belong to a governed object."""
     before = "" if edit.old is None else edit.old.spec.template.metadata.unit
     name, now = name_of(KIND, edit.job.metadata), edit.job.spec.template.metadata.unit
     return Findings(tuple(check_unit(name, before, now, "spec.template.")))
@@ -199,13 +199,13 @@ def _check_new(edit: _JobReview, context: ReviewContext) -> Findings:
 
 
 def _annotations_at_creation(job: Job, injected: InjectedAnnotation) -> tuple[dict[str, str], dict[str, str]]:
-    """Quotree's annotations as they should be, and as they are. What was not injected was forged by the owner."""
+    """Quotree's annotations as expected, and as given. Anything else was forged by the owner."""
     own = own_annotations(job.metadata.annotations)
     return annotation_of(injected)[0] if INJECTED in own else {}, own
 
 
 def _check_template_annotations(submitted: SubmittedWorkload, job: Job, before: Mapping[str, str]) -> list[Violation]:
-    """Pods with Quotree's annotations would pass for plain pods. `before`: those that the template has already."""
+    """Pods with Quotree's annotations would count as plain pods. `before`: those that the template already has."""
     own = own_annotations(job.spec.template.metadata.annotations)
     return [
         Violation(each.rule, each.object, f"spec.template.{each.field}", each.message)

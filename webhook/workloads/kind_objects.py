@@ -1,8 +1,7 @@
-"""Reviews of objects of governed kinds: held at creation, started by the reconciler alone. Pure.
+"""Reviews of objects of governed kinds: held at creation, started only by the reconciler. Pure.
 
-What an object of another governed kind was made of is not held: its operator made it for that one, which was.
-
-See docs/specification.md §13.
+An object of one governed kind that an operator creates for an object of another is not held: the other one is. See
+docs/specification.md §13.
 """
 
 from collections.abc import Iterator
@@ -58,7 +57,7 @@ from webhook.workloads.review_context import ReviewContext
 
 @dataclass(frozen=True, slots=True)
 class _KindReview:
-    """A review, read. `old` None: creation; a group of None: not managed."""
+    """A review of an object. `old` None: creation; `group` None: not managed."""
 
     seen: KindObject
     old: KindObject | None
@@ -68,12 +67,12 @@ class _KindReview:
 
     @property
     def word(self) -> str:
-        """The kind, as in manifests."""
+        """The kind as in manifests."""
         return self.seen.kind.kind
 
     @property
     def name(self) -> str:
-        """As violations name the object."""
+        """The object as violations name it."""
         return name_of(self.word, self.seen.metadata)
 
 
@@ -90,7 +89,7 @@ def _read(kind: Kind, review: Review, context: ReviewContext) -> _KindReview:
 
 
 def mutate_kind_object(kind: Kind, review: Review, context: ReviewContext) -> Verdict:
-    """Hold a new object; keep the place of one that its owner holds, enlarges or moves."""
+    """Hold a new object; update the queue place of one that its owner holds, enlarges or moves."""
     if review.operation is ReviewOperation.UPDATE and context.is_by_reconciler(review):
         return YES
     edit = _read(kind, review, context)
@@ -103,7 +102,7 @@ def mutate_kind_object(kind: Kind, review: Review, context: ReviewContext) -> Ve
     if old is not None and (old.metadata.unit or old.finished or old.metadata.is_deleting):
         return YES
     if old is None and seen.problems:
-        # Not held, the admission policy would refuse it for that alone.
+        # The admission policy would deny an object that is not held.
         return verdict_of(Findings(tuple(check_kind_object(edit.name, seen))))
     hold = suspend_operations(seen, value=True) if old is None else []
     operations = [*hold, *_label_and_annotate(edit, edit.group, context)]
@@ -111,7 +110,7 @@ def mutate_kind_object(kind: Kind, review: Review, context: ReviewContext) -> Ve
 
 
 def _label_and_annotate(edit: _KindReview, group: str, context: ReviewContext) -> list[Operation]:
-    """The group; for an owner's suspend the hold label, for other edits the place in the queue."""
+    """Set the group and, for an owner's edit, the hold label or the queue place."""
     labels, annotations, old = group_label(group), {}, edit.old
     if old is not None:
         if edit.seen.suspended and not old.suspended:
@@ -123,7 +122,7 @@ def _label_and_annotate(edit: _KindReview, group: str, context: ReviewContext) -
 
 
 def judge_kind_object(kind: Kind, review: Review, context: ReviewContext) -> Verdict:
-    """Report every broken rule at once; the reconciler is trusted with its own writes."""
+    """Report every violated rule; the reconciler's own writes are trusted."""
     edit = _read(kind, review, context)
     seen, old = edit.seen, edit.old
     if old is not None and (edit.by_reconciler or old.finished):
@@ -168,7 +167,7 @@ def _check_new(edit: _KindReview, context: ReviewContext) -> Findings:
 
 
 def _check_templates(name: str, submitted: SubmittedWorkload, seen: KindObject, unit: str) -> Iterator[Violation]:
-    """Pods with Quotree's annotations or another label would pass for plain pods, or for those of another object."""
+    """Pods with Quotree's annotations or another label would count as plain pods, or for another object."""
     for each in seen.pod_sets:
         place = show(each.template)
         for found in check_annotations_untouched(submitted, {}, own_annotations(each.annotations)):
@@ -181,7 +180,7 @@ def _unit_of(pod_set: KindPodSet) -> str:
 
 
 def _check_fit(submitted: SubmittedWorkload, seen: KindObject, context: ReviewContext) -> Findings:
-    """Whether each of its sets could ever start."""
+    """Whether each pod set could ever start."""
     found = NO_FINDINGS
     injected = injected_annotation(seen.metadata.annotations)
     for each in seen.pod_sets:
@@ -216,7 +215,7 @@ def _check_changed(edit: _KindReview, old: KindObject, context: ReviewContext) -
 def _check_set_growth(
     edit: WorkloadEdit, old: KindObject, seen: KindObject, context: ReviewContext
 ) -> Iterator[Violation]:
-    """Each set by itself: it was given flavors of its own."""
+    """No pod set can grow: each was admitted in flavors of its own."""
     before = {each.name: _request(each, context) for each in old.pod_sets}
     for each in seen.pod_sets:
         was, now = replace(edit.was, peak=before.get(each.name, {})), replace(edit.now, peak=_request(each, context))
@@ -224,14 +223,14 @@ def _check_set_growth(
 
 
 def _check_running(edit: _KindReview, old: KindObject, after: SubmittedWorkload) -> Iterator[Violation]:
-    """While it runs, every template says whose pods it makes; a template without that would make uncounted ones."""
+    """Every template of a running object must carry its label; otherwise its pods would not be counted."""
     is_started = not old.suspended and ADMISSION in old.metadata.annotations
     if is_started and not edit.seen.suspended:
         yield from _check_templates(edit.name, after, edit.seen, old.metadata.uid)
 
 
 def _submitted(edit: _KindReview, seen: KindObject, group: str, context: ReviewContext) -> SubmittedWorkload:
-    """The object as its owner wrote it; what it requests is judged by its sets."""
+    """The object as its owner wrote it; its request is checked by pod set."""
     return SubmittedWorkload(
         object=edit.name,
         group=group,
@@ -267,7 +266,7 @@ def _request(pod_set: KindPodSet, context: ReviewContext) -> Amounts:
 
 
 def _check_sizes(review: Review, edit: _KindReview) -> Findings:
-    """Of the object, and of the pods of each of its sets."""
+    """Check the sizes of the object and of each pod set's pods."""
     if edit.group is None:
         return NO_FINDINGS
     old = edit.old

@@ -1,4 +1,4 @@
-"""The objects of governed kinds, and what their operators make of kinds that are not: who accounts for a new child."""
+"""The objects of governed kinds and what their operators create of other kinds: who accounts for a new child."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ from shared.quota.model.rules.groups.names import is_name
 class WorkloadRecord(msgspec.Struct, frozen=True, gc=False):
     """The part of a workload that rules about groups use: namespace, group label, whether it runs.
 
-    `unit`: the uid of the object of a governed kind that it was made for; then it is no workload of its own.
-    `owner`: for which object it may have been made, where nothing says so.
+    `unit`: the uid of the governed object that it belongs to; then it is no workload of its own. `owner`: the object
+    for which it might have been created, if it has no such label.
     """
 
     uid: str
@@ -35,7 +35,7 @@ class WorkloadRecord(msgspec.Struct, frozen=True, gc=False):
 
 
 def owner_of(metadata: Metadata) -> OwnerReference | None:
-    """The controller that may have made an object for itself: one of another's kind, and the object does not say so."""
+    """The controller for which an object might have been created: of another kind, where the object has no label."""
     owner = metadata.controller
     is_foreign = owner is not None and "." in owner.api_version.partition("/")[0]
     return owner if is_foreign and not metadata.unit else None
@@ -48,7 +48,7 @@ KindName = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class _Owners:
-    """The watch of one kind, and the users as which the operators of its objects make children."""
+    """The watch of one kind, and the users as which operators create children of its objects."""
 
     resource: Resource
     project: Project
@@ -57,7 +57,7 @@ class _Owners:
 
 
 class OwnerCache:
-    """Read at any time from the same loop; kept by the watches it adds. `see`: told of objects of governed kinds."""
+    """Read from the same event loop; updated by the watches it adds. `see` is called for objects of governed kinds."""
 
     def __init__(
         self,
@@ -92,12 +92,12 @@ class OwnerCache:
         return bool(self._of_kind)
 
     def is_operator(self, owner: OwnerReference, user: str) -> bool:
-        """Whether the user is the operator that makes children of this owner."""
+        """Whether the user is the operator that creates children of this owner."""
         found = self._of_kind.get(_name_of(owner))
         return found is not None and user in found.operators
 
     async def find(self, namespace: str, owner: OwnerReference) -> WorkloadRecord | None:
-        """This owner; read from the API server where the watch might lag. None when it has ended. Raises ApiError."""
+        """This owner; read from the API server if the watch might lag. None if it has ended. Raises ApiError."""
         known = self._of_kind.get(_name_of(owner))
         if known is None:
             return None
@@ -115,7 +115,7 @@ def _name_of(owner: OwnerReference) -> KindName:
 
 
 def _operators(kinds: Kinds) -> dict[KindName, frozenset[str]]:
-    """Who makes children of objects of these kinds, and of what is made for these."""
+    """The users that create children of these kinds and of the kinds between."""
     found: dict[KindName, frozenset[str]] = {}
     for kind in kinds.suspended:
         names = [(kind.group, kind.kind), *((each.api_version.partition("/")[0], each.kind) for each in kind.children)]
@@ -125,7 +125,7 @@ def _operators(kinds: Kinds) -> dict[KindName, frozenset[str]]:
 
 
 def made_resources(kinds: Kinds) -> list[Resource]:
-    """What the operators of governed kinds make, of kinds that are not governed themselves."""
+    """What operators of governed kinds create, of kinds that are not governed themselves."""
     own = {(JOBS.group, JOBS.kind), (PODS.group, PODS.kind)}
     own |= {(kind.group, kind.kind) for kind in kinds.suspended}
     found: dict[KindName, Resource] = {}
@@ -138,11 +138,11 @@ def made_resources(kinds: Kinds) -> list[Resource]:
 
 
 def _ignore(_: Sequence[Change[WorkloadRecord]]) -> None:
-    """What operators make is no workload."""
+    """Objects created by operators are no workloads."""
 
 
 def kind_record(kind: Kind) -> Project:
-    """What is kept of objects of this kind; nothing of those that are not ours."""
+    """The part of an object of this kind that is kept; None for one of another controller."""
 
     def project(raw: bytes) -> WorkloadRecord | None:
         seen = read_kind_object(kind, raw)
@@ -161,7 +161,7 @@ _read_child = reader(_Child)
 
 
 def child_record(raw: bytes) -> WorkloadRecord | None:
-    """What is kept of what an operator has made; nothing of what anybody else has."""
+    """The part of an operator's object that is kept; None for one of another user."""
     metadata = _read_child(raw).metadata
     return _record(metadata, runs=True, over=False) if metadata.unit or owner_of(metadata) else None
 

@@ -1,8 +1,7 @@
-"""Reviews of plain pods: gated at creation, released by the reconciler alone. Pure.
+"""Reviews of plain pods: gated at creation, released only by the reconciler. Pure.
 
-A pod that a managed Job creates is not held: its Job was. It gets its Job's group, which it keeps when it is orphaned.
-
-See docs/specification.md §5.2 and §5.6.
+A pod of a managed Job is not held, because the Job is. It gets the group of its Job, which it keeps when it is
+orphaned. See docs/specification.md §5.2 and §5.6.
 """
 
 from collections.abc import Mapping
@@ -54,7 +53,7 @@ MIRROR: Final = "kubernetes.io/config.mirror"
 
 
 def mutate_pod(review: Review, context: ReviewContext) -> Verdict:
-    """Gate a new plain pod; keep the place of one that its owner changes."""
+    """Gate a new plain pod; update the queue place of one that its owner changes."""
     if review.operation is ReviewOperation.UPDATE and context.is_by_reconciler(review):
         return YES
     pod = read_pod(review.object)
@@ -89,7 +88,7 @@ def _gate(pod: Pod) -> list[Operation]:
 
 
 def _passes(pod: Pod, review: Review, context: ReviewContext) -> bool:
-    """Whether the pod is not reviewed: a kubelet's own, or covered by its Job."""
+    """Whether the pod is not reviewed: created by a kubelet, or covered by its Job."""
     return _is_mirror(pod, review) or _group_of_its_job(pod, review, context) is not None
 
 
@@ -106,7 +105,7 @@ def _group_of_its_job(pod: Pod, review: Review, context: ReviewContext) -> str |
 
 
 def judge_pod(review: Review, context: ReviewContext) -> Verdict:
-    """Report every broken rule at once; the reconciler is trusted with its own writes."""
+    """Report every violated rule; the reconciler's own writes are trusted."""
     pod = read_pod(review.object)
     old = read_pod(review.old_object) if review.operation is ReviewOperation.UPDATE else None
     if old is not None and (context.is_by_reconciler(review) or old.has_ended):
@@ -122,7 +121,7 @@ def judge_pod(review: Review, context: ReviewContext) -> Verdict:
 
 
 def _check_annotations(pod: Pod) -> Findings:
-    """A pod that brings an admission of its own would pass for a plain one."""
+    """A pod with an admission of its own would count as a plain pod."""
     named = SubmittedWorkload(name_of(KIND, pod.metadata), "")
     return Findings(tuple(check_annotations_untouched(named, {}, own_annotations(pod.metadata.annotations))))
 
@@ -164,7 +163,7 @@ def _check_changed(old: Pod, pod: Pod, context: ReviewContext) -> Findings:
 
 
 def _check_covered_by_job(edit: WorkloadEdit) -> Findings:
-    """Its Job is judged for its start; the pod itself for annotations, growth, and that it keeps its group and Job."""
+    """Check annotations and growth of the pod, and that it keeps its group and Job; its start is its Job's."""
     if edit.after is None:
         return Findings(tuple(check_group_kept(edit)))
     submitted = edit.after or edit.before

@@ -1,8 +1,7 @@
-"""Whether an owner's edit of a waiting workload gives it a new place in the queue. Pure.
+"""Whether an owner's edit of a pending workload gives it a new place in the queue. Pure.
 
-An old small placeholder must not overtake all who waited, once it is released or enlarged.
-
-See docs/specification.md §6.7.
+An old small placeholder must not overtake all waiting workloads once it is released or enlarged. See
+docs/specification.md §6.7.
 """
 
 from dataclasses import dataclass
@@ -17,12 +16,14 @@ from shared.api.names import HOLD_LABEL, REQUEUE, TRUE
 from shared.quota.model.tree import Amounts
 
 _MUTATED_WITHIN: Final = timedelta(minutes=2)
-"""How far the clock of the replica that mutated may be from that of the one that validates."""
+"""The possible clock difference between the replica that mutates and the one that validates."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueueEdit:
-    """An owner's edit. `waits`: before and after it; `is_more`: it requests more than before, or of another group."""
+    """An owner's edit. `waits`: pending before and after it; `is_more`: it requests more than before, or of another
+    group.
+    """
 
     old: Metadata
     new: Metadata
@@ -30,9 +31,8 @@ class QueueEdit:
     is_more: bool
 
     def requeue(self, now: datetime) -> RequeueAnnotation | None:
-        """The requeue annotation that the edit leads to; None: it stays.
-
-        Released from a hold, tries are counted from 0 again.
+        """The requeue annotation after the edit; None: unchanged. Release from a hold resets the count of failed
+        starts.
         """
         is_released = self.old.labels.get(HOLD_LABEL) == TRUE and self.new.labels.get(HOLD_LABEL) != TRUE
         if not self.waits or not (is_released or self.is_more):
@@ -45,7 +45,7 @@ class QueueEdit:
     def expected_text(self, now: datetime) -> str | None:
         """The annotation's text as validation expects it, or None: the mutation was a moment ago.
 
-        It may also be as it was: in an upgrade a replica of the previous version mutates.
+        It can also be unchanged: in an upgrade a replica of the previous version might mutate.
         """
         expected = self.requeue(now)
         if expected is None or self.old.annotations.get(REQUEUE) == self.new.annotations.get(REQUEUE):
@@ -57,7 +57,7 @@ class QueueEdit:
 
 
 def requests_more(before: Amounts, after: Amounts) -> bool:
-    """Whether `after` is more of some resource."""
+    """Whether `after` requests more of some resource."""
     return any(amount > before.get(resource, 0) for resource, amount in after.items())
 
 

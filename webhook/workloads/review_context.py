@@ -1,4 +1,4 @@
-"""What a judge of a workload sees, frozen for one review: tree, flavors, namespace, and who the reconciler is."""
+"""What a judge of a workload reads, frozen for one review: tree, flavors, namespace, and the reconciler's user."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ NO_KINDS = Kinds()
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """The object of a governed kind for which its operator makes what is reviewed: its uid, and its group if known."""
+    """The governed object for which the reviewed one is created: its uid, and its group if known."""
 
     unit: str
     group: str | None = None

@@ -19,19 +19,19 @@ from shared.kube.resources import QUOTA_GROUPS
 
 KEPT_YES: Final = timedelta(seconds=10)
 KEPT_NO: Final = timedelta(seconds=2)
-"""Shorter: a person who has just been granted the verb tries again at once."""
+"""Shorter: a user who was just granted the verb retries at once."""
 MOST_KEPT: Final = 4096
 
 
 class UsePermissions:
-    """Asks the API server, and keeps its answers for a while. `clock`: seconds that only grow."""
+    """Asks the API server, and caches its answers for a short time. `clock`: monotonic seconds."""
 
     def __init__(self, client: Client, clock: Callable[[], float]) -> None:
         self._client = client
         self._kept: KeptAnswers[bool] = KeptAnswers(MOST_KEPT, clock)
 
     async def may_use(self, user: User, group: str) -> bool:
-        """Whether the user may use the group. Raises ApiError when the API server does not answer."""
+        """Whether the user can use the group. Raises ApiError if the API server does not answer."""
         key = msgspec.msgpack.encode((user.username, user.uid, user.groups, user.extra, group))
         allowed = self._kept.get(key)
         if allowed is None:
@@ -42,6 +42,6 @@ class UsePermissions:
 
 
 def service_account(namespace: str, name: str) -> User:
-    """The user that pods of this service account are, as the API server knows it."""
+    """The user name of this service account's pods."""
     groups = ["system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated"]
     return User(f"system:serviceaccount:{namespace}:{name}", groups=groups)

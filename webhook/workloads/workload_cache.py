@@ -45,7 +45,7 @@ _NO_KINDS: Final = Kinds()
 
 
 class WatchedWorkloads:
-    """Read at any time from the same loop; kept by the watches it adds."""
+    """Read from the same event loop; updated by the watches it adds."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class WatchedWorkloads:
         self._jobs = watches.add(Watch(client, JOBS, job_record, self._see_work))
         watches.add(Watch(client, PODS, pod_record, self._see_work, labels=GROUP_LABEL, fields=UNFINISHED))
         self.owners = OwnerCache(client, watches, kinds, self._see_work)
-        """The objects of governed kinds, and what their operators make."""
+        """The objects of governed kinds, and what their operators create."""
 
     def of_group(self, group: str) -> GroupWorkloads:
         """Count the unfinished Jobs and plain pods that resolve to the group."""
@@ -84,7 +84,7 @@ class WatchedWorkloads:
         return GroupWorkloads(pending=found[False], running=found[True])
 
     async def job(self, namespace: str, name: str, uid: str) -> WorkloadRecord | None:
-        """This Job; read from the API server where the watch might lag. None when it has finished. Raises ApiError."""
+        """This Job; read from the API server if the watch might lag. None if it has finished. Raises ApiError."""
         found = self._jobs.records.get(uid)
         if found is None or not (found.over or found.unit or found.owner or self.group_of(found)):
             found = await self._job_now(namespace, name, uid)
@@ -136,7 +136,7 @@ class WatchedWorkloads:
 
 
 def _sink(see: Callable[[Iterable[Transition[R]]], object]) -> Sink[R]:
-    """Pass a watch's changes on as transitions."""
+    """Pass the changes of a watch on as transitions."""
 
     def sink(changes: Sequence[Change[R]]) -> None:
         see(transitions(changes))
@@ -145,7 +145,7 @@ def _sink(see: Callable[[Iterable[Transition[R]]], object]) -> Sink[R]:
 
 
 def job_record(raw: bytes) -> WorkloadRecord:
-    """What is kept of a Job."""
+    """The part of a Job that is kept."""
     job = read_job(raw)
     metadata = job.metadata
     runs = not job.spec.suspend or job.has_pods
@@ -156,7 +156,7 @@ def job_record(raw: bytes) -> WorkloadRecord:
 
 
 def pod_record(raw: bytes) -> WorkloadRecord | None:
-    """What is kept of a pod; nothing of one that another object accounts for."""
+    """The part of a pod that is kept; None for one that another object accounts for."""
     pod = read_pod(raw)
     if is_covered(pod):
         return None
