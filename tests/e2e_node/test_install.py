@@ -1,5 +1,7 @@
 """helm install with default values: ready, under restricted Pod Security, from the slim image."""
 
+from tests.documentation import commands
+from tests.e2e_node.reader import Reader
 from tests.e2e_node.site import NAMESPACE, Site
 
 
@@ -19,6 +21,13 @@ def test_helm_test_shows_the_responses_of_both_processes(quotree: Site) -> None:
     message = quotree.helm("test", "quotree", "--logs").stdout
     for component in ("webhook", "reconciler"):
         assert f"POD LOGS: quotree-test-{component}\nquotree-{component}.{NAMESPACE}.svc ok" in message
+
+
+def test_troubleshooting_commands_show_pods_health_and_log_of_the_webhook(quotree: Site, reader: Reader) -> None:
+    pods, health, log = (reader.types(command) for command in commands("docs/troubleshooting.md"))
+    assert pods.count("1/1") == 2
+    assert "watches" in health
+    assert "Caches synced" in log
 
 
 def test_the_pods_pass_the_restricted_pod_security_standard(quotree: Site) -> None:
