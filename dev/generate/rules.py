@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from dev.generate.unjudged import unjudged_section
 from shared.api.crds.definitions import flavor_definition, quotagroup_definition
 from shared.quota.model.rules import flavors, registry
 from shared.quota.model.rules.groups import selectors
@@ -162,7 +163,8 @@ def page() -> str:
         ("Jobs and pods: refused", work_rows(), clauses()),
         ("Jobs and pods: accepted with a warning", work_warnings(), clauses()),
     )
-    return _HEAD + "".join(f"\n## {title}\n\n{_table(rows, clause_of)}" for title, rows, clause_of in parts)
+    tables = (f"\n## {title}\n\n{_table(rows, clause_of)}" for title, rows, clause_of in parts)
+    return _HEAD + "".join(tables) + unjudged_section()
 
 
 def clauses(only: str = "") -> dict[str, str]:
