@@ -1,5 +1,5 @@
-"""Keeps the cluster at what the quota allows: one leader-elected process, rebuilt from the API server at each start.
+"""Keeps the cluster within its quota: one leader-elected process, rebuilt from the API server at each start.
 
-`cluster_state`, `work`, `assumptions`, `patches`, `notes` and `group_status` are pure. Only `workload_writer` writes
-Jobs and pods, only `status_writer` writes status.
+`state` is pure. Only `write` writes Jobs, pods and objects of governed kinds; only `report.status_writer` writes
+status.
 """

@@ -15,7 +15,7 @@ async def _run(process: Process, client: Client, settings: ReconcilerSettings) -
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run until asked to stop; the process' exit code."""
+    """Run until signalled to stop, and return the exit code."""
     return run_command("quotree-reconciler", __doc__, ReconcilerSettings, _run, arguments)
 
 

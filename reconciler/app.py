@@ -1,4 +1,4 @@
-"""The reconciler put together: watches keep the caches warm in every replica, the leader decides and writes."""
+"""The composition root of the reconciler: every replica watches, the leader decides and writes."""
 
 import asyncio
 from collections.abc import Iterator
@@ -41,9 +41,9 @@ from shared.process.running import Process
 from shared.telemetry import get_logger
 
 _TO_FINISH: Final = timedelta(seconds=4)
-"""How long writes under way may take when this process stops leading; less than the election waits for it."""
+"""The time limit for pending writes when this process stops leading; less than the election waits for it."""
 _TO_LOOK: Final = timedelta(seconds=2)
-"""How long the Lease may take to be read before anything is listed."""
+"""The time limit for reading the Lease before anything is listed."""
 
 log = get_logger(__name__)
 
@@ -75,7 +75,7 @@ class Reconciler:
         expose_election(process.registry, self._election.may_write)
 
     async def run(self) -> None:
-        """Sync, then stand for election, and lead."""
+        """Sync, then take part in the election, and lead."""
         self._process.health.add_check("watches", self._watches.problem)
         collect_seldom()
         lease = self._settings.leader_election.settings()
@@ -102,7 +102,7 @@ class Reconciler:
         self._wake.observe(workload_comes=self._state.work.pending_came)
 
     def _visibility(self) -> Iterator[Visibility]:
-        """The visibility API, if it is wanted."""
+        """Serve the visibility API, if it is enabled."""
         wanted = self._settings
         if wanted.visibility.enabled:
             front = FrontSettings(wanted.connection, wanted.log, wanted.visibility, wanted.home)
@@ -149,7 +149,7 @@ class Reconciler:
                     helper.cancel()
 
     async def _create_built_in(self) -> None:
-        """Without root nothing can be decided: try until it is there."""
+        """Create the built-in groups; retried indefinitely, because nothing can be decided without root."""
         while True:
             try:
                 return await create_absent(self._client, set(self._state.groups), set(self._state.flavors))

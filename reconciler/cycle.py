@@ -1,4 +1,4 @@
-"""The decision cycle: read the world, freeze it, decide, carry it out. Started by changes, and by a timer."""
+"""The decision cycle: read the world, freeze it, decide, execute. Triggered by changes and by a timer."""
 
 import asyncio
 import time
@@ -31,21 +31,21 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Reports:
-    """Who is shown every cycle's snapshot and plan."""
+    """Receives the snapshot and plan of every cycle."""
 
     status: StatusWriter
     group_events: GroupEvents
     latest_plan: LatestPlan
 
     def show(self, snapshot: Snapshot, decided: Plan) -> None:
-        """This is what was decided, and on what."""
+        """Receive the latest plan and the snapshot it was made from."""
         self.group_events.report(snapshot, decided)
         self.status.show(snapshot, decided.over_since)
         self.latest_plan.show(snapshot, decided)
 
 
 class CycleRunner:
-    """Runs while this process leads."""
+    """Runs decision cycles while this process leads."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class CycleRunner:
         self._timer: asyncio.TimerHandle | None = None
 
     async def run(self, executor: Executor) -> NoReturn:
-        """Decide indefinitely."""
+        """Run cycles indefinitely."""
         while True:
             requested = await self._wake.wait()
             started = time.perf_counter()
@@ -81,9 +81,9 @@ class CycleRunner:
             await self._wake.pause(took)
 
     async def _pause_if_idle(self, *, is_idle: bool) -> None:
-        """Wait after a second cycle in a row that changed nothing, longer each time; a change in the cluster ends it.
+        """Wait after two cycles in a row without a change, longer each time; a change in the cluster ends the wait.
 
-        No rule needs such cycles. Should one wake the next without end, this keeps the process from spinning.
+        No rule needs such cycles. The pause keeps the process from spinning if one cycle should trigger the next.
         """
         self._wake.observed.clear()
         if not is_idle:
@@ -114,7 +114,7 @@ class CycleRunner:
         return decided
 
     def _write_unready(self, executor: Executor, snapshot: Snapshot, now: datetime) -> None:
-        """Write since when workloads are not ready any more, where a deadline or lost capacity counts from then."""
+        """Write since when workloads have lost readiness, where a deadline or lost capacity counts from then."""
         is_short = _is_short(snapshot)
         for key in list(self._state.work.unready):
             if is_short or self._waits_for_pods(key, snapshot):
@@ -135,6 +135,6 @@ class CycleRunner:
 
 
 def _is_short(snapshot: Snapshot) -> bool:
-    """Whether workloads use more of something than the cluster has left, those being evicted included."""
+    """Whether workloads, including those being evicted, use more of some resource than the cluster has."""
     system, root = snapshot.numbers.get(SYSTEM, {}), snapshot.numbers.get(ROOT, {})
     return any(each.used - (system[key].used if key in system else 0) > each.runtime for key, each in root.items())

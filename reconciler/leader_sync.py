@@ -41,14 +41,14 @@ class _Listed:
     jobs: list[WrittenMetadata]
     pods: list[WrittenMetadata]
     kinds: list[list[WrittenMetadata]]
-    """Of each watch of such a kind."""
+    """The watches of objects of governed kinds."""
 
     def __len__(self) -> int:
         return len(self.jobs) + len(self.pods) + sum(map(len, self.kinds))
 
 
 async def catch_up(client: Client, watches: WorkloadWatches) -> None:
-    """Return when the watches know every Job and managed pod at least as a consistent list shows it now."""
+    """Return when the watches have every Job and managed pod in at least the version of a consistent list."""
     waited = 0
     behind = _behind(watches, await _list(client, watches))
     while behind:
@@ -76,7 +76,7 @@ async def _list(client: Client, watches: WorkloadWatches) -> _Listed:
 
 
 async def _list_kind(client: Client, resource: Resource) -> list[WrittenMetadata]:
-    """The objects of a kind; none of one that is not installed."""
+    """The objects of a kind; empty if the kind is not installed."""
     try:
         return [each.metadata for each in await client.list_all(resource, into=ObjectMetadata)]
     except NotFound:
@@ -84,7 +84,7 @@ async def _list_kind(client: Client, resource: Resource) -> list[WrittenMetadata
 
 
 def _behind(watches: WorkloadWatches, listed: _Listed) -> _Listed:
-    """The listed objects that the watches do not know in this version."""
+    """The listed objects that the watches do not have in this version."""
     return _Listed(
         [each for each in listed.jobs if _is_owner_behind(watches.jobs, each)],
         [each for each in listed.pods if _is_pod_behind(watches.pods, each)],
@@ -96,7 +96,7 @@ def _behind(watches: WorkloadWatches, listed: _Listed) -> _Listed:
 
 
 def _is_owner_behind(watch: Watch[Any], listed: WrittenMetadata) -> bool:
-    """A start or an eviction moves the generation of a Job, or of an object of a governed kind."""
+    """Whether the generation differs: a start or an eviction increases it."""
     if listed.uid in watch.undecodable or UNIT_LABEL in listed.labels:
         return False
     known = watch.records.get(listed.uid)
@@ -106,7 +106,7 @@ def _is_owner_behind(watch: Watch[Any], listed: WrittenMetadata) -> bool:
 
 
 def _is_pod_behind(watches: Sequence[Watch[PodRecord]], listed: WrittenMetadata) -> bool:
-    """A start or an eviction writes an annotation on a pod."""
+    """Whether the annotations differ: a start or an eviction writes one."""
     if any(listed.uid in watch.undecodable for watch in watches):
         return False
     known = next((watch.records[listed.uid] for watch in watches if listed.uid in watch.records), None)

@@ -1,6 +1,6 @@
-"""What the reconciler's settings file may say. Keys and defaults are those of the chart's values.yaml.
+"""The reconciler's settings file. Keys and defaults are those of the chart's values.yaml.
 
-Only what a file cannot know comes from elsewhere: the pod's own name and namespace from the environment.
+Only the pod's own name and namespace come from the environment, because a file cannot know them.
 """
 
 import os
@@ -23,19 +23,19 @@ def _identity() -> str:
 
 
 class ElectionFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """`leaderElection:` the Lease that keeps two reconcilers from writing at once."""
+    """`leaderElection:` the Lease that prevents two reconcilers from writing at the same time."""
 
     namespace: str = ""
-    """Absent: the pod's own namespace ($POD_NAMESPACE), else quotree-system."""
+    """Default: the pod's own namespace ($POD_NAMESPACE), else quotree-system."""
     name: str = LEASE
     lease_duration: timedelta = timedelta(seconds=15)
     renew_deadline: timedelta = timedelta(seconds=10)
     retry_period: timedelta = timedelta(seconds=2)
     stall_limit: timedelta = timedelta(seconds=20)
-    """How long the process may stand still, computing or decoding, before its Lease is no longer renewed."""
+    """How long the process can be stalled, computing or decoding, before its Lease is no longer renewed."""
 
     def settings(self) -> ElectionSettings:
-        """The same for `shared.kube`; the identity is new with every start of the process."""
+        """The same for `shared.kube`; each start of the process has a new identity."""
         return ElectionSettings(
             namespace=home_namespace(self.namespace),
             name=self.name,
@@ -53,15 +53,15 @@ class VisibilityFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown
     host: str = "0.0.0.0"  # noqa: S104 - the API server runs on another machine
     port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 9444
     secret_name: str = "quotree-visibility-tls"  # noqa: S105 - a name
-    """The Secret that keeps its certificate."""
+    """The Secret with its certificate."""
     service_port: Annotated[int, msgspec.Meta(ge=1, le=65535)] = 443
     """The port of the Service quotree-visibility."""
     names: tuple[str, ...] = ()
-    """Further DNS names and IP addresses that it is called by."""
+    """Additional DNS names and IP addresses of the server."""
     leaf_life: timedelta = timedelta(days=90)
     authority_life: timedelta = timedelta(days=3650)
     overlap: timedelta = timedelta(seconds=30)
-    """How long a new CA is in the APIService before a certificate of it is served."""
+    """How long a new CA is in the APIService before its certificate is served."""
 
     def __post_init__(self) -> None:
         if self.leaf_life * 2 > self.authority_life:

@@ -1,1 +1,1 @@
-"""What people and monitoring see: status, events, metrics. Decides nothing and writes no Job or pod."""
+"""What users and monitoring see: status, events, metrics. Code here decides nothing and writes no workload."""

@@ -17,11 +17,11 @@ from shared.quota.model.workload import Flavors, ResourceFlavors, Workload
 _NEEDS_A_PERSON: Final = frozenset(
     {WaitReason.NEVER_FITS, WaitReason.NO_NODE_FITS, WaitReason.NO_ELIGIBLE_FLAVOR, WaitReason.DEACTIVATED}
 )
-"""These reasons do not end by waiting."""
+"""Reasons that do not end by waiting."""
 
 
 class WorkloadEvents:
-    """Records events; nothing here waits or fails."""
+    """Records events; no method waits or fails."""
 
     def __init__(self, recorder: EventRecorder) -> None:
         self._recorder = recorder
@@ -37,17 +37,17 @@ class WorkloadEvents:
         self._record(objects, EventType.WARNING, "StartRefused", "Start", text)
 
     def waits(self, waiting: WaitExplanation, objects: list[WorkloadObject]) -> None:
-        """The workload has waited for a while, for this reason."""
+        """The workload has been pending for some time, for this reason."""
         kind = EventType.WARNING if waiting.reason in _NEEDS_A_PERSON else EventType.NORMAL
         self._record(objects, kind, waiting.reason.value, "Wait", waiting.message)
 
     def not_placed(self, workload: Workload, reasons: list[str], objects: list[WorkloadObject]) -> None:
-        """Pods of a started workload have no node within the time for its start; `reasons`: of each such pod."""
+        """Pods of a started workload have no node within its startup timeout; `reasons`: one for each such pod."""
         text = f"{workload.kind} {workload.key!r} was started and does not run: {placement_text(reasons)}"
         self._record(objects, EventType.WARNING, "NotPlaced", "Start", text)
 
     def evicted(self, evict: Evict, objects: list[WorkloadObject], preemptor: list[WorkloadObject]) -> None:
-        """Quota was reclaimed: one event on the victim, and one on the preemptor, however many victims it has."""
+        """Quota was reclaimed: one event for the victim, and one for the preemptor, however many victims it has."""
         message = evict.message or f"its quota in group {evict.workload.group} is reclaimed ({evict.rule.value})"
         self._record(objects, EventType.WARNING, evict.reason.value, "Evict", message)
         if preemptor:
@@ -72,7 +72,7 @@ class WorkloadEvents:
         self._record(objects, EventType.WARNING, "EvictionNotice", "Notice", text)
 
     def wrong(self, problems: tuple[str, ...], objects: list[WorkloadObject]) -> None:
-        """Something written on the workload cannot be used as it is."""
+        """An annotation or label of the workload is invalid."""
         self._record(objects, EventType.WARNING, "NotAsWritten", "Read", "; ".join(problems))
 
     def orphaned(self, workload: Workload, why: str, objects: list[WorkloadObject]) -> None:
@@ -102,13 +102,13 @@ class WorkloadEvents:
 
 
 def placement_text(reasons: list[str]) -> str:
-    """How many pods have no node, and why, in the scheduler's words."""
+    """How many pods have no node, and why, in the words of the scheduler."""
     first = min(set(reasons), key=lambda each: (-reasons.count(each), each))
     return f"{len(reasons)} of its pods {'has' if len(reasons) == 1 else 'have'} no node ({first})"
 
 
 def regarding(target: WorkloadObject) -> Regarding:
-    """How an event names the object."""
+    """The object reference of the event."""
     api_version, kind = _type_of(target)
     seen = target.metadata
     return Regarding(

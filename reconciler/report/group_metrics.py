@@ -36,9 +36,9 @@ _MILLISECONDS: Final = 1000
 
 
 class GroupCollector(Collector):
-    """Shows the last snapshot and plan of this process, and nothing before its first.
+    """Shows the last snapshot and plan of this process; nothing before its first.
 
-    A scrape collects in a thread of its own: what it reads is frozen, or copied at once.
+    A scrape collects in a thread of its own: everything it reads is frozen or copied at once.
     """
 
     def __init__(self) -> None:
@@ -48,11 +48,13 @@ class GroupCollector(Collector):
         self._plan: Plan | None = None
 
     def show(self, snapshot: Snapshot, plan: Plan) -> None:
-        """This is what was decided last, and on what."""
+        """Set the latest snapshot and plan."""
         self._snapshot, self._plan = snapshot, plan
 
     async def sample(self) -> NoReturn:
-        """Once a second, add up what is borrowed and lent, and see who is entitled and waits. No cycle waits for it."""
+        """Once a second, add up what is borrowed and lent, and record entitled pending workloads. No cycle waits for
+        this.
+        """
         while True:
             if self._snapshot is not None and self._plan is not None:
                 self.flows.sample(self._snapshot, datetime.now(UTC))
@@ -61,7 +63,7 @@ class GroupCollector(Collector):
             await asyncio.sleep(_SAMPLE.total_seconds())
 
     def collect(self) -> Iterator[Metric]:
-        """All families."""
+        """Yield all metric families."""
         snapshot, plan = self._snapshot, self._plan
         if snapshot is None or plan is None:
             return

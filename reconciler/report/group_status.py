@@ -63,7 +63,7 @@ class Counts:
 def status_of(
     record: GroupStatusRecord, snapshot: Snapshot, over_since: OverSince, counts: Counts, now: datetime
 ) -> QuotaGroupStatus:
-    """The status of one group; conditions keep the time since when they are what they are."""
+    """The status of one group; an unchanged condition keeps its transition time."""
     name = record.group.name
     quotas = _quotas(snapshot, name, over_since)
     workloads = counts.below(snapshot, name)
@@ -148,7 +148,7 @@ def _active(snapshot: Snapshot, group: str) -> Condition:
 
 
 def _over_runtime(snapshot: Snapshot, group: str, over_since: OverSince) -> Condition:
-    """Its time is when the first key went over; `overSince` says so for each."""
+    """The condition's time is that of the first key over runtime; `overSince` has the time of each key."""
     over = {key: since for (leaf, key), since in over_since.items() if leaf == group}
     if not over:
         return Condition("OverRuntime", "False", "WithinRuntime", "")

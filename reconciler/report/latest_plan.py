@@ -1,4 +1,4 @@
-"""The plan that the leader made last, and the snapshot that it was made on."""
+"""The latest plan of the leader, and the snapshot it was made from."""
 
 from dataclasses import dataclass
 
@@ -8,15 +8,15 @@ from shared.quota.measure.snapshot import Snapshot
 
 @dataclass(slots=True)
 class LatestPlan:
-    """Set by every decision cycle; nothing while this process does not lead."""
+    """Set by every decision cycle; empty while this process does not lead."""
 
     snapshot: Snapshot | None = None
     plan: Plan | None = None
 
     def show(self, snapshot: Snapshot, plan: Plan) -> None:
-        """From now on these are the latest."""
+        """Set the latest snapshot and plan."""
         self.snapshot, self.plan = snapshot, plan
 
     def clear(self) -> None:
-        """This process does not lead any more."""
+        """Drop both: this process no longer leads."""
         self.snapshot = self.plan = None

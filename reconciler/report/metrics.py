@@ -19,7 +19,7 @@ _WAITS: Final = (1, 10, 60, 300, 1800, 7200, 28800, 86400)
 _ENTITLED: Final = (1, 5, 15, 60, 300, 900, 3600)
 _RUNS: Final = (10, 60, 300, 1800, 7200, 43200)
 PAIRS: Final = 2000
-"""So many pairs of giver and taker have a series of their own."""
+"""The maximum of giver and taker pairs with a series of their own."""
 OTHERS: Final = "(others)"
 
 
@@ -73,11 +73,13 @@ class ReconcilerMetrics:
         return Histogram(name, words, labels, buckets=buckets, registry=self._registry)
 
     def entitled_wait(self, workload: Workload, now: datetime) -> timedelta:
-        """How long a workload that is started now has been entitled; to be read before the next cycle."""
+        """How long a workload that is started now has been entitled; called before the next cycle."""
         return self.groups.entitled.waited(workload, now)
 
     def started(self, start: Start, at: datetime, entitled: timedelta, seconds: float) -> None:
-        """Count a start decided `at` of what had been `entitled` for so long; `seconds`: how long its write took."""
+        """Count a start decided at `at` of a workload that was `entitled` for that long; `seconds`: duration of its
+        write.
+        """
         group = start.workload.group
         self._starts.labels(group, start.tier.value).inc()
         self._start_seconds.observe(seconds)
@@ -86,7 +88,7 @@ class ReconcilerMetrics:
             self._entitled_waits.labels(group).observe(entitled.total_seconds())
 
     def evicted(self, evict: Evict, at: datetime, taker: str | None) -> None:
-        """Count an eviction decided `at`; `taker`: the group of the workload that it makes room for."""
+        """Count an eviction decided at `at`; `taker`: the group of the preemptor."""
         giver, admission = evict.workload.group, evict.workload.admission
         self._evictions.labels(giver, evict.reason.value, evict.rule.value).inc()
         if admission is not None:
@@ -102,13 +104,13 @@ class ReconcilerMetrics:
         return (giver, taker)
 
     def wrote(self, what: str, fate: str, seconds: float) -> None:
-        """Count a finished write that took so long."""
+        """Count a finished write and its duration."""
         name = what.removeprefix("quotree.dev/")
         self._writes.labels(name, fate).inc()
         self._write_seconds.labels(name).observe(seconds)
 
     def cycled(self, took: timedelta, since_change: float) -> None:
-        """Record the duration of a decision cycle, and how long ago the first change was that it looked at."""
+        """Record the duration of a decision cycle, and the age of the oldest change that it included."""
         self._cycles.observe(took.total_seconds())
         self._decisions.observe(since_change)
 

@@ -1,7 +1,7 @@
-"""Record an event for a pending workload that says why it waits: after a while, and when the reason changes.
+"""Records an event for a pending workload with the reason it waits: after some time, and when the reason changes.
 
-This never delays a start: one round a second looks at a few workloads, however many wait, in the latest plan.
-A workload that starts at once gets no event here.
+This never delays a start: one round a second checks a few workloads, however many wait, in the latest plan. A workload
+that starts at once gets no event here.
 """
 
 import asyncio
@@ -20,14 +20,14 @@ from shared.quota.model.workload import Workload
 _PATIENCE: Final = timedelta(seconds=3)
 """How long a workload waits before its first event; on an idle cluster it starts within a twentieth of a second."""
 _AGAIN: Final = timedelta(minutes=1)
-"""How long until the same workload is looked at again."""
+"""How long until the same workload is checked again."""
 _ROUND: Final = timedelta(seconds=1)
 _LOOKS: Final = 10
-"""How many are looked at in one round: the maximum of events a second."""
+"""How many are checked in one round: the maximum of events a second."""
 _TIME: Final = 0.05
-"""Seconds after which a round looks at no further workload: an amount can need several measurements of a large tree."""
+"""Seconds after which a round stops: one amount can need several measurements of a large tree."""
 _PASSED_OVER: Final = 2000
-"""How many started ones are dropped in one round: decisions must not wait for it."""
+"""How many started workloads are dropped in one round: decisions must not wait for it."""
 
 _REPORTED_ELSEWHERE: Final = frozenset({WaitReason.HELD, WaitReason.NO_LEAF})
 """The owner's own label; and what `GroupEvents` reports at once."""
@@ -37,10 +37,7 @@ ReportedReason = tuple[str, str, str, str]
 
 
 class PendingEvents:
-    """All pending workloads in the order in which they are to be looked at.
-
-    `clock`: what tells how long a round takes, in seconds.
-    """
+    """All pending workloads in the order in which they are checked. `clock`: seconds, to time a round."""
 
     def __init__(
         self, work: WorkloadCache, events: WorkloadEvents, clock: Callable[[], float] = time.monotonic
@@ -53,7 +50,7 @@ class PendingEvents:
         self._fresh: deque[tuple[datetime, str]] = deque()
         self._known: deque[tuple[datetime, str]] = deque()
         self._due: dict[str, datetime] = {}
-        """By workload key, when to look at it: an entry of either line with another time is void."""
+        """By workload key, when to check it: an entry of either queue with another time is void."""
         self._reported: dict[str, ReportedReason] = {}
 
     async def run(self) -> NoReturn:
@@ -63,7 +60,7 @@ class PendingEvents:
             self.round(datetime.now(UTC))
 
     def round(self, now: datetime) -> None:
-        """Enter what became pending since the last round, then look at those that are due."""
+        """Add what became pending since the last round, then check those that are due."""
         if self.plan is None:
             return
         for key in self._work.newly_pending:
@@ -85,7 +82,7 @@ class PendingEvents:
         line.append((due, key))
 
     def _look(self, key: str, reasons: PendingReasons, now: datetime) -> bool:
-        """Whether the workload is still pending; records an event if the reason is new."""
+        """Return whether the workload is still pending; record an event if the reason is new."""
         workload = self._work.workload(key)
         if workload is None or not workload.is_pending:
             del self._due[key]

@@ -1,7 +1,6 @@
-"""Record an event for a started workload whose pods have no node within `startup.timeout`, with the reason.
+"""Records an event for a started workload whose pods have no node within `startup.timeout`, with the reason.
 
-The scheduler says on each pod why no node takes it; the owner of a Job seldom looks there. One event for each start.
-
+The scheduler writes on each pod why no node fits it, where the owner of a Job seldom looks. One event for each start.
 See docs/specification.md §8.2.
 """
 
@@ -17,17 +16,17 @@ from shared.quota.model.workload import Workload
 
 _ROUND: Final = timedelta(seconds=1)
 _LOOKS: Final = 100
-"""How many workloads are looked at in one round."""
+"""How many workloads are checked in one round."""
 _LATER: Final = timedelta(seconds=1)
-"""The scheduler may be about to say why: how long after the time-out the pods are looked at."""
+"""How long after the timeout the pods are checked, because the scheduler might be about to report a reason."""
 
 
 class PlacementEvents:
-    """All workloads that were started, in the order in which their time to be placed ends."""
+    """All started workloads, in the order in which their placement timeouts end."""
 
     def __init__(self, work: WorkloadCache, events: WorkloadEvents) -> None:
         self.snapshot: Snapshot | None = None
-        """The latest one: it has the settings of each group."""
+        """The latest snapshot, with the settings of each group."""
         self._work = work
         self._events = events
         self._due: list[tuple[datetime, str]] = []
@@ -39,7 +38,7 @@ class PlacementEvents:
             self.round(datetime.now(UTC))
 
     def round(self, now: datetime) -> None:
-        """Enter what was started since the last round, then look at those whose time is over."""
+        """Add what was started since the last round, then check those whose timeout has passed."""
         for key in self._work.newly_started:
             due = self._due_of(self._work.workload(key))
             if due is not None:

@@ -1,7 +1,6 @@
 """The only code that writes status: each group at most once an interval, and only when it has changed.
 
-While the API server is slow to take them, statuses give way to starts: a round that took long is followed by a long
-pause.
+While the API server is slow, starts come before statuses: a slow round is followed by a long pause.
 """
 
 import asyncio
@@ -28,16 +27,16 @@ from shared.telemetry import get_logger
 
 _AT_ONCE: Final = 16
 _PAUSE: Final = 9
-"""How many times as long as the round before it a pause is at least: statuses are written a tenth of the time."""
+"""The least ratio of a pause to the round before it: statuses are written a tenth of the time."""
 _LONGEST_PAUSE: Final = timedelta(seconds=5)
 _YIELD_EVERY: Final = 50
-"""After so many groups the event loop runs other tasks: a decision must not wait for statuses."""
+"""After this many groups the event loop runs other tasks: a decision must not wait for statuses."""
 
 log = get_logger(__name__)
 
 
 def pause_after(took: timedelta, interval: timedelta) -> timedelta:
-    """How long to wait after a round of statuses that took so long."""
+    """The pause after a round of statuses of that duration."""
     return max(interval, min(_PAUSE * took, _LONGEST_PAUSE))
 
 
@@ -52,12 +51,12 @@ class StatusWriter:
         self._changed = asyncio.Event()
         self._counts = Counts()
         self._written: dict[str, QuotaGroupStatus] = {}
-        """By the group's uid: what was written last, which the watch might not have seen yet."""
+        """By the uid of the group: the last written status, which the watch might not have reported yet."""
         self._computed_from: dict[str, tuple[object, ...]] = {}
         self._slots = asyncio.Semaphore(_AT_ONCE)
 
     def show(self, snapshot: Snapshot, over_since: OverSince) -> None:
-        """Write this snapshot next."""
+        """Set the snapshot to write next."""
         self._latest = (snapshot, over_since)
         self._changed.set()
 
@@ -93,7 +92,7 @@ class StatusWriter:
         return past_use_to_write(record.group.name, self._state.history, shown)
 
     def _is_changed(self, record: GroupStatusRecord, snapshot: Snapshot, over: OverSince) -> bool:
-        """Whether anything that the status is made of has changed since it was last computed."""
+        """Whether any input of the status has changed since it was last computed."""
         name, tree = record.group.name, snapshot.world.tree
         computed_from = (
             snapshot.numbers.get(name),

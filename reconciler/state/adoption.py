@@ -1,16 +1,13 @@
-"""Which flavors a workload gets that was found running without an admission: the first that it may run on. Pure.
-
-See docs/specification.md §5.7.
-"""
+"""The flavors of an unadmitted running workload: the first that it can run on. Pure. See docs/specification.md §5.7."""
 
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.workload import Flavors, Workload
 
 
 def flavors_for(workload: Workload, snapshot: Snapshot) -> Flavors:
-    """Flavors for what its group covers; what no entry covers is left out and not counted.
+    """The flavors for what its group covers; anything else is left out and not counted.
 
-    Where nothing fits any more the group's first flavor that the pods may run on is taken: they run already.
+    If nothing fits any more, the group's first eligible flavor is taken, because the pods already run.
     """
     leaf = snapshot.leaves.get(workload.group)
     if leaf is None:

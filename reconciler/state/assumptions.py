@@ -13,12 +13,12 @@ from shared.api.core.metadata import Metadata
 from shared.quota.model.workload import Workload
 
 Mark = tuple[str, str | None]
-"""(annotation, text): how a write is recognised on its object; None: the annotation is gone."""
+"""(annotation, text): identifies a write on its object; None: the annotation is removed."""
 
 
 @dataclass(slots=True)
 class Assumption:
-    """A workload as writes under way will make it; `unseen`: uid -> generation before its write."""
+    """A workload as pending writes will change it; `unseen`: uid -> generation before its write."""
 
     workload: Workload
     mark: Mark
@@ -27,7 +27,7 @@ class Assumption:
 
 @dataclass(frozen=True, slots=True)
 class WriteFailure:
-    """Leave the workload alone until then; do not offer it these flavors."""
+    """Do not write the workload until then; do not offer it these flavors."""
 
     generation: int
     not_before: datetime | None = None
@@ -48,16 +48,16 @@ class Assumptions:
         return key in self._assumed
 
     def get(self, key: str) -> Workload | None:
-        """The workload as assumed, or None."""
+        """The assumed workload, or None."""
         assumed = self._assumed.get(key)
         return None if assumed is None else assumed.workload
 
     def make(self, key: str, workload: Workload, mark: Mark, objects: Iterable[Metadata]) -> None:
-        """Assume `workload`, until all of `objects` are seen past their write."""
+        """Assume `workload` until the watch shows the write on all of `objects`."""
         self._assumed[key] = Assumption(workload, mark, {each.uid: each.generation for each in objects})
 
     def drop(self, key: str, mark: Mark) -> bool:
-        """End the assumption that this write made; whether there was one. A later one stays."""
+        """End the assumption of this write, and return whether there was one. A later one stays."""
         assumed = self._assumed.get(key)
         if assumed is None or assumed.mark != mark:
             return False
@@ -65,7 +65,7 @@ class Assumptions:
         return True
 
     def see(self, key: str, seen: Metadata) -> None:
-        """An object of the workload as the watch shows it."""
+        """Process an object of the workload as the watch reports it."""
         assumed = self._assumed.get(key)
         if assumed is not None and seen.uid in assumed.unseen:
             name, text = assumed.mark
@@ -77,7 +77,7 @@ class Assumptions:
             del self._failures[key]
 
     def lose(self, key: str, uid: str) -> None:
-        """An object of the workload is gone."""
+        """Process the deletion of an object of the workload."""
         assumed = self._assumed.get(key)
         if assumed is not None and uid in assumed.unseen:
             self._resolve(key, assumed, uid)
@@ -89,7 +89,7 @@ class Assumptions:
             del self._assumed[key]
 
     def park(self, key: str, generation: int, until: datetime) -> None:
-        """Leave the workload alone until then."""
+        """Do not write the workload until then."""
         self._failures[key] = replace(self._failures.get(key, WriteFailure(generation)), not_before=until)
 
     def block(self, key: str, generation: int, flavors: Iterable[str]) -> None:
@@ -98,7 +98,7 @@ class Assumptions:
         self._failures[key] = replace(known, blocked_flavors=known.blocked_flavors | frozenset(flavors))
 
     def apply_failure(self, key: str, workload: Workload) -> Workload:
-        """The pending workload with what refused writes have shown about it."""
+        """The pending workload with the results of its failed writes."""
         failure = self._failures.get(key)
         if failure is None or not workload.is_pending:
             return workload

@@ -1,6 +1,6 @@
-"""The cluster as the watches show it, overlaid with what was decided but is not yet seen. Pure.
+"""The cluster as the watches report it, overlaid with what was decided but is not yet seen. Pure.
 
-`world()` costs what changed since it was called last.
+The cost of `world()` is proportional to the changes since its last call.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,7 +34,7 @@ from shared.quota.model.tree import ROOT, Group, Tree
 
 
 class ClusterState:
-    """Everything a decision cycle starts from. Lives on one event loop; nothing here waits."""
+    """The input of every decision cycle. Used on one event loop; no method waits."""
 
     def __init__(self, settings: QuotaSettings) -> None:
         self.settings = settings
@@ -52,10 +52,10 @@ class ClusterState:
         self._tree_changed = True
         self._over_since: OverSince | None = None
         self.history = UseHistory(settings.fairness_half_life)
-        """Every group's past use."""
+        """The past use of every group."""
 
     def watched_since(self, now: datetime) -> None:
-        """From now on every change is seen."""
+        """Since when every change is observed."""
         self._world = replace(self._world, watched_since=now)
 
     @property
@@ -64,11 +64,11 @@ class ClusterState:
         return self._tree_changed or self._use.changed or self.work.changed
 
     def see_jobs(self, changes: Sequence[Change[Job | FinishedOwner]]) -> None:
-        """Jobs appeared, changed, finished or went."""
+        """Process changes of Jobs, including finished and deleted ones."""
         self._see_owned(transitions(changes))
 
     def see_kind_objects(self, changes: Sequence[Change[KindRecord]]) -> None:
-        """Objects of governed kinds appeared, changed, finished or went."""
+        """Process changes of objects of governed kinds, including finished and deleted ones."""
         self._see_owned(transitions(changes))
 
     def _see_owned(self, changes: Iterable[Transition[Owner]]) -> None:
@@ -78,11 +78,11 @@ class ClusterState:
         self._see_owners()
 
     def see_pods(self, changes: Sequence[Change[PodRecord]]) -> None:
-        """Pods appeared, changed, ended or went."""
+        """Process changes of pods, including ended and deleted ones."""
         self._see_pods(self._device_users.with_devices([*transitions(changes)]))
 
     def see_claims(self, source: DeviceSource, changes: Sequence[Change[ClaimDevices]]) -> None:
-        """ResourceClaims, or their templates, appeared, changed or went."""
+        """Process changes of ResourceClaims and their templates."""
         touched = self._namespaces.see_claims(source, transitions(changes))
         self.work.read_users_again(self._device_users.owners_naming(touched))
         self._see_pods(self._device_users.pods_naming(touched))
@@ -104,11 +104,11 @@ class ClusterState:
         self._see_owners()
 
     def stop_waiting_for_pods(self, job: str) -> None:
-        """The time limit has passed for the watch to show pods of this deleted owner."""
+        """The time limit has passed for the watch to report pods of this deleted owner."""
         self.work.see_job_pods(job)
 
     def see_groups(self, changes: Sequence[Change[GroupStatusRecord]]) -> None:
-        """QuotaGroups appeared, changed or went; a change of status alone changes no decision."""
+        """Process changes of QuotaGroups; a change of status alone changes no decision."""
         is_moved = False
         for before, after in transitions(changes):
             old = None if before is None else before.group
@@ -126,7 +126,7 @@ class ClusterState:
             self.work.recheck_admittance(self._admitting_others())
 
     def see_flavors(self, changes: Sequence[Change[Flavor]]) -> None:
-        """ResourceFlavors appeared, changed or went."""
+        """Process changes of ResourceFlavors."""
         for before, after in transitions(changes):
             if before is not None:
                 self.flavors.pop(before.name, None)
@@ -136,35 +136,35 @@ class ClusterState:
         self._tree_changed = True
 
     def see_nodes(self, changes: Sequence[Change[ClusterNode]]) -> None:
-        """Nodes appeared, changed or went."""
+        """Process changes of nodes."""
         self._use.see_nodes(transitions(changes))
 
     def see_namespaces(self, changes: Sequence[Change[Namespace]]) -> None:
-        """Namespaces appeared, changed or went."""
+        """Process changes of namespaces."""
         touched = self._namespaces.see_namespaces(transitions(changes))
         self._read_again(touched)
         self._use.see_namespaces(touched)
 
     def see_limit_ranges(self, changes: Sequence[Change[LimitRange]]) -> None:
-        """LimitRanges appeared, changed or went."""
+        """Process changes of LimitRanges."""
         self._read_again(self._namespaces.see_limit_ranges(transitions(changes)))
 
     def see_priority_classes(self, changes: Sequence[Change[PriorityClass]]) -> None:
-        """PriorityClasses appeared, changed or went."""
+        """Process changes of PriorityClasses."""
         self._namespaces.see_priority_classes(transitions(changes))
         self._read_again()
 
     def see_runtime_classes(self, changes: Sequence[Change[RuntimeClass]]) -> None:
-        """RuntimeClasses appeared, changed or went."""
+        """Process changes of RuntimeClasses."""
         self._namespaces.see_runtime_classes(transitions(changes))
         self._read_again()
 
     def remember_over(self, over_since: OverSince) -> None:
-        """Since when leaves have been over their runtime, for the next world."""
+        """Set since when leaves have been over their runtime, for the next world."""
         self._over_since = over_since
 
     def world(self) -> World:
-        """All of it, frozen. Parts that have not changed are the same objects as in the previous world."""
+        """The frozen input of the engine. Parts that have not changed are the same objects as in the previous world."""
         world = self._world
         if self._tree_changed:
             tree = Tree.of(record.group for record in self.groups.values())
@@ -184,7 +184,7 @@ class ClusterState:
         return world
 
     def world_at(self, now: datetime) -> World:
-        """`world()` at that moment: lost nodes left out, every group's past use added up."""
+        """`world()` at that moment: without lost nodes, and with the past use of every group added up."""
         self._use.advance(now)
         world = self.world()
         self.history = self.history.after(world, now)
@@ -194,7 +194,7 @@ class ClusterState:
 
     @property
     def next_change(self) -> datetime | None:
-        """When time alone changes the world."""
+        """The next moment at which time alone changes the world."""
         return min(filter(None, (self._use.next_change, self.history.next_change)), default=None)
 
     def _read_again(self, namespaces: set[str] | None = None) -> None:
@@ -224,21 +224,21 @@ class ClusterState:
         return None if record is None else record.group
 
     def _admitting_others(self) -> set[str]:
-        """The groups that admit other namespaces than when this was called last."""
+        """The groups whose admitted namespaces have changed since the last call."""
         before, self._admittances = self._admittances, {name: self._admittance(name) for name in self.groups}
         return {name for name in before | self._admittances if before.get(name) != self._admittances.get(name)}
 
     def _admittance(self, name: str) -> tuple[object, ...]:
-        """What decides which namespaces the group admits."""
+        """What determines which namespaces the group admits."""
         path = [group.name for group in path_of(self._group, name) if group.name != ROOT]
         return (selector_of(self._group, name), *path)
 
 
 def _place_and_selector(group: Group | None) -> tuple[object, ...]:
-    """What of a group decides which namespaces it and those below it admit."""
+    """The fields of a group that determine which namespaces it and its subtree admit."""
     return () if group is None else (group.parent, group.namespace_selector)
 
 
 def _covered(pod: PodRecord | None) -> UsingPod | None:
-    """The pod as its Job's; None when it is none, or is a workload of its own."""
+    """The pod as one of its Job; None if it has none or is a workload of its own."""
     return None if pod is None or pod.work is not None else pod.using

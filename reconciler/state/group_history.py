@@ -23,7 +23,7 @@ from shared.resources import Amount
 
 _SHORTEST: Final = timedelta(minutes=1)
 _WRITES: Final = 12
-"""A group that uses something has its past use written so many times in one half-life, but at most once a minute."""
+"""How many times per half-life the past use of an active group is written, but at most once a minute."""
 
 
 def with_past_use(status: QuotaGroupStatus, written: WrittenPastUse) -> QuotaGroupStatus:
@@ -41,7 +41,9 @@ def with_past_use(status: QuotaGroupStatus, written: WrittenPastUse) -> QuotaGro
 
 
 def past_use_to_write(group: str, history: UseHistory, shown: WrittenPastUse) -> WrittenPastUse:
-    """What the status of `group` is to show: `shown` until enough time has passed, or while it only decays."""
+    """The past use that the status of `group` should have: `shown` until enough time has passed, or while it only
+    decays.
+    """
     if history.as_of is None:
         return shown
     time = history.as_of.replace(microsecond=0)
@@ -59,15 +61,15 @@ def past_use_to_write(group: str, history: UseHistory, shown: WrittenPastUse) ->
 
 
 def _rounding(amount: Amount) -> Amount:
-    """By how much an idle group's past use might differ from what its status lets one expect."""
+    """The possible difference between an idle group's past use and the one derived from its status."""
     return 2 + amount // 1000
 
 
 def history_of(records: Iterable[GroupStatusRecord], half_life: timedelta, now: datetime) -> UseHistory:
-    """The history that the groups' statuses show, decayed to `now`."""
+    """The history in the statuses of the groups, decayed to `now`."""
     return read_history(((record.group.name, record.status) for record in records), half_life, now)
 
 
 def over_since_of(records: Iterable[GroupStatusRecord]) -> OverSince:
-    """(group, key) -> the time that its status gives; keys that are not over any more drop out with the next plan."""
+    """(group, key) -> the time in its status; keys that are no longer over drop out with the next plan."""
     return read_over_since((record.group.name, record.status) for record in records)

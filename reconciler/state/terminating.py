@@ -14,9 +14,9 @@ from shared.quota.model.tree import Amounts
 from shared.quota.model.workload import Eviction, EvictionReason, PreemptorId, Workload
 
 TERMINATING: Final = "TerminatingJob"
-"""Begins the kind of what still runs of a Job: all pods of a deleted or finished one, deleted pods of another."""
+"""Prefix of the kind of a Job's terminating pods: all pods of a deleted or finished Job, deleted pods of another."""
 ORPHANED: Final = "OrphanedClaim"
-"""It was evicted for a preemptor that still waits. It uses and requests nothing."""
+"""The kind of a deleted victim whose preemptor still waits. It uses and requests nothing."""
 
 
 def as_terminating(workload: Workload, request: Amounts | None = None) -> Workload | None:
@@ -32,18 +32,18 @@ def as_terminating(workload: Workload, request: Amounts | None = None) -> Worklo
 
 
 def is_orphaned(workload: Workload) -> bool:
-    """Whether it stands for the claim of a victim that is gone."""
+    """Whether the workload stands for the claim of a deleted victim."""
     return workload.kind.startswith(ORPHANED)
 
 
 @dataclass(slots=True)
 class OrphanedClaims:
-    """preemptor -> the victims that are gone; kept until the preemptor waits no more or the claim ends."""
+    """preemptor -> its deleted victims; kept until the preemptor no longer waits or the claim ends."""
 
     _keys: dict[PreemptorId, set[str]] = field(default_factory=dict)
 
     def leave(self, key: str, gone: Workload) -> tuple[str, Workload] | None:
-        """The key and the workload that represent the claim of a victim that is gone, if it has one."""
+        """The key and the workload that represent the claim of a deleted victim, if it has one."""
         if gone.claim is None or is_orphaned(gone):
             return None
         left = f"claim on {key}"
@@ -51,11 +51,11 @@ class OrphanedClaims:
         return left, replace(gone, kind=f"{ORPHANED}/{gone.uid}", request={}, admission=None, notice=None, hold=True)
 
     def served(self, preemptor: Workload | None, is_assumed: bool) -> Iterator[str]:
-        """The keys of claims of this preemptor that are over because it has started, and has been seen to."""
+        """The keys of this preemptor's claims that end because its start has been observed."""
         if self._keys and preemptor is not None and preemptor.admission is not None and not is_assumed:
             yield from self._keys.pop(preemptor.preemptor_id, ())
 
     def end(self, key: str, claim: Workload) -> None:
-        """The plan has ended this claim."""
+        """End the claim according to the plan."""
         keys = self._keys.get(claim.claim.preemptor_id, set()) if claim.claim is not None else set()
         keys.discard(key)

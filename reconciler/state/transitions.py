@@ -1,6 +1,6 @@
-"""What only the change from one state to the next shows, and no object alone. Pure.
+"""What only the change from one state to the next shows, and no single object. Pure.
 
-Pods that were ready and are not any more; a Job that its owner suspended before the Job controller had noted its start;
+Pods that were ready and no longer are; a Job that its owner suspended before the Job controller acknowledged its start;
 an object of a governed kind that was stopped before all its pods were seen.
 """
 
@@ -38,9 +38,9 @@ class RevokedStarts:
     """
 
     _waiting: dict[str, datetime | None] = field(default_factory=dict)
-    """What the controller had noted by then."""
+    """What the controller had acknowledged by then."""
     fresh: set[str] = field(default_factory=set)
-    """Those without a time limit yet; the executor takes them and sets one."""
+    """Those without a time limit yet; the executor removes them and sets one."""
 
     def judge(self, key: str, before: Workload | None, owner: Owner, after: Workload) -> Workload:
         """The owner as it counts, when it reads as `after` and counted as `before` until now."""
@@ -59,7 +59,7 @@ class RevokedStarts:
         return after if before is None else _stopping(before, after)
 
     def forget(self, key: str) -> None:
-        """It is answered, gone, or the time limit has passed."""
+        """Drop it: it is acknowledged, deleted, or its time limit has passed."""
         self._waiting.pop(key, None)
         self.fresh.discard(key)
 
@@ -73,9 +73,9 @@ class EarlyStops:
     """
 
     fresh: set[str] = field(default_factory=set)
-    """Those without a time limit yet; the executor takes them and sets one."""
+    """Those without a time limit yet; the executor removes them and sets one."""
     _whole: set[str] = field(default_factory=set)
-    """All their pods were seen since their start."""
+    """Those whose pods were all seen since their start."""
     _waiting: set[str] = field(default_factory=set)
     _given_up: set[str] = field(default_factory=set)
 
@@ -98,18 +98,18 @@ class EarlyStops:
         return after
 
     def give_up(self, key: str) -> None:
-        """The time limit has passed."""
+        """Stop waiting: the time limit has passed."""
         if key in self._waiting:
             self._given_up.add(key)
 
     def forget(self, key: str) -> None:
-        """Its pods have ended, or it is gone."""
+        """Drop it: its pods have ended, or it is deleted."""
         for keys in (self.fresh, self._whole, self._waiting, self._given_up):
             keys.discard(key)
 
 
 def _are_there(count: int, pods: SeenPods) -> bool:
-    """Whether so many pods have been made, as far as those show that are there or have succeeded."""
+    """Whether that many pods were created, judging by those that exist or have succeeded."""
     return max(pods.present, pods.ready) >= count
 
 
@@ -118,7 +118,7 @@ def _is_suspended(owner: Owner) -> bool:
 
 
 def _carries_start(owner: Owner, before: Workload) -> bool:
-    """Whether the object carries the start of `before`; a start that failed has left nothing on it."""
+    """Whether the object carries the start of `before`; a failed start leaves nothing on it."""
     try:
         admission = read_admission(owner.metadata.annotations)
     except BadAnnotation:

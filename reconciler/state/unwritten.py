@@ -25,11 +25,11 @@ class UnwrittenAnnotations:
         self._kept: dict[str, dict[str, str | None]] = {}
 
     def keep(self, key: str, annotations: AnnotationPatch) -> None:
-        """Let these count as written on every object of the workload."""
+        """Count these as written on every object of the workload."""
         self._kept[key] = {**self._kept.get(key, {}), **annotations}
 
     def drop(self, key: str, names: AnnotationPatch | None = None) -> None:
-        """They are written now, or have no meaning any more; without `names`: all of the workload."""
+        """Drop these, because they are written or obsolete; without `names`: all of the workload."""
         kept = self._kept.pop(key, None)
         if kept and names is not None:
             rest = {name: text for name, text in kept.items() if name not in names}

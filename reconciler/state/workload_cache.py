@@ -23,7 +23,7 @@ from shared.quota.model.workload import Workload
 
 
 class WorkloadCache(WorkloadReadings):
-    """What the watches show and what is decided, as changes of the workloads."""
+    """Turns what the watches report and what is decided into changes of the workloads."""
 
     def __init__(self, reader: WorkloadReader, job_pods: JobPods) -> None:
         super().__init__(reader, job_pods)
@@ -33,10 +33,10 @@ class WorkloadCache(WorkloadReadings):
         self._terminating: set[str] = set()
         """Deleted and finished owners whose pods still run."""
 
-    # What the watches show.
+    # What the watches report.
 
     def see_owner(self, before: Owner | FinishedOwner | None, after: Owner | FinishedOwner | None) -> None:
-        """A Job, or an object of a governed kind, appeared, changed, finished or went."""
+        """Process a change of a Job or an object of a governed kind."""
         if isinstance(after, FinishedOwner):
             self._finished.add(after.key)
             self.added_or_removed.add(after.key)
@@ -53,7 +53,7 @@ class WorkloadCache(WorkloadReadings):
             self._delete_owner(key_of(before), before)
 
     def see_pod(self, before: Pod | None, after: Pod | None) -> None:
-        """A pod that may be a workload of its own appeared, changed or went."""
+        """Process a change of a pod that might be a workload of its own."""
         if after is None:
             if before is not None:
                 self._lose_pod(before.metadata.uid)
@@ -68,49 +68,49 @@ class WorkloadCache(WorkloadReadings):
             self._assign_pods_again(key)
 
     def see_job_pods(self, job: str) -> None:
-        """Pods of the Job, or object of a governed kind, with this key appeared, were deleted, or ended."""
+        """Process a change of the pods of the Job, or object of a governed kind, with this key."""
         if job in self._terminating:
             self._count_terminating(job)
         elif self._needs_recount(job):
             self._refresh(job)
 
     def read_again(self, namespaces: set[str] | None = None) -> None:
-        """The context of these namespaces, or of all, has changed: read their workloads again."""
+        """Read the workloads of these namespaces, or of all, again: their context has changed."""
         for key, each in list(self._objects.firsts()):
             if namespaces is None or each.metadata.namespace in namespaces:
                 self._refresh(key)
 
     def read_users_again(self, owners: Iterable[str]) -> None:
-        """What the pods of these owners would take has changed."""
+        """Read these owners again: the devices that their pods would use have changed."""
         for key in owners:
             self._refresh(key)
 
     def recheck_admittance(self, groups: set[str]) -> None:
-        """Which namespaces these groups admit has changed."""
+        """Read workloads of these groups again: the namespaces that they admit have changed."""
         for key in self.keys_in(groups):
             self._refresh(key)
 
     # What is decided.
 
     def assume(self, key: str, workload: Workload, mark: Mark) -> None:
-        """Count `workload` as a write under way will make it."""
+        """Count `workload` as a pending write will change it."""
         if workload.admission is not None and workload.kind == "PodGroup" and self.members.of(key) is None:
             self.members.start(key, (each.metadata.uid for each in self.objects(key)))
         self.assumptions.make(key, workload, mark, (each.metadata for each in self.objects(key)))
         self._refresh(key)
 
     def forget(self, key: str, mark: Mark) -> None:
-        """That write has failed: count what the watch shows."""
+        """Count what the watch reports: the write has failed."""
         if self.assumptions.drop(key, mark):
             self._refresh(key)
 
     def keep_unwritten(self, key: str, annotations: AnnotationPatch) -> None:
-        """The objects have no space for these: count them as written."""
+        """Count these annotations as written: the objects have no space for them."""
         self.unwritten.keep(key, annotations)
         self._refresh(key)
 
     def park(self, key: str, until: datetime) -> None:
-        """Leave the workload alone until then, or until its spec has changed."""
+        """Do not write the workload until then, or until its spec has changed."""
         for each in self.objects(key)[:1]:
             self.assumptions.park(key, each.metadata.generation, until)
             self._refresh(key)
@@ -122,14 +122,14 @@ class WorkloadCache(WorkloadReadings):
             self._refresh(key)
 
     def end_claim(self, victim: Workload) -> None:
-        """The claim ends that this victim has left."""
+        """End the claim of this victim."""
         key = self.key_of(victim)
         if is_orphaned(victim) and key is not None:
             self._orphaned.end(key, victim)
             self._set(key, None)
 
     def stop_waiting_for_answer(self, key: str) -> None:
-        """The time limit has passed for its controller to show that it saw the suspension of this object."""
+        """The time limit has passed for its controller to acknowledge the suspension of this object."""
         self.revoked_starts.forget(key)
         self._refresh(key)
 
@@ -142,7 +142,7 @@ class WorkloadCache(WorkloadReadings):
         """Whether this owner of pods, or pod, is counted as a workload, or was until it finished."""
         return self.workload(owner) is not None or owner in self._finished
 
-    # Inside.
+    # Internal.
 
     def _refresh(self, key: str) -> None:
         """Read the workload again and record it if it has changed."""
@@ -179,7 +179,7 @@ class WorkloadCache(WorkloadReadings):
             self._set(job, replace(workload, request=sums.request))
 
     def _needs_recount(self, job: str) -> bool:
-        """Whether what the Job's pods use differs from what it was read to use, or did; False costs little."""
+        """Whether the Job's pods use something else than was read, now or before; False is cheap."""
         workload, found = self.workload(job), self._objects.owner(job)
         if workload is None or found is None:
             return False
@@ -191,9 +191,9 @@ class WorkloadCache(WorkloadReadings):
         return sums is not None and not is_as_declared(found, workload.request, sums)
 
     def _delete_owner(self, key: str, owner: Owner) -> None:
-        """A deleted owner's pods end after it: until then what it held is still used.
+        """Process the deletion of an owner: its quota is used until its pods have ended.
 
-        The watch of pods may lag behind: pods that a Job's status counts, or that it was to get, are waited for.
+        The watch of pods might lag: pods in the status of the Job, or that it was about to create, are waited for.
         """
         workload = self.workload(key)
         runs_pods = key in self._job_pods
@@ -228,7 +228,7 @@ class WorkloadCache(WorkloadReadings):
         self._note_incomplete(key)
 
     def _end_admission(self, key: str) -> None:
-        """A pod group that is pending or gone has no members: what waits with its label is the group."""
+        """Drop the members of a pod group that is pending or gone: all pods with its label belong to the group."""
         workload = self.workload(key)
         if (workload is None or workload.is_pending) and self.members.forget(key):
             self._assign_pods_again(key)

@@ -6,7 +6,7 @@ Change = tuple[Workload | None, Workload | None]
 
 
 class WorkloadIndex:
-    """What counts now; `WorkloadCache` decides what does."""
+    """The workloads that count now; `WorkloadCache` updates them."""
 
     def __init__(self) -> None:
         self.added_or_removed: set[str] = set()
@@ -46,11 +46,11 @@ class WorkloadIndex:
         return self._workloads.get(key)
 
     def key_of(self, workload: Workload) -> str | None:
-        """The key of this workload, if it is still there."""
+        """The key of this workload, if it still exists."""
         return self._key_of.get(workload.id)
 
     def key_of_id(self, workload_id: WorkloadId) -> str | None:
-        """The key of the workload with this identity, if it is there."""
+        """The key of the workload with this identity, if it exists."""
         return self._key_of.get(workload_id)
 
     def keys_in(self, groups: set[str]) -> list[str]:
@@ -58,7 +58,7 @@ class WorkloadIndex:
         return [key for key, found in self._workloads.items() if found.group in groups]
 
     def put(self, key: str, workload: Workload | None) -> bool:
-        """Count `workload` under the key; None: nothing. Whether that is a change."""
+        """Count `workload` under the key (None: nothing), and return whether that is a change."""
         before = self._workloads.get(key)
         if before == workload:
             return False

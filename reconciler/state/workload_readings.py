@@ -60,21 +60,21 @@ class WorkloadReadings(WorkloadIndex):
     # Queries.
 
     def objects(self, key: str) -> list[WorkloadObject]:
-        """The owner, or the pods, of a workload that may be written; nothing when it has gone or ended."""
+        """The owner, or the pods, of a workload that can be written; empty when it is deleted or has ended."""
         return self._objects.live_of(key)
 
     def pods_to_evict(self, key: str) -> list[PodRef]:
-        """The pods of a workload that the Eviction API must end: all but an owner's that its controller ends."""
+        """The pods of a workload that the Eviction API must end: all except those that its controller ends."""
         owner = self._objects.owner(key)
         if owner is None:
             pods = [each for each in self._objects.live_of(key) if isinstance(each, Pod)]
             return [PodRef.of(key, each) for each in pods if not each.metadata.is_deleting and not each.is_gated]
-        # The Job controller does nothing more for a Job that is being deleted.
+        # The Job controller does nothing more for a Job under deletion.
         active = self._job_pods.active(key) if owner.metadata.is_deleting else []
         return [PodRef(key, each.namespace, each.name, each.uid) for each in active]
 
     def members_named(self, key: str, objects: Sequence[WorkloadObject]) -> tuple[str, ...] | None:
-        """How an admission of the workload names its pods: see `AdmissionAnnotation`."""
+        """The names of the workload's pods in an admission: see `AdmissionAnnotation`."""
         group = next((pod_group_of(each) for each in objects if isinstance(each, Pod)), None)
         if group is None:
             return None
@@ -83,7 +83,7 @@ class WorkloadReadings(WorkloadIndex):
         return self.members.of(key) or names_of(each.metadata.uid for each in objects)
 
     def pod_set_of(self, pod: Pod) -> str:
-        """The set that this pod of a group belongs to, where the group has several."""
+        """The pod set of this pod, if its group has several."""
         return self._reader.pod_set_of(pod)
 
     def unplaced(self, key: str) -> list[str]:
@@ -93,10 +93,10 @@ class WorkloadReadings(WorkloadIndex):
         return [*own, *self._job_pods.unplaced(key)]
 
     def has_pod(self, pod: PodRef) -> bool:
-        """Whether this pod is still there and has not ended."""
+        """Whether this pod still exists and has not ended."""
         return self._objects.has_pod(pod.key, pod.uid) or self._job_pods.is_active(pod.key, pod.uid)
 
-    # Inside.
+    # Internal.
 
     def _count(self, key: str) -> None:
         self.unadmitted_running.pop(key, None)
@@ -119,7 +119,7 @@ class WorkloadReadings(WorkloadIndex):
         self._set(key, workload)
 
     def _started_apart(self, group: str) -> int:
-        """How many pods of this group run as workloads of their own, because they came when another one was ending."""
+        """How many pods of this group run as workloads of their own, because they were created while another ended."""
         labelled = self._objects.pods_labelled(group)
         return sum(
             not each.is_gated and not each.has_ended and self._objects.key_of(each.metadata.uid) != group
@@ -127,7 +127,7 @@ class WorkloadReadings(WorkloadIndex):
         )
 
     def _awaiting_its_group(self, key: str, objects: Sequence[WorkloadObject], reading: Reading) -> Reading:
-        """A pod that replaces one of a group that is being stopped starts with the group's next pods, not alone."""
+        """A replacement pod of a group that is being stopped starts with the group's next pods, not alone."""
         first, workload = objects[0], reading.workload
         group = pod_group_of(first) if isinstance(first, Pod) and first.is_gated else None
         ending = None if group is None or group == key else self.workload(group)
@@ -189,7 +189,7 @@ class WorkloadReadings(WorkloadIndex):
             self._leave_claim(key, before)
 
     def key_claiming(self, claim: Claim) -> str | None:
-        """The key of the workload for which a claim was made, if it is there."""
+        """The key of the workload that a claim is for, if it exists."""
         if claim.preemptor:
             found = (self.key_of_id(WorkloadId(kind, claim.preemptor)) for kind in KINDS)
             named = next((key for key in found if key is not None), None)
@@ -199,7 +199,7 @@ class WorkloadReadings(WorkloadIndex):
         return uid if self.workload(uid) is not None else self._objects.key_of(uid)
 
     def _leave_claim(self, key: str, gone: Workload) -> None:
-        """A victim is gone: if its preemptor still waits, its claim stays."""
+        """Keep the claim of a deleted victim if its preemptor still waits."""
         preemptor = None if gone.claim is None else self.workload(self.key_claiming(gone.claim) or "")
         if (
             preemptor is not None

@@ -24,15 +24,15 @@ _KEPT: Final = frozenset({WaitReason.WAITING_FOR_EVICTIONS, WaitReason.ROOM_DELA
 
 
 class EntitledWaiting:
-    """By leaf, which of its workloads are entitled and wait, and since when."""
+    """By leaf, which of its pending workloads are entitled, and since when."""
 
     def __init__(self) -> None:
         self._since: dict[str, dict[PreemptorId, datetime]] = {}
         self._seen: dict[str, tuple[LeafSnapshot, GroupNumbers]] = {}
-        """What a leaf was when it was looked at; only of leaves that the cycle then left as they were."""
+        """The state of each leaf when it was last checked, if the cycle did not change it."""
 
     def look(self, plan: Plan) -> Iterator[None]:
-        """Look at what the cycle of this plan did not start; pauses after every few leaves, to let others run."""
+        """Check what the cycle of this plan did not start; yields to other tasks after every few leaves."""
         end = plan.end
         leaves = end.snapshot.leaves
         started = {start.workload.id for start in plan.starts}
@@ -58,11 +58,11 @@ class EntitledWaiting:
                 yield
 
     def waited(self, workload: Workload, now: datetime) -> timedelta:
-        """How long it has been entitled until now; nothing if that was not seen yet."""
+        """How long the workload has been entitled until now; zero if that was not observed."""
         return now - self._since.get(workload.group, {}).get(workload.preemptor_id, now)
 
     def longest(self, now: datetime) -> Mapping[str, timedelta]:
-        """leaf -> for how long the one that has waited longest has been entitled; only leaves where one waits."""
+        """leaf -> the longest time that a pending workload in it has been entitled."""
         return {name: now - min(since.values()) for name, since in dict(self._since).items()}
 
 

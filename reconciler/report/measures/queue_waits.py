@@ -1,4 +1,6 @@
-"""How long the first of each group's queue has waited, and why; and those set aside. docs/specification.md §9.4."""
+"""How long the head of each queue has waited and why, and the same for skipped workloads. docs/specification.md
+§9.4.
+"""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -9,11 +11,11 @@ from shared.quota.decide.decisions import Plan, WaitReason
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 
 _ASIDE: Final = 64
-"""Of those set aside in a leaf, so many are looked at."""
+"""How many of a leaf's skipped workloads are checked."""
 
 
 class QueueWait(NamedTuple):
-    """In this leaf somebody waits for this reason; `waited`: the longest of them."""
+    """Workloads of this leaf wait for this reason; `waited`: the longest time among them."""
 
     leaf: str
     reason: WaitReason
@@ -21,9 +23,9 @@ class QueueWait(NamedTuple):
 
 
 def queue_waits(plan: Plan, now: datetime) -> Iterator[QueueWait]:
-    """Of each leaf the reason of the first workload of its queue, and the reasons of those that are set aside.
+    """For each leaf, the reason of the head of its queue and the reasons of skipped workloads.
 
-    One reason is computed for each leaf, and nothing for the rest of a long queue.
+    One reason is computed for each leaf, and none for the rest of a long queue.
     """
     reasons = PendingReasons.without_amounts(plan)
     started = {start.workload.id for start in plan.starts}

@@ -31,7 +31,7 @@ NO_FLOW: Final = Flow()
 
 
 class ResourceSeconds:
-    """The sums since this process leads. What flows between two samples counts as it was at the earlier one."""
+    """The sums since this process started to lead. Between two samples, the earlier one counts."""
 
     def __init__(self) -> None:
         self.totals: dict[Where, Flow] = {}
@@ -41,7 +41,7 @@ class ResourceSeconds:
         self._until: datetime | None = None
 
     def sample(self, snapshot: Snapshot, now: datetime) -> None:
-        """Add what has flowed since the last sample; from now on, what this snapshot says counts."""
+        """Add the flows since the last sample; from now on those of this snapshot count."""
         elapsed = 0 if self._until is None else max(0, (now - self._until) // _MILLISECOND)
         for name, by_key in self._flows.items():
             for key, flow in by_key.items():
@@ -67,7 +67,7 @@ class ResourceSeconds:
 
 
 def flows_below(snapshot: Snapshot, parent: str) -> Mapping[str, dict[FlavorResource, Flow]]:
-    """Return what each child of `parent` borrows and lends now; only keys of which something flows."""
+    """Return what each child of `parent` borrows and lends now; only keys with a flow."""
     names = [each for each in snapshot.world.tree.children(parent) if each != SYSTEM and each in snapshot.numbers]
     found: dict[str, dict[FlavorResource, Flow]] = {name: {} for name in names}
     own = snapshot.numbers.get(parent, {})
@@ -85,6 +85,6 @@ def flows_below(snapshot: Snapshot, parent: str) -> Mapping[str, dict[FlavorReso
 
 
 def _shared(amount: Amount, idle: Sequence[Amount]) -> list[Amount]:
-    """`amount` in proportion to what each leaves idle, rounded down, and never more than that."""
+    """Divide `amount` in proportion to what each child leaves idle, rounded down and never more than that."""
     together = sum(idle)
     return [min(each, each * amount // together) if together else 0 for each in idle]

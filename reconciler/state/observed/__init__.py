@@ -1,1 +1,1 @@
-"""What the watches show: records of each kind of object, and what follows from them alone."""
+"""What the watches report: records of each kind of object, and what is derived from them alone."""

@@ -26,21 +26,21 @@ PodTransitions = Sequence[Transition[PodRecord]]
 
 
 class _Pod(NamedTuple):
-    """A pod as its object says, and with its devices."""
+    """A pod as written, and with its devices."""
 
     seen: PodRecord
     completed: PodRecord
 
 
 class _NamedBy:
-    """Who names what: an owner's key, or a pod's uid -> the claims and templates that it names, and back."""
+    """Who names what: the key of an owner, or the uid of a pod -> its claims and templates, and the inverse."""
 
     def __init__(self) -> None:
         self._refs: dict[str, Sequence[DeviceRef]] = {}
         self._users: dict[DeviceRef, set[str]] = {}
 
     def put(self, user: str, refs: Sequence[DeviceRef]) -> None:
-        """`user` names these now, and nothing else."""
+        """`user` names exactly these now."""
         for ref in self._refs.pop(user, ()):
             users = self._users[ref]
             users.discard(user)
@@ -52,7 +52,7 @@ class _NamedBy:
             self._refs[user] = tuple(dict.fromkeys(refs))
 
     def users(self, refs: Iterable[DeviceRef]) -> set[str]:
-        """Everyone who names one of them."""
+        """All users that name one of them."""
         return {user for ref in refs for user in self._users.get(ref, ())}
 
 
@@ -66,7 +66,7 @@ class DeviceUsers:
         self._pods: dict[str, _Pod] = {}
 
     def see_owner(self, before: Owner | None, after: Owner | None) -> None:
-        """A Job, or an object of a governed kind, appeared, changed, finished or went."""
+        """Process a change of a Job or an object of a governed kind."""
         if self._namespaces.devices is None:
             return
         if after is None or isinstance(after, FinishedOwner):
@@ -77,15 +77,15 @@ class DeviceUsers:
             self._owners.put(key_of(after), refs_of(after.metadata.namespace, _claims_of(after)))
 
     def owners_naming(self, refs: Iterable[DeviceRef]) -> set[str]:
-        """The keys of the owners whose pods would take devices by one of these claims or templates."""
+        """The keys of the owners whose pods would use devices of one of these claims or templates."""
         return self._owners.users(refs)
 
     def with_devices(self, changes: PodTransitions) -> PodTransitions:
-        """The same changes of pods, with the devices that these take."""
+        """The same changes of pods, with the devices that they use."""
         return changes if self._namespaces.devices is None else [self._see(old, new) for old, new in changes]
 
     def pods_naming(self, refs: Iterable[DeviceRef]) -> PodTransitions:
-        """The pods that name one of them, as they were and as they are now that these have changed."""
+        """The pods that name one of them, before and after the change."""
         found: list[Transition[PodRecord]] = []
         for uid in self._claimants.users(refs):
             seen, before = self._pods[uid]

@@ -1,7 +1,7 @@
-"""Which pods are members of a pod group that was started: those that its admission names. Pure.
+"""Which pods are members of a started pod group: those that its admission names. Pure.
 
-A pod that gets the group's label later is a workload of its own, and judged as such: otherwise a small group, once
-started, would admit any number of pods of any size.
+A pod that gets the group's label later is a workload of its own. Otherwise a small group, once started, would admit any
+number of pods of any size.
 """
 
 from collections.abc import Iterable
@@ -12,11 +12,11 @@ from shared.api.core.pod import Pod
 from shared.quota.model.read.pods import pod_group_of
 
 _PREFIX: Final = 8
-"""So many characters of a uid name a member."""
+"""The number of characters of a uid that identify a member."""
 
 
 def names_of(uids: Iterable[str]) -> tuple[str, ...]:
-    """How an admission names the pods with these uids."""
+    """The names of the pods with these uids in an admission."""
     return tuple(sorted(uid[:_PREFIX] for uid in uids))
 
 
@@ -27,7 +27,7 @@ class GroupMembers:
         self._members: dict[str, frozenset[str]] = {}
 
     def key_of(self, pod: Pod) -> str:
-        """The workload that the pod belongs to: its group, unless it joined that after the start; else itself."""
+        """The workload of the pod: its pod group, unless it joined that after the start; else itself."""
         group, uid = pod_group_of(pod), pod.metadata.uid
         if group is None:
             return uid
@@ -38,16 +38,16 @@ class GroupMembers:
         return uid if admission is not None and admission.members == () else group
 
     def of(self, key: str) -> tuple[str, ...] | None:
-        """The members of a started group, as its admission names them; None for any other workload."""
+        """The members of a started group according to its admission; None for any other workload."""
         members = self._members.get(key)
         return None if members is None else tuple(sorted(members))
 
     def start(self, key: str, uids: Iterable[str]) -> None:
-        """The group is started with these pods."""
+        """Record that the group is started with these pods."""
         self._members[key] = frozenset(names_of(uids))
 
     def learn(self, pod: Pod) -> bool:
-        """See a pod of a started group; whether the members of the group are known only now."""
+        """Process a pod of a started group; return whether the members of the group were unknown until now."""
         group, admission = pod_group_of(pod), _admission_of(pod)
         if group is None or group in self._members or admission is None or not admission.members:
             return False
@@ -55,7 +55,7 @@ class GroupMembers:
         return True
 
     def forget(self, key: str) -> bool:
-        """The group is pending again, or gone; whether it was started."""
+        """Drop a group that is pending again or gone; return whether it was started."""
         return self._members.pop(key, None) is not None
 
 

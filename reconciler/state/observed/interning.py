@@ -1,4 +1,4 @@
-"""Keeps one object where many records say the same: most Jobs of a team differ in nothing but their names."""
+"""Shares one object among equal records: most Jobs of a team differ only in their names."""
 
 from dataclasses import dataclass, field
 from typing import Final, Generic, NamedTuple, TypeVar
@@ -17,14 +17,14 @@ _MOST_REQUESTS: Final = 4096
 
 
 class Interned(Generic[S]):
-    """Equal structs as one. The struct type has `weakref=True`: what no record uses any more is forgotten."""
+    """Equal structs as one object. The struct type has `weakref=True`, so that unused ones are dropped."""
 
     def __init__(self) -> None:
         self._known: WeakValueDictionary[bytes, S] = WeakValueDictionary()
         self._encode = msgspec.json.Encoder().encode
 
     def shared(self, value: S) -> S:
-        """The object that stands for all that equal `value`."""
+        """The shared object equal to `value`."""
         return self._known.setdefault(self._encode(value), value)
 
 
@@ -38,19 +38,19 @@ class _Request(NamedTuple):
 
 @dataclass(slots=True)
 class InternedRequests:
-    """What a pod of an interned spec requests, computed once. A change around it makes another `NamespaceContext`."""
+    """The request of a pod of an interned spec, computed once per `NamespaceContext`."""
 
     _known: dict[tuple[int, int], _Request] = field(default_factory=dict)
 
     def of(self, spec: PodSpec, around: NamespaceContext, settings: QuotaSettings) -> Amounts:
-        """As `pod_request_of`; `settings` are the same each time."""
+        """Like `pod_request_of`; `settings` are the same each time."""
         key = (id(spec), id(around))
         known = self._known.get(key)
         if known is not None:
             return known.request
         request = pod_request_of(spec, around, settings)
         if spec.resource_claims:
-            return request  # what its claims ask for might change
+            return request  # the request of its claims might change
         if len(self._known) == _MOST_REQUESTS:
             self._known.clear()
         self._known[key] = _Request(spec, around, request)

@@ -20,7 +20,7 @@ from shared.resources import MAX_AMOUNT, Amount
 
 @dataclass(frozen=True, slots=True)
 class PodSums:
-    """How many pods a Job has, and their requests together: those that run or will, and those that were deleted."""
+    """How many pods a Job has, and the sum of their requests: active ones, and deleted ones."""
 
     active: int
     terminating: int
@@ -29,12 +29,12 @@ class PodSums:
 
     @property
     def request(self) -> Amounts:
-        """Of all of them."""
+        """The request of all of them."""
         return add_up((self.active_request, self.terminating_request))
 
 
 class SucceededPod(msgspec.Struct, frozen=True, gc=False):
-    """A pod of an object of a governed kind that has done its part. `job`: the key of that object's workload."""
+    """A succeeded pod of an object of a governed kind. `job`: the key of that object's workload."""
 
     uid: str
     job: str
@@ -54,7 +54,7 @@ class JobPods:
         """By workload and uid, the pod set of each pod that has succeeded."""
 
     def see(self, changes: Iterable[tuple[UsingPod | None, UsingPod | None]]) -> set[str]:
-        """Pods appeared, changed or went; returns the uids of their Jobs."""
+        """Process changes of pods; return the uids of their Jobs."""
         touched = set()
         for before, after in changes:
             for pod in (before, after):
@@ -67,7 +67,7 @@ class JobPods:
         return touched
 
     def see_succeeded(self, changes: Iterable[tuple[SucceededPod | None, SucceededPod | None]]) -> set[str]:
-        """Pods of objects of governed kinds succeeded or went; returns the keys of these."""
+        """Process succeeded or deleted pods of objects of governed kinds; return the keys of these objects."""
         touched = set()
         for before, after in changes:
             if before is not None:
@@ -97,7 +97,7 @@ class JobPods:
         }
 
     def _remove(self, pod: UsingPod) -> None:
-        """Unless another watch has shown it meanwhile, as it is now."""
+        """Remove the pod unless another watch has reported it meanwhile."""
         pods = self._of_job.get(pod.job, {})
         if pods.get(pod.uid) == pod:
             del pods[pod.uid]
@@ -108,11 +108,11 @@ class JobPods:
         return job in self._of_job
 
     def active(self, job: str) -> list[UsingPod]:
-        """The Job's pods that nobody has deleted."""
+        """The pods of the Job that are not deleted."""
         return [pod for pod in self._of_job.get(job, {}).values() if not pod.is_terminating]
 
     def is_active(self, job: str, uid: str) -> bool:
-        """Whether the pod with this uid still is one of these."""
+        """Whether the pod with this uid is still one of these."""
         known = self._of_job.get(job, {}).get(uid)
         return known is not None and not known.is_terminating
 
@@ -121,7 +121,7 @@ class JobPods:
         return [pod.unplaced for pod in self._of_job.get(job, {}).values() if pod.unplaced]
 
     def sums(self, job: str) -> PodSums | None:
-        """What the Job's pods use; None when it has none."""
+        """The sums of the Job's pods; None if it has none."""
         pods = self._of_job.get(job)
         if not pods:
             return None

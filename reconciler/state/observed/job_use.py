@@ -1,4 +1,4 @@
-"""What a Job counts as, given the pods it has: its own use, and what its terminating pods use beside it. Pure."""
+"""What a Job counts as, given its pods: its own use, and that of its terminating pods. Pure."""
 
 from dataclasses import replace
 from typing import NamedTuple
@@ -18,9 +18,9 @@ class Use(NamedTuple):
 
 
 def use_of_job(job: Job, workload: Workload, sums: PodSums | None, last: Workload | None) -> Use:
-    """The use of a Job that reads as `workload`. `last`: what its terminating pods, or else it, counted as before."""
+    """The use of a Job that reads as `workload`. `last`: how its terminating pods, or else it, counted before."""
     if sums is None:
-        # Nobody takes back the start time of a Job that is being deleted: without pods it has ended.
+        # The start time of a Job under deletion is never reset: without pods it has ended.
         return Use(None if job.metadata.is_deleting and workload.is_evicting else workload)
     if workload.is_evicting:
         return Use(replace(workload, request=highest(workload.request, sums.request)))

@@ -1,4 +1,4 @@
-"""What is kept of an object of a governed kind: what decisions are made on, without huge placement. Pure."""
+"""The part of an object of a governed kind that is kept: what decisions need, without oversized placement. Pure."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,7 +15,7 @@ KindRecord = KindObject | FinishedOwner
 
 
 def project_kind(kind: Kind) -> Callable[[bytes], KindRecord | None]:
-    """How objects of this kind become records; None for one that another object accounts for."""
+    """The projection of this kind's objects to records; None for one that another object accounts for."""
 
     def project(raw: bytes) -> KindRecord | None:
         seen = read_kind_object(kind, raw)
@@ -30,6 +30,6 @@ def project_kind(kind: Kind) -> Callable[[bytes], KindRecord | None]:
 
 
 def key_of(owner: Job | KindObject) -> str:
-    """The key of the workload that the object is."""
+    """The key of the object's workload."""
     metadata = owner.metadata
     return metadata.uid if isinstance(owner, Job) else unit_key(metadata.uid, metadata.namespace)

@@ -10,11 +10,11 @@ from shared.kinds.kind_object import KindObject
 from shared.quota.model.read.pods import pod_group_of
 
 Owner = Job | KindObject
-"""An object whose controller or operator makes the pods."""
+"""An object whose controller or operator creates pods."""
 
 
 class PodRef(NamedTuple):
-    """Which pod is to be ended, and of which workload."""
+    """A pod to evict, and its workload."""
 
     key: str
     namespace: str
@@ -28,7 +28,7 @@ class PodRef(NamedTuple):
 
 
 class ObjectStore:
-    """The objects as the watches showed them last."""
+    """The objects as the watches last reported them."""
 
     def __init__(self) -> None:
         self._owners: dict[str, Owner] = {}
@@ -45,7 +45,7 @@ class ObjectStore:
             self._key_of[owner.metadata.uid] = key
 
     def lose_owner(self, key: str) -> Owner | None:
-        """Remove it; what was there."""
+        """Remove it and return it."""
         owner = self._owners.pop(key, None)
         if owner is not None:
             self._key_of.pop(owner.metadata.uid, None)
@@ -78,22 +78,22 @@ class ObjectStore:
                 del self._labelled[group]
 
     def all_of(self, key: str) -> list[WorkloadObject]:
-        """The owner, or the pods, of a workload; of a group also those that have ended before others."""
+        """The owner, or the pods, of a workload; for a pod group also those that have ended before others."""
         owner = self._owners.get(key)
         return [owner] if owner is not None else list(self._pods.get(key, {}).values())
 
     def live_of(self, key: str) -> list[WorkloadObject]:
-        """Those that may be written; nothing when the workload has gone or ended."""
+        """The objects that can be written; empty when the workload is deleted or has ended."""
         return [
             each for each in self.all_of(key) if not isinstance(each, Pod) or not (each.has_ended or each.never_starts)
         ]
 
     def owner(self, key: str) -> Owner | None:
-        """The Job, or the object of a governed kind, that the workload is."""
+        """The Job, or the object of a governed kind, of the workload."""
         return self._owners.get(key)
 
     def has_pod(self, key: str, uid: str) -> bool:
-        """Whether this pod of the workload is still there and has not ended."""
+        """Whether this pod of the workload still exists and has not ended."""
         found = self._pods.get(key, {}).get(uid)
         return found is not None and not found.has_ended
 
@@ -102,7 +102,7 @@ class ObjectStore:
         return list(self._labelled.get(group, {}).values())
 
     def firsts(self) -> Iterator[tuple[str, WorkloadObject]]:
-        """Every workload key, and one of its objects."""
+        """Every workload key, with one of its objects."""
         yield from self._owners.items()
         for key, members in self._pods.items():
             yield key, next(iter(members.values()))

@@ -1,6 +1,6 @@
-"""What is kept of each watched object: only what decisions are made on, compared by value.
+"""The part of each watched object that is kept: only what decisions need, compared by value.
 
-An event that leaves a record equal is dropped, so a record holds nothing that changes without meaning.
+An event that leaves a record equal is dropped, so a record contains nothing that changes without meaning.
 """
 
 from typing import Final
@@ -44,7 +44,7 @@ class GroupStatusRecord(msgspec.Struct, frozen=True):
 
 
 class FinishedOwner(msgspec.Struct, frozen=True, gc=False):
-    """A Job, or an object of a governed kind, that is done. `key`: that of its workload."""
+    """A finished Job or object of a governed kind. `key`: that of its workload."""
 
     key: str
 
@@ -103,7 +103,7 @@ def _using(pod: Pod, *, is_covered: bool) -> UsingPod | None:
 
 
 def project_node(raw: bytes) -> ClusterNode:
-    """A node as far as capacity goes."""
+    """The part of a node that determines capacity."""
     node = read_node(raw)
     return ClusterNode(
         node.metadata.name, node.metadata.labels, allocatable(node), node.takes_pods, node.not_ready_since
@@ -111,6 +111,6 @@ def project_node(raw: bytes) -> ClusterNode:
 
 
 def project_group(raw: bytes) -> GroupStatusRecord:
-    """A QuotaGroup and the status it shows."""
+    """A QuotaGroup and its status."""
     view = read_quota_group(raw)
     return GroupStatusRecord(view.metadata.uid, view.metadata.generation, group_of(view), view.status)

@@ -13,15 +13,15 @@ from shared.api.core.pod import Affinity, NodeAffinity, NodeSelector, PodConditi
 from shared.api.names import PREFIX
 
 MAX_MESSAGE: Final = 256
-"""So much is kept of why a pod has no node."""
+"""How many characters are kept of the reason why a pod has no node."""
 MAX_PLACEMENT: Final = 1000
-"""So many node labels, tolerations, terms and values together are read of one pod."""
+"""The maximum of node labels, tolerations, terms and values of one pod together."""
 _NOWHERE: Final = Affinity(NodeAffinity(NodeSelector([])))
 """Required terms that match no node: no flavor is eligible."""
 
 
 _LARGE: Final = 128 * 1024
-"""Bytes of an object above which its affinity is looked at before it is decoded."""
+"""The size of an object in bytes above which its affinity is checked before decoding."""
 _LARGEST_AFFINITY: Final = 64 * 1024
 _NOWHERE_JSON: Final = b'{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[]}}}'
 
@@ -55,7 +55,7 @@ def cut_job_affinity(raw: bytes) -> bytes:
 
 
 def cut_pod_affinity(raw: bytes) -> bytes:
-    """The same of a pod."""
+    """The same for a pod."""
     return raw if len(raw) < _LARGE else _cut(raw, bytes(_find_in_pod(raw).spec.affinity))
 
 
@@ -83,7 +83,7 @@ def _own(texts: dict[str, str]) -> dict[str, str]:
 
 
 def trim_conditions(status: PodStatus) -> PodStatus:
-    """The status without messages, but for why the pod has no node."""
+    """The status without messages, except why the pod has no node."""
     if not any(each.message for each in status.conditions):
         return status
     return msgspec.structs.replace(status, conditions=[_trim_condition(each) for each in status.conditions])
@@ -95,7 +95,7 @@ def _trim_condition(condition: PodCondition) -> PodCondition:
 
 
 def trim_placement(spec: PodSpec) -> PodSpec:
-    """The spec with its placement, or, if that is too large to be read, one that no flavor agrees with."""
+    """The spec with its placement or, if that is too large, with one that matches no flavor."""
     if placement_size(spec) <= MAX_PLACEMENT:
         return spec
     return msgspec.structs.replace(spec, node_selector={}, affinity=_NOWHERE, tolerations=[])

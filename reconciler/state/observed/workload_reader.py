@@ -63,7 +63,7 @@ class WorkloadReader:
         return Reading(reading.state, held, (*reading.problems, problem))
 
     def with_all_devices(self, workload: Workload) -> Workload:
-        """The workload as it counts, with devices that it was not started with."""
+        """The workload as it counts, including devices that it was not started with."""
         return with_all_devices(workload, self.group_of(workload.group), self.settings)
 
     def pod_set_of(self, pod: Pod) -> str:
@@ -83,7 +83,7 @@ class WorkloadReader:
         return workload_of_pod(first, context, self.settings)
 
     def _with_answer(self, key: str, target: WorkloadObject, workload: Workload) -> Workload:
-        """An admitted workload is not stopped before its controller has noted the start."""
+        """An admitted workload is not stopped before its controller has acknowledged the start."""
         if workload.admission is None or self._is_answered(key, target):
             return workload
         return replace(workload, admission=replace(workload.admission, answered=False))
