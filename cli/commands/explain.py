@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 import click
 
@@ -24,14 +24,13 @@ from cli.read.questions import (
 )
 from cli.read.settings import known_kinds
 from cli.render import division_text, explanation_text
-from cli.render.data import print_data
+from cli.render.data import output_option, print_data
 from shared.problems import Problem
 from shared.quota.decide.advise.answer import explain_workload
 from shared.quota.measure.division_table import division_tables, table_as_data
 from shared.quota.measure.snapshot import measure
 
 Json = dict[str, Any]
-Output = Literal["text", "json", "yaml"]
 
 
 @live_options
@@ -42,9 +41,9 @@ Output = Literal["text", "json", "yaml"]
 @click.option(
     "-f", "--filename", "files", multiple=True, type=click.Path(), help="A file or folder instead of the cluster."
 )
-@click.option("-o", "--output", type=click.Choice(["text", "json", "yaml"]), default="text", show_default=True)
+@output_option("text")
 def command(
-    workload: str, files: tuple[str, ...], namespace: str | None, output: Output,
+    workload: str, files: tuple[str, ...], namespace: str | None, output: str,
     at: str | None, settings_file: str | None, capacity: tuple[str, ...], where: LiveCluster,
 ) -> None:  # fmt: skip
     """Explain WORKLOAD, as NAMESPACE/NAME: what it waits for, who holds that, and what would let it start; of one that

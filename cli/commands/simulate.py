@@ -6,7 +6,7 @@ See docs/specification.md §9.5 and §9.6.
 import gc
 import sys
 from datetime import datetime, timedelta
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import click
 
@@ -15,7 +15,7 @@ from cli.read.live import LiveCluster, live_options
 from cli.read.options import read_duration, read_moment
 from cli.read.questions import Question, live_past_use, manifests_of, read_question, read_settings
 from cli.read.settings import known_kinds
-from cli.render.data import print_data
+from cli.render.data import output_option, print_data
 from shared.problems import Problem
 from shared.quota.decide.simulate import run as simulate
 from shared.quota.model.settings import ReclaimMode
@@ -52,11 +52,11 @@ def run(question: Question, at: datetime, cycles: int | None, step: timedelta) -
 @click.option("--at", metavar="TIME", help="When it begins.  [default: now]")
 @click.option("--settings", "settings_file", type=click.Path(), metavar="FILE", help="A settings file of Quotree.")
 @click.option("--live", is_flag=True, help="Start from the live cluster; files override its objects.")
-@click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True)
+@output_option("table")
 def command(
     files: tuple[str, ...], more: tuple[str, ...], capacity: tuple[str, ...], mode: str | None, cycles: int | None,
     until_stable: bool, step: str, at: str | None, settings_file: str | None, live: bool,
-    output: Literal["table", "json", "yaml"], where: LiveCluster,
+    output: str, where: LiveCluster,
 ) -> None:  # fmt: skip
     """Decide in memory what would start and stop, for the manifests in the given files.
 
@@ -87,7 +87,7 @@ def command(
     sys.exit(ILLEGAL if data["violations"] else LEGAL)
 
 
-def _print(data: dict[str, Any], output: Literal["table", "json", "yaml"]) -> None:
+def _print(data: dict[str, Any], output: str) -> None:
     if output != "table":
         print_data(data, output)
         return

@@ -1,7 +1,7 @@
 """`quotree what-if`: what an edit of the tree would start and stop, before it is made."""
 
 import sys
-from typing import Any, Final, Literal
+from typing import Any
 
 import click
 
@@ -11,14 +11,12 @@ from cli.read.manifests import read_manifests
 from cli.read.options import read_moment
 from cli.read.questions import live_past_use, manifests_of, question_options, read_question, read_settings
 from cli.read.settings import known_kinds
-from cli.render.data import print_data
+from cli.render.data import output_option, print_data
 from shared.problems import Problem
 from shared.quota.decide.simulate.what_if import predict, prediction_as_data
 from shared.quota.measure.snapshot import measure
 
 HARMLESS, ILLEGAL, HARMFUL = 0, 1, 4
-Output = Literal["text", "json", "yaml", "markdown"]
-_OUTPUTS: Final = ("text", "json", "yaml", "markdown")
 
 
 @live_options
@@ -26,9 +24,9 @@ _OUTPUTS: Final = ("text", "json", "yaml", "markdown")
 @click.command("what-if")
 @click.option("-f", "--filename", "edits", multiple=True, required=True, type=click.Path(), help="The edited objects.")
 @click.option("--from", "files", multiple=True, type=click.Path(), help="A file or folder instead of the cluster.")
-@click.option("-o", "--output", type=click.Choice(_OUTPUTS), default="text", show_default=True)
+@output_option("text", "markdown")
 def command(
-    edits: tuple[str, ...], files: tuple[str, ...], output: Output, at: str | None, settings_file: str | None,
+    edits: tuple[str, ...], files: tuple[str, ...], output: str, at: str | None, settings_file: str | None,
     capacity: tuple[str, ...], where: LiveCluster,
 ) -> None:  # fmt: skip
     """Show what would start, stop and wait if the objects in the given files were applied.
@@ -63,7 +61,7 @@ def _place(violation: Any) -> tuple[str, str, str]:
     return violation.rule, violation.object, violation.field
 
 
-def _print(data: dict[str, Any], output: Output) -> None:
+def _print(data: dict[str, Any], output: str) -> None:
     from cli.render.what_if_text import lines, markdown
 
     if output == "text":

@@ -118,6 +118,7 @@ def _holder(holder: Mapping[str, Any], resource: str) -> str:
     stays = f": stays, {_BECAUSE[holder['because']]}" if holder.get("because") else ""
     stays = stays or (": can be recycled" if holder["recyclable"] else ": stays")
     until = f" until {holder['until']}" if holder.get("until") else ""
+    until += f" for {holder['claimedBy']}" if holder.get("claimedBy") else ""
     amount = readable(resource, holder["amount"])
     hold = "hold" if holder.get("workloads", 1) > 1 else "holds"
     return f"{_named(holder)} {hold} {amount}{borrowed}{stays}{until}"

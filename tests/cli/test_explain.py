@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from cli.commands import explain
+from cli.render.explanation_text import lines
 from dev.controlplane.cluster import ControlPlane
 from tests.cli.live_kinds import install_kinds
 
@@ -163,10 +164,24 @@ def test_group_has_the_division_of_its_runtime(name: str) -> None:
 
 def test_text_output_has_the_same_facts() -> None:
     answer = CliRunner().invoke(explain.command, ["ns/train-2", "-f", WAITING, *EIGHT])
-    lines = answer.stdout.splitlines()
-    assert "  not entitled: the runtime of vision lacks 1 of nvidia.com/gpu: it is 4, 2 is used, min is 4" in lines
-    assert "  ns/base of nlp holds 6, 2 of it borrowed: stays, the workload that waits is not entitled" in lines
-    assert "  1 more of default/nvidia.com/gpu in the cluster" in lines
+    printed = answer.stdout.splitlines()
+    assert "  not entitled: the runtime of vision lacks 1 of nvidia.com/gpu: it is 4, 2 is used, min is 4" in printed
+    assert "  ns/base of nlp holds 6, 2 of it borrowed: stays, the workload that waits is not entitled" in printed
+    assert "  1 more of default/nvidia.com/gpu in the cluster" in printed
+
+
+def test_holder_that_is_being_evicted_is_shown_with_its_preemptor() -> None:
+    found = _answer("ns/train-2")
+    found["flavors"][0]["holders"][0] |= {"because": "Evicting", "claimedBy": "ns/other"}
+    assert "  ns/base of nlp holds 6, 2 of it borrowed: stays, is being evicted for ns/other" in lines(found)
+
+
+def test_template_selects_members_of_the_explanation() -> None:
+    words = ["ns/train-2", "-f", WAITING, *EIGHT, "-o"]
+    template = "jsonpath={.flavors[0].binding.group}: {.flavors[0].binding.missing}"
+    assert CliRunner().invoke(explain.command, [*words, template]).stdout == "root: 3\n"
+    refused = CliRunner().invoke(explain.command, [*words, "xml"])
+    assert (refused.exit_code, "text|json|yaml|jsonpath=TEMPLATE" in refused.output) == (2, True)
 
 
 @pytest.mark.parametrize("name", ["ns/absent", "absent", "Pod/ns/train-2"])

@@ -336,7 +336,7 @@ metadata: {name: by-name, namespace: team-b}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: by-name}
 subjects: [{kind: User, name: by-name, apiGroup: rbac.authorization.k8s.io}]
 """
-"""Rights to two names, one of which is another workload's to whoever decodes it once more."""
+"""Rights to two names, one of which is another workload's name if it is decoded once more."""
 
 
 @pytest.mark.parametrize(
