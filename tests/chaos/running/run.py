@@ -13,12 +13,12 @@ from random import Random
 from dev.controlplane import binaries
 from shared.quota.model.settings import QuotaSettings
 from tests.chaos.judging.at_rest import Rest, judge, look, still_counted, unseen
-from tests.chaos.judging.checker import Expectations, Findings, Flaw, check
+from tests.chaos.judging.checker import Findings, Flaw, check
 from tests.chaos.judging.history import Version, read_history
-from tests.chaos.running import faults
-from tests.chaos.running.cluster_setup import RECONCILER, SKEWS, Stage, running
+from tests.chaos.running import evidence, faults
+from tests.chaos.running.cluster_setup import Stage, running
 from tests.chaos.running.submitter import Submitter
-from tests.chaos.running.workloads import CPUS, organisation, submissions
+from tests.chaos.running.workloads import organisation, submissions
 
 Say = Callable[[str], None]
 
@@ -37,7 +37,7 @@ class RunOptions:
     jobsets: bool = False
     """Whether there are JobSets among the work, and faults of their operator."""
     keep: Path | None = None
-    """Where the API server's log of writes and the processes' own logs go, for a run to be looked into."""
+    """Where the evidence goes; None: to a temporary folder, if anything is found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,8 @@ class Report:
     committed: Counter[str]
     restarts: int
     findings: Findings
+    kept: Path
+    """Where the evidence of what was found is."""
 
     @property
     def faults(self) -> int:
@@ -76,16 +78,19 @@ def run(programs: binaries.Binaries, options: RunOptions, say: Say) -> Report:
         stage.proxy.rules.clear()
         say(f"{stage.proxy.faults() + episodes.total()} faults, {len(submitter.taken)} submitted; coming to rest")
         rest = _settle(stage, options.patience, say)
-        if options.keep is not None:
-            _keep(stage, options.keep)
+        kept = evidence.keep(stage, rest, options.keep)
         history = read_history(stage.audit_log)
     say(f"judging {len(history)} versions")
+    findings = _judge(rest, history, submitter, stage)
+    if not findings.flaws and options.keep is None:
+        shutil.rmtree(kept)
     return Report(
         submitted=len(submitter.taken),
         episodes=episodes,
         committed=_by_kind(stage),
         restarts=stage.restarts,
-        findings=_judge(rest, history, submitter, stage),
+        findings=findings,
+        kept=kept,
     )
 
 
@@ -97,20 +102,12 @@ def _by_kind(stage: Stage) -> Counter[str]:
 
 
 def _judge(rest: Rest, history: Sequence[Version], submitter: Submitter, stage: Stage) -> Findings:
-    around, capacity = rest.surrounding(), {"cpu": CPUS * 1000}
-    expected = Expectations(RECONCILER, around, capacity, managed=stage.managed, skew=max(SKEWS))
-    findings = check(history, expected)
+    findings = check(history, evidence.expectations(rest))
     names = [each.name for each in submitter.taken if each.name not in stage.withdrawn]
     findings.flaws.extend(judge(rest, names, history, datetime.now(UTC), QuotaSettings()))
     findings.flaws.extend(Flaw("NotRecorded", key, 0, "its last version is missing") for key in unseen(rest, history))
     findings.flaws.extend(Flaw("Refused", "a submission", 0, text) for text in submitter.refusals)
     return findings
-
-
-def _keep(stage: Stage, folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    for log in (stage.audit_log, *(each.log for each in stage.processes)):
-        shutil.copy(log, folder / log.name)
 
 
 def _organise(stage: Stage) -> None:
