@@ -1,0 +1,104 @@
+"""Writes of starts: the patch that begins a workload, what a refused one tries next, and the rest of a half-done one.
+
+See docs/specification.md §5.3.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+
+from reconciler.report.events import WorkloadEvents
+from reconciler.report.metrics import ReconcilerMetrics
+from reconciler.state.cluster_state import ClusterState
+from reconciler.state.observed.workload_reader import WorkloadObject
+from reconciler.write import annotations
+from reconciler.write.start_patches import StartPatches
+from reconciler.write.workload_writer import WriteOutcome, WriteResult
+from reconciler.write.write_queue import WAITS, WriteQueue
+from shared.api.core.pod import Pod
+from shared.api.names import ADMISSION
+from shared.quota.decide.decisions import Start, Tier
+from shared.quota.model.workload import Admission, Workload, flavor_names
+
+
+class StartWrites:
+    """Each start is assumed at once, and dropped if its write fails. `wake` asks for another cycle."""
+
+    def __init__(
+        self,
+        state: ClusterState,
+        writes: WriteQueue,
+        events: WorkloadEvents,
+        metrics: ReconcilerMetrics,
+        wake: Callable[[], None],
+    ) -> None:
+        self._state = state
+        self._writes = writes
+        self._events = events
+        self._metrics = metrics
+        self._wake = wake
+        self._patches = StartPatches(state)
+
+    def start(self, start: Start, now: datetime) -> None:
+        """Begin the write, if the workload may be written now."""
+        key = self._writes.free_key(start.workload)
+        if key is None:
+            return
+        objects = self._writes.free_objects(key)
+        if problems := self._patches.conflicts(start):
+            self._refuse_flavors(key, start, objects, "; ".join(problems))
+            self._wake()
+            return
+        text = annotations.write_admission(start.flavors, now, self._state.work.members_named(key, objects))
+        mark = (ADMISSION, text)
+        admission = Admission(start.flavors, now, answered=isinstance(objects[0], Pod))
+        self._state.work.assume(key, replace(start.workload, admission=admission, notice=None), mark)
+        decided, entitled = time.perf_counter(), self._metrics.entitled_wait(start.workload, now)
+
+        async def write() -> None:
+            outcome = await self._writes.patch(key, objects, lambda each: self._patches.of(each, start, text), mark)
+            if outcome.fate is not WriteOutcome.WRITTEN:
+                self._refused(key, start, objects, outcome, now)
+                return
+            self._state.work.unwritten.drop(key)
+            self._metrics.started(start, now, entitled, time.perf_counter() - decided)
+            self._events.started(start, objects)
+
+        self._writes.begin(key, write())
+
+    def complete(self, key: str, workload: Workload) -> None:
+        """Start the pods of a started group that still wait, with the admission of the others."""
+        objects = self._writes.free_objects(key)
+        gated = [each for each in objects if isinstance(each, Pod) and each.is_gated]
+        if not gated or workload.admission is None:
+            return
+        flavors, since = workload.admission.flavors, workload.admission.since
+        text = annotations.write_admission(flavors, since, self._state.work.members_named(key, objects))
+        start, mark = Start(workload, flavors, Tier.ENTITLED), (ADMISSION, text)
+
+        async def write() -> None:
+            await self._writes.patch(key, gated, lambda each: self._patches.of(each, start, text), mark)
+
+        self._writes.begin(key, write())
+
+    def _refused(
+        self, key: str, start: Start, objects: list[WorkloadObject], outcome: WriteResult, now: datetime
+    ) -> None:
+        """Offer other flavors to what contradicts these, and leave alone for a while what failed in another way."""
+        if outcome.fate is WriteOutcome.INVALID:
+            self._refuse_flavors(key, start, objects, outcome.message)
+            return
+        wait = WAITS[outcome.fate]
+        self._state.work.park(key, now + wait)
+        if outcome.fate is WriteOutcome.TOO_LARGE:
+            full = "the object has no space left for the admission annotation, shorten its annotations"
+            self._events.start_refused(start, objects, f"{full}: {outcome.message}")
+        elif outcome.fate is not WriteOutcome.STALE:
+            again = f"tried again in {wait.total_seconds():.0f} s"
+            self._events.start_refused(start, objects, f"{again}: {outcome.message}")
+
+    def _refuse_flavors(self, key: str, start: Start, objects: list[WorkloadObject], why: str) -> None:
+        """Start it in these flavors no more, until its spec changes."""
+        self._state.work.block(key, flavor_names(start.flavors))
+        self._events.start_refused(start, objects, f"other flavors are tried: {why}")
