@@ -7,6 +7,7 @@ an object of a governed kind that was stopped before all its pods were seen.
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from reconciler.state.delays import Delay, Delays
 from reconciler.state.observed.object_store import Owner
 from shared.api.annotations import BadAnnotation, read_admission
 from shared.api.core.job import Job
@@ -37,31 +38,29 @@ class RevokedStarts:
     objects of governed kinds none shows that.
     """
 
-    _waiting: dict[str, datetime | None] = field(default_factory=dict)
-    """What the controller had acknowledged by then."""
-    fresh: set[str] = field(default_factory=set)
-    """Those without a time limit yet; the executor removes them and sets one."""
+    delays: Delays = field(default_factory=Delays)
 
     def judge(self, key: str, before: Workload | None, owner: Owner, after: Workload) -> Workload:
         """The owner as it counts, when it reads as `after` and counted as `before` until now."""
-        noted = _suspended_since(owner)
-        if not (after.is_pending and _is_suspended(owner)) or owner.metadata.is_deleting:
-            self.forget(key)
+        noted, delay = _suspended_since(owner), self.delays.find(key)
+        is_answered = delay is not None and noted is not None and noted != delay.noted
+        if is_answered or not (after.is_pending and _is_suspended(owner)) or owner.metadata.is_deleting:
+            self.delays.end(key)
             return after
-        if key not in self._waiting:
+        if delay is None:
             if before is None or before.is_evicting or before.is_answered or not _carries_start(owner, before):
                 return after
-            self._waiting[key] = noted
-            self.fresh.add(key)
-        elif noted is not None and noted != self._waiting[key]:
-            self.forget(key)
-            return after
+            self.delays.begin(key, noted)
         return after if before is None else _stopping(before, after)
 
+    def give_up(self, delay: Delay) -> None:
+        """Stop waiting: the time limit has passed."""
+        if self.delays.is_under_way(delay):
+            self.delays.end(delay.key)
+
     def forget(self, key: str) -> None:
-        """Drop it: it is acknowledged, deleted, or its time limit has passed."""
-        self._waiting.pop(key, None)
-        self.fresh.discard(key)
+        """Drop it: it is deleted."""
+        self.delays.end(key)
 
 
 @dataclass(slots=True)
@@ -72,24 +71,19 @@ class EarlyStops:
     before it was stopped, until it is given up waiting for more pods.
     """
 
-    fresh: set[str] = field(default_factory=set)
-    """Those without a time limit yet; the executor removes them and sets one."""
-    _whole: set[str] = field(default_factory=set)
-    """Those whose pods were all seen since their start."""
-    _waiting: set[str] = field(default_factory=set)
-    _given_up: set[str] = field(default_factory=set)
+    delays: Delays = field(default_factory=Delays)
+    _complete: set[str] = field(default_factory=set)
+    """Those whose pods were all seen since their start, or are waited for no more."""
 
     def judge(self, key: str, before: Workload | None, seen: KindObject, pods: PodsBySet, after: Workload) -> Workload:
         """The object as it counts, when it reads as `after` and counted as `before` until now."""
         if not seen.suspended:
             if all(_are_there(each.count, pods.get(each.name, NO_PODS_OF_SET)) for each in seen.pod_sets):
-                self._whole.add(key)
+                self._complete.add(key)
             return after
-        is_early = seen.stopped and key not in self._whole | self._given_up
+        is_early = seen.stopped and key not in self._complete
         if is_early and before is not None and before.admission is not None and before.is_answered:
-            if key not in self._waiting:
-                self._waiting.add(key)
-                self.fresh.add(key)
+            self.delays.begin(key)
             stopping = _stopping(before, after)
             eviction = before.eviction or stopping.eviction
             return replace(stopping, eviction=eviction, request=before.request, pod_sets=before.pod_sets)
@@ -97,15 +91,16 @@ class EarlyStops:
             self.forget(key)
         return after
 
-    def give_up(self, key: str) -> None:
+    def give_up(self, delay: Delay) -> None:
         """Stop waiting: the time limit has passed."""
-        if key in self._waiting:
-            self._given_up.add(key)
+        if self.delays.is_under_way(delay):
+            self.delays.end(delay.key)
+            self._complete.add(delay.key)
 
     def forget(self, key: str) -> None:
         """Drop it: its pods have ended, or it is deleted."""
-        for keys in (self.fresh, self._whole, self._waiting, self._given_up):
-            keys.discard(key)
+        self.delays.end(key)
+        self._complete.discard(key)
 
 
 def _are_there(count: int, pods: SeenPods) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from reconciler.state.assumptions import Mark
+from reconciler.state.delays import Delay
 from reconciler.state.observed.job_pods import JobPods, is_as_declared
 from reconciler.state.observed.kind_projection import key_of
 from reconciler.state.observed.object_store import Owner
@@ -128,15 +129,15 @@ class WorkloadCache(WorkloadReadings):
             self._orphaned.end(key, victim)
             self._set(key, None)
 
-    def stop_waiting_for_answer(self, key: str) -> None:
+    def stop_waiting_for_answer(self, delay: Delay) -> None:
         """The time limit has passed for its controller to acknowledge the suspension of this object."""
-        self.revoked_starts.forget(key)
-        self._refresh(key)
+        self.revoked_starts.give_up(delay)
+        self._refresh(delay.key)
 
-    def stop_waiting_for_more_pods(self, key: str) -> None:
+    def stop_waiting_for_more_pods(self, delay: Delay) -> None:
         """The time limit has passed for this stopped object of a governed kind to show more pods."""
-        self.early_stops.give_up(key)
-        self._refresh(key)
+        self.early_stops.give_up(delay)
+        self._refresh(delay.key)
 
     def knows(self, owner: str) -> bool:
         """Whether this owner of pods, or pod, is counted as a workload, or was until it finished."""

@@ -3,10 +3,11 @@
 import asyncio
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Final
+from typing import Final, TypeVar
 
 from reconciler.state.cluster_state import ClusterState
 
+T = TypeVar("T")
 _ANSWER_LIMIT: Final = timedelta(seconds=30)
 """How long the Job controller may take to see a suspension and to delete the pods it had made."""
 _PODS_SEEN_LIMIT: Final = timedelta(seconds=10)
@@ -28,15 +29,15 @@ class UnseenPodsLimits:
         while their pods were being made.
         """
         work = self._state.work
-        for keys, limit, give_up in (
-            (work.revoked_starts.fresh, _ANSWER_LIMIT, work.stop_waiting_for_answer),
-            (work.unseen_pods, _PODS_SEEN_LIMIT, self._state.stop_waiting_for_pods),
-            (work.early_stops.fresh, _PODS_SEEN_LIMIT, work.stop_waiting_for_more_pods),
-        ):
-            for key in keys:
-                asyncio.get_running_loop().call_later(limit.total_seconds(), self._give_up, give_up, key)
-            keys.clear()
+        self._limit(work.revoked_starts.delays.new, _ANSWER_LIMIT, work.stop_waiting_for_answer)
+        self._limit(work.early_stops.delays.new, _PODS_SEEN_LIMIT, work.stop_waiting_for_more_pods)
+        self._limit(work.unseen_pods, _PODS_SEEN_LIMIT, self._state.stop_waiting_for_pods)
 
-    def _give_up(self, waiting_for: Callable[[str], None], key: str) -> None:
-        waiting_for(key)
-        self._wake()
+    def _limit(self, waiting: list[T] | set[T], limit: timedelta, give_up: Callable[[T], None]) -> None:
+        def time_is_up(each: T) -> None:
+            give_up(each)
+            self._wake()
+
+        for each in waiting:
+            asyncio.get_running_loop().call_later(limit.total_seconds(), time_is_up, each)
+        waiting.clear()

@@ -422,17 +422,32 @@ def test_start_revoked_by_its_owner_counts_until_the_job_controller_has_seen_it(
     state.see_jobs([Changed(None, started)])
     state.see_jobs([Changed(started, back)])
     assert [(each.is_evicting, each.hold) for each in work(state)] == [(True, True)]
-    assert state.work.revoked_starts.fresh == {"u1"}
+    assert [each.key for each in state.work.revoked_starts.delays.new] == ["u1"]
     state.see_jobs([Changed(back, suspended(back, after(5)))])
     assert [(each.is_pending, each.hold) for each in work(state)] == [(True, True)]
-    assert state.work.revoked_starts.fresh == set()
+    assert state.work.revoked_starts.delays.new == []
 
 
 def test_revoked_start_stops_counting_after_a_delay(state: ClusterState) -> None:
     started = running_job(generation=2)
     state.see_jobs([Changed(None, started), Changed(started, revoked_starts(NOW))])
     assert [each.is_evicting for each in work(state)] == [True]
-    state.work.stop_waiting_for_answer("u1")
+    (delay,) = state.work.revoked_starts.delays.new
+    state.work.stop_waiting_for_answer(delay)
+    assert [each.is_pending for each in work(state)] == [True]
+
+
+def test_time_limit_of_an_earlier_delay_does_not_end_a_later_one(state: ClusterState) -> None:
+    started, back = running_job(generation=2), revoked_starts()
+    state.see_jobs([Changed(None, started), Changed(started, back)])
+    (earlier,) = state.work.revoked_starts.delays.new
+    noted = suspended(back, after(5))
+    state.see_jobs([Changed(back, noted)])
+    state.see_jobs([Changed(noted, started), Changed(started, back)])
+    state.work.stop_waiting_for_answer(earlier)
+    assert [each.is_evicting for each in work(state)] == [True]
+    (later,) = state.work.revoked_starts.delays.new
+    state.work.stop_waiting_for_answer(later)
     assert [each.is_pending for each in work(state)] == [True]
 
 
@@ -464,7 +479,7 @@ def test_job_suspended_by_its_owner_is_free_when_its_pods_have_ended(state: Clus
     assert [each.is_evicting for each in work(state)] == [True]
     state.see_jobs([Changed(answered(back), back)])
     assert [each.is_pending for each in work(state)] == [True]
-    assert state.work.revoked_starts.fresh == set()
+    assert state.work.revoked_starts.delays.new == []
 
 
 def test_suspended_job_counts_until_its_pods_have_ended(state: ClusterState) -> None:

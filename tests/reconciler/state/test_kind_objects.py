@@ -190,10 +190,10 @@ def test_object_stopped_before_any_pod_is_seen_counts_for_a_delay(state: Cluster
     by_owner = seen(written(annotations={ADMISSION: ADMITTED}, generation=3, labels={HOLD_LABEL: "true"}))
     state.see_kind_objects([Changed(STARTED, by_owner)])
     found = only(state)
-    assert (found.is_evicting, state.work.revoked_starts.fresh) == (True, {KEY})
+    assert (found.is_evicting, [each.key for each in state.work.revoked_starts.delays.new]) == (True, [KEY])
     assert found.eviction is not None
     assert found.eviction.reason is EvictionReason.SUSPENDED
-    state.work.stop_waiting_for_answer(KEY)
+    state.work.stop_waiting_for_answer(state.work.revoked_starts.delays.new[0])
     assert (only(state).is_pending, only(state).hold) == (True, True)
 
 
@@ -205,11 +205,11 @@ def test_object_stopped_before_all_pods_are_seen_counts_missing_pods_for_a_delay
     show(state, *pods)
     state.see_kind_objects([Changed(STARTED, STOPPED)])
     assert (only(state).is_evicting, only(state).request) == (True, {"cpu": 5000})
-    assert state.work.early_stops.fresh == {KEY}
+    (delay,) = state.work.early_stops.delays.new
     state.see_pods([Changed(each, None) for each in pods])
     assert (only(state).is_evicting, only(state).request) == (True, {"cpu": 5000})
     show(state, late := pod("late", "workers", "2"))
-    state.work.stop_waiting_for_more_pods(KEY)
+    state.work.stop_waiting_for_more_pods(delay)
     assert (only(state).is_evicting, only(state).request) == (True, {"cpu": 2000})
     state.see_pods([Changed(late, None)])
     assert (only(state).is_pending, only(state).request) == (True, {"cpu": 5000})
@@ -223,7 +223,7 @@ def test_object_seen_complete_after_its_start_needs_no_delay(state: ClusterState
     state.see_pods([Changed(pods[0], done), Changed(pods[1], None)])
     state.see_kind_objects([Changed(STARTED, STOPPED)])
     assert (only(state).is_evicting, only(state).request) == (True, {"cpu": 2000})
-    assert not state.work.early_stops.fresh
+    assert not state.work.early_stops.delays.new
     state.see_pods([Changed(pods[2], None)])
     assert only(state).is_pending
     state.see_kind_objects([Changed(STOPPED, STARTED)])
