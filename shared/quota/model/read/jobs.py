@@ -15,12 +15,11 @@ from typing import Final
 from shared.api.annotations import AdmissionAnnotation, Annotations, EvictionAnnotation, read_annotations
 from shared.api.core.job import Job
 from shared.api.core.metadata import Metadata
-from shared.api.core.placement import read_placement
 from shared.api.core.pod import PodSpec
 from shared.api.core.pod_request import effective_request
-from shared.api.injection import without_injected
 from shared.api.names import FALSE, FLAVOR_LABEL, HOLD_LABEL, PREEMPTIBLE_LABEL, TRUE
 from shared.api.reading import aware
+from shared.quota.model.flavor_placement import own_placement
 from shared.quota.model.membership import resolve_group
 from shared.quota.model.namespace_context import NamespaceContext
 from shared.quota.model.settings import QueueAge, QuotaSettings
@@ -204,7 +203,7 @@ class WorkloadDraft:
             priority=around.priorities.of_pod(self.spec),
             preemptible=labels.get(PREEMPTIBLE_LABEL) != FALSE,
             only_flavor=labels.get(FLAVOR_LABEL) or None,
-            placement=without_injected(read_placement(self.spec), self.annotations.injected),
+            placement=own_placement(self.spec, self.annotations.injected),
             pods=self.pods,
             pod_sets=self.pod_sets,
             admission=admission,

@@ -13,11 +13,11 @@ from types import MappingProxyType
 from typing import Final
 
 from shared.api.annotations import read_annotations
-from shared.api.core.placement import read_placement
 from shared.api.core.pod import PodSpec
-from shared.api.injection import NOTHING, without_injected
+from shared.api.injection import NOTHING
 from shared.kinds.kind_object import KindObject, KindPodSet
 from shared.kinds.operations import set_name
+from shared.quota.model.flavor_placement import own_placement
 from shared.quota.model.membership import resolve_group
 from shared.quota.model.namespace_context import NamespaceContext
 from shared.quota.model.read.jobs import (
@@ -80,7 +80,7 @@ def workload_of_kind(
     except QuantityError as error:
         return Reading(state, None, (*problems, str(error)))
     placed = [
-        PodSet(each.name, each.request, each.pods, without_injected(read_placement(of.spec), injected.of(each.name)))
+        PodSet(each.name, each.request, each.pods, own_placement(of.spec, injected.of(each.name)))
         for of, each in zip(seen.pod_sets, found, strict=True)
         if each.pods
     ]

@@ -12,11 +12,11 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from shared.api.annotations import BadAnnotation, read_injected
-from shared.api.core.placement import Placement, read_placement
+from shared.api.core.placement import Placement
 from shared.api.core.pod import Pod
-from shared.api.injection import without_injected
 from shared.api.names import MAIN_POD_SET, MAX_POD_SETS, POD_SET_LABEL
 from shared.quota.model.eligibility import placement_key
+from shared.quota.model.flavor_placement import own_placement
 from shared.quota.model.namespace_context import NamespaceContext
 from shared.quota.model.read.jobs import pod_request_of
 from shared.quota.model.settings import QuotaSettings
@@ -62,7 +62,7 @@ def member_of(pod: Pod, around: NamespaceContext, settings: QuotaSettings) -> Me
         injected = read_injected(pod.metadata.annotations)
     except BadAnnotation:
         injected = None
-    placement = without_injected(read_placement(pod.spec), injected)
+    placement = own_placement(pod.spec, injected)
     return Member(pod.metadata.labels.get(POD_SET_LABEL, ""), pod_request_of(pod.spec, around, settings), placement)
 
 
