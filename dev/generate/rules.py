@@ -26,7 +26,7 @@ itself (a wrong type, a list that is too long). The schema compares entries in l
 quantities exactly where the rule compares them rounded up to whole base units.
 
 An edit answers for what it breaks or makes worse, never for what was broken before: an illegal tree that was stored
-while the webhook was away can be fixed step by step. What such an edit leaves broken is told as a warning.
+while the webhook was away can be fixed step by step. The answer warns of what such an edit leaves broken.
 
 This page is written by `python -m dev.generate.rules`; a test compares it with the code.
 """
