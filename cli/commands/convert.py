@@ -1,0 +1,60 @@
+"""`quotree convert`: quota objects of Kueue, Koordinator, Volcano and Kubernetes as Quotree's."""
+
+import sys
+from typing import Literal
+
+import click
+import yaml
+
+from cli.convert.conversion import Conversion, Note
+from cli.convert.elastic_quota import convert_elastic_quotas
+from cli.convert.kueue import convert_kueue
+from cli.convert.resource_quota import convert_resource_quotas
+from cli.convert.volcano import convert_queues
+from cli.read.manifests import read_manifests
+from cli.render.data import print_data
+from shared.problems import Problem
+
+CARRIED_OVER, DIFFERS = 0, 1
+
+
+@click.command("convert")
+@click.argument("files", nargs=-1, required=True, type=click.Path())
+@click.option("--strict", is_flag=True, help="End with exit code 1 when something could not be carried over.")
+@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True)
+def command(files: tuple[str, ...], strict: bool, output: Literal["yaml", "json"]) -> None:
+    """Print the quota objects in FILES (files, folders, or - for standard input) as objects of Quotree.
+
+    Reads ResourceFlavors, Cohorts, ClusterQueues, LocalQueues, WorkloadPriorityClasses and labelled workloads of Kueue,
+    ElasticQuotas of Koordinator and scheduler-plugins, Queues of Volcano, and ResourceQuotas. What cannot be carried
+    over, and what behaves differently, is listed on standard error, with file and line. Exit code 2 when a file cannot
+    be read, or when there is nothing to convert.
+    """
+    manifests = read_manifests(files)
+    made = Conversion()
+    made.see_namespaces(manifests)
+    convert_kueue(manifests, made)
+    convert_elastic_quotas(manifests, made)
+    convert_queues(manifests, made)
+    convert_resource_quotas(manifests, made)
+    documents = made.documents()
+    if not documents:
+        raise Problem(f"there is nothing to convert in {', '.join(files)}: no quota object of another system")
+    if output == "json":
+        print_data({"apiVersion": "v1", "kind": "List", "items": documents}, "json")
+    else:
+        click.echo(yaml.dump_all(documents, Dumper=_Dumper, sort_keys=False, allow_unicode=True), nl=False)
+    for note in made.notes:
+        click.echo(_line(note), err=True)
+    sys.exit(DIFFERS if strict and made.notes else CARRIED_OVER)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes no anchors: a value that two objects share is written twice."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True
+
+
+def _line(note: Note) -> str:
+    return f"{note.place}: {note.text}"

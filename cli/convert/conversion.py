@@ -1,0 +1,130 @@
+"""What a conversion has made so far, and what it could not carry over: shared by the modules of all systems."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+from cli.convert.draft import QuotaGroupDraft, parents_first
+from cli.read.manifests import Manifest
+from shared.api.names import GROUP_LABEL
+from shared.api.reading import Quantities, Unreadable
+from shared.problems import Problem
+from shared.quota.model.tree import DEFAULT, ROOT, SYSTEM
+from shared.resources import Amount, QuantityError, read_amount
+
+T = TypeVar("T")
+RESERVED: Final = frozenset({ROOT, DEFAULT, SYSTEM})
+_ADDED: Final = frozenset(
+    {"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink", "deletionTimestamp"}
+)
+_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
+"""The label that every namespace has, with its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What differs after the conversion: where it was written, and what a person has to know or do."""
+
+    manifest: Manifest
+    field: str
+    text: str
+
+    @property
+    def place(self) -> str:
+        """File, line, object and field."""
+        line = self.manifest.line_of(self.field)
+        return f"{self.manifest.file}:{line}: {self.manifest.label} {self.field}".rstrip()
+
+
+@dataclass
+class Conversion:
+    """The objects made, in the order in which they are written: flavors, groups, and `others`."""
+
+    groups: dict[str, QuotaGroupDraft] = field(default_factory=dict)
+    flavors: list[dict[str, Any]] = field(default_factory=list)
+    others: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    namespaces: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def see_namespaces(self, manifests: Iterable[Manifest]) -> None:
+        """Remember the namespaces in the files, so that one that is labelled keeps what it has."""
+        for manifest in manifests:
+            if (manifest.api_version, manifest.kind) == ("v1", "Namespace"):
+                self.namespaces[manifest.name] = as_written(manifest.body)
+
+    def note(self, manifest: Manifest, place: str, text: str) -> None:
+        """Write down a difference."""
+        self.notes.append(Note(manifest, place, text))
+
+    def note_others(self, manifest: Manifest, known: Iterable[str], *, below: str = "spec") -> None:
+        """Write down every field below `below` that nothing reads."""
+        fields = manifest.body.get(below)
+        for name in sorted(fields.keys() - set(known)) if isinstance(fields, dict) else ():
+            self.note(manifest, f"{below}.{name}", "has no counterpart and is left out")
+
+    def name_for(self, manifest: Manifest, wanted: str, suffix: str) -> str:
+        """The wanted name, or with `-suffix` where another group has it or Quotree keeps it for itself."""
+        if wanted not in self.groups and wanted not in RESERVED:
+            return wanted
+        name = f"{wanted}-{suffix}"
+        self.note(manifest, "metadata.name", f"the group of {wanted} is called {name}: that name is taken")
+        return name
+
+    def add(self, draft: QuotaGroupDraft) -> QuotaGroupDraft:
+        """Take a group in. Raises Problem when its name is taken."""
+        if draft.name in self.groups:
+            raise Problem(f"two groups would be called {draft.name}; rename one of the objects")
+        self.groups[draft.name] = draft
+        return draft
+
+    def label_namespace(self, name: str, group: str) -> None:
+        """Let the namespace's workloads use a group: the namespace as its manifest has it, with the label."""
+        body = self.namespaces.get(name) or {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        metadata = body["metadata"]
+        labels = {**metadata.get("labels", {}), GROUP_LABEL: group}
+        self.namespaces[name] = {**body, "metadata": {**metadata, "labels": labels}}
+
+    def documents(self) -> list[dict[str, Any]]:
+        """All objects, in an order in which they can be applied."""
+        groups = [draft.manifest() for draft in parents_first(self.groups)]
+        labelled = [body for body in self.namespaces.values() if GROUP_LABEL in body["metadata"].get("labels", {})]
+        return [*self.flavors, *groups, *labelled, *self.others]
+
+
+def as_written(body: Mapping[str, Any]) -> dict[str, Any]:
+    """An object less what the API server and kubectl have added to it, so that it can be applied again."""
+    metadata = {key: value for key, value in body["metadata"].items() if key not in _ADDED}
+    annotations = {key: value for key, value in (metadata.pop("annotations", None) or {}).items() if key != _APPLIED}
+    if annotations:
+        metadata["annotations"] = annotations
+    return {**{key: value for key, value in body.items() if key != "status"}, "metadata": metadata}
+
+
+def read_object(read: Callable[[Mapping[str, Any]], T], manifest: Manifest) -> T:
+    """The typed view of a manifest. Raises Problem with file, line and field when it is no such object."""
+    try:
+        return read(manifest.body)
+    except Unreadable as error:
+        raise Problem(f"{manifest.file}:{manifest.line}: {manifest.label} cannot be read: {error}") from error
+
+
+def read_amounts(manifest: Manifest, place: str, quantities: Quantities) -> dict[str, Amount]:
+    """The amounts of a resource list. Raises Problem with file, line and field for what is no quantity."""
+    return {resource: read_one(manifest, place, resource, quantity) for resource, quantity in quantities.items()}
+
+
+def read_one(manifest: Manifest, place: str, resource: str, quantity: str | int | float) -> Amount:
+    """One amount of a resource. Raises Problem as read_amounts does."""
+    try:
+        return read_amount(resource, quantity)
+    except QuantityError as error:
+        line = manifest.line_of(place)
+        raise Problem(f"{manifest.file}:{line}: {manifest.label} {place}: {resource} {error}") from error
+
+
+def select_namespaces(names: Iterable[str], selector: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """A selector of these namespaces, of those that `selector` admits."""
+    admitted = selector or {}
+    named = {"key": NAMESPACE_NAME, "operator": "In", "values": sorted(set(names))}
+    return {**admitted, "matchExpressions": [*admitted.get("matchExpressions", ()), named]}

@@ -1,0 +1,94 @@
+"""The QuotaGroups under construction, and what is done once all of them are known."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from shared.api.names import API_VERSION
+from shared.quota.model.tree import DEFAULT_FLAVOR
+from shared.resources import Amount, FlavorResource, write_quantity
+
+LIMITS: Final = ("min", "max", "borrowingLimit", "lendingLimit", "weight")
+"""In the order in which an entry writes them."""
+
+Limits = dict[str, dict[str, Amount]]
+"""Limit -> resource -> amount of one flavor."""
+
+
+@dataclass
+class QuotaGroupDraft:
+    """One QuotaGroup. `spec`: its fields other than parent, isParent and quotas, as they are written."""
+
+    name: str
+    parent: str | None = None
+    is_parent: bool = False
+    entries: dict[str, Limits] = field(default_factory=dict)
+    spec: dict[str, Any] = field(default_factory=dict)
+
+    def set(self, limit: str, amounts: Mapping[str, Amount], flavor: str = DEFAULT_FLAVOR) -> None:
+        """Set a limit of some resources of a flavor; the others stay."""
+        self.entries.setdefault(flavor, {}).setdefault(limit, {}).update(amounts)
+
+    def keys(self) -> Iterator[FlavorResource]:
+        """Every flavor and resource that the group covers."""
+        for flavor, limits in self.entries.items():
+            for resource in dict.fromkeys((*limits.get("min", ()), *limits.get("max", ()))):
+                yield FlavorResource(flavor, resource)
+
+    def amount(self, limit: str, key: FlavorResource) -> Amount | None:
+        """The limit of one key; None: it has none."""
+        return self.entries.get(key.flavor, {}).get(limit, {}).get(key.resource)
+
+    def manifest(self) -> dict[str, Any]:
+        """The QuotaGroup as a person would write it."""
+        spec: dict[str, Any] = {}
+        if self.parent is not None:
+            spec["parent"] = self.parent
+        if self.is_parent:
+            spec["isParent"] = True
+        if self.entries:
+            spec["quotas"] = [_entry(flavor, limits) for flavor, limits in self.entries.items()]
+        return {
+            "apiVersion": API_VERSION,
+            "kind": "QuotaGroup",
+            "metadata": {"name": self.name},
+            "spec": {**spec, **self.spec},
+        }
+
+
+def _entry(flavor: str, limits: Limits) -> dict[str, Any]:
+    named = {} if flavor == DEFAULT_FLAVOR else {"flavor": flavor}
+    return named | {
+        limit: {resource: write_quantity(resource, amount) for resource, amount in limits[limit].items()}
+        for limit in LIMITS
+        if limits.get(limit)
+    }
+
+
+def parents_first(groups: Mapping[str, QuotaGroupDraft]) -> list[QuotaGroupDraft]:
+    """Every group once, none before its parent; members of a cycle last."""
+    placed: dict[str, QuotaGroupDraft] = {}
+    waiting = dict(groups)
+    while waiting:
+        ready = [each for each in waiting.values() if each.parent is None or each.parent not in waiting]
+        for each in ready or list(waiting.values()):
+            placed[each.name] = each
+            del waiting[each.name]
+    return list(placed.values())
+
+
+def cover_children(groups: Mapping[str, QuotaGroupDraft], *, additive: bool) -> None:
+    """Give each parent the keys of its children, with the sum of their min where it has none.
+
+    `additive`: what a parent has already is its own, beside what its children have (a Cohort of Kueue), so that the sum
+    is added to it. A cohort with 4 of its own above queues of 6 and 2 becomes a parent with min 12.
+    """
+    for parent in reversed(parents_first(groups)):
+        children = [each for each in groups.values() if each.parent == parent.name]
+        own = set(parent.keys())
+        for key in dict.fromkeys(key for child in children for key in child.keys()):  # noqa: SIM118 - not a mapping
+            promised = sum(child.amount("min", key) or 0 for child in children)
+            if key not in own:
+                parent.set("min", {key.resource: promised}, key.flavor)
+            elif additive:
+                parent.set("min", {key.resource: (parent.amount("min", key) or 0) + promised}, key.flavor)

@@ -1,0 +1,96 @@
+"""ElasticQuotas as groups: the trees of Koordinator, and the flat ones of scheduler-plugins.
+
+A quota of scheduler-plugins is about the pods of its own namespace; one of Koordinator names its parent by a label, and
+is used by pods that name it, or that are in a namespace that it lists.
+"""
+
+from collections.abc import Sequence
+from typing import Final, TypeVar
+
+import msgspec
+
+from cli.convert.conversion import Conversion, read_amounts, read_object, select_namespaces
+from cli.convert.draft import QuotaGroupDraft, cover_children
+from cli.read.manifests import Manifest
+from shared.api.core.metadata import Metadata
+from shared.api.reading import Quantities, View, reader
+from shared.problems import Problem
+
+T = TypeVar("T")
+APIS: Final = ("scheduling.sigs.k8s.io/", "scheduling.x-k8s.io/")
+_PREFIX: Final = "quota.scheduling.koordinator.sh/"
+PARENT: Final = f"{_PREFIX}parent"
+IS_PARENT: Final = f"{_PREFIX}is-parent"
+LENDS: Final = f"{_PREFIX}allow-lent-resource"
+NAMESPACES: Final = f"{_PREFIX}namespaces"
+WEIGHT: Final = f"{_PREFIX}shared-weight"
+_READ: Final = (PARENT, IS_PARENT, LENDS, NAMESPACES, WEIGHT)
+_ROOT: Final = "koordinator-root-quota"
+_BUILT_IN: Final = {_ROOT: "root", "koordinator-default-quota": "default", "koordinator-system-quota": "system"}
+
+
+class _Spec(View, frozen=True):
+    min: Quantities = {}
+    max: Quantities = {}
+
+
+class _ElasticQuota(View, frozen=True):
+    metadata: Metadata = Metadata()
+    spec: _Spec = _Spec()
+
+
+_read = reader(_ElasticQuota)
+
+
+def convert_elastic_quotas(manifests: Sequence[Manifest], made: Conversion) -> None:
+    """Convert every ElasticQuota."""
+    names: dict[str, str] = {}
+    parents: list[tuple[QuotaGroupDraft, str]] = []
+    for manifest in manifests:
+        if manifest.kind != "ElasticQuota" or not manifest.api_version.startswith(APIS):
+            continue
+        if manifest.name in _BUILT_IN:
+            made.note(manifest, "", f"is built in as {_BUILT_IN[manifest.name]}: edit that group, if it needs limits")
+            continue
+        quota = read_object(_read, manifest)
+        draft = made.add(QuotaGroupDraft(made.name_for(manifest, manifest.name, "quota")))
+        names[manifest.name] = draft.name
+        draft.set("min", read_amounts(manifest, "spec.min", quota.spec.min))
+        draft.set("max", read_amounts(manifest, "spec.max", quota.spec.max))
+        parents.append((draft, _read_labels(manifest, quota.metadata, draft, made)))
+    for draft, parent in parents:
+        draft.parent = names.get(parent, parent) if parent not in ("", "root", _ROOT) else None
+    cover_children({draft.name: draft for draft, _ in parents}, additive=False)
+
+
+def _read_labels(manifest: Manifest, metadata: Metadata, draft: QuotaGroupDraft, made: Conversion) -> str:
+    """Read what Koordinator writes as labels and annotations; the name of the parent."""
+    labels, annotations = metadata.labels, metadata.annotations
+    draft.is_parent = labels.get(IS_PARENT) == "true"
+    if labels.get(LENDS) == "false":
+        draft.spec["allowLending"] = False
+    if WEIGHT in annotations:
+        weight = _read_json(manifest, WEIGHT, annotations[WEIGHT], dict[str, int | float | str])
+        draft.set("weight", read_amounts(manifest, f"metadata.annotations[{WEIGHT}]", weight))
+    namespaces = _read_json(manifest, NAMESPACES, annotations.get(NAMESPACES, "[]"), list[str])
+    is_of_koordinator = any(key.startswith(_PREFIX) for key in (*labels, *annotations))
+    if not is_of_koordinator:
+        namespaces = [manifest.namespace or "default"]
+    for namespace in namespaces:
+        made.label_namespace(namespace, draft.name)
+    if namespaces and not draft.is_parent:
+        draft.spec["namespaceSelector"] = select_namespaces(namespaces)
+    for place, written in (("labels", labels), ("annotations", annotations)):
+        for key in sorted(written):
+            if key.startswith(_PREFIX) and key not in _READ:
+                made.note(manifest, f"metadata.{place}[{key}]", "has no counterpart and is left out")
+    return labels.get(PARENT, "")
+
+
+def _read_json(manifest: Manifest, key: str, text: str, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except msgspec.MsgspecError as error:
+        place = f"metadata.annotations[{key}]"
+        line = manifest.line_of(place)
+        raise Problem(f"{manifest.file}:{line}: {manifest.label} {place} cannot be read: {error}") from error

@@ -1,0 +1,183 @@
+"""Kueue's ResourceFlavors, Cohorts and ClusterQueues as flavors and groups.
+
+A parent of Quotree counts what its children have; a Cohort's own quota stands beside theirs. So min of a cohort's group
+is its nominalQuota and the sum of its children's. Cohorts without a parent share nothing with each other, and neither
+do queues without a cohort: their groups get borrowingLimit 0.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from cli.convert.conversion import Conversion, read_object, read_one, select_namespaces
+from cli.convert.draft import QuotaGroupDraft, cover_children
+from cli.convert.kueue_objects import (
+    CLUSTER_QUEUE_FIELDS,
+    COHORT_FIELDS,
+    ClusterQueueSpec,
+    ResourceGroupView,
+    ResourceQuotaView,
+    read_cluster_queue,
+    read_cohort,
+)
+from cli.convert.kueue_workloads import LocalQueues, convert_priority_classes, convert_workloads
+from cli.convert.weights import Weights
+from cli.read.manifests import Manifest
+from shared.api.names import API_VERSION
+from shared.quota.measure.static.capacity import UNCOUNTED
+
+KUEUE: Final = "kueue.x-k8s.io/"
+_FLAVOR_FIELDS: Final = ("nodeLabels", "nodeTaints", "tolerations")
+_CONVERTED: Final = frozenset({"ResourceFlavor", "Cohort", "ClusterQueue", "LocalQueue", "WorkloadPriorityClass"})
+_MADE_BY_KUEUE: Final = "Workload"
+_NOWHERE: Final = {"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "DoesNotExist"}]}
+
+
+def convert_kueue(manifests: Sequence[Manifest], made: Conversion) -> None:
+    """Convert every object of Kueue, and the workloads that name its queues."""
+    of_kind: dict[str, list[Manifest]] = {}
+    for each in manifests:
+        if each.api_version.startswith(KUEUE):
+            of_kind.setdefault(each.kind, []).append(each)
+    made.flavors += [_convert_flavor(each, made) for each in of_kind.get("ResourceFlavor", ())]
+    tree = _CohortTree(made)
+    leaves = {each.name: tree.add_queue(each) for each in of_kind.get("ClusterQueue", ())}
+    for manifest in of_kind.get("Cohort", ()):
+        tree.add_cohort(manifest)
+    tree.close()
+    queues = LocalQueues(of_kind.get("LocalQueue", ()), {name: leaf.name for name, leaf in leaves.items()}, made)
+    for manifest in of_kind.get("ClusterQueue", ()):
+        _admit_namespaces(manifest, leaves[manifest.name], queues, made)
+    classes = convert_priority_classes(of_kind.get("WorkloadPriorityClass", ()), made)
+    convert_workloads(manifests, queues, classes, made)
+    for kind in sorted(of_kind.keys() - _CONVERTED - {_MADE_BY_KUEUE}):
+        for manifest in of_kind[kind]:
+            made.note(manifest, "", "has no counterpart and is left out")
+
+
+def _convert_flavor(manifest: Manifest, made: Conversion) -> dict[str, object]:
+    spec = manifest.body.get("spec") or {}
+    kept = {name: spec[name] for name in _FLAVOR_FIELDS if spec.get(name)}
+    made.note_others(manifest, _FLAVOR_FIELDS)
+    return {"apiVersion": API_VERSION, "kind": "ResourceFlavor", "metadata": {"name": manifest.name}, "spec": kept}
+
+
+class _CohortTree:
+    """The groups of ClusterQueues and Cohorts. A cohort that is only named exists in Kueue, so here too."""
+
+    def __init__(self, made: Conversion) -> None:
+        self._made = made
+        self._weights = Weights()
+        self._cohorts: dict[str, QuotaGroupDraft] = {}
+        self._wanted: list[tuple[QuotaGroupDraft, str, Manifest]] = []
+        """A group, the cohort that it names, and where."""
+
+    def add_queue(self, manifest: Manifest) -> QuotaGroupDraft:
+        """Add the leaf of a ClusterQueue."""
+        spec = read_object(read_cluster_queue, manifest).spec
+        draft = self._made.add(QuotaGroupDraft(self._made.name_for(manifest, manifest.name, "queue")))
+        draft.spec |= _policies(spec)
+        _set_quotas(draft, manifest, spec.resource_groups, self._made)
+        _note_policies(manifest, spec, self._made)
+        self._made.note_others(manifest, CLUSTER_QUEUE_FIELDS)
+        self._weights.see(manifest, draft, None if spec.fair_sharing is None else spec.fair_sharing.weight)
+        self._wanted.append((draft, spec.cohort_name or spec.cohort, manifest))
+        return draft
+
+    def add_cohort(self, manifest: Manifest) -> None:
+        """Add the parent of a Cohort."""
+        spec = read_object(read_cohort, manifest).spec
+        draft = self._add_parent(manifest, manifest.name)
+        _set_quotas(draft, manifest, spec.resource_groups, self._made)
+        self._made.note_others(manifest, COHORT_FIELDS)
+        self._weights.see(manifest, draft, None if spec.fair_sharing is None else spec.fair_sharing.weight)
+        self._wanted.append((draft, spec.parent_name or spec.parent, manifest))
+
+    def close(self) -> None:
+        """Put each group below the cohort that it names, and compute what depends on the whole tree."""
+        for draft, cohort, manifest in self._wanted:
+            if cohort and cohort not in self._cohorts:
+                self._add_parent(manifest, cohort)
+            draft.parent = self._cohorts[cohort].name if cohort else None
+        cover_children(self._made.groups, additive=True)
+        for draft in self._made.groups.values():
+            for key in list(draft.keys()):
+                if draft.parent is None:
+                    draft.set("borrowingLimit", {key.resource: 0}, key.flavor)
+                if (draft.amount("lendingLimit", key) or 0) > (draft.amount("min", key) or 0):
+                    del draft.entries[key.flavor]["lendingLimit"][key.resource]
+        self._weights.write(self._made.groups)
+
+    def _add_parent(self, manifest: Manifest, cohort: str) -> QuotaGroupDraft:
+        draft = self._made.add(QuotaGroupDraft(self._made.name_for(manifest, cohort, "cohort"), is_parent=True))
+        self._cohorts[cohort] = draft
+        return draft
+
+
+def _set_quotas(
+    draft: QuotaGroupDraft, manifest: Manifest, groups: Iterable[ResourceGroupView], made: Conversion
+) -> None:
+    for place, flavor, quota in _written_quotas(groups):
+        if quota.name in UNCOUNTED:
+            made.note(manifest, place, f"{quota.name} are not counted; keep a ResourceQuota for them")
+            continue
+        limits = {
+            "min": quota.nominal_quota,
+            "borrowingLimit": quota.borrowing_limit,
+            "lendingLimit": quota.lending_limit,
+        }
+        for limit, quantity in limits.items():
+            if quantity is not None:
+                draft.set(limit, {quota.name: read_one(manifest, place, quota.name, quantity)}, flavor)
+
+
+def _written_quotas(groups: Iterable[ResourceGroupView]) -> Iterator[tuple[str, str, ResourceQuotaView]]:
+    """Yield (field, flavor, quota of one resource) in the order of the flavors."""
+    for at, group in enumerate(groups):
+        for number, flavor in enumerate(group.flavors):
+            for quota in flavor.resources:
+                yield f"spec.resourceGroups[{at}].flavors[{number}]", flavor.name, quota
+
+
+def _policies(spec: ClusterQueueSpec) -> dict[str, object]:
+    """The fields of a leaf that differ from Quotree's defaults."""
+    found: dict[str, object] = {}
+    if spec.queueing_strategy == "StrictFIFO":
+        found["queueing"] = {"strategy": "StrictFIFO"}
+    if any(len(group.flavors) > 1 for group in spec.resource_groups):
+        tries = spec.flavor_fungibility
+        found["flavorFungibility"] = {
+            "whenCanBorrow": "TryNextFlavor" if tries.when_can_borrow == "TryNextFlavor" else "Borrow",
+            "whenCanReclaim": "TryNextFlavor" if tries.when_can_preempt == "TryNextFlavor" else "Reclaim",
+        }
+    if spec.preemption.within_cluster_queue == "Never":
+        found["preemption"] = {"withinGroup": "Never"}
+    if spec.stop_policy in ("Hold", "HoldAndDrain"):
+        found["stopPolicy"] = spec.stop_policy
+    return found
+
+
+def _note_policies(manifest: Manifest, spec: ClusterQueueSpec, made: Conversion) -> None:
+    preemption = spec.preemption
+    if (spec.cohort or spec.cohort_name) and preemption.reclaim_within_cohort != "Any":
+        text = f"is {preemption.reclaim_within_cohort}: Quotree always gives min back, whatever the priorities"
+        made.note(manifest, "spec.preemption.reclaimWithinCohort", text)
+    if preemption.borrow_within_cohort.policy != "Never":
+        text = "has no counterpart: a workload that borrows evicts nothing in other groups"
+        made.note(manifest, "spec.preemption.borrowWithinCohort", text)
+    if preemption.within_cluster_queue == "LowerOrNewerEqualPriority":
+        text = "becomes LowerPriority: equal priority is not preempted"
+        made.note(manifest, "spec.preemption.withinClusterQueue", text)
+
+
+def _admit_namespaces(manifest: Manifest, draft: QuotaGroupDraft, queues: LocalQueues, made: Conversion) -> None:
+    """Admit the namespaces that have a LocalQueue of this ClusterQueue and that its selector admits."""
+    selector = read_object(read_cluster_queue, manifest).spec.namespace_selector
+    namespaces = queues.namespaces_of(manifest.name)
+    if selector is None:
+        made.note(manifest, "spec.namespaceSelector", "is absent and admits no namespace; the group admits none either")
+        draft.spec["namespaceSelector"] = _NOWHERE
+    elif namespaces:
+        draft.spec["namespaceSelector"] = select_namespaces(namespaces, selector)
+    else:
+        made.note(manifest, "spec.namespaceSelector", "decides alone: no LocalQueue of this queue is in the files")
+        draft.spec["namespaceSelector"] = selector

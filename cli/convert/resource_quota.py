@@ -1,0 +1,72 @@
+"""ResourceQuotas as leaves, one for each namespace, which may use exactly what the quota allows: max is min."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from cli.convert.conversion import Conversion, read_object, read_one, select_namespaces
+from cli.convert.draft import QuotaGroupDraft
+from cli.read.manifests import Manifest
+from shared.api.reading import Quantities, View, reader
+from shared.resources import Amount
+
+_REQUESTS: Final = "requests."
+_COMPUTE: Final = ("cpu", "memory")
+_STORAGE: Final = ("storage", "ephemeral-storage")
+
+
+class _Spec(View, frozen=True):
+    hard: Quantities = {}
+    scopes: list[str] = []
+    scope_selector: dict[str, object] = {}
+
+
+class _ResourceQuota(View, frozen=True):
+    spec: _Spec = _Spec()
+
+
+_read = reader(_ResourceQuota)
+
+
+def convert_resource_quotas(manifests: Sequence[Manifest], made: Conversion) -> None:
+    """Convert every ResourceQuota; of several in one namespace, all of which hold, the lowest number counts."""
+    leaves: dict[str, QuotaGroupDraft] = {}
+    for manifest in manifests:
+        if (manifest.api_version, manifest.kind) != ("v1", "ResourceQuota"):
+            continue
+        spec = read_object(_read, manifest).spec
+        if spec.scopes or spec.scope_selector:
+            place = "spec.scopes" if spec.scopes else "spec.scopeSelector"
+            made.note(manifest, place, "is about some pods only: write a leaf for them, or keep the ResourceQuota")
+            continue
+        amounts = _requests(manifest, spec.hard, made)
+        if amounts:
+            _lower(leaves, manifest, amounts, made)
+
+
+def _requests(manifest: Manifest, hard: Quantities, made: Conversion) -> dict[str, Amount]:
+    """What pods may request together. `cpu` and `memory` say the same as `requests.cpu` and `requests.memory`."""
+    found: dict[str, Amount] = {}
+    for name, quantity in hard.items():
+        resource = name.removeprefix(_REQUESTS)
+        is_request = name.startswith(_REQUESTS) and resource not in _STORAGE
+        if not (is_request or name in _COMPUTE):
+            made.note(manifest, f"spec.hard[{name}]", "is not counted: keep a ResourceQuota for it")
+            continue
+        amount = read_one(manifest, f"spec.hard[{name}]", resource, quantity)
+        found[resource] = min(amount, found.get(resource, amount))
+    return found
+
+
+def _lower(
+    leaves: dict[str, QuotaGroupDraft], manifest: Manifest, amounts: dict[str, Amount], made: Conversion
+) -> None:
+    namespace = manifest.namespace or "default"
+    if namespace not in leaves:
+        leaf = QuotaGroupDraft(made.name_for(manifest, namespace, "namespace"))
+        leaf.spec["namespaceSelector"] = select_namespaces([namespace])
+        leaves[namespace] = made.add(leaf)
+        made.label_namespace(namespace, leaf.name)
+    known = leaves[namespace].entries.get("default", {}).get("min", {})
+    lowest = {resource: min(amount, known.get(resource, amount)) for resource, amount in amounts.items()}
+    leaves[namespace].set("min", lowest)
+    leaves[namespace].set("max", lowest)

@@ -1,0 +1,79 @@
+"""Volcano's Queues as groups: deserved is min, guarantee is the part of it that is never lent, capability is max."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from cli.convert.conversion import Conversion, read_amounts, read_object
+from cli.convert.draft import QuotaGroupDraft, cover_children
+from cli.convert.weights import Weights
+from cli.read.manifests import Manifest
+from shared.api.names import PREEMPTIBLE_LABEL
+from shared.api.reading import Quantities, View, reader
+
+API: Final = "scheduling.volcano.sh/"
+_ROOT: Final = "root"
+_READ: Final = ("parent", "deserved", "guarantee", "capability", "weight", "reclaimable")
+
+
+class _Guarantee(View, frozen=True):
+    resource: Quantities = {}
+
+
+class _Spec(View, frozen=True):
+    parent: str = ""
+    deserved: Quantities = {}
+    guarantee: _Guarantee = _Guarantee()
+    capability: Quantities = {}
+    weight: int | None = None
+    reclaimable: bool = True
+
+
+class _Queue(View, frozen=True):
+    spec: _Spec = _Spec()
+
+
+_read = reader(_Queue)
+
+
+def convert_queues(manifests: Sequence[Manifest], made: Conversion) -> None:
+    """Convert every Queue."""
+    names: dict[str, str] = {}
+    parents: list[tuple[QuotaGroupDraft, str]] = []
+    weights = Weights()
+    for manifest in manifests:
+        if manifest.kind != "Queue" or not manifest.api_version.startswith(API):
+            continue
+        if manifest.name == _ROOT:
+            made.note(manifest, "", "is built in: give the group root a max, if it needs one")
+            continue
+        spec = read_object(_read, manifest).spec
+        draft = made.add(QuotaGroupDraft(made.name_for(manifest, manifest.name, "queue")))
+        names[manifest.name] = draft.name
+        parents.append((draft, spec.parent))
+        _set_limits(draft, manifest, spec, made)
+        if not spec.deserved:
+            weights.see(manifest, draft, spec.weight)
+        if not spec.reclaimable:
+            text = f'label its workloads {PREEMPTIBLE_LABEL}: "false"; they then start within min of {draft.name} only'
+            made.note(manifest, "spec.reclaimable", text)
+        made.note_others(manifest, _READ)
+    for draft, parent in parents:
+        draft.parent = names.get(parent, parent) if parent not in ("", _ROOT) else None
+    groups = {draft.name: draft for draft, _ in parents}
+    for draft in groups.values():
+        draft.is_parent = any(other.parent == draft.name for other in groups.values())
+    cover_children(groups, additive=False)
+    weights.write(groups)
+
+
+def _set_limits(draft: QuotaGroupDraft, manifest: Manifest, spec: _Spec, made: Conversion) -> None:
+    deserved = read_amounts(manifest, "spec.deserved", spec.deserved)
+    kept = read_amounts(manifest, "spec.guarantee.resource", spec.guarantee.resource)
+    low = {resource: max(deserved.get(resource, 0), kept.get(resource, 0)) for resource in {**deserved, **kept}}
+    draft.set("min", low)
+    draft.set("max", read_amounts(manifest, "spec.capability", spec.capability))
+    draft.set(
+        "lendingLimit", {resource: low[resource] - amount for resource, amount in kept.items() if resource in low}
+    )
+    if not low and not spec.capability:
+        made.note(manifest, "spec", "names no resource: write min of those that its workloads request")

@@ -1,0 +1,193 @@
+"""ElasticQuotas, Volcano's Queues and ResourceQuotas become legal groups with the same numbers."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.convert.converting import Converted
+
+KOORDINATOR = """
+apiVersion: scheduling.sigs.k8s.io/v1alpha1
+kind: ElasticQuota
+metadata:
+  name: research
+  namespace: kube-system
+  labels:
+    quota.scheduling.koordinator.sh/is-parent: "true"
+    quota.scheduling.koordinator.sh/parent: koordinator-root-quota
+spec: {min: {cpu: 40}, max: {cpu: 80}}
+---
+apiVersion: scheduling.sigs.k8s.io/v1alpha1
+kind: ElasticQuota
+metadata:
+  name: vision
+  namespace: kube-system
+  labels:
+    quota.scheduling.koordinator.sh/parent: research
+    quota.scheduling.koordinator.sh/allow-lent-resource: "false"
+    quota.scheduling.koordinator.sh/tree-id: gpu
+  annotations:
+    quota.scheduling.koordinator.sh/shared-weight: '{"cpu": 30}'
+    quota.scheduling.koordinator.sh/namespaces: '["team-v"]'
+spec: {min: {cpu: 20}, max: {cpu: 40}}
+---
+apiVersion: scheduling.sigs.k8s.io/v1alpha1
+kind: ElasticQuota
+metadata: {name: koordinator-default-quota, namespace: koordinator-system}
+spec: {max: {cpu: 4}}
+"""
+VOLCANO = """
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: division}
+spec: {parent: root, deserved: {cpu: 8}, capability: {cpu: 16}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: training}
+spec:
+  parent: division
+  deserved: {cpu: 6}
+  guarantee: {resource: {cpu: 2}}
+  capability: {cpu: 10}
+  reclaimable: false
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: best-effort}
+spec: {parent: division}
+"""
+RESOURCE_QUOTA = """
+apiVersion: v1
+kind: Namespace
+metadata: {name: web, labels: {team: web}, uid: "1", resourceVersion: "7"}
+---
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: compute, namespace: web}
+spec: {hard: {requests.cpu: 4, memory: 8Gi, limits.cpu: 8, pods: 10, requests.storage: 5Gi}}
+---
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: less, namespace: web}
+spec: {hard: {cpu: 3}}
+---
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: low, namespace: web}
+spec: {hard: {cpu: 1}, scopes: [BestEffort]}
+"""
+
+
+def only(namespace: str) -> dict[str, object]:
+    return {"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "In", "values": [namespace]}]}
+
+
+def test_tree_of_koordinator_keeps_parents_weights_and_namespaces(tmp_path: Path) -> None:
+    made = Converted(tmp_path, KOORDINATOR)
+    assert made.check(tmp_path)[0] == 0
+    assert made.spec("research") == {"isParent": True, "quotas": [{"min": {"cpu": "40"}, "max": {"cpu": "80"}}]}
+    assert made.spec("vision") == {
+        "parent": "research",
+        "quotas": [{"min": {"cpu": "20"}, "max": {"cpu": "40"}, "weight": {"cpu": "30"}}],
+        "allowLending": False,
+        "namespaceSelector": only("team-v"),
+    }
+    assert [each["metadata"] for each in made.of_kind("Namespace")] == [
+        {"name": "team-v", "labels": {"quotree.dev/group": "vision"}}
+    ]
+    assert [note.split(" ", 1)[1] for note in made.notes] == [
+        (
+            "ElasticQuota/kube-system/vision metadata.labels[quota.scheduling.koordinator.sh/tree-id]: "
+            "has no counterpart and is left out"
+        ),
+        (
+            "ElasticQuota/koordinator-system/koordinator-default-quota: "
+            "is built in as default: edit that group, if it needs limits"
+        ),
+    ]
+
+
+def test_elastic_quota_of_scheduler_plugins_is_about_its_namespace(tmp_path: Path) -> None:
+    quota = "apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: ElasticQuota\nmetadata: {name: eq, namespace: team}\n"
+    made = Converted(tmp_path, f"{quota}spec: {{min: {{cpu: 4}}, max: {{cpu: 6}}}}\n")
+    assert made.spec("eq") == {
+        "quotas": [{"min": {"cpu": "4"}, "max": {"cpu": "6"}}],
+        "namespaceSelector": only("team"),
+    }
+    assert made.of_kind("Namespace")[0]["metadata"]["labels"] == {"quotree.dev/group": "eq"}
+
+
+def test_queues_of_volcano_keep_what_they_never_lend(tmp_path: Path) -> None:
+    made = Converted(tmp_path, VOLCANO)
+    assert made.check(tmp_path)[0] == 0
+    assert made.spec("division") == {"isParent": True, "quotas": [{"min": {"cpu": "8"}, "max": {"cpu": "16"}}]}
+    assert made.spec("training") == {
+        "parent": "division",
+        "quotas": [{"min": {"cpu": "6"}, "max": {"cpu": "10"}, "lendingLimit": {"cpu": "4"}}],
+    }
+    assert [note.split(" ", 2)[2] for note in made.notes] == [
+        (
+            'spec.reclaimable: label its workloads quotree.dev/preemptible: "false"; '
+            "they then start within min of training only"
+        ),
+        "spec: names no resource: write min of those that its workloads request",
+    ]
+
+
+def test_weights_of_volcano_count_where_nothing_is_deserved(tmp_path: Path) -> None:
+    queue = "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: %s}\nspec: %s\n---\n"
+    spec = "{weight: 3, capability: {cpu: 4}}"
+    made = Converted(tmp_path, queue % ("a", spec) + queue % ("b", "{capability: {cpu: 4}}"))
+    assert [made.spec(name)["quotas"][0]["weight"] for name in ("a", "b")] == [{"cpu": "3"}, {"cpu": "1"}]
+
+
+def test_resource_quotas_of_a_namespace_become_one_leaf_with_the_lowest_numbers(tmp_path: Path) -> None:
+    made = Converted(tmp_path, RESOURCE_QUOTA)
+    assert made.check(tmp_path)[0] == 0
+    amounts = {"cpu": "3", "memory": "8Gi"}
+    assert made.spec("web") == {"quotas": [{"min": amounts, "max": amounts}], "namespaceSelector": only("web")}
+    assert made.of_kind("Namespace") == [
+        {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": "web", "labels": {"team": "web", "quotree.dev/group": "web"}},
+        }
+    ]
+    assert [note.split(" ", 2)[2] for note in made.notes] == [
+        "spec.hard[limits.cpu]: is not counted: keep a ResourceQuota for it",
+        "spec.hard[pods]: is not counted: keep a ResourceQuota for it",
+        "spec.hard[requests.storage]: is not counted: keep a ResourceQuota for it",
+        "spec.scopes: is about some pods only: write a leaf for them, or keep the ResourceQuota",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("manifests", "problem"),
+    [
+        (
+            "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q, namespace: web}\nspec: {hard: {cpu: lots}}\n",
+            "manifests.yaml:4: ResourceQuota/web/q spec.hard[cpu]: cpu 'lots' is not a quantity; write for example",
+        ),
+        (
+            "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q}\nspec: {resourceGroups: 1}\n",
+            "manifests.yaml:1: ClusterQueue/q cannot be read: Expected `array`, got `int` - at `$.spec.resourceGroups`",
+        ),
+        (
+            KOORDINATOR.replace("'{\"cpu\": 30}'", "much"),
+            "metadata.annotations[quota.scheduling.koordinator.sh/shared-weight] cannot be read: ",
+        ),
+        ("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n", "there is nothing to convert in "),
+    ],
+)
+def test_unreadable_objects_are_reported_with_their_place(tmp_path: Path, manifests: str, problem: str) -> None:
+    assert problem in str(Converted(tmp_path, manifests).problem)
+
+
+def test_list_is_printed_as_json(tmp_path: Path) -> None:
+    (made,) = Converted(tmp_path, VOLCANO, "-o", "json").documents
+    assert (made["kind"], len(made["items"])) == ("List", 3)
+
+
+def test_differences_fail_only_a_strict_conversion(tmp_path: Path) -> None:
+    assert [Converted(tmp_path, VOLCANO, *flags).exit_code for flags in ((), ("--strict",))] == [0, 1]
