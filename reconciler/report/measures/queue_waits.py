@@ -1,5 +1,6 @@
-"""How long the head of each queue has waited and why, and the same for skipped workloads. docs/specification.md
-§9.4.
+"""How long the head of each queue has waited and why, and the same for skipped workloads.
+
+See docs/specification.md §9.4.
 """
 
 from collections.abc import Iterator
