@@ -76,21 +76,24 @@ def command(
         print_data(data, output)
 
 
-def _served(where: LiveCluster, name: str, namespace: str) -> Json | None:
-    """What the visibility API answers; None where it knows no such workload or group."""
+def _served(where: LiveCluster, name: str, namespace: str) -> Json:
+    """What the visibility API answers: of a workload, or of a group where no workload has the name."""
     head, slash, rest = name.partition("/")
     if slash and head.lower() in ("qg", "quotagroup", "group"):
         return _served_group(where, rest, unknown_group(rest))
     kind, key = parse_workload(name, namespace)
-    unknown = Problem(f"there is no workload {key!r} that names a group, and no QuotaGroup {name!r}")
+    group = "" if slash else f", and no QuotaGroup {name!r}"
+    missing = Problem(f"there is no workload {key!r} that names a group{group}")
     try:
         found = read_explanation(where, key, kind)
+        if found is not None:
+            return found
     except NotAllowed as refused:
-        if not slash:
-            with suppress(NotAllowed):
-                return _served_group(where, name, refused)
-        raise
-    return found if found is not None or slash else _served_group(where, name, unknown)
+        missing = refused
+    if not slash:
+        with suppress(NotAllowed):
+            return _served_group(where, name, missing)
+    raise missing
 
 
 def _served_group(where: LiveCluster, name: str, unknown: Problem) -> Json:

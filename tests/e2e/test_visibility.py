@@ -446,11 +446,16 @@ def test_cli_uses_the_namespace_of_the_context(quotree: Quotree, tmp_path: Path)
     refused = spoken(quotree, "pending", *here)
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr.endswith("-n NAMESPACE lists what waits in one namespace\n")
-    for words, names in ((("explain",), ["team-a/own"]), (("hold", "-n", "team-a"), ["own"])):
-        printed = spoken(quotree, *words, *here, "", program="kubectl_complete-quotree").stdout
-        assert printed.splitlines() == [*names, ":4"]
-    nothing = spoken(quotree, "hold", "nope", *here)
-    assert nothing.stderr == "quotree: there is no job 'nope' in namespace 'team-a'\n"
+    for arguments, names in ((["explain"], ["team-a/own"]), (["hold", "-n", "team-a"], ["own"])):
+        completed = spoken(quotree, *arguments, *here, "", program="kubectl_complete-quotree").stdout
+        assert completed.splitlines() == [*names, ":4"]
+    missing = "quotree: there is no workload 'team-a/nope' that names a group"
+    for command, error in (
+        (["hold", "nope"], "quotree: there is no job 'nope' in namespace 'team-a'"),
+        (["explain", "nope"], f"{missing}, and no QuotaGroup 'nope'"),
+        (["explain", "team-a/nope"], missing),
+    ):
+        assert spoken(quotree, *command, *here).stderr == f"{error}\n"
 
 
 def spoken(quotree: Quotree, *words: str, program: str = "quotree") -> CompletedProcess[str]:

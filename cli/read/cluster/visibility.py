@@ -43,20 +43,18 @@ class _Group(msgspec.Struct, frozen=True):
     status: _GroupStatus
 
 
-def served_or_computed(served: Callable[[], T | None], computed: Callable[[], T]) -> T:
-    """Return what the API answers; where it is off, refuses or knows nothing (None), what the user can compute.
+def served_or_computed(served: Callable[[], T], computed: Callable[[], T]) -> T:
+    """Return what the API answers; where it is off or refuses, what the user can compute.
 
     Raises NotAllowed of the API where the user has the rights for neither.
     """
     refused: NotAllowed | None = None
     try:
-        found = served()
+        return served()
     except NotServed:
-        found = None
+        pass
     except NotAllowed as problem:
-        found, refused = None, problem
-    if found is not None:
-        return found
+        refused = problem
     try:
         return computed()
     except NotAllowed:
