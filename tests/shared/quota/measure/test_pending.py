@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.model.eligibility import FlavorSet, Options
 from shared.quota.model.flavor import Flavor
@@ -170,6 +172,16 @@ def test_options_give_the_reason_of_a_refused_flavor() -> None:
             ),
         )
     )
+
+
+@pytest.mark.parametrize(
+    ("preemptible", "limit"), [(True, "the most it could get is 5"), (False, "the min in effect is 4")]
+)
+def test_refused_flavor_names_the_limit_that_binds(preemptible: bool, limit: str) -> None:
+    job = pending("a", 7, "job", preemptible=preemptible)
+    snapshot = measure(world("root 5\n a 4", [job]), NOW)
+    (options,) = snapshot.leaves["a"].options(job).sets
+    assert options.refused == {"default": f"requests 7 of default/gpu, {limit}"}
 
 
 def test_workload_without_a_counted_request_has_no_options() -> None:

@@ -1,0 +1,14 @@
+"""What a leaf's usage tells apart: workloads that this cycle has started, and those that ran before."""
+
+from shared.quota.decide.state.leaf_usage import LeafUsage
+from shared.quota.measure.snapshot import measure
+from tests.builders import NOW, running, world
+
+
+def test_workloads_that_this_cycle_has_started_are_not_among_those_that_ran_before() -> None:
+    before, now = running("a", 1, "before"), running("a", 1, "now")
+    fixed = running("a", 1, "fixed", preemptible=False)
+    snapshot = measure(world("root 9\n a 4", [before, now, fixed]), NOW)
+    usage = LeafUsage(snapshot.leaves["a"], snapshot.numbers["a"], started={now.id, fixed.id})
+    assert [each.workload.key for each in usage.started_now] == ["ns/now"]
+    assert [each.workload.key for each in usage.running] == ["ns/before"]
