@@ -43,6 +43,12 @@ class FlavorResource(NamedTuple):
         return f"{self.flavor}/{self.resource}"
 
 
+@lru_cache(maxsize=65536)
+def key_of(flavor: str, resource: str) -> FlavorResource:
+    """The accounting key, one object for each; there are at most flavors times resources."""
+    return FlavorResource(flavor, resource)
+
+
 class QuantityError(ValueError):
     """A quantity that Kubernetes would not read, or that is out of range; the message says which."""
 

@@ -12,13 +12,13 @@ from typing import NamedTuple
 from shared.api.names import MAIN_POD_SET
 from shared.quota.decide.decisions import WaitReason
 from shared.quota.decide.explain.shortage import Shortage, below_node, worst
-from shared.quota.decide.state.usage import key_of
 from shared.quota.measure.group_usage import NO_NUMBERS
 from shared.quota.measure.snapshot import LeafSnapshot, Snapshot
 from shared.quota.measure.static.pod_set_choices import MOST_ASSIGNMENTS, agrees, totals
 from shared.quota.model.eligibility import FlavorSet, codependent_sets, why_not
 from shared.quota.model.node import NodeShortage
 from shared.quota.model.workload import Workload
+from shared.resources import key_of
 
 Chosen = Sequence[tuple[FlavorSet, str]]
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from shared.quota.decide.state.equivalence import EquivalenceClasses
 from shared.quota.decide.state.first_fits import FirstFits, Rooms, first_fits, is_one_within, is_predictable, room_for
 from shared.quota.decide.state.over_since import OverSinceCache
-from shared.quota.decide.state.smallest_requests import of_leaf
+from shared.quota.decide.state.smallest_requests import SmallestRequests, of_leaf
 from shared.quota.decide.state.waiting_tree import WaitingTree
 from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers
 from shared.quota.measure.snapshot import LeafSnapshot, Snapshot
@@ -64,7 +64,17 @@ class LeavesInOrder(NamedTuple):
 class LeafCache:
     """What is known of one leaf from its own state and numbers."""
 
-    __slots__ = ("before", "could_swap", "first_fits", "leaf", "none_entitled", "numbers", "queue", "too_little")
+    __slots__ = (
+        "before",
+        "could_swap",
+        "first_fits",
+        "leaf",
+        "none_entitled",
+        "numbers",
+        "queue",
+        "requests",
+        "too_little",
+    )
 
     def __init__(self, leaf: LeafSnapshot, numbers: GroupNumbers, previous: "LeafCache | None" = None) -> None:
         self.leaf = leaf
@@ -84,6 +94,8 @@ class LeafCache:
         """Whether running workloads of lower priority use as much as some pending one requests; None: not known yet."""
         self.before: LeafCache | None = None
         """What was known in the previous state of this cycle: after a trial, the leaf is often as it was."""
+        self.requests: dict[bool, SmallestRequests] = {}
+        """The least of what waits there, by whether the head of the queue may have changed in this cycle."""
 
 
 class CycleCache:
@@ -271,7 +283,9 @@ class CycleCache:
 
     def _update_request(self, name: str, snapshot: Snapshot, *, touched: bool) -> None:
         cached = self.leaves[name]
-        self.tree.update(cached.leaf.path, of_leaf(self.queue(name, snapshot), cached.numbers, touched=touched))
+        if touched not in cached.requests:
+            cached.requests[touched] = of_leaf(self.queue(name, snapshot), cached.numbers, touched=touched)
+        self.tree.update(cached.leaf.path, cached.requests[touched])
         for group in cached.leaf.path:
             self.rank_bounds.pop(group, None)
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Set
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Final
 
 from shared.quota.decide.state.flavor_assignment import Assignments, assignments_of, without_flavors
@@ -18,10 +19,6 @@ _SPARE: Final = 256
 """So many classes without a workload are remembered beside those that have one."""
 
 
-LeastAmounts = Mapping[tuple[FlavorResource, ...], tuple[Amount, ...]]
-"""Amounts in the order of the keys."""
-
-
 class EquivalenceClass:
     """What the workloads of one class can take, their priority, and whether preemptible. Compared by identity."""
 
@@ -32,7 +29,6 @@ class EquivalenceClass:
         "options",
         "preemptible",
         "priority",
-        "smallest",
         "takes_nothing",
         "totals",
     )
@@ -52,8 +48,6 @@ class EquivalenceClass:
         """Whether it takes the first assignment that fits, where it is entitled to none; else see `borrowing_order`."""
         self.totals: tuple[tuple[str, Amount], ...] = () if self.is_simple else _totals(assignments)
         """By resource, what every assignment takes in all flavors together; empty where that tells little."""
-        self.smallest: LeastAmounts = _smallest(assignments or ())
-        """The least amounts, in the order of the keys, for each set of keys that some assignment takes."""
 
     def is_within(self, room: Mapping[FlavorResource, Amount]) -> bool:
         """Whether all that some assignment takes is available in `room`."""
@@ -115,13 +109,13 @@ class EquivalenceClasses:
         cpu 4, gpu 1 and cpu 2, gpu 8 give cpu 2, gpu 1.
         """
         if self._smallest is None:
-            self._smallest = _quantities(each.smallest for each in self.startable)
+            self._smallest = _smallest(each.assignments or () for each in self.startable)
         return self._smallest
 
     @property
     def smallest_at_head(self) -> tuple[Quantities, ...]:
         """The same of a StrictFIFO queue without claims: every workload blocks those behind it on all its flavors."""
-        return _quantities(_smallest(left) for _, _, left in self.in_turn(_LAST))
+        return _smallest(left for _, _, left in self.in_turn(_LAST))
 
     def in_turn(self, held_back_from: datetime | None) -> Iterator[tuple[int, Workload, Assignments]]:
         """The place and first workload of each class, and what those before it leave to it while they wait.
@@ -191,26 +185,11 @@ def _totals(assignments: Assignments | None) -> tuple[tuple[str, Amount], ...]:
     return tuple(sorted((resource, min(each[resource] for each in found)) for resource in resources))
 
 
-def _smallest(assignments: Assignments) -> LeastAmounts:
-    found: dict[tuple[FlavorResource, ...], tuple[Amount, ...]] = {}
-    for assignment in assignments:
+def _smallest(parts: Iterable[Assignments]) -> tuple[Quantities, ...]:
+    """The least amounts, for each set of keys that some assignment takes."""
+    found: dict[tuple[FlavorResource, ...], list[tuple[Amount, ...]]] = {}
+    for assignment in chain.from_iterable(parts):
         quantities = sorted(assignment.quantities)
-        _lower(found, tuple([key for key, _ in quantities]), tuple([amount for _, amount in quantities]))
-    return found
-
-
-def _quantities(parts: Iterable[LeastAmounts]) -> tuple[Quantities, ...]:
-    found: dict[tuple[FlavorResource, ...], tuple[Amount, ...]] = {}
-    for part in parts:
-        for keys, amounts in part.items():
-            _lower(found, keys, amounts)
-    return tuple(tuple(zip(keys, least, strict=True)) for keys, least in found.items())
-
-
-def _lower(
-    found: dict[tuple[FlavorResource, ...], tuple[Amount, ...]],
-    keys: tuple[FlavorResource, ...],
-    amounts: tuple[Amount, ...],
-) -> None:
-    least = found.get(keys)
-    found[keys] = amounts if least is None else tuple(map(min, least, amounts))
+        keys = tuple([key for key, _ in quantities])
+        found.setdefault(keys, []).append(tuple([amount for _, amount in quantities]))
+    return tuple(tuple(zip(keys, map(min, zip(*amounts, strict=True)), strict=True)) for keys, amounts in found.items())

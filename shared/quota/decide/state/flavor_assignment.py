@@ -88,6 +88,8 @@ def assignments_of(workload: Workload, options: Options, flavors: Mapping[str, F
         ]
         for each in options.sets
     ]
+    if len(sets) == 1:
+        return tuple([FlavorAssignment((choice,), choice.quantities) for choice in sets[0]])
     found = [
         FlavorAssignment(chosen, tuple(pair for option in chosen for pair in option.quantities))
         for chosen in islice(product(*sets), MOST_ASSIGNMENTS)

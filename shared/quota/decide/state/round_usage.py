@@ -45,8 +45,8 @@ class RoundUsage:
         limits, evicting = UsageLimits(snapshot.numbers), tuple(evicting)
         self.current = Usage(limits)
         under_way = snapshot.claims or evicting
-        self.after_evictions = Usage(limits, self.current.versions) if under_way else self.current
-        self.planned = Usage(limits, self.current.versions)
+        self.after_evictions = Usage(limits) if under_way else self.current
+        self.planned = Usage(limits)
         self._usages = (self.current, self.after_evictions, self.planned) if under_way else (self.current, self.planned)
         self._views = UsageViews(self._usages)
         self.used = UsedSums(snapshot.numbers)

@@ -7,7 +7,6 @@ See docs/specification.md §3.3 (charge) and §6.2 (the views of use).
 """
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -16,7 +15,7 @@ from shared.quota.decide.decisions import Charges
 from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers, Numbers
 from shared.quota.model.tree import ROOT
 from shared.quota.model.workload import Flavors, ResourceFlavors, Workload
-from shared.resources import Amount, FlavorResource
+from shared.resources import MAX_AMOUNT, Amount, FlavorResource, key_of
 
 Quantities = tuple[tuple[FlavorResource, Amount], ...]
 """What one workload requests, by key; only keys with an amount above 0."""
@@ -25,12 +24,6 @@ Path = tuple[str, ...]
 GroupKey = tuple[str, FlavorResource]
 NOTHING_AVAILABLE = -1
 NO_FLAVORS: Final[ResourceFlavors] = {}
-
-
-@lru_cache(maxsize=65536)
-def key_of(flavor: str, resource: str) -> FlavorResource:
-    """The accounting key, one object for each; there are at most flavors times resources."""
-    return FlavorResource(flavor, resource)
 
 
 def quantities_in(request: Mapping[str, Amount], resources: Iterable[str], flavor: str) -> Quantities:
@@ -64,44 +57,57 @@ class FrozenUsage(NamedTuple):
     """What the group costs its parent even while idle: min(guarantee, runtime)."""
 
 
-class UsageLimits:
-    """The frozen numbers under all usage views of one cycle, read from the snapshot once for each group and key."""
+class _FrozenByGroup(dict[str, FrozenUsage]):
+    """The frozen numbers of one key, read from the snapshot once for each group."""
 
-    __slots__ = ("_numbers", "_read")
+    __slots__ = ("_key", "_numbers")
+
+    def __init__(self, numbers: Mapping[str, GroupNumbers], key: FlavorResource) -> None:
+        self._numbers = numbers
+        self._key = key
+
+    def __missing__(self, group: str) -> FrozenUsage:
+        numbers = self._numbers.get(group, {}).get(self._key, NO_NUMBERS)
+        limit = min(numbers.ceiling, numbers.runtime) if group == ROOT else numbers.ceiling
+        found = self[group] = FrozenUsage(numbers.charge, limit, min(numbers.guarantee, numbers.runtime))
+        return found
+
+
+class UsageLimits:
+    """The frozen numbers under all usage views of one cycle."""
+
+    __slots__ = ("_by_key", "_numbers")
 
     def __init__(self, numbers: Mapping[str, GroupNumbers]) -> None:
         self._numbers = numbers
-        self._read: dict[GroupKey, FrozenUsage] = {}
+        self._by_key: dict[FlavorResource, _FrozenByGroup] = {}
 
     def numbers(self, group: str, key: FlavorResource) -> Numbers:
         """The frozen numbers; all zero for a key that the group neither covers nor uses."""
-        found = self._numbers.get(group)
-        return NO_NUMBERS if found is None else found.get(key, NO_NUMBERS)
+        return self._numbers.get(group, {}).get(key, NO_NUMBERS)
 
-    def read(self, group: str, key: FlavorResource) -> FrozenUsage:
-        """Charge, limit and the guarantee kept."""
-        found = self._read.get((group, key))
+    def of(self, key: FlavorResource) -> Mapping[str, FrozenUsage]:
+        """Charge, limit and the guarantee kept, of every group."""
+        found = self._by_key.get(key)
         if found is None:
-            numbers = self.numbers(group, key)
-            limit = min(numbers.ceiling, numbers.runtime) if group == ROOT else numbers.ceiling
-            found = FrozenUsage(numbers.charge, limit, min(numbers.guarantee, numbers.runtime))
-            self._read[group, key] = found
+            found = self._by_key[key] = _FrozenByGroup(self._numbers, key)
         return found
+
+
+_NONE_CHANGED: Final[Mapping[str, Amount]] = {}
 
 
 class Usage:
     """Charges of all groups, and how much more each leaf can take before a limit on its path is exceeded."""
 
-    __slots__ = ("_available", "_changed", "_limits", "changes", "versions")
+    __slots__ = ("_changed", "_limits", "changes")
 
-    def __init__(self, limits: UsageLimits, versions: dict[FlavorResource, int] | None = None) -> None:
-        """`versions`: how often charges of a key have changed; views that share it count together."""
-        self.versions: dict[FlavorResource, int] = {} if versions is None else versions
+    def __init__(self, limits: UsageLimits) -> None:
         self.changes: dict[FlavorResource, int] = {}
-        """How often charges of a key have changed in this view alone."""
+        """How often charges of a key have changed."""
         self._limits = limits
-        self._changed: dict[GroupKey, Amount] = {}
-        self._available: dict[GroupKey, tuple[int, Amount]] = {}
+        self._changed: dict[FlavorResource, dict[str, Amount]] = {}
+        """By key and group: the charges that differ from the frozen numbers, or have done so."""
 
     def numbers(self, group: str, key: FlavorResource) -> Numbers:
         """The frozen numbers; all zero for a key that the group neither covers nor uses."""
@@ -109,23 +115,26 @@ class Usage:
 
     def charge(self, group: str, key: FlavorResource) -> Amount:
         """What the group costs its parent now, in this view."""
-        found = self._changed.get((group, key))
-        return self._limits.read(group, key).charge if found is None else found
+        found = self._changed.get(key, _NONE_CHANGED).get(group)
+        return self._limits.of(key)[group].charge if found is None else found
 
     def limit(self, group: str, key: FlavorResource) -> Amount:
         """The most that charge can be: the ceiling; at root also the runtime."""
-        return self._limits.read(group, key).limit
+        return self._limits.of(key)[group].limit
 
     @property
     def changed(self) -> Charges:
-        """The charges that differ from the frozen numbers, or have done so. It cannot be changed through this."""
-        return MappingProxyType(self._changed)
+        """The charges that differ from the frozen numbers, or have done so."""
+        return MappingProxyType(
+            {(group, key): charge for key, by_group in self._changed.items() for group, charge in by_group.items()}
+        )
 
     @classmethod
     def of(cls, limits: UsageLimits, changed: Charges) -> "Usage":
         """A view with these charges over the frozen numbers."""
         usage = cls(limits)
-        usage._changed.update(changed)
+        for (group, key), charge in changed.items():
+            usage._changed.setdefault(key, {})[group] = charge
         return usage
 
     def add(self, path: Path, quantities: Quantities) -> None:
@@ -139,47 +148,37 @@ class Usage:
             self._shift(path, key, -amount)
 
     def _shift(self, path: Path, key: FlavorResource, amount: Amount) -> None:
-        self.versions[key] = self.versions.get(key, 0) + 1
         self.changes[key] = self.changes.get(key, 0) + 1
+        frozen, changed = self._limits.of(key), self._changed.setdefault(key, {})
         for group in path:
-            frozen = self._limits.read(group, key)
-            before = self._changed.get((group, key), frozen.charge)
-            after = before + amount
-            self._changed[group, key] = after
-            amount = max(frozen.kept, after) - max(frozen.kept, before)
+            start, _, kept = frozen[group]
+            before = changed.get(group, start)
+            after = changed[group] = before + amount
+            amount = max(kept, after) - max(kept, before)
             if not amount:
                 return
 
-    def copied(self, versions: dict[FlavorResource, int]) -> "Usage":
+    def copied(self) -> "Usage":
         """A usage of its own with the same charges."""
-        copy = Usage(self._limits, versions)
-        copy._changed = dict(self._changed)
+        copy = Usage(self._limits)
+        copy._changed = {key: dict(by_group) for key, by_group in self._changed.items()}
         copy.changes = dict(self.changes)
         return copy
 
     def available(self, path: Path, key: FlavorResource) -> Amount:
         """The most of `key` that the leaf can still take; negative if a limit on its path is already exceeded."""
-        version = self.versions.get(key, 0)
-        found = self._available.get((path[0], key))
-        if found is not None and found[0] == version:
-            return found[1]
-        value = self._compute_available(path, key)
-        self._available[path[0], key] = (version, value)
-        return value
-
-    def _compute_available(self, path: Path, key: FlavorResource) -> Amount:
-        group = path[0]
-        start, limit, kept = self._limits.read(group, key)
-        charge = self._changed.get((group, key), start)
-        margin = limit - charge
-        if margin < 0:
-            return NOTHING_AVAILABLE
-        if len(path) == 1:
-            return margin
-        above = self.available(path[1:], key)
-        if above < 0:
-            return NOTHING_AVAILABLE
-        return min(margin, above + kept - charge if kept > charge else above)
+        frozen, changed = self._limits.of(key), self._changed.get(key, _NONE_CHANGED)
+        left: Amount = MAX_AMOUNT
+        for group in reversed(path):
+            charge, limit, kept = frozen[group]
+            charge = changed.get(group, charge)
+            margin = limit - charge
+            if margin < 0:
+                return NOTHING_AVAILABLE
+            if kept > charge:
+                left += kept - charge
+            left = min(left, margin)
+        return left
 
     def fits(self, path: Path, quantities: Quantities) -> bool:
         """Whether the leaf can take all of `quantities` within every limit on its path, on these keys only."""
@@ -201,26 +200,19 @@ class Usage:
 class UsageViews:
     """The usage views of one cycle together: what fits must fit all of them."""
 
-    __slots__ = ("_available", "_versions", "usages")
+    __slots__ = ("usages",)
 
     def __init__(self, usages: tuple[Usage, ...]) -> None:
         self.usages = usages
-        self._versions = usages[0].versions
-        self._available: dict[GroupKey, tuple[int, Amount]] = {}
-        """The least that the views have available, and the version of the key."""
 
     def available(self, path: Path, key: FlavorResource) -> Amount:
         """The most of `key` that the group at the start of `path` can still take in every view."""
-        version, found = self._versions.get(key, 0), self._available.get((path[0], key))
-        if found is not None and found[0] == version:
-            return found[1]
         first = self.usages[0]
         least, changes = first.available(path, key), first.changes.get(key)
         for usage in self.usages[1:]:
             # A start changes every view. As often as the first one: nothing else has changed this one.
             if usage.changes.get(key) != changes:
                 least = min(least, usage.available(path, key))
-        self._available[path[0], key] = (version, least)
         return least
 
     def fits(self, path: Path, quantities: Quantities) -> bool:
@@ -232,8 +224,7 @@ class UsageViews:
 
     def frozen(self) -> "UsageViews":
         """The views as they are now; later changes of these do not show there."""
-        versions = dict(self._versions)
-        return UsageViews(tuple(usage.copied(versions) for usage in self.usages))
+        return UsageViews(tuple(usage.copied() for usage in self.usages))
 
 
 class UsedSums:
@@ -243,11 +234,11 @@ class UsedSums:
 
     def __init__(self, numbers: Mapping[str, GroupNumbers]) -> None:
         self._numbers = numbers
-        self._changed: dict[GroupKey, Amount] = {}
+        self._changed: dict[FlavorResource, dict[str, Amount]] = {}
 
     def used(self, group: str, key: FlavorResource) -> Amount:
         """What the admitted workloads of the subtree request."""
-        found = self._changed.get((group, key))
+        found = self._changed.get(key, _NONE_CHANGED).get(group)
         if found is not None:
             return found
         return self._numbers.get(group, {}).get(key, NO_NUMBERS).used
@@ -255,8 +246,9 @@ class UsedSums:
     def add(self, path: Path, quantities: Quantities) -> None:
         """Add `quantities` to the leaf at the start of `path`, and to all its ancestors."""
         for key, amount in quantities:
+            changed = self._changed.setdefault(key, {})
             for group in path:
-                self._changed[group, key] = self.used(group, key) + amount
+                changed[group] = self.used(group, key) + amount
 
     def remove(self, path: Path, quantities: Quantities) -> None:
         """Undo `add`."""

@@ -73,6 +73,8 @@ class WaitingTree:
     def update(self, path: Path, requests: SmallestRequests) -> None:
         """Set the leaf's requests, and lower the bounds of the groups above it, or compute them again."""
         self.outdated.discard(path[0])
+        if self.requests.get(path[0]) is requests:
+            return
         self.requests[path[0]] = requests
         for parent in path[1:]:
             changes = self._merges.get(parent, 0) + 1

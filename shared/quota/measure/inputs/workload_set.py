@@ -15,7 +15,7 @@ from shared.api.names import MAIN_POD_SET
 from shared.quota.model.eligibility import Shape, shape_of
 from shared.quota.model.tree import Amounts
 from shared.quota.model.workload import Flavors, PreemptorId, ResourceFlavors, Workload, WorkloadId
-from shared.resources import Amount, FlavorResource
+from shared.resources import Amount, FlavorResource, key_of
 
 Change = tuple[Workload | None, Workload | None]
 """(before, after) of one workload: None before it appears, None after it is deleted."""
@@ -73,7 +73,7 @@ def _amounts_of_set(request: Amounts, own: ResourceFlavors) -> Iterator[tuple[Fl
     for resource, amount in request.items():
         flavor = own.get(resource)
         if flavor is not None and amount > 0:
-            yield FlavorResource(flavor, resource), amount
+            yield key_of(flavor, resource), amount
 
 
 @dataclass(frozen=True, slots=True, eq=False)

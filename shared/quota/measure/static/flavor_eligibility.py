@@ -35,7 +35,7 @@ from shared.quota.model.node import NOT_COMPARED, LargestNodes, NodeShortage, no
 from shared.quota.model.settings import Uncovered
 from shared.quota.model.tree import Group
 from shared.quota.model.workload import PodSet, Workload
-from shared.resources import Amount, FlavorResource, write_quantity
+from shared.resources import Amount, FlavorResource, key_of, write_quantity
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,17 +87,20 @@ class FlavorEligibility:
 
     def options(self, workload: Workload) -> Options:
         """Every codependent set that `workload` requests something of, with the flavors that it may take."""
-        shape = (shape_of(workload), workload.preemptible)
-        found = self._known.get(shape)
+        return self._options_of(shape_of(workload), workload)
+
+    def _options_of(self, shape: Shape, example: Workload) -> Options:
+        known = (shape, example.preemptible)
+        found = self._known.get(known)
         if found is None:
-            found = self._known[shape] = self._options(workload)
+            found = self._known[known] = self._options(example)
         return found
 
     def counted(self, shape: Shape, example: Workload) -> Counted:
         """The keys in which a preemptible workload of this shape counts; none when it could never start."""
         found = self._counted.get(shape)
         if found is None:
-            options = self.options(example)
+            options = self._options_of(shape, example)
             if options.together is None:
                 sets = options.sets if options.could_fit else ()
                 found = tuple(pair for each in sets for name in each.flavors for pair in keys_of(each, name))
@@ -173,11 +176,11 @@ class FlavorEligibility:
 
     def _too_large(self, workload: Workload, pod_set: PodSet, name: str, resources: tuple[str, ...]) -> str | None:
         for resource in resources:
-            bound = self._bound_of.get(FlavorResource(name, resource), UNBOUND)
-            most = self._most(workload, FlavorResource(name, resource))
+            key = key_of(name, resource)
+            most = self._most(workload, key)
             requested = pod_set.request[resource]
             if requested > most:
-                by_min = not workload.preemptible and most == bound.effective_min
+                by_min = not workload.preemptible and most == self.effective_min(key)
                 limit = "the min in effect" if by_min else "the most it could get"
                 wanted, has = write_quantity(resource, requested), write_quantity(resource, max(0, most))
                 return f"requests {wanted} of {name}/{resource}, {limit} is {has}"
@@ -186,4 +189,4 @@ class FlavorEligibility:
 
 def keys_of(choice: FlavorSet, flavor: str) -> Counted:
     """What is requested of the set `choice`, in that flavor."""
-    return tuple((FlavorResource(flavor, name), choice.pod_set.request[name]) for name in choice.resources)
+    return tuple([(key_of(flavor, name), choice.pod_set.request[name]) for name in choice.resources])

@@ -14,7 +14,7 @@ from typing import Final
 
 from shared.quota.model.eligibility import FlavorSet, agree
 from shared.quota.model.flavor import Flavor
-from shared.resources import Amount, FlavorResource
+from shared.resources import Amount, FlavorResource, key_of
 
 MOST_ASSIGNMENTS: Final = 256
 """How many combinations of several sets are kept; a bound for absurd trees only."""
@@ -43,7 +43,7 @@ def totals(sets: Sequence[FlavorSet], chosen: Sequence[str]) -> Counted:
     found: dict[FlavorResource, Amount] = {}
     for each, flavor in zip(sets, chosen, strict=True):
         for name in each.resources:
-            key = FlavorResource(flavor, name)
+            key = key_of(flavor, name)
             found[key] = found.get(key, 0) + each.pod_set.request[name]
     return tuple(found.items())
 
