@@ -36,11 +36,11 @@ def command(
     workload stops or waits because of the edit.
     """
     cluster = None if files else where
-    settings = read_settings(settings_file, capacity, cluster)
-    base = manifests_of(files, cluster)
     changed = read_manifests(edits)
     if not changed:
         raise Problem("the files hold no object; give the edited QuotaGroups or ResourceFlavors with -f")
+    base = manifests_of(files, cluster)
+    settings = read_settings(settings_file, capacity, cluster)
     kinds = known_kinds(settings_file)
     past = live_past_use(cluster, settings)
     before = read_question(base, settings, kinds=kinds, past_use=past)
