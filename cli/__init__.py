@@ -1,1 +1,1 @@
-"""`quotree` and `kubectl quotree`: read, call the engine, print. No rule of its own belongs here."""
+"""`quotree` and `kubectl quotree`: read, call the engine, print. Rules belong in `shared.quota`."""

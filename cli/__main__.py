@@ -69,7 +69,7 @@ def quotree() -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; a known problem ends it with one sentence and exit code 2."""
+    """Run the command line; a known problem ends it with one line and exit code 2."""
     from shared.problems import Problem
 
     try:

@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def answer(words: list[str], incomplete: str) -> str:
-    """Return the candidates and directives after these words, as kubectl reads them."""
+    """Return the candidates and directives for these words in kubectl's format."""
     items = ShellComplete(quotree, {}, "kubectl quotree", "").get_completions(words, incomplete)
     wants_files = any(item.type in ("file", "dir") for item in items)
     lines = [_line(item) for item in items if item.type == "plain"]

@@ -1,4 +1,4 @@
-"""When the next decision cycle runs: at once for a workload that comes, and for any other change after a quiet moment.
+"""When the next decision cycle runs: at once for a new workload, and after a quiet moment for any other change.
 
 A Job changes several times while it runs, and a burst brings many Jobs: one cycle decides on what changes in a moment.
 

@@ -1,1 +1,1 @@
-"""One module per command: read the options, call the engine, print. No rule and no arithmetic belongs here."""
+"""One module per command: read the options, call the engine, print. No rules and no arithmetic."""

@@ -40,7 +40,7 @@ COLUMNS: Final = (
     ListColumn("MESSAGE", "why"),
 )
 _GONE: Final = {"reason": "Gone", "message": "", "why": "it waits no more", "position": 0, "lacks": ""}
-"""What a watch shows of a workload that waits no more."""
+"""What a watch shows of a workload that is no longer pending."""
 
 
 @live_options
@@ -106,12 +106,12 @@ def _print(rows: Sequence[Json], shown: ListOutput) -> None:
 
 
 def _lacks(row: Json) -> str:
-    """The missing amount as people write it."""
+    """The formatted missing amount."""
     return readable(row["resource"], row["missing"]) if row["missing"] else ""
 
 
 def _below(cluster: LiveCluster, group: str) -> set[str] | None:
-    """The group and all below it; None: all groups. A user who cannot read the tree means this group alone."""
+    """The group and all below it; None: all groups. For a user who cannot read the tree, this group alone."""
     if group == ROOT:
         return None
     try:

@@ -22,11 +22,11 @@ from shared.quota.model.settings import ReclaimMode
 
 LEGAL, ILLEGAL, UNSETTLED = 0, 1, 3
 CYCLES: Final = 1000
-"""How many cycles a world may take to become stable."""
+"""The maximum of cycles until a world must be stable."""
 
 
 def run(question: Question, at: datetime, cycles: int | None, step: timedelta) -> tuple[dict[str, Any], bool]:
-    """Return the whole answer as data, and whether the world became stable."""
+    """Return the complete result as data, and whether the world became stable."""
     outcome = simulate.run(question.world_at(at), at, cycles=cycles, step=step, limit=CYCLES)
     snapshot = outcome.snapshot
     found = find(question.objects, question.workloads, question.settings, snapshot.capacity, snapshot.largest_nodes)
@@ -70,7 +70,7 @@ def command(
         raise Problem("nothing to simulate; name files with -f, or the live cluster with --live")
     cluster = where if live else None
     settings = read_settings(settings_file, capacity, cluster, ReclaimMode(mode) if mode else None)
-    # Tens of thousands of small objects live to the end of the process: searching them for cycles only costs time.
+    # Tens of thousands of small objects live to the end of the process: garbage collection would only cost time.
     gc.disable()
     question = read_question(
         manifests_of((*files, *more), cluster),

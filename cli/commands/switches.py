@@ -1,4 +1,4 @@
-"""`quotree hold`, `resume`, `close`, `open` and `drain`: the switches that people have, each one write by kubectl."""
+"""`quotree hold`, `resume`, `close`, `open` and `drain`: the users' switches, each one write by kubectl."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -40,7 +40,7 @@ def _workload_command(name: str, act: Callable[[LiveCluster, list[str]], str], t
 
 
 def _object(workload: str, cluster: LiveCluster, namespace: str | None) -> list[str]:
-    """The words by which kubectl finds it: its kind, its name, and its namespace."""
+    """The arguments by which kubectl finds it: its kind, its name, and its namespace."""
     parts = workload.split("/")
     if len(parts) > 3 or not all(parts):
         raise Problem(f"{workload!r} is no workload; write NAMESPACE/NAME of a Job, or KIND/NAMESPACE/NAME")
@@ -51,7 +51,7 @@ def _object(workload: str, cluster: LiveCluster, namespace: str | None) -> list[
 
 
 def _hold(cluster: LiveCluster, which: list[str]) -> str:
-    """A Job, or an object of a governed kind, is also suspended: the label alone would not stop one that runs."""
+    """Also suspend a Job or an object of a governed kind: the label alone does not stop a running one."""
     labels: dict[str, Any] = {"metadata": {"labels": {HOLD_LABEL: "true"}}}
     resource, flag = _resource_and_flag(cluster, which[0])
     value: Any = True
@@ -61,7 +61,7 @@ def _hold(cluster: LiveCluster, which: list[str]) -> str:
 
 
 def _resource_and_flag(cluster: LiveCluster, kind: str) -> tuple[str, Sequence[str | int]]:
-    """What kubectl calls the kind, and where its flag stands; of one that is not governed there is none."""
+    """kubectl's name of the kind, and the path of its suspend flag; an ungoverned kind has none."""
     if kind in _FLAGS:
         return kind, _FLAGS[kind]
     governed = (*live_settings(cluster).kinds.suspended, *all_presets().suspended)
@@ -70,7 +70,7 @@ def _resource_and_flag(cluster: LiveCluster, kind: str) -> tuple[str, Sequence[s
 
 
 def _resume(cluster: LiveCluster, which: list[str]) -> str:
-    """Take the hold away; one that was not held is held for a moment, which resumes what was deactivated."""
+    """Remove the hold; an object without one is held for a moment, which resumes a deactivated one."""
     _hold(cluster, which)
     resource, _ = _resource_and_flag(cluster, which[0])
     return _patch(cluster, [resource, *which[1:]], {"metadata": {"labels": {HOLD_LABEL: None}}})

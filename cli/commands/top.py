@@ -1,4 +1,4 @@
-"""`quotree top`: the groups by what they use now."""
+"""`quotree top`: the groups by their current use."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,1 +1,1 @@
-"""Read manifests and live objects into the engine's types. Nothing is printed here."""
+"""Reads manifests and live objects into the engine's types. Nothing is printed here."""

@@ -1,4 +1,4 @@
-"""Apply the rules to a set of manifests, and locate each finding in its file."""
+"""Applies the rules to a set of manifests, and locates each finding in its file."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from shared.quota.model.workload import Workload
 from shared.resources import Amount, FlavorResource
 
 UNREADABLE_WORKLOAD = "UnreadableWorkload"
-"""A field of a workload that Quotree cannot read; the message says what it uses instead."""
+"""An unreadable field of a workload; the message says what is used instead."""
 
 Capacity = Mapping[FlavorResource, Amount]
 
@@ -84,7 +84,7 @@ class Placed:
 
     @property
     def where(self) -> str:
-        """Return "file:line: " for the front of the sentence; empty without a location."""
+        """Return "file:line: " as a prefix of the message; empty without a location."""
         return f"{self.file}:{self.line}: " if self.file else ""
 
     def as_data(self) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from shared.resources import QuantityError, sum_amounts
 
 
 def namespace_of(metadata: Metadata) -> str:
-    """Where kubectl would create the object: a manifest without a namespace means `default`."""
+    """The namespace in which kubectl would create the object: `default` for a manifest without one."""
     return metadata.namespace or "default"
 
 

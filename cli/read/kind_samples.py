@@ -1,4 +1,4 @@
-"""Show what a descriptor reads from an object, and what Quotree would write on it: no cluster, no quota."""
+"""Shows what a descriptor reads from an object, and what Quotree would write to it, without a cluster."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -43,7 +43,7 @@ class SampleSet:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What was read, what is wrong with it, and the object as it is, held and started."""
+    """What was read, its problems, and the object as given, held and started."""
 
     name: str
     where: str
@@ -59,7 +59,7 @@ class Sample:
 
     @property
     def is_governed(self) -> bool:
-        """Whether it could be governed, or is none of ours."""
+        """Whether it could be governed, or is not Quotree's."""
         refused = self.seen is not None and bool(self.seen.refusals)
         return not (self.problems or refused)
 
@@ -117,7 +117,7 @@ def _sets(seen: KindObject) -> tuple[SampleSet, ...]:
 
 
 def _start(held: KindObject) -> list[Operation]:
-    """As on flavors whose nodes have a label and a taint, one flavor for each pod set."""
+    """Start it in flavors with a node label and a taint, one flavor for each pod set."""
     placed = {set_name(held, each): _example(each.name) for each in held.pod_sets}
     only = placed.get(MAIN_POD_SET)
     several = InjectedAnnotation(pod_sets=placed)

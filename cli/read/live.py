@@ -1,4 +1,4 @@
-"""Read the live cluster through kubectl: every context, proxy and login that works there works here."""
+"""Reads the live cluster through kubectl: every context, proxy and login that works there works here."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,11 +26,11 @@ class NotServed(ClusterProblem):
 
 
 class UnknownToCluster(NotServed):
-    """The API server knows no such path."""
+    """The API server does not know this path."""
 
 
 class NotAllowed(ClusterProblem):
-    """The user has no right to it."""
+    """The user has no right to this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class LiveCluster:
         return self._kubectl(f"GET {path}", "get", "--raw", path)
 
     def change(self, *words: str) -> str:
-        """Run a kubectl command that changes an object, and return what it says. Raises ClusterProblem."""
+        """Run a kubectl command that changes an object, and return its output. Raises ClusterProblem."""
         return self._kubectl(" ".join(("kubectl", *words)), *words).decode(errors="replace").strip()
 
     @property

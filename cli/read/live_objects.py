@@ -1,4 +1,4 @@
-"""Present the live cluster's objects as manifests, so that one reader serves files and cluster."""
+"""Presents the live cluster's objects as manifests, so that one reader serves files and cluster."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -30,7 +30,7 @@ _CLAIMS: Final = (
 
 
 def live_manifests(cluster: LiveCluster) -> Iterator[Manifest]:
-    """Yield every object that a decision may depend on. Raises ClusterProblem."""
+    """Yield every object that a decision can depend on. Raises ClusterProblem."""
     for api_version, kind, path in _PATHS:
         for raw in cluster.items(path):
             yield _manifest(api_version, kind, raw)
@@ -45,7 +45,7 @@ def live_manifests(cluster: LiveCluster) -> Iterator[Manifest]:
 
 
 def items_if_known(cluster: LiveCluster, path: str) -> Sequence[msgspec.Raw]:
-    """The list; none where the cluster does not know the kind yet."""
+    """The list; empty if the cluster does not know the kind yet."""
     try:
         return cluster.items(path)
     except UnknownToCluster:

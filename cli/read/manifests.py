@@ -1,6 +1,6 @@
-"""Read Kubernetes objects with their locations from YAML and JSON: files, folders, standard input.
+"""Reads Kubernetes objects with their locations from YAML and JSON: files, folders, standard input.
 
-A broken file raises UnreadableFile with file and line; what the objects mean is not judged here.
+A broken file raises UnreadableFile with file and line; the meaning of objects is not checked here.
 """
 
 import re
@@ -20,7 +20,7 @@ from shared.problems import Problem
 ENDINGS: Final = (".yaml", ".yml", ".json")
 STANDARD_INPUT: Final = "-"
 CLUSTER: Final = "cluster"
-"""The file of objects that the live cluster holds."""
+"""The file name of objects from the live cluster."""
 _MAX_DEPTH: Final = 200
 _STEP: Final = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
 
@@ -46,7 +46,7 @@ class Manifest:
     document: str
     at: tuple[str | int, ...] = ()
     governed: Kind | None = None
-    """The governed kind as which a cluster's settings describe it."""
+    """The governed kind in a cluster's settings."""
 
     @property
     def label(self) -> str:
@@ -135,7 +135,7 @@ class _Loader(yaml.CSafeLoader):
         return super().construct_mapping(node, deep)
 
     def _name(self, key: Any) -> str | None:
-        """Return the key as JSON would write it: yes is true. None for a merge, which may repeat."""
+        """Return the key as JSON would write it: yes is true. None for a merge key, which can be repeated."""
         if key.tag == "tag:yaml.org,2002:merge" or not isinstance(key, yaml.ScalarNode):
             return None
         is_word = key.tag == "tag:yaml.org,2002:bool"
@@ -184,7 +184,7 @@ def _from_json(file: str, text: str) -> Iterator[Manifest]:
             yield from _objects(file, start, document, _parse_yaml(file, start, document))
         return
     if duplicate is not None:
-        _parse_yaml(file, 1, text)  # JSON is YAML, and that reader knows the line
+        _parse_yaml(file, 1, text)  # JSON is YAML, and that reader reports the line
         raise UnreadableFile(file, 1, f"broken JSON: writes {duplicate} twice")
     yield from _objects(file, 1, text, body)
 
@@ -225,7 +225,7 @@ def _steps(field: str) -> Iterator[str | int]:
 
 
 def _deepest_line(node: Any, steps: Iterable[str | int]) -> int:
-    """Return the 0-based line of the deepest node on the way."""
+    """Return the 0-based line of the deepest existing node of the path."""
     line: int = node.start_mark.line if node is not None else 0
     for step in steps:
         found = _below(node, step)

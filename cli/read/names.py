@@ -1,4 +1,4 @@
-"""Complete names from the live cluster: groups, flavors, namespaces, workloads. One that cannot be read gives none."""
+"""Completes names from the live cluster: groups, flavors, namespaces, workloads. An unreadable cluster gives none."""
 
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -41,9 +41,9 @@ def namespaces(cluster: LiveCluster) -> Iterator[str]:
 
 
 def _workloads(cluster: LiveCluster, namespace: str | None) -> Iterator[str]:
-    """Yield the names of the Jobs of a namespace that name a group; without one, NAMESPACE/NAME of all.
+    """Yield the names of a namespace's Jobs with a group; without a namespace, NAMESPACE/NAME of all.
 
-    A user who must not list all is told of the namespace of the context.
+    A user without the right to list all gets those of the context's namespace.
     """
     if namespace:
         yield from (each.name for each in _jobs(cluster, namespace))
@@ -91,7 +91,7 @@ def _candidates(names: Names, cluster: LiveCluster, incomplete: str) -> list[Com
 
 
 def check_group(cluster: LiveCluster, name: str) -> None:
-    """Raise Problem when no QuotaGroup has the name; a user who must not list them is believed."""
+    """Raise Problem when no QuotaGroup has the name; skipped for a user without the right to list them."""
     try:
         known = name in groups(cluster)
     except NotAllowed:
@@ -101,5 +101,5 @@ def check_group(cluster: LiveCluster, name: str) -> None:
 
 
 def unknown_group(name: str) -> Problem:
-    """What to say of a name that no QuotaGroup has."""
+    """The message for a name that no QuotaGroup has."""
     return Problem(f"there is no QuotaGroup {name!r}; `kubectl get quotagroups` lists those that exist")

@@ -1,4 +1,4 @@
-"""Read manifests into typed objects, kind by kind, and remember where each came from."""
+"""Reads manifests into typed objects, kind by kind, with their sources."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ DUPLICATE: Final = "DuplicateObject"
 
 @dataclass
 class ManifestObjects:
-    """Everything that was read, in the order of the files. `problems` are the objects that could not be read."""
+    """All objects that were read, in the order of the files. `problems`: unreadable objects."""
 
     groups: list[Group] = field(default_factory=list)
     statuses: dict[str, QuotaGroupStatus] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class ManifestObjects:
 
     @property
     def judged(self) -> tuple[Sequence[object], ...]:
-        """The objects that rules are about, kind by kind."""
+        """The objects that rules check, kind by kind."""
         return (self.groups, self.flavors, self.jobs, self.pods, self.kind_objects)
 
 
@@ -119,7 +119,7 @@ def sort_objects(
 
 
 def _governed(manifest: Manifest, kinds: Kinds | None) -> tuple[str, Callable[[Any], Any]] | str:
-    """How an object of a governed kind is read; for others what to say beside that they are skipped."""
+    """The reader of a governed kind's object; for other kinds, a note on why they are skipped."""
     from shared.kinds.presets import all_presets
 
     kind = manifest.governed or (kinds or all_presets()).find(manifest.api_version, manifest.kind)

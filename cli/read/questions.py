@@ -1,4 +1,4 @@
-"""The world that a command asks about: files, the live cluster, or files on top of the live cluster."""
+"""The world that a command computes on: files, the live cluster, or files on top of the live cluster."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -33,13 +33,13 @@ T = TypeVar("T", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What was read: the objects, the workloads in them, and the engine's world of both."""
+    """The input of a command: the objects, their workloads, and the engine's world of both."""
 
     objects: ManifestObjects
     workloads: SubmittedWorkloads
     settings: QuotaSettings
     past_use: PastUse | None = None
-    """As the leader knows it; None: as the statuses of groups show it."""
+    """From the leader; None: from the statuses of groups."""
 
     def world_at(self, now: datetime) -> World:
         """Return the engine's world, with what the leader or the statuses of a cluster's groups keep of the past."""
@@ -65,7 +65,7 @@ def read_question(
 
 
 def live_past_use(cluster: LiveCluster | None, settings: QuotaSettings) -> PastUse | None:
-    """Return the past use of groups as the cluster's leader knows it; None, and say so, where it cannot be asked."""
+    """Return the past use of groups from the cluster's leader; None, with a warning, if it does not answer."""
     if cluster is None or not settings.fairness_half_life:
         return None
     found = read_past_use(cluster)

@@ -56,12 +56,12 @@ class _ConfigMap(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class LiveSettings:
-    """What the settings of the reconciler that runs in the cluster say."""
+    """The settings of the reconciler in the cluster."""
 
     quota: QuotaSettings | None = None
-    """None: they cannot be read."""
+    """None: unreadable."""
     kinds: Kinds = field(default_factory=Kinds)
-    """The kinds that it governs; none where the settings cannot be read."""
+    """The governed kinds; empty if the settings are unreadable."""
 
     @property
     def counts_devices(self) -> bool:

@@ -1,4 +1,4 @@
-"""Read which version of Quotree this is, and which the cluster runs."""
+"""Reads the version of this Quotree, and of the one in the cluster."""
 
 from importlib.metadata import PackageNotFoundError, version
 

@@ -22,7 +22,7 @@ from shared.quota.model.workload import Workload
 
 
 def contexts_of(objects: ManifestObjects, settings: QuotaSettings) -> NamespaceContexts:
-    """The context of all workloads of the manifests; a namespace that is not among them has no labels."""
+    """The contexts of all workloads in the manifests; a namespace that is not among them has no labels."""
     contexts = NamespaceContexts(settings.devices)
     contexts.see_namespaces((None, each) for each in objects.namespaces)
     contexts.see_limit_ranges((None, _with_namespace(each)) for each in objects.limit_ranges)
@@ -40,11 +40,11 @@ def _with_namespace(limits: LimitRange) -> LimitRange:
 
 @dataclass(frozen=True, slots=True)
 class SubmittedWorkloads:
-    """All workloads, as the engine counts them and as their owners wrote them, and what could not be read."""
+    """All workloads as the engine counts them and as their owners wrote them, and unreadable ones."""
 
     workloads: tuple[Workload, ...]
     submitted: tuple[SubmittedWorkload, ...]
-    """What the admission webhook would review: everything that is not running already."""
+    """What the admission webhook would review: everything that does not run already."""
     contexts: NamespaceContexts
     managed: frozenset[str]
     """Uids of Jobs and pods, and keys of pod groups, that are counted as workloads, or were until they finished."""

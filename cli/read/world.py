@@ -40,7 +40,7 @@ def build_world(
 
 
 def nodes_in(objects: ManifestObjects, settings: QuotaSettings) -> LargestNodes:
-    """Return the largest nodes of each flavor that has a node among the objects; of others they are not known."""
+    """Return the largest nodes of each flavor with a node among the objects; those of others are unknown."""
     flavors = {flavor.name: flavor for flavor in objects.flavors}
     found = group_nodes(map(_node, objects.nodes), flavors, settings)
     return {flavor: largest for flavor, largest in found.items() if largest}

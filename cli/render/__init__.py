@@ -1,1 +1,1 @@
-"""Text and tables for people. Only formatting: every number comes from the engine."""
+"""Text and tables. Only formatting: every number comes from the engine."""

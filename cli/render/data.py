@@ -1,4 +1,4 @@
-"""Print plain data for programs."""
+"""Prints plain data for programs."""
 
 from collections.abc import Callable
 from typing import Any, Final, TypeVar

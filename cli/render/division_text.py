@@ -1,4 +1,4 @@
-"""Print how a group comes to its runtime: for each key a table of its siblings that adds up."""
+"""Prints the division of a group's runtime: for each key a table of its siblings that adds up."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

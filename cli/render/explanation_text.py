@@ -1,4 +1,4 @@
-"""Print an explanation for people."""
+"""Prints an explanation as text."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -6,7 +6,7 @@ from typing import Any, Final
 from cli.render.quantities import readable
 
 _SHOWN: Final = 8
-"""So many holders of a flavor are listed, then a count."""
+"""How many holders of a flavor are listed before the count of the others."""
 _BECAUSE: Final = {
     "Evicting": "is being evicted",
     "NotPreemptible": "is not preemptible",
@@ -106,7 +106,7 @@ def _missing_runtime(short: Mapping[str, Any]) -> str:
 
 
 def _named(other: Mapping[str, Any]) -> str:
-    """A workload, or what is told of one of another namespace: its group, and of several together their number."""
+    """The name of a workload; for one in another namespace its group, and for several the number."""
     if other.get("workload"):
         return f"{other['workload']} of {other['group']}"
     count = other.get("workloads", 1)

@@ -1,4 +1,4 @@
-"""Print governed kinds and samples of them, for people."""
+"""Prints governed kinds and samples of them as text."""
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
@@ -40,7 +40,7 @@ def draw_kinds(found: Iterable[Mapping[str, Any]]) -> None:
 
 
 def draw_sample(sample: Sample) -> None:
-    """Print what was read of one object, and how it changes when it is held and started."""
+    """Print what was read from one object, and how it changes when it is held and started."""
     for line in _sample_lines(sample):
         click.echo(line)
 

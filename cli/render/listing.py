@@ -1,4 +1,4 @@
-"""Print lists with the outputs and options that kubectl has: tables, names, paths, columns of one's own."""
+"""Prints lists with kubectl's outputs and options: tables, names, paths, custom columns."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class ListColumn:
 
 @dataclass(frozen=True, slots=True)
 class ListOutput:
-    """How a list is printed. `shown_as`: as `-o` names it; `one_by_one`: a document for each row, as a watch prints."""
+    """How a list is printed. `shown_as`: the name in `-o`; `one_by_one`: a document for each row, as in a watch."""
 
     shown_as: str = "table"
     headers: bool = True
@@ -42,7 +42,7 @@ class ListOutput:
 
     @property
     def is_table(self) -> bool:
-        """Whether rows are printed, and no document."""
+        """Whether rows are printed rather than a document."""
         return self.shown_as in ("table", "wide", "name") or self.shown_as.startswith("custom-columns=")
 
     def print(self, rows: Sequence[Row], columns: Sequence[ListColumn], name: str) -> None:
@@ -66,7 +66,7 @@ class ListOutput:
             self._table([each.title for each in shown], cells)
 
     def _document(self, data: Any, whole: Any) -> None:
-        """Print `data`, or what a template selects of `whole`."""
+        """Print `data`, or what a template selects from `whole`."""
         kind, _, template = self.shown_as.partition("=")
         if kind == "jsonpath":
             click.echo(evaluate(template, whole))

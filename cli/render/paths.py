@@ -1,6 +1,6 @@
-"""Evaluate kubectl's JSONPath templates on plain data: fields, [*], [number], {range}…{end}, and literal text.
+"""Evaluates kubectl's JSONPath templates on plain data: fields, [*], [number], {range}…{end}, and literal text.
 
-Filters ([?(…)]) and slices are not evaluated; kubectl itself reads the visibility API with them.
+Filters ([?(…)]) and slices are not supported; kubectl itself reads the visibility API with them.
 """
 
 import re
@@ -16,13 +16,13 @@ _STEP: Final = re.compile(r"\.?([A-Za-z_][\w-]*)|\[(\*|-?\d+)\]|\['([^']+)'\]|\.
 
 
 def evaluate(template: str, data: Any) -> str:
-    """Return the text of a template such as {.items[*].group}. Raises Problem where it cannot be read."""
+    """Return the text of a template such as {.items[*].group}. Raises Problem if it is invalid."""
     parts = [(match[1], match[2]) for match in _PART.finditer(template)]
     return "".join(_texts(parts, data))
 
 
 def values(path: str, data: Any) -> list[Any]:
-    """Return what a path such as .items[*].group selects; nothing where a field is absent."""
+    """Return what a path such as .items[*].group selects; empty if a field is absent."""
     found, at = [data], 0
     path = path.strip().removeprefix("$").removeprefix("@")
     while at < len(path):

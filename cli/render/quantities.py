@@ -1,4 +1,4 @@
-"""Write amounts as people do: 1500m of cpu, 14.02Gi of memory."""
+"""Formats amounts with usual units: 1500m of cpu, 14.02Gi of memory."""
 
 from shared.resources import Amount, is_counted_in_bytes, write_quantity
 

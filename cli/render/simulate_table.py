@@ -1,4 +1,4 @@
-"""Print a simulation for people: the groups' numbers, then each cycle, then what waits and why."""
+"""Prints a simulation as text: the groups' numbers, then each cycle, then pending workloads with reasons."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final

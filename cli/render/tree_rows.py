@@ -1,4 +1,4 @@
-"""Build the lines of `quotree tree`: min, used, runtime and borrowed, one line per group and key."""
+"""Builds the lines of `quotree tree`: min, used, runtime and borrowed, one line per group and key."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from shared.quota.model.tree import ROOT
 from shared.resources import Amount, FlavorResource, read_amount
 
 _INNER: Final = {"": "", "├─ ": "│  ", "└─ ": "   "}
-"""What continues below a branch, in the lines that follow it."""
+"""The prefix of the lines below a branch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class KeyNumbers:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line: a group's first one has its name, note and pending count, those below it only a further key."""
+    """One line: the first of a group has its name, note and pending count, the others only another key."""
 
     trunk: str
     name: str
@@ -58,7 +58,9 @@ class Filter:
         ]
 
     def wants(self, group: QuotaGroup) -> bool:
-        """Whether the group itself is shown. A parent's counts cover its subtree, so no busy leaf loses its parents."""
+        """Whether the group itself is shown. The counts of a parent cover its subtree, so no busy leaf loses its
+        parents.
+        """
         return not self.only_busy or bool(group.status.workloads.pending or group.status.workloads.admitted)
 
 
@@ -75,7 +77,7 @@ def rows(groups: Mapping[str, QuotaGroup], top: str, wanted: Filter) -> Iterator
 
 
 def _unreachable(groups: Mapping[str, QuotaGroup], children: Mapping[str, list[str]]) -> list[str]:
-    """Shown groups that do not reach root: those whose parent is absent first, then the members of cycles."""
+    """Groups to show that do not reach root: first those with a missing parent, then the members of cycles."""
     reached, waiting = {ROOT}, [ROOT]
     while waiting:
         below = children.get(waiting.pop(), ())
@@ -101,7 +103,7 @@ def _subtree(
 def _group_rows(name: str, group: QuotaGroup, trunk: str, later: str, wanted: Filter) -> Iterator[Row]:
     keys: list[KeyNumbers | None] = [*wanted.keys(group)]
     if name == ROOT:
-        # Root borrows from no other group: without a min of its own, everything would look borrowed.
+        # Root borrows from no group: without a min of its own, everything would look borrowed.
         keys = [numbers and replace(numbers, borrowed=0) for numbers in keys]
     first, *rest = keys or [None]
     yield Row(trunk, name, note_of(group.status.conditions), group.status.workloads.pending, first)
@@ -121,7 +123,7 @@ def _amount(resource: str, quantities: Quantities) -> Amount:
 
 
 def note_of(written: Iterable[Condition]) -> str:
-    """Return what is exceptional: the reasons of conditions, and a stop policy."""
+    """Return anything exceptional: the reasons of conditions, and a stop policy."""
     conditions = {condition.type: condition for condition in written}
     active = conditions.get("Active")
     notes = [active.reason] if active and active.status == "False" else []

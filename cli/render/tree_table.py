@@ -1,4 +1,4 @@
-"""Print the tree for people: aligned, with a bar for each key; plain text without a terminal."""
+"""Prints the tree as text: aligned, with a bar for each key; plain text without a terminal."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -11,7 +11,7 @@ from cli.render.tree_rows import KeyNumbers, Row, quantity
 
 _BAR: Final = 16
 _WIDE: Final = 200
-"""Columns when the output is not a terminal: nothing is cut off in a file or a pipe."""
+"""The width when the output is not a terminal: nothing is truncated in a file or a pipe."""
 
 
 def draw(rows: Iterable[Row]) -> None:

@@ -1,4 +1,4 @@
-"""Watch a list as `kubectl get -w` does: print it, and then each row again that has changed."""
+"""Watches a list like `kubectl get -w`: prints it, and then each row that has changed."""
 
 import io
 import time
@@ -12,18 +12,18 @@ from cli.render.listing import ListOutput
 Json = dict[str, Any]
 Show = Callable[[Sequence[Json], ListOutput], None]
 _PERIOD: Final = 2.0
-"""Seconds between two looks."""
+"""Seconds between two reads."""
 
 
 def watch(read: Callable[[], Sequence[Json]], show: Show, shown: ListOutput, key: str, gone: Json) -> NoReturn:
-    """Read and show indefinitely. `key`: the member that names a row; `gone`: what changes in one that has left."""
+    """Read and print indefinitely. `key`: the member with the row's name; `gone`: the members of a removed row."""
     first = replace(shown, one_by_one=True)
     rest = replace(first, headers=False)
     known = {each[key]: each for each in read()}
     show([*known.values()], first)
     while True:
         time.sleep(_PERIOD)
-        with redirect_stderr(io.StringIO()):  # What cannot be read was said the first time.
+        with redirect_stderr(io.StringIO()):  # Problems were reported the first time.
             found = {each[key]: each for each in read()}
         changed = [each for name, each in found.items() if known.get(name) != each]
         changed += [each | gone for name, each in known.items() if name not in found]

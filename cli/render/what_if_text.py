@@ -1,4 +1,4 @@
-"""Print a prediction for people: as a diff in a terminal, as Markdown for a pull request."""
+"""Prints a prediction: as a diff in a terminal, as Markdown for a pull request."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -9,7 +9,7 @@ DEPENDS: Final = "whether it runs depends on which of those that stop end first"
 
 
 def lines(data: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the prediction as a diff: what begins with + is there with the edit only, what begins with - without it."""
+    """Yield the prediction as a diff: + for what happens only with the edit, - for what happens only without it."""
     for each in data["violations"]:
         yield f"! {each['object']} {each['field']}: {each['message']} ({each['rule']})"
     yield from (f"+ start {each['workload']} of {each['group']}" for each in data["start"])

@@ -1,4 +1,4 @@
-"""Starts the process that serves the visibility API, and makes copies for it. Its failure stops nothing else."""
+"""Starts the process that serves the visibility API, and makes copies for it. Its failure affects nothing else."""
 
 import asyncio
 import socket
@@ -37,7 +37,7 @@ class Visibility:
         registry.register(self._counted)
 
     async def run(self) -> NoReturn:
-        """Keep it running indefinitely. A bug there ends that process, and not this one: decisions go on."""
+        """Keep it running indefinitely. An exception ends only that process: decisions continue."""
         pause = _FIRST_PAUSE
         while True:
             began = asyncio.get_running_loop().time()
@@ -51,7 +51,7 @@ class Visibility:
             await asyncio.sleep(pause.total_seconds())
 
     async def _run_once(self) -> None:
-        """Start it, and return when it has ended; when cancelled, end it."""
+        """Start it, and return when it has ended; on cancellation, end it."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         loop = asyncio.get_running_loop()
         with ours:
@@ -94,11 +94,11 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 
 
 class CountedElsewhere(Collector):
-    """What another process has counted, as it said last."""
+    """The last metrics reported by another process."""
 
     def __init__(self) -> None:
         self.text = ""
 
     def collect(self) -> Iterable[Metric]:
-        """For the registry of this process."""
+        """Yield them for the registry of this process."""
         return text_string_to_metric_families(self.text)

@@ -21,7 +21,7 @@ from shared.quota.model.workload import EvictionReason
 
 Json = dict[str, Any]
 _SAME: Final = timedelta(seconds=10)
-"""The event of an eviction is not younger than that."""
+"""An event this much younger than an annotation is of the same eviction."""
 _PAGE: Final = 500
 _MOST_EVENTS: Final = 20_000
 _REASONS: Final = frozenset(each.value for each in EvictionReason)
@@ -99,7 +99,7 @@ def _events(cluster: LiveCluster, path: str) -> list[_Event]:
 
 
 def join_evictions(objects: dict[str, list[_Metadata]], events: Iterable[_Event]) -> list[Json]:
-    """Join what annotations and events say: each eviction once."""
+    """Merge the evictions of annotations and events without duplicates."""
     names = {each.uid: f"{each.namespace}/{each.name}" for found in objects.values() for each in found}
     groups = {each.uid: each.labels.get(GROUP_LABEL, "") for found in objects.values() for each in found}
     written = [each for kind, found in objects.items() for each in _written(kind, found, names)]

@@ -46,7 +46,7 @@ class _Group(msgspec.Struct, frozen=True):
 def served_or_computed(served: Callable[[], T], computed: Callable[[], T]) -> T:
     """Return what the API answers; where it is off or refuses, what the user can compute.
 
-    Raises NotAllowed of the API where the user has the rights for neither.
+    Raises the API's NotAllowed if the user has the rights for neither.
     """
     refused: NotAllowed | None = None
     try:
@@ -83,7 +83,7 @@ def read_group_explanation(cluster: LiveCluster, name: str) -> Json:
 
 
 def read_past_use(cluster: LiveCluster) -> PastUse | None:
-    """Return the past use of groups as the leader knows it; None where it cannot be asked."""
+    """Return the past use of groups from the leader; None if it does not answer."""
     try:
         found = cluster.items(f"{_BASE}/groupexplanations")
     except (NotServed, NotAllowed):
@@ -98,7 +98,7 @@ def read_past_use(cluster: LiveCluster) -> PastUse | None:
 
 
 def read_pending(cluster: LiveCluster, namespace: str | None, groups: Iterable[str] | None) -> list[Json]:
-    """Return what waits in a namespace or in all, in these groups or in all: by group, then by place."""
+    """Return the pending workloads of a namespace or all, in these groups or all: by group, then by position."""
     where = f"/namespaces/{quote(namespace)}" if namespace else ""
     found = [
         {

@@ -16,28 +16,28 @@ from typing import Final
 from reconciler.visibility.copies.questions import ASK, COUNTED, END, FAILED, MAKE_COPY, CopyQuestion, write_question
 
 LASTS: Final = timedelta(seconds=5)
-"""For so long a copy answers about lists."""
+"""How long one copy answers questions about lists."""
 LIMIT: Final = timedelta(seconds=8)
 _LINE: Final = 1 << 26
 """The longest line that is read."""
 
 
 class TooBusy(Exception):
-    """There is no answer in time, or so many wait that there would be none."""
+    """There is no answer in time, or too many questions are waiting."""
 
 
 class NotAnswered(Exception):
-    """A bug ended the answer; the copy's log says which."""
+    """An exception ended the answer; it is in the copy's log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """The way to the reconciler's process, which makes the copies."""
+    """The channel to the reconciler's process, which makes the copies."""
 
     way: socket.socket
 
     def tell(self, counted: bytes) -> bool:
-        """Tell what was counted; False: not now."""
+        """Send metrics; False: not possible now."""
         try:
             self.way.send(COUNTED + counted)
         except OSError:
@@ -45,7 +45,7 @@ class Control:
         return True
 
     async def wait_for_end(self) -> None:
-        """Return when the reconciler has ended: it says nothing on this way."""
+        """Return when the reconciler has ended: it sends nothing on this channel."""
         ended, loop = asyncio.Event(), asyncio.get_running_loop()
         loop.add_reader(self.way.fileno(), ended.set)
         try:
@@ -54,7 +54,7 @@ class Control:
             loop.remove_reader(self.way.fileno())
 
     def make_copy(self) -> "Copy":
-        """Have a copy made. Raises TooBusy."""
+        """Request a copy. Raises TooBusy."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         copy = Copy(ours)
         with theirs:
@@ -68,21 +68,21 @@ class Control:
 
 @dataclass(slots=True, eq=False)
 class Copy:
-    """One copy, which sees the cluster as it was when the copy was made."""
+    """One copy, with the cluster as it was when the copy was made."""
 
     channel: socket.socket
     made: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
-        """Nothing here waits for a copy that is slow to take questions."""
+        """Make the socket non-blocking: nothing waits for a copy that is slow to read questions."""
         self.channel.setblocking(False)
 
     def close(self) -> None:
-        """Let it end when it has answered what it was asked."""
+        """Let the copy end once it has answered its questions."""
         self.channel.close()
 
     async def ask(self, question: CopyQuestion, within: timedelta) -> list[bytes]:
-        """The lines that came in time; whole answers have END last. Raises NotAnswered."""
+        """The lines that arrive in time; complete answers end with END. Raises NotAnswered."""
         ours, theirs = socket.socketpair()
         with theirs:
             try:
@@ -118,7 +118,7 @@ class SharedCopy:
         self._copy: Copy | None = None
 
     def current(self) -> Copy:
-        """A copy that is not too old. Raises TooBusy."""
+        """A copy that is recent enough. Raises TooBusy."""
         if self._copy is not None and time.monotonic() >= self.replaced_at(self._copy):
             self._drop(self._copy)
         if self._copy is None:
@@ -126,11 +126,11 @@ class SharedCopy:
         return self._copy
 
     def replaced_at(self, copy: Copy) -> float:
-        """When the copy is too old."""
+        """When the copy becomes too old."""
         return copy.made + self._lasts
 
     async def lines(self, copy: Copy, question: CopyQuestion) -> Sequence[bytes]:
-        """The whole answer. Raises TooBusy when there is none in time."""
+        """The complete answer. Raises TooBusy when there is none in time."""
         found = await copy.ask(question, LIMIT)
         if not found or found[-1] != END:
             self._drop(copy)
@@ -144,7 +144,7 @@ class SharedCopy:
 
 
 class LongQuestions:
-    """Asks one at a time, each of a copy of its own; `rest` is the least time between two."""
+    """Asks one question at a time, each with a copy of its own; `rest` is the least time between two."""
 
     def __init__(
         self, control: Control, *, limit: timedelta, rest: timedelta = timedelta(milliseconds=250), most: int = 16
@@ -157,7 +157,7 @@ class LongQuestions:
         self._turn = asyncio.Lock()
 
     async def best(self, question: CopyQuestion) -> bytes | None:
-        """The best answer that was found in time; None: there is nothing of that name. Raises TooBusy."""
+        """The best answer found in time; None: no object has that name. Raises TooBusy."""
         if self._waiting >= self._most:
             raise TooBusy
         self._waiting += 1

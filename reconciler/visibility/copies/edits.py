@@ -1,4 +1,4 @@
-"""The edit whose effect is asked for: QuotaGroups and ResourceFlavors as they would be, read and checked. Pure."""
+"""The edit in a WhatIf: QuotaGroups and ResourceFlavors as they would be, read and checked. Pure."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -37,7 +37,7 @@ class _Body(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class EditedObjects:
-    """QuotaGroups and ResourceFlavors as they would be stored, and the names of those that would be gone."""
+    """QuotaGroups and ResourceFlavors as they would be stored, and the names of deleted ones."""
 
     groups: tuple[GroupStatusRecord, ...]
     flavors: tuple[Flavor, ...]
@@ -46,7 +46,7 @@ class EditedObjects:
 
     @property
     def count(self) -> int:
-        """How many objects it changes."""
+        """The number of changed objects."""
         return len(self.groups) + len(self.flavors) + len(self.without_groups) + len(self.without_flavors)
 
 

@@ -1,7 +1,7 @@
 """Copies of this process: made in milliseconds, they share its memory until either side writes.
 
-Decisions go on meanwhile. A copy answers as long as somebody holds the other end of its channel, and never lives
-longer than its alarm lets it.
+Decisions continue meanwhile. A copy answers as long as the other end of its channel is open, and never lives longer
+than its alarm allows.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ AnswerLines = Callable[[bytes], Iterator[bytes]]
 """The lines that answer a question."""
 
 LIFE: Final = timedelta(seconds=16)
-"""Of a copy: for so long it is asked, and so long the last answer might take."""
+"""The maximum life of a copy: the time in which it gets questions, plus the time for the last answer."""
 _MOST: Final = 6
 _NICENESS: Final = 10
 _CHUNK: Final = 1 << 16
@@ -32,7 +32,7 @@ log = get_logger(__name__)
 
 
 class CopyMaker:
-    """Makes copies of this process, so many at the same time."""
+    """Makes copies of this process, up to a maximum at the same time."""
 
     def __init__(self, answer: AnswerLines, most: int = _MOST) -> None:
         self._answer = answer
@@ -40,7 +40,9 @@ class CopyMaker:
         self._living = 0
 
     def make(self, channel: socket.socket) -> None:
-        """Let a copy answer what comes through the channel; close it if there are too many, or no memory for it."""
+        """Make a copy that answers on the channel; close the channel if there are too many copies or too little
+        memory.
+        """
         with channel:
             if self._living >= self._most:
                 return
@@ -67,7 +69,7 @@ class CopyMaker:
 
 
 def _be_the_copy(channel: socket.socket, answer: AnswerLines) -> NoReturn:
-    """Touch nothing that is shared with the process that was copied: no loop, no connection, no exit handler."""
+    """Use nothing that is shared with the original process: no event loop, no connection, no exit handler."""
     code = 1
     try:
         signal.set_wakeup_fd(-1)
@@ -85,7 +87,7 @@ def _be_the_copy(channel: socket.socket, answer: AnswerLines) -> NoReturn:
 
 
 def answer_through(channel: socket.socket, answer: AnswerLines) -> None:
-    """Answer until the other end is closed: questions that overlap by turns, a line at a time."""
+    """Answer until the other end is closed: overlapping questions in turn, a line at a time."""
     channel.setblocking(True)
     is_open, under_way = True, list[Iterator[None]]()
     while is_open or under_way:
@@ -97,7 +99,7 @@ def answer_through(channel: socket.socket, answer: AnswerLines) -> None:
 
 
 def _answer_on(stream: socket.socket, answer: AnswerLines) -> Iterator[None]:
-    """Read a question, and write its answer: a line for each step, until nobody wants more."""
+    """Read a question and write its answer: a line for each step, until the reader closes."""
     with stream, suppress(ConnectionError):
         stream.setblocking(True)
         try:

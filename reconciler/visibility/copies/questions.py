@@ -1,7 +1,7 @@
-"""How a copy is asked and answers. Pure.
+"""The protocol between the serving process and a copy. Pure.
 
-A question is one JSON document. The answer is lines: of a list, each an object; of one explanation or a prediction,
-each a better answer than the one before. An empty line says that there are no more.
+A question is one JSON document. The answer is lines: for a list, each an object; for one explanation or a prediction,
+each a better answer than the one before. An empty line ends the answer.
 """
 
 from typing import Final
@@ -13,20 +13,20 @@ from reconciler.visibility.objects.selection import Selection
 from shared.api.group_selector import ALL_GROUPS, GroupSelector
 
 MAKE_COPY: Final = b"c"
-"""What the serving process says to the reconciler, with the channel of the copy."""
+"""Sent to the reconciler, with the channel of the new copy."""
 COUNTED: Final = b"m"
-"""Or this, and what it has counted, as Prometheus reads it."""
+"""Sent to the reconciler, with metrics in Prometheus' text format."""
 ASK: Final = b"q"
-"""What it says to a copy, with the socket of the question."""
+"""Sent to a copy, with the socket of the question."""
 END: Final = b""
 """The last line of a whole answer."""
 FAILED: Final = b"!"
-"""The last line of an answer that a bug ended."""
+"""The last line of an answer that ended with an exception."""
 _BY_PLURAL: Final = {kind.plural: kind for kind in KINDS}
 
 
 class CopyQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Which objects are asked for; with the spec of a WhatIf, what that edit would change."""
+    """Which objects are requested; with the spec of a WhatIf, what that edit would change."""
 
     plural: str = ""
     namespace: str = ""
@@ -37,12 +37,12 @@ class CopyQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def selection(self) -> Selection:
-        """The same as the server read it."""
+        """The same as the server's selection."""
         return Selection(_BY_PLURAL[self.plural], self.namespace, self.name, self.groups, self.in_whole_cluster)
 
 
 def question_of(selection: Selection) -> CopyQuestion:
-    """Ask for these objects."""
+    """The question for these objects."""
     return CopyQuestion(
         selection.kind.plural, selection.namespace, selection.name, selection.groups, selection.in_whole_cluster
     )

@@ -18,7 +18,7 @@ from shared.quota.decide.simulate.what_if import predict_in_steps
 
 
 def predict_edit(state: ClusterState, observed: ObservedPlan, edit: EditedObjects, now: datetime) -> Iterator[Json]:
-    """The status of the WhatIf, each a better one than the one before. `state` sees the edit."""
+    """The status of the WhatIf, each a better one than the one before. `state` is changed by the edit."""
     before = state.world_at(now)
     show_edit(edit, state)
     after = state.world_at(now)
@@ -28,7 +28,7 @@ def predict_edit(state: ClusterState, observed: ObservedPlan, edit: EditedObject
 
 
 def show_edit(edit: EditedObjects, state: ClusterState) -> None:
-    """Let `state` see the edit as its watches would."""
+    """Pass the edit to `state` as its watches would."""
     state.see_groups([Changed(state.groups.get(each.group.name), each) for each in edit.groups])
     state.see_groups([Changed(state.groups[name], None) for name in edit.without_groups if name in state.groups])
     gone = [state.flavors[name] for name in edit.without_flavors if name in state.flavors]

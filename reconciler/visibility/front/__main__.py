@@ -1,6 +1,6 @@
 """The process that serves the visibility API; a reconciler starts it, and it ends with the reconciler.
 
-Its arguments are the file number of its way to the reconciler, and its settings.
+Its arguments are the file descriptor of its channel to the reconciler, and its settings.
 """
 
 import asyncio
@@ -24,9 +24,9 @@ from shared.telemetry import configure_logging
 
 PROGRAM: Final = "quotree-reconciler"
 _NICENESS: Final = 5
-"""Where processors are scarce, the reconciler decides first."""
+"""When CPU is scarce, the reconciler decides first."""
 _PERIOD: Final = 1.0
-"""Seconds between two reports of what was counted."""
+"""Seconds between two reports of metrics."""
 
 
 async def _serve(control: Control, settings: FrontSettings) -> None:
@@ -49,7 +49,7 @@ async def _serve(control: Control, settings: FrontSettings) -> None:
 
 
 async def _report(control: Control, registry: CollectorRegistry) -> NoReturn:
-    """Tell the reconciler what was counted, whenever it has changed."""
+    """Send metrics to the reconciler whenever they have changed."""
     told = b""
     while True:
         counted = generate_latest(registry)

@@ -1,4 +1,4 @@
-"""The objects that a request selects: asked of copies, kept while they are the latest, and the same for all who ask."""
+"""The objects that a request selects: requested from copies, cached while current, and shared by all requests."""
 
 import asyncio
 import math
@@ -16,20 +16,20 @@ from reconciler.visibility.front.selected import Item, Selected, item_of
 from reconciler.visibility.objects.selection import Selection
 
 FRESH: Final = 1.0
-"""Seconds for which an explanation that was asked for by name is given again."""
+"""Seconds for which an explanation requested by name is reused."""
 _MOST_KEPT: Final = 64
 _decode: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class CopysItems:
-    """What one copy has said: each object is read once, for whichever lists it is in."""
+    """The items of one copy: each object is read once for all lists that contain it."""
 
     def __init__(self) -> None:
         self.copy: Copy | None = None
         self._items: dict[bytes, Item] = {}
 
     def of(self, copy: Copy, lines: Iterable[bytes]) -> list[Item]:
-        """The objects in these lines of a copy's answer; those of a copy before it are forgotten."""
+        """The objects in these lines of a copy's answer; items of an earlier copy are dropped."""
         if copy is not self.copy:
             self.copy, self._items = copy, {}
         return [self._items.get(line) or self._items.setdefault(line, item_of(_decode(line))) for line in lines]
@@ -37,21 +37,21 @@ class CopysItems:
 
 @dataclass(slots=True)
 class Kept:
-    """An answer, or the work on it; for how long it is given again."""
+    """An answer or its task, and how long it is reused."""
 
     task: asyncio.Task[Selected]
     until: float = math.inf
 
     def is_good(self, now: float) -> bool:
-        """Whether it is given again: it is being made, or it was, without an error, a short time ago."""
+        """Whether it can be reused: it is being computed, or was a short time ago without an error."""
         return not self.task.done() or (now < self.until and self.task.exception() is None)
 
 
 class Answers:
-    """Selects objects. Nothing here is computed, but put together."""
+    """Selects objects and combines answers of copies; it computes nothing itself."""
 
     def __init__(self, control: Control, lasts: timedelta = LASTS) -> None:
-        """`lasts`: for how long lists are answered by the same copy."""
+        """`lasts`: how long lists are answered by the same copy."""
         self._shared = SharedCopy(control, lasts)
         self._long = LongQuestions(control, limit=LIMIT)
         self._items = CopysItems()
@@ -67,7 +67,7 @@ class Answers:
         return await asyncio.shield(kept.task)
 
     def _forget(self, now: float) -> None:
-        """Drop what is not given again, and the oldest of what is too much."""
+        """Drop expired answers, and the oldest above the maximum."""
         self._kept = {each: kept for each, kept in self._kept.items() if kept.is_good(now)}
         while len(self._kept) >= _MOST_KEPT:
             self._kept.pop(next(iter(self._kept)))

@@ -1,4 +1,4 @@
-"""Registers the visibility API: says in its APIService where it is served, and which CA to trust."""
+"""Registers the visibility API: writes into its APIService where it is served, and which CA to trust."""
 
 import asyncio
 from collections.abc import Sequence
@@ -23,13 +23,13 @@ from shared.telemetry import get_logger
 from shared.tls.rotation import TrustedSince
 
 _AGAIN: Final = timedelta(minutes=2)
-"""How long it stays away after it was deleted while this process served: not reached, or uninstalled."""
+"""How long the APIService stays deleted after a deletion while this process served: not reachable, or uninstalled."""
 
 log = get_logger(__name__)
 
 
 class ApiServiceBundle:
-    """The service and the CA in the APIService, kept there by all replicas together."""
+    """The service and the CA in the APIService, maintained by all replicas together."""
 
     def __init__(self, client: Client, watches: Watches, service: ApiServiceReference) -> None:
         self._client = client
@@ -50,12 +50,12 @@ class ApiServiceBundle:
         self.changed.set()
 
     def published_for(self, authority: bytes, now: datetime) -> timedelta | None:
-        """For how long it has trusted `authority`; None while it does not."""
+        """For how long the APIService has trusted `authority`; None if it does not."""
         trusted = self._seen is not None and authority in self._seen.spec.ca_bundle
         return self._published.lasting(authority, now, trusted=trusted)
 
     async def publish(self, bundle: bytes) -> None:
-        """Make it trust exactly `bundle`. Raises ApiError."""
+        """Make the APIService trust exactly `bundle`. Raises ApiError."""
         seen, now = self._seen, datetime.now(UTC)
         if seen is None:
             if self._not_before is None or now >= self._not_before:

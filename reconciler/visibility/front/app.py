@@ -1,4 +1,4 @@
-"""The process that serves the visibility API put together: certificate, front proxy, server."""
+"""The composition root of the serving process: certificate, front proxy, server."""
 
 import asyncio
 from collections.abc import Sequence
@@ -81,7 +81,7 @@ class VisibilityFront:
             self._proxy_known.set()
 
     async def run(self) -> NoReturn:
-        """Serve indefinitely; a port that is taken is logged, and tried again."""
+        """Serve indefinitely; an occupied port is logged and retried."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._watches.run(), name="visibility watches")
             await self._watches.all_synced()

@@ -1,7 +1,6 @@
-"""Who calls: only the API server, by its front-proxy certificate, and for whom, by the headers that it adds. Pure.
+"""Authenticates the caller: only the API server, by its front-proxy certificate, with the user in its headers. Pure.
 
-The API server has authenticated the user and asked its RBAC before it forwards a request; a caller without that
-certificate has been asked nothing, and gets no answer.
+The API server has authenticated and authorised the user before it forwards a request; any other caller is refused.
 """
 
 from collections.abc import Mapping
@@ -18,7 +17,7 @@ PeerCertificate = Mapping[str, Any]
 
 
 class FrontProxy(msgspec.Struct, frozen=True):
-    """By what the API server can be told: its CA, the names that its certificate may have, and the header for users."""
+    """How the API server is recognised: its CA, the names allowed in its certificate, and the header with the user."""
 
     ca: str
     names: tuple[str, ...] = ()
@@ -27,7 +26,7 @@ class FrontProxy(msgspec.Struct, frozen=True):
 
 
 def read_front_proxy(data: Mapping[str, str]) -> FrontProxy | None:
-    """What the API server publishes in its ConfigMap; None where aggregation is not set up, or nothing readable."""
+    """Read the API server's ConfigMap; None if aggregation is not set up or nothing is readable."""
     ca = data.get("requestheader-client-ca-file", "")
     try:
         names = _strings(data.get("requestheader-allowed-names", "[]"))
@@ -42,9 +41,9 @@ def _strings(text: str) -> tuple[str, ...]:
 
 
 def refusal(proxy: FrontProxy, certificate: PeerCertificate | None, headers: Mapping[str, str]) -> str | None:
-    """Why this caller gets no answer; None for the API server that asks for a user.
+    """Why this caller is refused; None for the API server with a user.
 
-    The certificate has been verified against the CA by the TLS layer; here only its name is checked.
+    The certificate has been verified against the CA by the TLS layer; only its name is checked here.
     """
     if not certificate:
         return "only the API server is answered: no front-proxy certificate was shown"

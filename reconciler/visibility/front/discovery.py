@@ -1,4 +1,4 @@
-"""What tells clients that the API is there: discovery in both forms, and OpenAPI for `kubectl explain`. Pure."""
+"""Discovery documents in both forms, and OpenAPI for `kubectl explain`. Pure."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ OPENAPI_PATH: Final = f"apis/{API_VERSION}"
 
 
 def discovery_document(path: str, accept: str) -> Json | None:
-    """The document at the path; None where there is none."""
+    """The document at the path; None if there is none."""
     if path == "/apis":
         version = _aggregated_version(accept)
         return (
@@ -41,7 +41,7 @@ def content_type(document: Json) -> str:
 
 
 def _aggregated_version(accept: str) -> str:
-    """The version of aggregated discovery that the client takes; empty: none."""
+    """The version of aggregated discovery that the client accepts; empty: none."""
     for form in accept.split(","):
         if "as=APIGroupDiscoveryList" in form and form.strip().startswith("application/json"):
             return "v2" if "v=v2;" in f"{form};" else "v2beta1"
@@ -73,7 +73,7 @@ def _resources() -> Json:
 
 
 def aggregated_groups(version: str) -> Json:
-    """Everything at once, as newer clients ask for it."""
+    """All resources in one document, as newer clients request it."""
     resources = [
         {
             "resource": kind.plural,
@@ -96,7 +96,7 @@ def aggregated_groups(version: str) -> Json:
 
 
 def openapi_v3() -> Json:
-    """The schemas of all kinds, and the paths that answer with them."""
+    """The schemas of all kinds, and the paths that return them."""
     return {
         "openapi": "3.0.0",
         "info": {"title": "Quotree visibility", "version": VERSION},

@@ -1,4 +1,4 @@
-"""What the visibility API counts: requests, open watches, and until when its certificate lasts."""
+"""Metrics of the visibility API: requests, open watches, and the expiry of its certificate."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 
 
 class OpenWatches:
-    """How many watches are open."""
+    """The number of open watches."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.count = 0
@@ -16,7 +16,7 @@ class OpenWatches:
 
     @contextmanager
     def one_more(self) -> Iterator[None]:
-        """While the block runs, one more is open."""
+        """Count one more open watch while the block runs."""
         self.count += 1
         try:
             yield
@@ -25,7 +25,7 @@ class OpenWatches:
 
 
 class VisibilityMetrics:
-    """All of them, in one registry."""
+    """All metrics, in one registry."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.requests = Counter(

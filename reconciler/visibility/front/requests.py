@@ -1,4 +1,4 @@
-"""What is asked: the path, the query and the wanted form of a request, read and checked. Pure."""
+"""Parses a request: its path, query and accepted form. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ MOST_IN_PAGE: Final = 500
 
 
 class BadRequest(ValueError):
-    """A request that cannot be understood; the message says why. `code`: the HTTP status."""
+    """An invalid request; the message says why. `code`: the HTTP status."""
 
     def __init__(self, message: str, code: int = 400) -> None:
         super().__init__(message)
@@ -33,20 +33,20 @@ class ReadRequest:
     watches: bool
     as_table: bool
     include: str
-    """Of a Table, which part of each object: None, Metadata or Object."""
+    """Which part of each object a Table contains: None, Metadata or Object."""
     limit: int
     start: int
-    """How many objects were in the pages before."""
+    """The number of objects on the previous pages."""
     version: str
-    """The resourceVersion from which a watch goes on; empty: from now, with all objects first."""
+    """The resourceVersion from which a watch resumes; empty: from now, with all objects first."""
     wants_initial: bool
-    """Whether a watch is to tell when all objects that were there have been sent."""
+    """Whether a watch marks the end of the initial objects."""
     seconds: int
-    """For how long a watch lasts; 0: as long as this server lets it."""
+    """How long a watch lasts; 0: the server's maximum."""
 
 
 def read_request(path: str, query: Mapping[str, str], accept: str) -> ReadRequest | None:
-    """The request that a path and query ask; None for a path that is none of a kind. Raises BadRequest."""
+    """The request of a path and query; None for a path of no kind. Raises BadRequest."""
     place = _place(path)
     if place is None:
         return None
@@ -90,7 +90,7 @@ def _place(path: str) -> tuple[VisibleKind, str, str] | None:
 
 
 def _form(accept: str) -> bool:
-    """Whether a Table is wanted. Raises BadRequest when no form on offer is accepted."""
+    """Whether a Table is requested. Raises BadRequest when no offered form is accepted."""
     accepted = [each.strip() for each in accept.split(",") if each.strip()]
     for form in accepted or ["*/*"]:
         if "as=Table" in form and form.startswith("application/json"):
@@ -107,7 +107,7 @@ def _fields(selector: str) -> dict[str, str]:
         if match is None or match[2] == "!=" or match[1] not in ("metadata.name", "metadata.namespace"):
             raise BadRequest("fieldSelector takes metadata.name=… and metadata.namespace=… only")
         if found.setdefault(match[1], match[3]) != match[3]:
-            # The API server asks for the right to one of them alone: the first in the alphabet.
+            # The API server authorises only one of them: the first in alphabetical order.
             raise BadRequest(f"fieldSelector wants two values of {match[1]}")
     return found
 
@@ -131,7 +131,7 @@ def _number(query: Mapping[str, str], name: str) -> int:
 
 
 def failure(code: int, reason: str, message: str) -> Json:
-    """A Status that says why there is no answer."""
+    """A Status with the reason of a failure."""
     return {
         "kind": "Status",
         "apiVersion": "v1",

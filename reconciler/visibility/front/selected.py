@@ -1,4 +1,4 @@
-"""What a request selected, in the forms that are sent: lists, pages, Tables, and the differences that a watch tells."""
+"""The selected objects in the forms that are sent: lists, pages, Tables, and watch events."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from reconciler.visibility.objects.kinds import API_VERSION, Json, VisibleKind
 from reconciler.visibility.objects.tables import table
 
 _PASSING: Final = ("asOf", "servedBy", "pastUse")
-"""What changes all the time, and is no difference that a watch tells."""
+"""Members that change all the time and cause no watch event."""
 _encode: Final = msgspec.json.Encoder().encode
 
 Key = tuple[str, str]
@@ -29,7 +29,7 @@ def item_of(found: Json) -> Item:
 
 
 def digest_of(item: Json) -> bytes:
-    """Equal for equal objects; when and by which replica they were seen does not count, nor how past use decays."""
+    """Equal for equal objects, whichever replica saw them when, and however far past use has decayed."""
     told = {name: value for name, value in item["status"].items() if name not in _PASSING}
     return hashlib.blake2b(_encode([item["metadata"], told]), digest_size=8).digest()
 
@@ -46,13 +46,13 @@ class Selected:
 
     @classmethod
     def of(cls, kind: VisibleKind, items: list[Json], digests: list[bytes]) -> "Selected":
-        """Put together what was computed."""
+        """Combine computed items."""
         whole = hashlib.blake2b(b"".join(sorted(digests)), digest_size=7).digest()
         keyed = {key_of(item): digest for item, digest in zip(items, digests, strict=True)}
         return cls(kind, items, keyed, str(int.from_bytes(whole, "big")))
 
     def body(self, request: ReadRequest) -> bytes:
-        """The list as it is sent; the same bytes for all who ask alike."""
+        """The list as it is sent; the same bytes for all equal requests."""
         form = (request.as_table, request.include, request.start, request.limit)
         found = self._bodies.get(form)
         if found is None:

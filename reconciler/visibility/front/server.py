@@ -1,4 +1,4 @@
-"""The TLS server of the visibility API: requests and watches are bounded, and nothing waits for a slow client."""
+"""The TLS server of the visibility API: requests and watches are limited, and nothing waits for a slow client."""
 
 import asyncio
 import ssl
@@ -24,7 +24,7 @@ from shared.problems import Problem
 from shared.telemetry import get_logger
 
 PATIENCE: Final = timedelta(seconds=10)
-"""For a handshake, and for a client to take what was sent to it."""
+"""The limit for a handshake, and for a client to read a response."""
 _IDLE: Final = timedelta(seconds=120)
 WHAT_IF_PATH: Final = f"/apis/{API_VERSION}/{WHAT_IF.plural}"
 MOST_REQUESTS: Final = 64
@@ -37,7 +37,7 @@ log = get_logger(__name__)
 
 @dataclass(slots=True)
 class KnownProxy:
-    """Who the API server's front proxy is, as its ConfigMap says now; None: not known, and no caller is answered."""
+    """The API server's front proxy, from its ConfigMap; None: unknown, and every caller is refused."""
 
     proxy: FrontProxy | None = None
 
@@ -57,7 +57,7 @@ class VisibilityServer:
 
     @asynccontextmanager
     async def listening(self, host: str, port: int, context: ssl.SSLContext) -> AsyncIterator[int]:
-        """Serve while the block runs; gives the port. Raises Problem when the port is taken."""
+        """Serve while the block runs, and yield the port. Raises Problem when the port is occupied."""
         try:
             listener = await asyncio.get_running_loop().create_server(
                 self._http,

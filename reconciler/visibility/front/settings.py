@@ -1,4 +1,4 @@
-"""What the process that serves is told by the one that starts it."""
+"""The settings that the reconciler passes to the serving process."""
 
 import msgspec
 
@@ -7,7 +7,7 @@ from shared.process.common_settings import ConnectionFile, LogFile
 
 
 class FrontSettings(msgspec.Struct, frozen=True):
-    """Parts of the reconciler's settings."""
+    """The part of the reconciler's settings that it needs."""
 
     connection: ConnectionFile
     log: LogFile

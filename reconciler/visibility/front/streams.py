@@ -1,4 +1,4 @@
-"""A watch: the objects as they are at its start, unless the client has them, and then every difference, as lines."""
+"""A watch: the initial objects, unless the client has them, and then every change, as lines."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -21,7 +21,7 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 async def watch_lines(answers: Answers, request: ReadRequest) -> AsyncIterator[bytes]:
-    """The events of a watch until its time is over; an empty line now and then shows whether the client is there."""
+    """The events of a watch until its time is over; an occasional empty line checks that the client is connected."""
     period = _PERIOD_OF_EXPLANATIONS if request.selection.kind is EXPLANATION else _PERIOD
     longest = LONGEST.total_seconds()
     ends = asyncio.get_running_loop().time() + (min(request.seconds, longest) if request.seconds else longest)

@@ -1,4 +1,4 @@
-"""Answers what an edit of quota objects would change: one question at a time, each asked of a copy of its own."""
+"""Answers WhatIfs: one question at a time, each with a copy of its own."""
 
 from datetime import timedelta
 from typing import Final
@@ -12,11 +12,11 @@ from reconciler.visibility.front.requests import BadRequest
 from reconciler.visibility.objects.kinds import API_VERSION, WHAT_IF, Json
 
 LIMIT: Final = timedelta(milliseconds=2500)
-"""The admission webhook waits a little longer for an answer."""
+"""Slightly less than the admission webhook waits for an answer."""
 
 
 class WhatIfs:
-    """Answers beside explanations."""
+    """Answers WhatIfs independently of explanations."""
 
     def __init__(self, control: Control) -> None:
         self._long = LongQuestions(control, limit=LIMIT, most=4)

@@ -1,4 +1,4 @@
-"""The objects of the kind Explanation, made of what `quotree explain -o json` prints."""
+"""Objects of the kind Explanation, with the members of `quotree explain -o json`."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from shared.quota.model.workload import Workload, namespace_of
 
 @dataclass(slots=True)
 class WorkloadsByNamespace:
-    """All workloads, in whatever state; a group is read again only when its workloads have changed."""
+    """All workloads in any state; a group is read again only when its workloads have changed."""
 
     _known: dict[str, tuple[WorkloadSet, Mapping[str, tuple[Workload, ...]]]] = field(default_factory=dict)
 
@@ -39,7 +39,7 @@ class WorkloadsByNamespace:
 
 
 def explanation_object(observed: ObservedPlan, workload: Workload, data: Json, *, told_all: bool) -> Json:
-    """The object; unless `told_all`, without the names of workloads in other namespaces."""
+    """The object; unless `told_all`, without names of workloads in other namespaces."""
     namespace = namespace_of(workload.key)
     told = data if told_all else redacted(data, namespace)
     return {
@@ -51,7 +51,7 @@ def explanation_object(observed: ObservedPlan, workload: Workload, data: Json, *
 
 
 def _members(data: Json) -> Iterator[tuple[str, object]]:
-    """Absent members are left out, as everywhere in Kubernetes."""
+    """Without absent members, as usual in Kubernetes."""
     for name, value in data.items():
         if value is not None:
             yield name, value

@@ -12,7 +12,7 @@ def group_object(observed: ObservedPlan, name: str) -> Json:
 
 
 def listed_group(observed: ObservedPlan, name: str) -> Json:
-    """The same as it is in a list: without the tables, which have a line for each sibling."""
+    """The object in a list: without the tables, which have a line for each sibling."""
     return _object(observed, name, {})
 
 

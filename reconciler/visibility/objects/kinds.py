@@ -41,12 +41,12 @@ class VisibleKind:
 
     @property
     def singular(self) -> str:
-        """Its name for one object."""
+        """The singular resource name."""
         return self.kind.lower()
 
     @property
     def list_kind(self) -> str:
-        """The kind of a list of it."""
+        """The kind of its list."""
         return f"{self.kind}List"
 
 
@@ -116,5 +116,5 @@ ALL_KINDS: Final = (*KINDS, WHAT_IF)
 
 
 def amount_text(resource: str, amount: int) -> str:
-    """The amount as people write it, with its resource."""
+    """The formatted amount with its resource."""
     return f"{write_quantity(resource, amount)} {resource}"

@@ -1,4 +1,4 @@
-"""How a workload is called in the visibility API, and what a tenant is not told: names of workloads elsewhere."""
+"""Names of objects in the visibility API, and what is hidden from a tenant: names of workloads in other namespaces."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -9,20 +9,20 @@ Json = dict[str, Any]
 
 
 def object_name(workload: Workload) -> str:
-    """The name of the object: a Job's own; of another kind with the kind behind it, because names may be equal."""
+    """The name of the object: a Job's own name; other kinds have the kind as suffix, because names can be equal."""
     name = workload.key.partition("/")[2]
     return name if workload.kind == "Job" else f"{name}.{workload.kind.lower()}"
 
 
 def is_called(workload: Workload, name: str) -> bool:
-    """Whether a request for `name` could mean this workload: the kind may be left out."""
+    """Whether `name` in a request can mean this workload: the kind is optional."""
     return name in (object_name(workload), workload.key.partition("/")[2])
 
 
 def redacted(data: Json, namespace: str) -> Json:
-    """An explanation for people of `namespace`: what others hold is summed by group, without names.
+    """An explanation for users of `namespace`: use of others is summed by group, without names.
 
-    Its message names no workload of another namespace anyway.
+    Its message never names a workload of another namespace.
     """
     found = {
         **data,

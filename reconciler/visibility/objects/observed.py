@@ -1,4 +1,4 @@
-"""What every answer is made of: a snapshot, the plan made on it, and which replica made it."""
+"""The source of every answer: a snapshot, the plan made from it, and the replica that made it."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,13 +11,13 @@ from shared.quota.measure.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ObservedPlan:
-    """The latest plan of a leader; in a follower, the plan that it would have made."""
+    """The latest plan of the leader; in a follower, the plan it would have made."""
 
     snapshot: Snapshot
     plan: Plan
     leads: bool
     reasons: PendingReasons = field(init=False, repr=False)
-    """Why each workload waits."""
+    """The reason of each pending workload."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reasons", PendingReasons(self.plan))
@@ -28,10 +28,10 @@ class ObservedPlan:
         return "Leader" if self.leads else "Follower"
 
     def stamp(self) -> dict[str, Any]:
-        """The members of each status that say how current it is."""
+        """The members of each status that say how recent it is."""
         return {"asOf": write_moment(self.snapshot.now), "servedBy": self.served_by}
 
 
 def write_moment(time: datetime) -> str:
-    """RFC 3339 in UTC, whole seconds, as Kubernetes' Time has it."""
+    """RFC 3339 in UTC with whole seconds, like Kubernetes' Time."""
     return time.isoformat(timespec="seconds").replace("+00:00", "Z")

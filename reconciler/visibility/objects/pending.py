@@ -1,4 +1,4 @@
-"""The objects of the kind PendingWorkload: every workload that waits, by its place in the queue of its leaf."""
+"""Objects of the kind PendingWorkload: every pending workload with its position in the queue of its leaf."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ _NO_PLACES: Mapping[str, tuple["Place", ...]] = {}
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A workload and its place in the queue of its leaf, from 1; 0 outside the queue."""
+    """A workload and its position in the queue of its leaf, from 1; 0 outside the queue."""
 
     workload: Workload
     position: int
@@ -24,7 +24,7 @@ class Place:
 
 @dataclass(slots=True)
 class Places:
-    """The places of each namespace; a leaf is read again only when it has changed."""
+    """The positions by namespace; a leaf is read again only when it has changed."""
 
     _known: dict[str, tuple[LeafSnapshot, Mapping[str, tuple[Place, ...]]]] = field(default_factory=dict)
 
@@ -64,7 +64,7 @@ def _places_in(leaf: LeafSnapshot) -> Iterator[Place]:
 
 
 def pending_object(observed: ObservedPlan, place: Place) -> Json | None:
-    """The object; None for a workload that does not wait any more. It names no workload of another namespace."""
+    """The object; None for a workload that is no longer pending. It names no workload of another namespace."""
     workload = place.workload
     why = observed.reasons.why(workload)
     if why is None:

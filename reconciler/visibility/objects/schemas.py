@@ -1,4 +1,4 @@
-"""What the members of each kind's status mean: the schemas that `kubectl explain` prints."""
+"""The schemas that `kubectl explain` prints: the members of each kind's status."""
 
 from typing import Any, Final
 

@@ -1,4 +1,4 @@
-"""Which objects are asked for."""
+"""Which objects a request selects."""
 
 from dataclasses import dataclass
 
@@ -8,20 +8,20 @@ from shared.api.group_selector import ALL_GROUPS, GroupSelector
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which objects are wanted: of one namespace or all (""), one name or all (""), those of the groups wanted."""
+    """The selected objects: of one namespace or all (""), with one name or all (""), in the selected groups."""
 
     kind: VisibleKind
     namespace: str = ""
     name: str = ""
     groups: GroupSelector = ALL_GROUPS
     in_whole_cluster: bool = False
-    """Whether the path names no namespace: the API server has asked for the right to read all namespaces."""
+    """Whether the path has no namespace: the API server has authorised reading all namespaces."""
 
     def takes_group(self, group: str) -> bool:
-        """Whether the label selector takes workloads of the group."""
+        """Whether the label selector selects workloads of the group."""
         return self.groups.takes(group)
 
     @property
     def is_one_explanation(self) -> bool:
-        """Whether one workload is to be explained, with its remedies: that might take seconds."""
+        """Whether a single workload is explained with its remedies: that can take seconds."""
         return bool(self.kind is EXPLANATION and self.namespace and self.name)

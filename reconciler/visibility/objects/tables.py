@@ -16,11 +16,11 @@ _STEPS: Final = (
     (timedelta(days=8), 86400, "d", 3600, "h"),
     (timedelta.max, 86400, "d", 0, ""),
 )
-"""(up to which age, seconds of a unit, its letter, seconds of the smaller unit or 0, its letter)."""
+"""(maximum age, seconds of a unit, its letter, seconds of the smaller unit or 0, its letter)."""
 
 
 def table(kind: VisibleKind, objects: Iterable[Json], metadata: Json, include: str, *, titles: bool = True) -> Json:
-    """The Table; `include`: None, Metadata or Object, as `includeObject` asks for. Without `titles`: rows alone."""
+    """The Table. `include`: None, Metadata or Object, like `includeObject`. Without `titles`: rows only."""
     definitions = [_definition("Name", "string", "name", wide=False)]
     definitions += [_definition(each.title, each.type, "", wide=each.wide) for each in kind.columns]
     return {
@@ -57,7 +57,7 @@ def _cell(column: TableColumn, status: Json) -> Any:
 
 
 def readable_age(age: timedelta) -> str:
-    """As kubectl writes ages: 45s, 3m20s, 25m, 5h12m, 30h, 4d2h, 12d."""
+    """An age formatted like kubectl: 45s, 3m20s, 25m, 5h12m, 30h, 4d2h, 12d."""
     seconds = max(0, int(age.total_seconds()))
     for limit, unit, letter, smaller, smaller_letter in _STEPS:
         if age < limit:
