@@ -12,6 +12,7 @@ from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.nodes import NodeSpec
 from dev.controlplane.quotree import Quotree, installed
 from tests.e2e.kubectl_steps import Asking
+from tests.reconciler.reconciler_process import wait_for
 
 _MODELS = ("a100", "t4")
 _CONTROLLERS = (
@@ -94,6 +95,8 @@ def alice(world: ControlPlane) -> Path:
     }
     world.apply(yaml.safe_dump(role))
     world.kubectl("create", "clusterrolebinding", "alice", "--clusterrole=worker", "--user=alice")
+    may = ("auth", "can-i", "create", "jobs.batch", "--as=alice")
+    wait_for(lambda: world.kubectl(*may, check=False).stdout.strip() == "yes", "the binding is in force")
     return world.kubeconfig_for("alice")
 
 

@@ -41,6 +41,21 @@ class Asking:
         text = yaml.safe_dump_all(objects)
         return self.quotree.cluster.kubectl("apply", "--server-side", "-f", "-", input=text, check=False)
 
+    def tried(self, body: Object) -> Object:
+        """The object as it would be stored, by a dry run as the user."""
+        done = self._kubectl("create", "--dry-run=server", "-o", "yaml", "-f", "-", text=yaml.safe_dump(body))
+        assert done.returncode == 0, done.stderr
+        return dict(yaml.safe_load(done.stdout))
+
+    def known(self, name: str) -> None:
+        """Wait until the reconciler has told of the group's latest spec. Groups and work are watched apart."""
+
+        def is_known() -> bool:
+            found = self.group(name)
+            return bool(found.get("status", {}).get("observedGeneration", 0) >= found["metadata"]["generation"])
+
+        self.until(f"{name} is known as it is", is_known)
+
     def job(self, name: str) -> Object:
         """The Job as stored."""
         return self._stored(f"/apis/batch/v1/namespaces/default/jobs/{name}")

@@ -168,7 +168,7 @@ def test_hold_resume_close_and_open_commands_work(ask: Asking) -> None:
         or ask.group("vision")["spec"]["stopPolicy"] == "Close"
     )
     ask.quotree.command("open", "vision")
-    ask.submit("welcome", "vision", 1)
+    ask.until("the webhook knows that it is open", lambda: ask.apply(job("welcome", "vision", 1)).returncode == 0)
     ask.until("it runs", lambda: not ask.is_held("welcome"))
 
 

@@ -2,9 +2,13 @@
 
 import pytest
 
-from tests.e2e.kubectl_steps import Asking, group
+from tests.e2e.kubectl_steps import Asking, Object, group, job
 
 pytestmark = pytest.mark.timeout(300)
+
+
+def is_placed(found: Object) -> bool:
+    return "nodeSelector" in found["spec"]["template"]["spec"]
 
 
 def test_pending_job_is_started_and_placed_while_the_webhook_is_down(ask: Asking) -> None:
@@ -12,10 +16,12 @@ def test_pending_job_is_started_and_placed_while_the_webhook_is_down(ask: Asking
     choice = [{"flavor": "t4", "max": {"cpu": 1}}, {"flavor": "a100", "max": {"cpu": 0}}]
     edited = ask.edit_tree(group("steered", quotas=choice))
     assert edited.returncode == 0, edited.stderr
+    ask.known("steered")
+    ask.until("the webhook knows both flavors", lambda: not is_placed(ask.tried(job("tried", "steered", 1))))
     ask.submit("first", "steered", cpu=1)
     ask.until("the first one runs", lambda: ask.node_of("first") == "t4-0")
     ask.submit("second", "steered", cpu=1)
-    assert "nodeSelector" not in ask.job("second")["spec"]["template"]["spec"]
+    assert not is_placed(ask.job("second"))
     for webhook in ask.quotree.webhooks:
         webhook.stop()
     try:

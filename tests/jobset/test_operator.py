@@ -39,7 +39,7 @@ def test_suspended_jobset_has_jobs_without_pods_that_get_the_template_placement_
 
     _place(jobsets, namespace, {"model": "t4"})
     wait_for(lambda: jobsets.nodes(namespace) == ["t4-0"] * 4, "all pods run on t4", LONG)
-    assert jobsets.condition(namespace, "train", "Suspended") == "False"
+    wait_for(lambda: jobsets.condition(namespace, "train", "Suspended") == "False", "it says that it is resumed", LONG)
 
     jobsets.patch(namespace, "train", SUSPEND)
     wait_for(lambda: jobsets.pods(namespace) == [], "all pods have ended", LONG)
