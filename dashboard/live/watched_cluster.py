@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Final
 
+from dashboard.live.leader_past_use import leader_past_use
 from reconciler.state.cluster_state import ClusterState
 from reconciler.state.group_history import history_of, over_since_of
 from reconciler.state.observed.projections import GroupStatusRecord
@@ -16,7 +17,8 @@ from shared.kube.client import Client
 from shared.kube.errors import Forbidden, NotFound
 from shared.kube.watch.cache import Change
 from shared.kube.watch.watching import Watches
-from shared.quota.measure.inputs.world import OverSince, World
+from shared.quota.measure.inputs.past_use import UseHistory
+from shared.quota.measure.inputs.world import OverSince, PastUse, World
 from shared.quota.model.settings import QuotaSettings
 
 _POLL: Final = timedelta(milliseconds=50)
@@ -69,6 +71,9 @@ class WatchedCluster:
         self._state = ObservedState(settings, self.changed.set)
         self._watches = Watches()
         self._namespace = namespace
+        self._client = client
+        self._leader_past: PastUse | None = None
+        self._leader_was_asked = False
         self._has_past = False
         watch_everything(client, self._state, self._watches, self.changed.set, namespace=namespace, kinds=kinds)
 
@@ -76,6 +81,7 @@ class WatchedCluster:
         """Watch until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._watches.run(), name="watches")
+            group.create_task(self._ask_leader(), name="past use")
             group.create_task(self._tell_of_progress(), name="progress")
 
     def look(self, now: datetime) -> Sighting:
@@ -84,6 +90,8 @@ class WatchedCluster:
         pending = tuple(
             f"{each.name}: {each.trouble or 'listing'}" for each in members if not _is_read(each.synced, each.failure)
         )
+        if not self._leader_was_asked:
+            pending = (*pending, "past use: asking the leader")
         troubles = tuple(each.trouble for each in members if each.synced.is_set() and each.trouble)
         refusals = tuple(self._refusals())
         is_complete = not pending and not refusals
@@ -98,13 +106,22 @@ class WatchedCluster:
         """Since when leaves have been over their runtime, for the next sighting."""
         self._state.remember_over(over_since)
 
+    async def _ask_leader(self) -> None:
+        if self._state.settings.fairness_half_life:
+            self._leader_past = await leader_past_use(self._client)
+        self._leader_was_asked = True
+        self.changed.set()
+
     def _read_past(self, now: datetime) -> None:
-        """What the statuses keep of the past, once: from then on it is followed here, as the reconciler does."""
+        """Start from what the leader knows, else from the statuses; then follow it as the reconciler does."""
         self._has_past = True
         groups = self._state.groups.values()
         self._state.watched_since(now)
         self._state.remember_over(over_since_of(groups))
-        self._state.history = history_of(groups, self._state.settings.fairness_half_life, now)
+        half_life, known = self._state.settings.fairness_half_life, self._leader_past
+        self._state.history = (
+            history_of(groups, half_life, now) if known is None else UseHistory.read(half_life, known, now)
+        )
 
     def _refusals(self) -> list[str]:
         lost = dict(_LOST)

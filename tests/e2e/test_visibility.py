@@ -1,5 +1,6 @@
 """The visibility API on a real API server: two tenants with kubectl, and what its absence must not break."""
 
+import asyncio
 import json
 import os
 import signal
@@ -9,7 +10,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -17,12 +18,19 @@ from typing import Any
 import pytest
 import yaml
 
+from dashboard.live.watched_cluster import WatchedCluster
 from dev.controlplane import cluster
 from dev.controlplane.binaries import Binaries
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.errors import ControlPlaneError
 from dev.controlplane.nodes import NodeSpec
 from dev.controlplane.quotree import Quotree, installed
+from shared.kinds.kind import Kinds
+from shared.kube.client import Client
+from shared.kube.connect.connection import ConnectionSettings, connected
+from shared.quota.measure.inputs.world import PastUse
+from shared.quota.model.settings import QuotaSettings
+from shared.resources import FlavorResource
 
 API = "/apis/visibility.quotree.dev/v1alpha1"
 SERVICE = "/apis/apiregistration.k8s.io/v1/apiservices/v1alpha1.visibility.quotree.dev"
@@ -487,6 +495,35 @@ def test_cli_uses_the_history_of_the_leader_or_reports_that_it_is_missing(
 
     wait_for(lambda: not reports_that_it_is_old(), "it asks the leader")
     assert reports_that_it_is_old("--as", "reader")
+
+
+def test_dashboard_starts_from_the_past_use_of_the_leader(quotree: Quotree) -> None:
+    served = ("get", "groupexplanations", "nlp", "-o", 'jsonpath={.status.pastUse[?(@.resource=="cpu")].amount}')
+
+    def known() -> int:
+        return int(quotree.cluster.kubectl(*served, check=False).stdout or 0)
+
+    wait_for(lambda: known() > 0, "past use is served")
+
+    def starts_from_it() -> bool:
+        least = known() * 9 // 10
+        past = asyncio.run(_past_of_dashboard(quotree.cluster.kubeconfig))
+        return past.get("nlp", {}).get(FlavorResource("default", "cpu"), 0) >= least > 0
+
+    wait_for(starts_from_it, "the dashboard knows what the leader knows")
+
+
+async def _past_of_dashboard(kubeconfig: Path) -> PastUse:
+    """The past use in the first sighting of the whole cluster."""
+    async with connected(ConnectionSettings(kubeconfig=str(kubeconfig))) as connection, asyncio.timeout(60):
+        seen = WatchedCluster(Client(connection), QuotaSettings(fairness_half_life=timedelta(hours=1)), Kinds(), None)
+        watching = asyncio.create_task(seen.run())
+        while not (sighting := seen.look(datetime.now(UTC))).is_complete:
+            await seen.changed.wait()
+            seen.changed.clear()
+        watching.cancel()
+        await asyncio.wait([watching])
+        return sighting.world.past_use
 
 
 def test_anonymous_callers_are_refused(quotree: Quotree) -> None:

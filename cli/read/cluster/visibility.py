@@ -88,7 +88,12 @@ def read_past_use(cluster: LiveCluster) -> PastUse | None:
         found = cluster.items(f"{_BASE}/groupexplanations")
     except (NotServed, NotAllowed):
         return None
-    groups = [msgspec.json.decode(raw, type=_Group) for raw in found]
+    return past_use_in(found)
+
+
+def past_use_in(group_explanations: Iterable[msgspec.Raw]) -> PastUse | None:
+    """Return the past use that a list of GroupExplanations shows; None where a replica made it that does not lead."""
+    groups = [msgspec.json.decode(raw, type=_Group) for raw in group_explanations]
     if any(each.status.served_by != "Leader" for each in groups):
         return None
     return {
