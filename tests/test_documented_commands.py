@@ -99,7 +99,7 @@ def test_prometheus_account_can_be_bound(quotree: Quotree) -> None:
 @pytest.mark.parametrize("page", ["README.md", *PAGES])
 def test_every_mentioned_command_and_option_of_quotree_exists(page: str) -> None:
     for mention in MENTION.findall((ROOT / page).read_text()):
-        name, *words = mention.split()
+        name, *words = mention.partition(" | ")[0].split()
         assert name in COMMANDS, mention
         given = {word.split("=")[0] for word in words if re.match(r"--?[a-z]", word)}
         assert given <= _options_of(name), mention
