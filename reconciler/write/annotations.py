@@ -1,4 +1,4 @@
-"""What Quotree's own annotations say about a decision, as text; `shared.quota.model.read.jobs` reads them back."""
+"""The text of Quotree's own annotations about a decision; `shared.quota.model.read.jobs` reads them back."""
 
 from datetime import datetime
 
@@ -24,13 +24,13 @@ Members = tuple[str, ...] | None
 
 
 def write_admission(flavors: Flavors, since: datetime, members: Members) -> str:
-    """The quota held: in which flavors, and since when; of a pod group, for which pods."""
+    """The admission: in which flavors and since when; for a pod group, for which pods."""
     own, pod_sets = split(flavors)
     return write_annotation(AdmissionAnnotation(flavors=own, pod_sets=pod_sets, time=since, members=members))
 
 
 def write_unready(admission: Admission, members: Members) -> str:
-    """The same quota, of a workload whose pods were ready and are not any more."""
+    """The same admission, of a workload whose pods were ready and no longer are."""
     own, pod_sets = split(admission.flavors)
     return write_annotation(
         AdmissionAnnotation(
@@ -45,7 +45,7 @@ def write_unready(admission: Admission, members: Members) -> str:
 
 
 def write_eviction(evict: Evict, at: datetime) -> str:
-    """Why the quota was taken, what it was, and for whom: the preemptor's claim is stored here."""
+    """Why the workload was evicted, what it used, and for whom: the preemptor's claim is stored here."""
     admission = evict.workload.admission
     own, pod_sets = split(admission.flavors if admission else {})
     return write_annotation(
@@ -83,7 +83,7 @@ def end_claim(annotations: dict[str, str], reason: str) -> str | None:
 
 
 def write_requeue(requeue: Requeue) -> str:
-    """The place in the queue and the back-off after an eviction."""
+    """The queue place and the back-off after an eviction."""
     return write_annotation(
         RequeueAnnotation(
             requeue.queued,
@@ -96,7 +96,7 @@ def write_requeue(requeue: Requeue) -> str:
 
 
 def write_notice(notice: Notice, at: datetime) -> str:
-    """That an eviction is coming, when, and for whom, if that is a workload of the same namespace."""
+    """That an eviction is coming, when, and for whom, if that workload is in the same namespace."""
     preemptor = notice.preemptor or ""
     is_near = namespace_of(preemptor) == namespace_of(notice.workload.key)
     return write_annotation(NoticeAnnotation(at, notice.evict_at, preemptor if is_near else "", notice.reason.value))

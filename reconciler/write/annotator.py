@@ -18,7 +18,7 @@ from shared.quota.decide.decisions import ClaimEnd, Notice
 from shared.quota.model.workload import Admission, Flavors, Workload
 
 _ECHO: Final = timedelta(seconds=10)
-"""How long the watch may take to show a write; a silent watch is opened again within it."""
+"""How long the watch can take to report a write; a silent watch is reopened within this time."""
 
 
 class Annotator:
@@ -75,7 +75,7 @@ class Annotator:
                 self._annotate(ended.victim, replace(ended.victim, claim=None), {EVICTION: text}, (EVICTION, text))
 
     def _annotate(self, before: Workload, after: Workload, written: AnnotationPatch, mark: Mark) -> bool:
-        """Write these annotations on all objects of the workload; whether that was begun."""
+        """Write these annotations on all objects of the workload; return whether the write was begun."""
         key = self._writes.free_key(before)
         if key is None:
             return False
@@ -90,7 +90,7 @@ class Annotator:
                 self._work.unwritten.drop(key, written)
             elif outcome.fate in (WriteOutcome.INVALID, WriteOutcome.TOO_LARGE):
                 self._work.keep_unwritten(key, written)
-            # An annotation moves no generation, and a later one might hide it: do not wait for its echo indefinitely.
+            # It does not change the generation, and a later one might hide it: do not wait for its echo indefinitely.
             asyncio.get_running_loop().call_later(_ECHO.total_seconds(), self._work.forget, key, mark)
 
         self._writes.begin(key, write())

@@ -26,8 +26,9 @@ from shared.quota.decide.decisions import Evict, EvictionRule
 from shared.quota.model.workload import Workload
 
 _GUARDED_TRIES: Final = 2
-"""After so many stale tries an eviction no longer tests the generation: an owner who keeps changing the spec must not
-delay it."""
+"""After this many stale tries an eviction no longer tests the generation: an owner who keeps changing the spec must
+not delay it.
+"""
 
 
 class EvictionWrites:
@@ -51,7 +52,9 @@ class EvictionWrites:
         self._pods = PodEvictions(writer, state.work.has_pod, self._report_deletion, spawn, timeout)
 
     def whole_plans(self, evictions: Sequence[Evict]) -> list[Evict]:
-        """Those that can be written now. All victims of a preemptor go together: some of them would free too little."""
+        """The evictions that can be written now. Victims of one preemptor are evicted together: some alone would
+        free too little.
+        """
         busy = {each.workload.id for each in evictions if self._writes.free_key(each.workload) is None}
         waiting = {each.claim.preemptor_id for each in evictions if each.claim is not None and each.workload.id in busy}
         return [
@@ -61,7 +64,7 @@ class EvictionWrites:
         ]
 
     def evict(self, evict: Evict, now: datetime) -> None:
-        """Begin the write, if the workload may be written now."""
+        """Begin the write, if the workload can be written now."""
         key = self._writes.free_key(evict.workload)
         if key is None:
             return
@@ -90,16 +93,16 @@ class EvictionWrites:
         self._writes.begin(key, write())
 
     def _with_places(self, key: str, evict: Evict) -> Evict:
-        """The eviction, which says why pods have no node if that is its cause."""
+        """The eviction with the reason why pods have no node, if that is its cause."""
         unplaced = self._state.work.unplaced(key) if evict.rule is EvictionRule.STARTUP_TIMEOUT else []
         return replace(evict, message=f"{evict.message}; {placement_text(unplaced)}") if unplaced else evict
 
     def complete(self, key: str, since: datetime) -> None:
-        """Evict the pods that are left of a workload evicted at `since`."""
+        """Evict the remaining pods of a workload evicted at `since`."""
         self._pods.begin(self._state.work.pods_to_evict(key), since)
 
     def cancel(self) -> None:
-        """Request no more evictions of pods."""
+        """Stop requesting evictions of pods."""
         self._pods.cancel()
 
     def _report_deletion(self, pod: PodRef) -> None:
@@ -108,7 +111,7 @@ class EvictionWrites:
         self._events.pod_deleted(pod.name, self._state.work.objects(pod.key), preemptor)
 
     def _taker(self, evict: Evict) -> str | None:
-        """The group of the workload that this eviction makes room for."""
+        """The group of the preemptor."""
         key = None if evict.claim is None else self._state.work.key_claiming(evict.claim)
         preemptor = None if key is None else self._state.work.workload(key)
         return None if preemptor is None else preemptor.group
@@ -119,7 +122,7 @@ class EvictionWrites:
 
 
 def _evicting(evict: Evict, now: datetime) -> Workload:
-    """The workload as the eviction makes it."""
+    """The workload after the eviction."""
     victim = evict.workload
     eviction, times = evict.as_eviction(now), victim.evictions + 1
     return replace(victim, eviction=eviction, claim=evict.claim, notice=None, evictions=times)
@@ -136,7 +139,7 @@ def _evict_patch(
 
 
 def _least_eviction(target: WorkloadObject) -> list[Operation]:
-    """A pod needs no patch: the Eviction API alone ends it."""
+    """The smallest patch. A pod needs none: the Eviction API alone ends it."""
     if isinstance(target, KindObject):
         return patches.suspend_kind(target)
     return patches.suspend_job(target.metadata) if isinstance(target, Job) else []

@@ -1,6 +1,6 @@
-"""Carries out decisions: each is assumed at once, written in its own task, then reported, or dropped.
+"""Executes decisions: each is assumed at once, written in its own task, then reported, or dropped on failure.
 
-A write that met another object than it was decided on is dropped, and the next cycle decides again.
+A write whose object has changed since the decision is dropped, and the next cycle decides again.
 """
 
 from collections.abc import Callable
@@ -44,7 +44,7 @@ class Executor:
         return self._writes.begun
 
     def carry_out(self, plan: Plan, now: datetime) -> None:
-        """Assume and begin everything the plan says, and complete what an earlier process left incomplete."""
+        """Assume and begin everything in the plan, and complete what an earlier process left incomplete."""
         self._writes.now = now
         for key in list(self._state.work.incomplete):
             self._complete(key)
@@ -61,7 +61,7 @@ class Executor:
             self.annotator.end_claim(ended)
 
     async def finish(self, within: timedelta) -> bool:
-        """Wait for the writes, cancel those that take longer; whether all ended in time."""
+        """Wait for the writes and cancel slow ones; return whether all ended in time."""
         self._evictions.cancel()
         return await self._writes.finish(within)
 

@@ -50,7 +50,7 @@ class Guard(Enum):
 
 
 def start_job(job: Job, group: str, annotations: AnnotationPatch, flavors: Iterable[Flavor]) -> list[Operation]:
-    """Resume the Job on the flavors' nodes; what an earlier start put in for others is taken out."""
+    """Resume the Job on the flavors' nodes; the placement of an earlier start in other flavors is removed."""
     seen, spec = job.metadata, job.spec.template.spec
     old = read_annotations(seen.annotations).injected or NOTHING
     new = injection(own_placement(spec, old), flavors)
@@ -70,7 +70,7 @@ def evict_job(seen: Metadata, group: str, annotations: AnnotationPatch, guard: G
 
 
 def suspend_job(seen: Metadata) -> list[Operation]:
-    """The least write that evicts a Job: nothing that could make the object larger."""
+    """The smallest patch that evicts a Job: it adds nothing to the object."""
     return [test(("metadata", "uid"), seen.uid), _suspend(value=True)]
 
 
@@ -116,7 +116,7 @@ def evict_kind(seen: KindObject, group: str, annotations: AnnotationPatch, guard
 
 
 def suspend_kind(seen: KindObject) -> list[Operation]:
-    """The least write that evicts it, as for Jobs."""
+    """The smallest patch that evicts the object, as for Jobs."""
     return [test(("metadata", "uid"), seen.metadata.uid), *suspend_operations(seen, value=True)]
 
 
@@ -131,7 +131,7 @@ def annotate(seen: Metadata, annotations: AnnotationPatch) -> list[Operation]:
 def start_pod(
     pod: Pod, group: str, pod_set: str, annotations: AnnotationPatch, flavors: Iterable[Flavor]
 ) -> list[Operation]:
-    """Remove the scheduling gate, and restrict the pod to the flavors' nodes; write which pod set of several is its."""
+    """Remove the scheduling gate and restrict the pod to the flavors' nodes; write its pod set if there are several."""
     seen = pod.metadata
     operations = [
         *_guard(seen, group),

@@ -1,9 +1,7 @@
 """Evictions of the pods of evicted workloads: each requested in its own task until the API server accepts it.
 
-A PodDisruptionBudget may refuse an eviction. It protects a workload against many disruptions at one time, and does not
-make it immune: after `reclaim.evictionTimeout` the pod is deleted.
-
-See docs/specification.md §5.6.
+A PodDisruptionBudget can refuse an eviction. It protects a workload against many disruptions at one time, but not
+indefinitely: after `reclaim.evictionTimeout` the pod is deleted. See docs/specification.md §5.6.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Writes of starts: the patch that begins a workload, what a refused one tries next, and the rest of a half-done one.
+"""Writes of starts: the patch that starts a workload, what follows a refusal, and completion of half-done starts.
 
 See docs/specification.md §5.3.
 """
@@ -41,7 +41,7 @@ class StartWrites:
         self._patches = StartPatches(state)
 
     def start(self, start: Start, now: datetime) -> None:
-        """Begin the write, if the workload may be written now."""
+        """Begin the write, if the workload can be written now."""
         key = self._writes.free_key(start.workload)
         if key is None:
             return
@@ -68,7 +68,7 @@ class StartWrites:
         self._writes.begin(key, write())
 
     def complete(self, key: str, workload: Workload) -> None:
-        """Start the pods of a started group that still wait, with the admission of the others."""
+        """Start the gated pods of a started group, with the admission of the others."""
         objects = self._writes.free_objects(key)
         gated = [each for each in objects if isinstance(each, Pod) and each.is_gated]
         if not gated or workload.admission is None:
@@ -99,6 +99,6 @@ class StartWrites:
             self._events.start_refused(start, objects, f"{again}: {outcome.message}")
 
     def _refuse_flavors(self, key: str, start: Start, objects: list[WorkloadObject], why: str) -> None:
-        """Start it in these flavors no more, until its spec changes."""
+        """Do not start it in these flavors until its spec changes."""
         self._state.work.block(key, flavor_names(start.flavors))
         self._events.start_refused(start, objects, f"other flavors are tried: {why}")

@@ -22,9 +22,8 @@ WAITS: Final = {
     WriteOutcome.INVALID: timedelta(milliseconds=10),
     WriteOutcome.TOO_LARGE: timedelta(seconds=15),
 }
-"""How long an object is left alone after a write failed; a change of its spec ends it earlier.
-
-What is invalid is not tried again as it is: a start gets other flavors or none.
+"""How long a workload is not written after a failed write; a change of its spec ends this earlier. An invalid start
+is not repeated as it was: the workload gets other flavors or none.
 """
 
 DONE: Final = (WriteOutcome.WRITTEN, WriteOutcome.REDUCED)
@@ -59,17 +58,17 @@ class WriteQueue:
         self._wake = wake
         self._under_way: dict[str, asyncio.Task[None]] = {}
         self._wanted: set[str] = set()
-        """Workloads that were not free when something was to be written on them."""
+        """Workloads that were busy when a write was due."""
         self._paused: dict[str, tuple[datetime, int]] = {}
         self._stale_tries: dict[str, int] = {}
 
     def free_key(self, workload: Workload) -> str | None:
-        """The key of this workload; None if it is gone, or a write on it is under way or has just failed."""
+        """The key of this workload; None if it is deleted, or a write to it is pending or has just failed."""
         key = self._work.key_of(workload)
         return None if key is None or not self.free_objects(key) else key
 
     def free_objects(self, key: str) -> list[WorkloadObject]:
-        """The objects of a workload that may be written now; else nothing, and the cycle is woken when they may."""
+        """The objects of a workload that can be written now; else empty, and a cycle is requested when they can."""
         objects = self._work.objects(key)
         if key in self._under_way:
             self._wanted.add(key)
@@ -83,7 +82,7 @@ class WriteQueue:
         return objects
 
     def stale_tries(self, key: str) -> int:
-        """How many writes in a row met another object than they were decided on."""
+        """How many writes in a row found an object changed since the decision."""
         return self._stale_tries.get(key, 0)
 
     def begin(self, key: str, write: Coroutine[Any, Any, None]) -> None:
@@ -114,7 +113,7 @@ class WriteQueue:
         """
         began = time.perf_counter()
         writes = [self._patch(each, patch(each), mark, least) for each in objects]
-        # A workload is one object most of the time, and a task less is a start that is sent sooner.
+        # A workload is one object most of the time, and without another task its start is sent sooner.
         outcomes = await asyncio.gather(*writes) if len(writes) > 1 else [await each for each in writes]
         outcome = max(outcomes, key=lambda each: _WORST_LAST.index(each.fate), default=WRITTEN)
         self._metrics.wrote(mark[0], outcome.fate.value, time.perf_counter() - began)
@@ -143,7 +142,7 @@ class WriteQueue:
         asyncio.get_running_loop().call_later(wait.total_seconds(), self._wake)
 
     async def finish(self, within: timedelta) -> bool:
-        """Wait for the writes, cancel those that take longer; whether all ended in time."""
+        """Wait for the writes and cancel slow ones; return whether all ended in time."""
         if not self._under_way:
             return True
         _, late = await asyncio.wait([*self._under_way.values()], timeout=within.total_seconds())

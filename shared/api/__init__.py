@@ -1,1 +1,1 @@
-"""What Kubernetes objects say: typed views of the fields Quotree uses, and their text. No opinions."""
+"""Typed views of Kubernetes objects: the fields that Quotree uses, and their text form. No rules."""

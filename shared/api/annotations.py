@@ -1,8 +1,7 @@
-"""What Quotree's own annotations say, in both directions: JSON, times in RFC 3339, UTC, microseconds.
+"""The content of Quotree's own annotations, in both directions: JSON, times in RFC 3339, UTC, microseconds.
 
-Absent members mean "none". What a later version adds is skipped; what cannot be read is a `BadAnnotation`.
-
-See docs/specification.md §2.6.
+Absent members mean "none". Members of later versions are skipped; what cannot be read is a `BadAnnotation`. See
+docs/specification.md §2.6.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,7 +17,7 @@ from shared.api.reading import View
 Name = Annotated[str, msgspec.Meta(max_length=512)]
 Time = Annotated[datetime, msgspec.Meta(tz=True)]
 MAX_ANNOTATION: Final = 64 * 1024
-"""Longer annotations are not even looked at: Quotree never writes one."""
+"""Longer annotations are not parsed: Quotree never writes one."""
 
 
 SetFlavors = dict[Name, dict[Name, Name]]
@@ -133,7 +132,7 @@ OWN_ANNOTATIONS: Final = {
 
 
 class BadAnnotation(ValueError):
-    """An annotation of ours that cannot be read; the message says where and why."""
+    """An unreadable annotation of Quotree's; the message says where and why."""
 
 
 T = TypeVar("T", bound=View)

@@ -1,4 +1,4 @@
-"""Whether a user may do something, as the API server's authorisation answers; and answers that are kept for a while."""
+"""Whether a user may do something, according to the API server's authorisation; and a cache of such answers."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -40,7 +40,7 @@ async def may(client: Client, user: User, **attributes: Any) -> bool:
 
 
 class KeptAnswers(Generic[A]):
-    """At most `most` answers, each for its time; the oldest is forgotten first. `clock`: seconds that only grow."""
+    """At most `most` answers, each for its time; the oldest is dropped first. `clock`: monotonic seconds."""
 
     def __init__(self, most: int, clock: Callable[[], float]) -> None:
         self._most = most
@@ -48,12 +48,12 @@ class KeptAnswers(Generic[A]):
         self._kept: OrderedDict[bytes, tuple[A, float]] = OrderedDict()
 
     def get(self, key: bytes) -> A | None:
-        """The answer, if there is one and its time is not over."""
+        """The cached answer, unless it has expired."""
         found = self._kept.get(key)
         return found[0] if found is not None and self._clock() < found[1] else None
 
     def keep(self, key: bytes, answer: A, life: timedelta) -> None:
-        """Keep the answer for so long."""
+        """Cache the answer for that time."""
         self._kept[key] = (answer, self._clock() + life.total_seconds())
         self._kept.move_to_end(key)
         while len(self._kept) > self._most:

@@ -37,7 +37,7 @@ Body = Mapping[str, Any] | msgspec.Struct | bytes
 
 _RAW: Any = msgspec.Raw
 _METADATA: Any = ObjectMetadata
-"""Defaults for what a read and a write answer with; the type variables' own defaults say the same to a checker."""
+"""Defaults for the results of a read and a write; the type variables' own defaults say the same to a checker."""
 
 
 class Client:
@@ -255,7 +255,7 @@ class Client:
     def stream(
         self, resource: Resource, namespace: str | None, query: Mapping[str, str], *, silence: timedelta
     ) -> AbstractAsyncContextManager[aiohttp.StreamReader]:
-        """An open watch as bytes. Raises Unavailable when it is cut, or after `silence` without a byte."""
+        """An open watch as bytes. Raises Unavailable when it is closed, or after `silence` without a byte."""
         return self._transport.stream(Call("GET", resource, namespace, query={**query, "watch": "true"}), silence)
 
     async def _send(self, call: Call, into: type[T]) -> T:

@@ -9,7 +9,7 @@ from shared.problems import Problem
 
 
 class ConnectionProblem(Problem):
-    """The API server cannot be reached with what was given: kubeconfig, context, credentials, network."""
+    """The API server is unreachable with this kubeconfig, context, credentials or network."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Cause:
 
 
 class ApiError(Exception):
-    """An answer that is not a success. `status` is the HTTP code, 0 when there was no answer."""
+    """A response that is no success. `status` is the HTTP code, 0 without a response."""
 
     def __init__(  # noqa: PLR0913
         self,
@@ -107,7 +107,7 @@ class _StatusDetails(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Status(msgspec.Struct, frozen=True):
-    """What the API server says when it refuses; also the object of an ERROR event in a watch."""
+    """The body of a refusal; also the object of an ERROR event in a watch."""
 
     kind: str = ""
     code: int = 0
@@ -117,7 +117,7 @@ class Status(msgspec.Struct, frozen=True):
 
 
 _LONGEST_WAIT = 60
-"""Seconds; one answer must not silence a process for longer."""
+"""Seconds; the maximum that a response can make a process wait."""
 
 _BY_REASON: dict[str, type[ApiError]] = {"AlreadyExists": AlreadyExists, "Expired": Gone}
 _BY_CODE: dict[int, type[ApiError]] = {
@@ -133,7 +133,7 @@ _decode_status = msgspec.json.Decoder(Status).decode
 
 
 def error_from_answer(code: int, body: bytes, retry_after: str | None = None, request: str = "") -> ApiError:
-    """The error for an HTTP answer that is no success; the body may be a Status or anything else."""
+    """The error for an HTTP response that is no success; the body can be a Status or anything else."""
     try:
         status = _decode_status(body)
     except (msgspec.MsgspecError, UnicodeDecodeError):

@@ -65,7 +65,7 @@ _Key = tuple[str, str, str, str, str, str]
 
 
 class _Note(msgspec.Struct):
-    """One text about one object, recorded `count` times so far; the API server knows `told` of them."""
+    """One text about one object, recorded `count` times so far, of which `told` are sent."""
 
     regarding: Regarding
     type: EventType
@@ -87,7 +87,7 @@ class _Bucket(msgspec.Struct):
     filled: float
 
     def seconds_to_token(self, now: float, burst: float, per_second: float) -> float:
-        """Refill; 0 when a token is available."""
+        """Refill, and return the seconds until a token is available; 0 if one is."""
         self.tokens = min(burst, self.tokens + (now - self.filled) * per_second)
         self.filled = now
         return max(0.0, (1 - self.tokens) / per_second)
@@ -129,7 +129,7 @@ class EventRecorder:
         action: str,
         note: str,
     ) -> None:
-        """Record that this happened. Returns at once, whatever the API server does."""
+        """Record an event. Returns at once, whatever the API server does."""
         note = _cut(note, _LONGEST_NOTE)
         key = (regarding.uid or regarding.kind, regarding.namespace, regarding.name, reason, action, note)
         now, at = self._monotonic(), self._clock()
@@ -150,7 +150,7 @@ class EventRecorder:
         self._woken.set()
 
     async def run(self) -> NoReturn:
-        """Send indefinitely; when cancelled, send what is new for at most two seconds more."""
+        """Send indefinitely; on cancellation, send new events for at most two seconds more."""
         try:
             while True:
                 await self._send_next()
@@ -211,7 +211,7 @@ class EventRecorder:
         """Create the Event or increment its series; wait when the API server cannot take it now."""
         count, note.scheduled = note.count, False
         try:
-            with suppress(AlreadyExists):  # Ours: created by a try whose answer was lost.
+            with suppress(AlreadyExists):  # Created by an earlier try whose response was lost.
                 await self._write(note)
         except (Unavailable, TooManyRequests) as error:
             self._put_back(key, note)

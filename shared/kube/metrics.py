@@ -1,4 +1,4 @@
-"""What watches, the election and the event recorder count, for a Prometheus registry; read when it is scraped."""
+"""Metrics of watches, the election and the event recorder, for a Prometheus registry; computed at each scrape."""
 
 from collections.abc import Callable, Iterable
 
@@ -11,17 +11,17 @@ from shared.kube.watch.watching import Watches
 
 
 def expose_watches(registry: CollectorRegistry, watches: Watches) -> None:
-    """Per resource: objects kept, objects not understood, events, lists, streams, and seconds of silence."""
+    """Per resource: objects kept, unreadable objects, events, lists, streams, and seconds of silence."""
     registry.register(_WatchCollector(watches))
 
 
 def expose_election(registry: CollectorRegistry, leads: Callable[[], bool]) -> None:
-    """`quotree_leader` is 1 on the one process that leads."""
+    """`quotree_leader` is 1 on the leader."""
     registry.register(_ElectionCollector(leads))
 
 
 def expose_events(registry: CollectorRegistry, recorder: EventRecorder) -> None:
-    """How many events were dropped."""
+    """The number of dropped events."""
     registry.register(_EventCollector(recorder))
 
 

@@ -1,7 +1,7 @@
 """Which `test` operation of a JSON Patch does not hold on a document (RFC 6902, RFC 6901).
 
-The API server answers 422 with reason Invalid both for a failed test and for an invalid result, told apart only by
-its message. Rereading the object and asking here needs no message.
+The API server answers 422 with reason Invalid both for a failed test and for an invalid result; only the message
+differs. Reading the object again and testing here avoids parsing it.
 """
 
 from collections.abc import Mapping, Sequence

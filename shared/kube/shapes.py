@@ -1,4 +1,4 @@
-"""The parts of answers that the client itself reads."""
+"""The parts of responses that the client itself reads."""
 
 import enum
 from typing import Generic, TypeVar

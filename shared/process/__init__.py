@@ -1,4 +1,4 @@
 """The frame of a process: settings file, health port, signals, exit. Import the modules themselves.
 
-Nothing here knows what the process is for; the settings of the quota itself are the one part that processes share.
+Code here does not depend on the purpose of the process; the quota settings are the one part that processes share.
 """

@@ -1,6 +1,6 @@
 """The start of both processes: read `--config FILE`, serve health, connect to the API server.
 
-Anything wrong with that is one sentence and an exit code.
+Any problem with these is one line and an exit code.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def run_command(
     run: Callable[[Process, Client, S], Awaitable[None]],
     arguments: list[str] | None = None,
 ) -> int:
-    """Read the settings and run until asked to stop; the process' exit code."""
+    """Read the settings and run until signalled to stop; return the exit code."""
     parser = argparse.ArgumentParser(prog=program, description=description)
     parser.add_argument("--config", metavar="FILE", help="settings (YAML); without it every setting has its default")
     config = parser.parse_args(arguments).config

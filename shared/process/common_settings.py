@@ -27,7 +27,7 @@ class ConnectionFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown
     timeout: timedelta = timedelta(seconds=10)
     """For each request."""
     concurrency: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 64
-    """Requests under way at the same time."""
+    """The maximum of concurrent requests."""
 
     def settings(self, user_agent: str) -> ConnectionSettings:
         """The same for `shared.kube`."""
@@ -64,7 +64,7 @@ class ProcessSettings(KindsFile, frozen=True):
     metrics: MetricsSettings = MetricsSettings()
     log: LogFile = LogFile()
     drain: timedelta = timedelta(0)
-    """How long it goes on serving after it was asked to stop: Endpoints are slow to learn of it."""
+    """How long it serves after the signal to stop: Endpoints are updated with a delay."""
 
 
 def home_namespace(given: str = "") -> str:

@@ -1,4 +1,4 @@
-"""/livez, /readyz and, where anybody may read it, /metrics on plain HTTP.
+"""/livez, /readyz and, without authorization, /metrics on plain HTTP.
 
 A process that waits for the API server, or that is draining, is alive.
 """
@@ -19,18 +19,18 @@ from shared.problems import Problem
 from shared.telemetry import escape, render_metrics
 
 Check = Callable[[], str | None]
-"""None: all is well. Else one sentence."""
+"""None if the check passes, else the problem in one line."""
 Port = Annotated[int, msgspec.Meta(ge=0, le=65535)]
 _LOOP_BEAT = "event loop"
 
 
 class HealthSettings(msgspec.Struct, frozen=True, rename="camel"):
-    """Where the probes and the scraper ask. Port 0 takes any free one."""
+    """The port for probes and scrapers. Port 0 takes any free one."""
 
     host: str = "0.0.0.0"  # noqa: S104 - probes come from the node
     port: Port = 8081
     metrics: bool = True
-    """Show the metrics here, to everybody."""
+    """Serve the metrics here, without authorization."""
 
 
 class Health:
@@ -43,7 +43,7 @@ class Health:
         self._stopping = False
 
     def expect_beats(self, name: str, within: timedelta) -> None:
-        """From now on, the process counts as dead when `beat(name)` stays away for longer."""
+        """From now on, the process is not alive if `beat(name)` is not called for longer."""
         self._beats[name] = (self._now(), within.total_seconds())
 
     def beat(self, name: str) -> None:
@@ -59,7 +59,7 @@ class Health:
         self._stopping = True
 
     def alive(self) -> dict[str, str | None]:
-        """Each heartbeat, and what is wrong with it."""
+        """Each heartbeat and its problem."""
         now = self._now()
         return {
             name: f"no heartbeat for {now - last:.0f} s (limit {limit:.0f} s)" if now - last > limit else None
@@ -67,14 +67,14 @@ class Health:
         }
 
     def ready(self) -> dict[str, str | None]:
-        """Each check, and what is wrong with it."""
+        """Each check and its problem."""
         answers = {name: check() for name, check in self._checks.items()}
         return {**answers, "shutdown": "the process is stopping"} if self._stopping else answers
 
 
 @asynccontextmanager
 async def serving_health(settings: HealthSettings, health: Health, registry: CollectorRegistry) -> AsyncIterator[int]:
-    """Answer probes while the block runs; yields the port. Raises Problem when the port is taken."""
+    """Answer probes while the block runs; yields the port. Raises Problem when the port is occupied."""
     app = web.Application()
     app.add_routes(_routes(health))
     if settings.metrics:
@@ -116,7 +116,7 @@ async def metrics_response(registry: CollectorRegistry, request: web.Request) ->
 
 
 async def listen(runner: web.AppRunner, host: str, port: int, purpose: str, **options: object) -> None:
-    """Open a port for `purpose`; `options` as web.TCPSite takes them. Raises Problem with one sentence."""
+    """Open a port for `purpose`; `options` as for web.TCPSite. Raises Problem."""
     try:
         await web.TCPSite(runner, host, port, **options).start()  # type: ignore[arg-type]
     except OSError as error:

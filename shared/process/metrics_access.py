@@ -1,8 +1,8 @@
-"""Who may read what a process serves: the API server says whose a token is, and whether that user may read it.
+"""Authorises readers of metrics: the API server reviews the token, and whether its user may read them.
 
-All answers are kept together for a short time, so that a reader costs a few requests now and then. Tokens are kept as
-digests. While the API server does not answer, only those are let in whom it has let in not long ago: the metrics that
-show its silence are worth most then.
+Answers are cached for a short time, so that a reader costs few requests. Tokens are kept as digests. While the API
+server does not answer, only recently allowed readers are admitted, because the metrics that show the outage are then
+most useful.
 """
 
 import asyncio
@@ -23,17 +23,17 @@ from shared.telemetry import get_logger
 
 METRICS_PATH: Final = "/metrics"
 METRICS: Final = ({"nonResourceAttributes": {"path": METRICS_PATH, "verb": "get"}},)
-"""What a reader of the metrics must be allowed."""
+"""The right that a reader of the metrics must have."""
 ALLOWED_FOR: Final = timedelta(seconds=30)
 REFUSED_FOR: Final = timedelta(seconds=10)
 TRUSTED_FOR: Final = timedelta(minutes=10)
-"""For so long a yes counts where the API server gives no other answer."""
+"""How long a permission counts while the API server gives no other answer."""
 _ANSWER_WITHIN: Final = timedelta(milliseconds=500)
-"""For so long the API server's answer is waited for where a yes still counts."""
+"""How long the API server's answer is waited for while a permission still counts."""
 _REMEMBERED: Final = 256
-"""Tokens; the oldest is forgotten."""
+"""The maximum of cached tokens; the oldest is dropped."""
 _UNDER_WAY: Final = 8
-"""Tokens that the API server is asked about at the same time; more are turned away, for anybody can send tokens."""
+"""The maximum of tokens under review at the same time; more are refused, because anyone can send tokens."""
 
 log = get_logger(__name__)
 
@@ -48,7 +48,7 @@ class _TokenReview(View, frozen=True):
 
 
 class Permission(Enum):
-    """What becomes of a request, as its HTTP status."""
+    """The result for a request, with its HTTP status."""
 
     ALLOWED = 200
     UNKNOWN = 401
@@ -57,7 +57,7 @@ class Permission(Enum):
 
 
 class ReaderPermissions:
-    """Asks the API server, and remembers."""
+    """Asks the API server, and caches the answers."""
 
     def __init__(
         self,
@@ -73,11 +73,11 @@ class ReaderPermissions:
         self._trusted_for = trusted_for
         self._known: KeptAnswers[Permission] = KeptAnswers(_REMEMBERED, now)
         self._trusted: KeptAnswers[bool] = KeptAnswers(_REMEMBERED, now)
-        """Those who were allowed, also when that has to be asked again."""
+        """Readers that were allowed, kept after their cached answer has expired."""
         self._asking: dict[bytes, asyncio.Task[Permission]] = {}
 
     async def of(self, authorization: str) -> Permission:
-        """What becomes of a request with this Authorization header."""
+        """The permission of a request with this Authorization header."""
         scheme, _, token = authorization.partition(" ")
         if scheme.lower() != "bearer" or not token.strip():
             return Permission.UNKNOWN

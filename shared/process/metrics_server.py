@@ -1,7 +1,6 @@
-"""/metrics on a TLS port of its own, for those who may read it.
+"""/metrics on a TLS port of its own, for authorised readers.
 
-The certificate is made at the start and signed by nobody: scrapers do not verify it. It keeps tokens from being read
-on the way.
+The certificate is self-signed at the start: scrapers do not verify it. It protects tokens in transit.
 """
 
 import ssl
@@ -30,16 +29,16 @@ log = get_logger(__name__)
 
 
 class MetricsAuthorization(StrEnum):
-    """How readers of the metrics are told apart."""
+    """How readers of the metrics are authorised."""
 
     TOKEN = "Token"  # noqa: S105
     """By a token that the API server knows, of a user who may `get` /metrics."""
     NONE = "None"
-    """Not at all: the health port shows them to everybody."""
+    """Not at all: the health port serves them without authorization."""
 
 
 class MetricsSettings(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """`metrics:` who may read them; `port` is used with `authorization: Token`, and 0 takes any free one."""
+    """`metrics:` who can read them; `port` is used with `authorization: Token`, and 0 takes any free one."""
 
     authorization: MetricsAuthorization = MetricsAuthorization.NONE
     host: str = "0.0.0.0"  # noqa: S104 - scrapers come from other pods
@@ -50,7 +49,7 @@ class MetricsSettings(msgspec.Struct, frozen=True, rename="camel", forbid_unknow
 async def serving_metrics(
     settings: MetricsSettings, registry: CollectorRegistry, client: Client
 ) -> AsyncIterator[None]:
-    """Answer scrapers while the block runs, if readers are told apart. Raises Problem when the port is taken."""
+    """Answer scrapers while the block runs, if readers are authorised. Raises Problem when the port is occupied."""
     if settings.authorization is MetricsAuthorization.NONE:
         yield
         return
@@ -85,6 +84,6 @@ _WORDS: Final = {
 
 
 def unsigned_context() -> ssl.SSLContext:
-    """TLS with a certificate that is made now and signed by nobody."""
+    """A TLS context with a new self-signed certificate."""
     now = datetime.now(UTC)
     return server_context(issue(make_ca(_LIFE, now), ["quotree"], _LIFE, now))

@@ -36,7 +36,7 @@ Depth = Annotated[int, msgspec.Meta(ge=1, le=64)]
 
 
 class ReclaimFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """`reclaim:` how borrowed quota comes back."""
+    """`reclaim:` how borrowed quota is reclaimed."""
 
     mode: ReclaimMode = _RECLAIM.mode
     grace_period: timedelta = _RECLAIM.grace_period
@@ -61,7 +61,7 @@ class StartupFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fi
 
 
 class ReclaimMaximaFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """`maxima.reclaim:` the most that a group may set itself. Absent: no bound."""
+    """`maxima.reclaim:` the largest settings of a group. Absent: no limit."""
 
     grace_period: timedelta | None = None
     notice: timedelta | None = None
@@ -70,7 +70,7 @@ class ReclaimMaximaFile(msgspec.Struct, frozen=True, rename="camel", forbid_unkn
 
 
 class StartupMaximaFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """`maxima.startup:` the most that a group may set itself. Absent: no bound."""
+    """`maxima.startup:` the largest settings of a group. Absent: no limit."""
 
     block_admission: BlockAdmission | None = None
     timeout: timedelta | None = None
@@ -78,20 +78,20 @@ class StartupMaximaFile(msgspec.Struct, frozen=True, rename="camel", forbid_unkn
 
 
 class QueueingMaximaFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """`maxima.queueing:` the most that a group may set itself. Absent: no bound."""
+    """`maxima.queueing:` the largest settings of a group. Absent: no limit."""
 
     patience: timedelta | None = None
 
 
 class MaximaFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """`maxima:` the most that a group may set of what binds others."""
+    """`maxima:` limits of the settings with which a group affects others."""
 
     reclaim: ReclaimMaximaFile = ReclaimMaximaFile()
     startup: StartupMaximaFile = StartupMaximaFile()
     queueing: QueueingMaximaFile = QueueingMaximaFile()
 
     def maxima(self) -> GroupMaxima:
-        """The same as the engine reads it."""
+        """The engine's maxima."""
         return GroupMaxima(
             ReclaimMaxima(**msgspec.structs.asdict(self.reclaim)),
             StartupMaxima(**msgspec.structs.asdict(self.startup)),
@@ -100,7 +100,7 @@ class MaximaFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fie
 
 
 class CapacityFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """`capacity:` where root's capacity comes from."""
+    """`capacity:` the source of root's capacity."""
 
     source: CapacitySource = _QUOTA.capacity_source
     node_grace_period: timedelta = _QUOTA.node_grace_period
@@ -119,7 +119,7 @@ class DevicesFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fi
                 raise ValueError(f"names[{device_class[:63]}] is no resource with a domain, like example.com/gpu")
 
     def resources(self) -> DeviceResources | None:
-        """As which resources devices count; None: they do not."""
+        """The resources that devices count as; None: they are not counted."""
         return DeviceResources(self.names) if self.counted else None
 
 
@@ -132,13 +132,13 @@ class ResourcesFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_
 
 
 class FairnessFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """`fairness:` how units that no whole share covers are shared over time."""
+    """`fairness:` how units that cannot be divided are shared over time."""
 
     half_life: timedelta = _QUOTA.fairness_half_life
 
 
 class QueueingFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """`queueing:` how queues are served where a group does not say otherwise. `patience: null`: never."""
+    """`queueing:` how queues are served unless a group sets it. `patience: null`: indefinitely."""
 
     patience: timedelta | None = _QUOTA.queueing_patience
 
@@ -172,7 +172,7 @@ class QuotaSettingsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unkn
                 raise ValueError(f"{part}.{written_name(name)} is more than maxima.{part}.{written_name(name)}")
 
     def settings(self) -> QuotaSettings:
-        """The same as the engine reads it."""
+        """The engine's settings."""
         return QuotaSettings(
             reclaim=ReclaimSettings(**msgspec.structs.asdict(self.reclaim)),
             startup=StartupSettings(**msgspec.structs.asdict(self.startup)),

@@ -1,10 +1,9 @@
 """The life of a process: one event loop, one TaskGroup, signals, and a defined exit code.
 
-0: asked to stop, and did. 1: our own bug, with a logged traceback. A Problem's own code (2): one sentence on standard
+0: stopped as asked. 1: an unexpected exception, with a logged traceback. A Problem's own code (2): one line on standard
 error. On SIGTERM: drain, not ready, the registered stops, then every task is cancelled. A second signal ends at once.
-
-While it drains a process stays ready: it still answers, and where all replicas of a Service are leaving, Kubernetes
-sends requests to those that are ready.
+While it drains a process stays ready: it still answers, and if all replicas of a Service are stopping, Kubernetes sends
+requests to those that are ready.
 """
 
 import asyncio
@@ -25,7 +24,7 @@ from shared.telemetry import escape, new_registry
 
 _log = logging.getLogger("quotree.process")
 _GRACE = timedelta(seconds=25)
-"""From the end of the drain. The chart's grace period is longer than both together."""
+"""The time limit after the drain. The chart's grace period is longer than both together."""
 
 
 class _Stop(Exception):
@@ -48,7 +47,7 @@ class Process:
         return self.group.create_task(work, name=name)
 
     def on_stop(self, stop: Callable[[], Awaitable[None]]) -> None:
-        """Await this when the process stops, after the drain; the last registered first."""
+        """Await this when the process stops, after the drain; in reverse order of registration."""
         self._stops.append(stop)
 
 
@@ -63,7 +62,7 @@ def run_process(
     registry: CollectorRegistry | None = None,
     drain: timedelta = timedelta(),
 ) -> int:
-    """Run `main` until it returns or a signal comes; returns the exit code."""
+    """Run `main` until it returns or a signal comes; return the exit code."""
     try:
         with asyncio.Runner(loop_factory=fast_loop()) as runner:
             runner.run(_live(name, main, health, registry or new_registry(), drain))

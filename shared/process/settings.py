@@ -1,4 +1,4 @@
-"""Read a settings file; report everything wrong with it, each with line, key, and what is accepted.
+"""Reads a settings file, and reports every error in it with line, key, and accepted values.
 
 YAML into msgspec Structs. Unknown and repeated keys are errors; durations are written 30s, 5m, 1h30m. A Struct's own
 checks go into __post_init__ as ValueError.
@@ -25,7 +25,7 @@ _DURATION = "a duration such as 30s, 5m or 1h30m"
 
 
 class SettingsProblem(Problem):
-    """The settings file cannot be used; every reason is named, one per line if there are several."""
+    """The settings file cannot be used; every error is listed, one per line if there are several."""
 
 
 def load_settings(path: Path | str | None, into: type[T], part: str | None = None, beside: str = "") -> T:
@@ -96,7 +96,7 @@ def _parse(name: str, text: str, reading: "_Reading") -> _Node:
 
 
 class _Reading:
-    """One pass over a file, gathering what is wrong."""
+    """One pass over a file that collects errors."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -110,7 +110,7 @@ class _Reading:
         return cast("T", result)
 
     def node(self, loader: yaml.SafeLoader, node: yaml.Node, path: str) -> _Node:
-        """The YAML node as values with lines. Notes repeated keys."""
+        """The YAML node as values with lines. Records repeated keys."""
         line = node.start_mark.line + 1
         if isinstance(node, yaml.MappingNode):
             loader.flatten_mapping(node)
@@ -130,7 +130,7 @@ class _Reading:
         self.problems.append(f"{self.name}{f':{line}' if line else ''}: {path + ': ' if path else ''}{problem}")
 
     def read(self, wanted: Any, node: _Node, path: str) -> Any:
-        """The value as `wanted`; None when something was wrong, which is noted."""
+        """The value as `wanted`; None after a recorded error."""
         if get_origin(wanted) in (Union, UnionType):
             options = [option for option in get_args(wanted) if option is not NoneType]
             if node.value is None and NoneType in get_args(wanted):
@@ -204,7 +204,7 @@ def _plain(node: _Node) -> Any:
 
 
 def _show(node: _Node) -> str:
-    """The value as found, short."""
+    """The value in the file, shortened."""
     if node.value is None:
         return "nothing"
     if isinstance(node.value, dict | list):
@@ -214,7 +214,7 @@ def _show(node: _Node) -> str:
 
 
 def _accepted(wanted: Any) -> str:
-    """What a type accepts, in words."""
+    """What a type accepts, as text."""
     origin, arguments = get_origin(wanted), get_args(wanted)
     if origin is Annotated:
         return _accepted(arguments[0]) + "".join(_bounds(each) for each in arguments[1:])

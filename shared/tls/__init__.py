@@ -1,1 +1,1 @@
-"""A server's certificate: made, kept in a Secret by all replicas together, rotated, and shown."""
+"""A server's certificate: created, kept in a Secret by all replicas together, rotated, and served."""

@@ -1,6 +1,6 @@
-"""Make the CA and the server certificate, and check given ones. Pure.
+"""Creates the CA and the server certificate, and checks given ones. Pure.
 
-P-256, made in milliseconds, strict enough for OpenSSL's -x509_strict. Validity begins an hour earlier, because
+P-256, created in milliseconds, strict enough for OpenSSL's -x509_strict. Validity begins an hour earlier, because
 clocks differ.
 """
 
@@ -42,7 +42,7 @@ class CannotUse(ValueError):
 
 
 def make_ca(life: timedelta, now: datetime) -> KeyPair:
-    """A new certificate authority; each has its own name, so that old and new differ."""
+    """A new CA with a unique name, so that old and new differ."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = _name(f"quotree-ca-{now:%Y%m%d%H%M%S}")
     builder = (
@@ -54,7 +54,7 @@ def make_ca(life: timedelta, now: datetime) -> KeyPair:
 
 
 def issue(authority: KeyPair, names: Iterable[str], life: timedelta, now: datetime) -> KeyPair:
-    """A server certificate for these DNS names and IP addresses. Raises CannotUse when the authority is unusable."""
+    """A server certificate for these DNS names and IP addresses. Raises CannotUse when the CA is unusable."""
     issuer, signer = _load(authority)
     key = ec.generate_private_key(ec.SECP256R1())
     identifier = issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
@@ -141,18 +141,18 @@ def expiry(pem: bytes) -> datetime:
 
 
 def valid_from(pem: bytes) -> datetime:
-    """From when the first certificate is valid, in UTC. Raises CannotUse."""
+    """The start of validity of the first certificate, in UTC. Raises CannotUse."""
     return read_certificates(pem)[0].not_valid_before_utc
 
 
 def life_of(pem: bytes) -> timedelta:
-    """How long it was issued for: without the hour before, which is for clocks that are late. Raises CannotUse."""
+    """How long it was issued for, without the extra hour for slow clocks. Raises CannotUse."""
     certificate = read_certificates(pem)[0]
     return certificate.not_valid_after_utc - certificate.not_valid_before_utc - SKEW
 
 
 def is_issued_by(pem: bytes, authority: bytes) -> bool:
-    """Whether the first certificate is signed by that authority's. Raises CannotUse."""
+    """Whether the first certificate is signed by that CA. Raises CannotUse."""
     try:
         read_certificates(pem)[0].verify_directly_issued_by(read_certificates(authority)[0])
     except (ValueError, TypeError, InvalidSignature):
@@ -161,7 +161,7 @@ def is_issued_by(pem: bytes, authority: bytes) -> bool:
 
 
 def names_of(pem: bytes) -> frozenset[str]:
-    """The DNS names and IP addresses it is for. Raises CannotUse."""
+    """The DNS names and IP addresses of the certificate. Raises CannotUse."""
     try:
         names = read_certificates(pem)[0].extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:

@@ -1,8 +1,8 @@
-"""What the certificate Secret must hold next: made, renewed, its authority replaced with an overlap. Pure.
+"""The next content of the certificate Secret: created, renewed, its CA replaced with an overlap. Pure.
 
-An authority is replaced long before it ends. The new one is first added beside the old in the webhook configurations;
-only then a certificate of it is shown, and the old one stays trusted until all that it signed has expired. Renewing the
-certificate alone never touches the configurations.
+A CA is replaced long before it expires. The new one is first added to the webhook configurations next to the old one;
+only then its certificate is served, and the old one stays trusted until all its certificates have expired. Renewing
+only the certificate never changes the configurations.
 """
 
 from collections.abc import Iterable, Mapping
@@ -36,7 +36,7 @@ Contents = Mapping[str, bytes]
 
 
 class CertificateLifetimes(msgspec.Struct, frozen=True):
-    """For which names, and for how long."""
+    """The names and lifetimes of certificates."""
 
     names: tuple[str, ...]
     leaf_life: timedelta
@@ -46,9 +46,9 @@ class CertificateLifetimes(msgspec.Struct, frozen=True):
 def next_contents(
     contents: Contents, terms: CertificateLifetimes, now: datetime, *, published: bool
 ) -> dict[str, bytes]:
-    """What the Secret should hold; equal to `contents` when all is well.
+    """What the Secret should contain; equal to `contents` if nothing is due.
 
-    `published`: the CA in it has been in the webhook configurations for long enough.
+    `published`: its CA has been in the webhook configurations for long enough.
     """
     after = dict(contents)
     if _is_authority_due(after, terms, now):
@@ -63,12 +63,12 @@ def next_contents(
 
 
 def bundle_of(contents: Contents) -> bytes:
-    """The authorities that a client must trust: the new one, and the old one during an overlap."""
+    """The CAs that a client must trust: the new one, and the old one during an overlap."""
     return b"".join(contents[name] for name in (AUTHORITY, OLD_AUTHORITY) if name in contents)
 
 
 def leaf_of(contents: Contents) -> KeyPair | None:
-    """The certificate and key to show, if both are there."""
+    """The certificate and key to serve, if both exist."""
     if not contents.get(CERTIFICATE) or not contents.get(KEY):
         return None
     return KeyPair(contents[CERTIFICATE], contents[KEY])
@@ -106,7 +106,7 @@ def _is_leaf_due(contents: Contents, terms: CertificateLifetimes, now: datetime,
 
 
 def _is_good(leaf: KeyPair, contents: Contents, names: Iterable[str], now: datetime) -> bool:
-    """Whether clients accept it now: valid, complete, for our names, of an authority that they trust."""
+    """Whether clients accept it now: valid, complete, for these names, of a CA that they trust."""
     try:
         usable(leaf)
         trusted = [contents[name] for name in (AUTHORITY, OLD_AUTHORITY) if name in contents]
@@ -117,7 +117,7 @@ def _is_good(leaf: KeyPair, contents: Contents, names: Iterable[str], now: datet
 
 
 def _is_old_authority_done(contents: Contents, terms: CertificateLifetimes, now: datetime) -> bool:
-    """All it signed has expired: the first certificate of the new authority is a certificate's life old."""
+    """Whether all its certificates have expired: the first one of the new CA is a certificate's life old."""
     if not _is_valid(contents[OLD_AUTHORITY], now):
         return True
     try:
@@ -137,7 +137,7 @@ def _is_valid(pem: bytes, now: datetime) -> bool:
 
 
 class TrustedSince:
-    """Since when one authority has been trusted everywhere."""
+    """Since when one CA has been trusted everywhere."""
 
     def __init__(self) -> None:
         self._since: tuple[bytes, datetime] | None = None

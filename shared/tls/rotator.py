@@ -1,7 +1,7 @@
-"""Keeps the certificate Secret and the CA that clients are told to trust, by all replicas together; or reads files.
+"""Maintains the certificate Secret and the CA bundles of clients, together with all replicas; or reads files.
 
-The Secret is the truth. Every replica watches it, any of them fixes it by compare-and-swap, and each writes its
-authorities into the objects that tell clients which CA to trust whenever they are missing there.
+The Secret is the source of truth. Every replica watches it, any replica repairs it by compare-and-swap, and each writes
+the CAs into the objects that configure clients whenever they are missing there.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ read_secret = reader(SecretRecord)
 
 
 class SecretCertificate:
-    """Serves what the Secret holds, no matter who writes it."""
+    """Serves the certificate in the Secret, independent of its source."""
 
     def __init__(self, client: Client, watches: Watches, holder: CertificateHolder, namespace: str, name: str) -> None:
         self._holder = holder
@@ -64,13 +64,13 @@ class SecretCertificate:
 
 
 class Bundles(Protocol):
-    """The CAs that the server's clients are told to trust, in the objects that name the server."""
+    """The CA bundles in the objects that configure the server's clients."""
 
     changed: asyncio.Event
     """Set when one of those objects changes."""
 
     def published_for(self, authority: bytes, now: datetime) -> timedelta | None:
-        """For how long all of them have trusted `authority`; None while one does not."""
+        """For how long all of them have trusted `authority`; None if one does not."""
 
     async def publish(self, bundle: bytes) -> None:
         """Make all of them trust exactly `bundle`. Raises ApiError."""
@@ -83,7 +83,7 @@ def secret_body(name: str, namespace: str, kind: str, contents: Mapping[str, byt
 
 
 def secret_change(seen: SecretRecord, contents: Mapping[str, bytes]) -> dict[str, Any]:
-    """The merge patch that makes the Secret hold `contents`, if it is still as it was seen."""
+    """The merge patch that writes `contents` into the Secret, if it is still as it was read."""
     removed: dict[str, Any] = dict.fromkeys(seen.data.keys() - contents.keys())
     version = {"uid": seen.metadata.uid, "resourceVersion": seen.metadata.resource_version}
     return {"metadata": version, "data": {**removed, **_encoded(contents)}}
@@ -94,7 +94,7 @@ def _encoded(contents: Mapping[str, bytes]) -> dict[str, str]:
 
 
 class CertificateRotator:
-    """Keeps the Secret and the bundles as `rotation` says."""
+    """Maintains the Secret and the bundles according to `rotation`."""
 
     def __init__(  # noqa: PLR0913
         self,
@@ -115,7 +115,7 @@ class CertificateRotator:
         self._name = name
         self._overlap = overlap
         self._last: dict[str, bytes] = {}
-        """What the Secret held: if it is deleted, it is written again, because clients trust its authority."""
+        """The last content of the Secret: a deleted Secret is written again, because clients trust its CA."""
 
     async def run(self) -> None:
         """Run indefinitely: on every change and every minute."""
@@ -153,7 +153,7 @@ class CertificateRotator:
         return _RETRY if published is None else min(_CHECK, max(_RETRY, self._overlap - published))
 
     async def _write(self, seen: SecretRecord | None, contents: dict[str, bytes]) -> None:
-        """Compare and swap: the second writer takes what the first has written."""
+        """Compare and swap: the second writer uses what the first has written."""
         with suppress(AlreadyExists, Conflict):
             if seen is None:
                 body = secret_body(self._name, self._namespace, "kubernetes.io/tls", contents)
@@ -164,7 +164,7 @@ class CertificateRotator:
 
 
 class FileCertificate:
-    """Shows tls.crt and tls.key of a folder; a half-written pair is left until it is whole."""
+    """Serves tls.crt and tls.key of a folder; an incomplete pair is not used until it is complete."""
 
     def __init__(self, holder: CertificateHolder, directory: str) -> None:
         self._holder = holder
@@ -172,7 +172,7 @@ class FileCertificate:
         self._tried: KeyPair | None = None
 
     def look(self) -> None:
-        """Take what is there into use, if it is new and good."""
+        """Use the files if they are new and valid."""
         try:
             pair = KeyPair((self._folder / "tls.crt").read_bytes(), (self._folder / "tls.key").read_bytes())
         except OSError as error:

@@ -21,20 +21,20 @@ log = get_logger(__name__)
 
 
 class CertificateMetrics(Protocol):
-    """What a server counts of its certificate."""
+    """Metrics of a server's certificate."""
 
     certificate_expiry: Gauge
     """When the certificate in use expires, as a timestamp."""
     certificate_loads: Counter
-    """Certificates taken into use."""
+    """Certificates put into use."""
 
 
 class CertificateHolder:
-    """Holds the certificate in use. `client_ca`: the file of a CA that callers need a certificate of.
+    """Holds the certificate in use. `client_ca`: the file with the CA of client certificates that callers must have.
 
-    With `trust`, the CA is text that may change, and a caller without a certificate is let in for others to judge.
-
-    `problem` says for readiness why there is none, or why it is no good."""
+    With `trust`, the CA is text that can change, and a caller without a certificate is passed on for others to check.
+    `problem` is the readiness problem: no certificate, or an invalid one.
+    """
 
     def __init__(self, metrics: CertificateMetrics, client_ca: str = "") -> None:
         self._metrics = metrics
@@ -43,22 +43,22 @@ class CertificateHolder:
         self._expires: datetime | None = None
         self._context: ssl.SSLContext | None = None
         self.listeners: list[Callable[[], None]] = []
-        """Called at every new certificate."""
+        """Called for every new certificate."""
         self._trouble = "no certificate yet"
         self._trusted = ""
 
     @property
     def shown(self) -> KeyPair | None:
-        """What is shown now."""
+        """The served certificate."""
         return self._shown
 
     @property
     def valid_from(self) -> datetime | None:
-        """From when the certificate in use is valid."""
+        """The start of validity of the certificate in use."""
         return None if self._shown is None else valid_from(self._shown.certificate)
 
     def trust(self, authority: str) -> None:
-        """From the next handshake on, verify a caller's certificate, if it shows one, against this CA (PEM)."""
+        """From the next handshake on, verify the caller's certificate, if it has one, against this CA (PEM)."""
         if authority != self._trusted:
             self._trusted = authority
             if self._shown is not None:
@@ -66,7 +66,7 @@ class CertificateHolder:
                 self.show(pair)
 
     def show(self, pair: KeyPair) -> bool:
-        """Show this from the next handshake on. False if it cannot be used: then the previous stays."""
+        """Serve this from the next handshake on. False if it is unusable: then the previous one stays."""
         if pair == self._shown:
             return True
         try:
@@ -91,7 +91,7 @@ class CertificateHolder:
             await shown.wait()
 
     def problem(self) -> str | None:
-        """None while the certificate shown is valid."""
+        """None while the served certificate is valid."""
         if self._expires is None:
             return self._trouble
         if self._expires <= datetime.now(UTC):
@@ -99,7 +99,7 @@ class CertificateHolder:
         return None
 
     def listener(self) -> ssl.SSLContext:
-        """The context to listen with. Raises CannotUse before the first certificate."""
+        """The TLS context to listen with. Raises CannotUse before the first certificate."""
         if self._shown is None:
             raise CannotUse(self._trouble)
         context = self._context_of(self._shown)

@@ -1,4 +1,4 @@
-"""What a batch Job says: how many pods, of what template, and how far they have come."""
+"""A batch Job: how many pods, from which template, and their progress."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -14,7 +14,7 @@ _OVER: Final = ("Complete", "Failed")
 
 
 class PodTemplate(View, frozen=True):
-    """The pods a Job makes."""
+    """The template of a Job's pods."""
 
     metadata: Metadata = Metadata()
     spec: PodSpec = PodSpec()
@@ -69,12 +69,12 @@ class Job(View, frozen=True):
 
     @property
     def has_pods(self) -> bool:
-        """Whether pods of it may still run: known by counts, or by a start time that was not yet taken back."""
+        """Whether its pods might still run, by counts or by a start time that was not reset."""
         return self.status.active > 0 or self.status.terminating > 0 or self.status.start_time is not None
 
     @property
     def wanted_pods(self) -> int:
-        """How many pods it wants at most at a time: min(parallelism, completions); never below 0."""
+        """The maximum of concurrent pods: min(parallelism, completions); never below 0."""
         return pods_at_once(self.spec.parallelism, self.spec.completions)
 
     @property
@@ -97,7 +97,7 @@ class Job(View, frozen=True):
 
     @property
     def is_ready(self) -> bool:
-        """Whether as many pods as it wants are ready or have succeeded."""
+        """Whether the wanted number of pods is ready or has succeeded."""
         return self.status.ready + self.status.succeeded >= self.wanted_pods
 
 

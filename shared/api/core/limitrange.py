@@ -39,7 +39,7 @@ class LimitRange(View, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class ContainerDefaults:
-    """What a container of the namespace gets where it says nothing."""
+    """What a container in the namespace gets for missing values."""
 
     requests: Mapping[str, int | float | str] = field(default_factory=dict)
     limits: Mapping[str, int | float | str] = field(default_factory=dict)

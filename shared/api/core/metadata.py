@@ -1,4 +1,4 @@
-"""Who an object is: the fields of metadata that Quotree reads of any kind."""
+"""The fields of metadata that Quotree reads of any kind."""
 
 from datetime import UTC, datetime
 from typing import Final

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ConnectionSettings(msgspec.Struct, frozen=True, rename="camel"):
-    """Where to look for the API server. Without a kubeconfig: $KUBECONFIG, the pod's service account, ~/.kube/config.
+    """Where the API server is configured. Without a kubeconfig: $KUBECONFIG, the pod's service account, ~/.kube/config.
 
     `strict_x509` false accepts cluster certificates that lack key identifiers, which Python 3.13 refuses by default.
     """

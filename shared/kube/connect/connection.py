@@ -29,12 +29,12 @@ _TOKEN_LIFE = timedelta(minutes=1)
 _IDLE = timedelta(seconds=60)
 """How long a connection without a request stays open for the next one. The API server closes it after 90 seconds."""
 _UNACKNOWLEDGED = timedelta(seconds=5)
-"""No more than what a Lease lasts beyond its holder's deadline, with the settings' defaults."""
+"""At most the time from a holder's deadline to the end of its Lease, with default settings."""
 
 
 @dataclass(slots=True)
 class Connection:
-    """A connection to one API server; `origin` says in words where it was configured."""
+    """A connection to one API server; `origin` describes where it was configured."""
 
     base_url: str
     origin: str
@@ -50,7 +50,7 @@ class Connection:
             try:
                 return await self.renew(self._access)
             except ConnectionProblem as problem:
-                # The token in hand may be good for an hour yet.
+                # The current token can still be valid for an hour.
                 _log.warning("credentials not renewed", extra={"error": str(problem)})
         return self._access
 

@@ -1,7 +1,7 @@
 """One request to the API server: send, check the status, decode only the wanted type.
 
-Every answer's status is checked here, and every failure becomes one of `shared.kube.errors`. Nothing is sent twice,
-except once after a 401 with renewed credentials: only the caller knows whether to retry.
+The status of every response is checked here, and every failure becomes one of `shared.kube.errors`. Nothing is sent
+twice, except once after a 401 with renewed credentials: only the caller knows whether to retry.
 """
 
 import asyncio
@@ -24,9 +24,9 @@ from shared.kube.resources import Resource
 
 T = TypeVar("T")
 RequestObserver = Callable[[str, str, int, float], None]
-"""Told of each finished request: method, resource, HTTP status (0: no answer), seconds."""
+"""Called for each finished request: method, resource, HTTP status (0: no response), seconds."""
 Guard = Callable[[], timedelta]
-"""Asked right before a write is sent: how long may it take? Zero: it must not be sent."""
+"""Called right before a write is sent; returns its time limit. Zero: it must not be sent."""
 
 JSON = "application/json"
 METADATA_ONLY = f"{JSON};as=PartialObjectMetadata;g=meta.k8s.io;v=v1,{JSON}"
@@ -80,7 +80,7 @@ class Transport:
         return Transport(connection, self._concurrency, self._on_request)
 
     async def send(self, call: Call, into: type[T], limit: timedelta, guard: Guard | None = None) -> T:
-        """The answer's body as `into`. Time spent waiting for a free slot is not counted in `limit`.
+        """The body of the response as `into`. `limit` does not include waiting for a free slot.
 
         The guard's time covers everything: when it is over, the connection has been closed.
         """
@@ -105,7 +105,9 @@ class Transport:
 
     @asynccontextmanager
     async def stream(self, call: Call, silence: timedelta) -> AsyncIterator[aiohttp.StreamReader]:
-        """The answer's body as bytes without end. Raises Unavailable when cut, or after `silence` without a byte."""
+        """The body of the response as endless bytes. Raises Unavailable when closed, or after `silence` without a
+        byte.
+        """
         timeout = aiohttp.ClientTimeout(sock_connect=10, sock_read=silence.total_seconds())
         try:
             async with await self._open(call, timeout) as answer:

@@ -90,10 +90,10 @@ class Election:
         is_alive: Callable[[], bool] = lambda: True,
     ) -> None:
         self._random = Random()  # noqa: S311 - tells apart and spreads load, guards nothing
-        # Room of its own: a hundred slow writes must not keep the Lease from being renewed.
+        # A concurrency limit of its own: a hundred slow writes must not delay a renewal.
         self._client = client.reserved(2).within(settings.renew_deadline / 3)
         self._settings = settings
-        # Unique even where two processes are given one name, so that our own late write is known as ours.
+        # Unique even if two processes have the same name, so that this process recognises its own late write.
         self.identity = f"{settings.identity}_{self._random.getrandbits(40):010x}"
         self._lease: Lease | None = None
         self._lease_seen = now_seconds()
@@ -103,11 +103,11 @@ class Election:
         self._leads_until = 0.0
         self._releases = True
         self.taken_from: Mark | None = None
-        """What the Lease was when this process took it; None: it was not there, or has not been taken."""
+        """The Lease as it was when this process took it; None: it did not exist, or has not been taken."""
 
     @property
     def holder(self) -> str:
-        """Who holds the Lease as far as this process knows; empty: nobody."""
+        """The holder of the Lease as far as this process knows; empty: none."""
         return self._lease.holder if self._lease else ""
 
     def may_write(self) -> bool:
@@ -160,7 +160,7 @@ class Election:
             _log.error("work goes on after the lease is lost", extra=self._facts())
 
     async def _acquire(self) -> float:
-        """Poll until the Lease is ours. Returns the reading of our clock before the write that made it so."""
+        """Poll until this process holds the Lease. Returns the clock reading before the successful write."""
         while True:
             started = now_seconds()
             try:
@@ -178,7 +178,7 @@ class Election:
             self._observe(await self._read())
         except NotFound:
             if self._lease is not None and not self._has_expired():
-                return False  # Deleted under a leader that might not have noticed: its time must run out as well.
+                return False  # Deleted under a leader that might not have noticed: wait for its time to end as well.
             return await self._write_new()
         free = self._has_expired() or self.holder == self.identity or await self._holder_is_gone()
         found = self._lease.mark if self._lease is not None else None
@@ -223,7 +223,7 @@ class Election:
         raise LeadershipLost(f"lost the lease {self._where()}: not renewed for {deadline:g} s ({trouble})")
 
     async def _renew(self) -> None:
-        """Write the Lease again. An edit by somebody else, or an answer that was lost, costs another try."""
+        """Write the Lease again; retry after a conflicting edit or a lost response."""
         for _ in range(3):
             try:
                 if await self._write(self._renewed(self._lease)):
@@ -238,7 +238,9 @@ class Election:
         raise Conflict(409, "Conflict", "written by others three times in a row", request=f"lease {self._where()}")
 
     async def _release(self) -> None:
-        """Let the next one start at once. A renewal cut short may have been written: then read and try once more."""
+        """Release the Lease for the next leader. If a renewal was cut short, it might have been written: read and
+        retry once.
+        """
         with suppress(ApiError):
             for _ in range(2):
                 lease = self._lease
@@ -295,7 +297,7 @@ class Election:
         return await self._client.get(LEASES, self._settings.name, self._settings.namespace, into=Lease)
 
     async def _write(self, lease: Lease) -> bool:
-        """Replace the Lease if nobody wrote it since we read it."""
+        """Replace the Lease if it has not been written since it was read."""
         name, namespace = self._settings.name, self._settings.namespace
         try:
             self._observe(await self._client.replace(LEASES, name, lease, namespace, into=Lease))

@@ -1,11 +1,11 @@
-"""A Lease as it is read and written: who holds it, since when, for how long."""
+"""A Lease as it is read and written: its holder, since when, for how long."""
 
 from typing import Any
 
 import msgspec
 
 Mark = tuple[object, ...]
-"""Changes whenever somebody writes the Lease."""
+"""Differs after every write of the Lease."""
 
 
 class LeaseSpec(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -28,7 +28,7 @@ class Lease(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def holder(self) -> str:
-        """Empty: nobody."""
+        """The holder's identity; empty: none."""
         return self.spec.holder_identity or ""
 
     @property

@@ -24,13 +24,13 @@ from shared.kube.lead.lease import Mark
 
 _log = logging.getLogger("quotree.kube.election")
 _BEATS: Final = 20
-"""Signs of life of the main loop within the limit."""
+"""How many times within the limit the main loop reports that it runs."""
 
 Work = Callable[[], Coroutine[Any, Any, None]]
 
 
 def end_process() -> NoReturn:
-    """End without another instruction of the main loop: nothing that is under way is sent any more."""
+    """Exit at once, without running the main loop again: no pending write is sent."""
     os._exit(LeadershipLost.exit_code)
 
 
@@ -112,7 +112,7 @@ class ElectionThread:
                 loop.call_soon_threadsafe(self._standing.cancel)
 
     def _live(self, loop: asyncio.AbstractEventLoop, work: "_WorkElsewhere", outcome: "Future[None]") -> None:
-        """The thread."""
+        """The main function of the thread."""
         try:
             with asyncio.Runner(loop_factory=lambda: loop) as runner, suppress(asyncio.CancelledError):
                 runner.run(self._stand(work))
@@ -157,11 +157,11 @@ class _WorkElsewhere:
 
     @property
     def is_running(self) -> bool:
-        """It was begun, and has not ended."""
+        """Whether the work was begun and has not ended."""
         return self._is_begun and (self._task is None or not self._task.done())
 
     async def run(self) -> None:
-        """Until the work has ended, also when it was cancelled. Raises what it raised."""
+        """Wait until the work has ended, also after cancellation. Raises its exception."""
         ended = asyncio.Event()
         self._is_begun = True
         self._call(self._begin, asyncio.get_running_loop(), ended)
@@ -176,7 +176,7 @@ class _WorkElsewhere:
 
     def _begin(self, waiting: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
         def tell(_: asyncio.Task[None]) -> None:
-            with suppress(RuntimeError):  # nobody waits any more
+            with suppress(RuntimeError):  # no waiter is left
                 waiting.call_soon_threadsafe(ended.set)
 
         self._task = self._loop.create_task(self._work(), name="leading")

@@ -21,7 +21,7 @@ class Changed(msgspec.Struct, Generic[R_co], frozen=True, gc=False):
 
 
 class Undecodable(msgspec.Struct, frozen=True, gc=False):
-    """An object that could not be projected. Its previous record, if there was one, stays."""
+    """An object that could not be projected. Its previous record, if any, is kept."""
 
     namespace: str
     name: str
@@ -31,7 +31,7 @@ class Undecodable(msgspec.Struct, frozen=True, gc=False):
 
 Change = Changed[R] | Undecodable
 Project = Callable[[bytes], R | None]
-"""An object's JSON -> the record kept of it; None: of no interest."""
+"""An object's JSON -> its record; None: filtered out."""
 Sink = Callable[[Sequence[Change[R]]], None]
 
 
@@ -57,7 +57,7 @@ _identify = msgspec.json.Decoder(_Identified).decode
 
 
 class State(Generic[R]):
-    """A set of records by uid, and of objects that have none because they could not be projected."""
+    """Records by uid, and the objects that could not be projected."""
 
     __slots__ = ("records", "undecodable")
 
@@ -67,7 +67,7 @@ class State(Generic[R]):
 
 
 class Cache(State[R]):
-    """The state as last reported to the sink, and the changes that lead to the next."""
+    """The state last reported to the sink, and the changes that lead to the next."""
 
     __slots__ = ("_project",)
 
@@ -100,7 +100,7 @@ class Cache(State[R]):
         return changes
 
     def put(self, raw: bytes) -> tuple[str, Change[R] | None]:
-        """Store an object. Returns its resourceVersion and the change; None when nothing kept has changed."""
+        """Store an object. Returns its resourceVersion and the change; None when no kept field has changed."""
         meta = _identify(raw).metadata
         record = self._record(meta, raw)
         if isinstance(record, Undecodable):

@@ -24,7 +24,7 @@ class Bookmark(NamedTuple):
 
 
 class EndlessLine(Exception):
-    """A line longer than any object can be."""
+    """A line longer than any valid object."""
 
 
 class Lines:

@@ -44,7 +44,7 @@ class WatchSettings(msgspec.Struct, frozen=True):
 
 
 MAY_BE_ABSENT: Final = WatchSettings(absent=timedelta(seconds=5))
-"""Of a kind that may be installed later, or is not known to every version of Kubernetes."""
+"""For a kind that can be installed later, or that some versions of Kubernetes do not have."""
 
 
 _decode_status = msgspec.json.Decoder(Status).decode
@@ -72,11 +72,11 @@ class Watch(Generic[R]):
     ) -> None:
         self.resource = resource
         self.name = name or resource.plural
-        """What it is called in metrics: one of several of a kind needs a name of its own."""
+        """The name in metrics: several watches of one kind need names of their own."""
         self.synced = asyncio.Event()
         self.trouble: str | None = None
         self.failure: ApiError | None = None
-        """The error behind `trouble`: what a watch that may be refused is judged by."""
+        """The error behind `trouble`; for watches that can be refused."""
         self.lists = 0
         self.streams = 0
         self.events = 0
@@ -134,7 +134,7 @@ class Watch(Generic[R]):
             await asyncio.sleep(max(wait.total_seconds(), backoff.delay_after(lived)))
 
     def _wait_for_kind(self) -> None:
-        """The API server does not know the kind: there is no object of it, and that is all there is to know."""
+        """Report an empty list: the API server does not know the kind, so there is no object of it."""
         self._hear()
         if not self._is_absent:
             _log.info("this kind is not installed; waiting for it", extra=self._facts())
@@ -302,7 +302,7 @@ class Watches:
         return watch
 
     async def run(self) -> None:
-        """Run all indefinitely."""
+        """Run all watches indefinitely."""
         async with asyncio.TaskGroup() as group:
             for watch in self.members:
                 group.create_task(watch.run(), name=f"watch {watch.resource.plural}")
@@ -313,7 +313,9 @@ class Watches:
             await watch.synced.wait()
 
     def problem(self, silence: timedelta = timedelta(minutes=3)) -> str | None:
-        """For readiness: the first watch that has not synced, or heard nothing for `silence`; None when all is well."""
+        """For readiness: the first watch that has not synced, or has been silent for `silence`; None if there is
+        none.
+        """
         for watch in self.members:
             if not watch.synced.is_set():
                 return f"watch of {watch.resource.plural} has not synced: {watch.trouble or 'listing'}"
