@@ -40,7 +40,7 @@ ELSEWHERE = ("docker", "helm", "make", "uv")
 README = commands("README.md")
 PAGES = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").rglob("*.md"))]
 GUIDES = [page for page in PAGES if page.startswith("docs/guides/")]
-MENTION = re.compile(r"(?:^|`)(?:kubectl )?quotree ([a-z][^`\n]*)", re.MULTILINE)
+MENTION = re.compile(r"(?:^|`)(?:kubectl )?quotree ([a-z][^`|\n]*)", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
