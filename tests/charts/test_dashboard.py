@@ -48,6 +48,13 @@ def test_dashboard_role_has_only_read_and_access_review_rights(control_plane_bin
     assert not {"secrets", "configmaps", "events"} & verbs.keys()
 
 
+def test_dashboard_role_lists_the_past_use_of_groups_where_it_is_served(control_plane_binaries: Binaries) -> None:
+    for served, verbs in (("true", [["list"]]), ("false", [])):
+        objects = _render(control_plane_binaries, *ON, "--set", f"visibility.enabled={served}")
+        rules = _of(objects, "ClusterRole", "quotree-dashboard")["rules"]
+        assert [rule["verbs"] for rule in rules if "groupexplanations" in rule["resources"]] == verbs
+
+
 def test_dashboard_role_covers_the_governed_kinds(control_plane_binaries: Binaries, tmp_path: Path) -> None:
     objects = _render(control_plane_binaries, *ON, "--set", "integrations={jobset}")
     rules = _of(objects, "ClusterRole", "quotree-dashboard")["rules"]

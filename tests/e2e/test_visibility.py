@@ -515,7 +515,7 @@ def test_dashboard_starts_from_the_past_use_of_the_leader(quotree: Quotree) -> N
 
 async def _past_of_dashboard(kubeconfig: Path) -> PastUse:
     """The past use in the first sighting of the whole cluster."""
-    async with connected(ConnectionSettings(kubeconfig=str(kubeconfig))) as connection, asyncio.timeout(60):
+    async with connected(ConnectionSettings(kubeconfig=str(kubeconfig))) as connection, asyncio.timeout(150):
         seen = WatchedCluster(Client(connection), QuotaSettings(fairness_half_life=timedelta(hours=1)), Kinds(), None)
         watching = asyncio.create_task(seen.run())
         while not (sighting := seen.look(datetime.now(UTC))).is_complete:
