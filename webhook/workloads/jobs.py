@@ -7,10 +7,9 @@ See docs/specification.md §5.2.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 from shared.api.annotations import InjectedAnnotation, write_annotation
-from shared.api.core.job import Job, read_job
+from shared.api.core.job import Job
 from shared.api.injection import NOTHING, placement_operations
 from shared.api.names import HOLD_LABEL, INJECTED, REQUEUE, TRUE
 from shared.api.patches import Operation, add
@@ -19,7 +18,6 @@ from shared.api.review import Review
 from shared.quota.model.rules.findings import NO_FINDINGS, Findings, Violation
 from shared.quota.model.rules.workloads.changed_workload import (
     WorkloadEdit,
-    WorkloadProgress,
     check_annotations_untouched,
     check_edit,
     check_not_started,
@@ -42,51 +40,19 @@ from webhook.workloads.common import (
     metadata_operations,
     name_of,
     own_annotations,
-    peak_of,
     pending_injection,
-    submitted_workload,
 )
-from webhook.workloads.queue_edit import QueueEdit, requests_more
+from webhook.workloads.job_review import KIND, JobReview, progress_of, queue_edit, read_job_review, submitted_job
 from webhook.workloads.review_context import ReviewContext
 
-KIND = "Job"
 TEMPLATE = ("spec", "template", "spec")
-
-
-@dataclass(frozen=True, slots=True)
-class _JobReview:
-    """A review of a Job. `old` None: creation; `group` None: not managed."""
-
-    job: Job
-    old: Job | None
-    group: str | None
-    old_group: str | None
-    by_reconciler: bool
-
-    @property
-    def may_be_placed(self) -> bool:
-        """Whether the template's placement can change: at creation, and while suspended without a start time."""
-        old = self.old
-        return old is None or (self.job.spec.suspend and old.spec.suspend and old.status.start_time is None)
-
-
-def _read(review: Review, context: ReviewContext) -> _JobReview:
-    job = read_job(review.object)
-    old = read_job(review.old_object) if review.operation is ReviewOperation.UPDATE else None
-    return _JobReview(
-        job,
-        old,
-        context.group_of(job.metadata.labels),
-        None if old is None else context.group_of(old.metadata.labels),
-        context.is_by_reconciler(review),
-    )
 
 
 def mutate_job(review: Review, context: ReviewContext) -> Verdict:
     """Hold and place a new Job; update the queue place of one that its owner holds, enlarges or moves."""
     if review.operation is ReviewOperation.UPDATE and context.is_by_reconciler(review):
         return YES
-    edit = _read(review, context)
+    edit = read_job_review(review, context)
     if edit.old is None and context.cover is not None:
         return allow_child(edit.job.metadata, context.cover, with_group=False)
     if edit.old is not None and edit.old.metadata.unit:
@@ -100,7 +66,7 @@ def mutate_job(review: Review, context: ReviewContext) -> Verdict:
     return Allow(tuple(operations), audit={"group": edit.group}) if operations else YES
 
 
-def _injection(edit: _JobReview, group: str, context: ReviewContext) -> InjectedAnnotation | None:
+def _injection(edit: JobReview, group: str, context: ReviewContext) -> InjectedAnnotation | None:
     """The placement that the template must have afterwards; None: unchanged."""
     job = edit.job
     if not edit.may_be_placed:
@@ -111,12 +77,12 @@ def _injection(edit: _JobReview, group: str, context: ReviewContext) -> Injected
     return expected
 
 
-def _suspend(edit: _JobReview) -> list[Operation]:
+def _suspend(edit: JobReview) -> list[Operation]:
     held = edit.old is not None or edit.job.spec.suspend
     return [] if held else [add(("spec", "suspend"), value=True)]
 
 
-def _place(edit: _JobReview, injected: InjectedAnnotation | None) -> list[Operation]:
+def _place(edit: JobReview, injected: InjectedAnnotation | None) -> list[Operation]:
     if injected is None:
         return []
     present = injected_annotation(edit.job.metadata.annotations)
@@ -124,7 +90,7 @@ def _place(edit: _JobReview, injected: InjectedAnnotation | None) -> list[Operat
 
 
 def _label_and_annotate(
-    edit: _JobReview, group: str, injected: InjectedAnnotation | None, context: ReviewContext
+    edit: JobReview, group: str, injected: InjectedAnnotation | None, context: ReviewContext
 ) -> list[Operation]:
     """Set the group, the injected placement and, for an owner's edit, the hold label or the queue place."""
     job, old, labels = edit.job, edit.old, group_label(group)
@@ -133,7 +99,7 @@ def _label_and_annotate(
     if old is not None:
         if job.spec.suspend and not old.spec.suspend:
             labels |= {HOLD_LABEL: TRUE}
-        requeue = _queue_edit(edit, old, context).requeue(context.now)
+        requeue = queue_edit(edit, old, context).requeue(context.now)
         if requeue is not None:
             annotations[REQUEUE] = write_annotation(requeue)
     if injected is not None:
@@ -144,7 +110,7 @@ def _label_and_annotate(
 
 def judge_job(review: Review, context: ReviewContext) -> Verdict:
     """Report every violated rule; the reconciler's own writes are trusted."""
-    edit = _read(review, context)
+    edit = read_job_review(review, context)
     old = edit.old
     if old is not None and (edit.by_reconciler or old.has_finished):
         return YES
@@ -165,32 +131,32 @@ def _check_child(old: Job, job: Job, context: ReviewContext) -> Findings:
     if context.by_operator:
         return NO_FINDINGS
     name, owner = name_of(KIND, job.metadata), old.metadata.controller
-    return Findings(tuple(check_child_edit(name, owner, _progress(old, context), _progress(job, context))))
+    return Findings(tuple(check_child_edit(name, owner, progress_of(old, context), progress_of(job, context))))
 
 
-def _check_template_label(edit: _JobReview) -> Findings:
+def _check_template_label(edit: JobReview) -> Findings:
     """Pods of a Job must not claim to belong to a governed object."""
     before = "" if edit.old is None else edit.old.spec.template.metadata.unit
     name, now = name_of(KIND, edit.job.metadata), edit.job.spec.template.metadata.unit
     return Findings(tuple(check_unit(name, before, now, "spec.template.")))
 
 
-def _check_sizes(review: Review, edit: _JobReview) -> Findings:
+def _check_sizes(review: Review, edit: JobReview) -> Findings:
     if edit.group is None:
         return NO_FINDINGS
     old = None if edit.old is None else (edit.old.metadata, edit.old.spec.template.spec)
     return check_sizes(review, KIND, edit.job.metadata, edit.job.spec.template.spec, old)
 
 
-def _check_new(edit: _JobReview, context: ReviewContext) -> Findings:
+def _check_new(edit: JobReview, context: ReviewContext) -> Findings:
     job = edit.job
     if edit.group is None:
         return check_unmanaged(KIND, job.metadata, context)
-    submitted = _submitted(job, edit.group, context)
+    submitted = submitted_job(job, edit.group, context)
     injected = pending_injection(job.metadata, job.spec.template.spec, edit.group, context)
     own = Findings(
         (
-            *check_not_started(submitted, None, _progress(job, context)),
+            *check_not_started(submitted, None, progress_of(job, context)),
             *check_annotations_untouched(submitted, *_annotations_at_creation(job, injected)),
             *_check_template_annotations(submitted, job, {}),
         )
@@ -213,21 +179,21 @@ def _check_template_annotations(submitted: SubmittedWorkload, job: Job, before: 
     ]
 
 
-def _check_changed(edit: _JobReview, old: Job, context: ReviewContext) -> Findings:
+def _check_changed(edit: JobReview, old: Job, context: ReviewContext) -> Findings:
     job, group = edit.job, edit.group
     if edit.old_group is None and group is None:
         return NO_FINDINGS
     injected = None
     if group is not None and edit.may_be_placed:
         injected = pending_injection(job.metadata, job.spec.template.spec, group, context)
-    after = None if group is None else _submitted(job, group, context)
+    after = None if group is None else submitted_job(job, group, context)
     found = check_edit(
         WorkloadEdit(
-            None if edit.old_group is None else _submitted(old, edit.old_group, context),
+            None if edit.old_group is None else submitted_job(old, edit.old_group, context),
             after,
-            _progress(old, context),
-            _progress(job, context),
-            expected_annotations(_queue_edit(edit, old, context), context.now, injected),
+            progress_of(old, context),
+            progress_of(job, context),
+            expected_annotations(queue_edit(edit, old, context), context.now, injected),
         ),
         context.quota,
     )
@@ -235,27 +201,3 @@ def _check_changed(edit: _JobReview, old: Job, context: ReviewContext) -> Findin
         return found
     before = own_annotations(old.spec.template.metadata.annotations)
     return Findings(tuple(_check_template_annotations(after, job, before))) + found
-
-
-def _submitted(job: Job, group: str, context: ReviewContext) -> SubmittedWorkload:
-    submitted = submitted_workload(context, KIND, job.metadata, group, job.spec.template.spec, pods=job.wanted_pods)
-    return replace(submitted, managed_by=job.spec.managed_by, manual_selector=job.spec.manual_selector)
-
-
-def _queue_edit(edit: _JobReview, old: Job, context: ReviewContext) -> QueueEdit:
-    job = edit.job
-    try:
-        was, now = (peak_of(each.spec.template.spec, each.wanted_pods, context) for each in (old, job))
-        is_more = edit.old_group != edit.group or requests_more(was, now)
-    except QuantityError:
-        is_more = False
-    return QueueEdit(old.metadata, job.metadata, old.spec.suspend and job.spec.suspend, is_more)
-
-
-def _progress(job: Job, context: ReviewContext) -> WorkloadProgress:
-    return WorkloadProgress(
-        held=job.spec.suspend,
-        has_pods=job.has_pods,
-        annotations=own_annotations(job.metadata.annotations),
-        peak=peak_of(job.spec.template.spec, job.wanted_pods, context),
-    )

@@ -1,0 +1,86 @@
+"""One review of an object of a governed kind, read: the object before and after, its groups, its request. Pure."""
+
+from dataclasses import dataclass
+
+from shared.api.review import Operation as ReviewOperation
+from shared.api.review import Review
+from shared.kinds.kind import Kind
+from shared.kinds.kind_object import KindObject, KindPodSet
+from shared.kinds.paths import show
+from shared.kinds.reading import read_kind_object
+from shared.quota.model.rules.workloads.changed_workload import WorkloadProgress
+from shared.quota.model.rules.workloads.submitted_workload import PodTerms, SubmittedWorkload
+from shared.quota.model.tree import Amounts
+from shared.resources import QuantityError, sum_amounts
+from webhook.workloads.common import name_of, own_annotations, peak_of
+from webhook.workloads.queue_edit import QueueEdit, requests_more
+from webhook.workloads.review_context import ReviewContext
+
+
+@dataclass(frozen=True, slots=True)
+class KindReview:
+    """A review of an object. `old` None: creation; `group` None: not managed."""
+
+    seen: KindObject
+    old: KindObject | None
+    group: str | None
+    old_group: str | None
+    by_reconciler: bool
+
+    @property
+    def word(self) -> str:
+        """The kind as in manifests."""
+        return self.seen.kind.kind
+
+    @property
+    def name(self) -> str:
+        """The object as violations name it."""
+        return name_of(self.word, self.seen.metadata)
+
+
+def read_kind_review(kind: Kind, review: Review, context: ReviewContext) -> KindReview:
+    seen = read_kind_object(kind, review.object)
+    old = read_kind_object(kind, review.old_object) if review.operation is ReviewOperation.UPDATE else None
+    return KindReview(
+        seen,
+        old,
+        None if seen.skipped else context.group_of(seen.metadata.labels),
+        None if old is None or old.skipped else context.group_of(old.metadata.labels),
+        context.is_by_reconciler(review),
+    )
+
+
+def submitted_object(edit: KindReview, seen: KindObject, group: str, context: ReviewContext) -> SubmittedWorkload:
+    """The object as its owner wrote it; its request is checked by pod set."""
+    return SubmittedWorkload(
+        object=edit.name,
+        group=group,
+        namespace=seen.metadata.namespace or "default",
+        labels=seen.metadata.labels,
+        namespace_labels=context.namespace.namespace_labels,
+        pods=0,
+        terms=tuple(PodTerms.of(each.spec, context.namespace) for each in seen.pod_sets),
+        suspend=show(seen.kind.suspend),
+    )
+
+
+def queue_edit(edit: KindReview, old: KindObject, context: ReviewContext) -> QueueEdit:
+    try:
+        was, now = (_total(each, context) for each in (old, edit.seen))
+        is_more = edit.old_group != edit.group or requests_more(was, now)
+    except QuantityError:
+        is_more = False
+    return QueueEdit(old.metadata, edit.seen.metadata, old.suspended and edit.seen.suspended, is_more)
+
+
+def progress_of(seen: KindObject, context: ReviewContext) -> WorkloadProgress:
+    annotations = own_annotations(seen.metadata.annotations)
+    return WorkloadProgress(held=seen.suspended, annotations=annotations, peak=_total(seen, context))
+
+
+def _total(seen: KindObject, context: ReviewContext) -> Amounts:
+    return sum_amounts(set_request(each, context) for each in seen.pod_sets)
+
+
+def set_request(pod_set: KindPodSet, context: ReviewContext) -> Amounts:
+    return peak_of(pod_set.spec, pod_set.count, context)
