@@ -6,6 +6,7 @@ so sending it again is safe, and the object then shows which of the two happened
 
 import asyncio
 import random
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -27,6 +28,8 @@ from shared.telemetry import get_logger
 
 _FIRST_WAIT: Final = timedelta(milliseconds=100)
 _LONGEST_WAIT: Final = timedelta(seconds=5)
+_REFUSED_LIMIT: Final = timedelta(seconds=5)
+"""A patch that the API server puts off for longer is given up: by then its decision might be without cause."""
 _SERVER_ERRORS: Final = 5
 """After so many answers 500 in a row the write is given up: etcd refuses an object that is too large in this way."""
 
@@ -59,6 +62,7 @@ class WriteResult:
 
 WRITTEN: Final = WriteResult(WriteOutcome.WRITTEN)
 UNWANTED: Final = WriteResult(WriteOutcome.STALE, "nothing is left to be written on")
+OUTDATED: Final = WriteResult(WriteOutcome.STALE, "the API server put it off for too long")
 NOT_LEADING: Final = WriteResult(WriteOutcome.STALE, "this process does not lead")
 
 
@@ -76,6 +80,7 @@ class WorkloadWriter:
     async def patch(self, target: WorkloadObject, operations: list[Operation], mark: Mark) -> WriteResult:
         """Patch one object. `mark` identifies the patch if it was carried out without an answer."""
         resource, seen = _resource_of(target), target.metadata
+        ends = time.monotonic() + _REFUSED_LIMIT.total_seconds()
         unanswered = False
 
         async def send() -> None:
@@ -86,7 +91,10 @@ class WorkloadWriter:
                 unanswered = True
                 raise
 
-        outcome = await self._repeat(send)
+        # What might have been carried out is repeated until that is known, however long it takes.
+        outcome = await self._repeat(send, lambda: unanswered or time.monotonic() < ends)
+        if outcome is UNWANTED:
+            return OUTDATED
         if (
             outcome.fate in (WriteOutcome.STALE, WriteOutcome.TOO_LARGE)
             and unanswered

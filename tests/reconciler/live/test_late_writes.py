@@ -1,14 +1,15 @@
-"""A start that a previous leader has sent and that is still on its way: it does not arrive in its successor's time."""
+"""Writes that come late: a previous leader's start on its way, and an eviction that the API server puts off."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from shared.api.names import HOLD_LABEL
 from tests.faults.kinds import Asked, Delay, Refuse, Rule
 from tests.faults.proxy import FaultProxy
 from tests.reconciler.job_history import recording
-from tests.reconciler.reconciler_process import Quotree, quota, wait_for
+from tests.reconciler.reconciler_process import Quotree, eviction_of, quota, wait_for
 
 pytestmark = pytest.mark.timeout(300)
 LONG = 120.0
@@ -60,3 +61,24 @@ def test_start_delayed_past_the_lease_is_not_applied(q: Quotree, proxy: FaultPro
         assert history.starts() == {"late": 0, "other": 1}
         assert history.most_used() == 4000
         assert list(history.wrongs()) == []
+
+
+def test_eviction_put_off_until_its_preemptor_is_deleted_is_not_applied(q: Quotree, proxy: FaultProxy) -> None:
+    q.lead()
+    q.group("root", quotas=[quota(max="2")])
+    for name in ("vision", "nlp"):
+        q.group(name, quotas=[quota(min="1")])
+    names = {"vision-0", "vision-1"}
+    for name in names:
+        q.job(name, "vision")
+    wait_for(lambda: all(q.pods_on_nodes(name) for name in names), "vision borrows", LONG)
+    throttled = Rule(Refuse(429, retry_after=1), patches_jobs)
+    proxy.rules.append(throttled)
+    q.job("preemptor", "nlp")
+    wait_for(lambda: throttled.committed, "the eviction is put off", LONG)
+    q.delete("/apis/batch/v1/namespaces/default/jobs/preemptor")
+    wait_for(lambda: "put it off for too long" in q.log.read_text(), "it is given up", LONG)
+    proxy.rules.remove(throttled)
+    q.job("next", "nlp", labels={HOLD_LABEL: "true"})
+    wait_for(lambda: q.group_status("nlp").get("workloads", {}).get("pending") == 1, "a later cycle has run", LONG)
+    assert {name: eviction_of(q.get_job(name)) for name in names} == dict.fromkeys(names)
