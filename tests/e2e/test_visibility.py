@@ -510,7 +510,7 @@ def test_dashboard_starts_from_the_past_use_of_the_leader(quotree: Quotree) -> N
         past = asyncio.run(_past_of_dashboard(quotree.cluster.kubeconfig))
         return past.get("nlp", {}).get(FlavorResource("default", "cpu"), 0) >= least > 0
 
-    wait_for(starts_from_it, "the dashboard knows what the leader knows")
+    wait_for(starts_from_it, "the dashboard knows what the leader knows", seconds=120)
 
 
 async def _past_of_dashboard(kubeconfig: Path) -> PastUse:
