@@ -79,7 +79,7 @@ def run(programs: binaries.Binaries, options: RunOptions, say: Say) -> Report:
         say(f"{stage.proxy.faults() + episodes.total()} faults, {len(submitter.taken)} submitted; coming to rest")
         rest = _settle(stage, options.patience, say)
         kept = evidence.keep(stage, rest, options.keep)
-        history = read_history(stage.audit_log)
+        history = read_history(kept / stage.audit_log.name)
     say(f"judging {len(history)} versions")
     findings = _judge(rest, history, submitter, stage)
     if not findings.flaws and options.keep is None:
