@@ -28,7 +28,7 @@ from reconciler.write.executor import Executor
 from reconciler.write.workload_writer import WorkloadWriter
 from shared.kube.client import Client
 from shared.kube.errors import ApiError
-from shared.kube.events import EventRecorder
+from shared.kube.events.recorder import EventRecorder
 from shared.kube.lead.election import vacant_lease
 from shared.kube.lead.holder_pods import gone_pods
 from shared.kube.lead.lease import Mark

@@ -9,7 +9,8 @@ from reconciler.state.observed.workload_reader import WorkloadObject
 from shared.api.core.job import Job
 from shared.api.names import API_VERSION, MAIN_POD_SET
 from shared.kinds.kind_object import KindObject
-from shared.kube.events import EventRecorder, EventType, Regarding
+from shared.kube.events.note import EventType, Regarding
+from shared.kube.events.recorder import EventRecorder
 from shared.quota.decide.decisions import Evict, Notice, Start, WaitExplanation, WaitReason
 from shared.quota.model.lifecycle import Inactive
 from shared.quota.model.workload import Flavors, ResourceFlavors, Workload

@@ -6,7 +6,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from shared.kube.events import EventRecorder
+from shared.kube.events.recorder import EventRecorder
 from shared.kube.watch.watching import Watches
 
 

@@ -13,7 +13,8 @@ from reconciler.state.observed.projections import GroupStatusRecord
 from shared.api.core.job import Job, JobStatus, read_job
 from shared.api.names import ADMISSION, GROUP_LABEL, HOLD_LABEL
 from shared.api.quotagroup import QuotaGroupStatus
-from shared.kube.events import EventRecorder, EventType, Regarding
+from shared.kube.events.note import EventType, Regarding
+from shared.kube.events.recorder import EventRecorder
 from shared.kube.watch.cache import Changed
 from shared.quota.decide.plan import plan
 from shared.quota.measure.snapshot import measure

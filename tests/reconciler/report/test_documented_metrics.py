@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry
 
 from reconciler.report.metrics import ReconcilerMetrics
 from reconciler.visibility.front.metrics import VisibilityMetrics
-from shared.kube.events import EventRecorder
+from shared.kube.events.recorder import EventRecorder
 from shared.kube.metrics import expose_election, expose_events, expose_watches
 from shared.kube.watch.watching import Watches
 from shared.quota.decide.plan import plan

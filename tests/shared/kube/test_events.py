@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from shared.kube.client import Client, ObjectMetadata
-from shared.kube.events import EventRecorder, EventSettings, EventType, Regarding
+from shared.kube.events.note import EventType, Regarding
+from shared.kube.events.recorder import EventRecorder, EventSettings
 from shared.kube.resources import CONFIG_MAPS, EVENTS
 from tests.faults.kinds import LoseAnswer, Refuse, Rule, writes
 from tests.faults.proxy import FaultProxy
@@ -137,7 +138,7 @@ async def test_events_never_block_callers_and_memory_is_bounded_without_an_api_s
 async def test_event_create_with_a_lost_response_is_not_repeated(
     client: Client, through: Client, proxy: FaultProxy, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shared.kube.events._PAUSE_AFTER_FAILURE", 0.1)
+    monkeypatch.setattr("shared.kube.events.recorder._PAUSE_AFTER_FAILURE", 0.1)
     about = await thing(client, namespace)
     proxy.rules += [Rule(LoseAnswer(), writes, times=1), Rule(Refuse(429, retry_after=1), writes, times=1)]
     async with recording(through, EventSettings(repeat_after=timedelta(seconds=0.1))) as recorder:

@@ -6,7 +6,8 @@ from datetime import timedelta
 from prometheus_client import CollectorRegistry
 
 from shared.kube.client import Client
-from shared.kube.events import EventRecorder, EventSettings, Regarding
+from shared.kube.events.note import Regarding
+from shared.kube.events.recorder import EventRecorder, EventSettings
 from shared.kube.lead.election import Election, ElectionSettings
 from shared.kube.metrics import expose_election, expose_events, expose_watches
 from shared.kube.resources import CONFIG_MAPS

@@ -6,7 +6,6 @@ server's own limits and a bounded memory come before completeness.
 """
 
 import asyncio
-import enum
 import logging
 import time
 from collections import OrderedDict
@@ -14,38 +13,19 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from heapq import heappop, heappush
-from typing import Any, NoReturn
+from typing import NoReturn
 from uuid import uuid4
 
 import msgspec
 
-from shared.api.reading import write_time
 from shared.kube.client import Client
 from shared.kube.errors import AlreadyExists, ApiError, NotFound, TooManyRequests, Unavailable
+from shared.kube.events.note import LONGEST_NAME, EventNote, EventType, NoteKey, Regarding, cut_note
+from shared.kube.events.token_buckets import ObjectBuckets, TokenBucket
 from shared.kube.resources import EVENTS
 
 _log = logging.getLogger("quotree.kube.events")
-_LONGEST_NOTE = 1024
-_LONGEST_NAME = 128
 _PAUSE_AFTER_FAILURE = 5.0
-
-
-class EventType(enum.Enum):
-    """The two types of Kubernetes."""
-
-    NORMAL = "Normal"
-    WARNING = "Warning"
-
-
-class Regarding(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """The object an event is about. The event of a cluster-scoped one is in the namespace `default`."""
-
-    api_version: str
-    kind: str
-    name: str
-    namespace: str = ""
-    uid: str = ""
-    resource_version: str = ""
 
 
 class EventSettings(msgspec.Struct, frozen=True, rename="camel"):
@@ -59,38 +39,6 @@ class EventSettings(msgspec.Struct, frozen=True, rename="camel"):
     object_refill: timedelta = timedelta(minutes=5)
     repeat_after: timedelta = timedelta(seconds=30)
     forget_after: timedelta = timedelta(minutes=6)
-
-
-_Key = tuple[str, str, str, str, str, str]
-
-
-class _Note(msgspec.Struct):
-    """One text about one object, recorded `count` times so far, of which `told` are sent."""
-
-    regarding: Regarding
-    type: EventType
-    reason: str
-    action: str
-    note: str
-    first: datetime
-    last: datetime
-    heard: float
-    count: int = 1
-    told: int = 0
-    told_at: float = 0.0
-    name: str = ""
-    scheduled: bool = False
-
-
-class _Bucket(msgspec.Struct):
-    tokens: float
-    filled: float
-
-    def seconds_to_token(self, now: float, burst: float, per_second: float) -> float:
-        """Refill, and return the seconds until a token is available; 0 if one is."""
-        self.tokens = min(burst, self.tokens + (now - self.filled) * per_second)
-        self.filled = now
-        return max(0.0, (1 - self.tokens) / per_second)
 
 
 class EventRecorder:
@@ -108,16 +56,18 @@ class EventRecorder:
     ) -> None:
         self.dropped = 0
         self._client = client.reserved(4).within(timedelta(seconds=5))
-        self._controller = controller[:_LONGEST_NAME]
-        self._instance = instance[:_LONGEST_NAME]
+        self._controller = controller[:LONGEST_NAME]
+        self._instance = instance[:LONGEST_NAME]
         self._settings = settings
         self._clock = clock
         self._monotonic = monotonic
-        self._notes: OrderedDict[_Key, _Note] = OrderedDict()
-        self._new: OrderedDict[_Key, None] = OrderedDict()
-        self._repeats: list[tuple[float, _Key]] = []
-        self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
-        self._overall = _Bucket(settings.burst, monotonic())
+        self._notes: OrderedDict[NoteKey, EventNote] = OrderedDict()
+        self._new: OrderedDict[NoteKey, None] = OrderedDict()
+        self._repeats: list[tuple[float, NoteKey]] = []
+        self._buckets = ObjectBuckets(
+            settings.object_burst, 1 / settings.object_refill.total_seconds(), settings.capacity
+        )
+        self._overall = TokenBucket(settings.burst, monotonic())
         self._woken = asyncio.Event()
 
     def record(
@@ -130,7 +80,7 @@ class EventRecorder:
         note: str,
     ) -> None:
         """Record an event. Returns at once, whatever the API server does."""
-        note = _cut(note, _LONGEST_NOTE)
+        note = cut_note(note)
         key = (regarding.uid or regarding.kind, regarding.namespace, regarding.name, reason, action, note)
         now, at = self._monotonic(), self._clock()
         known = self._notes.get(key)
@@ -141,8 +91,8 @@ class EventRecorder:
             self._schedule_repeat(key, known)
         else:
             self._forget(key)
-            self._notes[key] = _Note(
-                regarding, event_type, reason[:_LONGEST_NAME], action[:_LONGEST_NAME], note, at, at, now
+            self._notes[key] = EventNote(
+                regarding, event_type, reason[:LONGEST_NAME], action[:LONGEST_NAME], note, at, at, now
             )
             self._new[key] = None
         while len(self._notes) > self._settings.capacity:
@@ -174,7 +124,7 @@ class EventRecorder:
                 async with asyncio.timeout(self._seconds_to_repeat()):
                     await self._woken.wait()
 
-    def _next_new(self) -> _Key | None:
+    def _next_new(self) -> NoteKey | None:
         while self._new:
             key, _ = self._new.popitem(last=False)
             if self._may_create(self._notes[key]):
@@ -182,7 +132,7 @@ class EventRecorder:
             self._forget(key)
         return None
 
-    def _next_repeat(self) -> _Key | None:
+    def _next_repeat(self) -> NoteKey | None:
         if self._repeats and self._seconds_to_repeat() == 0:
             return heappop(self._repeats)[1]
         return None
@@ -190,24 +140,16 @@ class EventRecorder:
     def _seconds_to_repeat(self) -> float | None:
         return max(0.0, self._repeats[0][0] - self._monotonic()) if self._repeats else None
 
-    def _schedule_repeat(self, key: _Key, note: _Note) -> None:
+    def _schedule_repeat(self, key: NoteKey, note: EventNote) -> None:
         if note.told and not note.scheduled:
             note.scheduled = True
             heappush(self._repeats, (note.told_at + self._settings.repeat_after.total_seconds(), key))
 
-    def _may_create(self, note: _Note) -> bool:
+    def _may_create(self, note: EventNote) -> bool:
         about = note.regarding.uid or f"{note.regarding.kind}/{note.regarding.namespace}/{note.regarding.name}"
-        now, burst = self._monotonic(), self._settings.object_burst
-        bucket = self._buckets.pop(about, None) or _Bucket(burst, now)
-        self._buckets[about] = bucket
-        while len(self._buckets) > self._settings.capacity:
-            self._buckets.popitem(last=False)
-        if bucket.seconds_to_token(now, burst, 1 / self._settings.object_refill.total_seconds()) > 0:
-            return False
-        bucket.tokens -= 1
-        return True
+        return self._buckets.take(about, self._monotonic())
 
-    async def _send(self, key: _Key, note: _Note) -> None:
+    async def _send(self, key: NoteKey, note: EventNote) -> None:
         """Create the Event or increment its series; wait when the API server cannot take it now."""
         count, note.scheduled = note.count, False
         try:
@@ -229,7 +171,7 @@ class EventRecorder:
             if note.count > count:
                 self._schedule_repeat(key, note)
 
-    def _put_back(self, key: _Key, note: _Note) -> None:
+    def _put_back(self, key: NoteKey, note: EventNote) -> None:
         if note.told:
             note.told_at = self._monotonic()
             self._schedule_repeat(key, note)
@@ -237,42 +179,16 @@ class EventRecorder:
             self._new[key] = None
             self._new.move_to_end(key, last=False)
 
-    async def _write(self, note: _Note) -> None:
-        namespace = note.regarding.namespace or "default"
+    async def _write(self, note: EventNote) -> None:
         if note.told:
-            series = {"count": note.count, "lastObservedTime": write_time(note.last)}
-            await self._client.patch_merge(EVENTS, note.name, {"series": series}, namespace)
+            await self._client.patch_merge(EVENTS, note.name, {"series": note.series}, note.namespace)
         else:
             stem = note.regarding.name[:200].rstrip(".-")
             note.name = note.name or f"{stem}.{uuid4().hex[:16]}"
-            await self._client.create(EVENTS, self._event(note, namespace), namespace)
+            await self._client.create(EVENTS, note.event(self._controller, self._instance), note.namespace)
 
-    def _event(self, note: _Note, namespace: str) -> dict[str, Any]:
-        event = {
-            "apiVersion": EVENTS.api_version,
-            "kind": EVENTS.kind,
-            "metadata": {"name": note.name, "namespace": namespace},
-            "eventTime": write_time(note.first),
-            "reportingController": self._controller,
-            "reportingInstance": self._instance,
-            "type": note.type.value,
-            "reason": note.reason,
-            "action": note.action,
-            "note": note.note,
-            "regarding": note.regarding,
-        }
-        if note.count > 1:
-            event["series"] = {"count": note.count, "lastObservedTime": write_time(note.last)}
-        return event
-
-    def _forget(self, key: _Key) -> None:
+    def _forget(self, key: NoteKey) -> None:
         note = self._notes.pop(key, None)
         self._new.pop(key, None)
         if note is not None and not note.told:
             self.dropped += note.count
-
-
-def _cut(text: str, longest: int) -> str:
-    """At most `longest` bytes of UTF-8: the API server counts bytes."""
-    encoded = text.encode()
-    return text if len(encoded) <= longest else encoded[: longest - 3].decode(errors="ignore") + "…"

@@ -1,0 +1,1 @@
+"""Events for `kubectl get events`: what is recorded of one, how many are allowed, and the task that sends them."""
