@@ -167,6 +167,19 @@ def test_victims_of_all_preemptors_are_filled_back_together() -> None:
     assert evictions(decide(TWO, work)) == ["a1 Reclaim for b2"]
 
 
+def test_victim_that_fills_its_runtime_exactly_is_filled_back_before_a_more_important_one_above_it() -> None:
+    work = [
+        running("x", 3, "x0", priority=9),
+        running("x", 1, "x1", priority=0),
+        running("x", 2, "x2", priority=1),
+        running("b", 3, "b0", priority=9),
+        running("b", 1, "b1", priority=7),
+        pending("c", 3, "c1"),
+    ]
+    plan = decide("root 10\n  b 3\n  c 3\n  x 4", work)
+    assert evictions(plan) == ["b1 Reclaim for c1", "x2 Reclaim for c1"]
+
+
 def test_preemptor_served_by_pending_evictions_evicts_none() -> None:
     work = [running("a", 4, "a0"), evicting(running("a", 4, "a1")), pending("b", 4, "b1")]
     plan = decide(TWO, work)

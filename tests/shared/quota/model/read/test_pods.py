@@ -59,6 +59,12 @@ def test_state_of_a_pod_is_derived_from_the_pod(seen: Pod, state: ObjectState) -
     assert workload_of_pod(seen, NamespaceContext(), SETTINGS).state is state
 
 
+def test_gated_pod_has_no_admission_whatever_its_annotations_say() -> None:
+    found = workload_of_pod(pod(annotations=ADMITTED, **GATED), NamespaceContext(), SETTINGS)
+    assert found.workload is not None
+    assert (found.state, found.workload.admission) == (ObjectState.PENDING, None)
+
+
 def test_evicted_pod_uses_its_quota_until_it_is_gone() -> None:
     note = write_annotation(EvictionAnnotation(reason="Reclaimed", time=EVICTED))
     found = workload_of_pod(pod(annotations={**ADMITTED, "quotree.dev/eviction": note}), NamespaceContext(), SETTINGS)
