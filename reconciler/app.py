@@ -29,13 +29,13 @@ from reconciler.write.workload_writer import WorkloadWriter
 from shared.kube.client import Client
 from shared.kube.errors import ApiError
 from shared.kube.events.recorder import EventRecorder
-from shared.kube.lead.election import vacant_lease
 from shared.kube.lead.holder_pods import gone_pods
 from shared.kube.lead.lease import Mark
 from shared.kube.lead.own_thread import ElectionThread
+from shared.kube.lead.vacant_lease import vacant_lease
 from shared.kube.metrics import expose_election, expose_events, expose_watches
 from shared.kube.watch.memory import collect_seldom, freeze_memory
-from shared.kube.watch.watching import Watches
+from shared.kube.watch.watches import Watches
 from shared.process.common_settings import home_namespace, instance_name
 from shared.process.running import Process
 from shared.telemetry import get_logger

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import msgspec
 
-from shared.kube.lead.election import ElectionSettings
+from shared.kube.lead.election_settings import ElectionSettings
 from shared.kube.lead.holder_pods import identity_of_pod
 from shared.process.common_settings import ProcessSettings, home_namespace, instance_name
 

@@ -15,7 +15,8 @@ from shared.kube.client import Client
 from shared.kube.errors import ApiError, Conflict, NotFound
 from shared.kube.resources import API_SERVICES
 from shared.kube.watch.cache import Change, transitions
-from shared.kube.watch.watching import Watch, Watches
+from shared.kube.watch.watches import Watches
+from shared.kube.watch.watching import Watch
 from shared.telemetry import get_logger
 
 PATIENCE: Final = timedelta(seconds=60)

@@ -11,7 +11,7 @@ from shared.kube.client import Client
 from shared.kube.metrics import expose_watches
 from shared.kube.resources import Resource, resource_of_kind
 from shared.kube.watch.memory import freeze_memory
-from shared.kube.watch.watching import Watches
+from shared.kube.watch.watches import Watches
 from shared.process.running import Process
 from shared.telemetry import get_logger
 from shared.tls.serving_cert import CertificateHolder

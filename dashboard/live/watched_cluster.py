@@ -16,7 +16,7 @@ from shared.kinds.kind import Kinds
 from shared.kube.client import Client
 from shared.kube.errors import Forbidden, NotFound
 from shared.kube.watch.cache import Change
-from shared.kube.watch.watching import Watches
+from shared.kube.watch.watches import Watches
 from shared.quota.measure.inputs.past_use import UseHistory
 from shared.quota.measure.inputs.world import OverSince, PastUse, World
 from shared.quota.model.settings import QuotaSettings

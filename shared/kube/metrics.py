@@ -7,7 +7,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from shared.kube.events.recorder import EventRecorder
-from shared.kube.watch.watching import Watches
+from shared.kube.watch.watches import Watches
 
 
 def expose_watches(registry: CollectorRegistry, watches: Watches) -> None:

@@ -17,7 +17,8 @@ from shared.kube.client import Client
 from shared.kube.errors import AlreadyExists, ApiError, Conflict
 from shared.kube.resources import SECRETS
 from shared.kube.watch.cache import Change, transitions
-from shared.kube.watch.watching import Watch, Watches
+from shared.kube.watch.watches import Watches
+from shared.kube.watch.watching import Watch
 from shared.telemetry import get_logger
 from shared.tls.ca import KeyPair
 from shared.tls.rotation import AUTHORITY, CertificateLifetimes, bundle_of, leaf_of, next_contents

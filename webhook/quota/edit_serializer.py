@@ -22,7 +22,8 @@ from typing import Final
 from shared.kube.client import Client
 from shared.kube.errors import ApiError, Conflict, TooManyRequests, Unavailable
 from shared.kube.resources import CONFIG_MAPS
-from shared.kube.watch.watching import Change, Changed, Watch, Watches
+from shared.kube.watch.watches import Watches
+from shared.kube.watch.watching import Change, Changed, Watch
 from shared.quota.model.rules import Context, Findings
 from webhook.quota.consistent_read import ConsistentReader, StoredState
 from webhook.quota.edit_round import EditRound, reserve, write_unsettled

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from shared.api.review import Review
 from shared.kube.client import Client
-from shared.kube.watch.watching import Watches
+from shared.kube.watch.watches import Watches
 from shared.quota.model.rules import Context, Findings, GroupWorkloads
 from shared.quota.model.settings import QuotaSettings
 from webhook.quota.dry_run import DryRunEffects

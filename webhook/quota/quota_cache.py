@@ -14,7 +14,8 @@ from shared.api.reading import Quantities, Unreadable
 from shared.kube.client import Client
 from shared.kube.resources import QUOTA_GROUPS, RESOURCE_FLAVORS
 from shared.kube.watch.cache import Change, transitions
-from shared.kube.watch.watching import Watch, Watches
+from shared.kube.watch.watches import Watches
+from shared.kube.watch.watching import Watch
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.node import LargestNodes
 from shared.quota.model.read.groups import group_of, read_flavor, read_group

@@ -12,7 +12,8 @@ from shared.kube.client import Client
 from shared.kube.errors import Conflict
 from shared.kube.resources import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS, Resource
 from shared.kube.watch.cache import Change, transitions
-from shared.kube.watch.watching import Watch, Watches
+from shared.kube.watch.watches import Watches
+from shared.kube.watch.watching import Watch
 from shared.telemetry import get_logger
 
 PHASES: Final = {MUTATING_WEBHOOKS.plural: "mutate", VALIDATING_WEBHOOKS.plural: "validate"}

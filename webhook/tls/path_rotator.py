@@ -10,7 +10,8 @@ from shared.kube.client import Client
 from shared.kube.errors import AlreadyExists, ApiError, Conflict
 from shared.kube.resources import SECRETS
 from shared.kube.watch.cache import Change, transitions
-from shared.kube.watch.watching import Watch, Watches
+from shared.kube.watch.watches import Watches
+from shared.kube.watch.watching import Watch
 from shared.telemetry import get_logger
 from shared.tls.rotator import SecretRecord, read_secret, secret_body, secret_change
 from shared.tls.serving_cert import CertificateHolder

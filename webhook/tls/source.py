@@ -3,7 +3,7 @@
 import asyncio
 
 from shared.kube.client import Client
-from shared.kube.watch.watching import Watches
+from shared.kube.watch.watches import Watches
 from shared.tls.rotation import CertificateLifetimes
 from shared.tls.rotator import CertificateRotator, FileCertificate, SecretCertificate
 from shared.tls.serving_cert import CertificateHolder

@@ -14,7 +14,8 @@ from shared.kube.client import Client
 from shared.kube.errors import NotFound
 from shared.kube.resources import JOBS, PODS, Resource, resource_of_kind
 from shared.kube.watch.cache import Change
-from shared.kube.watch.watching import MAY_BE_ABSENT, Watch, Watches
+from shared.kube.watch.watches import Watches
+from shared.kube.watch.watching import MAY_BE_ABSENT, Watch
 from shared.quota.model.rules.groups.names import is_name
 
 

@@ -26,7 +26,8 @@ from shared.kube.resources import (
     RUNTIME_CLASSES,
 )
 from shared.kube.watch.cache import Change, Sink, transitions
-from shared.kube.watch.watching import MAY_BE_ABSENT, Watch, Watches
+from shared.kube.watch.watches import Watches
+from shared.kube.watch.watching import MAY_BE_ABSENT, Watch
 from shared.quota.model.device_resources import DeviceResources
 from shared.quota.model.devices import DeviceSource
 from shared.quota.model.membership import resolve_group

@@ -18,7 +18,8 @@ from shared.kube.client import Client
 from shared.kube.errors import AlreadyExists, NotFound
 from shared.kube.resources import API_SERVICES
 from shared.kube.watch.cache import Change, transitions
-from shared.kube.watch.watching import Watch, Watches
+from shared.kube.watch.watches import Watches
+from shared.kube.watch.watching import Watch
 from shared.telemetry import get_logger
 from shared.tls.rotation import TrustedSince
 

@@ -17,7 +17,8 @@ from shared.api.reading import View, reader
 from shared.kube.client import Client
 from shared.kube.resources import CONFIG_MAPS
 from shared.kube.watch.cache import Change, transitions
-from shared.kube.watch.watching import Watch, Watches
+from shared.kube.watch.watches import Watches
+from shared.kube.watch.watching import Watch
 from shared.problems import Problem
 from shared.telemetry import get_logger
 from shared.tls.rotation import CertificateLifetimes

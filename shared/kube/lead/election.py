@@ -20,6 +20,7 @@ import msgspec
 from shared.api.reading import write_time
 from shared.kube.client import Client
 from shared.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
+from shared.kube.lead.election_settings import ElectionSettings
 from shared.kube.lead.lease import Lease, LeaseSpec, Mark
 from shared.kube.resources import LEASES
 from shared.problems import Problem
@@ -32,41 +33,8 @@ class LeadershipLost(Problem):
     """The Lease could not be renewed in time, or another took it. The process must end: it no longer decides."""
 
 
-class ElectionSettings(msgspec.Struct, frozen=True, rename="camel"):
-    """`renew_deadline` must leave time below `lease_duration` for the leader's work to stop."""
-
-    namespace: str
-    name: str
-    identity: str
-    lease_duration: timedelta = timedelta(seconds=15)
-    renew_deadline: timedelta = timedelta(seconds=10)
-    retry_period: timedelta = timedelta(seconds=2)
-
-    def __post_init__(self) -> None:
-        if not self.lease_duration > self.renew_deadline > self.retry_period > timedelta():
-            raise ValueError(
-                f"leaseDuration {self.lease_duration.total_seconds():g}s must exceed "
-                f"renewDeadline {self.renew_deadline.total_seconds():g}s, and that "
-                f"retryPeriod {self.retry_period.total_seconds():g}s"
-            )
-        if self.lease_duration < timedelta(seconds=1):
-            raise ValueError("leaseDuration must be at least 1s: a Lease counts whole seconds")
-
-
 IsGone = Callable[[str], Awaitable[bool]]
 """Whether the process with this identity is known to have ended."""
-
-
-async def vacant_lease(client: Client, settings: ElectionSettings) -> Mark | None:
-    """The Lease as it is while no process holds it; None while one does, or when that is not known.
-
-    A candidate that takes it unchanged (`Election.taken_from`) knows that no process has led since.
-    """
-    try:
-        lease = await client.get(LEASES, settings.name, settings.namespace, into=Lease)
-    except ApiError:
-        return None
-    return None if lease.holder else lease.mark
 
 
 def now_seconds() -> float:

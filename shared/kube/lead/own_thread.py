@@ -19,7 +19,8 @@ from typing import Any, Final, NoReturn
 
 from shared.kube.client import Client
 from shared.kube.errors import ConnectionProblem
-from shared.kube.lead.election import Election, ElectionSettings, IsGone, LeadershipLost, now_seconds
+from shared.kube.lead.election import Election, IsGone, LeadershipLost, now_seconds
+from shared.kube.lead.election_settings import ElectionSettings
 from shared.kube.lead.lease import Mark
 
 _log = logging.getLogger("quotree.kube.election")

@@ -10,7 +10,6 @@ import logging
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import timedelta
 from random import Random
 from typing import Any, Final, Generic, NoReturn, TypeVar
@@ -24,7 +23,7 @@ from shared.kube.watch.backoff import Backoff
 from shared.kube.watch.cache import Cache, Change, Changed, Project, Sink, State, Undecodable
 from shared.kube.watch.stream import EndlessLine, Lines, read_bookmark, split_event
 
-__all__ = ["Change", "Changed", "Project", "Sink", "Undecodable", "Watch", "WatchSettings", "Watches"]
+__all__ = ["Change", "Changed", "Project", "Sink", "Undecodable", "Watch", "WatchSettings"]
 
 R = TypeVar("R")
 _log = logging.getLogger("quotree.kube.watching")
@@ -288,37 +287,3 @@ def _broken_stream() -> Iterator[None]:
 
 def _is_older(version: str, than: str | None) -> bool:
     return than is not None and version.isdigit() and than.isdigit() and int(version) < int(than)
-
-
-@dataclass(slots=True)
-class Watches:
-    """All watches of a process."""
-
-    members: list[Watch[Any]] = field(default_factory=list)
-
-    def add(self, watch: Watch[R]) -> Watch[R]:
-        """Add a watch, before `run`; returns it."""
-        self.members.append(watch)
-        return watch
-
-    async def run(self) -> None:
-        """Run all watches indefinitely."""
-        async with asyncio.TaskGroup() as group:
-            for watch in self.members:
-                group.create_task(watch.run(), name=f"watch {watch.resource.plural}")
-
-    async def all_synced(self) -> None:
-        """Return when every sink has the complete first list."""
-        for watch in self.members:
-            await watch.synced.wait()
-
-    def problem(self, silence: timedelta = timedelta(minutes=3)) -> str | None:
-        """For readiness: the first watch that has not synced, or has been silent for `silence`; None if there is
-        none.
-        """
-        for watch in self.members:
-            if not watch.synced.is_set():
-                return f"watch of {watch.resource.plural} has not synced: {watch.trouble or 'listing'}"
-            if (quiet := watch.quiet_seconds()) > silence.total_seconds():
-                return f"watch of {watch.resource.plural} heard nothing for {quiet:.0f} s: {watch.trouble or 'silent'}"
-        return None

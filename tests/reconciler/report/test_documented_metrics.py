@@ -10,7 +10,7 @@ from reconciler.report.metrics import ReconcilerMetrics
 from reconciler.visibility.front.metrics import VisibilityMetrics
 from shared.kube.events.recorder import EventRecorder
 from shared.kube.metrics import expose_election, expose_events, expose_watches
-from shared.kube.watch.watching import Watches
+from shared.kube.watch.watches import Watches
 from shared.quota.decide.plan import plan
 from shared.quota.measure.snapshot import measure
 from shared.telemetry import request_observer

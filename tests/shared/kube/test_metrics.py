@@ -8,10 +8,12 @@ from prometheus_client import CollectorRegistry
 from shared.kube.client import Client
 from shared.kube.events.note import Regarding
 from shared.kube.events.recorder import EventRecorder, EventSettings
-from shared.kube.lead.election import Election, ElectionSettings
+from shared.kube.lead.election import Election
+from shared.kube.lead.election_settings import ElectionSettings
 from shared.kube.metrics import expose_election, expose_events, expose_watches
 from shared.kube.resources import CONFIG_MAPS
-from shared.kube.watch.watching import Watch, Watches
+from shared.kube.watch.watches import Watches
+from shared.kube.watch.watching import Watch
 from tests.shared.kube.servers import project_metadata
 
 

@@ -9,7 +9,7 @@ from shared.api.core.metadata import OwnerReference
 from shared.api.names import GROUP_LABEL, UNIT_LABEL
 from shared.kinds.kind import Kind, Kinds, compile_kind
 from shared.kube.client import Client
-from shared.kube.watch.watching import Watches
+from shared.kube.watch.watches import Watches
 from shared.quota.model.rules import GroupWorkloads
 from tests.shared.kinds.objects import entry, jobset, metadata, preset, replicated
 from webhook.workloads.owner_cache import WorkloadRecord, child_record, kind_record, made_resources

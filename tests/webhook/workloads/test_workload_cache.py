@@ -5,7 +5,8 @@ from typing import Any, cast
 
 from shared.api.core.namespace import read_namespace
 from shared.kube.client import Client
-from shared.kube.watch.watching import Changed, Watches
+from shared.kube.watch.watches import Watches
+from shared.kube.watch.watching import Changed
 from shared.quota.model.rules import GroupWorkloads
 from tests.webhook.workloads.review_builders import job, plain_pod
 from webhook.workloads.owner_cache import WorkloadRecord

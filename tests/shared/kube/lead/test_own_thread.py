@@ -14,7 +14,8 @@ from dev.controlplane.cluster import ControlPlane
 from shared.kube.client import Client
 from shared.kube.connect.connection import ConnectionSettings, connected
 from shared.kube.errors import Fenced
-from shared.kube.lead.election import ElectionSettings, LeadershipLost
+from shared.kube.lead.election import LeadershipLost
+from shared.kube.lead.election_settings import ElectionSettings
 from shared.kube.lead.own_thread import ElectionThread
 from shared.kube.resources import CONFIG_MAPS
 from tests.shared.kube.lead.test_election import DEADLINE, LEASE, RETRY, spec_of

@@ -13,7 +13,8 @@ import pytest
 from shared.kube.client import Client
 from shared.kube.errors import ApiError, NotFound
 from shared.kube.resources import Resource
-from shared.kube.watch.watching import Watch, Watches, WatchSettings
+from shared.kube.watch.watches import Watches
+from shared.kube.watch.watching import Watch, WatchSettings
 from tests.shared.kube.servers import until
 from tests.shared.kube.watch.test_watching import Seen, Thing
 

@@ -11,7 +11,8 @@ import pytest
 
 from shared.kube.client import Client
 from shared.kube.resources import CONFIG_MAPS, Resource
-from shared.kube.watch.watching import Change, Changed, Undecodable, Watch, Watches, WatchSettings
+from shared.kube.watch.watches import Watches
+from shared.kube.watch.watching import Change, Changed, Undecodable, Watch, WatchSettings
 from tests.faults.kinds import CutAnswer, FallSilent, Refuse, Rule, watches
 from tests.faults.proxy import FaultProxy
 from tests.shared.kube.servers import until
