@@ -3,7 +3,6 @@
 import asyncio
 import os
 import shutil
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,19 +14,24 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, s
 from dashboard.view.frame import Frame
 from tests.dashboard.conftest import ask, quotree, tenant
 from tests.dashboard.site import Site, served
+from tests.summary import note, write_notes
 
 __all__ = ["ask", "browser", "quotree", "strict", "tenant"]
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    write_notes(terminalreporter, config)
+
+
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def browser(pytestconfig: pytest.Config) -> Iterator[Browser]:
     """Chromium of the machine, or the one that CHROMIUM names."""
     program = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
     if program is None:
         text = "!!! SKIPPED: no Chromium here (Debian: apt-get install chromium), so no page was seen in a browser"
-        print(text, file=sys.__stderr__, flush=True)
+        note(pytestconfig, text)
         pytest.skip(text)
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])

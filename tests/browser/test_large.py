@@ -1,19 +1,22 @@
 """500 groups and 10,000 waiting Jobs: no long task while data streams, and only visible lines are elements."""
 
-import sys
 from typing import Final
 
+import pytest
 from playwright.sync_api import Browser, Route, expect
 
 from tests.browser.conftest import Strict, shown
 from tests.browser.measuring import traced
 from tests.browser.worlds import GROUPS, WAITING, large
+from tests.summary import note
 
 LONGEST: Final = 100
 """Milliseconds of processor time that the page takes at once, at most."""
 
 
-def test_a_large_cluster_streams_without_a_long_task(browser: Browser, strict: Strict) -> None:
+def test_a_large_cluster_streams_without_a_long_task(
+    browser: Browser, strict: Strict, pytestconfig: pytest.Config
+) -> None:
     frames = [large(number) for number in range(1, 9)]
     with shown(frames[0]) as dashboard:
         page = strict.open(dashboard.address)
@@ -32,7 +35,7 @@ def test_a_large_cluster_streams_without_a_long_task(browser: Browser, strict: S
                 dashboard.show(frame)
                 page.keyboard.press(key)
                 page.wait_for_timeout(400)
-        print(f"{GROUPS} groups, {WAITING} waiting: tree: {tree}; queue: {queue}", file=sys.__stderr__)
+        note(pytestconfig, f"{GROUPS} groups, {WAITING} waiting: tree: {tree}; queue: {queue}")
         assert page.locator(".line").count() < 120
         assert len(tree.computed) > 100
         assert [each for each in tree.computed + queue.computed if each > LONGEST] == []

@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import sys
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
@@ -24,6 +23,7 @@ from tests.browser.proxy import proxied
 from tests.dashboard.in_cluster import in_cluster, token_of
 from tests.dashboard.site import commanded, start
 from tests.e2e.kubectl_steps import Asking
+from tests.summary import note
 
 pytestmark = pytest.mark.apiserver
 DIVISIONS: Final = 25
@@ -81,7 +81,9 @@ def test_page_behind_a_proxy_updates_for_users_with_access(quotree: Quotree, ask
 
 
 @pytest.mark.timeout(900)
-def test_page_of_a_large_cluster_shows_a_change(quotree: Quotree, browser: Browser, strict: Strict) -> None:
+def test_page_of_a_large_cluster_shows_a_change(
+    quotree: Quotree, browser: Browser, strict: Strict, pytestconfig: pytest.Config
+) -> None:
     _fill(quotree)
     with commanded(quotree.cluster.kubeconfig) as address:
         page = strict.open(address)
@@ -106,7 +108,7 @@ def test_page_of_a_large_cluster_shows_a_change(quotree: Quotree, browser: Brows
                 page.keyboard.press("PageDown")
                 page.wait_for_timeout(100)
             creating.result()
-        print(f"{GROUPS} groups, {WAITING} Jobs: seen after {seconds} s; {tasks}", file=sys.__stderr__, flush=True)
+        note(pytestconfig, f"{GROUPS} groups, {WAITING} Jobs: seen after {seconds} s; {tasks}")
         assert max(seconds) <= PROMISED
         assert [each for each in tasks.computed if each > 100] == []
 

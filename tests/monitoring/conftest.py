@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +11,23 @@ import yaml
 from dev import prometheus
 from dev.controlplane.binaries import Binaries
 from dev.controlplane.quotree import CHART
+from tests.summary import note, write_notes
 
 Rule = dict[str, Any]
 VALUES = ("prometheusRule.enabled=true", "grafanaDashboard.enabled=true")
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    write_notes(terminalreporter, config)
+
+
 @pytest.fixture(scope="session")
-def programs() -> prometheus.Programs:
+def programs(pytestconfig: pytest.Config) -> prometheus.Programs:
     """A machine that cannot have them skips all tests of this folder, loudly."""
     found = prometheus.fetch()
     if found is None:
         text = f"!!! SKIPPED: {prometheus.ABSENT}, so no alert was seen to fire"
-        print(text, file=sys.__stderr__, flush=True)
+        note(pytestconfig, text)
         pytest.skip(text)
     return found
 
