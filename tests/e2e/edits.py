@@ -2,7 +2,8 @@
 
 Before each edit, what-if predicts from the API server's objects which Jobs would start and stop, and for which of them
 it depends on the order in which evicted Jobs end. Then the edit is made, the cluster comes to rest, and the Jobs say
-what did. Exit code 1 when another Job differs than one of the latter. `tests/e2e/test_edits.py` makes a few.
+what did. Exit code 1 when another Job differs than one of the latter. With a half-life, past use is asked of the leader.
+`tests/e2e/test_edits.py` makes a few.
 """
 
 import argparse
@@ -18,6 +19,7 @@ from typing import Any, Final
 
 import yaml
 
+from cli.read.cluster.visibility import read_past_use
 from cli.read.live import ClusterProblem, LiveCluster
 from cli.read.live_objects import live_manifests
 from cli.read.manifests import Manifest
@@ -30,17 +32,13 @@ from dev.controlplane.quotree import installed
 from dev.controlplane.rest import Rest
 from shared.quota.decide.simulate.run import run
 from shared.quota.decide.simulate.what_if import predict
-from shared.quota.measure.inputs.world import World
+from shared.quota.measure.inputs.world import PastUse, World
 from shared.quota.model.settings import QuotaSettings
 
 CPUS: Final = 20
 LEAVES: Final = ("a", "b", "c", "d")
 PARENTS: Final = {"a": "p", "b": "p", "c": "root", "d": "root"}
-QUOTA: Final = {
-    "reclaim": {"gracePeriod": "0s", "notice": "0s", "exemptAfterStart": "0s"},
-    "fairness": {"halfLife": "0s"},
-}
-"""Without past use: what the reconciler remembers of it is minutes ahead of the statuses that a prediction reads."""
+RECLAIM: Final = {"gracePeriod": "0s", "notice": "0s", "exemptAfterStart": "0s"}
 GROUPS: Final = "/apis/quotree.dev/v1alpha1/quotagroups"
 _PATIENCE: Final = 90.0
 
@@ -111,6 +109,7 @@ class LiveTree:
         self._settings = settings
         self._dice = Random(seed)
         self._cluster = DirectCluster(rest=control_plane.rest)
+        self._past_use: PastUse | None = None
 
     def fill(self, jobs: Sequence[tuple[str, int]]) -> None:
         """Create the tree and Jobs of these groups and sizes."""
@@ -148,19 +147,39 @@ class LiveTree:
 
     def _is_at_rest(self) -> bool:
         now = datetime.now(UTC)
+        self._read_past_use()
         given = self._world([*live_manifests(self._cluster)], now)
         if any(each.is_evicting for found in given.workload_sets.values() for each in found.by_id.values()):
             return False
         return not run(given, now).plans
 
     def _world(self, manifests: list[Manifest], now: datetime) -> World:
-        return read_question(manifests, self._settings, later_wins=True).world_at(now)
+        past_use = self._past_use
+        return read_question(manifests, self._settings, later_wins=True, past_use=past_use).world_at(now)
+
+    def _read_past_use(self) -> None:
+        """Ask the leader for the past use of groups, as `quotree what-if` does; wait until it can be asked."""
+        if not self._settings.fairness_half_life:
+            return
+        deadline = time.monotonic() + _PATIENCE
+        while (found := self._asked_past_use()) is None:
+            if time.monotonic() > deadline:
+                raise TimeoutError("the leader does not say the past use")
+            time.sleep(0.25)
+        self._past_use = found
+
+    def _asked_past_use(self) -> PastUse | None:
+        try:
+            return read_past_use(self._cluster)
+        except ClusterProblem:
+            return None
 
     def edit(self, chosen: tuple[str, Json] | None = None) -> Edit:
         """Make one legal edit, random unless chosen."""
         while True:
             name, spec = chosen or self._draw()
             now = datetime.now(UTC)
+            self._read_past_use()
             manifests = [*live_manifests(self._cluster)]
             found = predict(
                 self._world(manifests, now), self._world([_edited(each, name, spec) for each in manifests], now), now
@@ -216,16 +235,18 @@ def _edited(manifest: Manifest, name: str, spec: Json) -> Manifest:
 
 @contextmanager
 def live_tree(
-    programs: binaries.Binaries, seed: int, jobs: Sequence[tuple[str, int]] | None = None
+    programs: binaries.Binaries, seed: int, jobs: Sequence[tuple[str, int]] | None = None, half_life: str = "0s"
 ) -> Iterator[LiveTree]:
-    """A live tree on one node, with these Jobs or with 18 random ones."""
+    """A live tree on one node, with these Jobs or with 18 random ones. `half_life`: of past use."""
     if jobs is None:
         dice = Random(seed)
         jobs = [(dice.choice(LEAVES), dice.randint(1, 6)) for _ in range(18)]
     nodes = [NodeSpec("node-0", allocatable={"cpu": str(CPUS), "memory": "64Gi", "pods": "500"})]
-    with cluster.start(programs, nodes=nodes) as started, installed(started, quota=QUOTA):
+    quota = {"reclaim": RECLAIM, "fairness": {"halfLife": half_life}}
+    serves_past_use = half_life != "0s"
+    with cluster.start(programs, nodes=nodes) as started, installed(started, quota=quota, visibility=serves_past_use):
         file = started.workdir / "what-if-settings.yaml"
-        file.write_text(yaml.safe_dump({"quota": QUOTA}))
+        file.write_text(yaml.safe_dump({"quota": quota}))
         found = LiveTree(started, quota_settings(str(file)), seed)
         found.fill(jobs)
         yield found
@@ -236,9 +257,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.e2e.edits", description=__doc__)
     parser.add_argument("--edits", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--half-life", default="0s", help="of past use, which is then asked of the leader")
     options = parser.parse_args()
     done: list[Edit] = []
-    with live_tree(binaries.ensure(progress=print), options.seed) as tree:
+    with live_tree(binaries.ensure(progress=print), options.seed, half_life=options.half_life) as tree:
         for number in range(1, options.edits + 1):
             done.append(tree.edit())
             if done[-1].differs:
