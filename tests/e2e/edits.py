@@ -2,7 +2,7 @@
 
 Before each edit, what-if predicts from the API server's objects which Jobs would start and stop, and for which of them
 it depends on the order in which evicted Jobs end. Then the edit is made, the cluster comes to rest, and the Jobs say
-what did. Exit code 1 when another Job differs than one of the latter. With a half-life, past use is asked of the leader.
+what did. Exit code 1 when another Job differs than one of the latter. A half-life: past use is asked of the leader.
 `tests/e2e/test_edits.py` makes a few.
 """
 
