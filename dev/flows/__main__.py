@@ -4,6 +4,7 @@ Job review, quota edit and event to start are traced in the real processes besid
 this one.
 """
 
+import argparse
 import contextlib
 import io
 import json
@@ -105,13 +106,16 @@ def trace_simulate(folder: Path) -> None:
 
 def main() -> None:
     """Print the table, or the hops of one flow."""
+    parser = argparse.ArgumentParser(prog="python -m dev.flows", description=main.__doc__)
+    parser.add_argument("flow", nargs="?", choices=FLOWS, help="print every hop of this flow")
+    shown = parser.parse_args().flow
     with tempfile.TemporaryDirectory(prefix="quotree-flows-") as name:
         folder = Path(name)
         trace_processes(folder)
         trace_simulate(folder)
         found = {flow: json.loads((folder / f"{flow}.json").read_text()) for flow in FLOWS}
-    if len(sys.argv) > 1:
-        for module, calls in groupby(found[sys.argv[1]], key=lambda call: call.partition(":")[0]):
+    if shown is not None:
+        for module, calls in groupby(found[shown], key=lambda call: call.partition(":")[0]):
             print(f"{module}.{next(calls).partition(':')[2]}")
         return
     print(f"{'flow':20} {'modules':>7} {'rooms':>6}  most entered")
