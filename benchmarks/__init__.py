@@ -1,1 +1,1 @@
-"""Measurements that are run by hand; each says what it measures and how."""
+"""Measurements that developers run; each documents what it measures and how."""

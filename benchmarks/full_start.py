@@ -70,7 +70,7 @@ class Resumed:
         self._changed = asyncio.Event()
 
     def see(self, changes: Sequence[Change[Job]]) -> None:
-        """What the watch tells."""
+        """Process a batch of the watch."""
         for change in changes:
             if isinstance(change, Changed) and change.after is not None and not change.after.spec.suspend:
                 self._names.add(change.after.metadata.name)

@@ -69,7 +69,7 @@ class Seen:
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def see(self, changes: Sequence[Change[Job]]) -> None:
-        """What the watch tells."""
+        """Process a batch of the watch."""
         now = time.perf_counter()
         for change in changes:
             job = change.after if isinstance(change, Changed) else None

@@ -89,7 +89,7 @@ class Load:
             self._create(group)
 
     def ask(self, paths: Sequence[str], rate: float, stop: threading.Event) -> None:
-        """Ask at that rate until told to stop, over four connections."""
+        """Send questions at that rate until signalled to stop, over four connections."""
         threads = [threading.Thread(target=self._ask, args=(paths[each::4], rate / 4, stop)) for each in range(4)]
         for each in threads:
             each.start()
@@ -183,7 +183,7 @@ def measure(quotree: Quotree, load: Load, seconds: float, rate: float, paths: Se
 
 
 def told(name: str, found: Sequence[Sequence[float]]) -> str:
-    """One line: the median of each kind of block, and by how much the last differs from the one before."""
+    """One line: the median of each kind of block, and the difference of the last two."""
     medians = [statistics.median(each) for each in found]
     return f"{name:<32}{''.join(f'{each:14.2f} ms' for each in medians)}{100 * (medians[2] / medians[1] - 1):+8.1f} %"
 

@@ -82,7 +82,7 @@ def scene(groups: int) -> ReviewContext:
 
 
 def serve(groups: int, told: Connection) -> None:
-    """Serve until told to stop; then tell the CPU seconds used."""
+    """Serve until signalled to stop; then print the CPU seconds used."""
     uvloop.run(_serve(groups, told))
 
 
@@ -114,7 +114,7 @@ async def _serve(groups: int, told: Connection) -> None:
 
 
 async def ask(port: int, authority: bytes, connections: int, seconds: float) -> list[float]:
-    """Ask on all connections for so long; the seconds each answer took."""
+    """Send reviews on all connections for that long, and return the seconds of each response."""
     context = ssl.create_default_context(cadata=authority.decode())
     took: list[float] = []
     bodies = {"/mutate/jobs": review_body(held=False), "/validate/jobs": review_body(held=True)}

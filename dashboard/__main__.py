@@ -8,7 +8,7 @@ from shared.process.command import run_command
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run until asked to stop; the process' exit code."""
+    """Run until signalled to stop, and return the exit code."""
     return run_command("quotree-dashboard", __doc__, DashboardSettings, serve_in_cluster, arguments)
 
 

@@ -1,4 +1,4 @@
-"""The dashboard put together: a connection with the user's rights, watches, frames, and the server on 127.0.0.1."""
+"""The composition root of the dashboard: a connection with the user's rights, watches, frames, and the server."""
 
 import asyncio
 from collections.abc import Callable
@@ -29,7 +29,7 @@ _LEAVE: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class DashboardOptions:
-    """What the command line asks for."""
+    """The options of the command line."""
 
     port: int = 0
     context: str | None = None
@@ -39,7 +39,7 @@ class DashboardOptions:
 
 
 async def serve(options: DashboardOptions, say: Callable[[str], None]) -> None:
-    """Serve until cancelled; `say` is told the address once it is there. Raises Problem."""
+    """Serve until cancelled; `say` is called with the address. Raises Problem."""
     connection_settings = ConnectionSettings(
         kubeconfig=options.kubeconfig, context=options.context, user_agent=USER_AGENT
     )

@@ -23,7 +23,7 @@ def command(
     It reads the cluster with your own rights and writes nothing. Keep the printed address to yourself: the token in it
     lets its reader see what you see.
     """
-    # The page says what is refused or interrupted; the terminal has the address only.
+    # The page shows refused and interrupted watches; the terminal has only the address.
     logging.getLogger("quotree").addHandler(logging.NullHandler())
     options = DashboardOptions(port, context, kubeconfig, namespace, settings_file)
     with suppress(KeyboardInterrupt):

@@ -1,4 +1,4 @@
-"""The dashboard in the cluster: with an account that may read and do nothing else, for users whom a proxy brings."""
+"""The dashboard in the cluster: with a read-only account, for users authenticated by a proxy."""
 
 import asyncio
 from datetime import timedelta
@@ -25,7 +25,7 @@ log = get_logger(__name__)
 
 
 async def serve_in_cluster(process: Process, client: Client, settings: DashboardSettings) -> None:
-    """Serve until the process is asked to stop. Raises Problem when the port is taken."""
+    """Serve until the process is signalled to stop. Raises Problem when the port is occupied."""
     quota = settings.quota.settings()
     cluster = WatchedCluster(client, quota, settings.governed, None)
     frames = Frames(cluster, quota)

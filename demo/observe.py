@@ -1,4 +1,4 @@
-"""What the API says of the demo's Jobs: read again for every question, never remembered from what was asked for."""
+"""The state of the demo's Jobs in the API, read again for every check."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -68,7 +68,7 @@ def _seen(job: dict[str, Any]) -> Seen:
 
 
 def misplaced(cluster: ControlPlane) -> tuple[int, list[str]]:
-    """How many pods have a node, and a sentence about each whose node is not of its flavor or of an accepted model."""
+    """The number of pods with a node, and a message for each on a node not of its flavor or accepted model."""
     models = {
         node["metadata"]["name"]: node["metadata"]["labels"].get(MODEL_LABEL, "")
         for node in _items(cluster, "/api/v1/nodes")

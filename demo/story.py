@@ -39,7 +39,7 @@ class Story:
         self._pods = trace_slice.pods(_JOBS)
 
     def tell(self) -> None:
-        """The whole story. Raises Failed when something was not seen."""
+        """Run the whole story. Raises Failed when something was not observed."""
         self._apply_the_organisation()
         self._try_what_is_forbidden()
         self._let_research_borrow()

@@ -1,1 +1,1 @@
-"""How a browser on this machine gets the pages: routes, the stream of changes, and who is kept out."""
+"""How a browser gets the pages: routes, the stream of changes, and access control."""

@@ -29,16 +29,16 @@ _SCHEME: Final = "Bearer "
 
 
 class RequestGuard(Protocol):
-    """Who is answered."""
+    """Decides which requests are answered."""
 
     is_behind_proxy: bool
     """Whether a proxy adds the user's token to the page's requests."""
 
     async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Refuse what is not to be answered. Raises web.HTTPException."""
+        """Refuse forbidden requests. Raises web.HTTPException."""
 
     async def still_answers(self, request: web.Request) -> bool:
-        """Whether this request would be answered now too: a stream is open for long."""
+        """Whether this request would be allowed now: a stream stays open for long."""
 
 
 class PageGuard:
@@ -58,11 +58,11 @@ class PageGuard:
 
     @web.middleware
     async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Refuse what does not come from the page itself; add the headers to every answer that has not begun."""
+        """Refuse requests that are not from the page itself; add the headers to every response that has not begun."""
         return await with_headers(self._answer(request, handler))
 
     async def still_answers(self, request: web.Request) -> bool:
-        """The token is good as long as the process runs."""
+        """True: the token is valid as long as the process runs."""
         return self._has_token(request)
 
     async def _answer(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -86,7 +86,7 @@ class PageGuard:
 
 
 async def with_headers(answering: Awaitable[web.StreamResponse]) -> web.StreamResponse:
-    """Await an answer and add the headers to it, unless it has begun; to a refusal too. Raises web.HTTPException."""
+    """Await a response and add the headers, unless it has begun; also to a refusal. Raises web.HTTPException."""
     try:
         answer = await answering
     except web.HTTPException as refusal:
@@ -98,5 +98,5 @@ async def with_headers(answering: Awaitable[web.StreamResponse]) -> web.StreamRe
 
 
 def is_api(request: web.Request) -> bool:
-    """Whether it asks for data, and not for the page's own files."""
+    """Whether the request is for data rather than for the page's own files."""
     return request.path.startswith(API)

@@ -37,12 +37,12 @@ _REFUSALS: Final = {
 
 
 def needed(kinds: Kinds) -> Sequence[Mapping[str, Any]]:
-    """What a user must be allowed: to list everything that the page shows, in all namespaces."""
+    """The rights that a user must have: to list everything on the page in all namespaces."""
     return (*_ALWAYS, *(_list(kind.group, kind.resource) for kind in kinds.suspended))
 
 
 class ProxiedGuard:
-    """Lets those in whose token may list everything that the page shows."""
+    """Allows users whose token has the right to list everything on the page."""
 
     is_behind_proxy = True
 
@@ -51,11 +51,11 @@ class ProxiedGuard:
 
     @web.middleware
     async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Refuse requests for data of other sites and of users without the right; add the headers to every answer."""
+        """Refuse requests for data from other sites or users without the right; add the headers to every response."""
         return await with_headers(self._answer(request, handler))
 
     async def still_answers(self, request: web.Request) -> bool:
-        """Whether the token is still good for it; the answer is kept for a short time."""
+        """Whether the token still has the right; the answer is cached for a short time."""
         return await self._permission(request) is Permission.ALLOWED
 
     async def _answer(self, request: web.Request, handler: Handler) -> web.StreamResponse:

@@ -1,4 +1,4 @@
-"""The routes: pages' data is computed in threads, so that the stream goes on meanwhile."""
+"""The routes: data is computed in threads, so that the stream is not delayed."""
 
 import asyncio
 from collections.abc import Callable
@@ -27,7 +27,7 @@ _LONGEST_BODY = 4096
 
 
 class Routes:
-    """What is answered under each path."""
+    """The handlers of all paths."""
 
     def __init__(self, client: Client, frames: FrameSource, guard: RequestGuard) -> None:
         self._client = client
@@ -114,7 +114,7 @@ class Routes:
 
 @web.middleware
 async def _problems(request: web.Request, handler: Callable[[web.Request], Any]) -> web.StreamResponse:
-    """Answer a problem with its sentence."""
+    """Answer a problem with its message."""
     try:
         answer: web.StreamResponse = await handler(request)
     except UnknownName as problem:

@@ -12,7 +12,7 @@ START: Final = "index.html"
 
 @dataclass(frozen=True, slots=True)
 class StaticFile:
-    """One file as it is answered."""
+    """One file as it is served."""
 
     content: bytes
     content_type: str
@@ -29,10 +29,10 @@ def read_files() -> dict[str, StaticFile]:
 
 
 def behind_proxy(start: StaticFile) -> StaticFile:
-    """Return the start page as it tells its scripts that they need no token of their own."""
+    """Return the start page with the setting that its scripts need no token."""
     return StaticFile(start.content.replace(b"<html ", b"<html data-proxied "), start.content_type)
 
 
 def answer(file: StaticFile) -> web.Response:
-    """Return the file as an answer."""
+    """Return the file as a response."""
     return web.Response(body=file.content, content_type=file.content_type, charset="utf-8")

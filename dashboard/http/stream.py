@@ -17,22 +17,22 @@ from dashboard.view.frame import Frame
 from dashboard.view.tree import TreeLines
 
 _ALIVE: Final = timedelta(seconds=15)
-"""A line at least so often, so that a page notices when the process is gone."""
+"""The maximum time between two lines, so that a page notices when the process has ended."""
 
 
 class FrameSource(Protocol):
-    """Where frames come from."""
+    """Provides frames."""
 
     @property
     def latest(self) -> Frame:
         """The latest frame."""
 
     async def after(self, number: int) -> Frame:
-        """Return the latest frame, as soon as it is another than `number`."""
+        """Return the latest frame as soon as it differs from `number`."""
 
 
 async def stream(request: web.Request, frames: FrameSource, tree: TreeLines, guard: RequestGuard) -> web.StreamResponse:
-    """Answer until the page goes away, or its user has lost the right to it."""
+    """Send events until the page is closed or its user loses the right."""
     response = web.StreamResponse(headers={**HEADERS, "Content-Type": "text/event-stream"})
     await response.prepare(request)
     with suppress(ConnectionResetError):
@@ -43,7 +43,7 @@ async def stream(request: web.Request, frames: FrameSource, tree: TreeLines, gua
 async def _write_events(
     request: web.Request, response: web.StreamResponse, frames: FrameSource, tree: TreeLines, guard: RequestGuard
 ) -> None:
-    """Write until the page goes away. Raises ConnectionResetError then."""
+    """Write until the page is closed. Raises ConnectionResetError then."""
     has: Mapping[str, bytes] = {}
     number = -1
     while await guard.still_answers(request):
@@ -58,7 +58,7 @@ async def _write_events(
 
 
 def event(frame: Frame, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> bytes:
-    """Return the event that leads from one set of lines to the other."""
+    """Return the event that changes one set of lines into the other."""
     changed = [msgspec.Raw(line) for name, line in after.items() if before.get(name) is not line]
     data = msgspec.json.encode(
         {

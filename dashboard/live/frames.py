@@ -1,4 +1,4 @@
-"""Compute frames in a thread of their own, at most a few a second, and tell who waits for the next one."""
+"""Computes frames in a thread of their own, at most a few a second, and notifies waiting streams."""
 
 import asyncio
 import time
@@ -16,9 +16,9 @@ from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Tree
 
 _SHORTEST: Final = timedelta(milliseconds=250)
-"""Between two frames: a person sees no more, and many changes make one frame."""
+"""The least time between two frames: many changes make one frame."""
 _LONGEST: Final = timedelta(seconds=10)
-"""Without any change, time alone passes for back-offs and grace periods."""
+"""The most time between two frames, because back-offs and grace periods end by time alone."""
 
 
 class Frames:
@@ -47,7 +47,7 @@ class Frames:
             self._thread.shutdown(wait=False, cancel_futures=True)
 
     async def after(self, number: int) -> Frame:
-        """Return the latest frame, as soon as it is another than `number`."""
+        """Return the latest frame as soon as it differs from `number`."""
         while self.latest.number == number:
             await self._next.wait()
         return self.latest
@@ -76,7 +76,7 @@ class Frames:
 
 
 class _Engine:
-    """Measures and plans on what it did before, so that it costs what changed."""
+    """Measures and plans incrementally, so that the cost is that of the changes."""
 
     def __init__(self) -> None:
         self._snapshot: Snapshot | None = None

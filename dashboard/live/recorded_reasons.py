@@ -1,7 +1,4 @@
-"""The reason that the reconciler recorded last for a workload.
-
-For users whose rights do not show enough to compute it.
-"""
+"""The reason that the reconciler recorded last for a workload, for users whose rights are too few to compute it."""
 
 from datetime import datetime
 from typing import Final
@@ -34,7 +31,7 @@ class _RecordedEvent(msgspec.Struct, rename="camel"):
 
 
 async def last_recorded(client: Client, kind: str, key: str) -> tuple[str, str]:
-    """Return the sentence of Quotree's last event about the workload and its time, or why there is none."""
+    """Return the message and time of Quotree's last event about the workload, or why there is none."""
     namespace, _, name = key.partition("/")
     fields = f"regarding.name={name},regarding.kind={kind}"
     try:

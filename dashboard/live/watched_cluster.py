@@ -1,4 +1,4 @@
-"""Watch what the user may see, and say what is refused. A list that is forbidden costs its part of the pages only."""
+"""Watches what the user can read, and reports refused lists, each of which costs only its part of the pages."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -103,7 +103,7 @@ class WatchedCluster:
         )
 
     def remember_over(self, over_since: OverSince) -> None:
-        """Since when leaves have been over their runtime, for the next sighting."""
+        """Set since when leaves have been over their runtime, for the next sighting."""
         self._state.remember_over(over_since)
 
     async def _ask_leader(self) -> None:

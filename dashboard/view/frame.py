@@ -41,7 +41,7 @@ class Outlook:
 
     @property
     def _later(self) -> tuple[Snapshot, Plan, PendingReasons]:
-        with self._lock:  # two pages may ask at once, in threads of their own
+        with self._lock:  # two pages can be computed at once, in threads of their own
             return self._computed
 
     @cached_property
@@ -63,7 +63,7 @@ class Frame:
     groups: Mapping[str, GroupStatusRecord]
     outlook: Outlook | None
     notices: tuple[str, ...]
-    """What is not shown, and why; what may be old."""
+    """What is not shown and why, and what might be old."""
     loading: tuple[str, ...] = ()
     """What has not been read yet."""
 

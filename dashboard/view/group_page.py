@@ -15,7 +15,7 @@ Json = dict[str, Any]
 
 
 class UnknownName(Problem):
-    """What a page is asked for is not there, or not shown to this user."""
+    """The requested object does not exist, or is not visible to this user."""
 
 
 def group_page(frame: Frame, name: str) -> Json:
@@ -54,7 +54,7 @@ def group_page(frame: Frame, name: str) -> Json:
 
 
 def _bare_page(frame: Frame, name: str) -> Json:
-    """A group that only its workloads tell of: the user must not read QuotaGroups."""
+    """The page of a group known only from its workloads: the user cannot read QuotaGroups."""
     nothing: Json = {each: [] for each in ("children", "conditions", "mins", "keys", "words", "divisions", "pools")}
     return {"frame": frame.number, "name": name, "parent": None, "path": [name], "stopPolicy": "None", **nothing}
 

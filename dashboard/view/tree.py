@@ -61,7 +61,7 @@ class TreeLines:
 
 
 def _lines_of_unseen(frame: Frame) -> Iterator[tuple[str, bytes]]:
-    """Groups that only their workloads tell of, for a user who must not read QuotaGroups."""
+    """Groups known only from their workloads, for a user who cannot read QuotaGroups."""
     if frame.outlook is not None:
         return
     for name, workloads in sorted(frame.world.workload_sets.items()):

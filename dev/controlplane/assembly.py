@@ -26,7 +26,7 @@ ETCD = "etcd"
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What the caller of `cluster.start` asked for."""
+    """The options of `cluster.start`."""
 
     controllers: tuple[str, ...]
     scheduler: bool
@@ -136,7 +136,7 @@ def _write_files(folder: Path, token: str, wishes: Wishes) -> tuple[Authority, f
 
 
 def _clients(binaries: Binaries, wishes: Wishes, site: _Site) -> list[Process]:
-    """The processes that talk to the API server, of those wished for."""
+    """The requested client processes of the API server."""
     files, folder = site.files, site.files.folder
     found = []
     if wishes.controllers:

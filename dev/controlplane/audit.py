@@ -1,4 +1,4 @@
-"""What the API server was asked, by whom and how it answered, read from its audit log."""
+"""The requests to the API server with user and response, read from its audit log."""
 
 import json
 from collections.abc import Iterator

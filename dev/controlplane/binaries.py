@@ -11,7 +11,7 @@ from dev.controlplane.recipe import FOR_A_NODE, NEEDED, Recipe, cache_key
 
 @dataclass(frozen=True, slots=True)
 class Binaries:
-    """Where each program is; kubelet and kube-proxy only when they were asked for."""
+    """The paths of the programs; kubelet and kube-proxy only if requested."""
 
     etcd: Path
     kube_apiserver: Path

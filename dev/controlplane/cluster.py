@@ -191,7 +191,7 @@ class ControlPlane:
         return json.loads(self.kubectl("get", *arguments, "-o", "json").stdout)
 
     def kubeconfig_for(self, user: str, groups: Sequence[str] = ()) -> Path:
-        """A kubeconfig of another identity, by client certificate; RBAC decides what it may."""
+        """A kubeconfig of another identity, by client certificate; its rights are set by RBAC."""
         return client_kubeconfig(self._assembly.authority, self.url, user, groups)
 
     def service_account_kubeconfig(self, namespace: str, name: str) -> Path:

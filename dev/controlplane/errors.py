@@ -1,4 +1,4 @@
-"""What can go wrong with the control plane, each as one sentence for a person."""
+"""Errors of the control plane, each with a one-line message."""
 
 
 class ControlPlaneError(Exception):
@@ -6,4 +6,4 @@ class ControlPlaneError(Exception):
 
 
 class PortTakenError(ControlPlaneError):
-    """A process could not listen because somebody else took its port."""
+    """A process could not listen because its port was taken."""

@@ -28,7 +28,7 @@ class Ports:
         self._locks: list[IO[str]] = []
 
     def take(self) -> int:
-        """A port nobody listens on and no other harness holds."""
+        """A free port that no other harness has reserved."""
         for port in _candidates():
             lock = _lock(port)
             if lock is None:

@@ -39,7 +39,7 @@ class Quotree:
     ports: Ports
     quota: Mapping[str, Any]
     kinds: Sequence[Mapping[str, Any]] = ()
-    """The kinds that are governed beside Jobs and pods, as the settings have them."""
+    """The kinds that are governed beside Jobs and pods, as in the settings."""
     webhooks: list[Process] = field(default_factory=list)
     webhook_ports: list[int] = field(default_factory=list)
     reconcilers: list[Process] = field(default_factory=list)

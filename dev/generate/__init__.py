@@ -1,1 +1,1 @@
-"""What people who change Quotree run by hand; nothing here is installed."""
+"""Generators that developers run; nothing here is installed."""

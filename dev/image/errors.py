@@ -1,4 +1,4 @@
-"""What can go wrong with the image, as one sentence for a person."""
+"""Errors of the image, with a one-line message."""
 
 
 class ImageError(Exception):

@@ -54,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _check(*, apt: bool) -> int:
-    """Whether a node can be started here, after installing what may be installed."""
+    """Whether a node can be started here, after installing what is missing."""
     absent = requirements.absent_packages()
     if apt and absent and os.geteuid() == 0:
         _say(f"node: apt-get install {' '.join(absent)}")

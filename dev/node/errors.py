@@ -1,4 +1,4 @@
-"""What can go wrong with the node, as one sentence for a person."""
+"""Errors of the node, with a one-line message."""
 
 
 class NodeError(Exception):

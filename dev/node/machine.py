@@ -81,7 +81,7 @@ def restore_settings(before: Machine) -> None:
 
 
 def ours() -> Iterator[tuple[int, list[str]]]:
-    """The pid and words of every process that was started with a path below the node's folder, shims for one."""
+    """The pid and command of every process started with a path below the node's folder, such as shims."""
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit() or int(folder.name) == os.getpid():
             continue

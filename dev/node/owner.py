@@ -22,7 +22,7 @@ def take() -> IO[str]:
 
 
 def alive() -> int | None:
-    """The pid of the process that holds the node; None when there is none, whatever it left behind."""
+    """The pid of the process that holds the node; None if there is none, whatever is left of an earlier one."""
     try:
         with OWNER.open("r+") as file:
             try:

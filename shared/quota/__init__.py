@@ -1,1 +1,1 @@
-"""The engine: who may use how much, who starts, who stops. Pure; inside it decide > measure > model."""
+"""The engine: measures shares, decides which workloads start and stop. Pure; inside it decide > measure > model."""

@@ -1,1 +1,1 @@
-"""What to do: which work starts, in which flavor, and which work stops. Decisions are data; nobody here writes."""
+"""Decides which workloads start, in which flavors, and which stop. Decisions are data; nothing is written here."""

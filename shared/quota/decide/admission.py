@@ -71,7 +71,7 @@ class AdmissionPasses:
             predictions, self.inputs, usage, lambda name: self._queue(name, self._borrowing_head), self._deferred
         )
         walked = self._run(leaves, self._try_borrowing)
-        # What became of those deferred may have freed capacity, so that nothing is known for the next cycle.
+        # Deferred workloads might have freed capacity, so nothing is known for the next cycle.
         if not may_free:
             barred = self.inputs.taken_over.barred_leaves
             free = (queue for queue in walked if queue.leaf_usage.name not in barred)

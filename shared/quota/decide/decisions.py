@@ -1,4 +1,4 @@
-"""What one cycle may decide: start, evict, give notice, end a claim; and why a pending workload goes on waiting.
+"""The decisions of one cycle: start, evict, give notice, end a claim; and why a pending workload keeps waiting.
 
 Decisions are values. The executor writes each as one patch on the workload itself.
 """
@@ -82,7 +82,7 @@ class Requeue:
 
 @dataclass(frozen=True, slots=True)
 class Evict:
-    """Stop this work. `claim` names the preemptor its room is for; None: for nobody in particular."""
+    """Stop this workload. `claim` names the preemptor that its room is for; None: no single preemptor."""
 
     workload: Workload
     reason: EvictionReason
@@ -191,7 +191,7 @@ class Plan:
     end: EndState
     over_since: OverSince
     wake_at: datetime | None
-    """When the passing of time alone may change the next plan; None: only a change in the world can."""
+    """When time alone might change the next plan; None: only a change in the world can."""
     measured_after: tuple[int, ...] = ()
     """After how many of `starts` the numbers were measured again, each time; the rest was decided on the last ones."""
 

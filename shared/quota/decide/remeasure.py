@@ -15,7 +15,7 @@ from shared.quota.model.workload import Admission, Workload, WorkloadId
 
 
 def is_worth_measuring(inputs: RoundInput, starts: Collection[Start]) -> bool:
-    """Whether these starts can change anybody's runtime, and somebody is left who waits."""
+    """Whether these starts can change a runtime while workloads are still pending."""
     if not any(_moves_demand(inputs, start) for start in starts):
         return False
     left = -len(starts)

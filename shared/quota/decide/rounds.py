@@ -37,7 +37,7 @@ from shared.quota.decide.state.waits import Waits
 from shared.quota.model.workload import Workload, WorkloadId
 
 MOST_TRIALS: Final = 4
-"""How often one cycle tries which borrowers would stay; then it starts those that may."""
+"""How often one cycle tries which borrowers would stay; then it starts those that can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +55,12 @@ class Round:
 
     @property
     def is_worth_measuring(self) -> bool:
-        """Whether numbers measured with this round's starts may be others, and may matter."""
+        """Whether new numbers after the starts of this round might differ and matter."""
         return self.block.by is None and is_worth_measuring(self.inputs, self.usage.starts)
 
 
 def start_all_entitled(inputs: RoundInput) -> Round:
-    """Rounds until no entitled workload starts that could change what others may have."""
+    """Run rounds until no entitled workload starts whose start could change numbers of others."""
     latest = _start_entitled(inputs)
     while latest.is_worth_measuring:
         latest = _start_entitled(measure_again(latest.inputs, latest.usage.starts))
@@ -88,7 +88,7 @@ def start_borrowers(latest: Round) -> Round:
 
 
 def _with_anybody(latest: Round) -> Round:
-    """The same round; but if it started nobody, with those who were held back: room is not left idle at rest."""
+    """The same round; if it started none, also with the deferred workloads, so that no room stays idle."""
     taken_over = latest.inputs.taken_over
     if taken_over.starts or latest.usage.starts or not taken_over.may_not_borrow:
         return latest

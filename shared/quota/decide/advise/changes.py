@@ -94,7 +94,7 @@ def with_capacity(world: World, key: FlavorResource, amount: Amount) -> World:
 
 
 def with_nodes(world: World, like: ClusterNode, number: int) -> World:
-    """Add so many nodes that are like that one."""
+    """Add this many nodes like that one."""
     added = tuple(replace(like, name=f"{like.name}+{count}", takes_pods=True) for count in range(1, number + 1))
     return replace(world, nodes=(*world.nodes, *added), largest_nodes=None)
 
@@ -110,7 +110,7 @@ def with_workload(world: World, before: Workload, after: Workload) -> World:
 
 
 def with_less(workload: Workload, pod_set: str, resource: str, by: Amount) -> Workload:
-    """Let the pods of that set, or of the only one, request so much less together."""
+    """Reduce the request of that pod set, or of the only one, by this much."""
     sets = tuple(
         replace(each, request=_lowered(each.request, resource, by)) if each.name == pod_set else each
         for each in workload.pod_sets

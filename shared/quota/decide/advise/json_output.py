@@ -48,7 +48,7 @@ def explanation_as_data(explanation: WorkloadExplanation, advice: Advice, names:
 
 
 def eviction_as_data(workload: Workload, eviction: Eviction, names: PreemptorNames) -> Json:
-    """Return why a workload was recycled, by which rule and for which workload, and when it may start again."""
+    """Return why a workload was evicted, by which rule and for which workload, and when it can start again."""
     preemptor = names.of(eviction.preemptor, eviction.preemptor_uid)
     return {
         "reason": eviction.reason.value,

@@ -25,7 +25,7 @@ from shared.quota.model.workload import Workload
 from shared.resources import Amount, FlavorResource
 
 MOST_WAITED_FOR: Final = 24
-"""Of so many holders, the largest, it is tried whether their end would do."""
+"""How many of the largest holders are tried as a remedy by their end."""
 MOST_NODES: Final = 16
 
 
@@ -44,7 +44,7 @@ class RemedyAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """One change, and those that it needs beside it; what does not matter for the action is empty or 0."""
+    """One change, and the changes that it requires; fields that do not apply to the action are empty or 0."""
 
     do: RemedyAction
     group: str = ""
@@ -186,7 +186,7 @@ class _Search:
                 yield self._capacity(key, by)
 
     def _with_more(self, world: World, key: FlavorResource, by: Amount) -> World:
-        """Let the capacity be so much more, and root's max with it where it would be in the way."""
+        """Increase the capacity by this much, and root's max if it would be the limit."""
         capped = self._capped(key, by)
         raised = changes.with_raised_max(world, ROOT, key, capped) if capped else world
         return changes.with_capacity(raised or world, key, self._snapshot.capacity.get(key, 0) + by)

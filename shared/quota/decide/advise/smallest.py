@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 _SCANNED: Final = 64
-"""Up to so many, every number is tried: the effect might come and go."""
+"""Up to this amount, every number is tried: the effect might come and go."""
 
 
 def smallest(works: Callable[[int], bool], largest: int, hints: Iterable[int] = (), unit: int = 1) -> int | None:

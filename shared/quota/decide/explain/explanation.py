@@ -47,7 +47,7 @@ class BindingLimit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """What is missing: so much of a resource in a group, below that limit."""
+    """What is missing: an amount of a resource in a group, below that limit."""
 
     group: str
     resource: str

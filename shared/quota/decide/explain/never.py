@@ -24,7 +24,7 @@ Chosen = Sequence[tuple[FlavorSet, str]]
 
 
 class Misfit(NamedTuple):
-    """The reason, the group and key that it is about, with the amount where one is missing, and the sentence."""
+    """The reason, its group and key, the missing amount if there is one, and the message."""
 
     reason: WaitReason
     short: Shortage | None
@@ -57,7 +57,7 @@ def never(snapshot: Snapshot, leaf: LeafSnapshot, workload: Workload) -> Misfit:
 
 
 def _no_flavor(leaf: LeafSnapshot, workload: Workload, resources: Sequence[str], text: str) -> Misfit:
-    """About the flavor that it asks for, or that its group would try first."""
+    """The reason for the flavor that it accepts, or that its group would try first."""
     covering = (each for each in codependent_sets(leaf.group.quotas) if each.resources.issuperset(resources))
     first = next((each.flavors[0] for each in covering), "")
     key = key_of(workload.only_flavor or first, resources[0])
@@ -89,7 +89,7 @@ def _with_nodes(leaf: LeafSnapshot, choice: FlavorSet, flavors: Sequence[str]) -
 
 
 def _together(snapshot: Snapshot, sets: Sequence[tuple[FlavorSet, Sequence[str]]]) -> tuple[str, ...] | None:
-    """The first choice of one flavor for each set that nodes could have; None if there is none."""
+    """The first combination of one flavor per set that a node could have; None if there is none."""
     known = snapshot.world.flavors
     for chosen in islice(product(*(flavors for _, flavors in sets)), MOST_ASSIGNMENTS):
         if agrees([each for each, _ in sets], chosen, known):

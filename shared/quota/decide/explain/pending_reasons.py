@@ -19,7 +19,7 @@ from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.workload import Workload
 
 Found = tuple[WaitReason, Shortage | Workload | None, str]
-"""(reason, what binds or the workload that is waited for, the sentence after "waits: ")."""
+"""(reason, the binding limit or the workload that is waited for, the message after "waits: ")."""
 
 
 class PendingReasons:
@@ -54,7 +54,7 @@ class PendingReasons:
 
     @classmethod
     def without_amounts(cls, plan: Plan) -> "PendingReasons":
-        """A cheap reader whose reasons are right, and whose amounts may be smaller than what is really missing."""
+        """A cheaper reader whose reasons are right, but whose amounts can be too small."""
         return cls(plan, LocalShortages())
 
     def __iter__(self) -> Iterator[WaitExplanation]:
@@ -106,7 +106,7 @@ class PendingReasons:
         unready = end.blocked_by or end.blocked_leaves.get(leaf_usage.name)
         if unready is not None and passed_over in (None, WaitReason.PODS_NOT_READY):
             return WaitReason.PODS_NOT_READY, unready, f"the pods of {unready.named_for(workload)} are not ready yet"
-        # It may be about work of the same name that has changed since.
+        # It might be of a workload with the same name that has changed since.
         if passed_over is not None and passed_over in _WAITING_TEXT:
             short = self._missing.on_path(self._current, leaf_usage.path, assignments[0].quantities)
             return _from(passed_over, short, _WAITING_TEXT[passed_over])

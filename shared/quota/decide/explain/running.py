@@ -58,7 +58,7 @@ class RunningExplanation:
 
     @property
     def within_runtime(self) -> bool:
-        """Whether the runtime of its group covers it; if not, it can be reclaimed for work that is owed the room."""
+        """Whether the runtime of its group covers it; otherwise it can be reclaimed for entitled workloads."""
         return all(each.within_runtime for each in self.keys)
 
 

@@ -35,7 +35,7 @@ _LAST: Rank = (True, True, 0, 0, datetime.max.replace(tzinfo=UTC), "")
 
 
 def leaves_with_entitled(cache: CycleCache, usage: RoundUsage) -> Iterable[str]:
-    """Leaves in which some pending workload may be entitled."""
+    """Leaves in which some pending workload might be entitled."""
     return sorted(cache.maybe_entitled | (usage.touched.keys() & cache.waiting))
 
 

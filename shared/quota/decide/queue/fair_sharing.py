@@ -67,7 +67,7 @@ class Contest(Protocol):
     """The leaves that take part in a tournament."""
 
     def children(self, parent: str) -> Iterable[str]:
-        """The groups below `parent` in which somebody might start."""
+        """The groups below `parent` in which a workload might start."""
 
     def bound(self, parent: str, child: str) -> Rank:
         """A rank that is not above the one of the child's best head."""

@@ -26,7 +26,7 @@ from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.workload import PreemptorId, Workload, WorkloadId, flavor_names
 
 Choose = Callable[[LeafUsage, Workload, Assignments], QueueHead | None]
-"""Whether a workload may be a head, given what it could take that is not blocked."""
+"""Whether a workload can be a head, given its unblocked assignments."""
 
 
 class Decided(NamedTuple):
@@ -39,7 +39,7 @@ class Decided(NamedTuple):
 
 
 class LeafQueue:
-    """A leaf's pending work in order, each looked at once; `choose` says whether somebody may be a head."""
+    """The pending workloads of a leaf in order, each checked once; `choose` returns whether one can be a head."""
 
     __slots__ = (
         "_blocked",
@@ -62,7 +62,7 @@ class LeafQueue:
     ) -> None:
         self.leaf_usage = leaf_usage
         self.had_heads = False
-        """Whether anybody here was ever a head in this pass."""
+        """Whether the leaf had a head in this pass."""
         self._decided = decided
         self._choose = choose
         self._queue = queue
@@ -72,7 +72,7 @@ class LeafQueue:
         self._held_back_from = leaf_usage.leaf.held_back_from(decided.now)
 
     def next_head(self) -> QueueHead | None:
-        """The next work that may be tried; None when the queue is through."""
+        """The next workload to try; None at the end of the queue."""
         pending, kinds = self.leaf_usage.leaf.pending, self._queue.kinds
         while self._next < len(pending) and not self._is_through:
             workload, kind = pending[self._next], kinds[self._next]
@@ -116,11 +116,11 @@ class LeafQueue:
         return head
 
     def give_up(self, workload: Workload) -> None:
-        """Nobody of this kind need be tried again in this pass; the work waits."""
+        """Skip all workloads of this class in this pass; the workload waits."""
         self._hopeless.add(self._queue.kind_of(workload))
 
     def open_assignments(self, workload: Workload) -> Assignments | None:
-        """What this work may take of what nobody before it blocks."""
+        """The assignments of this workload that no earlier workload blocks."""
         assignments = self._queue.kind_of(workload).assignments
         return None if assignments is None else without_flavors(assignments, self._blocked)
 

@@ -41,11 +41,11 @@ class RoomForBorrowers:
         self._places: dict[str, int | None] = {}
         """By leaf: the place in its queue before which nothing fitted when the pass began; None: nothing did."""
         self._ordered = {self._leaves[name].leaf.path[1] for name in usage.touched if self._held_back(name)}
-        """Parents of leaves in which workloads waited behind a head that may have started."""
+        """Parents of leaves in which workloads waited behind a head that might have started."""
 
     @property
     def _moment(self) -> int:
-        """Grows whenever what is available may have changed."""
+        """Incremented whenever available amounts might have changed."""
         return len(self._usage.starts) - len(self._deferred)
 
     @property

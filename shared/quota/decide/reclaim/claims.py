@@ -25,7 +25,7 @@ class ClaimSteps:
     claims: StandingClaims
     waits: Waits
     block: AdmissionBlock
-    """Who holds others back: read, and told of what starts."""
+    """The admission block, which each start extends."""
 
     def resolve(self) -> None:
         """Sort the snapshot's claims into those that stand, whose room is reserved, and those that end."""

@@ -1,8 +1,7 @@
-"""Workloads that are evicted whatever the quota says: in draining groups, and start-ups given up.
+"""Unconditional evictions: from draining groups, and of failed starts.
 
-Neither grace nor notice, and not preemptible work as well; but nobody whose start is not answered yet.
-
-See docs/specification.md §4.10 and §8.2.
+Neither grace nor notice applies, and non preemptible workloads are evicted too, but none whose start is not
+acknowledged yet. See docs/specification.md §4.10 and §8.2.
 """
 
 from collections.abc import Iterable
@@ -21,7 +20,7 @@ from shared.quota.model.workload import EvictionReason, Workload
 def stop_and_give_up(
     usage: RoundUsage, evictions: EvictionPlan, block: AdmissionBlock, waits: Waits, leaves: Iterable[str]
 ) -> None:
-    """Decide these evictions first, and note which work that is not ready yet goes on holding others back."""
+    """Decide these evictions first, and note which unready workloads keep blocking others."""
     for leaf in map(usage.snapshot.leaves.__getitem__, sorted(leaves)):
         for workload, reason, rule in _going(usage, leaf, waits):
             if workload.is_answered:
@@ -36,7 +35,7 @@ def stop_and_give_up(
 def _going(
     usage: RoundUsage, leaf: LeafSnapshot, waits: Waits
 ) -> Iterable[tuple[Workload, EvictionReason, EvictionRule]]:
-    """Who goes from this leaf; tells when the next one would."""
+    """The workloads to evict from this leaf, and when the next one is due."""
     if leaf.stop is StopPolicy.HOLD_AND_DRAIN:
         for workload in leaf.admitted:
             yield workload, EvictionReason.GROUP_STOPPED, EvictionRule.STOP_POLICY

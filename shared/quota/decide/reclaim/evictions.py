@@ -1,4 +1,4 @@
-"""Victims as decisions: the claim, the place in the queue, and the sentence that each eviction carries."""
+"""Victims as decisions: the claim, the queue place, and the message of each eviction."""
 
 from datetime import datetime
 
@@ -47,7 +47,7 @@ def _claim(victim: Victim, now: datetime) -> Claim | None:
 
 
 def message_for(victim: Victim) -> str:
-    """One sentence for the owner of the work: what happens, and by which rule."""
+    """A message for the owner of the workload: what happens, and by which rule."""
     workload = victim.workload
     preemptor = victim.preemptor.workload.named_for(workload) if victim.preemptor else "nobody"
     because = _BECAUSE[victim.rule].format(

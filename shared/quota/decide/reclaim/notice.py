@@ -25,13 +25,13 @@ from shared.quota.model.workload import Workload, WorkloadId
 from shared.resources import Amount, FlavorResource
 
 OWED = frozenset({EvictionRule.RECLAIM, EvictionRule.STRICT})
-"""By these rules work goes because its leaf is over its runtime."""
+"""The rules that evict because a leaf is over its runtime."""
 WITHOUT_NOTICE = frozenset({EvictionRule.STOP_POLICY, EvictionRule.STARTUP_TIMEOUT, EvictionRule.RECOVERY_TIMEOUT})
 
 
 @dataclass(frozen=True, slots=True)
 class Notices:
-    """Who is told of an eviction to come, and who that it will not come."""
+    """Which victims get a notice, and whose notice is withdrawn."""
 
     given: tuple[Notice, ...]
     withdrawn: tuple[Workload, ...]
@@ -68,7 +68,7 @@ def _notice(victim: Victim, at: datetime, now: datetime) -> Iterator[Notice]:
 
 
 def evict_at(victim: Victim, now: datetime) -> datetime:
-    """When this victim may go: now, or when it will have known for long enough."""
+    """When this victim can be evicted: now, or when its notice has lasted long enough."""
     notice = victim.leaf_usage.leaf.reclaim.notice
     if not notice or victim.rule in WITHOUT_NOTICE:
         return now

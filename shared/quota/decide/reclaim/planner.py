@@ -81,7 +81,7 @@ class ReclaimPlanner:
 
 
 def keep(usage: RoundUsage, evictions: EvictionPlan, waits: Waits, preemptor: Preemptor) -> None:
-    """Turn a plan that cannot be carried out yet into room kept: nobody goes, and the preemptor is in."""
+    """Reserve the room of a plan that cannot be executed yet: no victim is evicted, and the preemptor is counted."""
     undo(usage, preemptor)
     evictions.delay(usage, preemptor)
     waits.reasons[preemptor.workload.id] = WaitReason.ROOM_DELAYED

@@ -1,6 +1,6 @@
-"""Who would have to go so that a group is back within its runtime. docs/specification.md §7.3 and §7.4.
+"""Which workloads must be evicted to bring a group back within its runtime. docs/specification.md §7.3 and §7.4.
 
-A search asks for one victim at a time, because each that goes changes who is over.
+A search returns one victim at a time, because each eviction changes which leaves are over.
 """
 
 from collections.abc import Iterable, Set
@@ -19,14 +19,14 @@ from shared.resources import FlavorResource
 
 @dataclass(frozen=True, slots=True)
 class EvictionDelays:
-    """What may delay an eviction: since when who is over; or nothing, in a round that is not carried out."""
+    """What can delay an eviction: since when leaves are over; or nothing, in a round that is only a trial."""
 
     over_since: OverSince
     ignored: bool
 
 
 class VictimSearch:
-    """How victims are sought: only those who may go now, or also those whose going is merely delayed."""
+    """Which victims are searched: only those evictable now, or also those whose eviction is only delayed."""
 
     __slots__ = ("_delayed", "_delays", "spared_until", "usage")
 
@@ -79,7 +79,7 @@ class VictimSearch:
         return Victim(running, leaf_usage, EvictionReason.PREEMPTED, EvictionRule.PREEMPTION, leaf_usage.name, key)
 
     def over_ceiling(self, leaf_usage: LeafUsage, group: str, keys: Iterable[FlavorResource]) -> RunningWorkload | None:
-        """The workload of this leaf that goes first because `group`, on its path, is over its ceiling on these keys."""
+        """The first victim of this leaf when `group`, on its path, is over its ceiling on these keys."""
         return self._least_important_of(
             leaf_usage, frozenset(key for key in keys if self._grace_is_over(leaf_usage, group, key))
         )
@@ -87,7 +87,7 @@ class VictimSearch:
     def without_a_place(
         self, leaf_usage: LeafUsage, group: str, keys: Iterable[FlavorResource]
     ) -> RunningWorkload | None:
-        """The workload of this leaf that goes first for capacity that is lost, of those with pods without a place."""
+        """The first victim of this leaf for lost capacity, among workloads with pods without a node."""
         grace, now = self.usage.snapshot.world.settings.loss_grace_period, self.usage.now
         lost = [key for key in keys if self._is_past(self._delays.over_since.get((group, key), now) + grace)]
         unplaced = {
@@ -103,7 +103,7 @@ class VictimSearch:
         return self.has_run_long_enough(leaf_usage, running) and grace
 
     def least_important(self, leaf_usage: LeafUsage, key: FlavorResource) -> RunningWorkload | None:
-        """Of the leaf's preemptible work that uses `key` and may go, the one to go first."""
+        """The least important evictable workload of the leaf that uses `key`."""
         return self._least_important_of(leaf_usage, frozenset((key,)))
 
     def _least_important_of(

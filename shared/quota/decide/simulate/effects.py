@@ -1,4 +1,6 @@
-"""What an edit would change, summed up by group: no workload is named, so that who may make the edit may read it."""
+"""The effects of an edit summed up by group. No workload is named, so that everyone with the right to edit can read
+it.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,9 +15,9 @@ MOST_LINES: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class GroupEffect:
-    """What would become of so many workloads of one group, and what they request together.
+    """What happens to a number of workloads of one group, and their total request.
 
-    `restarts`: how many of those that stop run again at the end.
+    `restarts`: how many of the stopped ones run again at the end.
     """
 
     group: str
@@ -97,7 +99,7 @@ def _what(effect: GroupEffect) -> str:
 
 
 def effects_as_data(effects: Effects) -> dict[str, Any]:
-    """Return the sums as the visibility API answers them, and the sentences."""
+    """Return the sums as in the visibility API, and the messages."""
     return {
         "start": _as_data(effects.starts),
         "stop": [

@@ -33,7 +33,7 @@ def start_as_data(start: Start) -> Json:
 
 
 def _named(work: Workload) -> Json:
-    """Which workload: objects of different kinds may have one name."""
+    """The workload with its kind: objects of different kinds can have equal names."""
     return {"workload": work.key, "kind": work.kind, "group": work.group}
 
 
@@ -45,7 +45,7 @@ def flavors_as_data(flavors: Flavors) -> Json:
 
 
 def evict_as_data(evict: Evict) -> Json:
-    """One eviction; `for` is null when nobody in particular asked."""
+    """One eviction; `for` is null without a single preemptor."""
     return {
         **_named(evict.workload),
         "reason": evict.reason.value,

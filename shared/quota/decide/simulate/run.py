@@ -22,7 +22,7 @@ from shared.quota.model.workload import Workload
 __all__ = ["MOST_CYCLES", "SimulationRun", "advance", "as_json", "carry_out", "end_evictions", "run"]
 
 MOST_CYCLES = 1000
-"""After so many cycles a world that still changes is given up."""
+"""A world that still changes after this many cycles is given up."""
 
 
 @dataclass(frozen=True, slots=True)

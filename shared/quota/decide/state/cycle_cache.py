@@ -44,7 +44,7 @@ class LeavesInOrder(NamedTuple):
     others: frozenset[str]
     """Leaves that wait and are not predictable."""
     until: datetime | None
-    """From then on, it may be another order."""
+    """From then on, the order might differ."""
 
     def could_fit(self, available: Callable[[FlavorResource], Amount]) -> bool | None:
         """Whether something could fit in what is available below the group; None: not known.
@@ -95,7 +95,7 @@ class LeafCache:
         self.before: LeafCache | None = None
         """What was known in the previous state of this cycle: after a trial, the leaf is often as it was."""
         self.requests: dict[bool, SmallestRequests] = {}
-        """The least of what waits there, by whether the head of the queue may have changed in this cycle."""
+        """The smallest pending request, by whether the head of the queue might have changed in this cycle."""
 
 
 class CycleCache:
@@ -127,7 +127,7 @@ class CycleCache:
         """By group and the keys that a head takes: not above the rank of any such head below it."""
         self.weights: Weights = {}
         self.maybe_entitled: set[str] = set()
-        """Leaves in which a workload waits that may be entitled."""
+        """Leaves with a pending workload that might be entitled."""
         self.orders: dict[str, LeavesInOrder] = {}
         """By group directly above leaves."""
         self.margins: dict[str, dict[FlavorResource, tuple[Amount, Amount]]] = {}
@@ -233,7 +233,7 @@ class CycleCache:
         _keep(self.beyond, name, _beyond(numbers, {}, at_root=False))
 
     def take_changes_of_over(self) -> Set[str]:
-        """The groups for which `over` may have changed since the last call."""
+        """The groups for which `over` might have changed since the last call."""
         changed, self._over_changed = self._over_changed, set()
         return changed
 

@@ -16,7 +16,7 @@ from shared.resources import Amount, FlavorResource
 
 _LAST: Final = datetime.max.replace(tzinfo=UTC)
 _SPARE: Final = 256
-"""So many classes without a workload are remembered beside those that have one."""
+"""How many classes without a workload are kept in addition to those with one."""
 
 
 class EquivalenceClass:
@@ -35,7 +35,7 @@ class EquivalenceClass:
 
     def __init__(self, options: Options, assignments: Assignments | None, workload: Workload) -> None:
         self.options = options
-        """Kept alive, because classes are told apart by its identity."""
+        """Kept alive, because classes are distinguished by its identity."""
         self.assignments = assignments
         """None: it could never start."""
         self.flavors: frozenset[str] = frozenset(option.flavor for each in assignments or () for option in each.options)

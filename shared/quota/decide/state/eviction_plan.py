@@ -1,4 +1,4 @@
-"""Who goes in a round, for whom, and for whom room is kept until somebody can go."""
+"""The victims of a round, their preemptors, and the room reserved until delayed victims can be evicted."""
 
 from dataclasses import dataclass, field
 

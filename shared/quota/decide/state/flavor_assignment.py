@@ -44,7 +44,7 @@ class FlavorAssignment(NamedTuple):
 
 
 Assignments = tuple[FlavorAssignment, ...]
-"""Everything that a workload may take, in order of preference; never empty."""
+"""All possible assignments of a workload, in order of preference; never empty."""
 
 
 class Fit(NamedTuple):
@@ -55,7 +55,7 @@ class Fit(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """How work stands in one assignment: it may start, or be entitled to room that is not free, or neither."""
+    """How a workload is evaluated in one assignment: it can start, is entitled to room that is not free, or neither."""
 
     assignment: FlavorAssignment
     entitled: bool
@@ -75,7 +75,7 @@ class Candidate(NamedTuple):
 
 
 def assignments_of(workload: Workload, options: Options, flavors: Mapping[str, Flavor]) -> Assignments | None:
-    """What this work may take; None when it could never start."""
+    """The possible assignments of this workload; None when it could never start."""
     if not options.could_fit:
         return None
     if options.together is not None:
