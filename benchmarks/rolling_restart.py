@@ -1,4 +1,4 @@
-"""Whether a rolling restart of both webhook replicas is noticed by anybody who creates Jobs at full pace.
+"""Whether a rolling restart of both webhook replicas is noticed by clients that create Jobs at full pace.
 
     python -m benchmarks.rolling_restart [--rate 200] [--connections 32] [--rounds 3]
 

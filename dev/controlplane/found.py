@@ -51,7 +51,7 @@ def on_path(recipes: Sequence[Recipe]) -> dict[str, Path]:
 
 
 def clients_on_path() -> dict[str, Path]:
-    """kubectl and helm on PATH, where they are recent enough for a cluster that somebody else runs."""
+    """kubectl and helm on PATH, where they are recent enough for an existing cluster."""
     located = {name: shutil.which(name) for name in CLIENTS}
     programs = {name: probed(Path(path)) for name, path in located.items() if path is not None}
     return {name: each.path for name, each in programs.items() if _fits(name, each.version, each.version)}

@@ -64,7 +64,7 @@ SCOPES = ("labelled", "made", "managed", "namespaced")
 
 
 def test_objects_labelled_as_parts_of_another_object_are_reviewed_everywhere(control_plane_binaries: Binaries) -> None:
-    """Also where nothing else is managed: else anybody could write it."""
+    """Also where nothing else is managed: otherwise any user could write it."""
     made = [
         each for each in _hooks(_render(control_plane_binaries, *_kinds(RAYJOB))) if each["name"].startswith("made.")
     ]

@@ -90,7 +90,7 @@ def test_service_account_of_the_dashboard_can_write_nothing(quotree: Quotree) ->
 
 
 class Readers:
-    """Lets everybody in until told otherwise."""
+    """Allows all users until set otherwise."""
 
     def __init__(self) -> None:
         self.answer = Permission.ALLOWED

@@ -104,7 +104,7 @@ def serving() -> Iterator[Registry]:
 
 
 def layer(path: str, program: str) -> bytes:
-    """A layer, not compressed, with one file that everybody may execute."""
+    """A layer, not compressed, with one file that all users can execute."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
         entry = tarfile.TarInfo(path)

@@ -55,5 +55,5 @@ def test_no_job_runs_without_admission(clean: Site) -> None:
 
 
 def _waits(site: Site, name: str) -> bool:
-    """Whether somebody has said in an event why it waits."""
+    """Whether an event has the reason why it waits."""
     return bool(site.get("events", "--field-selector", f"involvedObject.name={name}")["items"])

@@ -11,13 +11,13 @@ from tests.e2e_node.site import NAMESPACE, Site, group, pod
 SELDOM: dict[str, set[tuple[str, str]]] = {
     # The certificate in a Secret that exists is renewed after two thirds of its life.
     "webhook": {("patch", "secrets")},
-    # The Lease comes with the chart and is made only where somebody has deleted it; a pod is deleted when it can be
+    # The Lease comes with the chart and is created only after a deletion; a pod is deleted when it can be
     # removed no other way; an event that is told again is patched.
     "reconciler": {("create", "leases"), ("delete", "pods"), ("patch", "events")},
 }
 READS = {"get", "list", "watch"}
 # What every authenticated account may do, by Kubernetes' own default roles.
-EVERYBODY = {"selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews"}
+OF_ALL_USERS = {"selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews"}
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def _used(site: Site, component: str) -> set[tuple[str, str]]:
     return {
         (event.verb, f"{event.resource}/{event.subresource}".removesuffix("/"))
         for event in site.cluster.audit_events()
-        if event.user == user and event.resource and event.resource not in EVERYBODY
+        if event.user == user and event.resource and event.resource not in OF_ALL_USERS
     }
 
 
@@ -83,5 +83,5 @@ def _granted(site: Site, component: str) -> set[tuple[str, str]]:
         for rule in rules
         for verb in rule["verbs"]
         for resource in rule["resources"]
-        if resource not in EVERYBODY
+        if resource not in OF_ALL_USERS
     }

@@ -57,7 +57,7 @@ class Election:
         is_gone: IsGone | None = None,
         is_alive: Callable[[], bool] = lambda: True,
     ) -> None:
-        self._random = Random()  # noqa: S311 - tells apart and spreads load, guards nothing
+        self._random = Random()  # noqa: S311 - identifies and spreads load, guards nothing
         # A concurrency limit of its own: a hundred slow writes must not delay a renewal.
         self._client = client.reserved(2).within(settings.renew_deadline / 3)
         self._settings = settings

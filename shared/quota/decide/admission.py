@@ -173,7 +173,7 @@ class AdmissionPasses:
     def _delayed_in(self, leaf_usage: LeafUsage) -> Iterable[Preemptor]:
         """Entitled work of that leaf whose room comes later without a claim to hold it.
 
-        It is kept, it comes with evictions that are under way for others, or somebody cannot go yet.
+        It is kept, it comes with evictions that are under way for others, or a victim cannot be evicted yet.
         """
         evictions = self.evictions
         extent = len(evictions.delayed), len(evictions.preemptors)

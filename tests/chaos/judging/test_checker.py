@@ -114,7 +114,7 @@ DOCTORED: dict[str, tuple[Callable[[WrittenHistory], None], str]] = {
         lambda history: history.evict("borrower", reason="PodsReadyTimeout"),
         "EvictedWithoutCause",
     ),
-    "by somebody else": (lambda history: history.evict("borrower", by="lender", user="user"), "StoppedByOther"),
+    "by another user": (lambda history: history.evict("borrower", by="lender", user="user"), "StoppedByOther"),
     "with other flavors than it had": (
         lambda history: history.evict("borrower", by="lender", flavors={"cpu": "gold"}),
         "BadEviction",

@@ -150,7 +150,7 @@ def test_start_of_a_jobset_by_another_user_is_reported() -> None:
         (child(suspend=False, admission="{}"), "operator"),
         (child(suspend=False), "reconciler"),
     ],
-    ids=["not told apart", "admitted", "started"],
+    ids=["not distinguished", "admitted", "started"],
 )
 def test_job_of_a_jobset_that_counts_as_a_workload_is_reported(history: WrittenHistory, made: Job, user: str) -> None:
     history.observe("child", made, user)

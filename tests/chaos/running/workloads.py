@@ -28,7 +28,7 @@ LEAVES: Final = ("vision", "nlp", "ads", "search", "lab")
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """An object somebody wants in the cluster."""
+    """An object to be in the cluster."""
 
     path: str
     body: dict[str, Any]

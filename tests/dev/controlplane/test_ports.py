@@ -12,7 +12,7 @@ from dev.controlplane.errors import ControlPlaneError, PortTakenError
 
 @pytest.fixture
 def listener() -> Iterator[int]:
-    """A port somebody listens on."""
+    """An occupied port."""
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
         server.listen()

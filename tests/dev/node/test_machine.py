@@ -39,7 +39,7 @@ def test_setting_of_a_loaded_kernel_module_is_ignored() -> None:
 
 
 def test_only_mounts_of_the_node_are_read() -> None:
-    mounts = ["/", "/proc", "/run/netns/x", "/var/lib/kubelet/pods/y", "/mnt/of/somebody/else", "/run/netns-of-others"]
+    mounts = ["/", "/proc", "/run/netns/x", "/var/lib/kubelet/pods/y", "/mnt/of/another/user", "/run/netns-of-others"]
 
     assert [each for each in mounts if machine.is_of_a_node(each)] == ["/run/netns/x", "/var/lib/kubelet/pods/y"]
 

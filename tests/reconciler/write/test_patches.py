@@ -124,7 +124,7 @@ def test_eviction_suspends_and_removes_admission_and_notice() -> None:
         pytest.param({"uid": "u2"}, id="another Job of that name"),
         pytest.param({"generation": 4}, id="another spec"),
         pytest.param({"labels": {GROUP_LABEL: "nlp"}}, id="another group"),
-        pytest.param({"annotations": {"first": "1"}}, id="first annotations of somebody else"),
+        pytest.param({"annotations": {"first": "1"}}, id="first annotations of another user"),
     ],
 )
 def test_start_is_not_applied_to_a_changed_object(changed: dict[str, object]) -> None:

@@ -1,4 +1,4 @@
-"""Errors are told apart by status code and reason, and keep all that the API server said."""
+"""Errors are distinguished by status code and reason, and keep the whole message of the API server."""
 
 from datetime import timedelta
 

@@ -90,7 +90,7 @@ def open_to(setup: AdmissionSetup, client_ca: Path) -> Replica:
 
 
 def call(replica: Replica, certificate: tuple[Path, Path] | None) -> bytes:
-    """What the review port answers to a request by anybody; nothing when it closes the connection."""
+    """What the review port answers to a request by any caller; nothing when it closes the connection."""
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     if certificate is not None:

@@ -1,4 +1,4 @@
-"""AdmissionReviews from anybody but the API server: no answer, nothing learnt, nothing changed."""
+"""AdmissionReviews from other callers than the API server: no answer, nothing learnt, nothing changed."""
 
 import json
 import ssl
@@ -38,7 +38,7 @@ def group(name: str, cpu: int, **spec: Any) -> dict[str, Any]:
 
 
 def forged(name: str, old: dict[str, Any] | None, new: dict[str, Any] | None, uid: str = "forged") -> bytes:
-    """A review as anybody may write it."""
+    """A review as any caller can write it."""
     request = {
         "uid": uid,
         "kind": {"group": "quotree.dev", "version": "v1alpha1", "kind": "QuotaGroup"},

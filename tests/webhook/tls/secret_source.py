@@ -1,4 +1,4 @@
-"""The chart's webhook configurations, and replicas whose certificate somebody else writes into the Secret."""
+"""The chart's webhook configurations, and replicas whose certificate another process writes into the Secret."""
 
 import base64
 import ssl

@@ -38,7 +38,7 @@ class Notices:
 
 
 def give_notice(usage: RoundUsage, evictions: EvictionPlan, waits: Waits, leaves: Iterable[str]) -> Notices:
-    """Take everybody out of the plan who cannot go yet, and tell those who have to be told first.
+    """Remove victims that cannot be evicted yet from the plan, and give notice where it is due.
 
     `leaves`: where a notice comes before an eviction.
     """

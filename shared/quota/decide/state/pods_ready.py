@@ -15,7 +15,7 @@ def deadline(
 ) -> tuple[datetime | None, EvictionRule]:
     """Until when this unready work may stay unready, None indefinitely; and the rule that says so.
 
-    Work that started before anybody watched may have been ready and have lost that just then: its time-out counts
+    Work that started before a process watched may have been ready and have lost that just then: its time-out counts
     from the moment since which it is watched.
     """
     admission = workload.admission

@@ -179,7 +179,7 @@ def _admission(state: ObjectState, annotations: Annotations, *, ready: bool) -> 
 
 
 def _eviction(pod: Pod, state: ObjectState, annotations: Annotations) -> Eviction | None:
-    """A pod that somebody else deletes counts as evicted at the time of its deletion request."""
+    """A pod that another user deletes counts as evicted at the time of its deletion request."""
     if state is not ObjectState.EVICTING:
         return None
     annotation: EvictionAnnotation | None = annotations.eviction

@@ -298,7 +298,7 @@ async def test_leader_that_slept_too_long_writes_nothing_until_it_has_renewed(
         with pytest.raises(LeadershipLost):
             await asyncio.wait_for(task, 60)
     else:
-        # The write that renews is refused if anybody wrote the lease in between.
+        # The write that renews is refused if the lease was written in between.
         await until(lambda: a.leads)
         await ended(task)
 

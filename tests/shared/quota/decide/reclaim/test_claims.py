@@ -164,7 +164,7 @@ def test_preemptor_of_a_deleted_victim_is_served_after_a_restart() -> None:
 
 
 def test_room_taken_by_a_borrower_is_reclaimed_for_the_preemptor_after_a_restart() -> None:
-    """Its victim was deleted while no process decided, and somebody else has the room by now."""
+    """Its victim was deleted while no process decided, and another workload has the room by now."""
     work = [running("a", 4, "a0", since=after(-9)), running("a", 4, "borrows", since=after(-1)), PREEMPTOR]
     restarted = decide(TWO, work)
     assert (evictions(restarted), waits(restarted)) == (

@@ -1,4 +1,4 @@
-"""What a leaf's usage tells apart: workloads that this cycle has started, and those that ran before."""
+"""What a leaf's usage distinguishes: workloads that this cycle has started, and those that ran before."""
 
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.measure.snapshot import measure
