@@ -15,8 +15,9 @@ from shared.quota.model.settings import QuotaSettings
 from tests.chaos.judging.at_rest import Rest, judge, look, still_counted, unseen
 from tests.chaos.judging.checker import Findings, Flaw, check
 from tests.chaos.judging.history import Version, read_history
-from tests.chaos.running import evidence, faults
+from tests.chaos.running import evidence, faults, network_faults
 from tests.chaos.running.cluster_setup import Stage, running
+from tests.chaos.running.episode import commit, schedule
 from tests.chaos.running.submitter import Submitter
 from tests.chaos.running.workloads import organisation, submissions
 
@@ -69,7 +70,7 @@ def run(programs: binaries.Binaries, options: RunOptions, say: Say) -> Report:
     with running(programs, options.seed, jobsets=options.jobsets) as stage:
         _organise(stage)
         submitter = Submitter(stage, submissions(Random(random.random()), jobsets=options.jobsets), options.pace)
-        stage.proxy.rules.extend(faults.noise())
+        stage.proxy.rules.extend(network_faults.noise())
         submitting = threading.Thread(target=submitter.run, args=(Random(random.random()),), daemon=True)
         submitting.start()
         episodes = _strike(stage, submitter, options, Random(random.random()), say)
@@ -123,12 +124,12 @@ def _organise(stage: Stage) -> None:
 def _strike(stage: Stage, submitter: Submitter, options: RunOptions, random: Random, say: Say) -> Counter[str]:
     kinds = {**faults.KINDS, **(faults.OF_JOBSETS if options.jobsets else {})}
     committed: Counter[str] = Counter()
-    for episode in faults.schedule(random, kinds):
+    for episode in schedule(random, kinds):
         done = stage.proxy.faults() + committed.total()
         if done >= options.faults:
             break
         say(f"{done:5} faults, {len(submitter.taken):4} submitted: {episode}")
-        if faults.commit(episode, kinds, stage):
+        if commit(episode, kinds, stage):
             committed[episode.kind] += 1
     ends = time.monotonic() + options.patience
     while len(submitter.taken) < options.jobs and time.monotonic() < ends:
