@@ -69,7 +69,7 @@ class Jobs:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """An edit in words, the Jobs that it started and stopped, and those that were predicted."""
+    """The text of an edit, the Jobs that it started and stopped, and those that were predicted."""
 
     words: str
     started: set[str]
@@ -158,7 +158,7 @@ class LiveTree:
         return read_question(manifests, self._settings, later_wins=True, past_use=past_use).world_at(now)
 
     def _read_past_use(self) -> None:
-        """Ask the leader for the past use of groups, as `quotree what-if` does; wait until it can be asked."""
+        """Read the past use of groups from the leader, as `quotree what-if` does; wait until it answers."""
         if not self._settings.fairness_half_life:
             return
         deadline = time.monotonic() + _PATIENCE
@@ -253,7 +253,7 @@ def live_tree(
 
 
 def main() -> int:
-    """Make so many edits."""
+    """Make that many edits."""
     parser = argparse.ArgumentParser(prog="python -m tests.e2e.edits", description=__doc__)
     parser.add_argument("--edits", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)

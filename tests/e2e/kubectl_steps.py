@@ -48,7 +48,7 @@ class Asking:
         return dict(yaml.safe_load(done.stdout))
 
     def known(self, name: str) -> None:
-        """Wait until the reconciler has told of the group's latest spec. Groups and work are watched apart."""
+        """Wait until the status shows the group's latest spec: groups and workloads are watched independently."""
 
         def is_known() -> bool:
             found = self.group(name)

@@ -36,7 +36,7 @@ def server(kind: str, group_name: str, replicas: int, **spec: Any) -> Object:
 
 
 def pods(ask: Asking) -> list[Object]:
-    """Those that nobody has deleted."""
+    """The pods that are not deleted."""
     found = ask.quotree.cluster.get("pods", "-n", NAMESPACE)["items"]
     return [each for each in found if not each["metadata"].get("deletionTimestamp")]
 

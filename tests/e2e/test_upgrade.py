@@ -1,4 +1,4 @@
-"""An upgrade by helm, or the same manifests applied again by a GitOps tool, is noticed by nobody who creates Jobs."""
+"""An upgrade by helm, or the same manifests applied again by a GitOps tool, interrupts no client that creates Jobs."""
 
 from typing import Any
 

@@ -99,7 +99,7 @@ def quotree(control_plane_binaries: Binaries) -> Iterator[Quotree]:
 
 
 def submit(control_plane: ControlPlane, namespace: str, group: str, name: str, request: int | str) -> None:
-    """A Job that requests so many cpu, or so much memory."""
+    """A Job that requests that much cpu or memory."""
     requests = {"cpu": request} if isinstance(request, int) else {"memory": request}
     container = {"name": "a", "image": "a", "resources": {"requests": requests}}
     body = {
@@ -152,7 +152,7 @@ def asked(ask: Callable[[], CompletedProcess[str]], text: str) -> CompletedProce
 
 
 def as_team(quotree: Quotree, team: str, *words: str) -> CompletedProcess[str]:
-    """kubectl as the tenant, with every line of what it hears."""
+    """kubectl as the tenant, with every line of its output."""
     return quotree.cluster.kubectl(*words, as_kubeconfig=tenant(quotree, team), check=False)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request as a rule sees it."""
+    """A request as rules match it."""
 
     client: str
     method: str

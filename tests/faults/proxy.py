@@ -205,7 +205,7 @@ class FaultProxy:
         ) as answer:
             await side._flowing.wait()
             if request.transport is None or isinstance(fault, LoseAnswer):
-                # Nobody listens any more: a write that came late was done all the same.
+                # The client has gone, but its late write was carried out.
                 return _cut(request.transport)
             response = web.StreamResponse(status=answer.status, reason=answer.reason)
             for key, value in answer.headers.items():

@@ -1,4 +1,4 @@
-"""The proxy commits the faults it is told to, on the requests it is told to, and the same ones for the same seed."""
+"""The proxy injects the configured faults into the configured requests, and the same ones for the same seed."""
 
 import asyncio
 import time

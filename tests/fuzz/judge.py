@@ -74,7 +74,7 @@ def _tree(rest: Rest) -> Tree:
 
 
 def entitled_waiting(rest: Rest, settings: QuotaSettings, now: datetime) -> Iterator[str]:
-    """Pending workloads that are owed their start now: entitled, or room is to be made or is being made for them."""
+    """Pending workloads that must start now: entitled, or with room that is being made for them."""
     snapshot = measure(state_of(rest, settings).world_at(now), now)
     decided = plan(snapshot)
     claims = [each.claim for each in decided.evictions]

@@ -188,6 +188,6 @@ def disruption_budget(random: Random, name: str) -> Body:
 
 
 def limit_range(random: Random, name: str) -> Body:
-    """Defaults that differ from what was asked for."""
+    """Defaults that differ from the requests."""
     limits = [{"type": "Container", "defaultRequest": {"cpu": random.choice(_CPU[:6])}}]
     return {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": name}, "spec": {"limits": limits}}

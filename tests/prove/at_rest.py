@@ -1,4 +1,4 @@
-"""What must hold once a closed world rests: nobody is kept from what is his, and every wait has its reason."""
+"""Invariants of a closed world at rest: every entitled workload runs, and every wait has its reason."""
 
 from collections.abc import Iterator
 

@@ -131,7 +131,7 @@ def changes_when_shuffled(inputs: ReferenceInputs, dice: Dice) -> Iterator[str]:
 
 
 def losses_when_capacity_grows(inputs: ReferenceInputs, dice: Dice) -> Iterator[str]:
-    """Who loses more than roundings when there is more of a key, nobody wants more, and no weight changes."""
+    """Groups that lose more than a rounding unit when only the capacity of a key grows."""
     if not inputs.capacity:
         return
     key = dice.one_of(sorted(inputs.capacity))

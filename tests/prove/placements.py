@@ -1,4 +1,4 @@
-"""Random flavors, nodes and wishes of pods about them: labels, taints, selectors, affinity, tolerations."""
+"""Random flavors, nodes and placements of pods: labels, taints, selectors, affinity, tolerations."""
 
 from shared.api.core.placement import Placement, Requirement, Taint, Toleration
 from shared.quota.model.flavor import Flavor

@@ -138,7 +138,7 @@ def _wrong(given: World, explanation: WorkloadExplanation, remedies: tuple[Remed
 
 
 def main() -> int:
-    """Check so many worlds on all cores."""
+    """Check that many worlds on all cores."""
     parser = argparse.ArgumentParser(prog="python -m tests.prove.remedies", description=__doc__)
     parser.add_argument("--worlds", type=int, default=1000)
     parser.add_argument("--first", type=int, default=0, help="the seed of the first world")

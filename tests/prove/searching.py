@@ -1,4 +1,4 @@
-"""One closed world searched for what must never happen; the answer is what was found, in words.
+"""Searches one closed world for violated invariants; the result lists what was found.
 
 See docs/specification.md §7.13.
 """

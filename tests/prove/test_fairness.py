@@ -1,4 +1,4 @@
-"""Over 1,500 cycles every hungry leaf gets its share by weight within one job, and a rotation evicts nothing."""
+"""Over 1,500 cycles every leaf with demand gets its share by weight within one job, and a rotation evicts nothing."""
 
 import pytest
 

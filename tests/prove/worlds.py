@@ -55,7 +55,7 @@ class Life:
 
 @dataclass(frozen=True)
 class Loss:
-    """From that cycle on there is only so much of a key; when nodes come back, more than before."""
+    """The capacity of a key from that cycle on; when nodes come back, more than before."""
 
     at: int
     key: FlavorResource

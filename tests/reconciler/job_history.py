@@ -28,7 +28,7 @@ class History:
     changes: list[tuple[str, Job | None]] = field(default_factory=list)
 
     def see(self, changes: Sequence[Change[Job]]) -> None:
-        """What the watch tells."""
+        """Process a batch of the watch."""
         for change in changes:
             if isinstance(change, Changed):
                 record = change.after or change.before

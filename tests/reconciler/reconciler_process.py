@@ -184,7 +184,7 @@ class Quotree:
         return dict(self.get(f"/apis/{API_VERSION}/quotagroups/{name}").get("status", {}))
 
     def known(self, group: str) -> None:
-        """Wait until the reconciler has told of the group's latest spec. Groups and work are watched apart."""
+        """Wait until the status shows the group's latest spec: groups and workloads are watched independently."""
         path = f"/apis/{API_VERSION}/quotagroups/{group}"
         generation = self.get(path)["metadata"]["generation"]
         wait_for(
@@ -222,7 +222,7 @@ class Quotree:
         }
 
     def pods_of(self, job: str, namespace: str = "default") -> dict[str, dict[str, Any]]:
-        """The Job's pods that nobody has deleted and that have not ended, by name."""
+        """The Job's pods that are not deleted and have not ended, by name."""
         found = self.get(f"/api/v1/namespaces/{namespace}/pods?labelSelector=batch.kubernetes.io/job-name={job}")
         return {
             each["metadata"]["name"]: each

@@ -19,7 +19,7 @@ class Balancer:
         self.port = port
         self.replicas: list[Replica] = []
         self.missed = 0
-        """Connections that nobody took: it went to a replica that had ended, or there was none."""
+        """Refused connections: their replica had ended, or there was none."""
         self._ready: list[Replica] = []
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._serve, daemon=True)

@@ -53,7 +53,7 @@ class Traffic:
         return (len(self.created) + len(self.refused)) / self.seconds
 
     def wait_for_more(self, many: int) -> None:
-        """Until so many more have been created."""
+        """Wait until that many more have been created."""
         enough = len(self.created) + many
         wait_for(lambda: len(self.created) >= enough, "Jobs go on")
 

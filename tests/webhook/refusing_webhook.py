@@ -1,4 +1,4 @@
-"""Another admission webhook, not ours: it takes its time and refuses every object whose name says so."""
+"""Another admission webhook: it answers slowly and refuses every object with a certain name."""
 
 import asyncio
 import base64

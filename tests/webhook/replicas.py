@@ -35,7 +35,7 @@ NEVER = {
     "metadata": {"name": "never"},
     "spec": {"quotas": _OVERLAPPING},
 }
-"""A group that only the webhook refuses: the schema does not compare so many entries."""
+"""A group that only the webhook refuses: the schema does not compare that many entries."""
 
 
 @dataclass
@@ -84,7 +84,7 @@ class Replicas:
         return started
 
     def use(self, *numbers: int) -> None:
-        """Only these are asked from now on; returns once the API server does."""
+        """Direct reviews to these replicas only; return once the API server does."""
         self.remove()
         self.balancer.ports = [self.ports[number] for number in numbers]
         self.balancer.cut()

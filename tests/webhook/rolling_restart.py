@@ -11,7 +11,7 @@ from tests.webhook.webhook_process import AdmissionSetup, wait_for
 DRAIN = {"drain": "5s"}
 """A balancer that has not learned of it by then sends to a replica that has ended."""
 LATE = 1.0
-"""After so many seconds a Service has learned that a replica is leaving, which itself stays ready until it ends."""
+"""Seconds until a Service stops using a stopping replica, which stays ready until it ends."""
 
 
 @contextmanager

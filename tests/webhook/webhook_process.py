@@ -47,7 +47,7 @@ class Replica:
             return False
 
     def unready(self) -> str:
-        """Why it is not ready, in its own words; empty when it is, or cannot be asked yet."""
+        """The message of its readiness probe; empty when it is ready or does not answer yet."""
         try:
             urllib.request.urlopen(f"http://127.0.0.1:{self.health}/readyz", timeout=2).close()
         except urllib.error.HTTPError as error:
@@ -240,7 +240,7 @@ def job_body(name: str, group: str | None, **spec: Any) -> dict[str, Any]:
 
 
 def wait_for(is_so: Callable[[], T], what: str, seconds: float = 120) -> T:
-    """The first true answer. Fails with `what` after so many seconds."""
+    """The first true answer. Fails with `what` after that many seconds."""
     began = time.monotonic()
     while True:
         answer = is_so()

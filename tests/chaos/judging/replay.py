@@ -207,7 +207,7 @@ def _add(total: dict[str, Amounts], group: str, spec: PodSpec, pods: int) -> Non
 
 
 def excess(tree: Tree, used: Mapping[str, Amounts], capacity: Mapping[str, int]) -> Iterator[str]:
-    """Each group whose charge is above its ceiling, and root above capacity, in words.
+    """Each group whose charge is above its ceiling, and root above capacity, as text.
 
     Charge is as in docs/specification.md §3.3 where nothing is short: a child counts with its guarantee even while it
     uses less.

@@ -19,7 +19,7 @@ PAUSE = 0.3
 
 @dataclass(slots=True)
 class Submitter:
-    """Submits one after the other from a thread of its own until told to stop."""
+    """Submits one after the other from a thread of its own until stopped."""
 
     stage: Stage
     work: Iterator[Submission]

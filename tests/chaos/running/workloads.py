@@ -130,7 +130,7 @@ def _job_spec(pod: dict[str, Any], pods: int) -> dict[str, Any]:
 
 
 def _jobset(name: str, labels: dict[str, str], pod: dict[str, Any], workers: tuple[int, int]) -> Submission:
-    """A driver of one pod, and so many Jobs of so many workers each."""
+    """A driver of one pod, and a number of Jobs with a number of workers each."""
     replicas, pods = workers
     jobs = [
         {"name": "driver", "replicas": 1, "template": {"spec": _job_spec(pod, 1)}},

@@ -1,4 +1,4 @@
-"""A tenant's Jobs of more than a megabyte delay nobody else for long, and take no memory by their size."""
+"""A tenant's Jobs of more than a megabyte neither delay other tenants for long nor take memory by their size."""
 
 import time
 from pathlib import Path

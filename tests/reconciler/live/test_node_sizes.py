@@ -1,4 +1,4 @@
-"""A Job whose pods no node takes waits, is told which node is the largest, and starts once a larger one is there."""
+"""A Job whose pods fit no node waits with the largest node in its message, and starts once a larger one is there."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A started workload whose pods get no node within `startup.timeout`: its owner is told, in the scheduler's words."""
+"""A started workload whose pods get no node within `startup.timeout`: its owner gets the scheduler's reason."""
 
 from typing import Any
 

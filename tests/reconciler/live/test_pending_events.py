@@ -1,4 +1,4 @@
-"""What the owners of waiting work are told: not at once, not twice, when the reason changes, and never too much."""
+"""Events of pending workloads: not at once, not twice, again when the reason changes, and never too many."""
 
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -62,7 +62,7 @@ class PendingEventsCase:
         self.state.see_jobs([Changed(before, after)])
 
     def round(self, seconds: float) -> list[tuple[str, str, str]]:
-        """Decide, and look so many seconds after the beginning; what was said by it."""
+        """Run a round that many seconds after the start; return its events."""
         now = after(seconds)
         self.reports.plan = plan(measure(self.state.world(), now, None))
         self.heard.event.clear()

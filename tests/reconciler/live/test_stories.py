@@ -1,4 +1,4 @@
-"""The stories that quota trees are told with, as real Jobs: sharing by weight, returning, nearest relatives."""
+"""Typical uses of quota trees with real Jobs: sharing by weight, returning, nearest siblings first."""
 
 import pytest
 

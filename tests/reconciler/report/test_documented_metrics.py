@@ -19,7 +19,7 @@ from webhook.metrics import WebhookMetrics
 
 
 class Silent:
-    """A Lease that is never asked for, and a recorder that has dropped nothing."""
+    """An election that is never run, and a recorder that has dropped nothing."""
 
     dropped = 0
 

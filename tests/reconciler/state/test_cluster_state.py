@@ -88,7 +88,7 @@ def state() -> ClusterState:
 
 
 def kind_of(workload: Workload) -> str:
-    """Without the uid that tells namesakes apart."""
+    """The kind without the uid that distinguishes objects of one name."""
     return workload.kind.partition("/")[0]
 
 

@@ -35,6 +35,6 @@ async def copies_that(answer: AnswerLines, most: int = 6) -> AsyncIterator[Contr
 
 @asynccontextmanager
 async def copied(latest: LatestPlan, state: ClusterState | None = None) -> AsyncIterator[Control]:
-    """Copies tell of this plan; without one, of the plan that a follower makes of `state`."""
+    """Copies with this plan; without one, with the plan that a follower makes of `state`."""
     async with copies_that(CopiedWorld(state or ClusterState(QuotaSettings()), latest).answer) as control:
         yield control

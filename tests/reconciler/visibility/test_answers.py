@@ -1,4 +1,4 @@
-"""Answers in a running loop: asked of real copies, kept as long as these, watched, refused if too many wait."""
+"""Answers in a running loop: from real copies, cached as long as these, watched, refused if too many wait."""
 
 import asyncio
 import os

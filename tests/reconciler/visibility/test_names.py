@@ -1,4 +1,4 @@
-"""What a tenant is told of random worlds, before and after evictions, names no workload of another namespace."""
+"""Answers to a tenant in random worlds, before and after evictions, name no workload of another namespace."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What the objects of the visibility API say, what their Tables show, and whose names a tenant is not told."""
+"""The objects of the visibility API, their Tables, and the names hidden from a tenant."""
 
 from dataclasses import replace
 from datetime import timedelta

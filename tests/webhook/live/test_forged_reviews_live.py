@@ -66,7 +66,7 @@ def post(replica: Replica, path: str, body: bytes) -> tuple[int, str]:
 
 
 def known_path(setup: AdmissionSetup) -> str:
-    """What the API server is told; a tenant cannot read it."""
+    """The path in the webhook configurations; a tenant cannot read it."""
     _, configuration = setup.get(f"{REGISTRATION}/validatingwebhookconfigurations/quotree")
     hook = next(each for each in configuration["webhooks"] if each["name"] == "quotagroups.quotree.dev")
     return "/" + str(hook["clientConfig"]["url"]).split("/", 3)[3]

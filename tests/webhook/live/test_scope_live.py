@@ -1,4 +1,4 @@
-"""Who is asked and who is not: a dead webhook costs unmanaged workloads nothing, and a policy holds without it."""
+"""Which objects are reviewed: a dead webhook does not affect unmanaged workloads, and a policy holds without it."""
 
 import json
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ PODS = "/api/v1/namespaces/{}/pods"
 
 @pytest.fixture(scope="module")
 def dead_admission(bare_admission: AdmissionSetup) -> AdmissionSetup:
-    """The configurations call an address where nobody is."""
+    """Webhook configurations that call an address without a server."""
     for name, labels in (("managed", {"quotree.dev/managed": "true"}), ("labelled", {"quotree.dev/group": "any"})):
         bare_admission.create("/api/v1/namespaces", {"metadata": {"name": name, "labels": labels}})
     bare_admission.group("any", quotas=[{"min": {"cpu": 1000}}])

@@ -1,4 +1,6 @@
-"""Every rule about new work through a real API server: accepted just below, refused just above, however it is asked."""
+"""Every rule about new workloads through a real API server: accepted at each limit, refused beyond, by every
+request.
+"""
 
 import json
 from collections.abc import Mapping
@@ -130,7 +132,7 @@ def rules(admission: AdmissionSetup) -> AdmissionSetup:
 
 
 def body_of(kind: str, name: str, labels: Labels, **spec: Any) -> dict[str, Any]:
-    """The object with these labels and no others of ours."""
+    """The object with these labels and no others of Quotree's."""
     asks = spec.pop("asks", None)
     job = job_body(name, None, **spec)
     if asks:

@@ -1,4 +1,4 @@
-"""Through the real API server: Jobs and pods are held, steered, started by the reconciler alone, refused in words."""
+"""Through the real API server: Jobs and pods are held, placed, started only by the reconciler, denied with messages."""
 
 import json
 from typing import Any

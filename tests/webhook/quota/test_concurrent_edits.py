@@ -134,7 +134,7 @@ async def test_reservation_of_an_edit_refused_elsewhere_expires(
 
 
 async def _until_asked(client: Client) -> None:
-    """A webhook configuration takes a moment to reach the API server."""
+    """Wait until the new webhook configuration is in effect."""
     probe = quota_group(f"probe-{REFUSED}")
     for _ in range(600):
         if (await answer(client.create(QUOTA_GROUPS, probe, dry_run=DryRun.ALL)))[0] == 403:

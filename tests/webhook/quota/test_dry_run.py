@@ -1,4 +1,4 @@
-"""A dry run is answered also when nobody can say what the edit would change."""
+"""A dry run is answered even if the effects of the edit cannot be predicted."""
 
 import asyncio
 from typing import Any, cast

@@ -1,4 +1,4 @@
-"""The path that only the API server is told: made, rotated with an overlap, and recognised."""
+"""The path that only the API server knows: generated, rotated with an overlap, and recognised."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Certificates that others make: the webhook shows what the Secret holds, writes nothing, and renewals refuse nobody.
+"""Certificates of other sources: the webhook serves the Secret, writes nothing, and renewals refuse no request.
 
 Without cert-manager: the test writes what it writes, the Secret and, where the chart's annotation asks for it, the
 authority in the webhook configurations. The real one is in `tests/operators/test_cert_manager.py`.

@@ -134,7 +134,7 @@ def plain_pod(
 
 
 def deleting(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The same object once its deletion was asked for."""
+    """The same object under deletion."""
     return {**body, "metadata": {**body["metadata"], "deletionTimestamp": "2026-03-01T12:00:00Z"}}
 
 

@@ -1,4 +1,4 @@
-"""What an operator makes for a started object passes and says so; nobody else's pod or Job can pass for it."""
+"""Objects that operators create for a started object pass with its label; other users' objects cannot claim it."""
 
 from typing import Any
 

@@ -12,7 +12,7 @@ KIB = 1024
 
 
 def affinity(*terms: int) -> dict[str, Any]:
-    """One required term for each number, with an expression of so many values."""
+    """One required term for each number, with an expression of that many values."""
     written = [
         {"matchExpressions": [{"key": "zone", "operator": "In", "values": [f"z-{at}" for at in range(count)]}]}
         for count in terms

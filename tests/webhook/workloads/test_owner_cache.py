@@ -1,4 +1,4 @@
-"""What is kept of governed kinds' objects and of what their operators make, and who is asked for as their operator."""
+"""The kept part of governed objects and of their operators' objects, and how operators are recognised."""
 
 from typing import Any, cast
 

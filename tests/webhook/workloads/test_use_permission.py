@@ -12,7 +12,7 @@ RED = User("red", "u1", ["system:authenticated"], {"scope": ["a"]})
 
 
 class Authorizer:
-    """Answers in the API server's place, and keeps what it was asked."""
+    """Answers in place of the API server, and records the requests."""
 
     def __init__(self) -> None:
         self.allows = True

@@ -1,4 +1,4 @@
-"""The view of work counts Jobs and plain pods by the group they resolve to, whatever the watches tell when."""
+"""The workload cache counts Jobs and plain pods by their group, in any order of watch events."""
 
 import json
 from typing import Any, cast

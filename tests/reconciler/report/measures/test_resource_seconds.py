@@ -1,4 +1,4 @@
-"""What is borrowed and lent, over time: it adds up, and nobody lends what belongs to no group."""
+"""Borrowed and lent amounts over time: they add up, and unpromised capacity is lent by no group."""
 
 import pytest
 

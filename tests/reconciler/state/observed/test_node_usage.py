@@ -100,7 +100,7 @@ class History:
         self.state.see_pods([Changed(before, after)])
 
     def pod(self, uid: str) -> bytes:
-        """It belongs to a Job, to a group of pods, or to nobody."""
+        """A pod of a Job, of a pod group, or of neither."""
         metadata: dict[str, Any] = {"uid": uid, "name": uid, "namespace": self.random.choice(NAMESPACES), "labels": {}}
         kind = self.random.randrange(4)
         if kind < 2:
