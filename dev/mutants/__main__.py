@@ -46,8 +46,8 @@ PURE_TESTS: Final = (
     "tests/cli/test_what_if.py",
     "tests/prove/test_search.py",
 )
-LONGEST: Final = 600
-"""Seconds; a mutant that makes the tests run longer has been noticed."""
+SPARE: Final = 60
+"""Seconds that tests may run beyond twice what tracing them took; a mutant that makes them run longer is noticed."""
 EQUIVALENT: Final = Path(__file__).with_name("equivalent.txt")
 """Survivors that change nothing, each with the reason why: `path: change: function-line text | reason`."""
 
@@ -61,22 +61,23 @@ def draw(seed: int, number: int) -> list[Mutant]:
     return [mutant(path, sources[path], index) for path, index in chosen]
 
 
-def tests_of(each: Mutant, files: Sequence[TestFile]) -> list[str]:
+def tests_of(each: Mutant, files: Sequence[TestFile]) -> list[TestFile]:
     """The files that reach the mutant, the quickest first; code outside functions is reached by all."""
     first = enclosing_function(ast.parse((ROOT / each.path).read_text()), each.line)
     reaching = [file for file in files if first is None or (each.path, first) in file.calls]
-    return [file.path for file in sorted(reaching, key=lambda file: file.seconds)]
+    return sorted(reaching, key=lambda file: file.seconds)
 
 
-def survives(each: Mutant, checkout: Path, tests: list[str]) -> bool:
-    """Whether these tests pass with the mutant in place."""
+def survives(each: Mutant, checkout: Path, tests: Sequence[TestFile]) -> bool:
+    """Whether these tests pass with the mutant in place, and end: some mutants make a loop endless."""
     if not tests:
         return True
     target = checkout / each.path
     original = target.read_text()
     target.write_text(each.source)
     try:
-        done = subprocess.run(pytest_command(tests), cwd=checkout, capture_output=True, timeout=LONGEST, check=False)
+        command, limit = pytest_command([file.path for file in tests]), SPARE + 2 * sum(file.seconds for file in tests)
+        done = subprocess.run(command, cwd=checkout, capture_output=True, timeout=limit, check=False)
     except subprocess.TimeoutExpired:
         return False
     finally:
