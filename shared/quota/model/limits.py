@@ -58,6 +58,14 @@ def limits_of(group: Group, caps: Caps, capacity: Mapping[FlavorResource, Amount
     return found
 
 
+def is_capped_by_capacity(group: Group, caps: Caps, key: FlavorResource) -> bool:
+    """Whether root's capacity is the max of `group` for `key`: it covers the key without a max, and inherits none."""
+    return key not in caps and any(
+        entry.flavor == key.flavor and key.resource in entry.covered and key.resource not in entry.max
+        for entry in group.quotas
+    )
+
+
 def _limits(entry: Entry, resource: str, inherited: Amount, *, lends: bool) -> Limits:
     promised = entry.min.get(resource, 0)
     most = entry.max.get(resource, inherited)

@@ -7,12 +7,12 @@ added. While less is there than unmanaged pods use, the first of what is added i
     b keeps 6 of 9. With 3 more it keeps 7 of 11.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final
 
 from shared.quota.decide.explain.shortage import Shortage, on_path
 from shared.quota.decide.state.usage import Path, Quantities, Usage, UsageLimits
-from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers
+from shared.quota.measure.group_usage import NO_NUMBERS
 from shared.quota.measure.groups.more_capacity import MoreCapacity
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.tree import ROOT, SYSTEM
@@ -21,7 +21,7 @@ from shared.resources import Amount, FlavorResource
 Lacks = Callable[[MoreCapacity], Amount]
 """How much is still missing with more capacity; 0 or less: nothing."""
 
-_KEPT: Final = 32
+_KEPT: Final = 64
 
 
 class LocalShortages:
@@ -41,13 +41,14 @@ class LocalShortages:
 class MissingCapacity:
     """The answers for one snapshot; what more capacity means is computed once, for a few amounts."""
 
-    __slots__ = ("_measured", "_numbers", "_shared", "_snapshot")
+    __slots__ = ("_limits", "_measured", "_shared", "_snapshot", "_usages")
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self._shared: dict[FlavorResource, Amount] = {}
         self._measured: dict[tuple[FlavorResource, Amount], MoreCapacity] = {}
-        self._numbers: dict[MoreCapacity, Mapping[str, GroupNumbers]] = {}
+        self._limits: dict[MoreCapacity, UsageLimits] = {}
+        self._usages: dict[tuple[Usage, MoreCapacity], Usage] = {}
 
     def on_path(self, usage: Usage, path: Path, quantities: Quantities) -> Shortage | None:
         """What `shortage.on_path` finds, with the true amount where root binds."""
@@ -61,7 +62,9 @@ class MissingCapacity:
         def lacks(more: MoreCapacity) -> Amount:
             later = self._with_numbers(usage, more)
             later.add(path, (own,))
-            return later.excess(ROOT, short.key)
+            excess = later.excess(ROOT, short.key)
+            later.remove(path, (own,))
+            return excess
 
         return short._replace(missing=self._smallest(short.key, short.missing, lacks))
 
@@ -118,15 +121,19 @@ class MissingCapacity:
         if (key, by) not in self._measured:
             if len(self._measured) >= _KEPT:
                 self._measured.clear()
-                self._numbers.clear()
+                self._limits.clear()
+                self._usages.clear()
             self._measured[key, by] = self._snapshot.with_more(key, by)
         return self._measured[key, by]
 
     def _with_numbers(self, usage: Usage, more: MoreCapacity) -> Usage:
-        """The same use of every leaf on other numbers."""
-        if more not in self._numbers:
-            self._numbers[more] = self._snapshot.numbers_with(more)
-        later = Usage(UsageLimits(self._numbers[more]))
+        """The same use of every leaf on other numbers; the caller leaves it as it was."""
+        known = self._usages.get((usage, more))
+        if known is not None:
+            return known
+        if more not in self._limits:
+            self._limits[more] = UsageLimits(self._snapshot.numbers_with(more))
+        later = self._usages[usage, more] = Usage(self._limits[more])
         for name, leaf in self._snapshot.leaves.items():
             change = usage.charge(name, more.key) - later.charge(name, more.key)
             if change:

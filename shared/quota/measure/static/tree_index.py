@@ -3,10 +3,19 @@
 It depends only on the tree and on root's capacity, so it is kept until one of them changes.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from shared.quota.model.limits import NO_CAPS, UNCOVERED, Caps, Limits, caps_below, limits_of, root_limits
+from shared.quota.model.limits import (
+    NO_CAPS,
+    UNCOVERED,
+    Caps,
+    Limits,
+    caps_below,
+    is_capped_by_capacity,
+    limits_of,
+    root_limits,
+)
 from shared.quota.model.tree import ROOT, SYSTEM, Group, Tree
 from shared.resources import Amount, FlavorResource
 
@@ -84,6 +93,8 @@ def build_tree_index(
     tree: Tree, capacity: Mapping[FlavorResource, Amount], previous: TreeIndex | None = None
 ) -> TreeIndex:
     """Walk `tree` once. `previous`: limits that have not changed are reused."""
+    if previous is not None and previous.tree is tree:
+        return _with_capacity(previous, capacity)
     parents: dict[str, str] = {}
     children: dict[str, tuple[str, ...]] = {}
     depths = {ROOT: 0}
@@ -97,8 +108,6 @@ def build_tree_index(
             depths[child] = depths[name] + 1
         order.extend(below)
     caps, below_caps = _inherit(tree, order, parents, previous)
-    if previous is not None and previous.capacity != capacity:
-        previous = None
     own = _own_limits(tree, caps, capacity, previous)
     limits = _with_keys_below(order, children, own, previous)
     limits[ROOT] = _of_root(tree, children, limits, capacity)
@@ -116,6 +125,14 @@ def build_tree_index(
         own=own,
         limits=limits,
     )
+
+
+def _with_capacity(known: TreeIndex, capacity: Mapping[FlavorResource, Amount]) -> TreeIndex:
+    """The same tree under another capacity."""
+    own = _own_limits(known.tree, known.caps, capacity, known)
+    limits = _with_keys_below(known.order, known.children, own, known)
+    limits[ROOT] = _of_root(known.tree, known.children, limits, capacity)
+    return replace(known, capacity=capacity, own=own, limits=limits)
 
 
 def _inherit(
@@ -139,17 +156,23 @@ def _inherit(
 def _own_limits(
     tree: Tree, caps: Mapping[str, Caps], capacity: Mapping[FlavorResource, Amount], previous: TreeIndex | None
 ) -> dict[str, GroupLimits]:
+    if previous is None:
+        return {name: limits_of(tree[name], inherited, capacity) for name, inherited in caps.items()}
+    keys = capacity.keys() | previous.capacity.keys()
+    changed = [key for key in keys if capacity.get(key, 0) != previous.capacity.get(key, 0)]
     own: dict[str, GroupLimits] = {}
     for name, inherited in caps.items():
-        if previous is not None and previous.tree.get(name) is tree[name] and previous.caps.get(name) is inherited:
+        group = tree[name]
+        is_as_it_was = previous.tree.get(name) is group and previous.caps.get(name) is inherited
+        if is_as_it_was and not any(is_capped_by_capacity(group, inherited, key) for key in changed):
             own[name] = previous.own[name]
         else:
-            own[name] = limits_of(tree[name], inherited, capacity)
+            own[name] = limits_of(group, inherited, capacity)
     return own
 
 
 def _with_keys_below(
-    order: list[str],
+    order: Sequence[str],
     children: Mapping[str, tuple[str, ...]],
     own: Mapping[str, GroupLimits],
     previous: TreeIndex | None,

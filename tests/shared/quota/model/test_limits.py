@@ -2,7 +2,15 @@
 
 import pytest
 
-from shared.quota.model.limits import NO_CAPS, Limits, caps_below, covered_keys, limits_of, root_limits
+from shared.quota.model.limits import (
+    NO_CAPS,
+    Limits,
+    caps_below,
+    covered_keys,
+    is_capped_by_capacity,
+    limits_of,
+    root_limits,
+)
 from shared.resources import FlavorResource
 from tests.trees import KEY, tree
 
@@ -55,3 +63,22 @@ def test_root_is_limited_by_its_capacity() -> None:
 def test_covered_keys_are_in_the_order_of_the_entries() -> None:
     group = tree("a t4:memory 4 t4:cpu ..3 | default:gpu 1")["a"]
     assert list(map(str, covered_keys(group))) == ["t4/cpu", "t4/memory", "default/gpu"]
+
+
+@pytest.mark.parametrize(
+    ("line", "inherits", "key", "is_capped"),
+    [
+        pytest.param("a 6", False, KEY, True, id="no max anywhere"),
+        pytest.param("a 6..8", False, KEY, False, id="a max of its own"),
+        pytest.param("a 6", True, KEY, False, id="a max that it inherits"),
+        pytest.param("a 6", False, FlavorResource("default", "cpu"), False, id="another resource"),
+        pytest.param("a 6", False, FlavorResource("t4", "gpu"), False, id="another flavor"),
+    ],
+)
+def test_group_without_a_max_is_capped_by_the_capacity_alone(
+    line: str, inherits: bool, key: FlavorResource, is_capped: bool
+) -> None:
+    group = tree(line)["a"]
+    assert is_capped_by_capacity(group, {KEY: 9} if inherits else NO_CAPS, key) is is_capped
+    changes = limits_of(group, {KEY: 9} if inherits else NO_CAPS, {key: 50})
+    assert (changes != limits_of(group, {KEY: 9} if inherits else NO_CAPS, {key: 70})) is is_capped

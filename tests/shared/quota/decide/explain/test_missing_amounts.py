@@ -57,6 +57,16 @@ def test_adding_the_missing_amount_starts_the_workload(
     assert (again.binding, again.missing) == (ROOT, 1)
 
 
+def test_amount_does_not_depend_on_what_was_explained_before() -> None:
+    waiting = [pending("a", 2, name) for name in ("one", "two")]
+    world = given("a 4\nb 8 l0", [running("a", 2, "x"), *waiting], capacity=(("default", "gpu", 8),))
+    decided = plan(measure(world, NOW))
+    reasons = PendingReasons(decided)
+
+    for each in (waiting[1], waiting[0], waiting[1]):
+        assert reasons.why(each) == PendingReasons(decided).why(each)
+
+
 def test_unmanaged_use_above_capacity_counts_as_missing() -> None:
     waiting = pending("a", 2, "new")
     world = replace(given("a 4", [waiting], capacity=(("default", "gpu", 8),)), unmanaged={KEY: 11})

@@ -14,6 +14,7 @@ from tests.trees import KEY
 PATHS = {"a1": ("a1", "a", "root"), "a2": ("a2", "a", "root"), "b": ("b", "root")}
 CHILDREN = {"root": ("a", "b"), "a": ("a1", "a2")}
 small = st.integers(0, 12)
+large = st.integers(20, 60)
 AllNumbers = dict[str, dict[FlavorResource, Numbers]]
 Made = tuple[dict[str, int], AllNumbers]
 
@@ -31,7 +32,7 @@ def charge_of(group: str, used: dict[str, int], numbers: AllNumbers) -> int:
 def usages(draw: st.DrawFn) -> Made:
     used = {leaf: draw(small) for leaf in PATHS}
     numbers = {
-        group: {KEY: Numbers(ceiling=draw(small), guarantee=draw(small), runtime=draw(small))}
+        group: {KEY: Numbers(ceiling=draw(large), guarantee=draw(small), runtime=draw(large))}
         for group in ("a1", "a2", "b", "a", "root")
     }
     for group, by_key in numbers.items():
