@@ -1,6 +1,6 @@
 """Which leaves and groups have room for something that waits there, in one borrowing pass: now, or when it began."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 from shared.quota.decide.queue.predictions import Predictions
@@ -153,15 +153,11 @@ class RoomForBorrowers:
             return room
         return {key: amount + cached.numbers.get(key, NO_NUMBERS).guarantee for key, amount in room.items()}
 
-    def _below(self, parent: str) -> Callable[[FlavorResource], Amount]:
-        usage, path = self._usage, self._tree.paths[parent]
-        return lambda key: usage.available(path, key)
-
     def _room(self, parent: str, *, at_first: bool) -> Room:
         """What is available below `parent` now, or when the pass began."""
         number = self._at_beginning if at_first else self._moment
         found = self._rooms.get((parent, at_first))
         if found is None or found[0] != number:
-            below = partial(self._at_first.available, self._tree.paths[parent]) if at_first else self._below(parent)
-            found = self._rooms[parent, at_first] = (number, {key: below(key) for key in self._keys})
+            views, path = self._at_first if at_first else self._usage, self._tree.paths[parent]
+            found = self._rooms[parent, at_first] = (number, {key: views.available(path, key) for key in self._keys})
         return found[1]
