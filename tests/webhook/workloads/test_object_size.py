@@ -57,6 +57,10 @@ def test_oversized_part_is_refused_and_named(spec: dict[str, Any], message: str)
     assert found == [f"Job 'train' {message} (ObjectTooLarge)"]
 
 
+def test_part_of_exactly_the_allowed_size_is_accepted() -> None:
+    assert judge_job(review(job(pod=affinity(*[1] * 64), **HELD)), context()) == YES
+
+
 def test_size_of_the_whole_object_is_limited() -> None:
     found = refusals(judge_job(review(job(pod={"schedulerName": "x" * (512 * KIB)}, **HELD)), context()))
     assert len(found) == 1

@@ -8,7 +8,7 @@ import pytest
 
 from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.workload import Workload
-from tests.builders import after, pending, running
+from tests.builders import after, evicting, pending, running
 from tests.shared.quota.decide.plan_words import decide, evictions, started_and_evicted, waits
 
 TWO = "root 8\n  a 4\n  b 4"
@@ -54,6 +54,16 @@ def test_leaf_over_runtime_without_that_start_is_reclaimed() -> None:
         PREEMPTOR,
     ]
     assert evictions(decide(TWO, work)) == ["x Reclaim for b1"]
+
+
+def test_what_is_being_evicted_does_not_make_a_leaf_owe_more() -> None:
+    work = [
+        running("a", 4, "x", since=after(-9)),
+        evicting(running("a", 2, "leaves")),
+        unanswered(running("a", 2, "new", priority=1)),
+        pending("b", 4, "b1"),
+    ]
+    assert evictions(decide("root 8\n  a 4\n  b 4", work)) == []
 
 
 def test_acknowledged_start_can_be_evicted() -> None:

@@ -11,6 +11,7 @@ import pytest
 from shared.quota.decide.plan import plan
 from shared.quota.decide.simulate import run as simulate
 from shared.quota.measure.snapshot import measure
+from shared.quota.model.flavor import Flavor
 from shared.quota.model.workload import Workload
 from tests.builders import NOW, after, claimed, evicting, pending, running
 from tests.shared.quota.decide.plan_words import decide, evictions, given, started_and_evicted, starts, waits
@@ -117,6 +118,13 @@ def test_oldest_claim_is_served_first() -> None:
 def test_claim_ends_with_its_reason(work: list[Workload], settings: dict[str, object], reason: str) -> None:
     decided = decide("root 8\n  a 4\n  b 4..4", work, **settings)  # type: ignore[arg-type]
     assert ended(decided) == [("ns/victim", reason)]
+
+
+def test_claim_ends_when_its_preemptor_accepts_another_flavor_only() -> None:
+    groups = "root a100:gpu 8 | default:gpu 8\n  a default:gpu 4\n  b a100:gpu 4 | default:gpu 4"
+    work = [VICTIM, SLOW, replace(PREEMPTOR, only_flavor="a100")]
+    decided = decide(groups, work, (Flavor("a100"), Flavor("default")))
+    assert (ended(decided), starts(decided)) == ([("ns/victim", "NoLongerFits")], ["preemptor opportunistic a100"])
 
 
 def test_claim_does_not_end_when_its_preemptor_can_start() -> None:

@@ -118,6 +118,12 @@ def test_pod_deleted_before_the_start_leaves_its_pod_group() -> None:
     assert again.problems == ()
 
 
+def test_started_pod_group_with_a_problem_is_not_held() -> None:
+    found = read(member("a", annotations=ADMITTED), member("b", size="4", annotations=ADMITTED))
+    assert found.workload is not None
+    assert (bool(found.problems), found.state, found.workload.hold) == (True, ObjectState.RUNNING, False)
+
+
 def test_half_started_pod_group_counts_as_running() -> None:
     found = read(member("a", annotations=ADMITTED), member("b", **GATED), member("c", **GATED))
     assert found.workload is not None

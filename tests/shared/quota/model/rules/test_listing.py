@@ -2,6 +2,7 @@
 
 import pytest
 
+from shared.quota.model.rules.groups.hierarchy import chain
 from shared.quota.model.rules.listing import SHOWN, listed
 
 
@@ -20,3 +21,8 @@ def test_short_list_is_complete() -> None:
     names = [f"n{number}" for number in range(SHOWN)]
     assert listed(names) == ", ".join(names)
     assert listed([*names, "last"]) == f"{', '.join(names)} and 1 more"
+
+
+def test_long_path_leaves_out_its_middle() -> None:
+    names = tuple(f"n{number}" for number in range(SHOWN + 3))
+    assert chain(names) == "n0 -> n1 -> n2 -> n3 -> n4 -> n5 -> (3 more) -> n9 -> n10 -> n11 -> n12 -> n13 -> n14"
