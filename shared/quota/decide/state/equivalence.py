@@ -19,6 +19,10 @@ _SPARE: Final = 256
 """How many classes without a workload are kept in addition to those with one."""
 
 
+LeastAmounts = tuple[tuple[tuple[FlavorResource, ...], tuple[Amount, ...]], ...]
+"""Sets of keys, each with an amount for each of its keys, in their order."""
+
+
 class EquivalenceClass:
     """What the workloads of one class can take, their priority, and whether preemptible. Compared by identity."""
 
@@ -26,6 +30,7 @@ class EquivalenceClass:
         "assignments",
         "flavors",
         "is_simple",
+        "least",
         "options",
         "preemptible",
         "priority",
@@ -48,6 +53,8 @@ class EquivalenceClass:
         """Whether it takes the first assignment that fits, where it is entitled to none; else see `borrowing_order`."""
         self.totals: tuple[tuple[str, Amount], ...] = () if self.is_simple else _totals(assignments)
         """By resource, what every assignment takes in all flavors together; empty where that tells little."""
+        self.least: LeastAmounts = _least(assignments or ())
+        """The least amounts, for each set of keys that some assignment takes."""
 
     def is_within(self, room: Mapping[FlavorResource, Amount]) -> bool:
         """Whether all that some assignment takes is available in `room`."""
@@ -109,13 +116,13 @@ class EquivalenceClasses:
         cpu 4, gpu 1 and cpu 2, gpu 8 give cpu 2, gpu 1.
         """
         if self._smallest is None:
-            self._smallest = _smallest(each.assignments or () for each in self.startable)
+            self._smallest = _smallest(each.least for each in self.startable)
         return self._smallest
 
     @property
     def smallest_at_head(self) -> tuple[Quantities, ...]:
         """The same of a StrictFIFO queue without claims: every workload blocks those behind it on all its flavors."""
-        return _smallest(left for _, _, left in self.in_turn(_LAST))
+        return _smallest(_least(left) for _, _, left in self.in_turn(_LAST))
 
     def in_turn(self, held_back_from: datetime | None) -> Iterator[tuple[int, Workload, Assignments]]:
         """The place and first workload of each class, and what those before it leave to it while they wait.
@@ -185,11 +192,22 @@ def _totals(assignments: Assignments | None) -> tuple[tuple[str, Amount], ...]:
     return tuple(sorted((resource, min(each[resource] for each in found)) for resource in resources))
 
 
-def _smallest(parts: Iterable[Assignments]) -> tuple[Quantities, ...]:
-    """The least amounts, for each set of keys that some assignment takes."""
+def _least(assignments: Assignments) -> LeastAmounts:
     found: dict[tuple[FlavorResource, ...], list[tuple[Amount, ...]]] = {}
-    for assignment in chain.from_iterable(parts):
+    for assignment in assignments:
         quantities = sorted(assignment.quantities)
         keys = tuple([key for key, _ in quantities])
         found.setdefault(keys, []).append(tuple([amount for _, amount in quantities]))
-    return tuple(tuple(zip(keys, map(min, zip(*amounts, strict=True)), strict=True)) for keys, amounts in found.items())
+    return tuple([(keys, _lowest(amounts)) for keys, amounts in found.items()])
+
+
+def _smallest(parts: Iterable[LeastAmounts]) -> tuple[Quantities, ...]:
+    found: dict[tuple[FlavorResource, ...], list[tuple[Amount, ...]]] = {}
+    for keys, amounts in chain.from_iterable(parts):
+        found.setdefault(keys, []).append(amounts)
+    return tuple(tuple(zip(keys, _lowest(amounts), strict=True)) for keys, amounts in found.items())
+
+
+def _lowest(amounts: list[tuple[Amount, ...]]) -> tuple[Amount, ...]:
+    """The least of each place."""
+    return amounts[0] if len(amounts) == 1 else tuple(map(min, *amounts))
