@@ -1,7 +1,7 @@
 """Asks copies of the reconciler: one that all questions about lists share for a while, and one for each long question.
 
 A copy makes the reconciler's next decisions slower, because memory that both share is copied when it is written. So
-there is at most one for lists in five seconds, however many ask.
+there is at most one for lists in eight seconds, however many ask.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from typing import Final
 
 from reconciler.visibility.copies.questions import ASK, COUNTED, END, FAILED, MAKE_COPY, CopyQuestion, write_question
 
-LASTS: Final = timedelta(seconds=5)
+LASTS: Final = timedelta(seconds=8)
 """How long one copy answers questions about lists."""
 LIMIT: Final = timedelta(seconds=8)
 _LINE: Final = 1 << 26
