@@ -6,7 +6,7 @@ from typing import Literal
 import click
 import yaml
 
-from cli.convert.conversion import Conversion, Note
+from cli.convert.conversion import Conversion
 from cli.convert.elastic_quota import convert_elastic_quotas
 from cli.convert.kueue import convert_kueue
 from cli.convert.resource_quota import convert_resource_quotas
@@ -45,7 +45,7 @@ def command(files: tuple[str, ...], strict: bool, output: Literal["yaml", "json"
     else:
         click.echo(yaml.dump_all(documents, Dumper=_Dumper, sort_keys=False, allow_unicode=True), nl=False)
     for note in made.notes:
-        click.echo(_line(note), err=True)
+        click.echo(str(note), err=True)
     sys.exit(DIFFERS if strict and made.notes else CARRIED_OVER)
 
 
@@ -54,7 +54,3 @@ class _Dumper(yaml.SafeDumper):
 
     def ignore_aliases(self, data: object) -> bool:
         return True
-
-
-def _line(note: Note) -> str:
-    return f"{note.place}: {note.text}"

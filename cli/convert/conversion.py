@@ -30,11 +30,8 @@ class Note:
     field: str
     text: str
 
-    @property
-    def place(self) -> str:
-        """File, line, object and field."""
-        line = self.manifest.line_of(self.field)
-        return f"{self.manifest.file}:{line}: {self.manifest.label} {self.field}".rstrip()
+    def __str__(self) -> str:
+        return f"{where(self.manifest, self.field)}: {self.text}"
 
 
 @dataclass
@@ -63,7 +60,7 @@ class Conversion:
         for name in sorted(fields.keys() - set(known)) if isinstance(fields, dict) else ():
             self.note(manifest, f"{below}.{name}", "has no counterpart and is left out")
 
-    def name_for(self, manifest: Manifest, wanted: str, suffix: str) -> str:
+    def _name_for(self, manifest: Manifest, wanted: str, suffix: str) -> str:
         """The wanted name, or with `-suffix` where another group has it or Quotree keeps it for itself."""
         if wanted not in self.groups and wanted not in RESERVED:
             return wanted
@@ -71,11 +68,12 @@ class Conversion:
         self.note(manifest, "metadata.name", f"the group of {wanted} is called {name}: that name is taken")
         return name
 
-    def add(self, draft: QuotaGroupDraft) -> QuotaGroupDraft:
-        """Take a group in. Raises Problem when its name is taken."""
-        if draft.name in self.groups:
-            raise Problem(f"two groups would be called {draft.name}; rename one of the objects")
-        self.groups[draft.name] = draft
+    def add(self, manifest: Manifest, wanted: str, suffix: str, *, is_parent: bool = False) -> QuotaGroupDraft:
+        """Add the group of an object, under the wanted name where that is free. Raises Problem when neither name is."""
+        name = self._name_for(manifest, wanted, suffix)
+        if name in self.groups:
+            raise Problem(f"two groups would be called {name}; rename one of the objects")
+        draft = self.groups[name] = QuotaGroupDraft(name, is_parent=is_parent)
         return draft
 
     def label_namespace(self, name: str, group: str) -> None:
@@ -90,6 +88,11 @@ class Conversion:
         groups = [draft.manifest() for draft in parents_first(self.groups)]
         labelled = [body for body in self.namespaces.values() if GROUP_LABEL in body["metadata"].get("labels", {})]
         return [*self.flavors, *groups, *labelled, *self.others]
+
+
+def where(manifest: Manifest, place: str) -> str:
+    """File, line, object and field, for a message."""
+    return f"{manifest.file}:{manifest.line_of(place)}: {manifest.label} {place}".rstrip()
 
 
 def as_written(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,8 +122,7 @@ def read_one(manifest: Manifest, place: str, resource: str, quantity: str | int 
     try:
         return read_amount(resource, quantity)
     except QuantityError as error:
-        line = manifest.line_of(place)
-        raise Problem(f"{manifest.file}:{line}: {manifest.label} {place}: {resource} {error}") from error
+        raise Problem(f"{where(manifest, place)}: {resource} {error}") from error
 
 
 def select_namespaces(names: Iterable[str], selector: Mapping[str, Any] | None = None) -> dict[str, Any]:

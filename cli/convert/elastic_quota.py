@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from cli.convert.conversion import Conversion, read_amounts, read_object, select_namespaces
+from cli.convert.conversion import Conversion, read_amounts, read_object, select_namespaces, where
 from cli.convert.draft import QuotaGroupDraft, cover_children
 from cli.read.manifests import Manifest
 from shared.api.core.metadata import Metadata
@@ -53,7 +53,7 @@ def convert_elastic_quotas(manifests: Sequence[Manifest], made: Conversion) -> N
             made.note(manifest, "", f"is built in as {_BUILT_IN[manifest.name]}: edit that group, if it needs limits")
             continue
         quota = read_object(_read, manifest)
-        draft = made.add(QuotaGroupDraft(made.name_for(manifest, manifest.name, "quota")))
+        draft = made.add(manifest, manifest.name, "quota")
         names[manifest.name] = draft.name
         draft.set("min", read_amounts(manifest, "spec.min", quota.spec.min))
         draft.set("max", read_amounts(manifest, "spec.max", quota.spec.max))
@@ -92,5 +92,4 @@ def _read_json(manifest: Manifest, key: str, text: str, kind: type[T]) -> T:
         return msgspec.json.decode(text, type=kind)
     except msgspec.MsgspecError as error:
         place = f"metadata.annotations[{key}]"
-        line = manifest.line_of(place)
-        raise Problem(f"{manifest.file}:{line}: {manifest.label} {place} cannot be read: {error}") from error
+        raise Problem(f"{where(manifest, place)} cannot be read: {error}") from error

@@ -8,7 +8,7 @@ do queues without a cohort: their groups get borrowingLimit 0.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from cli.convert.conversion import Conversion, read_object, read_one, select_namespaces
+from cli.convert.conversion import NAMESPACE_NAME, Conversion, read_object, read_one, select_namespaces
 from cli.convert.draft import QuotaGroupDraft, cover_children
 from cli.convert.kueue_objects import (
     CLUSTER_QUEUE_FIELDS,
@@ -29,7 +29,7 @@ KUEUE: Final = "kueue.x-k8s.io/"
 _FLAVOR_FIELDS: Final = ("nodeLabels", "nodeTaints", "tolerations")
 _CONVERTED: Final = frozenset({"ResourceFlavor", "Cohort", "ClusterQueue", "LocalQueue", "WorkloadPriorityClass"})
 _MADE_BY_KUEUE: Final = "Workload"
-_NOWHERE: Final = {"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "DoesNotExist"}]}
+_NOWHERE: Final = {"matchExpressions": [{"key": NAMESPACE_NAME, "operator": "DoesNotExist"}]}
 
 
 def convert_kueue(manifests: Sequence[Manifest], made: Conversion) -> None:
@@ -74,7 +74,7 @@ class _CohortTree:
     def add_queue(self, manifest: Manifest) -> QuotaGroupDraft:
         """Add the leaf of a ClusterQueue."""
         spec = read_object(read_cluster_queue, manifest).spec
-        draft = self._made.add(QuotaGroupDraft(self._made.name_for(manifest, manifest.name, "queue")))
+        draft = self._made.add(manifest, manifest.name, "queue")
         draft.spec |= _policies(spec)
         _set_quotas(draft, manifest, spec.resource_groups, self._made)
         _note_policies(manifest, spec, self._made)
@@ -108,8 +108,7 @@ class _CohortTree:
         self._weights.write(self._made.groups)
 
     def _add_parent(self, manifest: Manifest, cohort: str) -> QuotaGroupDraft:
-        draft = self._made.add(QuotaGroupDraft(self._made.name_for(manifest, cohort, "cohort"), is_parent=True))
-        self._cohorts[cohort] = draft
+        draft = self._cohorts[cohort] = self._made.add(manifest, cohort, "cohort", is_parent=True)
         return draft
 
 

@@ -7,6 +7,7 @@ from cli.convert.conversion import Conversion, read_object, read_one, select_nam
 from cli.convert.draft import QuotaGroupDraft
 from cli.read.manifests import Manifest
 from shared.api.reading import Quantities, View, reader
+from shared.quota.model.tree import DEFAULT_FLAVOR
 from shared.resources import Amount
 
 _REQUESTS: Final = "requests."
@@ -62,11 +63,10 @@ def _lower(
 ) -> None:
     namespace = manifest.namespace or "default"
     if namespace not in leaves:
-        leaf = QuotaGroupDraft(made.name_for(manifest, namespace, "namespace"))
+        leaf = leaves[namespace] = made.add(manifest, namespace, "namespace")
         leaf.spec["namespaceSelector"] = select_namespaces([namespace])
-        leaves[namespace] = made.add(leaf)
         made.label_namespace(namespace, leaf.name)
-    known = leaves[namespace].entries.get("default", {}).get("min", {})
+    known = leaves[namespace].entries.get(DEFAULT_FLAVOR, {}).get("min", {})
     lowest = {resource: min(amount, known.get(resource, amount)) for resource, amount in amounts.items()}
     leaves[namespace].set("min", lowest)
     leaves[namespace].set("max", lowest)

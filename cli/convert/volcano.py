@@ -47,7 +47,7 @@ def convert_queues(manifests: Sequence[Manifest], made: Conversion) -> None:
             made.note(manifest, "", "is built in: give the group root a max, if it needs one")
             continue
         spec = read_object(_read, manifest).spec
-        draft = made.add(QuotaGroupDraft(made.name_for(manifest, manifest.name, "queue")))
+        draft = made.add(manifest, manifest.name, "queue")
         names[manifest.name] = draft.name
         parents.append((draft, spec.parent))
         _set_limits(draft, manifest, spec, made)

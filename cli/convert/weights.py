@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from math import lcm
 
+from cli.convert.conversion import where
 from cli.convert.draft import QuotaGroupDraft
 from cli.read.manifests import Manifest
 from shared.problems import Problem
@@ -23,7 +24,7 @@ class Weights:
         try:
             self._seen[draft.name] = Fraction(parse_number(weight), 10**9)
         except QuantityError as error:
-            raise Problem(f"{manifest.file}:{manifest.line}: {manifest.label} weight: {error}") from error
+            raise Problem(f"{where(manifest, 'weight')}: {error}") from error
 
     def write(self, groups: Mapping[str, QuotaGroupDraft]) -> None:
         """Give each group with a weight, and its siblings, the weight for every resource; without one it is 1.
