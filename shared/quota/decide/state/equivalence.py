@@ -193,21 +193,20 @@ def _totals(assignments: Assignments | None) -> tuple[tuple[str, Amount], ...]:
 
 
 def _least(assignments: Assignments) -> LeastAmounts:
-    found: dict[tuple[FlavorResource, ...], list[tuple[Amount, ...]]] = {}
-    for assignment in assignments:
-        quantities = sorted(assignment.quantities)
-        keys = tuple([key for key, _ in quantities])
-        found.setdefault(keys, []).append(tuple([amount for _, amount in quantities]))
-    return tuple([(keys, _lowest(amounts)) for keys, amounts in found.items()])
+    in_order = (sorted(each.quantities) for each in assignments)
+    return _lowest_by_keys(
+        (tuple([key for key, _ in quantities]), tuple([amount for _, amount in quantities])) for quantities in in_order
+    )
 
 
 def _smallest(parts: Iterable[LeastAmounts]) -> tuple[Quantities, ...]:
+    lowest = _lowest_by_keys(chain.from_iterable(parts))
+    return tuple(tuple(zip(keys, amounts, strict=True)) for keys, amounts in lowest)
+
+
+def _lowest_by_keys(parts: Iterable[tuple[tuple[FlavorResource, ...], tuple[Amount, ...]]]) -> LeastAmounts:
+    """The least of each key's amounts, for each set of keys."""
     found: dict[tuple[FlavorResource, ...], list[tuple[Amount, ...]]] = {}
-    for keys, amounts in chain.from_iterable(parts):
+    for keys, amounts in parts:
         found.setdefault(keys, []).append(amounts)
-    return tuple(tuple(zip(keys, _lowest(amounts), strict=True)) for keys, amounts in found.items())
-
-
-def _lowest(amounts: list[tuple[Amount, ...]]) -> tuple[Amount, ...]:
-    """The least of each place."""
-    return amounts[0] if len(amounts) == 1 else tuple(map(min, *amounts))
+    return tuple([(keys, each[0] if len(each) == 1 else tuple(map(min, *each))) for keys, each in found.items()])
