@@ -1,11 +1,14 @@
 """Webhook processes beside a real control plane, behind a balancer, as the API server would reach them by a Service."""
 
 import base64
+import os
+import signal
 import subprocess
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -122,6 +125,16 @@ class Replicas:
         """SIGKILL."""
         self.processes[number].kill()
         self.processes[number].wait(60)
+
+    @contextmanager
+    def paused(self, number: int) -> Iterator[None]:
+        """The replica does nothing meanwhile."""
+        pid = self.processes[number].pid
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(pid, signal.SIGCONT)
 
     def clear(self) -> None:
         """Take away every group and flavor and what is remembered of them."""

@@ -49,7 +49,7 @@ class QuotaCache:
         self._records: dict[str, StoredGroup] = {}
         self._versions: dict[tuple[str, str], StoredVersion] = {}
         self._leaving: set[str] = set()
-        self._groups = watches.add(Watch(client, QUOTA_GROUPS, group_record, self._see_groups))
+        self._groups = watches.add(Watch(client, QUOTA_GROUPS, group_record, self.see_groups))
         watches.add(Watch(client, RESOURCE_FLAVORS, read_flavor, self._see_flavors))
 
     @property
@@ -78,21 +78,30 @@ class QuotaCache:
         record = self._records.get(group)
         return {} if record is None else record.non_preemptible
 
-    def _see_groups(self, changes: Sequence[Change[StoredGroup]]) -> None:
-        seen = [*transitions(changes)]
-        gone = {before.group.name for before, _ in seen if before is not None}
-        here = [after for _, after in seen if after is not None]
-        for name in gone - {record.group.name for record in here}:
-            self._records.pop(name, None)
-            self._versions.pop((GROUP, name), None)
-            self._leaving.discard(name)
-        for record in here:
-            name = record.group.name
-            self._records[name] = record
-            self._versions[GROUP, name] = StoredVersion(record.group.uid, record.resource_version)
-            (self._leaving.add if record.leaving else self._leaving.discard)(name)
-        self._rebuild(gone | {record.group.name for record in here})
+    def see_groups(self, changes: Sequence[Change[StoredGroup]]) -> None:
+        """Process changes of QuotaGroups, in their order: a group can appear and go within one read of the watch."""
+        names = set()
+        for before, after in transitions(changes):
+            if before is not None:
+                self._forget(before.group.name)
+                names.add(before.group.name)
+            if after is not None:
+                self._remember(after)
+                names.add(after.group.name)
+        self._rebuild(names)
         self.changed.set()
+
+    def _forget(self, name: str) -> None:
+        self._records.pop(name, None)
+        self._versions.pop((GROUP, name), None)
+        self._leaving.discard(name)
+
+    def _remember(self, record: StoredGroup) -> None:
+        name = record.group.name
+        self._records[name] = record
+        self._versions[GROUP, name] = StoredVersion(record.group.uid, record.resource_version)
+        if record.leaving:
+            self._leaving.add(name)
 
     def _rebuild(self, names: Set[str]) -> None:
         if len(names) > 8:

@@ -231,3 +231,15 @@ def test_tree_stored_without_the_webhook_can_be_fixed_step_by_step(
     for line in ("c 4 ^q", "a 5 ^p", "b 3 ^p"):
         assert ask(control_plane, line, dry_run=False)[0] in (200, 201)
     assert ask(control_plane, "b 4 ^p")[0] == 422
+
+
+def test_group_created_and_deleted_while_the_webhook_hears_nothing_is_forgotten(
+    control_plane: ControlPlane, one_replica: Replicas
+) -> None:
+    """One read of the watch then shows both; a group that only the webhook still knows would be a leaf's child."""
+    one_replica.remove()
+    with one_replica.paused(0):
+        store(control_plane, "late/ ^a")
+        assert control_plane.rest.request("DELETE", f"{GROUPS}/late")[0] == 200
+    one_replica.use(0)
+    store(control_plane, "b 5\na 3")

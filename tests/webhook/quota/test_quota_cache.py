@@ -1,8 +1,17 @@
-"""What the webhook keeps of a QuotaGroup's status."""
+"""What the webhook keeps of QuotaGroups: of their status, and which of them are stored."""
+
+from typing import Any, cast
 
 import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
 
-from webhook.quota.quota_cache import group_record
+from shared.kube.client import Client
+from shared.kube.watch.cache import Cache, Change
+from shared.kube.watch.watches import Watches
+from shared.quota.model.tree import ROOT
+from webhook.quota.edits import GROUP
+from webhook.quota.quota_cache import QuotaCache, StoredGroup, group_record
 
 STATUS = {
     "quotas": [
@@ -15,9 +24,51 @@ STATUS = {
         {"flavor": "many"},
     ]
 }
+NAMES = (ROOT, "a", "b", "c")
 
 
 def test_largest_nodes_are_read_from_the_status_of_root() -> None:
     found = group_record(msgspec.json.encode({"metadata": {"name": "root"}, "spec": {}, "status": STATUS}))
     assert found.nodes == {"a100": ({"nvidia.com/gpu": 8, "cpu": 64000},), "t4": ()}
     assert found.capacity == {("a100", "nvidia.com/gpu"): 16}
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from([None, *NAMES]), st.booleans()), max_size=24),
+    st.lists(st.integers(min_value=1, max_value=6), max_size=24),
+)
+def test_cached_groups_are_those_stored_however_events_are_batched(
+    events: list[tuple[str, str | None, bool]], sizes: list[int]
+) -> None:
+    """Each event creates, changes or deletes (parent None) one group; a batch is what one read of the watch shows."""
+    cache, watched = QuotaCache(cast("Client", None), Watches()), Cache(group_record)
+    stored: dict[str, dict[str, Any]] = {}
+    changes: list[Change[StoredGroup]] = []
+    batch_ends = {sum(sizes[: at + 1]) for at in range(len(sizes))}
+    for version, (name, parent, leaving) in enumerate(events, 1):
+        change = None
+        if parent is None and name in stored:
+            change = watched.drop(msgspec.json.encode(stored.pop(name)))[1]
+        elif parent is not None:
+            uid = stored[name]["metadata"]["uid"] if name in stored else f"{name}-{version}"
+            metadata = {"name": name, "uid": uid, "resourceVersion": str(version)}
+            if leaving:
+                metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+            stored[name] = {"metadata": metadata, "spec": {"parent": parent}}
+            change = watched.put(msgspec.json.encode(stored[name]))[1]
+        changes += [change] if change is not None else []
+        if version in batch_ends:
+            cache.see_groups(changes)
+            changes = []
+    cache.see_groups(changes)
+
+    found = cache.stored()
+    records = {name: group_record(msgspec.json.encode(each)) for name, each in stored.items()}
+    groups = {name: group for name, group in found.tree.groups.items() if name in stored or name != ROOT}
+    assert groups == {name: record.group for name, record in records.items()}
+    assert found.leaving == {name for name, record in records.items() if record.leaving}
+    for name in NAMES:
+        version_of = found.version(GROUP, name)
+        assert (version_of.resource_version if version_of else None) == (
+            records[name].resource_version if name in records else None
+        )
