@@ -28,11 +28,11 @@ def command(files: tuple[str, ...], strict: bool, output: Literal["yaml", "json"
     Reads ResourceFlavors, Cohorts, ClusterQueues, LocalQueues, WorkloadPriorityClasses and labelled workloads of Kueue,
     ElasticQuotas of Koordinator and scheduler-plugins, Queues of Volcano, and ResourceQuotas. What cannot be carried
     over, and what behaves differently, is listed on standard error, with file and line. Exit code 2 when a file cannot
-    be read, or when there is nothing to convert.
+    be read, when one object is written twice, or when there is nothing to convert.
     """
     manifests = read_manifests(files)
     made = Conversion()
-    made.see_namespaces(manifests)
+    made.read_namespaces(manifests)
     convert_kueue(manifests, made)
     convert_elastic_quotas(manifests, made)
     convert_queues(manifests, made)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from cli.convert.draft import QuotaGroupDraft, parents_first
+from cli.read.duplicates import check_unique
 from cli.read.manifests import Manifest
 from shared.api.names import GROUP_LABEL
 from shared.api.reading import Quantities, Unreadable
@@ -36,29 +37,35 @@ class Note:
 
 @dataclass
 class Conversion:
-    """The objects made, in the order in which they are written: flavors, groups, and `others`."""
+    """The objects made, and what differs.
+
+    `workloads`: those that name a queue, and the PriorityClasses that they name. `namespaces`: those in the files and
+    those that a group admits; only the labelled ones are written.
+    """
 
     groups: dict[str, QuotaGroupDraft] = field(default_factory=dict)
     flavors: list[dict[str, Any]] = field(default_factory=list)
-    others: list[dict[str, Any]] = field(default_factory=list)
+    workloads: list[dict[str, Any]] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     namespaces: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _sources: dict[str, Manifest] = field(default_factory=dict)
+    """By the name of the group made of it."""
 
-    def see_namespaces(self, manifests: Iterable[Manifest]) -> None:
-        """Remember the namespaces in the files, so that one that is labelled keeps what it has."""
-        for manifest in manifests:
-            if (manifest.api_version, manifest.kind) == ("v1", "Namespace"):
-                self.namespaces[manifest.name] = as_written(manifest.body)
+    def read_namespaces(self, manifests: Iterable[Manifest]) -> None:
+        """Read the namespaces in the files, so that one that is labelled keeps what it has."""
+        found = [each for each in manifests if (each.api_version, each.kind) == ("v1", "Namespace")]
+        check_unique(found)
+        self.namespaces |= {each.name: as_written(each.body) for each in found}
 
     def note(self, manifest: Manifest, place: str, text: str) -> None:
-        """Write down a difference."""
+        """Add a note on what differs at a field."""
         self.notes.append(Note(manifest, place, text))
 
-    def note_others(self, manifest: Manifest, known: Iterable[str], *, below: str = "spec") -> None:
-        """Write down every field below `below` that nothing reads."""
-        fields = manifest.body.get(below)
+    def note_left_out(self, manifest: Manifest, known: Iterable[str]) -> None:
+        """Add a note for each field of the spec that the conversion does not read."""
+        fields = manifest.body.get("spec")
         for name in sorted(fields.keys() - set(known)) if isinstance(fields, dict) else ():
-            self.note(manifest, f"{below}.{name}", "has no counterpart and is left out")
+            self.note(manifest, f"spec.{name}", "has no counterpart and is left out")
 
     def _name_for(self, manifest: Manifest, wanted: str, suffix: str) -> str:
         """The wanted name, or with `-suffix` where another group has it or Quotree keeps it for itself."""
@@ -68,26 +75,32 @@ class Conversion:
         self.note(manifest, "metadata.name", f"the group of {wanted} is called {name}: that name is taken")
         return name
 
-    def add(self, manifest: Manifest, wanted: str, suffix: str, *, is_parent: bool = False) -> QuotaGroupDraft:
-        """Add the group of an object, under the wanted name where that is free. Raises Problem when neither name is."""
+    def add_group(self, manifest: Manifest, wanted: str, suffix: str, *, is_parent: bool = False) -> QuotaGroupDraft:
+        """Add the group of an object, under the wanted name where that is free.
+
+        Raises Problem with both objects when the name with the suffix is taken, too.
+        """
         name = self._name_for(manifest, wanted, suffix)
         if name in self.groups:
-            raise Problem(f"two groups would be called {name}; rename one of the objects")
+            first = where(self._sources[name], "metadata.name")
+            second = where(manifest, "metadata.name")
+            raise Problem(f"{first} and {second}: both groups would be called {name}; rename one of the objects")
         draft = self.groups[name] = QuotaGroupDraft(name, is_parent=is_parent)
+        self._sources[name] = manifest
         return draft
 
     def label_namespace(self, name: str, group: str) -> None:
-        """Let the namespace's workloads use a group: the namespace as its manifest has it, with the label."""
+        """Give a namespace the label of a group; everything else stays as its manifest has it."""
         body = self.namespaces.get(name) or {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
         metadata = body["metadata"]
         labels = {**metadata.get("labels", {}), GROUP_LABEL: group}
         self.namespaces[name] = {**body, "metadata": {**metadata, "labels": labels}}
 
     def documents(self) -> list[dict[str, Any]]:
-        """All objects, in an order in which they can be applied."""
+        """Return all objects, in an order in which they can be applied."""
         groups = [draft.manifest() for draft in parents_first(self.groups)]
         labelled = [body for body in self.namespaces.values() if GROUP_LABEL in body["metadata"].get("labels", {})]
-        return [*self.flavors, *groups, *labelled, *self.others]
+        return [*self.flavors, *groups, *labelled, *self.workloads]
 
 
 def where(manifest: Manifest, place: str) -> str:
@@ -96,7 +109,7 @@ def where(manifest: Manifest, place: str) -> str:
 
 
 def as_written(body: Mapping[str, Any]) -> dict[str, Any]:
-    """An object less what the API server and kubectl have added to it, so that it can be applied again."""
+    """Return an object without what the API server and kubectl have added to it, so that it can be applied again."""
     metadata = {key: value for key, value in body["metadata"].items() if key not in _ADDED}
     annotations = {key: value for key, value in (metadata.pop("annotations", None) or {}).items() if key != _APPLIED}
     if annotations:
@@ -105,7 +118,7 @@ def as_written(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_object(read: Callable[[Mapping[str, Any]], T], manifest: Manifest) -> T:
-    """The typed view of a manifest. Raises Problem with file, line and field when it is no such object."""
+    """Return the typed view of a manifest. Raises Problem with file, line and field when it is no such object."""
     try:
         return read(manifest.body)
     except Unreadable as error:
@@ -113,12 +126,12 @@ def read_object(read: Callable[[Mapping[str, Any]], T], manifest: Manifest) -> T
 
 
 def read_amounts(manifest: Manifest, place: str, quantities: Quantities) -> dict[str, Amount]:
-    """The amounts of a resource list. Raises Problem with file, line and field for what is no quantity."""
+    """Return the amounts of a resource list. Raises Problem with file, line and field for what is no quantity."""
     return {resource: read_one(manifest, place, resource, quantity) for resource, quantity in quantities.items()}
 
 
 def read_one(manifest: Manifest, place: str, resource: str, quantity: str | int | float) -> Amount:
-    """One amount of a resource. Raises Problem as read_amounts does."""
+    """Return one amount of a resource. Raises Problem as read_amounts does."""
     try:
         return read_amount(resource, quantity)
     except QuantityError as error:
@@ -126,7 +139,7 @@ def read_one(manifest: Manifest, place: str, resource: str, quantity: str | int 
 
 
 def select_namespaces(names: Iterable[str], selector: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """A selector of these namespaces, of those that `selector` admits."""
+    """Return a selector of those of the namespaces that `selector` admits; without one, of all of them."""
     admitted = selector or {}
     named = {"key": NAMESPACE_NAME, "operator": "In", "values": sorted(set(names))}
     return {**admitted, "matchExpressions": [*admitted.get("matchExpressions", ()), named]}

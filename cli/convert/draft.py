@@ -1,6 +1,6 @@
-"""The QuotaGroups under construction, and what is done once all of them are known."""
+"""The QuotaGroups under construction, and what is computed once all of them are known."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -26,21 +26,21 @@ class QuotaGroupDraft:
     spec: dict[str, Any] = field(default_factory=dict)
 
     def set(self, limit: str, amounts: Mapping[str, Amount], flavor: str = DEFAULT_FLAVOR) -> None:
-        """Set a limit of some resources of a flavor; the others stay."""
+        """Set a limit of some resources of a flavor, and leave its other resources as they are."""
         self.entries.setdefault(flavor, {}).setdefault(limit, {}).update(amounts)
 
     def keys(self) -> Iterator[FlavorResource]:
-        """Every flavor and resource that the group covers."""
+        """Yield every flavor and resource that the group covers."""
         for flavor, limits in self.entries.items():
             for resource in dict.fromkeys((*limits.get("min", ()), *limits.get("max", ()))):
                 yield FlavorResource(flavor, resource)
 
     def amount(self, limit: str, key: FlavorResource) -> Amount | None:
-        """The limit of one key; None: it has none."""
+        """Return the limit of one key, or None when it has none."""
         return self.entries.get(key.flavor, {}).get(limit, {}).get(key.resource)
 
     def manifest(self) -> dict[str, Any]:
-        """The QuotaGroup as a person would write it."""
+        """Return the QuotaGroup as a person would write it."""
         spec: dict[str, Any] = {}
         if self.parent is not None:
             spec["parent"] = self.parent
@@ -65,8 +65,28 @@ def _entry(flavor: str, limits: Limits) -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True, slots=True)
+class NamedParent:
+    """A group, the object that it was made of, and the object that this names as its parent."""
+
+    draft: QuotaGroupDraft
+    source: str
+    parent: str
+
+
+def set_parents(named: Sequence[NamedParent], roots: tuple[str, ...]) -> dict[str, QuotaGroupDraft]:
+    """Put each group below the group of the object that it names as its parent; return all groups by name.
+
+    `roots`: the parents that mean the first level. A parent that is not in the files keeps its name.
+    """
+    group_of = {each.source: each.draft.name for each in named}
+    for each in named:
+        each.draft.parent = group_of.get(each.parent, each.parent) if each.parent not in roots else None
+    return {each.draft.name: each.draft for each in named}
+
+
 def parents_first(groups: Mapping[str, QuotaGroupDraft]) -> list[QuotaGroupDraft]:
-    """Every group once, none before its parent; members of a cycle last."""
+    """Return every group once, none before its parent; members of a cycle last."""
     placed: dict[str, QuotaGroupDraft] = {}
     waiting = dict(groups)
     while waiting:

@@ -10,7 +10,8 @@ from typing import Final, TypeVar
 import msgspec
 
 from cli.convert.conversion import Conversion, read_amounts, read_object, select_namespaces, where
-from cli.convert.draft import QuotaGroupDraft, cover_children
+from cli.convert.draft import NamedParent, QuotaGroupDraft, cover_children, set_parents
+from cli.read.duplicates import check_unique
 from cli.read.manifests import Manifest
 from shared.api.core.metadata import Metadata
 from shared.api.reading import Quantities, View, reader
@@ -43,28 +44,25 @@ _read = reader(_ElasticQuota)
 
 
 def convert_elastic_quotas(manifests: Sequence[Manifest], made: Conversion) -> None:
-    """Convert every ElasticQuota."""
-    names: dict[str, str] = {}
-    parents: list[tuple[QuotaGroupDraft, str]] = []
-    for manifest in manifests:
-        if manifest.kind != "ElasticQuota" or not manifest.api_version.startswith(APIS):
-            continue
+    """Add the group of every ElasticQuota."""
+    quotas = [each for each in manifests if each.kind == "ElasticQuota" and each.api_version.startswith(APIS)]
+    check_unique(quotas)
+    named: list[NamedParent] = []
+    for manifest in quotas:
         if manifest.name in _BUILT_IN:
             made.note(manifest, "", f"is built in as {_BUILT_IN[manifest.name]}: edit that group, if it needs limits")
             continue
         quota = read_object(_read, manifest)
-        draft = made.add(manifest, manifest.name, "quota")
-        names[manifest.name] = draft.name
+        draft = made.add_group(manifest, manifest.name, "quota")
         draft.set("min", read_amounts(manifest, "spec.min", quota.spec.min))
         draft.set("max", read_amounts(manifest, "spec.max", quota.spec.max))
-        parents.append((draft, _read_labels(manifest, quota.metadata, draft, made)))
-    for draft, parent in parents:
-        draft.parent = names.get(parent, parent) if parent not in ("", "root", _ROOT) else None
-    cover_children({draft.name: draft for draft, _ in parents}, additive=False)
+        _read_labels(manifest, quota.metadata, draft, made)
+        named.append(NamedParent(draft, manifest.name, quota.metadata.labels.get(PARENT, "")))
+    cover_children(set_parents(named, ("", "root", _ROOT)), additive=False)
 
 
-def _read_labels(manifest: Manifest, metadata: Metadata, draft: QuotaGroupDraft, made: Conversion) -> str:
-    """Read what Koordinator writes as labels and annotations; the name of the parent."""
+def _read_labels(manifest: Manifest, metadata: Metadata, draft: QuotaGroupDraft, made: Conversion) -> None:
+    """Read what Koordinator writes as labels and annotations, other than the parent."""
     labels, annotations = metadata.labels, metadata.annotations
     draft.is_parent = labels.get(IS_PARENT) == "true"
     if labels.get(LENDS) == "false":
@@ -84,7 +82,6 @@ def _read_labels(manifest: Manifest, metadata: Metadata, draft: QuotaGroupDraft,
         for key in sorted(written):
             if key.startswith(_PREFIX) and key not in _READ:
                 made.note(manifest, f"metadata.{place}[{key}]", "has no counterpart and is left out")
-    return labels.get(PARENT, "")
 
 
 def _read_json(manifest: Manifest, key: str, text: str, kind: type[T]) -> T:

@@ -6,6 +6,7 @@ do queues without a cohort: their groups get borrowingLimit 0.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from cli.convert.conversion import NAMESPACE_NAME, Conversion, read_object, read_one, select_namespaces
@@ -21,6 +22,7 @@ from cli.convert.kueue_objects import (
 )
 from cli.convert.kueue_workloads import LocalQueues, convert_priority_classes, convert_workloads
 from cli.convert.weights import Weights
+from cli.read.duplicates import check_unique
 from cli.read.manifests import Manifest
 from shared.api.names import API_VERSION
 from shared.quota.measure.static.capacity import UNCOUNTED
@@ -29,7 +31,7 @@ KUEUE: Final = "kueue.x-k8s.io/"
 _FLAVOR_FIELDS: Final = ("nodeLabels", "nodeTaints", "tolerations")
 _CONVERTED: Final = frozenset({"ResourceFlavor", "Cohort", "ClusterQueue", "LocalQueue", "WorkloadPriorityClass"})
 _MADE_BY_KUEUE: Final = "Workload"
-_NOWHERE: Final = {"matchExpressions": [{"key": NAMESPACE_NAME, "operator": "DoesNotExist"}]}
+_NO_NAMESPACE: Final = {"matchExpressions": [{"key": NAMESPACE_NAME, "operator": "DoesNotExist"}]}
 
 
 def convert_kueue(manifests: Sequence[Manifest], made: Conversion) -> None:
@@ -38,15 +40,18 @@ def convert_kueue(manifests: Sequence[Manifest], made: Conversion) -> None:
     for each in manifests:
         if each.api_version.startswith(KUEUE):
             of_kind.setdefault(each.kind, []).append(each)
+    check_unique(each for found in of_kind.values() for each in found)
     made.flavors += [_convert_flavor(each, made) for each in of_kind.get("ResourceFlavor", ())]
     tree = _CohortTree(made)
-    leaves = {each.name: tree.add_queue(each) for each in of_kind.get("ClusterQueue", ())}
+    leaves = [tree.add_queue(each) for each in of_kind.get("ClusterQueue", ())]
     for manifest in of_kind.get("Cohort", ()):
         tree.add_cohort(manifest)
-    tree.close()
-    queues = LocalQueues(of_kind.get("LocalQueue", ()), {name: leaf.name for name, leaf in leaves.items()}, made)
-    for manifest in of_kind.get("ClusterQueue", ()):
-        _admit_namespaces(manifest, leaves[manifest.name], queues, made)
+    tree.set_parents()
+    tree.derive_limits()
+    groups = {leaf.manifest.name: leaf.draft.name for leaf in leaves}
+    queues = LocalQueues(of_kind.get("LocalQueue", ()), groups, made)
+    for leaf in leaves:
+        _admit_namespaces(leaf, queues.namespaces_of(leaf.manifest.name), made)
     classes = convert_priority_classes(of_kind.get("WorkloadPriorityClass", ()), made)
     convert_workloads(manifests, queues, classes, made)
     for kind in sorted(of_kind.keys() - _CONVERTED - {_MADE_BY_KUEUE}):
@@ -57,8 +62,17 @@ def convert_kueue(manifests: Sequence[Manifest], made: Conversion) -> None:
 def _convert_flavor(manifest: Manifest, made: Conversion) -> dict[str, object]:
     spec = manifest.body.get("spec") or {}
     kept = {name: spec[name] for name in _FLAVOR_FIELDS if spec.get(name)}
-    made.note_others(manifest, _FLAVOR_FIELDS)
+    made.note_left_out(manifest, _FLAVOR_FIELDS)
     return {"apiVersion": API_VERSION, "kind": "ResourceFlavor", "metadata": {"name": manifest.name}, "spec": kept}
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    """A ClusterQueue and the group made of it."""
+
+    manifest: Manifest
+    spec: ClusterQueueSpec
+    draft: QuotaGroupDraft
 
 
 class _CohortTree:
@@ -71,33 +85,36 @@ class _CohortTree:
         self._wanted: list[tuple[QuotaGroupDraft, str, Manifest]] = []
         """A group, the cohort that it names, and where."""
 
-    def add_queue(self, manifest: Manifest) -> QuotaGroupDraft:
-        """Add the leaf of a ClusterQueue."""
+    def add_queue(self, manifest: Manifest) -> _Leaf:
+        """Add the leaf of a ClusterQueue. Raises Problem when it cannot be read."""
         spec = read_object(read_cluster_queue, manifest).spec
-        draft = self._made.add(manifest, manifest.name, "queue")
+        draft = self._made.add_group(manifest, manifest.name, "queue")
         draft.spec |= _policies(spec)
         _set_quotas(draft, manifest, spec.resource_groups, self._made)
         _note_policies(manifest, spec, self._made)
-        self._made.note_others(manifest, CLUSTER_QUEUE_FIELDS)
-        self._weights.see(manifest, draft, None if spec.fair_sharing is None else spec.fair_sharing.weight)
+        self._made.note_left_out(manifest, CLUSTER_QUEUE_FIELDS)
+        self._weights.add(manifest, draft, None if spec.fair_sharing is None else spec.fair_sharing.weight)
         self._wanted.append((draft, spec.cohort_name or spec.cohort, manifest))
-        return draft
+        return _Leaf(manifest, spec, draft)
 
     def add_cohort(self, manifest: Manifest) -> None:
-        """Add the parent of a Cohort."""
+        """Add the parent of a Cohort. Raises Problem when it cannot be read."""
         spec = read_object(read_cohort, manifest).spec
         draft = self._add_parent(manifest, manifest.name)
         _set_quotas(draft, manifest, spec.resource_groups, self._made)
-        self._made.note_others(manifest, COHORT_FIELDS)
-        self._weights.see(manifest, draft, None if spec.fair_sharing is None else spec.fair_sharing.weight)
+        self._made.note_left_out(manifest, COHORT_FIELDS)
+        self._weights.add(manifest, draft, None if spec.fair_sharing is None else spec.fair_sharing.weight)
         self._wanted.append((draft, spec.parent_name or spec.parent, manifest))
 
-    def close(self) -> None:
-        """Put each group below the cohort that it names, and compute what depends on the whole tree."""
+    def set_parents(self) -> None:
+        """Put each group below the cohort that it names."""
         for draft, cohort, manifest in self._wanted:
             if cohort and cohort not in self._cohorts:
                 self._add_parent(manifest, cohort)
             draft.parent = self._cohorts[cohort].name if cohort else None
+
+    def derive_limits(self) -> None:
+        """Set the limits that depend on the whole tree: min of parents, borrowingLimit of the first level, weights."""
         cover_children(self._made.groups, additive=True)
         for draft in self._made.groups.values():
             for key in list(draft.keys()):
@@ -108,7 +125,7 @@ class _CohortTree:
         self._weights.write(self._made.groups)
 
     def _add_parent(self, manifest: Manifest, cohort: str) -> QuotaGroupDraft:
-        draft = self._cohorts[cohort] = self._made.add(manifest, cohort, "cohort", is_parent=True)
+        draft = self._cohorts[cohort] = self._made.add_group(manifest, cohort, "cohort", is_parent=True)
         return draft
 
 
@@ -138,7 +155,7 @@ def _written_quotas(groups: Iterable[ResourceGroupView]) -> Iterator[tuple[str, 
 
 
 def _policies(spec: ClusterQueueSpec) -> dict[str, object]:
-    """The fields of a leaf that differ from Quotree's defaults."""
+    """Return the fields of a leaf that differ from Quotree's defaults."""
     found: dict[str, object] = {}
     if spec.queueing_strategy == "StrictFIFO":
         found["queueing"] = {"strategy": "StrictFIFO"}
@@ -168,15 +185,14 @@ def _note_policies(manifest: Manifest, spec: ClusterQueueSpec, made: Conversion)
         made.note(manifest, "spec.preemption.withinClusterQueue", text)
 
 
-def _admit_namespaces(manifest: Manifest, draft: QuotaGroupDraft, queues: LocalQueues, made: Conversion) -> None:
-    """Admit the namespaces that have a LocalQueue of this ClusterQueue and that its selector admits."""
-    selector = read_object(read_cluster_queue, manifest).spec.namespace_selector
-    namespaces = queues.namespaces_of(manifest.name)
+def _admit_namespaces(leaf: _Leaf, namespaces: set[str], made: Conversion) -> None:
+    """Admit those of `namespaces`, which have a LocalQueue of this ClusterQueue, that its selector admits."""
+    selector, place = leaf.spec.namespace_selector, "spec.namespaceSelector"
     if selector is None:
-        made.note(manifest, "spec.namespaceSelector", "is absent and admits no namespace; the group admits none either")
-        draft.spec["namespaceSelector"] = _NOWHERE
+        made.note(leaf.manifest, place, "is absent and admits no namespace; the group admits none either")
+        selector = _NO_NAMESPACE
     elif namespaces:
-        draft.spec["namespaceSelector"] = select_namespaces(namespaces, selector)
+        selector = select_namespaces(namespaces, selector)
     else:
-        made.note(manifest, "spec.namespaceSelector", "decides alone: no LocalQueue of this queue is in the files")
-        draft.spec["namespaceSelector"] = selector
+        made.note(leaf.manifest, place, "decides alone: no LocalQueue of this queue is in the files")
+    leaf.draft.spec["namespaceSelector"] = selector

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from cli.convert.conversion import Conversion, as_written, read_object
 from cli.convert.kueue_objects import read_local_queue, read_workload_priority_class
+from cli.read.duplicates import check_unique
 from cli.read.manifests import Manifest
 from shared.api.names import GROUP_LABEL, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL
 
@@ -36,19 +37,19 @@ class LocalQueues:
                 made.label_namespace(namespace, group)
             if spec.stop_policy != "None":
                 made.note(manifest, "spec.stopPolicy", f"{spec.stop_policy} has no counterpart for one namespace")
-            made.note_others(manifest, ("clusterQueue", "stopPolicy"))
+            made.note_left_out(manifest, ("clusterQueue", "stopPolicy"))
 
     def namespaces_of(self, cluster_queue: str) -> set[str]:
-        """The namespaces that have a LocalQueue of a ClusterQueue."""
+        """Return the namespaces that have a LocalQueue of a ClusterQueue."""
         return self._namespaces.get(cluster_queue, set())
 
     def group_of(self, namespace: str, name: str) -> str | None:
-        """The group of a LocalQueue; None: it is not in the files."""
+        """Return the group of a LocalQueue, or None when it is not in the files."""
         return self._groups.get((namespace, name))
 
 
 def convert_priority_classes(manifests: Iterable[Manifest], made: Conversion) -> set[str]:
-    """Make a PriorityClass of each WorkloadPriorityClass; their names.
+    """Add a PriorityClass for each WorkloadPriorityClass, and return their names.
 
     `preemptionPolicy: Never`: kube-scheduler evicts nothing for these pods, as it does not with Kueue's classes.
     """
@@ -62,26 +63,26 @@ def convert_priority_classes(manifests: Iterable[Manifest], made: Conversion) ->
             "value": found.value,
             "preemptionPolicy": "Never",
         }
-        made.others.append(body | ({"description": found.description} if found.description else {}))
+        made.workloads.append(body | ({"description": found.description} if found.description else {}))
         names.add(manifest.name)
     return names
 
 
 def convert_workloads(manifests: Sequence[Manifest], queues: LocalQueues, classes: set[str], made: Conversion) -> None:
-    """Write each workload that names a queue again, with the group's label."""
-    for manifest in manifests:
-        labels = manifest.body["metadata"].get("labels") or {}
-        if QUEUE_LABEL not in labels:
-            continue
-        group = queues.group_of(manifest.namespace or "default", labels[QUEUE_LABEL])
+    """Add each workload that names a queue, with the group's label in its place."""
+    workloads = [each for each in manifests if QUEUE_LABEL in (each.body["metadata"].get("labels") or {})]
+    check_unique(workloads)
+    for manifest in workloads:
+        queue = manifest.body["metadata"]["labels"][QUEUE_LABEL]
+        group = queues.group_of(manifest.namespace or "default", queue)
         if group is None:
             place = f"metadata.labels[{QUEUE_LABEL}]"
-            made.note(manifest, place, f"LocalQueue {labels[QUEUE_LABEL]} is not in the files; left out")
+            made.note(manifest, place, f"LocalQueue {queue} is not in the files; left out")
             continue
         body = deepcopy(as_written(manifest.body))
         _relabel(body["metadata"], group)
         _set_priority(manifest, body, classes, made)
-        made.others.append(body)
+        made.workloads.append(body)
 
 
 def _relabel(metadata: dict[str, Any], group: str) -> None:

@@ -5,6 +5,7 @@ from typing import Final
 
 from cli.convert.conversion import Conversion, read_object, read_one, select_namespaces
 from cli.convert.draft import QuotaGroupDraft
+from cli.read.duplicates import check_unique
 from cli.read.manifests import Manifest
 from shared.api.reading import Quantities, View, reader
 from shared.quota.model.tree import DEFAULT_FLAVOR
@@ -29,11 +30,11 @@ _read = reader(_ResourceQuota)
 
 
 def convert_resource_quotas(manifests: Sequence[Manifest], made: Conversion) -> None:
-    """Convert every ResourceQuota; of several in one namespace, all of which hold, the lowest number counts."""
+    """Add a leaf for each namespace with a ResourceQuota; of several, all of which hold, the lowest number counts."""
+    quotas = [each for each in manifests if (each.api_version, each.kind) == ("v1", "ResourceQuota")]
+    check_unique(quotas)
     leaves: dict[str, QuotaGroupDraft] = {}
-    for manifest in manifests:
-        if (manifest.api_version, manifest.kind) != ("v1", "ResourceQuota"):
-            continue
+    for manifest in quotas:
         spec = read_object(_read, manifest).spec
         if spec.scopes or spec.scope_selector:
             place = "spec.scopes" if spec.scopes else "spec.scopeSelector"
@@ -41,11 +42,11 @@ def convert_resource_quotas(manifests: Sequence[Manifest], made: Conversion) -> 
             continue
         amounts = _requests(manifest, spec.hard, made)
         if amounts:
-            _lower(leaves, manifest, amounts, made)
+            _lower_limits(leaves, manifest, amounts, made)
 
 
 def _requests(manifest: Manifest, hard: Quantities, made: Conversion) -> dict[str, Amount]:
-    """What pods may request together. `cpu` and `memory` say the same as `requests.cpu` and `requests.memory`."""
+    """Return what pods may request together. `cpu` and `memory` mean `requests.cpu` and `requests.memory`."""
     found: dict[str, Amount] = {}
     for name, quantity in hard.items():
         resource = name.removeprefix(_REQUESTS)
@@ -58,12 +59,12 @@ def _requests(manifest: Manifest, hard: Quantities, made: Conversion) -> dict[st
     return found
 
 
-def _lower(
+def _lower_limits(
     leaves: dict[str, QuotaGroupDraft], manifest: Manifest, amounts: dict[str, Amount], made: Conversion
 ) -> None:
     namespace = manifest.namespace or "default"
     if namespace not in leaves:
-        leaf = leaves[namespace] = made.add(manifest, namespace, "namespace")
+        leaf = leaves[namespace] = made.add_group(manifest, namespace, "namespace")
         leaf.spec["namespaceSelector"] = select_namespaces([namespace])
         made.label_namespace(namespace, leaf.name)
     known = leaves[namespace].entries.get(DEFAULT_FLAVOR, {}).get("min", {})

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from cli.convert.conversion import Conversion, read_amounts, read_object
-from cli.convert.draft import QuotaGroupDraft, cover_children
+from cli.convert.draft import NamedParent, QuotaGroupDraft, cover_children, set_parents
 from cli.convert.weights import Weights
+from cli.read.duplicates import check_unique
 from cli.read.manifests import Manifest
 from shared.api.names import PREEMPTIBLE_LABEL
 from shared.api.reading import Quantities, View, reader
@@ -36,30 +37,26 @@ _read = reader(_Queue)
 
 
 def convert_queues(manifests: Sequence[Manifest], made: Conversion) -> None:
-    """Convert every Queue."""
-    names: dict[str, str] = {}
-    parents: list[tuple[QuotaGroupDraft, str]] = []
+    """Add the group of every Queue."""
+    queues = [each for each in manifests if each.kind == "Queue" and each.api_version.startswith(API)]
+    check_unique(queues)
+    named: list[NamedParent] = []
     weights = Weights()
-    for manifest in manifests:
-        if manifest.kind != "Queue" or not manifest.api_version.startswith(API):
-            continue
+    for manifest in queues:
         if manifest.name == _ROOT:
             made.note(manifest, "", "is built in: give the group root a max, if it needs one")
             continue
         spec = read_object(_read, manifest).spec
-        draft = made.add(manifest, manifest.name, "queue")
-        names[manifest.name] = draft.name
-        parents.append((draft, spec.parent))
+        draft = made.add_group(manifest, manifest.name, "queue")
+        named.append(NamedParent(draft, manifest.name, spec.parent))
         _set_limits(draft, manifest, spec, made)
         if not spec.deserved:
-            weights.see(manifest, draft, spec.weight)
+            weights.add(manifest, draft, spec.weight)
         if not spec.reclaimable:
             text = f'label its workloads {PREEMPTIBLE_LABEL}: "false"; they then start within min of {draft.name} only'
             made.note(manifest, "spec.reclaimable", text)
-        made.note_others(manifest, _READ)
-    for draft, parent in parents:
-        draft.parent = names.get(parent, parent) if parent not in ("", _ROOT) else None
-    groups = {draft.name: draft for draft, _ in parents}
+        made.note_left_out(manifest, _READ)
+    groups = set_parents(named, ("", _ROOT))
     for draft in groups.values():
         draft.is_parent = any(other.parent == draft.name for other in groups.values())
     cover_children(groups, additive=False)

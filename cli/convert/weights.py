@@ -15,14 +15,14 @@ class Weights:
     """The weights that were written, by group."""
 
     def __init__(self) -> None:
-        self._seen: dict[str, Fraction] = {}
+        self._written: dict[str, Fraction] = {}
 
-    def see(self, manifest: Manifest, draft: QuotaGroupDraft, weight: int | float | str | None) -> None:
-        """Remember the weight of a group; None: it has none. Raises Problem when it is no number."""
+    def add(self, manifest: Manifest, draft: QuotaGroupDraft, weight: int | float | str | None) -> None:
+        """Add the weight of a group; None: it has none. Raises Problem when it is no number."""
         if weight is None:
             return
         try:
-            self._seen[draft.name] = Fraction(parse_number(weight), 10**9)
+            self._written[draft.name] = Fraction(parse_number(weight), 10**9)
         except QuantityError as error:
             raise Problem(f"{where(manifest, 'weight')}: {error}") from error
 
@@ -31,10 +31,10 @@ class Weights:
 
         All are multiplied by one number that makes them whole: 0.5 and 1 become 1 and 2.
         """
-        scale = lcm(*(weight.denominator for weight in self._seen.values()))
-        weighted = {groups[name].parent for name in self._seen}
+        scale = lcm(*(weight.denominator for weight in self._written.values()))
+        weighted = {groups[name].parent for name in self._written}
         for draft in groups.values():
             if draft.parent in weighted:
-                weight = int(self._seen.get(draft.name, Fraction(1)) * scale)
+                weight = int(self._written.get(draft.name, Fraction(1)) * scale)
                 for key in list(draft.keys()):
                     draft.set("weight", {key.resource: read_amount(key.resource, weight)}, key.flavor)

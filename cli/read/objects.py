@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, TypeVar
 
+from cli.read.duplicates import describe_duplicate
 from cli.read.manifests import CLUSTER, Manifest
 from shared.api.core.job import Job, read_job
 from shared.api.core.limitrange import LimitRange, read_limit_range
@@ -104,7 +105,8 @@ def sort_objects(
             continue
         name = object_name(manifest)
         if name in chosen and not later_wins:
-            found.problems.append(_duplicate(name, found.sources[name], manifest))
+            message = describe_duplicate(found.sources[name], manifest)
+            found.problems.append(Violation(DUPLICATE, name, "metadata.name", message))
             continue
         try:
             chosen[name] = kind[0], kind[1](manifest.body)
@@ -135,8 +137,3 @@ def object_name(manifest: Manifest) -> str:
     if manifest.kind not in _CLUSTER_SCOPED:
         return f"{manifest.kind}/{manifest.namespace or 'default'}/{manifest.name}"
     return f"{manifest.kind}/{manifest.name}"
-
-
-def _duplicate(name: str, first: Manifest, second: Manifest) -> Violation:
-    message = f"is in {first.file}:{first.line} and again in {second.file}:{second.line}; keep one of them"
-    return Violation(DUPLICATE, name, "metadata.name", message)

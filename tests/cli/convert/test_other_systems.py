@@ -184,6 +184,54 @@ def test_unreadable_objects_are_reported_with_their_place(tmp_path: Path, manife
     assert problem in str(Converted(tmp_path, manifests).problem)
 
 
+KUEUE = "kueue.x-k8s.io/v1beta2"
+WITH_QUEUE = "{name: a, namespace: web, labels: {kueue.x-k8s.io/queue-name: q}}"
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "metadata", "label"),
+    [
+        (KUEUE, "ClusterQueue", "{name: a}", "ClusterQueue/a"),
+        (KUEUE, "Cohort", "{name: a}", "Cohort/a"),
+        (KUEUE, "ResourceFlavor", "{name: a}", "ResourceFlavor/a"),
+        (KUEUE, "LocalQueue", "{name: a, namespace: web}", "LocalQueue/web/a"),
+        (KUEUE, "WorkloadPriorityClass", "{name: a}", "WorkloadPriorityClass/a"),
+        ("batch/v1", "Job", WITH_QUEUE, "Job/web/a"),
+        ("scheduling.sigs.k8s.io/v1alpha1", "ElasticQuota", "{name: a, namespace: web}", "ElasticQuota/web/a"),
+        ("scheduling.volcano.sh/v1beta1", "Queue", "{name: a}", "Queue/a"),
+        ("v1", "ResourceQuota", "{name: a, namespace: web}", "ResourceQuota/web/a"),
+        ("v1", "Namespace", "{name: a}", "Namespace/a"),
+    ],
+)
+def test_object_in_two_files_is_refused_with_both_places(
+    tmp_path: Path, api_version: str, kind: str, metadata: str, label: str
+) -> None:
+    written = f"apiVersion: {api_version}\nkind: {kind}\nmetadata: {metadata}\nspec: {{}}\n"
+    (tmp_path / "earlier.yaml").write_text(f"# the team's own\n\n{written}")
+    problem = str(Converted(tmp_path, written, str(tmp_path / "earlier.yaml")).problem)
+    places = "is in manifests.yaml:3 and again in earlier.yaml:5; keep one of them"
+    assert problem.replace(f"{tmp_path}/", "") == f"{label} {places}"
+
+
+def test_every_object_that_is_written_twice_is_named_whatever_its_version(tmp_path: Path) -> None:
+    queue = "---\napiVersion: kueue.x-k8s.io/%s\nkind: ClusterQueue\nmetadata: {name: %s}\n"
+    twice = [queue % (version, name) for name in ("a", "b") for version in ("v1beta1", "v1beta2")]
+    problem = str(Converted(tmp_path, "".join(twice)).problem).replace(f"{tmp_path}/", "")
+    assert problem.splitlines() == [
+        "ClusterQueue/a is in manifests.yaml:4 and again in manifests.yaml:8; keep one of them",
+        "ClusterQueue/b is in manifests.yaml:12 and again in manifests.yaml:16; keep one of them",
+    ]
+
+
+def test_objects_whose_groups_would_have_one_name_are_refused_with_both_places(tmp_path: Path) -> None:
+    quota = "---\napiVersion: scheduling.x-k8s.io/v1alpha1\nkind: ElasticQuota\nmetadata: {name: eq, namespace: %s}\n"
+    problem = str(Converted(tmp_path, "".join(quota % name for name in ("a", "b", "c"))).problem)
+    assert problem.replace(f"{tmp_path}/", "") == (
+        "manifests.yaml:8: ElasticQuota/b/eq metadata.name and manifests.yaml:12: ElasticQuota/c/eq metadata.name: "
+        "both groups would be called eq-quota; rename one of the objects"
+    )
+
+
 def test_list_is_printed_as_json(tmp_path: Path) -> None:
     (made,) = Converted(tmp_path, VOLCANO, "-o", "json").documents
     assert (made["kind"], len(made["items"])) == ("List", 3)
