@@ -27,7 +27,7 @@ COLUMNS = (ListColumn("GROUP", "group"), ListColumn("PLACE", "position"), ListCo
         ("{.items[1].why}", '{"reason":"BehindHead"}'),
     ],
 )
-def test_path_selects_the_same_files_as_kubectl(template: str, text: str) -> None:
+def test_path_selects_the_same_values_as_kubectl(template: str, text: str) -> None:
     assert evaluate(template, {"items": ROWS}) == text
 
 

@@ -18,12 +18,16 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """One column: its title, its type, the member of the status that it shows, and whether only `-o wide` prints it."""
+    """One column: its title, its type, the member of the status that it shows, and whether only `-o wide` prints it.
+
+    `empty`: the value that is shown as an empty cell, as is a member that is absent.
+    """
 
     title: str
     type: str
     member: str
     wide: bool = False
+    empty: object = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +63,7 @@ PENDING: Final = VisibleKind(
     status=PENDING_STATUS,
     columns=(
         TableColumn("Group", "string", "group"),
-        TableColumn("Place", "integer", "position"),
+        TableColumn("Place", "integer", "position", empty=0),
         TableColumn("Reason", "string", "reason"),
         TableColumn("Missing", "string", "missing"),
         TableColumn("In", "string", "binding"),
@@ -78,7 +82,7 @@ EXPLANATION: Final = VisibleKind(
     columns=(
         TableColumn("Group", "string", "group"),
         TableColumn("State", "string", "state"),
-        TableColumn("Place", "integer", "position"),
+        TableColumn("Place", "integer", "position", empty=0),
         TableColumn("Entitled", "boolean", "entitled"),
         TableColumn("Reason", "string", "reason"),
         TableColumn("Starts", "string", "startsAt"),

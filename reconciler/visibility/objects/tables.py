@@ -49,7 +49,7 @@ def _row(kind: VisibleKind, item: Json, include: str) -> Json:
 
 def _cell(column: TableColumn, status: Json) -> Any:
     value = status.get(column.member)
-    if value is None:
+    if value in (None, column.empty):
         return ""
     if column.type == "date":
         return readable_age(datetime.fromisoformat(status["asOf"]) - datetime.fromisoformat(value))

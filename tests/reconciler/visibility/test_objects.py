@@ -148,6 +148,25 @@ def test_table_has_the_expected_columns() -> None:
     assert row["object"]["kind"] == "PartialObjectMetadata"
 
 
+def test_place_is_empty_outside_the_queue() -> None:
+    held = pending("vision", 1, "held", hold=True)
+    full = (running("nlp", 4, "base"), running("vision", 4, "own"))
+    observed = observe(TREE, *full, pending("vision", 3, "two"), held)
+    waiting = table(PENDING, shown(observed, "ns"), {}, "None")
+    assert [row["cells"][:3] for row in waiting["rows"]] == [["two", "vision", 1], ["held", "vision", ""]]
+    objects = [
+        explanation_object(observed, each, explain_workload(observed.snapshot, each), told_all=False)
+        for each in WorkloadsByNamespace().of(observed, "ns")
+    ]
+    explained = table(EXPLANATION, objects, {}, "None")
+    assert sorted(row["cells"][:4] for row in explained["rows"]) == [
+        ["base", "nlp", "Running", ""],
+        ["held", "vision", "Pending", ""],
+        ["own", "vision", "Running", ""],
+        ["two", "vision", "Pending", 1],
+    ]
+
+
 @pytest.mark.parametrize(
     ("age", "text"),
     [
