@@ -1,15 +1,17 @@
 """`quotree history`: who was evicted, why, and who took what from whom."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import click
 
-from cli.read.cluster.evictions import read_evictions
+from cli.read.cluster.evictions import NewEvictions, read_evictions
 from cli.read.live import LiveCluster, live_options
 from cli.read.names import check_group, complete, groups
 from cli.read.options import ListScope, scope_options
 from cli.render.listing import ListColumn, ListOutput, list_options
+from cli.render.watching import watch as watch_list
 from shared.api.durations import read_duration
 from shared.problems import Problem
 
@@ -36,7 +38,10 @@ COLUMNS: Final = (
 @click.argument("group", default="", shell_complete=complete(groups))
 @click.option("--since", metavar="DURATION", help="Only of the last so many hours, such as 24h.")
 @click.option("--most", type=click.IntRange(1), default=1000, show_default=True, help="At most so many, the latest.")
-def command(group: str, since: str | None, most: int, scope: ListScope, shown: ListOutput, where: LiveCluster) -> None:
+@click.option("-w", "--watch", is_flag=True, help="Go on, and print each further eviction; the latest last.")
+def command(
+    group: str, since: str | None, most: int, watch: bool, scope: ListScope, shown: ListOutput, where: LiveCluster
+) -> None:
     """List evictions, the latest first: of which workload, for which reason, what it had, and for whom.
 
     With GROUP, those of its workloads and those made for them. Read from the workloads' annotations, which have the
@@ -44,15 +49,25 @@ def command(group: str, since: str | None, most: int, scope: ListScope, shown: L
     have earlier ones for as long as the API server keeps events (an hour by default).
     """
     earliest = _earliest(since)
-    found = [
-        each
-        for each in read_evictions(where, scope.namespace)
-        if scope.groups.takes(each["group"])
-        and group in ("", each["group"], each["forGroup"])
-        and (earliest is None or datetime.fromisoformat(each["at"]) >= earliest)
-    ][:most]
+
+    def read() -> list[Json]:
+        return [
+            each
+            for each in read_evictions(where, scope.namespace)
+            if scope.groups.takes(each["group"])
+            and group in ("", each["group"], each["forGroup"])
+            and (earliest is None or datetime.fromisoformat(each["at"]) >= earliest)
+        ][:most]
+
+    found = read()
     if group and not found:
         check_group(where, group)
+    if watch:
+        watch_list(NewEvictions(read), _print, shown)
+    _print(found, shown)
+
+
+def _print(found: Sequence[Json], shown: ListOutput) -> None:
     shown.print([each | _texts(each) for each in found] if shown.is_table else found, COLUMNS, "workload")
 
 

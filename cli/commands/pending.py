@@ -15,6 +15,7 @@ from cli.read.questions import live_past_use, manifests_of, question_options, re
 from cli.read.settings import known_kinds
 from cli.render.listing import ListColumn, ListOutput, list_options
 from cli.render.quantities import readable
+from cli.render.watching import ChangedRows
 from cli.render.watching import watch as watch_list
 from shared.problems import Problem
 from shared.quota.decide.explain.pending_reasons import PendingReasons
@@ -39,7 +40,7 @@ COLUMNS: Final = (
     ListColumn("MISSING", "lacks", wide=True),
     ListColumn("MESSAGE", "why"),
 )
-_GONE: Final = {"reason": "Gone", "message": "", "why": "it waits no more", "position": 0, "lacks": ""}
+_GONE: Final = {"reason": "Gone", "message": "", "why": "it no longer waits", "position": 0, "lacks": ""}
 """What a watch shows of a workload that is no longer pending."""
 
 
@@ -87,7 +88,7 @@ def command(
         ]
 
     if watch and not files:
-        watch_list(read, _print, shown, "workload", _GONE)
+        watch_list(ChangedRows(read, "workload", _GONE), _print, shown)
     _print(read(), shown)
 
 

@@ -1,13 +1,16 @@
 """The history joins what annotations and events say of an eviction, and lists each once."""
 
+import json
 import os
+import subprocess
+import sys
 from typing import Any
 
 import msgspec
 from click.testing import CliRunner
 
 from cli.__main__ import quotree
-from cli.read.cluster.evictions import _Event, _Metadata, join_evictions
+from cli.read.cluster.evictions import NewEvictions, _Event, _Metadata, join_evictions
 from dev.controlplane.cluster import ControlPlane
 from tests.cli.live_kinds import install_kinds
 
@@ -72,6 +75,51 @@ def test_pods_of_a_pod_group_are_listed_as_one_eviction() -> None:
     ]
     (found,) = join_evictions({"Job": [], "Pod": pods}, [])
     assert (found["workload"], found["kind"]) == ("ns/ring", "PodGroup")
+
+
+def test_each_eviction_is_new_once_also_when_its_object_goes() -> None:
+    def written(workload: str, at: str, source: str) -> dict[str, Any]:
+        return {"workload": workload, "at": f"2026-01-01T{at}+00:00", "source": source}
+
+    first, later = written("ns/a", "00:00:00", "annotation"), written("ns/a", "00:05:00", "annotation")
+    other = written("ns/b", "00:00:00", "annotation")
+    reads = iter([[other, first], [other, first], [later, written("ns/a", "00:00:01", "event")]])
+    news = NewEvictions(lambda: next(reads))
+    assert [news(), news(), news()] == [[first, other], [], [later]]
+
+
+def job(name: str, evicted: str = "") -> str:
+    eviction = EVICTION.replace("2026-01-01T00:00:00Z", evicted)
+    annotations = {"quotree.dev/eviction": eviction} if evicted else {}
+    pods = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "none"}]}
+    return json.dumps(
+        {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": {"name": name, "namespace": "history", "annotations": annotations},
+            "spec": {"suspend": True, "template": {"spec": pods}},
+        }
+    )
+
+
+def test_watch_prints_each_further_eviction(control_plane: ControlPlane) -> None:
+    install_kinds(control_plane)
+    control_plane.kubectl("create", "namespace", "history")
+    control_plane.kubectl("apply", "-f", "-", input=job("first", "2026-01-01T00:00:00Z"))
+    columns = "--output=custom-columns=WORKLOAD:.workload,AT:.at"
+    line = [sys.executable, "-m", "cli", "history", "-n", "history", "-w", columns]
+    path = f"{control_plane.binaries.kubectl.parent}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "KUBECONFIG": str(control_plane.kubeconfig)}
+    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True, env=environment) as watching:
+        assert watching.stdout is not None
+        read = (" ".join(each.split()) for each in watching.stdout)
+        try:
+            assert [next(read), next(read)] == ["WORKLOAD AT", "history/first 2026-01-01 00:00:00"]
+            control_plane.kubectl("apply", "-f", "-", input=job("second"))
+            control_plane.kubectl("apply", "-f", "-", input=job("first", "2026-01-01T00:05:00Z"))
+            assert next(read) == "history/first 2026-01-01 00:05:00"
+        finally:
+            watching.terminate()
 
 
 def test_history_of_an_unknown_group_is_refused(control_plane: ControlPlane) -> None:

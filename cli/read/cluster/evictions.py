@@ -5,7 +5,7 @@ is there, and survives every restart. Events have earlier ones, and those of wor
 API server keeps them: an hour by default.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 from urllib.parse import quote
@@ -21,7 +21,7 @@ from shared.quota.model.workload import EvictionReason
 
 Json = dict[str, Any]
 _SAME: Final = timedelta(seconds=10)
-"""An event this much younger than an annotation is of the same eviction."""
+"""An event and an annotation whose times differ by at most this are of the same eviction."""
 _PAGE: Final = 500
 _MOST_EVENTS: Final = 20_000
 _REASONS: Final = frozenset(each.value for each in EvictionReason)
@@ -98,6 +98,30 @@ def _events(cluster: LiveCluster, path: str) -> list[_Event]:
     return found
 
 
+class NewEvictions:
+    """Returns the evictions that `read` lists, the latest last: all on the first call, then those that are new.
+
+    An eviction stays the same when its object is deleted and only its event, which is a little later, is left.
+    """
+
+    def __init__(self, read: Callable[[], Sequence[Json]]) -> None:
+        self._read = read
+        self._known: dict[str, list[datetime]] = {}
+
+    def __call__(self) -> list[Json]:
+        found = [each for each in reversed(self._read()) if not self._is_known(each)]
+        for each in found:
+            self._known.setdefault(each["workload"], []).append(datetime.fromisoformat(each["at"]))
+        return found
+
+    def _is_known(self, eviction: Json) -> bool:
+        return _is_at_one_of(datetime.fromisoformat(eviction["at"]), self._known.get(eviction["workload"], ()))
+
+
+def _is_at_one_of(at: datetime, times: Iterable[datetime]) -> bool:
+    return any(abs(at - each) <= _SAME for each in times)
+
+
 def join_evictions(objects: dict[str, list[_Metadata]], events: Iterable[_Event]) -> list[Json]:
     """Merge the evictions of annotations and events without duplicates."""
     names = {each.uid: f"{each.namespace}/{each.name}" for found in objects.values() for each in found}
@@ -109,8 +133,7 @@ def join_evictions(objects: dict[str, list[_Metadata]], events: Iterable[_Event]
     told = [
         _told(each, each.event_time, groups)
         for each in events
-        if each.event_time is not None
-        and not any(abs(each.event_time - at) <= _SAME for at in known.get(each.regarding.uid, ()))
+        if each.event_time is not None and not _is_at_one_of(each.event_time, known.get(each.regarding.uid, ()))
     ]
     found = sorted([*written, *told], key=lambda each: str(each["at"]), reverse=True)
     return [{name: value for name, value in each.items() if name != "uid"} for each in found]
