@@ -43,7 +43,7 @@ Shares = dict[str, dict[str, int]]
 
 
 def objects_of(trace: int, *, borrow: bool) -> Iterator[Object]:
-    """Every manifest of one cluster."""
+    """Yield every manifest of one cluster."""
     dice, nodes = Random(trace), list(read_nodes())
     yield from manifests.priority_classes()
     yield from (manifests.flavor(model) for model in manifests.by_model(nodes))
@@ -54,7 +54,7 @@ def objects_of(trace: int, *, borrow: bool) -> Iterator[Object]:
 
 
 def capacity_of(nodes: Iterable[NodeRecord]) -> Shares:
-    """What all nodes of each flavor have together."""
+    """Return what all nodes of each flavor have together."""
     found: Shares = {}
     for node in nodes:
         of_flavor = found.setdefault(manifests.flavor_name(node.model), dict.fromkeys(RESOURCES, 0))
@@ -126,7 +126,7 @@ def _job(record: PodRecord, index: int, leaf: str) -> Object:
 
 
 def build(objects: Iterable[Object]) -> World:
-    """The engine's world of these manifests, read as the command line reads them."""
+    """Return the engine's world of these manifests, read as the command line reads them."""
     read = sort_objects(_manifest(each) for each in objects)
     settings = QuotaSettings()
     return build_world(read, read_workloads(read, settings), settings, START)

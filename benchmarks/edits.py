@@ -49,7 +49,7 @@ async def one_edit(client: Client, prefix: str) -> str:
 
 
 async def burst(client: Client, prefix: str) -> str:
-    """The median over some bursts."""
+    """Edit in some bursts, and return the median as text."""
     halves, wholes, codes = [], [], Counter[int]()
     for turn in range(BURSTS):
         parent = f"{prefix}-{turn}"

@@ -53,12 +53,12 @@ def groups_of(count: int) -> list[dict[str, Any]]:
 
 
 def group(name: str, spec: dict[str, Any]) -> dict[str, Any]:
-    """A QuotaGroup."""
+    """Return a QuotaGroup."""
     return {"apiVersion": API_VERSION, "kind": "QuotaGroup", "metadata": {"name": name}, "spec": spec}
 
 
 def waiting_job(name: str, leaf: str) -> dict[str, Any]:
-    """A Job that is held."""
+    """Return a Job that is held."""
     return job(name, {GROUP_LABEL: leaf}, {"cpu": "1"}, suspended=True)
 
 

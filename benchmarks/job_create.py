@@ -30,7 +30,7 @@ async def timed(call: Awaitable[object]) -> float:
 
 
 async def measure(client: Client, jobs: int, at_once: int, *, managed: bool) -> list[float]:
-    """The latency of each creation, `at_once` of them under way at a time."""
+    """Return the latency of each creation, `at_once` of them under way at a time."""
     numbers, labels = iter(range(jobs)), {GROUP_LABEL: "team"} if managed else {}
 
     async def create_some() -> list[float]:

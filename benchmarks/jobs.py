@@ -11,7 +11,7 @@ from shared.kube.resources import Resource
 def job(
     name: str, labels: Mapping[str, str], requests: Mapping[str, str], *, suspended: bool = False, **template: Any
 ) -> dict[str, Any]:
-    """A Job of one pod. `template`: what else its pod template says beside its spec."""
+    """Return a Job of one pod. `template`: what else its pod template says beside its spec."""
     container = {"name": "main", "image": "work", "resources": {"requests": dict(requests)}}
     return {
         "apiVersion": "batch/v1",

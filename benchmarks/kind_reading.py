@@ -27,7 +27,7 @@ SETTINGS: Final = QuotaSettings()
 
 
 def template() -> dict[str, Any]:
-    """A pod template of usual size."""
+    """Return a pod template of usual size."""
     container = {
         "name": "train",
         "image": "registry.example.com/team/train:1.2.3",
@@ -42,7 +42,7 @@ def template() -> dict[str, Any]:
 
 
 def written(**spec: Any) -> bytes:
-    """An object with this spec, and the metadata that every object has."""
+    """Return an object with this spec, and the metadata that every object has."""
     managed = {"manager": "kubectl", "fieldsV1": {f"f:field-{number}": {} for number in range(90)}}
     labels = {"quotree.dev/group": "leaf"}
     metadata = {"name": "train", "namespace": "team", "uid": "u", "generation": 1, "labels": labels}
@@ -50,7 +50,7 @@ def written(**spec: Any) -> bytes:
 
 
 def samples() -> dict[str, bytes]:
-    """An object of each kind, by the kind."""
+    """Return an object of each kind, by the kind."""
     pods = template()
     replicas = {"replicas": 4, "template": pods}
     ray = {"headGroupSpec": {"template": pods}, "workerGroupSpecs": [{"groupName": "w", **replicas}]}
@@ -80,7 +80,7 @@ def cost(call: Callable[[], object], rounds: int) -> float:
 
 
 def row(name: str, sets: int, read: float, workload: float) -> str:
-    """One line of the table."""
+    """Return one line of the table."""
     return f"{name:<12}{sets:>9}{read:>10.1f}{workload:>10.1f}{(read + workload) / sets:>13.1f}"
 
 

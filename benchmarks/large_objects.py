@@ -30,7 +30,7 @@ LONG: Final = 120.0
 
 
 def large_job(name: str, kilobytes: int) -> dict[str, Any]:
-    """A Job of about that size, by its node affinity."""
+    """Return a Job of about that size, by its node affinity."""
     values = [f"{name}-{number:010d}" for number in range(12)]
     term = {"matchExpressions": [{"key": "zone", "operator": "In", "values": values}]}
     terms = [term] * (kilobytes * 1000 // TERM_BYTES)
@@ -45,7 +45,7 @@ def flood(tenant: Tenant, jobs: int, kilobytes: int) -> None:
 
 
 def delays_of_others(q: Quotree, flooding: threading.Thread) -> tuple[list[float], list[float]]:
-    """How long each small Job took to be created, which is the API server's, and then waited until it was let go."""
+    """Return for each small Job how long its creation took, and how long it then waited for its start."""
     creations: list[float] = []
     delays: list[float] = []
     while flooding.is_alive() or len(delays) < 5:
@@ -72,20 +72,20 @@ def longest_probe(q: Quotree, flooding: threading.Thread, found: list[float]) ->
 
 
 def peak_mib(q: Quotree) -> float:
-    """The most memory that the process ever had."""
+    """Return the most memory that the process ever had."""
     assert q.process is not None
     lines = Path(f"/proc/{q.process.pid}/status").read_text().splitlines()
     return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024
 
 
 def limit_mib() -> float:
-    """The chart's limit."""
+    """Return the chart's limit."""
     text = yaml.safe_load(VALUES.read_text())["reconciler"]["resources"]["limits"]["memory"]
     return float(text.removesuffix("Gi")) * 1024
 
 
 def measure(q: Quotree, jobs: int, kilobytes: int, bar: float) -> bool:
-    """Whether all stayed within the bars."""
+    """Measure, print, and return whether every figure stayed within its limit."""
     tenant = Tenant.of(q)
     q.lead()
     q.group("vision", quotas=[quota(min="100")])

@@ -48,13 +48,13 @@ _decode = msgspec.json.Decoder(_Pod).decode
 
 
 def project(raw: bytes) -> Record:
-    """The pod as it is kept."""
+    """Return the pod as it is kept."""
     pod = _decode(raw)
     return Record(pod.metadata.uid, pod.metadata.namespace, pod.metadata.name, pod.spec.node_name)
 
 
 def chunks(objects: int) -> Iterator[bytes]:
-    """The stream, 300 pods to a read."""
+    """Yield the stream, 300 pods to a read."""
     fields: dict[str, object] = {f"f:field{n}": {".": {}, "f:sub": {"f:x": {}, "f:y": {}}} for n in range(70)}
     manager = {"manager": "kube-controller-manager", "operation": "Update", "fieldsV1": fields}
     metadata = {

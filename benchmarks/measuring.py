@@ -61,13 +61,13 @@ def _job(dice: Random, group: str, name: str) -> Workload:
 
 
 def starts(world: World, index: int) -> World:
-    """One pending job starts."""
+    """Start one pending job."""
     job = next(filter(None, (workloads.queue for workloads in list(world.workload_sets.values())[index:])))[0]
     return world.with_changes([(job, running(job.group, job.request, job.key.removeprefix("ns/"), flavors="a100"))])
 
 
 def arrives(world: World, index: int) -> World:
-    """One job is created."""
+    """Create one job."""
     group = list(world.workload_sets)[7 * index]
     return world.with_changes([(None, pending(group, {"cpu": 10, "gpu": 1}, f"new-{index}"))])
 
@@ -78,7 +78,7 @@ def grows(world: World, index: int) -> World:
 
 
 def edits(world: World, index: int) -> World:
-    """One group's quota is edited."""
+    """Edit the quota of one group."""
     group = world.tree[list(world.workload_sets)[3 * index]]
     return replace(world, tree=world.tree.with_group(replace(group, allow_lending=False)))
 

@@ -97,7 +97,7 @@ class Cluster:
         self._cache = CycleCache()
 
     def decide(self) -> tuple[float, bool]:
-        """One cycle, carried out: its CPU time in milliseconds, and whether it changed anything."""
+        """Run one cycle and carry it out; return its CPU time in milliseconds, and whether it changed anything."""
         now = after(self._made)
         began = time.thread_time()
         self._snapshot = measure(self.world, now, self._snapshot)
@@ -129,7 +129,7 @@ class Cluster:
 
 
 def split(request: Mapping[str, Amount], number: int) -> tuple[PodSet, ...]:
-    """The request in so many pod sets, as equal as whole numbers allow."""
+    """Return the request in so many pod sets, as equal as whole numbers allow."""
     parts = ({name: (amount + at) // number for name, amount in request.items()} for at in range(number))
     return tuple(
         PodSet(f"set-{at}", {name: amount for name, amount in part.items() if amount}) for at, part in enumerate(parts)
@@ -137,7 +137,7 @@ def split(request: Mapping[str, Amount], number: int) -> tuple[PodSet, ...]:
 
 
 def measured(shape: Shape, rounds: int) -> Iterator[tuple[str, list[float]]]:
-    """What is measured, and its CPU times in milliseconds."""
+    """Yield what is measured, and its CPU times in milliseconds."""
     cluster = Cluster(shape)
     freeze_memory()  # as the reconciler does between its first sync and its first decision
     with keep_all_made():

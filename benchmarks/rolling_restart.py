@@ -22,7 +22,7 @@ NODE = cluster.NodeSpec("node-0", labels={}, allocatable={"cpu": "1000", "memory
 
 
 def restart(setup: AdmissionSetup, balancer: Balancer, traffic: Traffic) -> bool:
-    """One round; whether it went unnoticed."""
+    """Restart both replicas once, and return whether no client noticed."""
     with traffic.flowing():
         restart_both(setup, balancer, traffic)
     lost = traffic.lost()

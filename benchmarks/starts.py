@@ -88,7 +88,7 @@ class Seen:
 
 
 def short_job(name: str, number: int, contender: Contender) -> dict[str, Any]:
-    """A Job of usual size whose pod is done as soon as it runs."""
+    """Return a Job of usual size whose pod is done as soon as it runs."""
     return job(
         name,
         contender.labels(number),
@@ -145,7 +145,7 @@ async def queue(client: Client, seen: Seen, contender: Contender, jobs: int) -> 
 
 
 def requests_answered(control_plane: ControlPlane) -> int:
-    """How many requests but watches the API server has answered, by its own count."""
+    """Return how many requests but watches the API server has answered, by its own count."""
     _, text = control_plane.rest.request("GET", "/metrics")
     lines = re.findall(r"^apiserver_request_total\{(.*)\} (\S+)$", text, re.MULTILINE)
     return int(sum(float(count) for labels, count in lines if 'verb="WATCH"' not in labels))

@@ -112,7 +112,7 @@ class Load:
 
 
 def numbers(quotree: Quotree) -> dict[str, float]:
-    """The sums and counts of the reconciler's metrics, and its CPU seconds."""
+    """Return the sums and counts of the reconciler's metrics, and its CPU seconds."""
     (url,) = (each for name, each in quotree.health.items() if name.startswith("reconciler"))
     with urllib.request.urlopen(f"{url}/metrics", timeout=10) as answer:
         text = answer.read().decode()
@@ -124,13 +124,13 @@ def numbers(quotree: Quotree) -> dict[str, float]:
 
 
 def children(quotree: Quotree) -> list[int]:
-    """The processes that the reconciler has started, and that have not ended."""
+    """Return the processes that the reconciler has started, and that have not ended."""
     tasks = Path(f"/proc/{quotree.reconcilers[0].pid}/task").glob("*/children")
     return [int(word) for each in tasks for word in each.read_text().split()]
 
 
 def cpu_seconds(pid: int | None) -> tuple[float, float]:
-    """What a process has used, and what its children that have ended have; nothing of one that is gone."""
+    """Return what a process has used, and what its children that have ended have; nothing of one that is gone."""
     try:
         words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except FileNotFoundError:
@@ -140,7 +140,7 @@ def cpu_seconds(pid: int | None) -> tuple[float, float]:
 
 
 def questions() -> dict[str, list[str]]:
-    """The paths of each kind of block."""
+    """Return the paths of each kind of block."""
     teams = [f"team-{number}" for number in range(GROUPS)]
     ours = [
         path
@@ -156,7 +156,7 @@ def questions() -> dict[str, list[str]]:
 
 
 def measure(quotree: Quotree, load: Load, seconds: float, rate: float, paths: Sequence[str]) -> Block:
-    """One block; without `paths`, without questions."""
+    """Run one block; without `paths`, ask nothing."""
     stop = threading.Event()
     asking = threading.Thread(target=load.ask, args=(paths, rate, stop))
     if paths:
@@ -183,7 +183,7 @@ def measure(quotree: Quotree, load: Load, seconds: float, rate: float, paths: Se
 
 
 def told(name: str, found: Sequence[Sequence[float]]) -> str:
-    """One line: the median of each kind of block, and the difference of the last two."""
+    """Return one line: the median of each kind of block, and the difference of the last two."""
     medians = [statistics.median(each) for each in found]
     return f"{name:<32}{''.join(f'{each:14.2f} ms' for each in medians)}{100 * (medians[2] / medians[1] - 1):+8.1f} %"
 

@@ -39,7 +39,7 @@ from webhook.workloads.review_context import ReviewContext
 
 
 def review_body(*, held: bool) -> bytes:
-    """A Job of usual size, written as the API server writes: before the mutation, or after it."""
+    """Return a Job of usual size, written as the API server writes: before the mutation, or after it."""
     container = {
         "name": "train",
         "image": "registry.example.com/team/train:1.2.3",
@@ -72,7 +72,7 @@ def review_body(*, held: bool) -> bytes:
 
 
 def scene(groups: int) -> ReviewContext:
-    """A tree of that many groups below one, with two flavors."""
+    """Return a tree of that many groups below one, with two flavors."""
     amounts = {"cpu": 10**6, "memory": 2**50, "nvidia.com/gpu": 1000}
     entries = (Entry("a100", min=amounts), Entry("t4", min=amounts))
     leaves = (Group(f"leaf-{number}", "all", quotas=entries) for number in range(groups))

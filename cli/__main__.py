@@ -80,7 +80,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _called_as() -> str:
-    """How the user called it: `quotree`, or `kubectl quotree` as a plugin."""
+    """Return how the user called it: `quotree`, or `kubectl quotree` as a plugin."""
     name = sys.argv[0].rsplit("/", 1)[-1]
     return "kubectl quotree" if name == "kubectl-quotree" else "quotree"
 

@@ -31,7 +31,7 @@ class Seen:
 
 
 def jobs(cluster: ControlPlane) -> list[Seen]:
-    """Every managed Job."""
+    """Return all managed Jobs."""
     return [_seen(item) for item in _items(cluster, "/apis/batch/v1/jobs?labelSelector=quotree.dev/group")]
 
 
@@ -68,7 +68,7 @@ def _seen(job: dict[str, Any]) -> Seen:
 
 
 def misplaced(cluster: ControlPlane) -> tuple[int, list[str]]:
-    """The number of pods with a node, and a message for each on a node not of its flavor or accepted model."""
+    """Return the number of pods with a node, and a message for each on a node not of its flavor or accepted model."""
     models = {
         node["metadata"]["name"]: node["metadata"]["labels"].get(MODEL_LABEL, "")
         for node in _items(cluster, "/api/v1/nodes")
@@ -95,14 +95,14 @@ def _accepted(spec: Mapping[str, Any]) -> frozenset[str]:
 
 
 def group_status(cluster: ControlPlane, name: str) -> dict[str, Any]:
-    """The status of one QuotaGroup; empty before the first one is written."""
+    """Return the status of one QuotaGroup; empty before the first one is written."""
     _, body = cluster.rest.request("GET", f"/apis/quotree.dev/v1alpha1/quotagroups/{name}")
     status: dict[str, Any] = body.get("status", {})
     return status
 
 
 def total(status: Mapping[str, Any], column: str, resource: str) -> int:
-    """What a group's status says in one column, such as used, of a resource over all flavors, in whole units."""
+    """Return what a group's status says in one column, such as used, of a resource over all flavors, in whole units."""
     return sum(int(entry.get(column, {}).get(resource, 0)) for entry in status.get("quotas", []))
 
 

@@ -36,12 +36,15 @@ PRODUCTION: Final = ("search", "ads")
 
 
 def flavors(records: Iterable[NodeRecord]) -> list[Object]:
-    """One flavor for each GPU model."""
+    """Return one flavor for each GPU model."""
     return [flavor(model) for model in sorted(by_model(records))]
 
 
 def groups(records: Iterable[NodeRecord]) -> list[Object]:
-    """The whole tree, parents before children. Mins are whole devices, cores and GiB, rounded down at each level."""
+    """Return the whole tree, parents before children.
+
+    Mins are whole devices, cores and GiB, rounded down at each level.
+    """
     mins: dict[str | None, dict[str, dict[str, int]]] = {None: _capacity(records)}
     made = []
     for place in PLACES:

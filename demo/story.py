@@ -220,7 +220,7 @@ def _edited(group: dict[str, Any], **spec: Any) -> dict[str, Any]:
 
 
 def _compressed(record: PodRecord, bounds: tuple[int, int]) -> int:
-    """The trace's run time, two minutes to a second, within bounds."""
+    """Return the trace's run time, two minutes to a second, within bounds."""
     return max(bounds[0], min(bounds[1], record.ran_for // 120))
 
 

@@ -27,7 +27,7 @@ class Programs(NamedTuple):
 
 
 def find() -> Programs | None:
-    """The programs on PATH, else those in the cache."""
+    """Return the programs on PATH, else those in the cache."""
     on_path = [shutil.which(name) for name in _NAMES]
     if all(on_path):
         return Programs(*(Path(each) for each in on_path if each))
@@ -36,7 +36,7 @@ def find() -> Programs | None:
 
 
 def fetch() -> Programs | None:
-    """The programs, from Debian's package if need be; None where that is not possible."""
+    """Return the programs, from Debian's package if need be; None where that is not possible."""
     return find() or (_unpack() and find()) or None
 
 

@@ -33,15 +33,15 @@ class Contender:
 
 
 def parents() -> list[str]:
-    """The groups of the first level."""
+    """Return the groups of the first level."""
     return [f"division-{number}" for number in range(PARENTS)]
 
 
 def leaves() -> list[str]:
-    """The groups of the second level: `leaves_of` each parent in turn."""
+    """Return the groups of the second level: `leaves_of` each parent in turn."""
     return [leaf for parent in parents() for leaf in leaves_of(parent)]
 
 
 def leaves_of(parent: str) -> list[str]:
-    """The groups below that one."""
+    """Return the groups below that one."""
     return [f"{parent}-team-{number}" for number in range(LEAVES)]

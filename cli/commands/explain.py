@@ -77,7 +77,7 @@ def command(
 
 
 def _served(where: LiveCluster, name: str, namespace: str) -> Json:
-    """What the visibility API answers: of a workload, or of a group where no workload has the name."""
+    """Return what the visibility API answers: of a workload, or of a group where no workload has the name."""
     head, slash, rest = name.partition("/")
     if slash and head.lower() in ("qg", "quotagroup", "group"):
         return _served_group(where, rest, unknown_group(rest))

@@ -107,12 +107,12 @@ def _print(rows: Sequence[Json], shown: ListOutput) -> None:
 
 
 def _lacks(row: Json) -> str:
-    """The formatted missing amount."""
+    """Return the formatted missing amount."""
     return readable(row["resource"], row["missing"]) if row["missing"] else ""
 
 
 def _below(cluster: LiveCluster, group: str) -> set[str] | None:
-    """The group and all below it; None: all groups. For a user who cannot read the tree, this group alone."""
+    """Return the group and all below it; None: all groups. For a user who cannot read the tree, this group alone."""
     if group == ROOT:
         return None
     try:

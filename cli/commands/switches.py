@@ -23,7 +23,7 @@ _FLAGS: Final = {JOB: ("spec", "suspend"), "pod": (), "podgroup": ()}
 
 
 def _workload_command(name: str, act: Callable[[LiveCluster, list[str]], str], text: str) -> click.Command:
-    """A command on one workload, as NAMESPACE/NAME or KIND/NAMESPACE/NAME."""
+    """Return a command on one workload, as NAMESPACE/NAME or KIND/NAMESPACE/NAME."""
 
     @live_options
     @namespace_option
@@ -40,7 +40,7 @@ def _workload_command(name: str, act: Callable[[LiveCluster, list[str]], str], t
 
 
 def _object(workload: str, cluster: LiveCluster, namespace: str | None) -> list[str]:
-    """The arguments by which kubectl finds it: its kind, its name, and its namespace."""
+    """Return the arguments by which kubectl finds it: its kind, its name, and its namespace."""
     parts = workload.split("/")
     if len(parts) > 3 or not all(parts):
         raise Problem(f"{workload!r} is no workload; write NAMESPACE/NAME of a Job, or KIND/NAMESPACE/NAME")
@@ -81,7 +81,7 @@ def _patch(cluster: LiveCluster, which: list[str], patch: dict[str, Any]) -> str
 
 
 def _group_command(name: str, text: str) -> click.Command:
-    """A command that sets the stopPolicy of one group."""
+    """Return a command that sets the stopPolicy of one group."""
 
     @live_options
     @click.command(name, help=text)

@@ -68,7 +68,7 @@ class Conversion:
             self.note(manifest, f"spec.{name}", "has no counterpart and is left out")
 
     def _name_for(self, manifest: Manifest, wanted: str, suffix: str) -> str:
-        """The wanted name, or with `-suffix` where another group has it or Quotree keeps it for itself."""
+        """Return the wanted name, or with `-suffix` where another group has it or Quotree keeps it for itself."""
         if wanted not in self.groups and wanted not in RESERVED:
             return wanted
         name = f"{wanted}-{suffix}"

@@ -19,7 +19,7 @@ from shared.resources import QuantityError, sum_amounts
 
 
 def namespace_of(metadata: Metadata) -> str:
-    """The namespace in which kubectl would create the object: `default` for a manifest without one."""
+    """Return the namespace in which kubectl would create the object: `default` for a manifest without one."""
     return metadata.namespace or "default"
 
 
@@ -40,7 +40,7 @@ class WorkloadRead:
 def read_kind_objects(
     objects: ManifestObjects, cluster: NamespaceContexts, settings: QuotaSettings
 ) -> Iterator[WorkloadRead]:
-    """Every object of a governed kind that no other accounts for; of a gated kind every group of pods that it makes."""
+    """Yield every object of a governed kind that no other accounts for; of a gated kind each of its groups of pods."""
     pods: dict[tuple[str, str], list[Pod]] = {}
     for pod in objects.pods:
         if pod.metadata.unit:

@@ -117,7 +117,7 @@ def _sets(seen: KindObject) -> tuple[SampleSet, ...]:
 
 
 def _start(held: KindObject) -> list[Operation]:
-    """Start it in flavors with a node label and a taint, one flavor for each pod set."""
+    """Return the patch that starts it in flavors with a node label and a taint, one flavor for each pod set."""
     placed = {set_name(held, each): _example(each.name) for each in held.pod_sets}
     only = placed.get(MAIN_POD_SET)
     several = InjectedAnnotation(pod_sets=placed)

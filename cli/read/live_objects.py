@@ -45,7 +45,7 @@ def live_manifests(cluster: LiveCluster) -> Iterator[Manifest]:
 
 
 def items_if_known(cluster: LiveCluster, path: str) -> Sequence[msgspec.Raw]:
-    """The list; empty if the cluster does not know the kind yet."""
+    """Return the list; empty if the cluster does not know the kind yet."""
     try:
         return cluster.items(path)
     except UnknownToCluster:

@@ -149,7 +149,7 @@ _Loader.yaml_implicit_resolvers = {
 
 
 def _is_too_deep(document: str) -> bool:
-    """Whether composing would recurse deeper than for any real object; the C composer has no limit and would crash."""
+    """Return whether the nesting is deeper than in any real object: the C composer has no limit and would crash."""
     if sum(document.count(mark) for mark in ("[", "{", "- ", "-\t", "? ")) <= _MAX_DEPTH:
         return False
     depth = 0

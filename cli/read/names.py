@@ -101,5 +101,5 @@ def check_group(cluster: LiveCluster, name: str) -> None:
 
 
 def unknown_group(name: str) -> Problem:
-    """The message for a name that no QuotaGroup has."""
+    """Return the message for a name that no QuotaGroup has."""
     return Problem(f"there is no QuotaGroup {name!r}; `kubectl get quotagroups` lists those that exist")

@@ -121,7 +121,7 @@ def sort_objects(
 
 
 def _governed(manifest: Manifest, kinds: Kinds | None) -> tuple[str, Callable[[Any], Any]] | str:
-    """The reader of a governed kind's object; for other kinds, a note on why they are skipped."""
+    """Return the reader of a governed kind's object; for other kinds, a note on why they are skipped."""
     from shared.kinds.presets import all_presets
 
     kind = manifest.governed or (kinds or all_presets()).find(manifest.api_version, manifest.kind)

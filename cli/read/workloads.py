@@ -22,7 +22,7 @@ from shared.quota.model.workload import Workload
 
 
 def contexts_of(objects: ManifestObjects, settings: QuotaSettings) -> NamespaceContexts:
-    """The contexts of all workloads in the manifests; a namespace that is not among them has no labels."""
+    """Return the contexts of all workloads in the manifests; a namespace that is not among them has no labels."""
     contexts = NamespaceContexts(settings.devices)
     contexts.see_namespaces((None, each) for each in objects.namespaces)
     contexts.see_limit_ranges((None, _with_namespace(each)) for each in objects.limit_ranges)

@@ -106,7 +106,7 @@ def _missing_runtime(short: Mapping[str, Any]) -> str:
 
 
 def _named(other: Mapping[str, Any]) -> str:
-    """The name of a workload; for one in another namespace its group, and for several the number."""
+    """Return the name of a workload; for one in another namespace its group, and for several the number."""
     if other.get("workload"):
         return f"{other['workload']} of {other['group']}"
     count = other.get("workloads", 1)

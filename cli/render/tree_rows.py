@@ -58,8 +58,9 @@ class Filter:
         ]
 
     def wants(self, group: QuotaGroup) -> bool:
-        """Whether the group itself is shown. The counts of a parent cover its subtree, so no busy leaf loses its
-        parents.
+        """Return whether the group itself is shown.
+
+        The counts of a parent cover its subtree, so no busy leaf loses its parents.
         """
         return not self.only_busy or bool(group.status.workloads.pending or group.status.workloads.admitted)
 

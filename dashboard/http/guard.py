@@ -38,7 +38,7 @@ class RequestGuard(Protocol):
         """Refuse forbidden requests. Raises web.HTTPException."""
 
     async def still_answers(self, request: web.Request) -> bool:
-        """Whether this request would be allowed now: a stream stays open for long."""
+        """Return whether this request would be allowed now: a stream stays open for long."""
 
 
 class PageGuard:
@@ -98,5 +98,5 @@ async def with_headers(answering: Awaitable[web.StreamResponse]) -> web.StreamRe
 
 
 def is_api(request: web.Request) -> bool:
-    """Whether the request is for data rather than for the page's own files."""
+    """Return whether the request is for data rather than for the page's own files."""
     return request.path.startswith(API)

@@ -37,7 +37,7 @@ _REFUSALS: Final = {
 
 
 def needed(kinds: Kinds) -> Sequence[Mapping[str, Any]]:
-    """The rights that a user must have: to list everything on the page in all namespaces."""
+    """Return the rights that a user must have: to list everything on the page in all namespaces."""
     return (*_ALWAYS, *(_list(kind.group, kind.resource) for kind in kinds.suspended))
 
 
@@ -55,7 +55,7 @@ class ProxiedGuard:
         return await with_headers(self._answer(request, handler))
 
     async def still_answers(self, request: web.Request) -> bool:
-        """Whether the token still has the right; the answer is cached for a short time."""
+        """Return whether the token still has the right; the answer is cached for a short time."""
         return await self._permission(request) is Permission.ALLOWED
 
     async def _answer(self, request: web.Request, handler: Handler) -> web.StreamResponse:

@@ -68,7 +68,7 @@ class Frame:
     """What has not been read yet."""
 
     def find(self, kind: str, key: str) -> Workload | None:
-        """The workload of that kind and namespace/name."""
+        """Return the workload of that kind and namespace/name."""
         wanted = WorkloadId(kind, key)
         world = self.outlook.after.world if self.outlook is not None else self.world
         found = (each.by_id.get(wanted) for each in world.workload_sets.values())

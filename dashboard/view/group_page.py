@@ -54,13 +54,13 @@ def group_page(frame: Frame, name: str) -> Json:
 
 
 def _bare_page(frame: Frame, name: str) -> Json:
-    """The page of a group known only from its workloads: the user cannot read QuotaGroups."""
+    """Return the page of a group known only from its workloads: the user cannot read QuotaGroups."""
     nothing: Json = {each: [] for each in ("children", "conditions", "mins", "keys", "words", "divisions", "pools")}
     return {"frame": frame.number, "name": name, "parent": None, "path": [name], "stopPolicy": "None", **nothing}
 
 
 def _mins(group: Group) -> list[Json]:
-    """Every min as written, for edits in the page."""
+    """Return every min as written, for edits in the page."""
     return [
         {"flavor": entry.flavor, "resource": resource, "text": readable(resource, entry.min.get(resource, 0))}
         for entry in group.quotas
@@ -69,7 +69,7 @@ def _mins(group: Group) -> list[Json]:
 
 
 def _words(outlook: Outlook, group: Group) -> list[Json]:
-    """Every number of the arithmetic, under the words of docs/glossary.md."""
+    """Return every number of the arithmetic, under the words of docs/glossary.md."""
     report = report_of(outlook.given.numbers.get(group.name, {}), [entry.flavor for entry in group.quotas])
     return [
         {
@@ -84,7 +84,7 @@ def _words(outlook: Outlook, group: Group) -> list[Json]:
 
 
 def _division(table: DivisionTable) -> Json:
-    """How the runtime of a group's parent is divided for one key: what each child starts from, and gets."""
+    """Return how the runtime of a group's parent is divided for one key: what each child starts from, and gets."""
     resource = table.key.resource
     first = readable(resource, sum(row.first for row in table.rows))
     shared = readable(resource, sum(sum(row.rounds) for row in table.rows))

@@ -46,7 +46,7 @@ def _pool(outlook: Outlook, parent: str, children: list[str], key: FlavorResourc
 
 
 def _sides(resource: str, beside: Mapping[str, Amount], groups: Mapping[str, Amount]) -> list[Json]:
-    """The groups, the largest first, and after them what belongs to no group."""
+    """Return the groups, the largest first, and after them what belongs to no group."""
     ordered = sorted(groups.items(), key=lambda each: (-each[1], each[0]))
     found = [_side(resource, amount, group=name, label=name) for name, amount in ordered]
     return found + [_side(resource, amount, group="", label=label) for label, amount in beside.items() if amount]

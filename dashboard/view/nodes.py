@@ -12,7 +12,7 @@ Json = dict[str, Any]
 
 
 def flavor_list(frame: Frame) -> list[Json]:
-    """Every flavor: its labels, and for each resource its capacity, what groups use, and what others use."""
+    """Return every flavor: its labels, and for each resource its capacity, what groups use, and what others use."""
     known = sorted(with_default_flavor(frame.world.flavors), key=lambda each: each.name)
     return [
         {

@@ -49,14 +49,14 @@ def _workloads(frame: Frame, group: str, part: Part) -> Sequence[tuple[int, Work
 
 
 def _since(workload: Workload) -> tuple[float, str]:
-    """When it was evicted, else started; the latest come first."""
+    """Return when it was evicted, else started; the latest come first."""
     if workload.eviction is not None:
         return workload.eviction.at.timestamp(), workload.key
     return (workload.admission.since.timestamp() if workload.admission is not None else 0.0), workload.key
 
 
 def _pending(frame: Frame, group: str) -> Iterator[tuple[int, Workload]]:
-    """Each with its place in its queue; 0 for those that are not considered now."""
+    """Yield each with its place in its queue; 0 for those that are not considered now."""
     for leaf in _leaves(frame, group):
         snapshot = frame.outlook.after.leaves.get(leaf) if frame.outlook is not None else None
         if snapshot is not None:
@@ -68,7 +68,7 @@ def _pending(frame: Frame, group: str) -> Iterator[tuple[int, Workload]]:
 
 
 def _leaves(frame: Frame, group: str) -> Sequence[str]:
-    """The leaf itself, or those below; also without any group, what the workloads name."""
+    """Return the leaf itself, or those below; also without any group, what the workloads name."""
     world = _world(frame)
     if group in world.tree and frame.groups:
         return sorted({group, *world.tree.subtree(group)} & world.workload_sets.keys())

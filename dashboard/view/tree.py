@@ -73,7 +73,7 @@ def _lines_of_unseen(frame: Frame) -> Iterator[tuple[str, bytes]]:
 
 
 def keys_of(record: GroupStatusRecord, numbers: GroupNumbers | None) -> Iterator[Json]:
-    """Each flavor and resource of a group that is not 0 throughout; from its status where nothing is measured."""
+    """Yield each flavor and resource of a group that is not 0 throughout; from its status where nothing is measured."""
     if numbers is None:
         for status in record.status.quotas:
             yield from _written(record.group.name, status)

@@ -50,7 +50,7 @@ def _state(workload: Workload) -> str:
 
 
 def _bare(workload: Workload) -> str:
-    """The content of the object itself, for users with too few rights to compute the reason."""
+    """Return what the object itself says, for users with too few rights to compute the reason."""
     name = f"{workload.kind} {workload.key!r}"
     if workload.admission is None:
         return f"{name} waits in group {workload.group}"

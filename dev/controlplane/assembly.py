@@ -93,7 +93,7 @@ def assemble(binaries: Binaries, wishes: Wishes, folder: Path, ports: Ports) -> 
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """What every program of the control plane sees: nothing of the user's home, settings or proxies.
+    """Return what every program of the control plane sees: nothing of the user's home, settings or proxies.
 
     GOGC is handed on: a caller that has memory to spare saves a fifth of the programs' CPU by it.
     """
@@ -136,7 +136,7 @@ def _write_files(folder: Path, token: str, wishes: Wishes) -> tuple[Authority, f
 
 
 def _clients(binaries: Binaries, wishes: Wishes, site: _Site) -> list[Process]:
-    """The requested client processes of the API server."""
+    """Return the requested client processes of the API server."""
     files, folder = site.files, site.files.folder
     found = []
     if wishes.controllers:
@@ -160,7 +160,7 @@ def _clients(binaries: Binaries, wishes: Wishes, site: _Site) -> list[Process]:
 
 
 def client_kubeconfig(authority: Authority, url: str, user: str, groups: Sequence[str] = ()) -> Path:
-    """A kubeconfig by which the API server knows `user` as a member of `groups`."""
+    """Return a kubeconfig by which the API server knows `user` as a member of `groups`."""
     file_name = f"client-{secrets.token_hex(4)}"
     certificate, key = authority.client(file_name, user, groups)
     return kubeconfigs.with_certificate(

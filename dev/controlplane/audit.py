@@ -38,7 +38,7 @@ def write_policy(path: Path) -> Path:
 
 
 def read_events(path: Path) -> Iterator[AuditEvent]:
-    """The events in the order they were written; a last line that is still being written is left out."""
+    """Yield the events in the order they were written; a last line that is still being written is left out."""
     if not path.exists():
         return
     with path.open() as file:

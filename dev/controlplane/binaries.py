@@ -33,7 +33,7 @@ class Clients:
 
 
 def ensure(progress: Callable[[str], None] = print, *, node: bool = False) -> Binaries:
-    """All programs, built first if need be (about five minutes, once); `progress` gets a line per step.
+    """Return all programs, built first if need be (about five minutes, once); `progress` gets a line per step.
 
     `node` adds kubelet and kube-proxy. Raises ControlPlaneError with one sentence when they cannot be had.
     """
@@ -63,7 +63,7 @@ def clients(progress: Callable[[str], None] = print) -> Clients:
 
 
 def cache_root(environment: Mapping[str, str] = os.environ) -> Path:
-    """The user's cache folder for the control plane; XDG_CACHE_HOME counts only when absolute, as its standard says."""
+    """Return the user's cache folder for the control plane; XDG_CACHE_HOME counts only when it is absolute."""
     named = Path(environment.get("XDG_CACHE_HOME", ""))
     base = named if named.is_absolute() else Path.home() / ".cache"
     return base / "quotree" / "controlplane"
@@ -76,7 +76,7 @@ def cache_folder() -> Path:
 def _completed(
     paths: Mapping[str, Path], recipes: Sequence[Recipe], progress: Callable[[str], None]
 ) -> dict[str, Path]:
-    """The paths, and those of the programs that had to be built."""
+    """Return the paths, and those of the programs that had to be built."""
     absent = [recipe for recipe in recipes if recipe.name not in paths]
     if not absent:
         return dict(paths)

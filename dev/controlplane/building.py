@@ -138,7 +138,7 @@ def _wait(child: subprocess.Popen[bytes], heartbeat: Callable[[], None]) -> None
 
 
 def explain(messages: str, code: int) -> str:
-    """A one-line message for a failed Go build."""
+    """Return a one-line message for a failed Go build."""
     lines = [line.strip() for line in messages.splitlines() if line.strip()]
     for line in lines:
         if "no space left on device" in line:

@@ -48,7 +48,7 @@ def start(  # noqa: PLR0913  each is a wish of its own, by name only
     extra_controller_manager_args: Sequence[str] = (),
     node_address: str | None = None,
 ) -> "ControlPlane":
-    """A running control plane on free ports; close it, or use it as a context manager.
+    """Start a control plane on free ports; close it, or use it as a context manager.
 
     No `controllers`: no controller manager. `node_address`: nodes are real, and their pods reach the API server there.
     Raises ControlPlaneError with the reason when a process does not come up.
@@ -191,11 +191,11 @@ class ControlPlane:
         return json.loads(self.kubectl("get", *arguments, "-o", "json").stdout)
 
     def kubeconfig_for(self, user: str, groups: Sequence[str] = ()) -> Path:
-        """A kubeconfig of another identity, by client certificate; its rights are set by RBAC."""
+        """Return a kubeconfig of another identity, by client certificate; its rights are set by RBAC."""
         return client_kubeconfig(self._assembly.authority, self.url, user, groups)
 
     def service_account_kubeconfig(self, namespace: str, name: str) -> Path:
-        """A kubeconfig of a service account that exists, by a token good for a day."""
+        """Return a kubeconfig of a service account that exists, by a token good for a day."""
         token = self.kubectl("create", "token", name, "-n", namespace, "--duration=24h").stdout.strip()
         path = self.workdir / f"service-account-{secrets.token_hex(4)}.kubeconfig"
         return kubeconfigs.with_token(path, url=self.url, authority=self.ca_file, token=token)
@@ -207,7 +207,7 @@ class ControlPlane:
             wait_until_nodes_are_ready(self.rest, {node.name for node in nodes}, timeout)
 
     def audit_events(self) -> list[audit.AuditEvent]:
-        """Every request answered so far; needs `audit=True` at the start."""
+        """Return every request answered so far; needs `audit=True` at the start."""
         if self._assembly.files.audit_policy is None:
             raise ControlPlaneError("this control plane keeps no audit log: start it with audit=True")
         return list(audit.read_events(self._assembly.files.audit_log))

@@ -78,7 +78,7 @@ SIMULATED_NODES = (
 
 
 def real_nodes(address: str, client_certificate: Path, client_key: Path) -> list[str]:
-    """What differs where kubelets run: pods reach the API server at `address`, and it reaches them with the key."""
+    """Return what differs where kubelets run: pods reach the API server at `address`, and it has a key for kubelets."""
     return [
         "--bind-address=0.0.0.0",
         f"--advertise-address={address}",

@@ -32,7 +32,10 @@ class Program:
 
 
 def in_assets(environment: Mapping[str, str] = os.environ) -> dict[str, Path]:
-    """What fits in the folder KUBEBUILDER_ASSETS names. Raises ControlPlaneError when there is no such folder."""
+    """Return what fits in the folder KUBEBUILDER_ASSETS names.
+
+    Raises ControlPlaneError when there is no such folder.
+    """
     named = environment.get(ASSETS)
     if not named:
         return {}
@@ -43,7 +46,7 @@ def in_assets(environment: Mapping[str, str] = os.environ) -> dict[str, Path]:
 
 
 def on_path(recipes: Sequence[Recipe]) -> dict[str, Path]:
-    """What fits of `recipes` on PATH: the minor version that would be built, as tests are written against it."""
+    """Return what fits of `recipes` on PATH: the minor version that would be built, as tests are written against it."""
     located = {recipe.name: shutil.which(recipe.name) for recipe in recipes}
     programs = {name: probed(Path(path)) for name, path in located.items() if path is not None}
     pinned = {recipe.name: parsed_version(pinned_version(recipe.module)) for recipe in recipes}
@@ -58,9 +61,9 @@ def clients_on_path() -> dict[str, Path]:
 
 
 def fitting(programs: Mapping[str, Program]) -> dict[str, Path]:
-    """Those recent enough; API server, controller manager and scheduler only if all three are there, of one version.
+    """Return the programs that are recent enough; API server, controller manager and scheduler only together.
 
-    Where the three are not, only programs of the version that will be built beside them are taken.
+    The three must be of one version. Where they are built, only programs of that version are taken beside them.
     """
     kubernetes = parsed_version(pinned_version("k8s.io/kubernetes"))
     versions = {programs[name].version if name in programs else None for name in SERVERS}

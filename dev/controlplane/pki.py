@@ -68,7 +68,7 @@ class Authority:
 
 
 def token_keys(folder: Path) -> tuple[Path, Path]:
-    """The private and public key files that service-account tokens are signed and checked with."""
+    """Return the private and public key files that service-account tokens are signed and checked with."""
     key = ec.generate_private_key(ec.SECP256R1())
     public = folder / "service-account.pub"
     public.write_bytes(

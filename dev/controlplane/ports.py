@@ -28,7 +28,7 @@ class Ports:
         self._locks: list[IO[str]] = []
 
     def take(self) -> int:
-        """A free port that no other harness has reserved."""
+        """Return a free port that no other harness has reserved."""
         for port in _candidates():
             lock = _lock(port)
             if lock is None:

@@ -114,7 +114,7 @@ class Process:
         self.start()
 
     def log_tail(self) -> str:
-        """The last lines of its log, at most 16 KiB."""
+        """Return the last lines of its log, at most 16 KiB."""
         if not self.log.exists():
             return ""
         with self.log.open("rb") as file:
@@ -152,10 +152,10 @@ class Process:
 
 
 def tied(command: Sequence[str]) -> list[str]:
-    """The command that runs `command` so that it dies with this process; to be started from a thread that lives on."""
+    """Return the command that runs `command` and dies with this process; start it from a thread that lives on."""
     return [sys.executable, "-I", "-S", str(LAUNCHER), str(os.getpid()), *command]
 
 
 def _state(pid: int) -> str:
-    """The one-letter state in /proc: R, S, T (stopped), Z..."""
+    """Return the one-letter state in /proc: R, S, T (stopped), Z..."""
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]

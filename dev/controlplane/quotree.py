@@ -54,7 +54,7 @@ class Quotree:
         return Path(sys.executable).parent
 
     def command(self, *words: str, check: bool = True) -> str:
-        """What `quotree WORDS` prints. Raises ControlPlaneError with its words when `check` and it fails."""
+        """Return what `quotree WORDS` prints. Raises ControlPlaneError with its words when `check` and it fails."""
         path = f"{self.cluster.binaries.kubectl.parent}:{os.environ.get('PATH', '')}"
         done = subprocess.run(
             [str(self.commands / "quotree"), *words],

@@ -50,7 +50,7 @@ FOR_A_NODE = (
 
 
 def pinned_version(module: str) -> str:
-    """The version of a module in go.mod, as `v1.36.3`."""
+    """Return the version of a module in go.mod, as `v1.36.3`."""
     found = re.search(rf"^\t{re.escape(module)} (v\S+)", (MODULE / "go.mod").read_text(), re.MULTILINE)
     if found is None:
         raise AssertionError(f"{MODULE / 'go.mod'} does not require {module}")
@@ -74,7 +74,7 @@ def linker_flags() -> str:
 
 
 def build_arguments(recipes: Sequence[Recipe], output: Path) -> list[str]:
-    """The words after `go` that build `recipes` into the folder `output`."""
+    """Return the words after `go` that build `recipes` into the folder `output`."""
     fixed = ["-mod=readonly", "-buildvcs=false", "-trimpath", "-v", f"-ldflags={linker_flags()}"]
     return ["build", *fixed, "-o", f"{output}/", *(recipe.package for recipe in recipes)]
 

@@ -30,13 +30,13 @@ class Rest:
         self._last_used = 0.0
 
     def acting_as(self, user: str) -> "Rest":
-        """A connection whose requests the API server judges as this user's, by impersonation."""
+        """Return a connection whose requests the API server judges as this user's, by impersonation."""
         other = Rest(*self._arguments)
         other._impersonated = {"Impersonate-User": user}
         return other
 
     def another(self) -> "Rest":
-        """One more connection with the same rights, for requests at the same time."""
+        """Return one more connection with the same rights, for requests at the same time."""
         return Rest(*self._arguments)
 
     def request(
@@ -67,7 +67,7 @@ class Rest:
             raise kind(f"{method} {path}: {error!r}") from error
 
     def ready(self) -> bool:
-        """Whether /readyz says ok, over a connection of its own; after two silent seconds it is not."""
+        """Return whether /readyz says ok, over a connection of its own; after two silent seconds it is not."""
         connection = self._connected(PROBE_TIMEOUT)
         try:
             connection.request("GET", "/readyz", headers={"Authorization": f"Bearer {self._token}"})
@@ -107,7 +107,7 @@ class Rest:
 
 
 def serves(url: str) -> bool:
-    """Whether a health URL on this machine answers 200; certificates made at start are not checked."""
+    """Return whether a health URL on this machine answers 200; certificates made at start are not checked."""
     tls = ssl.create_default_context()
     tls.check_hostname = False
     tls.verify_mode = ssl.CERT_NONE

@@ -16,7 +16,7 @@ INSTALL_TIMEOUT = 900.0
 
 
 def go(root: Path, progress: Callable[[str], None]) -> Path:
-    """A Go program to build with; installed below `root` when the machine has none that fits.
+    """Return a Go program to build with; installed below `root` when the machine has none that fits.
 
     Raises ControlPlaneError when there is none and none can be installed.
     """
@@ -31,14 +31,14 @@ def go(root: Path, progress: Callable[[str], None]) -> Path:
 
 
 def fits(version_line: str) -> bool:
-    """Whether `go version go1.26.8 linux/amd64` is recent enough; a first release says `go1.27` or `go1.27rc1`."""
+    """Return whether a text like `go version go1.26.8 linux/amd64` (or go1.27, go1.27rc1) is recent enough."""
     words = version_line.replace("go1.", "1.").replace("rc", ".").replace("-devel", ".0").split()
     found = [parsed_version(word if word.count(".") > 1 else f"{word}.0") for word in words if word.startswith("1.")]
     return bool(found) and found[0] is not None and found[0] >= LEAST_GO
 
 
 def local(environment: os._Environ[str] | dict[str, str]) -> dict[str, str]:
-    """An environment in which Go builds for this machine with its own toolchain and none of the user's build flags."""
+    """Return an environment in which Go builds for this machine, without the user's toolchain and build flags."""
     foreign = ("GOFLAGS", "GOOS", "GOARCH", "GO111MODULE", "GOEXPERIMENT", "GOBIN", "GOROOT")
     kept = {name: value for name, value in environment.items() if name not in foreign}
     return {**kept, "GOTOOLCHAIN": "local", "GOWORK": "off", "CGO_ENABLED": "0"}

@@ -56,12 +56,12 @@ class Tracer:
 
 
 def is_own(filename: str) -> bool:
-    """Whether the file is the project's own, and no package that it uses."""
+    """Return whether the file is the project's own, and no package that it uses."""
     return filename.startswith(PREFIX) and "/.venv/" not in filename
 
 
 def module_of(filename: str) -> str:
-    """The dotted name of the module in that file."""
+    """Return the dotted name of the module in that file."""
     return filename.removeprefix(PREFIX).removesuffix(".py").replace("/", ".").removesuffix(".__init__")
 
 

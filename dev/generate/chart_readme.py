@@ -71,7 +71,7 @@ def _opens(lines: list[str], number: int, depth: int) -> bool:
 
 
 def readme() -> str:
-    """Return the whole page."""
+    """Return the chart's README as it should be."""
     source = (CHART / "values.yaml").read_text()
     rows = [f"| `{each.path}` | {_default(each.default)} | {each.text} |" for each in values(source)]
     return _HEAD + "\n".join(rows) + "\n"

@@ -30,7 +30,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 def chart_files() -> dict[Path, str]:
-    """The files and their text."""
+    """Return the files and their text."""
     definitions = (quotagroup_definition(), flavor_definition())
     return {FOLDER / f"{each['spec']['names']['plural']}.yaml": _template(each) for each in definitions}
 

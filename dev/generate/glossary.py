@@ -34,7 +34,7 @@ class Noun(NamedTuple):
 
 
 def nouns() -> Iterator[Noun]:
-    """Every public class at the top of a module in these rooms."""
+    """Yield every public class at the top of a module in these rooms."""
     for room in ROOMS:
         for path in sorted((ROOT / room).rglob("*.py")):
             for node in ast.parse(path.read_text(encoding="utf-8")).body:
@@ -54,7 +54,7 @@ def _meaning(docstring: str) -> str:
 
 
 def page(written: str) -> str:
-    """The page with its table of classes as the code has it."""
+    """Return the page with its table of classes as the code has it."""
     by_hand, _, table = written.partition(_BEGINS)
     elsewhere = {name: words.strip() for name, words in _ROW.findall(table)}
     found = sorted(set(nouns()), key=lambda noun: (noun.name.lower(), noun.room))

@@ -16,7 +16,7 @@ _HEAD: Final = "# Copied from shared/kinds/presets by `python -m dev.generate.pr
 
 
 def chart_files() -> dict[Path, str]:
-    """The files and their text."""
+    """Return the files and their text."""
     copies = {CHART / "presets" / f"{name}.yaml": _HEAD + preset_text(name) for name in PRESETS}
     schema = CHART / "values.schema.json"
     return {**copies, schema: _with_names(schema.read_text())}

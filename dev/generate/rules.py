@@ -155,7 +155,7 @@ def work_warnings() -> Iterator[Row]:
 
 
 def page() -> str:
-    """The whole page."""
+    """Return docs/rules.md as it should be."""
     parts = (
         ("QuotaGroup: refused", group_rows(), clauses()),
         ("QuotaGroup and ResourceFlavor: accepted with a warning", group_warnings(), clauses()),

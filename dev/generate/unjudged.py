@@ -58,5 +58,5 @@ UNJUDGED: Final = (
 
 
 def unjudged_section() -> str:
-    """The section of the page."""
+    """Return the section of docs/rules.md about refusals that no rule makes."""
     return _HEAD + "".join(f"| `{each.code}` | {each.means} | {each.advice} | `{each.test}` |\n" for each in UNJUDGED)

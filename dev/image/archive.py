@@ -41,7 +41,7 @@ class Image:
 
 
 def layer(folder: Path, time: int) -> Layer:
-    """The layer that `folder` holds as a root; everything in it belongs to root and is of `time`."""
+    """Return the layer that `folder` holds as a root; everything in it belongs to root and is of `time`."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as tar:
         for path in sorted(folder.rglob("*")):

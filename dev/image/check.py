@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 def script(root: Path = ROOT) -> str:
-    """A Python program that fails with the statement that the image cannot execute, and prints how many it tried."""
+    """Return a Python program that tries each import, fails with the first that fails, and prints their number."""
     statements = sorted(set(_statements(root)))
     lines = [
         "import subprocess, warnings",
@@ -28,7 +28,7 @@ def script(root: Path = ROOT) -> str:
 
 
 def _statements(root: Path) -> Iterator[str]:
-    """The import of each module of the project, and what its functions import when they are called."""
+    """Yield the import of each module of the project, and what its functions import when they are called."""
     for package in PACKAGES:
         for file in sorted((root / package).rglob("*.py")):
             module = ".".join(file.relative_to(root).with_suffix("").parts).removesuffix(".__init__")

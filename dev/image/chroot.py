@@ -29,7 +29,7 @@ LAYERS = ("base", "app")
 
 
 def missing() -> list[str]:
-    """What this machine lacks, each as something to do; empty when the image can be built here."""
+    """Return what this machine lacks, each as something to do; empty when the image can be built here."""
     lacks = []
     if os.geteuid() != 0:
         lacks.append("run it as root, or start docker, podman or buildah")

@@ -9,7 +9,10 @@ DOCKERFILE = Path(__file__).parent.parent.parent / "Dockerfile"
 
 
 def settings(text: str) -> dict[str, Any]:
-    """The `config` part of an OCI image: LABEL, ENV, USER, CMD of the last stage. Other instructions are not read."""
+    """Return the `config` part of an OCI image: LABEL, ENV, USER, CMD of the last stage.
+
+    Other instructions are not read.
+    """
     found: dict[str, Any] = {}
     for word, rest in _last_stage(text):
         if word == "LABEL":

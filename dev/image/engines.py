@@ -54,7 +54,7 @@ ENGINES = (
 
 
 def answering() -> Engine | None:
-    """The first engine of this machine that answers, or the one that ENGINE names; None: build without one.
+    """Return the first engine of this machine that answers, or the one that ENGINE names; None: build without one.
 
     A client without its engine does not answer. Raises ImageError when ENGINE names one that does not.
     """
@@ -78,7 +78,7 @@ def build(engine: Engine, tag: str, path: Path, progress: Callable[[str], None])
 
 
 def run_python(engine: Engine, tag: str, script: str) -> str:
-    """What a Python program prints in a container of the image.
+    """Return what a Python program prints in a container of the image.
 
     Raises ImageError with the program's own words when it fails.
     """

@@ -27,7 +27,7 @@ def tag(repository: str = REPOSITORY) -> str:
 
 
 def full_name(tag: str) -> str:
-    """The name as a container runtime stores it: `quotree:1` is `docker.io/library/quotree:1`."""
+    """Return the name as a container runtime stores it: `quotree:1` is `docker.io/library/quotree:1`."""
     first, slash, _ = tag.partition("/")
     if not slash:
         return f"docker.io/library/{tag}"

@@ -62,14 +62,14 @@ def draw(seed: int, number: int) -> list[Mutant]:
 
 
 def tests_of(each: Mutant, files: Sequence[TestFile]) -> list[TestFile]:
-    """The files that reach the mutant, the quickest first; code outside functions is reached by all."""
+    """Return the files that reach the mutant, the quickest first; code outside functions is reached by all."""
     first = enclosing_function(ast.parse((ROOT / each.path).read_text()), each.line)
     reaching = [file for file in files if first is None or (each.path, first) in file.calls]
     return sorted(reaching, key=lambda file: file.seconds)
 
 
 def survives(each: Mutant, checkout: Path, tests: Sequence[TestFile]) -> bool:
-    """Whether these tests pass with the mutant in place, and end: some mutants make a loop endless."""
+    """Return whether these tests pass with the mutant in place. A run that does not end fails: a loop is endless."""
     if not tests:
         return True
     target = checkout / each.path
@@ -116,7 +116,7 @@ def known_equivalents() -> dict[str, str]:
 
 
 def key_of(each: Mutant) -> str:
-    """How `equivalent.txt` names a mutant: by the text of its line, which outlives a shift of line numbers."""
+    """Return how `equivalent.txt` names a mutant: by the text of its line, which outlives a shift of line numbers."""
     text = (ROOT / each.path).read_text().splitlines()[each.line - 1].strip()
     return f"{each.path}: {each.what}: {text.replace('|', '/')}"
 

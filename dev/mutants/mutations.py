@@ -47,12 +47,12 @@ class Mutant:
 
 
 def count_sites(source: str) -> int:
-    """How many mutants that source has."""
+    """Return how many mutants that source has."""
     return sum(1 for _ in _sites(ast.parse(source)))
 
 
 def mutant(path: str, source: str, index: int) -> Mutant:
-    """The mutant of that index, without making the others. Raises IndexError."""
+    """Return the mutant of that index, without making the others. Raises IndexError."""
     tree = ast.parse(source)
     site = list(_sites(tree))[index]
     what = _change(site)
@@ -60,7 +60,7 @@ def mutant(path: str, source: str, index: int) -> Mutant:
 
 
 def enclosing_function(tree: ast.Module, line: int) -> int | None:
-    """The first line, decorators included, of the innermost function around that line; None outside of all."""
+    """Return the first line, decorators included, of the innermost function around that line; None outside of all."""
     found: int | None = None
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):

@@ -54,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _check(*, apt: bool) -> int:
-    """Whether a node can be started here, after installing what is missing."""
+    """Install what is missing where `apt` allows it, and return whether a node can be started here."""
     absent = requirements.absent_packages()
     if apt and absent and os.geteuid() == 0:
         _say(f"node: apt-get install {' '.join(absent)}")

@@ -31,7 +31,7 @@ def _run(command: Sequence[str], kubeconfig: str) -> subprocess.CompletedProcess
 
 
 def image_values(image: str) -> list[str]:
-    """The chart's values for `REPOSITORY:TAG` or `REPOSITORY@DIGEST`. Raises NodeError for anything else."""
+    """Return the chart's values for `REPOSITORY:TAG` or `REPOSITORY@DIGEST`. Raises NodeError for anything else."""
     repository, at, digest = image.partition("@")
     if at:
         given = {"repository": repository, "digest": digest}
@@ -47,7 +47,7 @@ def image_values(image: str) -> list[str]:
 
 
 def usage(programs: Binaries | Clients, kubeconfig: str, commands: Path) -> list[str]:
-    """What to type next, a line each; `commands` is the folder of kubectl-quotree."""
+    """Return what to type next, a line each; `commands` is the folder of kubectl-quotree."""
     return [
         f"export KUBECONFIG={kubeconfig}",
         f"export PATH={programs.kubectl.parent}:{commands}:$PATH",

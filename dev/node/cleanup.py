@@ -66,7 +66,7 @@ def _end_processes() -> None:
 
 
 def _contained() -> Iterator[int]:
-    """What runs in containers whose shim is gone."""
+    """Yield what runs in containers whose shim is gone."""
     for cgroup in machine.read().cgroups:
         if "/k8s.io/" in cgroup:
             with contextlib.suppress(OSError):
@@ -93,7 +93,7 @@ def _remove_links(before: Machine) -> None:
 
 
 def _remove_cgroups(before: Machine) -> bool:
-    """Whether none is left; a control group can be removed once its last process has been reaped."""
+    """Return whether none is left; a control group can be removed once its last process has been reaped."""
     new = sorted(set(machine.read().cgroups) - set(before.cgroups), key=len, reverse=True)
     for path in new:
         try:

@@ -11,7 +11,7 @@ TIMEOUT = 180.0
 
 
 def run(*command: str, check: bool = True, text: str | None = None) -> str:
-    """What the command prints. Raises NodeError with its words when `check` and it fails."""
+    """Return what the command prints. Raises NodeError with its words when `check` and it fails."""
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, check=False, timeout=TIMEOUT, env=environment(), input=text
@@ -29,7 +29,7 @@ def ctr(*words: str, check: bool = True) -> str:
 
 
 def listens() -> bool:
-    """Whether the node's containerd answers; another one of this machine has another socket."""
+    """Return whether the node's containerd answers; another one of this machine has another socket."""
     with socket.socket(socket.AF_UNIX) as probe:
         try:
             probe.connect(str(SOCKET))

@@ -53,7 +53,7 @@ def read() -> Machine:
 
 
 def difference(before: Machine, after: Machine) -> dict[str, list[str]]:
-    """What is in `after` and was not, or is another, in `before`; empty when nothing was left behind."""
+    """Return what is in `after` and was not, or is another, in `before`; empty when nothing was left behind."""
     found = {}
     for name in ("mounts", "links", "tables", "cgroups", "folders", "processes"):
         if new := sorted(set(getattr(after, name)) - set(getattr(before, name))):
@@ -81,7 +81,7 @@ def restore_settings(before: Machine) -> None:
 
 
 def ours() -> Iterator[tuple[int, list[str]]]:
-    """The pid and command of every process started with a path below the node's folder, such as shims."""
+    """Yield the pid and command of every process started with a path below the node's folder, such as shims."""
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit() or int(folder.name) == os.getpid():
             continue
@@ -94,7 +94,7 @@ def ours() -> Iterator[tuple[int, list[str]]]:
 
 
 def is_of_a_node(mount: str) -> bool:
-    """Whether a mount is where a node makes them; others come and go with whatever else the machine does."""
+    """Return whether a mount is where a node makes them; others come and go with other programs."""
     return any(Path(mount).is_relative_to(folder) for folder in (STATE, Path("/run/netns"), *FOREIGN))
 
 
@@ -110,7 +110,7 @@ def _tables() -> Iterator[str]:
 
 
 def _cgroups() -> Iterator[str]:
-    """Those of containers and kubelet; others come and go with whatever else the machine does."""
+    """Yield the control groups of containers and kubelet; others come and go with other programs."""
     for folder, folders, _ in os.walk(_CGROUPS):
         paths = (str(Path(folder) / name) for name in folders)
         yield from (path for path in paths if any(name in path for name in _CONTAINERS))

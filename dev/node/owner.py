@@ -22,7 +22,7 @@ def take() -> IO[str]:
 
 
 def alive() -> int | None:
-    """The pid of the process that holds the node; None if there is none, whatever is left of an earlier one."""
+    """Return the pid of the process that holds the node; None if there is none, whatever is left of an earlier one."""
     try:
         with OWNER.open("r+") as file:
             try:

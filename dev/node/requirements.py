@@ -24,7 +24,7 @@ OTHER_RUNTIME = Path("/run/containerd/containerd.sock")
 
 
 def absent_packages() -> list[str]:
-    """The Debian packages whose programs are not here; what builds the image too, where no engine answers."""
+    """Return the Debian packages whose programs are not here; what builds the image too, where no engine answers."""
     found = {package for program, package in PROGRAMS.items() if shutil.which(program, path=PATH) is None}
     if not all((PLUGINS / plugin).is_file() for plugin in CNI):
         found.add("containernetworking-plugins")

@@ -16,7 +16,7 @@ Object = dict[str, Any]
 
 
 def node(record: NodeRecord) -> Object:
-    """A ready node that gives what the trace's machine had."""
+    """Return a ready node that gives what the trace's machine had."""
     gives = {
         "cpu": f"{record.cpu_milli}m",
         "memory": f"{record.memory_mib}Mi",
@@ -32,7 +32,7 @@ def node(record: NodeRecord) -> Object:
 
 
 def flavor(model: str) -> Object:
-    """The flavor of one GPU model."""
+    """Return the flavor of one GPU model."""
     return {
         "apiVersion": names.API_VERSION,
         "kind": "ResourceFlavor",
@@ -42,12 +42,12 @@ def flavor(model: str) -> Object:
 
 
 def flavor_name(model: str) -> str:
-    """The flavor's name for a GPU model: V100M16 is v100m16."""
+    """Return the flavor's name for a GPU model: V100M16 is v100m16."""
     return model.lower()
 
 
 def priority_classes() -> list[Object]:
-    """One PriorityClass for each service class of the trace."""
+    """Return one PriorityClass for each service class of the trace."""
     return [
         {
             "apiVersion": "scheduling.k8s.io/v1",
@@ -61,12 +61,12 @@ def priority_classes() -> list[Object]:
 
 
 def priority_class_name(qos: str) -> str:
-    """The PriorityClass of a service class: LS is openb-ls."""
+    """Return the PriorityClass of a service class: LS is openb-ls."""
     return f"openb-{qos.lower()}"
 
 
 def job(record: PodRecord, *, namespace: str, group: str, annotations: dict[str, str] | None = None) -> Object:
-    """The pod as a Job of one pod in `group`; `annotations` go on its pod template."""
+    """Return the pod as a Job of one pod in `group`; `annotations` go on its pod template."""
     requests = {"cpu": f"{record.cpu_milli}m", "memory": f"{record.memory_mib}Mi"}
     if record.gpus:
         requests[GPU] = str(record.gpus)
@@ -100,7 +100,7 @@ def _accepts(models: list[str]) -> Object:
 
 
 def by_model(records: Iterable[NodeRecord]) -> dict[str, list[NodeRecord]]:
-    """The nodes of each GPU model, in the trace's order."""
+    """Return the nodes of each GPU model, in the trace's order."""
     found: dict[str, list[NodeRecord]] = {}
     for record in records:
         found.setdefault(record.model, []).append(record)

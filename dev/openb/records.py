@@ -41,13 +41,16 @@ class PodRecord:
 
 
 def read_nodes() -> Iterator[NodeRecord]:
-    """Every node of the trace, in its order."""
+    """Yield every node of the trace, in its order."""
     for row in _rows("openb_nodes.csv"):
         yield NodeRecord(row["sn"], int(row["cpu_milli"]), int(row["memory_mib"]), int(row["gpu"]), row["model"])
 
 
 def read_pods() -> Iterator[PodRecord]:
-    """Every pod of the trace, in its order. A part of a GPU counts as one: plain Kubernetes hands out whole devices."""
+    """Yield every pod of the trace, in its order.
+
+    A part of a GPU counts as one: plain Kubernetes hands out whole devices.
+    """
     for row in _rows("openb_pods.csv"):
         yield PodRecord(
             name=row["name"],

@@ -12,7 +12,7 @@ _LEFT_OUT: Final = frozenset({"Deployment", "Job", "Service", "Secret", "ConfigM
 
 
 def on_this_host(objects: Iterable[Mapping[str, Any] | None], url: str, authority: bytes) -> list[dict[str, Any]]:
-    """What is applied: everything but what runs the program, with webhooks at `url` trusted by `authority` (PEM)."""
+    """Return everything but what runs the program, with webhooks at `url` whose CA is `authority` (PEM)."""
     bundle = base64.b64encode(authority).decode()
     return [_reached(dict(each), url, bundle) for each in objects if each and each["kind"] not in _LEFT_OUT]
 
@@ -28,6 +28,6 @@ def _reached(each: dict[str, Any], url: str, bundle: str) -> dict[str, Any]:
 
 
 def webhook_paths(objects: Iterable[Mapping[str, Any] | None]) -> list[str]:
-    """The paths at which the API server calls the operator, if it does at all."""
+    """Return the paths at which the API server calls the operator, if it does at all."""
     hooks = [hook for each in objects if each is not None for hook in each.get("webhooks", ())]
     return [hook["clientConfig"]["service"]["path"] for hook in hooks]

@@ -65,7 +65,7 @@ def _apply(control_plane: ControlPlane, objects: list[dict[str, Any]]) -> None:
 
 
 def _is_served(control_plane: ControlPlane, definition: str) -> bool:
-    """Whether the API server has established it; `kubectl wait` fails on one without conditions yet."""
+    """Return whether the API server has established it; `kubectl wait` fails on one without conditions yet."""
     path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{definition}"
     conditions = control_plane.rest.request("GET", path)[1].get("status", {}).get("conditions") or []
     return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)
@@ -97,7 +97,7 @@ def _url(site: Site) -> str:
 
 
 def _is_there(hook: str) -> bool:
-    """Whether the webhook's server listens and knows the path, whatever it answers to an empty request."""
+    """Return whether the webhook's server listens and knows the path, whatever it answers to an empty request."""
     tls = ssl.create_default_context()
     tls.check_hostname = False
     tls.verify_mode = ssl.CERT_NONE

@@ -32,7 +32,7 @@ class Package:
 
 
 def packages(archive: Path) -> list[Package]:
-    """All of an image, sorted; Debian's by their status, Python's by their metadata."""
+    """Return all packages of an image, sorted: Debian's by their status, Python's by their metadata."""
     with tarfile.open(archive) as image:
         manifest = json.loads(_content(image, "manifest.json"))[0]
         return sorted({found for layer in manifest["Layers"] for found in _of_layer(_content(image, layer))})

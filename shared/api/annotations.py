@@ -115,7 +115,7 @@ class InjectedAnnotation(InjectedPlacement, frozen=True):
     pod_sets: dict[Name, InjectedPlacement] = {}
 
     def of(self, pod_set: str) -> InjectedPlacement:
-        """What was put into the template of this pod set; of MAIN_POD_SET: into the only one."""
+        """Return what was put into the template of this pod set; of MAIN_POD_SET: into the only one."""
         return self if pod_set == MAIN_POD_SET and not self.pod_sets else self.pod_sets.get(pod_set, NOT_INJECTED)
 
 
@@ -139,7 +139,7 @@ T = TypeVar("T", bound=View)
 
 
 def annotation_reader(annotation: str, kind: type[T]) -> Callable[[dict[str, str]], T | None]:
-    """A function that reads this annotation; None when it is absent. It raises BadAnnotation."""
+    """Return a function that reads this annotation; None when it is absent. It raises BadAnnotation."""
     decode = msgspec.json.Decoder(kind).decode
 
     def read(annotations: dict[str, str]) -> T | None:
@@ -170,7 +170,7 @@ read_injected = annotation_reader(INJECTED, InjectedAnnotation)
 
 
 def split(flavors: Mapping[str, Mapping[str, str]]) -> tuple[dict[str, str] | None, SetFlavors]:
-    """The members `flavors` and `podSets` that say so; one of them is absent."""
+    """Return the members `flavors` and `podSets` that say so; one of them is absent."""
     if flavors.keys() <= {MAIN_POD_SET}:
         return dict(flavors.get(MAIN_POD_SET, {})), {}
     return None, {name: dict(own) for name, own in flavors.items()}
@@ -180,7 +180,7 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 def write_annotation(value: View) -> str:
-    """The annotation's text; members sorted, so that equal values have equal text."""
+    """Return the annotation's text; members sorted, so that equal values have equal text."""
     return _encode(value).decode()
 
 

@@ -64,13 +64,13 @@ read_api_service = reader(ApiServiceRecord)
 
 
 def registration(service: ApiServiceReference, bundle: bytes) -> dict[str, Any]:
-    """The merge patch that forwards requests to the service, whose certificate is verified with `bundle`."""
+    """Return the merge patch that forwards requests to the service, whose certificate is verified with `bundle`."""
     place = {"name": service.name, "namespace": service.namespace, "port": service.port}
     return {"spec": {"service": place, "caBundle": base64.b64encode(bundle).decode()}}
 
 
 def new_registration(service: ApiServiceReference, bundle: bytes) -> dict[str, Any]:
-    """The APIService of the visibility API, if it does not exist."""
+    """Return the APIService to create where there is none."""
     about = {
         "group": VISIBILITY_GROUP,
         "version": VISIBILITY_VERSION,

@@ -27,5 +27,5 @@ class ObservedCondition(View, frozen=True):
 
 
 def is_true(conditions: Iterable[ObservedCondition], kind: str) -> bool:
-    """Whether the condition of that type is there with status True."""
+    """Return whether the condition of that type is there with status True."""
     return any(condition.type == kind and condition.status == "True" for condition in conditions)

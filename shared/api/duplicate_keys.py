@@ -20,7 +20,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def find_duplicate_key(text: bytes) -> str | None:
-    """The path of a key that an object in `text` has twice, as spec.quotas[0].min[nvidia.com/gpu]; None when none has.
+    """Return the path of a key that an object in `text` has twice, like spec.quotas[0].min[nvidia.com/gpu], or None.
 
     Raises ValueError or RecursionError when `text` is no JSON, or nested too deeply to be read.
     """
@@ -52,7 +52,10 @@ def _stop_at_twice(pairs: list[tuple[str, Any]]) -> None:
 
 
 def _place(pairs: list[tuple[str, Any]]) -> Path | None:
-    """Where in this object a key occurs twice. JSON has no tuples: one among the values is such a place already."""
+    """Return where in this object a key occurs twice.
+
+    JSON has no tuples: one among the values is such a place already.
+    """
     seen: set[str] = set()
     for key, _ in pairs:
         if key in seen:

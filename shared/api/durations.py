@@ -14,7 +14,7 @@ _UNIT: Final = {"ms": 1_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000
 
 
 def read_duration(text: str) -> timedelta | None:
-    """The duration `text` means; None when it is not one, or longer than a timedelta can be."""
+    """Return the duration `text` means; None when it is not one, or longer than a timedelta can be."""
     if _WHOLE.fullmatch(text) is None:
         return None
     total = sum(int(f"{whole}{part}") * _UNIT[unit] // 10 ** len(part) for whole, part, unit in _STEP.findall(text))
@@ -25,7 +25,7 @@ def read_duration(text: str) -> timedelta | None:
 
 
 def write_duration(duration: timedelta) -> str:
-    """The shortest text that means `duration` in whole milliseconds: 1h30m, 250ms, 0s. Not for negative ones."""
+    """Return the shortest text that means `duration` in whole milliseconds: 1h30m, 250ms, 0s. Not for negative ones."""
     left = duration // timedelta(milliseconds=1)
     text = ""
     for unit, size in (("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)):

@@ -19,7 +19,7 @@ class GroupSelector:
     other_than: frozenset[str] = frozenset()
 
     def takes(self, group: str) -> bool:
-        """Whether workloads of the group are selected."""
+        """Return whether workloads of the group are selected."""
         return (self.groups is None or group in self.groups) and group not in self.other_than
 
 

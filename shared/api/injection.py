@@ -21,7 +21,7 @@ Path = tuple[str | int, ...]
 
 
 def without_injected(placement: Placement, injected: InjectedPlacement | None) -> Placement:
-    """The placement as the owner wrote it."""
+    """Return the placement as the owner wrote it."""
     if injected is None or not (injected.node_selector or injected.tolerations):
         return placement
     selector = {
@@ -35,7 +35,7 @@ def without_injected(placement: Placement, injected: InjectedPlacement | None) -
 def placement_operations(
     spec: PodSpec, old: InjectedPlacement | None, new: InjectedPlacement, path: Path
 ) -> list[Operation]:
-    """The operations that take `old` out of the pod spec at `path` and put `new` in; none if that is so already."""
+    """Return the operations that replace `old` by `new` in the pod spec at `path`; none if that is so already."""
     present: list[dict[str, Any]] = [msgspec.to_builtins(each) for each in spec.tolerations]
     return [
         *selector_operations(spec.node_selector, old or NOTHING, new, (*path, "nodeSelector")),
@@ -46,7 +46,7 @@ def placement_operations(
 def selector_operations(
     present: Mapping[str, str], old: InjectedPlacement, new: InjectedPlacement, at: Path
 ) -> list[Operation]:
-    """The same for the node selector at `at`, which is `present` now."""
+    """Return the same for the node selector at `at`, which is `present` now."""
     leaving = [
         key for key, value in old.node_selector.items() if present.get(key) == value and key not in new.node_selector
     ]
@@ -58,7 +58,7 @@ def selector_operations(
 def toleration_operations(
     present: Sequence[Mapping[str, Any]], old: InjectedPlacement, new: InjectedPlacement, at: Path
 ) -> list[Operation]:
-    """The same for the tolerations at `at`, which are `present` now."""
+    """Return the same for the tolerations at `at`, which are `present` now."""
     ours = [_normal(each) for each in old.tolerations]
     kept = [each for each in present if _normal(each) not in ours]
     held = [_normal(each) for each in kept]
@@ -69,5 +69,5 @@ def toleration_operations(
 
 
 def _normal(toleration: Mapping[str, Any]) -> dict[str, Any]:
-    """An absent operator is Equal."""
+    """Return the toleration with its operator, which is Equal where it is absent."""
     return {"operator": "Equal", **toleration}

@@ -60,12 +60,12 @@ JOB_CONTROLLERS: Final = ("system:serviceaccount:kube-system:job-controller", "s
 
 
 def is_own(annotation: str) -> bool:
-    """Whether this annotation is Quotree's: no user may write it."""
+    """Return whether this annotation is Quotree's: no user may write it."""
     return annotation.startswith(PREFIX)
 
 
 def read_pod_group_size(text: str) -> int | None:
-    """The size of a pod group, or None when the text is no whole number from 1 to 1024."""
+    """Return the size of a pod group, or None when the text is no whole number from 1 to 1024."""
     if not (text.isascii() and text.isdigit() and len(text) <= 4):
         return None
     return int(text) if 1 <= int(text) <= MAX_POD_GROUP else None

@@ -11,7 +11,7 @@ Operation = dict[str, Any]
 
 
 def pointer(path: Iterable[str | int]) -> str:
-    """The JSON pointer of a path: ("metadata", "labels", "a/b") is /metadata/labels/a~1b."""
+    """Return the JSON pointer of a path: ("metadata", "labels", "a/b") is /metadata/labels/a~1b."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
 
 

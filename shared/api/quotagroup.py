@@ -168,7 +168,7 @@ def write_quotas(amounts: Mapping[str, int]) -> Quantities:
 
 
 def write_columns(quotas: Iterable[QuotaStatus]) -> Columns:
-    """The printed columns: each resource summed over the flavors, such as `cpu 96, memory 640Gi`."""
+    """Return the printed columns: each resource summed over the flavors, such as `cpu 96, memory 640Gi`."""
     entries = tuple(quotas)
     return Columns(
         min=_summed(entry.min for entry in entries),

@@ -27,7 +27,7 @@ class Unreadable(ValueError):
 
 
 def reader(kind: type[T]) -> Callable[[bytes | msgspec.Raw | Mapping[str, Any]], T]:
-    """A function that reads one `kind`. It raises Unreadable, and nothing else, whatever it is given."""
+    """Return a function that reads one `kind`. It raises Unreadable, and nothing else, whatever it is given."""
     decode = msgspec.json.Decoder(kind).decode
 
     def read(raw: bytes | msgspec.Raw | Mapping[str, Any]) -> T:
@@ -47,7 +47,7 @@ def reader(kind: type[T]) -> Callable[[bytes | msgspec.Raw | Mapping[str, Any]],
 
 
 def without_nulls(value: Any) -> Any:
-    """The same value less every null member of a mapping and every null item of a list."""
+    """Return the value without the null members of its mappings and the null items of its lists."""
     if isinstance(value, Mapping):
         return {key: without_nulls(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):
@@ -61,7 +61,7 @@ def aware(time: datetime) -> datetime:
 
 
 def read_time(text: str) -> datetime | None:
-    """An RFC 3339 time with a zone, in UTC; None when `text` is not one."""
+    """Return an RFC 3339 time with a zone, in UTC; None when `text` is not one."""
     try:
         time = msgspec.convert(text, datetime)
         return None if time.tzinfo is None else time.astimezone(UTC)

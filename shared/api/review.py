@@ -150,7 +150,7 @@ def write_allowed(
     warnings: Iterable[str] = (),
     audit: Mapping[str, str] | None = None,
 ) -> bytes:
-    """The answer "yes", with a JSON Patch where `operations` holds any."""
+    """Return the answer "yes", with a JSON Patch where `operations` holds any."""
     patch = _encode(operations) if operations else None
     kind = "JSONPatch" if operations else None
     answer = _Answer(
@@ -174,7 +174,7 @@ def write_denied(  # noqa: PLR0913
     audit: Mapping[str, str] | None = None,
     retry_after: int = 0,
 ) -> bytes:
-    """The answer "no", with the HTTP status the user's client gets and the sentence it shows.
+    """Return the answer "no", with the HTTP status the user's client gets and the sentence it shows.
 
     `retry_after`: after so many seconds a client asks again by itself, if it knows the header; 0: not said.
     """
@@ -195,7 +195,7 @@ def fit_message(message: str) -> str:
 
 
 def fit_warnings(warnings: Iterable[str]) -> tuple[str, ...]:
-    """What the API server will show of them: each at most 256 characters, together at most 4 KiB, no line breaks."""
+    """Return them as the API server shows them: each at most 256 characters, together at most 4 KiB, no line breaks."""
     fitted: list[str] = []
     left = MAX_WARNINGS
     for warning in warnings:

@@ -37,7 +37,7 @@ MAX_PREDICATES: Final = 32
 
 
 def single_path(text: str) -> Path:
-    """A path that leads to one place. Raises ValueError."""
+    """Return a path that leads to one place. Raises ValueError."""
     path = compile_path(text)
     if not path.is_single:
         raise ValueError(f"{text!r} leads to several places; [*] stands in `each` and in `values` alone")
@@ -88,7 +88,7 @@ class PredicateEntry(_Entry, frozen=True):
         self.compiled()
 
     def compiled(self) -> Predicate:
-        """The question, to be asked. Raises KeyProblem."""
+        """Return the question, to be asked. Raises KeyProblem."""
         given = [name for name in ("condition", "path", "expression") if getattr(self, name)]
         if len(given) != 1:
             raise KeyProblem("", f"give one of condition, path, expression; given: {', '.join(given) or 'none'}")
@@ -263,7 +263,7 @@ class KindEntry(_Entry, frozen=True):
 
 
 def over_preset(preset: KindEntry, given: KindEntry) -> KindEntry:
-    """The preset, with what is given in its place."""
+    """Return the preset, with what is given in its place."""
     changed = {
         field.name: getattr(given, field.name)
         for field in msgspec.structs.fields(KindEntry)

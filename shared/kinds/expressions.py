@@ -35,10 +35,10 @@ class ExpressionProblem(ValueError):
 
 class _Program(Protocol):
     def execute(self, context: Mapping[str, Any]) -> Any:
-        """The result."""
+        """Return the value of the expression for these variables."""
 
     def variables(self) -> list[str]:
-        """The names that it reads."""
+        """Return the names that it reads."""
 
 
 class _Library(Protocol):
@@ -47,7 +47,7 @@ class _Library(Protocol):
 
 
 def _library() -> _Library:
-    """The compiled part of the package `cel` alone: the package itself imports its command line and five libraries."""
+    """Return the compiled part of the package `cel`: the package itself imports a command line and five libraries."""
     package = find_spec("cel")
     places = None if package is None else package.submodule_search_locations
     spec = PathFinder.find_spec("cel.cel", places)
@@ -69,21 +69,21 @@ class Expression:
     program: _Program
 
     def evaluate(self, values: Mapping[str, Value]) -> Any:
-        """The result. Raises ExpressionProblem."""
+        """Return the result. Raises ExpressionProblem."""
         try:
             return self.program.execute(values)
         except Exception as error:  # the library raises what fits: TypeError, OverflowError, KeyError ...
             raise ExpressionProblem(f"{self.text!r} has no result: {_first_line(error)}") from error
 
     def flag(self, values: Mapping[str, Value]) -> bool:
-        """The result, which must be true or false. Raises ExpressionProblem."""
+        """Return the result, which must be true or false. Raises ExpressionProblem."""
         result = self.evaluate(values)
         if not isinstance(result, bool):
             raise ExpressionProblem(f"{self.text!r} gives {type(result).__name__} and not true or false")
         return result
 
     def whole_number(self, values: Mapping[str, Value]) -> int:
-        """The result, which must be a whole number. Raises ExpressionProblem."""
+        """Return the result, which must be a whole number. Raises ExpressionProblem."""
         result = self.evaluate(values)
         if not isinstance(result, int) or isinstance(result, bool):
             raise ExpressionProblem(f"{self.text!r} gives {type(result).__name__} and not a whole number")
@@ -116,7 +116,7 @@ _BOUND: Final = re.compile(r"\b(?:all|exists|exists_one|map|filter)\s*\(\s*([A-Z
 
 
 def _bound(text: str) -> set[str]:
-    """The names that a macro gives the items of its list."""
+    """Return the names that a macro gives the items of its list."""
     return set(_BOUND.findall(text))
 
 

@@ -95,7 +95,7 @@ class Kind:
         return f"/apis/{self.api_version}/{self.resource}"
 
     def is_of(self, api_version: str, kind: str) -> bool:
-        """Whether an object (or owner reference) with these is of the kind; another version of it is."""
+        """Return whether an object (or owner reference) with these is of the kind; another version of it is."""
         return kind == self.kind and api_version.partition("/")[0] == self.group
 
 
@@ -115,7 +115,7 @@ class Kinds:
         return Kinds(tuple(by_name.values()), by_name)
 
     def find(self, api_version: str, kind: str) -> Kind | None:
-        """The kind of an object, or of an owner reference, that says this of itself."""
+        """Return the kind of an object, or of an owner reference, that says this of itself."""
         return self._by_name.get((api_version.partition("/")[0], kind))
 
     @property
@@ -124,7 +124,7 @@ class Kinds:
         return tuple(each for each in self.all if each.suspend)
 
     def named(self, kind: str) -> Kind | None:
-        """The kind with this word, as a workload's `kind` has it."""
+        """Return the kind with this word, as a workload's `kind` has it."""
         return next((each for each in self.all if each.kind == kind), None)
 
 

@@ -19,7 +19,7 @@ class ObjectField:
 
 
 def member_at(root: Any, at: Pointer) -> ObjectField:
-    """What stands there, and how many steps of the way do. Raises PathProblem where the way is barred."""
+    """Return what stands there, and how many steps of the way do. Raises PathProblem where the way is barred."""
     value = root
     for number, step in enumerate(at):
         if not isinstance(value, dict | list):

@@ -48,7 +48,7 @@ def template_operations(
 
 
 def set_name(seen: KindObject, pod_set: KindPodSet) -> str:
-    """What admissions and the `injected` annotation call the set: MAIN_POD_SET if the object has no other."""
+    """Return what admissions and the `injected` annotation call the set: MAIN_POD_SET if the object has no other."""
     return MAIN_POD_SET if len(seen.pod_sets) == 1 else pod_set.name
 
 
@@ -57,7 +57,7 @@ def _set_labels(pod_set: KindPodSet, labels: Mapping[str, str]) -> list[Operatio
 
 
 def _is_under(member: ObjectField, written: Iterable[str]) -> bool:
-    """Whether one of the paths that are written is the member's or below it."""
+    """Return whether one of the paths that are written is the member's or below it."""
     at = pointer(member.at)
     return any(path == at or path.startswith(f"{at}/") for path in written)
 

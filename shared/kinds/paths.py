@@ -45,7 +45,10 @@ class Path:
         return len(self.pointer) == len(self.steps)
 
     def get(self, root: Any, at: Pointer = ()) -> Any:
-        """The value, None where the path leads nowhere. Raises PathProblem; `at`: where `root` stands, for its text."""
+        """Return the value, None where the path leads nowhere.
+
+        Raises PathProblem; `at`: where `root` stands, for its text.
+        """
         value = root
         for number, step in enumerate(self.steps):
             if value is None:
@@ -54,7 +57,7 @@ class Path:
         return value
 
     def matches(self, root: Any, at: Pointer = ()) -> list[tuple[Pointer, Any]]:
-        """Every value that is there, with its place below `root`. Raises PathProblem, also above MAX_MATCHES."""
+        """Return every value that is there, with its place below `root`. Raises PathProblem, also above MAX_MATCHES."""
         found: list[tuple[Pointer, Any]] = [((), root)]
         for number, step in enumerate(self.steps):
             if not isinstance(step, _Every):
@@ -112,7 +115,7 @@ def _below(value: Any, step: Step | _Every, path: Path, at: Pointer, number: int
 
 
 def _place(path: Path, at: Pointer, number: int) -> str:
-    """Where the value stands that the step `number` should have entered."""
+    """Return where the value stands that the step `number` should have entered."""
     steps = [step for step in path.steps[:number] if not isinstance(step, _Every)]
     return show((*at, *steps)) if path.is_single else show(at)
 
@@ -129,7 +132,7 @@ def _members(value: Sequence[Any] | Mapping[str, Any]) -> Iterator[tuple[Step, A
 
 
 def show(pointer: Pointer) -> str:
-    """The place as fields are named in messages: spec.jobs[0].template; the object itself is `it`."""
+    """Return the place as fields are named in messages: spec.jobs[0].template; the object itself is `it`."""
     text = ""
     for step in pointer:
         if isinstance(step, int) or not step.replace("_", "").replace("-", "").isalnum():
@@ -140,12 +143,12 @@ def show(pointer: Pointer) -> str:
 
 
 def printable(text: str) -> str:
-    """The text; as Python writes it where it holds what would change how a line looks."""
+    """Return the text; as Python writes it where it holds what would change how a line looks."""
     return text if text.isprintable() else repr(text)
 
 
 def kind_of(value: Any) -> str:
-    """What a JSON value is, in words, with the value where it is short."""
+    """Return what a JSON value is, in words, with the value where it is short."""
     if isinstance(value, dict):
         return "a mapping"
     if isinstance(value, list):
@@ -156,7 +159,7 @@ def kind_of(value: Any) -> str:
 
 
 def _number(value: Any) -> str:
-    """A number as text; one of thousands of digits only by how many they are (Python refuses to write it)."""
+    """Return a number as text; one of thousands of digits only by how many they are (Python refuses to write it)."""
     if isinstance(value, int) and value.bit_length() > 128:
         return "a number of more than 38 digits"
     return "nothing" if value is None else str(value)

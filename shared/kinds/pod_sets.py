@@ -26,7 +26,7 @@ class _Misread(ValueError):
 
 
 def read_pod_sets(kind: Kind, root: Mapping[str, Any], problems: list[str]) -> tuple[KindPodSet, ...]:
-    """The sets in the order of the descriptor; what is wrong with them is added to `problems`."""
+    """Return the sets in the order of the descriptor; what is wrong with them is added to `problems`."""
     found: list[KindPodSet] = []
     for rule in kind.pod_sets:
         try:
@@ -134,7 +134,7 @@ def _count(rule: PodSetRule, element: Mapping[str, Any], at: Pointer) -> int:
 
 
 def _template(rule: PodSetRule, where: _Described) -> tuple[Any, Pointer]:
-    """The pod template, and where it stands: below the element, or where the element says."""
+    """Return the pod template, and where it stands: below the element, or where the element says."""
     if rule.template_named_by is None:
         return rule.template.get(where.element, where.at), (*where.at, *rule.template.pointer)
     text = rule.template_named_by.get(where.element, where.at)
@@ -165,7 +165,7 @@ def _absent(absent: Absent, root: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with(root: Any, at: Pointer, value: Any) -> Any:
-    """The same, with this value there; what is on the way is made."""
+    """Return the same, with this value there; what is on the way is made."""
     if not at:
         return value
     step = at[0]

@@ -16,7 +16,7 @@ class Predicate(Protocol):
     """A question about an object."""
 
     def holds(self, root: Any, at: Pointer = ()) -> bool:
-        """Whether it is so. Raises PathProblem or ExpressionProblem."""
+        """Return whether it is true of the object `root`. Raises PathProblem or ExpressionProblem."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Computed:
 
 
 def any_holds(predicates: Iterable[Predicate], root: Any) -> bool:
-    """Whether one of them holds; what cannot be answered, as on a status of another shape, counts as no."""
+    """Return whether one of them holds; what cannot be answered, as on a status of another shape, counts as no."""
     for predicate in predicates:
         try:
             if predicate.holds(root):

@@ -24,7 +24,7 @@ _COPIED: Final = ("initContainers", "nodeSelector", "affinity", "tolerations", "
 
 
 def read_spark(fields: Mapping[str, Any], root: Mapping[str, Any], at: Pointer) -> Mapping[str, Any]:
-    """The pod of a Spark driver or executor: cores, and memory with its overhead, as Spark itself asks for them."""
+    """Return the pod of a Spark driver or executor: cores, and memory with its overhead, as Spark requests them."""
     requests = {
         "cpu": fields.get("coreRequest") or fields.get("cores") or 1,
         "memory": f"{_memory(fields, root, at)}Mi",

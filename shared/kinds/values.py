@@ -26,7 +26,7 @@ class ValueAt:
     default: Value = None
 
     def read(self, root: Any, at: Pointer = ()) -> Value:
-        """The value below `root`, which stands at `at`. Raises PathProblem."""
+        """Return the value below `root`, which stands at `at`. Raises PathProblem."""
         if not self.path.is_single:
             return [_scalar(each, (*at, *place)) for place, each in self.path.matches(root, at)]
         found = self.path.get(root, at)
@@ -61,7 +61,7 @@ def read_values(values: Mapping[str, ValueAt], root: Any, at: Pointer = ()) -> d
 
 
 def read_counts(values: Mapping[str, ValueAt], root: Any, at: Pointer = ()) -> dict[str, Value]:
-    """The same for numbers of pods: a number must be whole, and from 0 to MAX_COUNT. Raises PathProblem.
+    """Return the same for numbers of pods: a number must be whole, and from 0 to MAX_COUNT. Raises PathProblem.
 
     A value that has a number as its default must be a number.
     """

@@ -68,7 +68,7 @@ def _compiled(folders: Sequence[Path]) -> Iterator[Path]:
 
 
 def _libraries(files: Sequence[Path]) -> Iterator[Path]:
-    """Every shared library, and the loader, that `ldd` names for the files; not those that wheels bring."""
+    """Yield every shared library, and the loader, that `ldd` names for the files; not those that wheels bring."""
     said = subprocess.run(["ldd", *map(str, files)], capture_output=True, text=True, check=False).stdout
     for line in said.splitlines():
         words = line.split()

@@ -14,7 +14,7 @@ def record(files: Sequence[Path], folder: Path) -> None:
 
 
 def _owners(files: Sequence[Path]) -> list[str]:
-    """The owning packages; a file that came otherwise, as Python of the official image did, has none."""
+    """Return the owning packages; a file that came otherwise, as Python of the official image did, has none."""
     # A path may be registered below / or below /usr: both are the same place.
     names = {form for file in files for form in (str(file), str(file).removeprefix("/usr"), str(file.resolve()))}
     said = subprocess.run(["dpkg-query", "--search", *sorted(names)], capture_output=True, text=True, check=False)

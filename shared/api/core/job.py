@@ -108,7 +108,10 @@ def pods_at_once(parallelism: int | None, completions: int | None) -> int:
 
 
 def count_indexes(text: str) -> int:
-    """How many indexes `text` lists, as Kubernetes writes them: "1,3-5,7" is 5. Text that is no such list counts 0."""
+    """Return how many indexes `text` lists, as Kubernetes writes them: "1,3-5,7" is 5.
+
+    Text that is no such list counts 0.
+    """
     if len(text) > _MAX_INDEXES_TEXT:
         return 0
     return sum(_sizes(text.split(",")))

@@ -49,7 +49,7 @@ NO_DEFAULTS: Final = ContainerDefaults()
 
 
 def container_defaults(limit_ranges: Iterable[LimitRange]) -> ContainerDefaults:
-    """All LimitRanges of one namespace as one; by name, so that the result does not depend on the order given."""
+    """Return all LimitRanges of one namespace as one; by name, so that the given order does not matter."""
     requests: Quantities = {}
     limits: Quantities = {}
     for each in sorted(limit_ranges, key=lambda found: found.metadata.name):

@@ -68,7 +68,7 @@ class NodeObject(View, frozen=True):
 
 
 def allocatable(node: NodeObject) -> Mapping[str, Amount]:
-    """What it offers, in base units, rounded down. Raises QuantityError on text that is no quantity."""
+    """Return what it offers, in base units, rounded down. Raises QuantityError on text that is no quantity."""
     offered = node.status.allocatable or node.status.capacity
     return {resource: read_amount(resource, amount, up=False) for resource, amount in offered.items()}
 

@@ -52,7 +52,10 @@ ANYWHERE = Placement()
 
 
 def read_placement(spec: PodSpec) -> Placement:
-    """Where pods of `spec` may run. A term without requirements matches no node and is left out, as in Kubernetes."""
+    """Return where pods of `spec` may run.
+
+    A term without requirements matches no node and is left out, as in Kubernetes.
+    """
     if not spec.node_selector and spec.affinity is None and not spec.tolerations:
         return ANYWHERE
     return Placement(MappingProxyType(spec.node_selector), _read_affinity(spec), _read_tolerations(spec.tolerations))

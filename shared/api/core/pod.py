@@ -169,7 +169,7 @@ class Pod(View, frozen=True):
 
 
 def with_made_claims(pod: Pod) -> Pod:
-    """The pod with the names of the claims that were made for it beside the templates in its spec."""
+    """Return the pod with the names of the claims that were made for it beside the templates in its spec."""
     if not pod.spec.resource_claims:
         return pod
     made = {each.name: each.resource_claim_name for each in pod.status.resource_claim_statuses}

@@ -27,7 +27,7 @@ def effective_request(
     defaults: ContainerDefaults = NO_DEFAULTS,
     runtime_overhead: Mapping[str, int | float | str] | None = None,
 ) -> Mapping[str, Amount]:
-    """The request of one pod of `spec` in base units; resources with a request of 0 are left out.
+    """Return the request of one pod of `spec` in base units; resources with a request of 0 are left out.
 
     `runtime_overhead` is its RuntimeClass's, used where the spec does not carry its overhead yet.
     Raises QuantityError with the field's path for text that is no quantity, and for negative ones.
@@ -93,7 +93,7 @@ def _container(container: Container, path: str, defaults: ContainerDefaults) -> 
 
 
 def _pod_level(spec: PodSpec, needs: ResourceNeeds) -> Milli:
-    """What `spec.resources` puts in the place of the containers' sums.
+    """Return what `spec.resources` puts in the place of the containers' sums.
 
     Where it has limits, what it does not request is what the containers themselves request of it, else its limit.
     """
@@ -109,7 +109,7 @@ def _pod_level(spec: PodSpec, needs: ResourceNeeds) -> Milli:
 
 
 def _supported(written: Mapping[str, int | float | str]) -> Mapping[str, int | float | str]:
-    """A pod as a whole may name cpu, memory and huge pages only; anything else there is refused by Kubernetes."""
+    """Return the cpu, memory and huge pages; Kubernetes refuses any other resource of a pod as a whole."""
     return {
         resource: amount
         for resource, amount in written.items()

@@ -41,11 +41,11 @@ class Priorities:
         return Priorities(MappingProxyType(found), min(defaults, default=0))
 
     def knows(self, name: str) -> bool:
-        """Whether there is a class of that name."""
+        """Return whether there is a class of that name."""
         return name in self.by_name
 
     def of_pod(self, spec: PodSpec) -> int:
-        """The priority pods of this spec get; an unknown class counts as none."""
+        """Return the priority pods of this spec get; an unknown class counts as none."""
         if spec.priority is not None:
             return spec.priority
         return self.by_name.get(spec.priority_class_name, self.default)

@@ -85,20 +85,20 @@ _read_template = reader(ResourceClaimTemplate)
 
 
 def read_resource_claim(raw: bytes | msgspec.Raw | Mapping[str, object]) -> ClaimDevices:
-    """What a ResourceClaim takes. Raises Unreadable."""
+    """Return what a ResourceClaim takes. Raises Unreadable."""
     claim = _read_claim(raw)
     return _devices_of(claim.metadata, claim.spec)
 
 
 def read_shared_claim(raw: bytes) -> ClaimDevices | None:
-    """The same of a claim that people made; None for one that was made for a pod. Raises Unreadable."""
+    """Return the same of a claim that people made; None for one that was made for a pod. Raises Unreadable."""
     claim = _read_claim(raw)
     owner = claim.metadata.controller
     return None if owner is not None and owner.kind == "Pod" else _devices_of(claim.metadata, claim.spec)
 
 
 def read_resource_claim_template(raw: bytes | msgspec.Raw | Mapping[str, object]) -> ClaimDevices:
-    """What each claim that is made from a ResourceClaimTemplate takes. Raises Unreadable."""
+    """Return what each claim that is made from a ResourceClaimTemplate takes. Raises Unreadable."""
     template = _read_template(raw)
     return _devices_of(template.metadata, template.spec.spec)
 
@@ -120,7 +120,7 @@ def _alternatives(request: DeviceRequest) -> list[DeviceSubRequest]:
 
 
 def _most_of(request: DeviceRequest) -> Mapping[str, Amount]:
-    """The most that an alternative asks for, by class."""
+    """Return the most that an alternative asks for, by class."""
     most: dict[str, Amount] = {}
     for each in _alternatives(request):
         count = MAX_DEVICES if each.allocation_mode == ALL else max(0, each.count)

@@ -15,7 +15,7 @@ class LabelSelector:
     match_expressions: tuple[Requirement, ...] = ()
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Whether `labels` meet every requirement."""
+        """Return whether `labels` meet every requirement."""
         return all(labels.get(key) == value for key, value in self.match_labels.items()) and all(
             _meets(requirement, labels) for requirement in self.match_expressions
         )

@@ -9,7 +9,7 @@ from shared.api.names import GROUP, VERSION
 
 
 def quotagroup_definition() -> dict[str, Any]:
-    """The CRD of QuotaGroup: cluster-scoped, with a status of its own, selectable by parent."""
+    """Return the CRD of QuotaGroup: cluster-scoped, with a status of its own, selectable by parent."""
     version = {
         "subresources": {"status": {}},
         "selectableFields": [{"jsonPath": ".spec.parent"}],
@@ -18,7 +18,7 @@ def quotagroup_definition() -> dict[str, Any]:
 
 
 def flavor_definition() -> dict[str, Any]:
-    """The CRD of ResourceFlavor: cluster-scoped, without a status."""
+    """Return the CRD of ResourceFlavor: cluster-scoped, without a status."""
     return _definition(flavor.flavor_names(), flavor.flavor_schema(), flavor.COLUMNS, {})
 
 

@@ -32,7 +32,7 @@ _SAME_OR_NONE: Final = (
 
 
 def quotas_schema() -> Schema:
-    """All entries of a group, unique by flavor."""
+    """Return all entries of a group, unique by flavor."""
     rules = (_overlapping(field) for field in ("min", "max"))
     return listing(
         "In order of preference, one entry per flavor.", _entry_schema(), MAX_ENTRIES, *rules, key=("flavor",)
@@ -61,7 +61,7 @@ def _entry_schema() -> Schema:
 
 
 def name_rule(field: str) -> Schema:
-    """The rule that a text is a name; `field` is how the message calls it."""
+    """Return the rule that a text is a name; `field` is how the message calls it."""
     return rule(
         "BadName",
         f"self.matches(r'{NAME}')",

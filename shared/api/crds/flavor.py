@@ -26,7 +26,7 @@ _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 def flavor_schema() -> Schema:
-    """The whole object."""
+    """Return the whole object."""
     return record(
         "A kind of capacity: the nodes it means, and what work needs to run on them.",
         {
@@ -97,7 +97,7 @@ def _tolerations() -> Schema:
 
 
 def flavor_names() -> dict[str, Any]:
-    """How the kind is called."""
+    """Return the names of the kind, as in a CRD's spec.names."""
     return {
         "kind": "ResourceFlavor",
         "listKind": "ResourceFlavorList",

@@ -23,12 +23,12 @@ QUANTITY: Final = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE
 
 
 def text(description: str, **bounds: Any) -> Schema:
-    """A string."""
+    """Return the schema of a text."""
     return {"description": description, "type": "string", **bounds}
 
 
 def word(description: str, *words: str) -> Schema:
-    """One of a few words."""
+    """Return the schema of a text that is one of `words`."""
     return {"description": description, "type": "string", "enum": list(words)}
 
 
@@ -38,17 +38,17 @@ def flag(description: str) -> Schema:
 
 
 def number(description: str, **bounds: Any) -> Schema:
-    """A whole number."""
+    """Return the schema of a whole number."""
     return {"description": description, "type": "integer", "format": "int32", **bounds}
 
 
 def duration(description: str) -> Schema:
-    """A duration such as 30s."""
+    """Return a duration such as 30s."""
     return {"description": description, "type": "string", "maxLength": 64, "pattern": DURATION_PATTERN}
 
 
 def record(description: str, properties: dict[str, Schema], *rules: Schema, required: tuple[str, ...] = ()) -> Schema:
-    """An object with these fields and no others."""
+    """Return an object with these fields and no others."""
     schema: Schema = {"description": description, "type": "object", "properties": properties}
     if required:
         schema["required"] = list(required)
@@ -56,12 +56,12 @@ def record(description: str, properties: dict[str, Schema], *rules: Schema, requ
 
 
 def atomic(schema: Schema) -> Schema:
-    """The same object, owned as a whole by the last writer."""
+    """Return the same object, owned as a whole by the last writer."""
     return {**schema, "x-kubernetes-map-type": "atomic"}
 
 
 def listing(description: str, item: Schema, most: int, *rules: Schema, key: tuple[str, ...] = ()) -> Schema:
-    """A list of at most `most` items; with `key` a list that is unique by these fields."""
+    """Return a list of at most `most` items; with `key` a list that is unique by these fields."""
     schema: Schema = {"description": description, "type": "array", "maxItems": most, "items": item}
     if key:
         schema["x-kubernetes-list-type"] = "map"
@@ -83,7 +83,7 @@ def labels(description: str, most: int, *rules: Schema) -> Schema:
 
 
 def label_key_rule(code: str, example: str) -> Schema:
-    """The rule that the keys of a map may be labels' keys."""
+    """Return the rule that the keys of a map may be labels' keys."""
     return rule_on_own_keys(code, not_a_key("k"), f'"%s" is not a label key; write one such as {example}', "k")
 
 
@@ -129,17 +129,17 @@ def times(description: str) -> Schema:
 
 
 def rule(code: str, holds: str, message: str) -> Schema:
-    """One CEL rule with a message that is the same for every offender; the code is added."""
+    """Return one CEL rule with a message that is the same for every offender; the code is added."""
     return {"rule": holds, "message": f"{message} ({code})"}
 
 
 def rule_with_words(code: str, holds: str, message: str, *words: str) -> Schema:
-    """One CEL rule whose message has a %s for each of `words`, CEL values."""
+    """Return one CEL rule whose message has a %s for each of `words`, CEL values."""
     return {"rule": holds, "messageExpression": _formatted(code, message, words)}
 
 
 def rule_on_own_keys(code: str, breaks: str, message: str, *words: str) -> Schema:
-    """The same as `rule_on_keys` for the map that the rule stands on."""
+    """Return the same as `rule_on_keys` for the map that the rule stands on."""
     return {
         "rule": f"self.all(k, !({breaks}))",
         "messageExpression": f"self.map(k, {breaks}, {_formatted(code, message, words)})[0]",
@@ -147,7 +147,9 @@ def rule_on_own_keys(code: str, breaks: str, message: str, *words: str) -> Schem
 
 
 def rule_on_keys(code: str, mapping: str, breaks: str, message: str, *words: str) -> Schema:
-    """One CEL rule about the keys `k` of a map: none `breaks` it. `message` has a %s for each of `words`, CEL values.
+    """Return one CEL rule about the keys `k` of a map: none `breaks` it.
+
+    `message` has a %s for each of `words`, CEL values.
 
     The message is about the first offender.
     """

@@ -39,7 +39,7 @@ COLUMNS: Final = (
 
 
 def quotagroup_schema() -> Schema:
-    """The whole object."""
+    """Return the schema of the whole object."""
     return record(
         "One node of the organisation's tree: what it was promised, and what it may use.",
         {
@@ -264,7 +264,7 @@ def status_schema() -> Schema:
 
 
 def quotagroup_names() -> dict[str, Any]:
-    """How the kind is called."""
+    """Return the names of the kind, as in a CRD's spec.names."""
     return {
         "kind": "QuotaGroup",
         "listKind": "QuotaGroupList",

@@ -15,7 +15,7 @@ from shared.quota.model.workload import PodSet, Workload
 
 
 def with_all_devices(workload: Workload, group: Group | None, settings: QuotaSettings) -> Workload:
-    """The workload with a flavor for every device resource that its pods use; `group` is its own."""
+    """Return the workload with a flavor for every device resource that its pods use; `group` is its own."""
     admission = workload.admission
     if admission is None or settings.devices is None:
         return workload
@@ -37,7 +37,7 @@ def _unassigned(
 
 
 def _flavor_for(resource: str, own: Mapping[str, str], group: Group | None, settings: QuotaSettings) -> str | None:
-    """A flavor of the group that covers it, if possible one that the pods have; where none does, one that they have.
+    """Return a flavor of the group that covers it, preferably one of the pods; where none covers it, one of the pods.
 
     There the group's limits are 0. None: what no entry covers is not counted.
     """

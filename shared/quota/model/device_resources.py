@@ -21,14 +21,14 @@ class DeviceResources:
     names: Mapping[str, str] = field(default_factory=dict)
 
     def of_class(self, name: str) -> str:
-        """The resource that devices of this class count as: by default the one that ResourceQuota has for them."""
+        """Return the resource that devices of this class count as: by default the one of ResourceQuota."""
         return self.names.get(name) or f"{name}{_SUFFIX}"
 
     def __contains__(self, resource: object) -> bool:
         return isinstance(resource, str) and (resource.endswith(_SUFFIX) or resource in self.names.values())
 
     def renamed(self, request: Mapping[str, Amount]) -> Mapping[str, Amount]:
-        """The request, with what its containers ask for by the name of a DeviceClass as its devices."""
+        """Return the request, with what its containers ask for by the name of a DeviceClass as its devices."""
         if not any(name.startswith(_EXTENDED) for name in request):
             return request
         found: dict[str, Amount] = {}
@@ -39,5 +39,5 @@ class DeviceResources:
 
 
 def on_nodes(resources: Iterable[str], devices: DeviceResources | None) -> Iterable[str]:
-    """Those of the resources that nodes offer: none says how many devices claims may take of it."""
+    """Return those of the resources that nodes offer: none says how many devices claims may take of it."""
     return resources if devices is None else [each for each in resources if each not in devices]

@@ -43,7 +43,7 @@ class NamespaceDevices:
     templates: Mapping[str, ClaimDevices]
 
     def added_to(self, request: Amounts, wanted: Sequence[PodResourceClaim]) -> Amounts:
-        """What one pod requests: `request`, and the devices of its claims as far as they are known."""
+        """Return what one pod requests: `request`, and the devices of its claims as far as they are known."""
         total = dict(self.resources.renamed(request))
         for each in wanted:
             found = self._devices_of(each)
@@ -54,16 +54,16 @@ class NamespaceDevices:
         return total
 
     def are_made(self, wanted: Iterable[PodResourceClaim]) -> bool:
-        """Whether all claims exist, so that no template decides any more."""
+        """Return whether all claims exist, so that no template decides any more."""
         return all(each.resource_claim_name in self.claims for each in wanted)
 
     def absent(self, wanted: Iterable[PodResourceClaim]) -> list[DeviceRef]:
-        """The claims and templates that are named and do not exist, so that nobody knows what the pod takes."""
+        """Return the claims and templates that are named and do not exist, so that nobody knows what the pod takes."""
         refs = (refs_of(self.namespace, [each])[-1:] for each in wanted if self._devices_of(each) is None)
         return [ref for found in refs for ref in found]
 
     def uncountable(self, wanted: Iterable[PodResourceClaim]) -> Iterator[str]:
-        """Why claims of a pod cannot be counted before they are allocated."""
+        """Yield why claims of a pod cannot be counted before they are allocated."""
         for each in wanted:
             found = self._devices_of(each)
             if found is not None and found.unlimited:
@@ -76,7 +76,7 @@ class NamespaceDevices:
                 )
 
     def problems(self, wanted: Iterable[PodResourceClaim]) -> list[str]:
-        """Why the devices of a pod are not known, so that it must wait."""
+        """Return why the devices of a pod are not known, so that it must wait."""
         wanted = list(wanted)
         missing = [
             f"{ref.source} {ref.name} does not exist in namespace {ref.namespace}; it waits until it is created"
@@ -85,13 +85,13 @@ class NamespaceDevices:
         return list(dict.fromkeys([*missing, *self.uncountable(wanted)]))
 
     def _devices_of(self, wanted: PodResourceClaim) -> ClaimDevices | None:
-        """What the claim that was made takes; before that, what its template says."""
+        """Return what the claim that was made takes; before that, what its template says."""
         found = self.claims.get(wanted.resource_claim_name) if wanted.resource_claim_name else None
         return found or self.templates.get(wanted.resource_claim_template_name)
 
 
 def refs_of(namespace: str, wanted: Iterable[PodResourceClaim]) -> list[DeviceRef]:
-    """The claims and templates that decide what a pod takes."""
+    """Return the claims and templates that decide what a pod takes."""
     found: list[DeviceRef] = []
     for each in wanted:
         if each.resource_claim_name:

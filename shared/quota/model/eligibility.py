@@ -70,7 +70,10 @@ class Codependent:
 
 
 def codependent_sets(quotas: Iterable[Entry]) -> tuple[Codependent, ...]:
-    """The sets of one group. Where entries overlap without being equal, which no rule allows, the first one counts."""
+    """Return the sets of one group.
+
+    Where entries overlap without being equal, which no rule allows, the first one counts.
+    """
     found: dict[frozenset[str], list[str]] = {}
     for entry in quotas:
         found.setdefault(entry.covered, []).append(entry.flavor)
@@ -83,7 +86,7 @@ def codependent_sets(quotas: Iterable[Entry]) -> tuple[Codependent, ...]:
 
 
 def shape_of(workload: Workload) -> Shape:
-    """The shape of `workload`; workloads of one shape have the same options wherever they wait."""
+    """Return the shape of `workload`; workloads of one shape have the same options wherever they wait."""
     if workload.pod_sets:
         sets = tuple(map(_shape_of_set, workload.pod_sets))
         return (sets, workload.only_flavor, workload.blocked_flavors)
@@ -101,7 +104,7 @@ def _shape_of_set(each: PodSet) -> Shape:
 
 
 def placement_key(placement: Placement) -> tuple[object, ...]:
-    """A hashable value that stands for `placement`."""
+    """Return a hashable value that stands for `placement`."""
     if placement is ANYWHERE:
         return ()
     return (tuple(sorted(placement.node_selector.items())), placement.affinity, placement.tolerations)
@@ -110,7 +113,7 @@ def placement_key(placement: Placement) -> tuple[object, ...]:
 def why_not(
     workload: Workload, placement: Placement, name: str, choice: Codependent, flavors: Mapping[str, Flavor]
 ) -> str | None:
-    """Why pods of `workload` placed so cannot take the flavor of that name out of `choice`; None when they can."""
+    """Return why pods of `workload` placed so cannot take that flavor out of `choice`, or None when they can."""
     flavor = flavor_of_name(name, flavors)
     if flavor is None:
         return why_not_named(workload, name, choice) or ABSENT
@@ -118,7 +121,7 @@ def why_not(
 
 
 def why_not_named(workload: Workload, name: str, choice: Codependent) -> str | None:
-    """Why `workload` excludes a flavor of that name, whatever the flavor is; None when it does not."""
+    """Return why `workload` excludes a flavor of that name, whatever the flavor is; None when it does not."""
     if workload.only_flavor not in (None, name) and workload.only_flavor in choice.flavors:
         return f"the workload takes flavor {workload.only_flavor} only"
     if name in workload.blocked_flavors:
@@ -127,12 +130,12 @@ def why_not_named(workload: Workload, name: str, choice: Codependent) -> str | N
 
 
 def flavor_of_name(name: str, flavors: Mapping[str, Flavor]) -> Flavor | None:
-    """The flavor; `default` exists also before its object does."""
+    """Return the flavor; `default` exists also before its object does."""
     return flavors.get(name) or (Flavor(name) if name == DEFAULT_FLAVOR else None)
 
 
 def why_not_placed(placement: Placement, flavor: Flavor) -> str | None:
-    """Why pods placed so cannot run on nodes of `flavor`; None when they can."""
+    """Return why pods placed so cannot run on nodes of `flavor`; None when they can."""
     for key, value in flavor.node_labels.items():
         if placement.node_selector.get(key, value) != value:
             return f"nodeSelector requires {key}={placement.node_selector[key]}, the flavor is {key}={value}"
@@ -146,7 +149,7 @@ def why_not_placed(placement: Placement, flavor: Flavor) -> str | None:
 
 
 def affinity_agrees(placement: Placement, labels: Mapping[str, str]) -> bool:
-    """Whether some term holds as far as it is about the keys of `labels`.
+    """Return whether some term holds as far as it is about the keys of `labels`.
 
     A term without requirements on labels has some on node fields, such as the node's name in a DaemonSet's pods:
     `read_placement` leaves out those that have neither.
@@ -191,6 +194,9 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
 
 
 def agree(flavors: Iterable[Flavor]) -> bool:
-    """Whether one node can be of all these flavors: no label has two values. Pods of one workload share their nodes."""
+    """Return whether one node can be of all these flavors: no label has two values.
+
+    Pods of one workload share their nodes.
+    """
     seen: dict[str, str] = {}
     return all(seen.setdefault(key, value) == value for each in flavors for key, value in each.node_labels.items())

@@ -26,7 +26,7 @@ class Flavor:
 
 
 def injection(placement: Placement, flavors: Iterable[Flavor]) -> InjectedAnnotation:
-    """The flavors' labels and tolerations that the placement lacks. `conflicts` reports labels that differ."""
+    """Return the flavors' labels and tolerations that the placement lacks. `conflicts` reports labels that differ."""
     selector: dict[str, str] = {}
     tolerations: list[dict[str, Any]] = []
     for flavor in flavors:

@@ -19,7 +19,7 @@ from shared.quota.model.tree import DEFAULT_FLAVOR, Amounts, Group
 
 
 def conflicts(placement: Placement, flavors: Iterable[Flavor]) -> list[str]:
-    """A sentence for each label that the owner, or another of the flavors, has set to another value."""
+    """Return a sentence for each label that the owner, or another of the flavors, has set to another value."""
     found: list[str] = []
     seen: dict[str, tuple[str, str]] = {
         key: (value, "the pod template") for key, value in placement.node_selector.items()
@@ -34,7 +34,7 @@ def conflicts(placement: Placement, flavors: Iterable[Flavor]) -> list[str]:
 
 
 def only_flavors(group: Group, request: Amounts, labels: Mapping[str, str]) -> tuple[str, ...]:
-    """The flavors that the workload gets in any case: the one it names, and those without alternative in the group."""
+    """Return the flavors that the workload gets in any case: the one it names, and those without an alternative."""
     wanted = labels.get(FLAVOR_LABEL)
     found: list[str] = []
     for choice in codependent_sets(group.quotas):
@@ -48,7 +48,7 @@ def only_flavors(group: Group, request: Amounts, labels: Mapping[str, str]) -> t
 
 
 def find_flavors(names: Iterable[str], flavors: Mapping[str, Flavor]) -> tuple[list[Flavor], list[str]]:
-    """The flavors of these names in order, and the names for which there is none; `default` is always there."""
+    """Return the flavors of these names in order, and the names for which there is none; `default` is always there."""
     found, absent = [], []
     for name in dict.fromkeys(names):
         flavor = flavors.get(name) or (Flavor(name) if name == DEFAULT_FLAVOR else None)
@@ -60,5 +60,5 @@ def find_flavors(names: Iterable[str], flavors: Mapping[str, Flavor]) -> tuple[l
 
 
 def own_placement(spec: PodSpec, injected: InjectedPlacement | None) -> Placement:
-    """Where the owner wants the pods."""
+    """Return where the owner wants the pods."""
     return without_injected(read_placement(spec), injected)

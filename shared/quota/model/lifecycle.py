@@ -41,18 +41,18 @@ STARTS_NOTHING: Final = frozenset({StopPolicy.HOLD, StopPolicy.HOLD_AND_DRAIN})
 
 
 def stop_in_force(path: Sequence[Group]) -> tuple[StopPolicy, str]:
-    """The strictest stop policy on `path` (a group, then its ancestors), and the nearest group that sets it."""
+    """Return the strictest stop policy on `path` (a group, then its ancestors), and the nearest group that sets it."""
     strictest = max(path, key=lambda group: STRICTNESS[group.stop_policy])
     return strictest.stop_policy, strictest.name
 
 
 def reclaim_in_force(path: Sequence[Group], cluster: QuotaSettings) -> ReclaimSettings:
-    """The reclaim settings of the first group of `path`: none is above its maximum."""
+    """Return the reclaim settings of the first group of `path`: none is above its maximum."""
     return within_maxima(_overridden(cluster.reclaim, [group.reclaim for group in path]), cluster.maxima.reclaim)
 
 
 def startup_in_force(path: Sequence[Group], cluster: QuotaSettings) -> StartupSettings:
-    """The all-or-nothing settings of the first group of `path`: none is above its maximum."""
+    """Return the all-or-nothing settings of the first group of `path`: none is above its maximum."""
     return within_maxima(_overridden(cluster.startup, [group.startup for group in path]), cluster.maxima.startup)
 
 
@@ -85,17 +85,17 @@ def above_maximum(
 
 
 def within_maxima(settings: Settings, most: ReclaimMaxima | StartupMaxima) -> Settings:
-    """The settings with each at most its maximum."""
+    """Return the settings with each at most its maximum."""
     lowered: dict[str, Any] = {name: bound for name, _, bound in above_maximum(settings, most)}
     return replace(settings, **lowered) if lowered else settings
 
 
 def size_of(value: Value) -> int:
-    """A number that grows with the value: microseconds of a duration."""
+    """Return a number that grows with the value: microseconds of a duration."""
     return _BLOCKS.index(value) if isinstance(value, BlockAdmission) else value // timedelta(microseconds=1)
 
 
 def written_name(name: str) -> str:
-    """How a setting is written in manifests and settings files."""
+    """Return how a setting is written in manifests and settings files."""
     first, *others = name.split("_")
     return first + "".join(each.title() for each in others)

@@ -33,20 +33,20 @@ NO_CAPS: Final[Caps] = MappingProxyType({})
 
 
 def caps_below(group: Group, caps: Caps) -> Caps:
-    """What the children of `group` inherit for an absent max, when `group` itself inherits `caps`."""
+    """Return what the children of `group` inherit for an absent max, when `group` itself inherits `caps`."""
     own = {FlavorResource(each.flavor, name): amount for each in group.quotas for name, amount in each.max.items()}
     return {**caps, **own} if own else caps
 
 
 def covered_keys(group: Group) -> Iterator[FlavorResource]:
-    """The keys that the group's entries are about, in the order of the entries."""
+    """Yield the keys that the group's entries are about, in the order of the entries."""
     for entry in group.quotas:
         for resource in sorted(entry.covered):
             yield FlavorResource(entry.flavor, resource)
 
 
 def limits_of(group: Group, caps: Caps, capacity: Mapping[FlavorResource, Amount]) -> dict[FlavorResource, Limits]:
-    """The limits of `group` for every key it covers; `caps` is what it inherits, `capacity` is root's."""
+    """Return the limits of `group` for every key it covers; `caps` is what it inherits, `capacity` is root's."""
     found: dict[FlavorResource, Limits] = {}
     for entry in group.quotas:
         for resource in entry.covered:
@@ -59,7 +59,7 @@ def limits_of(group: Group, caps: Caps, capacity: Mapping[FlavorResource, Amount
 
 
 def is_capped_by_capacity(group: Group, caps: Caps, key: FlavorResource) -> bool:
-    """Whether root's capacity is the max of `group` for `key`: it covers the key without a max, and inherits none."""
+    """Return whether the max of `group` for `key` is root's capacity: it covers the key and has no other max."""
     return key not in caps and any(
         entry.flavor == key.flavor and key.resource in entry.covered and key.resource not in entry.max
         for entry in group.quotas

@@ -14,7 +14,7 @@ from shared.quota.model.tree import DEFAULT, ROOT, SYSTEM, Group, StopPolicy, Tr
 
 
 def resolve_group(labels: Mapping[str, str], namespace_labels: Mapping[str, str], *, default_group: bool) -> str | None:
-    """The name of the workload's group: its own label, its namespace's, else `default`; None: it is not managed.
+    """Return the name of the workload's group: its own label, its namespace's, else `default`; None: it is not managed.
 
     A workload that names no group belongs to `default` only if that is switched on and its namespace is managed.
     """
@@ -29,7 +29,7 @@ SYSTEM_NAMESPACE: Final = "kube-system"
 
 
 def is_of_system(group_label: str, namespace: str, namespace_labels: Mapping[str, str], *, default_group: bool) -> bool:
-    """Whether an unmanaged pod with this group label counts as use of `system`."""
+    """Return whether an unmanaged pod with this group label counts as use of `system`."""
     group = resolve_group({}, namespace_labels, default_group=default_group)
     return namespace == SYSTEM_NAMESPACE or SYSTEM in (group_label, group)
 
@@ -39,7 +39,7 @@ GroupByName = Callable[[str], Group | None]
 
 
 def selector_of(groups: GroupByName, name: str) -> tuple[LabelSelector, str] | None:
-    """The namespaceSelector in force in a group, and whose it is: its own, else the nearest ancestor's."""
+    """Return the namespaceSelector in force in a group, and whose it is: its own, else the nearest ancestor's."""
     for group in path_of(groups, name):
         if group.namespace_selector is not None:
             return group.namespace_selector, group.name
@@ -47,13 +47,13 @@ def selector_of(groups: GroupByName, name: str) -> tuple[LabelSelector, str] | N
 
 
 def admits(groups: GroupByName, name: str, namespace_labels: Mapping[str, str], *, open_groups: bool) -> bool:
-    """Whether workloads of a namespace with these labels may use the group; without any selector, `open_groups`."""
+    """Return whether workloads of a namespace with these labels may use the group; `open_groups` without a selector."""
     found = selector_of(groups, name)
     return open_groups if found is None else found[0].matches(namespace_labels)
 
 
 def is_bound_elsewhere(groups: GroupByName, name: str, namespace_labels: Mapping[str, str]) -> bool:
-    """Whether the namespace's own group label keeps its workloads from the group.
+    """Return whether the namespace's own group label keeps its workloads from the group.
 
     They may use the group that the label names, or a leaf below it. Every group is below root, even before root is
     known.
@@ -63,7 +63,7 @@ def is_bound_elsewhere(groups: GroupByName, name: str, namespace_labels: Mapping
 
 
 def path_of(groups: GroupByName, name: str) -> list[Group]:
-    """The known groups from `name` to root; it ends where the path begins to repeat."""
+    """Return the known groups from `name` to root; it ends where the path begins to repeat."""
     found: dict[str, Group] = {}
     group = groups(name)
     while group is not None and group.name not in found:
@@ -81,6 +81,6 @@ class Stop:
 
 
 def stop_of(tree: Tree, name: str) -> Stop:
-    """The strictest stopPolicy on the path from `name` to root; among equals the nearest."""
+    """Return the strictest stopPolicy on the path from `name` to root; among equals the nearest."""
     policy, group = stop_in_force([tree[each] for each in tree.path(name)])
     return Stop() if policy is StopPolicy.NONE else Stop(policy, group)

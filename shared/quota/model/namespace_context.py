@@ -61,30 +61,30 @@ class NamespaceContexts:
     _known: dict[str, NamespaceContext] = field(default_factory=dict)
 
     def of(self, namespace: str) -> NamespaceContext:
-        """The context of the workloads of `namespace`."""
+        """Return the context of the workloads of `namespace`."""
         known = self._known.get(namespace)
         if known is None:
             known = self._known[namespace] = self.with_labels(namespace, self.labels(namespace))
         return known
 
     def with_labels(self, namespace: str, labels: Mapping[str, str]) -> NamespaceContext:
-        """The same for a namespace of which other labels are known to be true."""
+        """Return the same for a namespace of which other labels are known to be true."""
         limits, devices = self._limits.get(namespace, NO_DEFAULTS), self.devices_of(namespace)
         return NamespaceContext(labels, self._priorities, limits, self._overheads, devices)
 
     def devices_of(self, namespace: str) -> NamespaceDevices | None:
-        """The claims and templates of the namespace, as they are at any time; None: devices are not counted."""
+        """Return the claims and templates of the namespace, as they are at any time; None: devices are not counted."""
         if self.devices is None:
             return None
         claims, templates = (self._claims[source].setdefault(namespace, {}) for source in DeviceSource)
         return NamespaceDevices(namespace, self.devices, claims, templates)
 
     def knows(self, namespace: str) -> bool:
-        """Whether the namespace was seen."""
+        """Return whether the namespace is in the lists and watches so far."""
         return namespace in self._labels
 
     def labels(self, namespace: str) -> Mapping[str, str]:
-        """The namespace's own labels; none for one that is not known."""
+        """Return the namespace's own labels; none for one that is not known."""
         return self._labels.get(namespace, NO_LABELS)
 
     def see_namespaces(self, transitions: Iterable[Transition[Namespace]]) -> set[str]:

@@ -49,12 +49,12 @@ class ClusterNode:
         return None if self.not_ready_since is None else self.not_ready_since + grace
 
     def counts_use(self, now: datetime, grace: timedelta) -> bool:
-        """Whether pods on it count at `now`; those on a lost node do not, and neither does the node."""
+        """Return whether pods on it count at `now`; those on a lost node do not, and neither does the node."""
         until = self.keeps_use_until(grace)
         return self.takes_pods or until is None or now < until
 
     def keeping(self, use: Amounts) -> "ClusterNode":
-        """The node when pods on it that count use that much; it matters only while it takes no pods."""
+        """Return the node when pods on it that count use that much; it matters only while it takes no pods."""
         return self if self.takes_pods or use == self.kept else replace(self, kept=use)
 
 
@@ -86,12 +86,12 @@ class NodeShortage(NamedTuple):
 
 
 def one_of(request: Amounts, pods: int, resources: Iterable[str]) -> Amounts:
-    """What one of `pods` equal pods requests of these resources, when they request `request` together."""
+    """Return what one of `pods` equal pods requests of these resources, when they request `request` together."""
     return {name: -(-request[name] // pods) for name in sorted(resources) if request.get(name, 0) > 0}
 
 
 def node_shortage(pod: Amounts, offers: tuple[Amounts, ...] | None) -> NodeShortage | None:
-    """Why no node offers all that the pod requests; None when one does, or when nodes are not compared."""
+    """Return why no node offers all that the pod requests; None when one does, or when nodes are not compared."""
     if offers is None or not pod:
         return None
     nearest: tuple[list[str], Amounts] | None = None
@@ -107,7 +107,7 @@ def node_shortage(pod: Amounts, offers: tuple[Amounts, ...] | None) -> NodeShort
 
 
 def largest_of(offers: Iterable[Amounts]) -> tuple[Amounts, ...]:
-    """The offers that no other one equals or exceeds on every resource, the largest first."""
+    """Return the offers that no other one equals or exceeds on every resource, the largest first."""
     found: list[Amounts] = []
     # Who exceeds another has the larger sum, so it is found first.
     for offer in sorted(offers, key=lambda each: (-sum(each.values()), sorted(each.items()))):
@@ -117,7 +117,7 @@ def largest_of(offers: Iterable[Amounts]) -> tuple[Amounts, ...]:
 
 
 def is_within_any(offer: Amounts, others: Iterable[Amounts]) -> bool:
-    """Whether another one offers no less of any resource."""
+    """Return whether another one offers no less of any resource."""
     return any(all(amount <= other.get(name, 0) for name, amount in offer.items()) for other in others)
 
 

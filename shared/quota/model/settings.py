@@ -155,5 +155,5 @@ class QuotaSettings:
     """Whether workloads that name no group, and whose namespace names none, belong to `default`."""
 
     def is_of_devices(self, resource: str) -> bool:
-        """Whether devices count as this resource: no node says how many it has."""
+        """Return whether devices count as this resource: no node says how many it has."""
         return self.devices is not None and resource in self.devices

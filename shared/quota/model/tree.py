@@ -133,7 +133,7 @@ class Group:
     unread: tuple[Unread, ...] = ()
 
     def entry(self, flavor: str) -> Entry | None:
-        """The quota entry of `flavor`, or None."""
+        """Return the quota entry of `flavor`, or None."""
         return next((entry for entry in self.quotas if entry.flavor == flavor), None)
 
 
@@ -157,7 +157,7 @@ class Tree:
         return self.groups[name]
 
     def get(self, name: str) -> Group | None:
-        """The group of that name, or None."""
+        """Return the group of that name, or None."""
         return self.groups.get(name)
 
     @cached_property
@@ -183,7 +183,7 @@ class Tree:
         return tuple(walked)
 
     def reaches_root(self, name: str) -> bool:
-        """Whether the path from `name` ends at root: no absent parent, no cycle."""
+        """Return whether the path from `name` ends at root: no absent parent, no cycle."""
         path = self.path(name)
         return bool(path) and path[-1] == ROOT
 
@@ -213,7 +213,7 @@ class Tree:
         return self._edited(MappingProxyType({key: group for key, group in self.groups.items() if key != name}), name)
 
     def _edited(self, groups: Mapping[str, Group], name: str) -> "Tree":
-        """A tree of `groups` that differs from this one in `name` only; it reuses the index of children."""
+        """Return a tree of `groups` that differs from this one in `name` only; it reuses the index of children."""
         after = Tree(groups)
         if "_children" in self.__dict__:
             old, new = _parent_in(self.groups, name), _parent_in(groups, name)
@@ -229,7 +229,7 @@ def _parent_in(groups: Mapping[str, Group], name: str) -> str | None:
 def _move_child(
     children: Mapping[str, tuple[str, ...]], name: str, old: str | None, new: str | None
 ) -> Mapping[str, tuple[str, ...]]:
-    """The index of children after `name` moved from `old` to `new`; either may be None."""
+    """Return the index of children after `name` moved from `old` to `new`; either may be None."""
     index = dict(children)
     if old is not None:
         index[old] = tuple(child for child in index[old] if child != name)

@@ -46,7 +46,7 @@ def namespace_of(key: str) -> str:
 
 
 def flavor_names(flavors: Flavors) -> set[str]:
-    """Every flavor that some pod set has."""
+    """Return every flavor that some pod set has."""
     return {flavor for own in flavors.values() for flavor in own.values()}
 
 
@@ -170,7 +170,7 @@ class Workload:
         return WorkloadId(self.kind, self.key)
 
     def named_for(self, other: "Workload") -> str:
-        """How people of the other workload's namespace are told of this one: without its name if it is elsewhere."""
+        """Return how messages in the other workload's namespace name this one: by its group if it is elsewhere."""
         if namespace_of(self.key) == namespace_of(other.key):
             return f"{self.kind} {self.key!r}"
         return f"a workload of group {self.group!r}"

@@ -55,7 +55,7 @@ Word = TypeVar("Word", bound=StrEnum)
 
 
 def read_group(raw: bytes | msgspec.Raw | Mapping[str, Any]) -> Group:
-    """The group of an object of the API server. Raises Unreadable only if it is not an object with a name."""
+    """Return the group of an object of the API server. Raises Unreadable only if it is not an object with a name."""
     try:
         return group_of(read_quota_group(raw))
     except Unreadable:
@@ -63,13 +63,16 @@ def read_group(raw: bytes | msgspec.Raw | Mapping[str, Any]) -> Group:
 
 
 def read_group_manifest(manifest: Mapping[str, Any]) -> Group:
-    """The group of a manifest; unknown fields and wrong types are `unread`. Raises Unreadable as read_group does."""
+    """Return the group of a manifest; unknown fields and wrong types are `unread`.
+
+    Raises Unreadable as read_group does.
+    """
     shaped, unread = _shaped(manifest, _GROUP_SPEC)
     return group_of(read_quota_group(shaped), unread)
 
 
 def read_flavor(raw: bytes | msgspec.Raw | Mapping[str, Any]) -> Flavor:
-    """The flavor of an object of the API server. Raises Unreadable only if it is not an object with a name."""
+    """Return the flavor of an object of the API server. Raises Unreadable only if it is not an object with a name."""
     try:
         return flavor_of(read_resource_flavor(raw))
     except Unreadable:
@@ -77,13 +80,13 @@ def read_flavor(raw: bytes | msgspec.Raw | Mapping[str, Any]) -> Flavor:
 
 
 def read_flavor_manifest(manifest: Mapping[str, Any]) -> Flavor:
-    """The flavor that a manifest describes; unknown fields and wrong types are `unread`."""
+    """Return the flavor that a manifest describes; unknown fields and wrong types are `unread`."""
     shaped, unread = _shaped(manifest, _FLAVOR_SPEC)
     return flavor_of(read_resource_flavor(shaped), unread)
 
 
 def group_of(view: QuotaGroup, unread: tuple[Unread, ...] = ()) -> Group:
-    """The group that a typed view describes. Raises Unreadable if it has no name."""
+    """Return the group that a typed view describes. Raises Unreadable if it has no name."""
     found = list(unread)
     spec, name = view.spec, _name(view.metadata)
     return Group(
@@ -105,7 +108,7 @@ def group_of(view: QuotaGroup, unread: tuple[Unread, ...] = ()) -> Group:
 
 
 def flavor_of(view: ResourceFlavor, unread: tuple[Unread, ...] = ()) -> Flavor:
-    """The flavor that a typed view describes. Raises Unreadable if it has no name."""
+    """Return the flavor that a typed view describes. Raises Unreadable if it has no name."""
     return Flavor(
         name=_name(view.metadata),
         node_labels=dict(view.spec.node_labels),

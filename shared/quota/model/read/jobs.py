@@ -89,7 +89,7 @@ def _state(job: Job, annotations: Annotations) -> ObjectState:
 
 
 def state_of(annotations: Annotations, *, suspended: bool, has_pods: bool) -> ObjectState:
-    """The state of an object that a flag suspends, from the flag, its annotations, and whether pods of it are left."""
+    """Return the state of an object that a flag suspends: by the flag, its annotations and its pods."""
     if not suspended:
         return ObjectState.ADOPTED if annotations.admission is None else ObjectState.RUNNING
     stopping = annotations.admission is not None or (
@@ -99,7 +99,7 @@ def state_of(annotations: Annotations, *, suspended: bool, has_pods: bool) -> Ob
 
 
 def admission_in(state: ObjectState, annotations: Annotations, is_ready: Callable[[], bool]) -> Admission | None:
-    """Its admission in that state; `is_ready`: whether all pods are ready now."""
+    """Return its admission in that state; `is_ready`: whether all pods are ready now."""
     if annotations.admission is not None and state in (ObjectState.RUNNING, ObjectState.EVICTING):
         return admission_of(annotations.admission, ready=state is ObjectState.RUNNING and is_ready())
     if state is ObjectState.EVICTING and annotations.eviction is not None:
@@ -108,7 +108,7 @@ def admission_in(state: ObjectState, annotations: Annotations, is_ready: Callabl
 
 
 def admission_of(annotation: AdmissionAnnotation, *, ready: bool) -> Admission:
-    """The admission that an annotation describes; `ready`: whether all pods are ready now."""
+    """Return the admission that an annotation describes; `ready`: whether all pods are ready now."""
     return Admission(
         annotation.assigned,
         annotation.time,
@@ -119,7 +119,7 @@ def admission_of(annotation: AdmissionAnnotation, *, ready: bool) -> Admission:
 
 
 def eviction_in(state: ObjectState, annotations: Annotations, suspended_at: Callable[[], datetime]) -> Eviction | None:
-    """Its eviction in that state; what its owner suspended is evicted since `suspended_at`."""
+    """Return its eviction in that state; what its owner suspended is evicted since `suspended_at`."""
     if state is ObjectState.RUNNING:
         return None
     if state is ObjectState.EVICTING and annotations.admission is not None:
@@ -128,7 +128,7 @@ def eviction_in(state: ObjectState, annotations: Annotations, suspended_at: Call
 
 
 def eviction_of(annotation: EvictionAnnotation) -> Eviction:
-    """The eviction as it was written."""
+    """Return the eviction as it was written."""
     claim = annotation.claim
     if claim is None:
         return Eviction(reason_of(annotation), annotation.time, annotation.rule)
@@ -141,7 +141,7 @@ def _suspended_at(job: Job) -> datetime:
 
 
 def reason_of(annotation: EvictionAnnotation) -> EvictionReason:
-    """The reason it gives; one that this version does not know counts as Reclaimed."""
+    """Return the reason it gives; one that this version does not know counts as Reclaimed."""
     try:
         return EvictionReason(annotation.reason)
     except ValueError:
@@ -220,7 +220,7 @@ class WorkloadDraft:
         return Reading(state, workload, tuple(problems))
 
     def _unknown_devices(self, around: NamespaceContext) -> list[str]:
-        """Why nobody knows which devices its pods would take: it waits, for it could start beyond its quota."""
+        """Return why nobody knows which devices its pods would take: it waits, for it could start beyond its quota."""
         devices = around.devices
         if devices is None:
             return []
@@ -234,7 +234,7 @@ class WorkloadDraft:
 
 
 def pod_request_of(spec: PodSpec, around: NamespaceContext, settings: QuotaSettings) -> Amounts:
-    """What one pod requests, ignored resources left out. Raises QuantityError as `effective_request` does."""
+    """Return what one pod requests, ignored resources left out. Raises QuantityError as `effective_request` does."""
     one = effective_request(spec, around.limits, around.overheads.get(spec.runtime_class_name))
     if around.devices is not None:
         one = around.devices.added_to(one, spec.resource_claims)
@@ -242,14 +242,14 @@ def pod_request_of(spec: PodSpec, around: NamespaceContext, settings: QuotaSetti
 
 
 def times(one: Amounts, pods: int) -> Amounts:
-    """The request of `pods` like this one; of none, nothing."""
+    """Return the request of `pods` like this one; of none, nothing."""
     if pods == 1:
         return one
     return {resource: min(amount * pods, MAX_AMOUNT) for resource, amount in one.items()} if pods else {}
 
 
 def label_problems(labels: Mapping[str, str]) -> list[str]:
-    """What is wrong with the labels whose value is true or false."""
+    """Return what is wrong with the labels whose value is true or false."""
     return [
         f'label {name} is {labels[name][:63]!r}; it counts as absent, write "true" or "false"'
         for name in (PREEMPTIBLE_LABEL, HOLD_LABEL)
@@ -273,7 +273,7 @@ def _queued(metadata: Metadata, annotations: Annotations, settings: QuotaSetting
 
 
 def claim_of(annotation: EvictionAnnotation | None) -> Claim | None:
-    """The claim that an eviction made for its preemptor, unless it ended."""
+    """Return the claim that an eviction made for its preemptor, unless it ended."""
     if annotation is None or annotation.claim is None or annotation.claim_ended:
         return None
     claim = annotation.claim

@@ -112,7 +112,7 @@ def workload_of_kind(
 
 
 def _counted(seen: KindObject, pods: PodsBySet) -> PodsBySet:
-    """The pods by the sets that the object has now; those of no such set count as of the first, so that they count."""
+    """Return the pods by the sets that the object has now; pods of no such set count as those of the first."""
     names = [each.name for each in seen.pod_sets]
     strays = [each for name, each in pods.items() if name not in names]
     if not strays or not names:
@@ -146,6 +146,6 @@ def _pod_set(  # noqa: PLR0913
 
 
 def _leading_spec(seen: KindObject) -> PodSpec:
-    """The pod spec whose priority is the workload's: of the first set that names one."""
+    """Return the pod spec whose priority is the workload's: of the first set that names one."""
     specs = [each.spec for each in seen.pod_sets] or [PodSpec()]
     return next((spec for spec in specs if spec.priority_class_name or spec.priority is not None), specs[0])

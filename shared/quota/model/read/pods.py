@@ -40,13 +40,13 @@ from shared.resources import QuantityError, sum_amounts
 
 
 def pod_group_of(pod: Pod) -> str | None:
-    """The key namespace/name of the pod group it belongs to, or None."""
+    """Return the key namespace/name of the pod group it belongs to, or None."""
     name = pod.metadata.labels.get(POD_GROUP_LABEL)
     return f"{pod.metadata.namespace or 'default'}/{name}" if name else None
 
 
 def is_covered(pod: Pod) -> bool:
-    """Whether another object accounts for it: its Job, or the object of a governed kind that it was made for.
+    """Return whether another object accounts for it: its Job, or the object of a governed kind that it was made for.
 
     Such a pod was never gated, and a Job's was never admitted by itself.
     """
@@ -56,13 +56,16 @@ def is_covered(pod: Pod) -> bool:
 
 
 def account_of(pod: Pod) -> str | None:
-    """The key of the workload that accounts for it: its Job's uid, or the key of an object of a governed kind."""
+    """Return the key of the workload that accounts for it: a Job's uid, or the key of an object of a governed kind."""
     unit = pod.metadata.unit
     return unit_key(unit, pod.metadata.namespace) if unit else pod.owner_job
 
 
 def unit_key(uid: str, namespace: str) -> str:
-    """The key of an object of a governed kind. With its namespace: a label must not name an object of another one."""
+    """Return the key of an object of a governed kind.
+
+    With its namespace: a label must not name an object of another one.
+    """
     return f"{uid}@{namespace}"
 
 
@@ -133,7 +136,7 @@ def workload_of_pod_group(
 
 
 def _assigned(annotations: Annotations) -> Flavors:
-    """The flavors that its pods have, or had until their eviction; none while they wait."""
+    """Return the flavors that its pods have, or had until their eviction; none while they wait."""
     if annotations.admission is not None:
         return annotations.admission.assigned
     return {} if annotations.eviction is None else annotations.eviction.assigned
@@ -154,7 +157,7 @@ def _is_over(pod: Pod) -> bool:
 
 
 def _representative(pods: Sequence[Pod]) -> Pod:
-    """The member whose annotations count for all: one with the most of them, the first in order among equals."""
+    """Return the member whose annotations count for all: one with the most of them, the first in order among equals."""
     return max(pods, key=lambda pod: sum(name.startswith(PREFIX) for name in pod.metadata.annotations))
 
 
@@ -179,7 +182,7 @@ def _admission(state: ObjectState, annotations: Annotations, *, ready: bool) -> 
 
 
 def _eviction(pod: Pod, state: ObjectState, annotations: Annotations) -> Eviction | None:
-    """A pod that another user deletes counts as evicted at the time of its deletion request."""
+    """Return the eviction as it is written; a pod that another user deletes is evicted from the deletion request on."""
     if state is not ObjectState.EVICTING:
         return None
     annotation: EvictionAnnotation | None = annotations.eviction
@@ -193,7 +196,7 @@ def _deleted_at(pod: Pod) -> datetime:
 
 
 def _group_problems(pods: Sequence[Pod], started: Sequence[Pod], apart: int) -> tuple[str, ...]:
-    """What keeps the group from starting as one."""
+    """Return what keeps the group from starting as one."""
     found: list[str] = []
     sizes = {pod.metadata.labels.get(POD_GROUP_SIZE_LABEL, "") for pod in pods}
     size = read_pod_group_size(min(sizes)) if len(sizes) == 1 else None
