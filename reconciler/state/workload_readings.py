@@ -37,6 +37,8 @@ class WorkloadReadings(WorkloadIndex):
         """Pods of which some are started or evicted, and others not yet."""
         self.unready: set[str] = set()
         """Workloads whose pods were all ready since the start and are not any more; not yet written on them."""
+        self.kept_start_times: set[str] = set()
+        """Suspended Jobs whose start time Kubernetes has not reset."""
         self.problems: dict[str, tuple[str, ...]] = {}
         """What is wrong with what objects say, by workload key."""
         self.new_problems: dict[str, tuple[str, ...]] = {}
@@ -109,6 +111,7 @@ class WorkloadReadings(WorkloadIndex):
             return
         reading = self._awaiting_its_group(key, objects, self._reader.read(key, objects, self._started_apart(key)))
         workload = reading.workload
+        self._note_start_time(key, objects[0], workload)
         if workload is not None:
             if reading.state is ObjectState.ADOPTED:
                 self.unadmitted_running[key] = workload
@@ -173,6 +176,13 @@ class WorkloadReadings(WorkloadIndex):
             del self.problems[key]
             self.new_problems.pop(key, None)
 
+    def _note_start_time(self, key: str, first: WorkloadObject, workload: Workload | None) -> None:
+        if workload is not None and isinstance(first, Job) and first.keeps_start_time:
+            self.kept_start_times.add(key)
+            self.changed = True
+        else:
+            self.kept_start_times.discard(key)
+
     def _set(self, key: str, workload: Workload | None) -> None:
         for served in self._orphaned.served(workload, key in self.assumptions):
             self._set(served, None)
@@ -183,6 +193,7 @@ class WorkloadReadings(WorkloadIndex):
         self.unadmitted_running.pop(key, None)
         self.unwritten.drop(key)
         self.unready.discard(key)
+        self.kept_start_times.discard(key)
         self.revoked_starts.forget(key)
         self.early_stops.forget(key)
         if before is not None:

@@ -11,6 +11,7 @@ from reconciler.report.metrics import ReconcilerMetrics
 from reconciler.state.cluster_state import ClusterState
 from reconciler.write.annotator import Annotator
 from reconciler.write.eviction_writes import EvictionWrites
+from reconciler.write.start_times import StartTimes
 from reconciler.write.start_writes import StartWrites
 from reconciler.write.unseen_pods_limits import UnseenPodsLimits
 from reconciler.write.workload_writer import WorkloadWriter
@@ -36,6 +37,7 @@ class Executor:
         self._starts = StartWrites(state, self._writes, events, metrics, wake)
         self._evictions = EvictionWrites(state, self._writes, events, metrics, writer=writer, spawn=spawn)
         self._limits = UnseenPodsLimits(state, wake)
+        self._start_times = StartTimes(state.work, self._writes)
         self.annotator = Annotator(state.work, self._writes, events)
 
     @property
@@ -49,6 +51,7 @@ class Executor:
         for key in list(self._state.work.incomplete):
             self._complete(key)
         self._limits.begin()
+        self._start_times.reset_kept()
         for evict in self._evictions.whole_plans(plan.evictions):
             self._evictions.evict(evict, now)
         for start in plan.starts:

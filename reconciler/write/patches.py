@@ -74,6 +74,11 @@ def suspend_job(seen: Metadata) -> list[Operation]:
     return [test(("metadata", "uid"), seen.uid), _suspend(value=True)]
 
 
+def reset_start_time(seen: Metadata, group: str) -> list[Operation]:
+    """Remove when the suspended Job last started, from its status."""
+    return [*_guard(seen, group), add(("status", "startTime"), None)]
+
+
 def start_kind(seen: KindObject, group: str, annotations: AnnotationPatch, flavors: SetFlavors) -> list[Operation]:
     """Let an object of a governed kind start, each of its pod sets on its own flavors' nodes.
 

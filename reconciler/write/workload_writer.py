@@ -77,7 +77,9 @@ class WorkloadWriter:
         self._client = client.guarded(time_left)
         self._time_left = time_left
 
-    async def patch(self, target: WorkloadObject, operations: list[Operation], mark: Mark) -> WriteResult:
+    async def patch(
+        self, target: WorkloadObject, operations: list[Operation], mark: Mark, subresource: str | None = None
+    ) -> WriteResult:
         """Patch one object. `mark` identifies the patch if it was carried out without an answer."""
         resource, seen = _resource_of(target), target.metadata
         ends = time.monotonic() + _REFUSED_LIMIT.total_seconds()
@@ -86,7 +88,7 @@ class WorkloadWriter:
         async def send() -> None:
             nonlocal unanswered
             try:
-                await self._client.patch_json(resource, seen.name, operations, seen.namespace)
+                await self._client.patch_json(resource, seen.name, operations, seen.namespace, subresource=subresource)
             except Unavailable:
                 unanswered = True
                 raise

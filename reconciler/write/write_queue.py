@@ -99,20 +99,22 @@ class WriteQueue:
             self._wanted.discard(key)
             self._wake()
 
-    async def patch(
+    async def patch(  # noqa: PLR0913
         self,
         key: str,
         objects: Sequence[WorkloadObject],
         patch: Callable[[WorkloadObject], list[Operation]],
         mark: Mark,
         least: LeastWrite | None = None,
+        *,
+        subresource: str | None = None,
     ) -> WriteResult:
         """Patch these objects of a workload; the worst outcome counts. The assumption is dropped if any failed.
 
         `least`: what is sent instead to an object that cannot store the patch; no operations: nothing is.
         """
         began = time.perf_counter()
-        writes = [self._patch(each, patch(each), mark, least) for each in objects]
+        writes = [self._patch(each, patch(each), mark, least, subresource) for each in objects]
         # A workload is one object most of the time, and without another task its start is sent sooner.
         outcomes = await asyncio.gather(*writes) if len(writes) > 1 else [await each for each in writes]
         outcome = max(outcomes, key=lambda each: _WORST_LAST.index(each.fate), default=WRITTEN)
@@ -128,9 +130,14 @@ class WriteQueue:
         return outcome
 
     async def _patch(
-        self, target: WorkloadObject, operations: list[Operation], mark: Mark, least: LeastWrite | None
+        self,
+        target: WorkloadObject,
+        operations: list[Operation],
+        mark: Mark,
+        least: LeastWrite | None,
+        subresource: str | None,
     ) -> WriteResult:
-        outcome = await self._writer.patch(target, operations, mark)
+        outcome = await self._writer.patch(target, operations, mark, subresource)
         if least is None or outcome.fate not in _NOT_STORABLE:
             return outcome
         reduced = least(target)

@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
-from shared.api.conditions import ObservedCondition
+from shared.api.conditions import ObservedCondition, is_true
 from shared.api.core.metadata import Metadata
 from shared.api.core.pod import PodSpec
+from shared.api.names import JOB_CONTROLLER
 from shared.api.reading import Int32, View, reader
 
 _MAX_INDEXES_TEXT: Final = 1 << 20
@@ -69,8 +70,18 @@ class Job(View, frozen=True):
 
     @property
     def has_pods(self) -> bool:
-        """Whether its pods might still run, by counts or by a start time that was not reset."""
-        return self.status.active > 0 or self.status.terminating > 0 or self.status.start_time is not None
+        """Whether its pods might still run: by counts, or as the Job controller has not noted that it is suspended."""
+        if self.status.active > 0 or self.status.terminating > 0:
+            return True
+        return self.status.start_time is not None and not self.keeps_start_time
+
+    @property
+    def keeps_start_time(self) -> bool:
+        """Whether it is suspended and still shows when it last started: Kubernetes before 1.36 does not reset that."""
+        if not self.spec.suspend or self.status.start_time is None or self._is_over:
+            return False
+        is_own = self.spec.managed_by in ("", JOB_CONTROLLER)
+        return is_own and is_true(self.status.conditions, "Suspended")
 
     @property
     def wanted_pods(self) -> int:

@@ -103,6 +103,13 @@ def test_start_removes_the_placement_of_an_earlier_flavor(
     assert started["metadata"]["annotations"] == {ADMISSION: "a", **note}
 
 
+def test_reset_start_time_leaves_the_rest_of_the_status() -> None:
+    before = {**JOB, "status": {"startTime": "2026-03-01T12:00:00Z", "ready": 0}}
+    for status in (before["status"], {"ready": 0}):
+        patched = apply({**JOB, "status": status}, patches.reset_start_time(SEEN, "vision"))
+        assert patched == {**JOB, "status": {"startTime": None, "ready": 0}}
+
+
 def test_eviction_suspends_and_removes_admission_and_notice() -> None:
     before: dict[str, Any] = {
         "metadata": {**JOB["metadata"], "annotations": {ADMISSION: "a", NOTICE: "n", "mine": "1"}},

@@ -67,6 +67,38 @@ def test_concurrent_pods_of_a_job_are_computed(parallelism: int | None, completi
     assert pods_at_once(parallelism, completions) == pods
 
 
+SUSPENDED = {"type": "Suspended", "status": "True"}
+STARTED = {"startTime": "2026-03-01T12:00:00Z"}
+KEPT_START_TIMES: dict[str, tuple[dict[str, Any], dict[str, Any], bool, bool]] = {
+    "runs": ({"suspend": False}, {**STARTED, "active": 1}, False, True),
+    "suspension not noted": ({"suspend": True}, STARTED, False, True),
+    "resumed, not noted": ({"suspend": False}, {**STARTED, "conditions": [SUSPENDED]}, False, True),
+    "kept": ({"suspend": True}, {**STARTED, "conditions": [SUSPENDED]}, True, False),
+    "kept, pods are ending": ({"suspend": True}, {**STARTED, "conditions": [SUSPENDED], "terminating": 1}, True, True),
+    "reset": ({"suspend": True}, {"conditions": [SUSPENDED]}, False, False),
+    "of another controller": (
+        {"suspend": True, "managedBy": "x/y"},
+        {**STARTED, "conditions": [SUSPENDED]},
+        False,
+        True,
+    ),
+    "failed": (
+        {"suspend": True},
+        {**STARTED, "conditions": [SUSPENDED, {"type": "Failed", "status": "True"}]},
+        False,
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "status", "keeps", "has_pods"), KEPT_START_TIMES.values(), ids=KEPT_START_TIMES)
+def test_start_time_kept_after_the_suspension_was_noted_is_no_sign_of_pods(
+    spec: dict[str, Any], status: dict[str, Any], keeps: bool, has_pods: bool
+) -> None:
+    job = read_job({"metadata": {"name": "a"}, "spec": spec, "status": status})
+    assert (job.keeps_start_time, job.has_pods) == (keeps, has_pods)
+
+
 def test_schedulable_node_offers_its_allocatable_rounded_down() -> None:
     node = read_node({"status": {"allocatable": {"cpu": "1500m", "memory": "1500m", "nvidia.com/gpu": 2}}})
     assert allocatable(node) == {"cpu": 1500, "memory": 1, "nvidia.com/gpu": 2}
