@@ -1,4 +1,4 @@
-"""What the settings say about a kind: the keys of an entry of `kinds:`, and the checks of each.
+"""The entries of `kinds:` in the settings: the keys of a descriptor, and the checks of each.
 
 Every mistake is a KeyProblem, which the reader of settings shows with file, line and key.
 
@@ -31,13 +31,13 @@ PRESETS: Final = (
     "appwrapper",
     "sparkapplication",
 )
-"""The descriptors that are shipped, by the names of their files."""
+"""The names of the shipped descriptors: `presets/NAME.yaml`."""
 MAX_POD_SETS_ENTRIES: Final = 8
 MAX_PREDICATES: Final = 32
 
 
 def single_path(text: str) -> Path:
-    """Return a path that leads to one place. Raises ValueError."""
+    """Compile a path without [*]. Raises ValueError."""
     path = compile_path(text)
     if not path.is_single:
         raise ValueError(f"{text!r} leads to several places; [*] stands in `each` and in `values` alone")
@@ -45,7 +45,7 @@ def single_path(text: str) -> Path:
 
 
 def _check_suspend(path: Path) -> None:
-    """The chart's admission policy reads this path too, so it has plain member names alone, below spec."""
+    """Raise KeyProblem unless the path is plain member names below spec: the chart's admission policy reads it, too."""
     steps = path.pointer
     if len(steps) < 2 or steps[0] != "spec" or any(not str(each).isidentifier() for each in steps):
         raise KeyProblem("suspend", f"{path.text!r} is no member below .spec, such as .spec.runPolicy.suspend")
@@ -56,8 +56,8 @@ def _is_api_version(text: str) -> bool:
     return bool(slash and group and version) and "/" not in version
 
 
-def _of(key: str, compile_it: Callable[..., T], text: Any) -> T:
-    """Compile what stands under `key`; a mistake becomes one of that key."""
+def _compiled(key: str, compile_it: Callable[..., T], text: Any) -> T:
+    """Compile the value of `key`. Raises KeyProblem of that key."""
     try:
         return compile_it(text)
     except ValueError as error:
@@ -74,7 +74,7 @@ class _Entry(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=
 
 
 class PredicateEntry(_Entry, frozen=True):
-    """A question: `condition` (with `status`), `path` (with `in` or `present`), or `expression` (with `values`)."""
+    """A predicate: `condition` (with `status`), `path` (with `in` or `present`), or `expression` (with `values`)."""
 
     condition: str = ""
     status: str = "True"
@@ -88,7 +88,7 @@ class PredicateEntry(_Entry, frozen=True):
         self.compiled()
 
     def compiled(self) -> Predicate:
-        """Return the question, to be asked. Raises KeyProblem."""
+        """Return the compiled predicate. Raises KeyProblem."""
         given = [name for name in ("condition", "path", "expression") if getattr(self, name)]
         if len(given) != 1:
             raise KeyProblem("", f"give one of condition, path, expression; given: {', '.join(given) or 'none'}")
@@ -98,15 +98,18 @@ class PredicateEntry(_Entry, frozen=True):
             if bool(self.among) == (self.present is not None):
                 raise KeyProblem("path", "give either `in` or `present` with it")
             if self.present is None:
-                return IsAmong(_of("path", compile_value, self.path), frozenset(self.among))
-            return IsPresent(_of("path", compile_path, self.path), self.present)
-        values = _of("values", compile_values, self.values)
-        expression = _of("expression", lambda text: compile_expression(text, frozenset(values)), self.expression)
+                return IsAmong(_compiled("path", compile_value, self.path), frozenset(self.among))
+            return IsPresent(_compiled("path", compile_path, self.path), self.present)
+        values = _compiled("values", compile_values, self.values)
+        expression = _compiled("expression", lambda text: compile_expression(text, frozenset(values)), self.expression)
         return Computed(expression, values)
 
 
 class RefuseEntry(PredicateEntry, frozen=True):
-    """Objects that cannot be governed whole: why, and what their owner can do. `each`: asked of each of these."""
+    """Objects that cannot be governed as a whole: why, and what their owner can do.
+
+    `each`: the path of the values that the predicate is asked of; by default the object itself.
+    """
 
     each: str = ""
     because: str = ""
@@ -117,25 +120,25 @@ class RefuseEntry(PredicateEntry, frozen=True):
         for key in ("because", "remedy"):
             if not getattr(self, key):
                 raise KeyProblem(key, "is missing: a refusal says why, and what its owner can do")
-        _of("each", compile_path, self.each)
+        _compiled("each", compile_path, self.each)
 
 
 class AbsentEntry(_Entry, frozen=True):
-    """The pod template that the operator uses where the object has none; `copy`: place in it -> path in the object."""
+    """The pod template that the operator uses where the object has none; `copy`: path in it -> path in the object."""
 
     template: dict[str, Any]
     copy: dict[str, str] = {}
 
     def __post_init__(self) -> None:
         for to, source in self.copy.items():
-            _of("copy", single_path, to)
-            _of("copy", single_path, source)
+            _compiled("copy", single_path, to)
+            _compiled("copy", single_path, source)
 
 
 class InjectEntry(_Entry, frozen=True):
-    """Where labels, the node selector and tolerations are written, as paths from the pod set's template.
+    """Where labels, the node selector and tolerations are written: paths below the pod set's template.
 
-    `into`: they are written into the items of this list below `within` instead, in the order of `each`.
+    `into`: the path of a list below `within`; its items, in the order of `each`, take the template's place.
     """
 
     into: str = ""
@@ -144,19 +147,22 @@ class InjectEntry(_Entry, frozen=True):
     tolerations: str = ".spec.tolerations"
 
     def __post_init__(self) -> None:
-        _of("into", single_path, self.into)
+        _compiled("into", single_path, self.into)
         for key in ("labels", "node_selector", "tolerations"):
-            if not _of(_camel(key), single_path, getattr(self, key)).steps:
+            if not _compiled(_camel(key), single_path, getattr(self, key)).steps:
                 raise KeyProblem(_camel(key), "is empty; write a path such as .spec.nodeSelector")
 
 
 class PodSetEntry(_Entry, frozen=True):
-    """One or several sets of pods that are alike.
+    """One or several sets of equal pods.
 
-    `each`: where the sets are described, from `within` if that is given; absent: in the object itself. `name`: a path
-    in what `each` leads to, or a name; absent: what its [*] stand for, joined by "-". `template`: the pod template
-    below it. `templateNamedBy`: a path there whose text is the path of the template below `within`. `reader`: for kinds
-    without templates. `count` is an expression over `values`. `when`: asked of the object, or of each `within`.
+    `each`: the path of the set's description, below `within` if that is given; by default the object itself.
+    `name`: a name, or a path below `each`; by default the keys that its [*] match, joined by "-".
+    `template`: the path of the pod template below `each`.
+    `templateNamedBy`: the path below `each` of a text, which is the path of the template below `within`.
+    `reader`: the name of a reader, for kinds without pod templates.
+    `count`: the number of pods, an expression over `values`.
+    `when`: a predicate about the object, or about each `within`; where it is false there is no such set.
     """
 
     each: str = "."
@@ -172,22 +178,22 @@ class PodSetEntry(_Entry, frozen=True):
     inject: InjectEntry = InjectEntry()
 
     def __post_init__(self) -> None:
-        each = _of("each", compile_path, self.each)
+        each = _compiled("each", compile_path, self.each)
         if self.within:
-            _of("within", compile_path, self.within)
+            _compiled("within", compile_path, self.within)
         if self.name.startswith("."):
-            _of("name", single_path, self.name)
-        _of("template", single_path, self.template)
+            _compiled("name", single_path, self.name)
+        _compiled("template", single_path, self.template)
         if self.template_named_by:
-            _of("templateNamedBy", single_path, self.template_named_by)
+            _compiled("templateNamedBy", single_path, self.template_named_by)
             if not self.within:
                 raise KeyProblem("templateNamedBy", "needs `within`: where the named path begins")
         if self.inject.into and not (self.within and (each.is_single or each.text.endswith("[*]"))):
             raise KeyProblem("inject", "`into` needs `within`, and [*] must stand at the end of `each`")
         if self.reader and self.reader not in READERS:
             raise KeyProblem("reader", f"{self.reader!r} is none; there are {', '.join(sorted(READERS))}")
-        values = _of("values", compile_values, self.values)
-        _of("count", lambda text: compile_expression(text, frozenset(values)), self.count)
+        values = _compiled("values", compile_values, self.values)
+        _compiled("count", lambda text: compile_expression(text, frozenset(values)), self.count)
 
 
 class ChildEntry(_Entry, frozen=True):
@@ -199,9 +205,9 @@ class ChildEntry(_Entry, frozen=True):
 
 
 class GateEntry(_Entry, frozen=True):
-    """For kinds that nothing suspends: how their pods say which of them start together, and how many these are.
+    """For kinds without a suspend flag: the label and annotation by which their pods name their group and its size.
 
-    `groups`: where an object says how many such groups it makes; the pod sets are those of one group.
+    `groups`: the number of groups that an object makes; the pod sets are those of one group.
     """
 
     group_label: Name
@@ -209,14 +215,14 @@ class GateEntry(_Entry, frozen=True):
     groups: str = ".spec.replicas | 1"
 
     def __post_init__(self) -> None:
-        _of("groups", compile_value, self.groups)
+        _compiled("groups", compile_value, self.groups)
 
 
 class KindEntry(_Entry, frozen=True):
-    """An entry of `kinds:`; with `preset`, what else is given replaces what the preset says.
+    """An entry of `kinds:`; with `preset`, its other keys replace those of the preset.
 
-    One of three says how it is held: `suspend`, where the flag stands; `gate`, by the gates of its pods; `through`, by
-    another governed kind, of which its operator makes an object for each of it.
+    One of three keys says how an object is held: `suspend`, the path of its flag; `gate`, by the gates of its pods;
+    `through`, the governed kind of which its operator makes one object for each.
     """
 
     preset: str = ""
@@ -237,7 +243,7 @@ class KindEntry(_Entry, frozen=True):
 
     def __post_init__(self) -> None:
         if self.suspend:
-            _check_suspend(_of("suspend", single_path, self.suspend))
+            _check_suspend(_compiled("suspend", single_path, self.suspend))
         if self.api_version and not _is_api_version(self.api_version):
             raise KeyProblem("apiVersion", f"{self.api_version!r} is none; write group/version")
         if not self.preset:
@@ -246,7 +252,7 @@ class KindEntry(_Entry, frozen=True):
             raise KeyProblem("preset", f"{self.preset!r} is none; there are {', '.join(PRESETS)}")
 
     def check_whole(self) -> None:
-        """Whether it says all that a kind needs. Raises KeyProblem."""
+        """Check that no key is missing. Raises KeyProblem."""
         for key in ("api_version", "kind", "resource"):
             if not getattr(self, key):
                 raise KeyProblem(_camel(key), "is missing")
@@ -263,7 +269,7 @@ class KindEntry(_Entry, frozen=True):
 
 
 def over_preset(preset: KindEntry, given: KindEntry) -> KindEntry:
-    """Return the preset, with what is given in its place."""
+    """Return the preset with the keys of `given` in place of its own."""
     changed = {
         field.name: getattr(given, field.name)
         for field in msgspec.structs.fields(KindEntry)

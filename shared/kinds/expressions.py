@@ -26,7 +26,7 @@ _CALL: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\s*\(")
 _OPENING: Final = re.compile(r"[(\[{?]|[-!]+")
 _RESERVED: Final = frozenset({"true", "false", "null", "in"})
 WORDS: Final = FUNCTIONS | _RESERVED
-"""Words that have a meaning of their own."""
+"""Names that CEL uses itself, which no value can have."""
 
 
 class ExpressionProblem(ValueError):
@@ -38,12 +38,12 @@ class _Program(Protocol):
         """Return the value of the expression for these variables."""
 
     def variables(self) -> list[str]:
-        """Return the names that it reads."""
+        """Return the names of the values that it reads."""
 
 
 class _Library(Protocol):
     def compile(self, text: str) -> _Program:
-        """Raises ValueError for text that is no expression."""
+        """Compile an expression. Raises ValueError for text that is none."""
 
 
 def _library() -> _Library:
@@ -72,7 +72,7 @@ class Expression:
         """Return the result. Raises ExpressionProblem."""
         try:
             return self.program.execute(values)
-        except Exception as error:  # the library raises what fits: TypeError, OverflowError, KeyError ...
+        except Exception as error:  # The library raises TypeError, OverflowError, KeyError and others.
             raise ExpressionProblem(f"{self.text!r} has no result: {_first_line(error)}") from error
 
     def flag(self, values: Mapping[str, Value]) -> bool:
@@ -91,7 +91,7 @@ class Expression:
 
 
 def compile_expression(text: str, names: frozenset[str]) -> Expression:
-    """Compile an expression that reads these names alone. Raises ValueError that says what is wrong."""
+    """Compile an expression that reads only these names. Raises ValueError that says what is wrong."""
     if len(text) > MAX_EXPRESSION:
         raise ValueError(f"an expression has at most {MAX_EXPRESSION} characters, this one {len(text)}")
     bare = _WORD.sub(lambda word: "_" if word[0][0] in "'\"" else word[0], text)
@@ -116,7 +116,7 @@ _BOUND: Final = re.compile(r"\b(?:all|exists|exists_one|map|filter)\s*\(\s*([A-Z
 
 
 def _bound(text: str) -> set[str]:
-    """Return the names that a macro gives the items of its list."""
+    """Return the names of the variables that macros bind to the items of their lists."""
     return set(_BOUND.findall(text))
 
 

@@ -14,7 +14,7 @@ from shared.kinds.values import ValueAt, compile_value, compile_values
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Refusal:
-    """Objects of which one of `each` is such cannot be governed whole."""
+    """An object with a value at `each` to which the predicate applies cannot be governed as a whole."""
 
     each: Path
     applies: Predicate
@@ -24,7 +24,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Absent:
-    """The template of a set whose object has none, and what is copied into it."""
+    """The template of a set whose object has none, and the fields that are copied into it."""
 
     template: Mapping[str, Any]
     copies: tuple[tuple[Pointer, Path], ...]
@@ -32,7 +32,7 @@ class Absent:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PodSetRule:
-    """One or several sets of pods of a kind's objects; see `PodSetEntry`."""
+    """The compiled PodSetEntry, which explains the fields."""
 
     each: Path
     within: Path | None
@@ -53,7 +53,7 @@ class PodSetRule:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gate:
-    """How pods say which of them start together, how many these are, and how many such groups an object makes."""
+    """The compiled GateEntry, which explains the fields."""
 
     group_label: str
     size_annotation: str
@@ -69,62 +69,62 @@ class Kind:
     kind: str
     resource: str
     suspend: Pointer
-    """Where the flag stands that holds an object; empty: it has none."""
+    """Of the flag that holds an object; empty: it has none."""
     gate: Gate | None
     through: str
-    """The kind that its operator makes for it, and that is governed in its place; empty: none."""
+    """The kind that its operator makes of it, which is governed in its place; empty: none."""
     pod_sets: tuple[PodSetRule, ...]
     noted: tuple[Predicate, ...]
     stopped: tuple[Predicate, ...]
-    """What says that its operator has seen the flag and makes no more pods; empty: nothing does."""
+    """One of them is true once its operator has observed the flag and makes no more pods; empty: it cannot be told."""
     finished: tuple[Predicate, ...]
     skip: tuple[Predicate, ...]
     refuse: tuple[Refusal, ...]
     operators: frozenset[str]
-    """The users as which its operator makes children."""
+    """The API users as which its operator creates children."""
     children: tuple[ChildEntry, ...]
 
     @property
     def api_version(self) -> str:
-        """group/version."""
+        """group/version, as in a manifest."""
         return f"{self.group}/{self.version}"
 
     @property
     def path(self) -> str:
-        """Where the API server lists its objects."""
+        """The path at which the API server lists its objects."""
         return f"/apis/{self.api_version}/{self.resource}"
 
     def is_of(self, api_version: str, kind: str) -> bool:
-        """Return whether an object (or owner reference) with these is of the kind; another version of it is."""
+        """Return whether an object or owner reference with these fields is of the kind, whatever its version."""
         return kind == self.kind and api_version.partition("/")[0] == self.group
 
 
 @dataclass(frozen=True, slots=True)
 class Kinds:
-    """The kinds that are governed."""
+    """The governed kinds, each once."""
 
     all: tuple[Kind, ...] = ()
     _by_name: Mapping[tuple[str, str], Kind] = field(default_factory=dict)
 
     @staticmethod
     def of(kinds: Iterable[Kind]) -> "Kinds":
-        """These; of two with the same group and kind the first."""
+        """Return these kinds; of two with the same group and kind, the first."""
         by_name: dict[tuple[str, str], Kind] = {}
         for kind in kinds:
             by_name.setdefault((kind.group, kind.kind), kind)
         return Kinds(tuple(by_name.values()), by_name)
 
     def find(self, api_version: str, kind: str) -> Kind | None:
-        """Return the kind of an object, or of an owner reference, that says this of itself."""
+        """Return the kind of an object or owner reference with these fields, whatever its version, or None."""
         return self._by_name.get((api_version.partition("/")[0], kind))
 
     @property
     def suspended(self) -> tuple[Kind, ...]:
-        """Those whose objects a flag holds: the others are governed by their pods, or by what their operator makes."""
+        """The kinds whose objects a flag holds; the others are held by their pods or through another kind."""
         return tuple(each for each in self.all if each.suspend)
 
     def named(self, kind: str) -> Kind | None:
-        """Return the kind with this word, as a workload's `kind` has it."""
+        """Return the kind of that name, which is a workload's `kind`, or None."""
         return next((each for each in self.all if each.kind == kind), None)
 
 

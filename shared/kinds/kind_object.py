@@ -1,4 +1,4 @@
-"""What is kept of an object of a governed kind: values that compare, without the object itself."""
+"""The typed view of an object of a governed kind: values that compare, without the object itself."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from shared.kinds.paths import PathProblem, Pointer, kind_of, show
 
 @dataclass(frozen=True, slots=True)
 class ObjectField:
-    """A place in the object, how many of its steps are there, and what stands there; None: nothing."""
+    """A field of the object: its pointer, how many steps of that exist, and the value; None: it is absent."""
 
     at: Pointer
     present: int
@@ -19,7 +19,7 @@ class ObjectField:
 
 
 def member_at(root: Any, at: Pointer) -> ObjectField:
-    """Return what stands there, and how many steps of the way do. Raises PathProblem where the way is barred."""
+    """Return the field at `at`. Raises PathProblem where a step leads into a text or a number."""
     value = root
     for number, step in enumerate(at):
         if not isinstance(value, dict | list):
@@ -37,7 +37,7 @@ def _item(values: list[Any], step: str | int) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class KindPodSet:
-    """Pods that are alike: how many, the pod spec of each, and where their template stands."""
+    """Equal pods: how many, the pod spec of each, and the pointer of their template."""
 
     name: str
     count: int
@@ -47,7 +47,7 @@ class KindPodSet:
     node_selector: ObjectField
     tolerations: ObjectField
     annotations: dict[str, str]
-    """Those of the template."""
+    """Of the template."""
     added: Any = None
     """The template that the object lacks and its operator would use: written with the first change of the set."""
 
@@ -56,9 +56,10 @@ class KindPodSet:
 class KindObject:
     """An object of a governed kind.
 
-    `noted`: its operator has answered the last change of the flag. `stopped`: it has seen that the flag holds the
-    object, and makes no more pods; true where the descriptor cannot tell. `skipped`: it is not ours. `refusals`: why it
-    cannot be governed whole, and what its owner can do. `problems`: what of it cannot be read; then it has no pod sets.
+    `noted`: its operator has observed the last change of the flag. `stopped`: its operator has observed that the flag
+    holds the object, and makes no more pods; true where the descriptor cannot tell. `skipped`: it is not managed.
+    `refusals`: why it cannot be governed as a whole, and what its owner can do. `problems`: messages on the fields that
+    cannot be read; then it has no pod sets.
     """
 
     kind: Kind
@@ -72,7 +73,7 @@ class KindObject:
     problems: tuple[str, ...]
     pod_sets: tuple[KindPodSet, ...]
     groups: int = 1
-    """How many groups of pods it makes, each with these pod sets; more than 1 for gated kinds alone."""
+    """How many groups of pods it makes, each with these pod sets; more than 1 only for gated kinds."""
 
     @property
     def suspended(self) -> bool:

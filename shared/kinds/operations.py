@@ -1,6 +1,7 @@
-"""What a decision changes on an object of a governed kind, as JSON Patch operations: the flag, placement, labels.
+"""The JSON Patch operations on an object of a governed kind: the suspend flag, placement, labels.
 
-Guards and Quotree's annotations are as for Jobs and stand elsewhere. Every function leaves out what is so already.
+`test` operations and Quotree's annotations are those of Jobs (reconciler/write). A field that already
+has its value gets no operation.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,24 +14,24 @@ from shared.kinds.kind_object import KindObject, KindPodSet, ObjectField
 from shared.kinds.paths import Pointer
 
 
-def suspend_operations(seen: KindObject, *, value: bool) -> list[Operation]:
-    """Hold the object, or let it start."""
-    if seen.suspend.value is value:
+def suspend_operations(target: KindObject, *, value: bool) -> list[Operation]:
+    """Set the flag that holds the object, or lets it start."""
+    if target.suspend.value is value:
         return []
-    return [*_parents([seen.suspend], set()), add(seen.suspend.at, value)]
+    return [*_parents([target.suspend], set()), add(target.suspend.at, value)]
 
 
 def template_operations(
-    seen: KindObject, old: InjectedAnnotation, new: InjectedAnnotation, unit: str = ""
+    target: KindObject, old: InjectedAnnotation, new: InjectedAnnotation, unit: str = ""
 ) -> list[Operation]:
-    """Take `old` out of every template and put `new` in; with `unit`, label every template with it and with its set.
+    """Replace `old` by `new` in every template; with `unit`, label every template with it and with the name of its set.
 
-    A template that the object lacks, as its operator would use it, is written whole first.
+    A template that the object lacks is first written as its operator would use it.
     """
     operations: list[Operation] = []
     made: set[Pointer] = set()
-    for each in seen.pod_sets:
-        name = set_name(seen, each)
+    for each in target.pod_sets:
+        name = set_name(target, each)
         labels = {UNIT_LABEL: unit, POD_SET_LABEL: each.name} if unit else {}
         changed = [
             *_set_labels(each, labels),
@@ -47,9 +48,9 @@ def template_operations(
     return operations
 
 
-def set_name(seen: KindObject, pod_set: KindPodSet) -> str:
-    """Return what admissions and the `injected` annotation call the set: MAIN_POD_SET if the object has no other."""
-    return MAIN_POD_SET if len(seen.pod_sets) == 1 else pod_set.name
+def set_name(target: KindObject, pod_set: KindPodSet) -> str:
+    """Return the set's name in admissions and in the `injected` annotation: MAIN_POD_SET if it is the only one."""
+    return MAIN_POD_SET if len(target.pod_sets) == 1 else pod_set.name
 
 
 def _set_labels(pod_set: KindPodSet, labels: Mapping[str, str]) -> list[Operation]:
@@ -57,13 +58,13 @@ def _set_labels(pod_set: KindPodSet, labels: Mapping[str, str]) -> list[Operatio
 
 
 def _is_under(member: ObjectField, written: Iterable[str]) -> bool:
-    """Return whether one of the paths that are written is the member's or below it."""
+    """Return whether one of the written paths is the member's or below it."""
     at = pointer(member.at)
     return any(path == at or path.startswith(f"{at}/") for path in written)
 
 
 def _parents(places: Iterable[ObjectField], made: set[Pointer]) -> list[Operation]:
-    """Make what is missing above these places and is not `made` yet, which grows."""
+    """Create the missing lists and mappings above these places, except those in `made`, to which they are added."""
     operations: list[Operation] = []
     for place in places:
         for length in range(place.present + 1, len(place.at)):

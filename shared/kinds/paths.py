@@ -1,4 +1,4 @@
-"""Where a descriptor's fields stand in an object: kubectl's JSONPath without filters, slices and recursion.
+"""The paths of a descriptor: kubectl's JSONPath without filters, slices and recursion.
 
 `.spec.jobs[*].template`, `.metadata.annotations['a.b/c']`, `.spec.jobs[0]`; `[*]` is every item of a list, or every
 member of a mapping, in the order of their keys.
@@ -15,14 +15,14 @@ Pointer = tuple[Step, ...]
 MAX_PATH: Final = 512
 MAX_STEPS: Final = 32
 MAX_MATCHES: Final = 1024
-"""So many values a path with [*] may lead to."""
+"""The most values that a path with [*] can match."""
 _STEP: Final = re.compile(
     r"\.(?P<key>[A-Za-z0-9_/-]+)|\[(?P<index>[0-9]{1,6})\]|(?P<all>\[\*\])|\['(?P<quoted>[^'\[\]]+)'\]"
 )
 
 
 class PathProblem(ValueError):
-    """A path that leads to a value of the wrong type; the message names the place."""
+    """A path that leads to a value of the wrong type; the message names the field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +37,15 @@ class Path:
     text: str
     steps: tuple[Step | _Every, ...]
     pointer: Pointer
-    """The steps but for [*]: all of them where it leads to one value."""
+    """The steps without [*]: all steps where it matches at most one value."""
 
     @property
     def is_single(self) -> bool:
-        """Whether it leads to one value at most."""
+        """Whether it matches at most one value."""
         return len(self.pointer) == len(self.steps)
 
     def get(self, root: Any, at: Pointer = ()) -> Any:
-        """Return the value, None where the path leads nowhere.
-
-        Raises PathProblem; `at`: where `root` stands, for its text.
-        """
+        """Return the value below `root`, or None. Raises PathProblem; `at`: the pointer of `root`, for its message."""
         value = root
         for number, step in enumerate(self.steps):
             if value is None:
@@ -57,7 +54,7 @@ class Path:
         return value
 
     def matches(self, root: Any, at: Pointer = ()) -> list[tuple[Pointer, Any]]:
-        """Return every value that is there, with its place below `root`. Raises PathProblem, also above MAX_MATCHES."""
+        """Return every match and its pointer below `root`. Raises PathProblem, also for more than MAX_MATCHES."""
         found: list[tuple[Pointer, Any]] = [((), root)]
         for number, step in enumerate(self.steps):
             if not isinstance(step, _Every):
@@ -73,7 +70,7 @@ class Path:
 
 
 def compile_path(text: str) -> Path:
-    """Read a path; braces around it are as good as none. Raises ValueError that says what is wrong."""
+    """Compile a path, which can have braces around it. Raises ValueError that says what is wrong."""
     if len(text) > MAX_PATH:
         raise ValueError(f"a path has at most {MAX_PATH} characters, this one {len(text)}")
     bare = text.strip()
@@ -115,7 +112,7 @@ def _below(value: Any, step: Step | _Every, path: Path, at: Pointer, number: int
 
 
 def _place(path: Path, at: Pointer, number: int) -> str:
-    """Return where the value stands that the step `number` should have entered."""
+    """Return the field, for a message, that the step `number` cannot enter."""
     steps = [step for step in path.steps[:number] if not isinstance(step, _Every)]
     return show((*at, *steps)) if path.is_single else show(at)
 
@@ -132,7 +129,7 @@ def _members(value: Sequence[Any] | Mapping[str, Any]) -> Iterator[tuple[Step, A
 
 
 def show(pointer: Pointer) -> str:
-    """Return the place as fields are named in messages: spec.jobs[0].template; the object itself is `it`."""
+    """Return the field as messages name it: spec.jobs[0].template; the object itself is `it`."""
     text = ""
     for step in pointer:
         if isinstance(step, int) or not step.replace("_", "").replace("-", "").isalnum():
@@ -143,12 +140,12 @@ def show(pointer: Pointer) -> str:
 
 
 def printable(text: str) -> str:
-    """Return the text; as Python writes it where it holds what would change how a line looks."""
+    """Return the text, quoted and escaped where it has control characters."""
     return text if text.isprintable() else repr(text)
 
 
 def kind_of(value: Any) -> str:
-    """Return what a JSON value is, in words, with the value where it is short."""
+    """Describe a JSON value for a message: "a list", "the text 'abc'", "true", "7"."""
     if isinstance(value, dict):
         return "a mapping"
     if isinstance(value, list):
@@ -159,7 +156,7 @@ def kind_of(value: Any) -> str:
 
 
 def _number(value: Any) -> str:
-    """Return a number as text; one of thousands of digits only by how many they are (Python refuses to write it)."""
+    """Return a number as text. Python refuses to write one of thousands of digits, so it gets a description."""
     if isinstance(value, int) and value.bit_length() > 128:
         return "a number of more than 38 digits"
     return "nothing" if value is None else str(value)

@@ -1,4 +1,4 @@
-"""How the pod sets of an object are found: where a descriptor says that pods are described, and how many there are."""
+"""Read the pod sets of an object by its descriptor: the template of each, and its number of pods."""
 
 import copy
 import re
@@ -18,15 +18,15 @@ from shared.kinds.paths import MAX_MATCHES, Path, PathProblem, Pointer, compile_
 from shared.kinds.values import MAX_COUNT, read_counts
 
 _NAME: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
-"""What a label's value may be, which the name of a pod set becomes."""
+"""The values of labels: the name of a pod set becomes one."""
 
 
-class _Misread(ValueError):
-    """Something of a pod set that cannot be read; the message names the place."""
+class _UnreadablePodSet(ValueError):
+    """A field of a pod set that cannot be read; the message names it."""
 
 
 def read_pod_sets(kind: Kind, root: Mapping[str, Any], problems: list[str]) -> tuple[KindPodSet, ...]:
-    """Return the sets in the order of the descriptor; what is wrong with them is added to `problems`."""
+    """Return the sets in the order of the descriptor, and add a message to `problems` for each that cannot be read."""
     found: list[KindPodSet] = []
     for rule in kind.pod_sets:
         try:
@@ -40,7 +40,7 @@ def read_pod_sets(kind: Kind, root: Mapping[str, Any], problems: list[str]) -> t
         for place in places:
             try:
                 found.append(_pod_set(rule, root, place))
-            except (PathProblem, ExpressionProblem, _Misread) as error:
+            except (PathProblem, ExpressionProblem, _UnreadablePodSet) as error:
                 problems.append(str(error))
     problems += _problems_together(found)
     return tuple(found)
@@ -55,7 +55,7 @@ def _problems_together(found: list[KindPodSet]) -> Iterator[str]:
 
 
 class _Described(NamedTuple):
-    """Where a set is described and what stands there; and the same of what its template's path begins in."""
+    """The description of a set, the value that the template's path starts from, and the pointers of both."""
 
     at: Pointer
     element: Any
@@ -74,7 +74,7 @@ def _places(rule: PodSetRule, root: Mapping[str, Any]) -> Iterator[_Described]:
 def _pod_set(rule: PodSetRule, root: Mapping[str, Any], where: _Described) -> KindPodSet:
     at, element = where.at, where.element
     if not isinstance(element, dict):
-        raise _Misread(f"{show(at)} is {kind_of(element)}, not a mapping")
+        raise _UnreadablePodSet(f"{show(at)} is {kind_of(element)}, not a mapping")
     name = _name(rule, element, at)
     count = _count(rule, element, at)
     template, place = _template(rule, where)
@@ -82,13 +82,13 @@ def _pod_set(rule: PodSetRule, root: Mapping[str, Any], where: _Described) -> Ki
     if template is None and rule.absent is not None:
         template = added = _absent(rule.absent, root)
     if template is None:
-        raise _Misread(f"{show(place)} is absent; it must be a pod template")
+        raise _UnreadablePodSet(f"{show(place)} is absent; it must be a pod template")
     if not isinstance(template, dict):
-        raise _Misread(f"{show(place)} is {kind_of(template)}, not a pod template")
+        raise _UnreadablePodSet(f"{show(place)} is {kind_of(template)}, not a pod template")
     spec = _pod_spec(rule, template, root, place)
     metadata = template.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    source = root if added is None else _with(root, place, added)
+    source = root if added is None else _with_value(root, place, added)
     index = 0 if rule.each.is_single else at[-1]
     below = place if rule.into is None else (*where.base, *rule.into.pointer, index)
     return KindPodSet(
@@ -112,12 +112,14 @@ def _name(rule: PodSetRule, element: Mapping[str, Any], at: Pointer) -> str:
         name = rule.name_at.get(element, at)
         at = (*at, *rule.name_at.pointer)
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise _Misread(f"{show(at)} is {kind_of(name)}; the name of a pod set is a label's value of 1 to 63 characters")
+        raise _UnreadablePodSet(
+            f"{show(at)} is {kind_of(name)}; the name of a pod set is a label's value of 1 to 63 characters"
+        )
     return name
 
 
 def _fixed(rule: PodSetRule, at: Pointer) -> list[bool]:
-    """For each step of the place whether the descriptor writes it, so that it tells no two sets apart."""
+    """Return for each step whether the descriptor names it: only the other steps, those of [*], differ between sets."""
     steps = [*(() if rule.within is None else rule.within.steps), *rule.each.steps]
     return [isinstance(step, str | int) for step in steps]
 
@@ -127,14 +129,16 @@ def _count(rule: PodSetRule, element: Mapping[str, Any], at: Pointer) -> int:
     try:
         count = rule.count.whole_number(values)
     except ExpressionProblem as error:
-        raise _Misread(f"the number of pods of {show(at)} cannot be computed: {error}") from error
+        raise _UnreadablePodSet(f"the number of pods of {show(at)} cannot be computed: {error}") from error
     if not 0 <= count <= MAX_COUNT:
-        raise _Misread(f"the number of pods of {show(at)} is {kind_of(count)}; it must be from 0 to {MAX_COUNT}")
+        raise _UnreadablePodSet(
+            f"the number of pods of {show(at)} is {kind_of(count)}; it must be from 0 to {MAX_COUNT}"
+        )
     return count
 
 
 def _template(rule: PodSetRule, where: _Described) -> tuple[Any, Pointer]:
-    """Return the pod template, and where it stands: below the element, or where the element says."""
+    """Return the pod template and its pointer: below the element, or where the element says."""
     if rule.template_named_by is None:
         return rule.template.get(where.element, where.at), (*where.at, *rule.template.pointer)
     text = rule.template_named_by.get(where.element, where.at)
@@ -144,13 +148,13 @@ def _template(rule: PodSetRule, where: _Described) -> tuple[Any, Pointer]:
 
 def _named_path(text: Any, place: str) -> Path:
     if not isinstance(text, str):
-        raise _Misread(f"{place} is {kind_of(text)}, not the path of a pod template")
+        raise _UnreadablePodSet(f"{place} is {kind_of(text)}, not the path of a pod template")
     try:
         path = compile_path(text)
     except ValueError as error:
-        raise _Misread(f"{place}: {error}") from error
+        raise _UnreadablePodSet(f"{place}: {error}") from error
     if not path.is_single:
-        raise _Misread(f"{place} leads to several places; it must lead to one pod template")
+        raise _UnreadablePodSet(f"{place} leads to several places; it must lead to one pod template")
     return path
 
 
@@ -159,23 +163,23 @@ def _absent(absent: Absent, root: Mapping[str, Any]) -> dict[str, Any]:
     for pointer, source in absent.copies:
         value = source.get(root)
         if value is not None:
-            template = _with(template, pointer, value)
+            template = _with_value(template, pointer, value)
     result: dict[str, Any] = template
     return result
 
 
-def _with(root: Any, at: Pointer, value: Any) -> Any:
-    """Return the same, with this value there; what is on the way is made."""
+def _with_value(root: Any, at: Pointer, value: Any) -> Any:
+    """Return a copy of `root` with the value at `at`; missing lists and mappings on the way are created."""
     if not at:
         return value
     step = at[0]
     if isinstance(step, int):
         items = list(root) if isinstance(root, list) else []
         items += [{}] * (step + 1 - len(items))
-        items[step] = _with(items[step], at[1:], value)
+        items[step] = _with_value(items[step], at[1:], value)
         return items
     below = root if isinstance(root, dict) else {}
-    return {**below, step: _with(below.get(step), at[1:], value)}
+    return {**below, step: _with_value(below.get(step), at[1:], value)}
 
 
 def _pod_spec(rule: PodSetRule, template: Mapping[str, Any], root: Mapping[str, Any], at: Pointer) -> PodSpec:
@@ -185,21 +189,23 @@ def _pod_spec(rule: PodSetRule, template: Mapping[str, Any], root: Mapping[str, 
         written = template.get("spec")
         at = (*at, "spec")
         if not isinstance(written, dict):
-            raise _Misread(f"{show(at)} is {'absent' if written is None else kind_of(written)}; it must be a pod spec")
+            raise _UnreadablePodSet(
+                f"{show(at)} is {'absent' if written is None else kind_of(written)}; it must be a pod spec"
+            )
     try:
         try:
             return msgspec.convert(written, PodSpec)
         except msgspec.ValidationError:
             return msgspec.convert(without_nulls(written), PodSpec)
     except (msgspec.ValidationError, RecursionError) as error:
-        raise _Misread(f"{show(at)} cannot be read: {error}") from error
+        raise _UnreadablePodSet(f"{show(at)} cannot be read: {error}") from error
 
 
 def _texts(root: Any, at: Pointer) -> ObjectField:
     found = member_at(root, at)
     is_mapping = isinstance(found.value, dict)
     if found.value is not None and not (is_mapping and all(isinstance(each, str) for each in found.value.values())):
-        raise _Misread(f"{show(at)} is no mapping of texts")
+        raise _UnreadablePodSet(f"{show(at)} is no mapping of texts")
     return found
 
 
@@ -207,5 +213,5 @@ def _mappings(root: Any, at: Pointer) -> ObjectField:
     found = member_at(root, at)
     is_list = isinstance(found.value, list)
     if found.value is not None and not (is_list and all(isinstance(each, dict) for each in found.value)):
-        raise _Misread(f"{show(at)} is no list of mappings")
+        raise _UnreadablePodSet(f"{show(at)} is no list of mappings")
     return found

@@ -1,4 +1,4 @@
-"""What a descriptor asks of an object: a condition, a value among some, whether something is there, an expression."""
+"""The predicates of a descriptor about an object: a condition, one of some values, presence, an expression."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ from shared.kinds.paths import Path, PathProblem, Pointer
 from shared.kinds.values import ValueAt, read_values
 
 MAX_CONDITIONS: Final = 1024
-"""Conditions behind so many are not looked at."""
+"""Only this many conditions of an object are read."""
 
 
 class Predicate(Protocol):
-    """A question about an object."""
+    """A yes-or-no question about an object."""
 
     def holds(self, root: Any, at: Pointer = ()) -> bool:
         """Return whether it is true of the object `root`. Raises PathProblem or ExpressionProblem."""
@@ -51,7 +51,7 @@ class IsAmong:
 
 @dataclass(frozen=True, slots=True)
 class IsPresent:
-    """Whether the path leads to something (`present` true) or nowhere; empty text, mappings and lists are nothing."""
+    """Whether the path leads to a value (`present` true) or to none; empty texts, mappings and lists count as none."""
 
     path: Path
     present: bool
@@ -73,7 +73,7 @@ class Computed:
 
 
 def any_holds(predicates: Iterable[Predicate], root: Any) -> bool:
-    """Return whether one of them holds; what cannot be answered, as on a status of another shape, counts as no."""
+    """Return whether one of them holds; one that cannot be evaluated, as on an unexpected status, does not."""
     for predicate in predicates:
         try:
             if predicate.holds(root):

@@ -12,7 +12,7 @@ from typing import Any, Final
 from shared.kinds.paths import PathProblem, Pointer, kind_of, show
 
 Reader = Callable[[Mapping[str, Any], Mapping[str, Any], Pointer], Mapping[str, Any]]
-"""(the set's own fields, the whole object, where the fields stand) -> a pod spec. Raises PathProblem."""
+"""(the set's own fields, the whole object, the pointer of the fields) -> a pod spec. Raises PathProblem."""
 
 _MIB: Final = 1 << 20
 _JVM_UNITS: Final = {"": _MIB, "b": 1, "k": 1 << 10, "m": _MIB, "g": 1 << 30, "t": 1 << 40, "p": 1 << 50}
@@ -42,7 +42,7 @@ def read_spark(fields: Mapping[str, Any], root: Mapping[str, Any], at: Pointer) 
 
 
 def _memory(fields: Mapping[str, Any], root: Mapping[str, Any], at: Pointer) -> int:
-    """MiB: the heap and the overhead, which is given, or a part of the heap and at least 384 MiB."""
+    """Return MiB: the heap plus the overhead, which is given, or else a part of the heap and at least 384 MiB."""
     heap = _jvm_mebibytes(fields.get("memory") or "1g", (*at, "memory"))
     if fields.get("memoryOverhead") is not None:
         return heap + _jvm_mebibytes(fields["memoryOverhead"], (*at, "memoryOverhead"))
@@ -50,7 +50,7 @@ def _memory(fields: Mapping[str, Any], root: Mapping[str, Any], at: Pointer) -> 
 
 
 def _overhead_factor(root: Mapping[str, Any]) -> Fraction:
-    """As given; else 0.1 for programs of the JVM, and 0.4 for Python and R, whose own memory is not in the heap."""
+    """Return the given factor; else 0.1 for JVM programs, and 0.4 for Python and R, whose memory is not in the heap."""
     spec = root.get("spec") or {}
     given = spec.get("memoryOverheadFactor")
     if given is None:

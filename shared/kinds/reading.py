@@ -1,7 +1,7 @@
-"""How an object of a governed kind is read by its descriptor.
+"""Read an object of a governed kind by its descriptor.
 
-Only an object that is no object at all is Unreadable. Everything else that is wrong, whatever its owner wrote, becomes
-one of its problems, a sentence that names the place.
+Unreadable is raised only for JSON that is no object. Every other mistake of an owner becomes one of the object's
+`problems`, a sentence that names the field.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ MAX_GROUPS: Final = 1024
 
 
 def read_kind_object(kind: Kind, raw: bytes | msgspec.Raw | dict[str, Any]) -> KindObject:
-    """Read an object of this kind. Raises Unreadable, and nothing else, whatever it is given."""
+    """Read an object of this kind. Raises Unreadable, and no other exception, whatever `raw` is."""
     root = _object(raw)
     metadata = _metadata(root)
     problems: list[str] = []

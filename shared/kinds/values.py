@@ -1,7 +1,6 @@
-"""The named values that expressions and predicates read from an object: `.replicas | 1` is a path and what counts
-where it leads nowhere.
+"""The named values that expressions and predicates read from an object: a path, with a default as in `.replicas | 1`.
 
-Only numbers, texts, flags and lists of them are read; anything else is a PathProblem that names its place.
+Only numbers, texts, flags and lists of them are read; anything else is a PathProblem that names the field.
 """
 
 from collections.abc import Mapping
@@ -20,13 +19,13 @@ MAX_TEXT: Final = 4096
 
 @dataclass(frozen=True, slots=True)
 class ValueAt:
-    """Where a value stands, and what it is where nothing stands there."""
+    """The path of a value, and its default where the path matches nothing."""
 
     path: Path
     default: Value = None
 
     def read(self, root: Any, at: Pointer = ()) -> Value:
-        """Return the value below `root`, which stands at `at`. Raises PathProblem."""
+        """Return the value below `root`, whose pointer is `at`. Raises PathProblem."""
         if not self.path.is_single:
             return [_scalar(each, (*at, *place)) for place, each in self.path.matches(root, at)]
         found = self.path.get(root, at)
@@ -34,7 +33,7 @@ class ValueAt:
 
 
 def compile_value(text: str) -> ValueAt:
-    """Read `PATH` or `PATH | DEFAULT`, the latter in JSON. Raises ValueError that says what is wrong."""
+    """Compile `PATH` or `PATH | DEFAULT`; the default is JSON. Raises ValueError that says what is wrong."""
     path, bar, default = text.partition("|")
     if not bar:
         return ValueAt(compile_path(path.strip()))
@@ -48,7 +47,7 @@ def compile_value(text: str) -> ValueAt:
 
 
 def compile_values(texts: Mapping[str, str]) -> Mapping[str, ValueAt]:
-    """Read each of them. Raises ValueError."""
+    """Compile each value, by name. Raises ValueError that says what is wrong."""
     for name in texts:
         if not (name.isidentifier() and name.isascii()) or name in WORDS:
             raise ValueError(f"{name!r} is no name for a value: write letters, digits and _, and no word of CEL")
@@ -56,7 +55,7 @@ def compile_values(texts: Mapping[str, str]) -> Mapping[str, ValueAt]:
 
 
 def read_values(values: Mapping[str, ValueAt], root: Any, at: Pointer = ()) -> dict[str, Value]:
-    """Read each of them from `root`, which stands at `at`. Raises PathProblem."""
+    """Return each value below `root`, whose pointer is `at`. Raises PathProblem."""
     return {name: value.read(root, at) for name, value in values.items()}
 
 

@@ -14,24 +14,24 @@ from shared.problems import KeyProblem
 
 
 def preset_text(name: str) -> str:
-    """Return the file of a preset."""
+    """Return the text of a preset's file."""
     return (files(__name__) / f"{name}.yaml").read_text()
 
 
 @cache
 def read_preset(name: str) -> KindEntry:
-    """Return the descriptor of this name, which is one of PRESETS."""
+    """Return the descriptor of a preset, one of PRESETS."""
     written: Any = yaml.load(preset_text(name), Loader=yaml.CSafeLoader)
     return msgspec.convert(written, KindEntry)
 
 
 def resolve(entry: KindEntry) -> KindEntry:
-    """Return the whole descriptor that an entry of the settings means."""
+    """Return the entry with the keys of its preset, if it names one."""
     return over_preset(read_preset(entry.preset), entry) if entry.preset else entry
 
 
 def compile_kinds(entries: Iterable[KindEntry]) -> Kinds:
-    """Return the kinds that the settings name. Raises KeyProblem where entries do not go together."""
+    """Compile the entries of the settings. Raises KeyProblem for a kind twice, or a `through` without its kind."""
     compiled = [compile_kind(resolve(entry)) for entry in entries]
     names = [(each.group, each.kind) for each in compiled]
     for group, kind in names:
@@ -46,5 +46,5 @@ def compile_kinds(entries: Iterable[KindEntry]) -> Kinds:
 
 @cache
 def all_presets() -> Kinds:
-    """Return every kind that is shipped: what commands without settings know."""
+    """Return every shipped kind, which is what commands without settings know."""
     return compile_kinds(KindEntry(preset=name) for name in PRESETS)

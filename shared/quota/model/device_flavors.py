@@ -1,7 +1,7 @@
-"""In which flavors devices count that a started workload was not started with.
+"""The flavors in which devices count that a started workload was not admitted with.
 
 Its owner can delete a template and create another one of its name: pods that are made later then take devices of
-another class, which its admission says nothing of. They count all the same.
+another class, which its admission does not mention. They are counted in a flavor nevertheless.
 
 See docs/specification.md §2.10.
 """

@@ -1,4 +1,4 @@
-"""As which resources the devices of a DeviceClass count.
+"""The resources as which the devices of a DeviceClass are counted.
 
 See docs/specification.md §2.10.
 """

@@ -1,4 +1,4 @@
-"""What a kind of capacity is: the nodes it means, and what a workload must tolerate to run on them.
+"""A kind of capacity: its nodes, and what a workload must tolerate to run on them.
 
 See docs/specification.md §2.4.
 """

@@ -1,4 +1,4 @@
-"""Placement of pods on their flavors' nodes: which flavors are known already, and what conflicts with them.
+"""Placement of pods on the nodes of their flavors: the flavors that are certain, and the labels that conflict.
 
 What is added for them: `shared.quota.model.flavor`; how that becomes operations: `shared.api.injection`.
 

@@ -1,4 +1,4 @@
-"""What is in force in a group: its stop policy, its reclaim and startup settings, and whether it is active at all.
+"""The stop policy and the reclaim and startup settings in force in a group, and whether it is active.
 
 A stop policy holds for the whole subtree, the strictest on the path wins; a child's own policy is in
 force again once its ancestors are opened. Settings are the nearest override on the path, else the cluster's, and none
@@ -77,7 +77,7 @@ Value = timedelta | BlockAdmission
 def above_maximum(
     own: object, most: ReclaimMaxima | StartupMaxima | QueueingMaxima
 ) -> Iterator[tuple[str, Value, Value]]:
-    """(name, value, maximum) of every setting of `own` that is above its maximum."""
+    """Yield (name, value, maximum) of every setting of `own` that is above its maximum."""
     for field in fields(most):
         value, bound = getattr(own, field.name), getattr(most, field.name)
         if value is not None and bound is not None and size_of(value) > size_of(bound):

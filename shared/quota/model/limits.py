@@ -1,4 +1,4 @@
-"""What one group may have at least and at most of one key: min, max, guarantee, ceiling, weight.
+"""The limits of one group for one key: min, max, guarantee, ceiling, weight.
 
 An absent max is the nearest ancestor's, else root's own, else root's capacity; an absent weight is that max; an absent
 borrowingLimit is "up to max"; an absent lendingLimit is "all of min", or nothing where the group lends nothing.
@@ -28,7 +28,7 @@ class Limits(msgspec.Struct, frozen=True, gc=False):
 
 UNCOVERED: Final = Limits()
 Caps = Mapping[FlavorResource, Amount]
-"""key -> the max written nearest above, where one is."""
+"""key -> the max of the nearest ancestor that sets one."""
 NO_CAPS: Final[Caps] = MappingProxyType({})
 
 
@@ -81,7 +81,7 @@ def _limits(entry: Entry, resource: str, inherited: Amount, *, lends: bool) -> L
 
 
 def root_limits(root: Group, key: FlavorResource, capacity: Amount) -> Limits:
-    """Root's limits for a key of that capacity: as written, but never above the capacity."""
+    """Return root's limits for a key of that capacity: as written, but never above the capacity."""
     written = limits_of(root, NO_CAPS, {key: capacity}).get(key)
     if written is None:
         return Limits(max=capacity, ceiling=capacity)

@@ -1,4 +1,4 @@
-"""What beside a pod decides its group, priority and request: its namespace, LimitRanges and the cluster's classes.
+"""What decides a pod's group, priority and request besides the pod: its namespace, LimitRanges, classes and claims.
 
 One place for all readers: the processes feed it the changes that their watches report, the command line the objects of
 its manifests. Pure.
@@ -68,7 +68,7 @@ class NamespaceContexts:
         return known
 
     def with_labels(self, namespace: str, labels: Mapping[str, str]) -> NamespaceContext:
-        """Return the same for a namespace of which other labels are known to be true."""
+        """Return the context of a namespace with these labels instead of the stored ones."""
         limits, devices = self._limits.get(namespace, NO_DEFAULTS), self.devices_of(namespace)
         return NamespaceContext(labels, self._priorities, limits, self._overheads, devices)
 
@@ -88,13 +88,13 @@ class NamespaceContexts:
         return self._labels.get(namespace, NO_LABELS)
 
     def see_namespaces(self, transitions: Iterable[Transition[Namespace]]) -> set[str]:
-        """Namespaces appeared, changed or went."""
+        """Apply changes of namespaces; return the namespaces affected."""
         touched = _store(self._labels, transitions, lambda each: each.metadata.labels)
         self._forget(touched)
         return touched
 
     def see_limit_ranges(self, transitions: Iterable[Transition[LimitRange]]) -> set[str]:
-        """LimitRanges appeared, changed or went."""
+        """Apply changes of LimitRanges; return the namespaces affected."""
         touched = set()
         for before, after in transitions:
             for record in (before, after):
@@ -110,20 +110,20 @@ class NamespaceContexts:
         return touched
 
     def see_priority_classes(self, transitions: Iterable[Transition[PriorityClass]]) -> None:
-        """PriorityClasses appeared, changed or went."""
+        """Apply changes of PriorityClasses."""
         _store(self._classes, transitions, lambda each: each)
         self._priorities = Priorities.of(self._classes.values())
         self._known.clear()
 
     def see_runtime_classes(self, transitions: Iterable[Transition[RuntimeClass]]) -> None:
-        """RuntimeClasses appeared, changed or went."""
+        """Apply changes of RuntimeClasses."""
         overheads = dict(self._overheads)
         _store(overheads, transitions, lambda each: each.overhead.pod_fixed)
         self._overheads = overheads
         self._known.clear()
 
     def see_claims(self, source: DeviceSource, transitions: Iterable[Transition[ClaimDevices]]) -> set[DeviceRef]:
-        """ResourceClaims, or their templates, appeared, changed or went."""
+        """Apply changes of ResourceClaims or of their templates; return those that changed."""
         touched = set()
         for before, after in transitions:
             for record in (before, after):
@@ -151,7 +151,7 @@ V = TypeVar("V")
 
 
 def _store(kept: dict[str, V], transitions: Iterable[Transition[N]], value: Callable[[N], V]) -> set[str]:
-    """Keep what is used of each object by its name; return the names that were touched."""
+    """Store each object's view by its name; return the names that changed."""
     touched = set()
     for before, after in transitions:
         if before is not None:

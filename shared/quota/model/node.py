@@ -37,11 +37,11 @@ class ClusterNode:
 
     @property
     def offer(self) -> Amounts:
-        """What it adds to capacity."""
+        """The amounts that it adds to capacity."""
         return self.allocatable if self.takes_pods else self.kept
 
     def keeps_use_until(self, grace: timedelta) -> datetime | None:
-        """Until when the use of pods on it counts, as capacity and as use; None: no end is known.
+        """The time until which the use of pods on it counts, as capacity and as use; None: no end is known.
 
         A cordoned node offers nothing new and stops nothing; a node that is not ready might return within the grace
         period.
@@ -109,7 +109,7 @@ def node_shortage(pod: Amounts, offers: tuple[Amounts, ...] | None) -> NodeShort
 def largest_of(offers: Iterable[Amounts]) -> tuple[Amounts, ...]:
     """Return the offers that no other one equals or exceeds on every resource, the largest first."""
     found: list[Amounts] = []
-    # Who exceeds another has the larger sum, so it is found first.
+    # An offer that exceeds another one has the larger sum, so it comes first.
     for offer in sorted(offers, key=lambda each: (-sum(each.values()), sorted(each.items()))):
         if not is_within_any(offer, found):
             found.append(offer)

@@ -49,7 +49,7 @@ class Uncovered(StrEnum):
 
 
 class LongTermination(StrEnum):
-    """How a workload is treated whose pods may take longer to end than they should."""
+    """How a workload is treated whose termination grace period is above `maxTerminationGracePeriod`."""
 
     WARN = "Warn"
     DENY = "Deny"
@@ -67,7 +67,7 @@ class ReclaimSettings:
     eviction_timeout: timedelta = timedelta(minutes=10)
     """How long a PodDisruptionBudget may refuse the eviction of a pod."""
     max_termination_grace_period: timedelta | None = None
-    """How long pods should take to end at most; None: not judged."""
+    """The longest termination grace period that pods should have; None: it is not judged."""
     long_termination: LongTermination = LongTermination.WARN
 
 
@@ -121,7 +121,7 @@ class GroupMaxima:
 
 @dataclass(frozen=True, slots=True)
 class QuotaSettings:
-    """Everything the engine's answers depend on beside the objects in the cluster."""
+    """The settings that the engine's answers depend on."""
 
     reclaim: ReclaimSettings = field(default_factory=ReclaimSettings)
     startup: StartupSettings = field(default_factory=StartupSettings)
@@ -131,13 +131,13 @@ class QuotaSettings:
     uncovered: Uncovered = Uncovered.DENY
     ignored_resources: frozenset[str] = frozenset({"ephemeral-storage"})
     devices: DeviceResources | None = None
-    """As which resources devices count that pods request by ResourceClaims; None: they are not counted."""
+    """The resources as which devices of ResourceClaims count; None: they are not counted."""
     node_grace_period: timedelta = timedelta(minutes=5)
     """How long the use of pods on a node that is not ready still counts."""
     loss_grace_period: timedelta = timedelta(minutes=5)
-    """How long a shortage of capacity evicts nobody, nor pods without a place the workload that they belong to."""
+    """How long a shortage of capacity, or pods without a node, evict nothing."""
     fairness_half_life: timedelta = timedelta(hours=1)
-    """In which past use counts half; 0: past use is not kept."""
+    """The half-life of past use; 0: past use is not kept."""
     queueing_patience: timedelta | None = timedelta(hours=1)
     """After how long the head of a BestEffortFIFO queue holds back those behind it; None: never."""
     queue_age: QueueAge = QueueAge.EVICTION

@@ -80,7 +80,7 @@ class Entry:
 
     @property
     def covered(self) -> frozenset[str]:
-        """The resources this entry is about: those that its min or max names."""
+        """The resources that its min or max names."""
         return frozenset(self.min) | frozenset(self.max)
 
 
@@ -170,11 +170,11 @@ class Tree:
         return {parent: tuple(names) for parent, names in found.items()}
 
     def children(self, name: str) -> tuple[str, ...]:
-        """Names of the groups whose parent is `name`, sorted; the parent itself need not exist."""
+        """Return the names of the groups whose parent is `name`, sorted; the parent itself need not exist."""
         return self._children.get(name, ())
 
     def path(self, name: str) -> tuple[str, ...]:
-        """Names from `name` up to the last one that exists; stops before a name would repeat."""
+        """Return the names from `name` up to the last one that exists; stops before a name would repeat."""
         walked: dict[str, None] = {}
         at: str | None = name
         while at is not None and at in self.groups and at not in walked:
@@ -199,17 +199,17 @@ class Tree:
             waiting.extend(reversed(below))
 
     def leaves_below(self, name: str) -> tuple[str, ...]:
-        """Names of the leaves in the subtree of `name`, sorted."""
+        """Return the names of the leaves in the subtree of `name`, sorted."""
         return tuple(
             sorted(each for each in self.subtree(name) if each in self.groups and not self.groups[each].is_parent)
         )
 
     def with_group(self, group: Group) -> "Tree":
-        """This tree with `group` added or replaced."""
+        """Return this tree with `group` added or replaced."""
         return self._edited(MappingProxyType({**self.groups, group.name: group}), group.name)
 
     def without(self, name: str) -> "Tree":
-        """This tree less that group; its children then have an absent parent."""
+        """Return this tree without that group; its children then have an absent parent."""
         return self._edited(MappingProxyType({key: group for key, group in self.groups.items() if key != name}), name)
 
     def _edited(self, groups: Mapping[str, Group], name: str) -> "Tree":

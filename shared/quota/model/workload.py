@@ -29,7 +29,7 @@ class WorkloadId(NamedTuple):
 
 
 class PreemptorId(NamedTuple):
-    """Whom a claim means: a uid, so that a later object of the same name is another one; without a uid, a name."""
+    """The preemptor of a claim: its uid, so that a later object of its name is another one; without a uid, its name."""
 
     key: str
     uid: str
@@ -60,7 +60,7 @@ class EvictionReason(StrEnum):
     PODS_READY_TIMEOUT = "PodsReadyTimeout"
     GROUP_STOPPED = "GroupStopped"
     SUSPENDED = "Suspended"
-    """By its owner; the engine never decides it."""
+    """By its owner; never a decision of the engine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Claim:
 
     @property
     def preemptor_id(self) -> PreemptorId:
-        """Whose claim it is."""
+        """The workload that the claim is for."""
         return preemptor_id_of(self.preemptor, self.preemptor_uid)
 
 
@@ -103,7 +103,7 @@ class Eviction:
     reason: EvictionReason
     at: datetime
     rule: str = ""
-    """Which rule took it, as `EvictionRule` spells it; empty where that is not written."""
+    """The rule that evicted it, a value of `EvictionRule`; empty where it is not recorded."""
     preemptor: str = ""
     """namespace/name of the workload that it made room for; empty: none, or one of another namespace."""
     preemptor_uid: str = ""
@@ -149,7 +149,7 @@ class Workload:
     claim: Claim | None = None
     hold: bool = False
     hold_reason: str = ""
-    """Why it is on hold, in words; empty: by the wish of its owner."""
+    """Why it is on hold, in words; empty: its owner holds it."""
     deactivated: bool = False
     not_before: datetime | None = None
     notice: datetime | None = None
@@ -177,7 +177,7 @@ class Workload:
 
     @property
     def preemptor_id(self) -> PreemptorId:
-        """How a claim means this workload."""
+        """The id by which a claim names this workload."""
         return preemptor_id_of(self.key, self.uid)
 
     @property

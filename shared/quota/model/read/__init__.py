@@ -1,1 +1,1 @@
-"""How objects become what the engine measures: workloads of Jobs, pods and governed kinds, groups and flavors."""
+"""Read objects into the model: workloads of Jobs, pods and governed kinds, groups and flavors."""

@@ -1,6 +1,6 @@
-"""How a QuotaGroup or ResourceFlavor becomes a Group or Flavor of the model: whole, or less what cannot be read.
+"""Read a QuotaGroup or ResourceFlavor into a Group or Flavor of the model, without the fields that cannot be read.
 
-What cannot be read is kept in `unread`, so that the rules report it together with everything else that is wrong.
+These are kept in `unread`, so that the rules report it together with everything else that is wrong.
 """
 
 from collections.abc import Mapping
@@ -147,7 +147,7 @@ def _shaped(manifest: Mapping[str, Any], schema: Schema) -> tuple[Mapping[str, A
 
 
 def _metadata(metadata: Any, found: list[Misshapen]) -> Any:
-    """`metadata`, or its name alone when something else in it cannot be read."""
+    """Return `metadata`, or only its name when another field of it cannot be read."""
     if not isinstance(metadata, Mapping) or not isinstance(metadata.get("name"), str):
         return metadata
     try:

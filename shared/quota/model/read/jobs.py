@@ -1,4 +1,4 @@
-"""How a Job becomes a workload: its group, its request, and its state. Pods: `pods`.
+"""Read a Job as a workload: its group, its request, and its state.
 
 A workload's state is read from its object alone, so a restarted process knows what the previous one knew. Annotations
 that cannot be read count as absent and are reported; nothing here raises because of an object's contents.
@@ -60,7 +60,7 @@ FINISHED: Final = Reading(ObjectState.FINISHED)
 
 
 PodRequest = Callable[[PodSpec, NamespaceContext, QuotaSettings], Amounts]
-"""What one pod of a spec requests. Raises QuantityError."""
+"""Returns what one pod of a spec requests. Raises QuantityError."""
 
 
 def workload_of_job(
@@ -75,7 +75,7 @@ def workload_of_job(
     annotations = read_annotations(job.metadata.annotations)
     state = _state(job, annotations)
     if job.metadata.is_deleting and state is ObjectState.PENDING:
-        return FINISHED  # the Job controller makes no pods for it, even if its status counts some
+        return FINISHED  # The Job controller makes no pods for it, even if its status counts some.
     spec = job.spec.template.spec
     draft = WorkloadDraft(job.metadata, spec, job.pods_left, group, annotations, pod_request=pod_request)
     admission = admission_in(state, annotations, lambda: job.is_ready)
@@ -178,7 +178,7 @@ class WorkloadDraft:
         around: NamespaceContext,
         settings: QuotaSettings,
     ) -> Reading:
-        """Return the finished reading."""
+        """Return the reading of the complete draft."""
         labels = self.metadata.labels
         problems = [*self.problems, *self.annotations.problems, *label_problems(labels)]
         try:
@@ -220,7 +220,7 @@ class WorkloadDraft:
         return Reading(state, workload, tuple(problems))
 
     def _unknown_devices(self, around: NamespaceContext) -> list[str]:
-        """Return why nobody knows which devices its pods would take: it waits, for it could start beyond its quota."""
+        """Return why its devices cannot be counted yet; it waits then, because it could start beyond its quota."""
         devices = around.devices
         if devices is None:
             return []
@@ -242,7 +242,7 @@ def pod_request_of(spec: PodSpec, around: NamespaceContext, settings: QuotaSetti
 
 
 def times(one: Amounts, pods: int) -> Amounts:
-    """Return the request of `pods` like this one; of none, nothing."""
+    """Return the request of that many pods; an empty one for 0 pods."""
     if pods == 1:
         return one
     return {resource: min(amount * pods, MAX_AMOUNT) for resource, amount in one.items()} if pods else {}
@@ -258,7 +258,7 @@ def label_problems(labels: Mapping[str, str]) -> list[str]:
 
 
 def _queued(metadata: Metadata, annotations: Annotations, settings: QuotaSettings) -> datetime:
-    """Since when it waits. An evicted workload counts from its eviction, or from its creation if that is set.
+    """Return since when it waits. An evicted workload counts from its eviction, or from its creation if that is set.
 
     What its owner released from a hold, enlarged or moved waits since then.
     """

@@ -1,4 +1,4 @@
-"""How an object of a governed kind becomes a workload. Jobs: `jobs`; pods: `pods`.
+"""Read an object of a governed kind as a workload.
 
 Its use is never taken from its operator's status. While it runs, and until its operator has seen that it is stopped, it
 counts as large as it declares, or as its pods are if that is more; then, and once it has finished, as its pods that
@@ -68,7 +68,7 @@ def workload_of_kind(
     # Pods that its operator is about to make are not seen yet.
     state = state_of(annotations, suspended=seen.suspended, has_pods=has_pods or not seen.stopped)
     if seen.metadata.is_deleting and state is ObjectState.PENDING:
-        return FINISHED  # its operator makes no pods for it
+        return FINISHED  # Its operator makes no pods for it.
     problems = (*seen.problems, *seen.refusals)
     if seen.problems:
         return Reading(state, None, (*problems, *annotations.problems))

@@ -25,12 +25,12 @@ from shared.quota.model.workload import Flavors, PodSet
 from shared.resources import sum_amounts
 
 Likeness = tuple[object, ...]
-"""What pods of one set have in common; hashable."""
+"""The request and placement that pods of one set share; hashable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One pod of a group as far as sets go; `label` is empty where it names no set."""
+    """What sets are made by of one pod of a group; `label` is empty where it names no set."""
 
     label: str
     request: Amounts
@@ -38,7 +38,7 @@ class Member:
 
     @property
     def likeness(self) -> Likeness:
-        """Equal for pods that are alike."""
+        """A key that is equal for pods of equal request and placement."""
         return (tuple(sorted(self.request.items())), placement_key(self.placement))
 
     @property
@@ -81,7 +81,7 @@ def read_pod_sets(members: Iterable[Member], assigned: Flavors) -> PodSets:
 
 
 def _by_start(members: Iterable[Member], assigned: Flavors) -> Mapping[str, list[Member]]:
-    """By the sets that were started. A pod of none of them counts as one of the first, so that it is counted."""
+    """Sort pods into the sets that were started. A pod of none of them is counted in the first."""
     first = next(iter(assigned))
     found: dict[str, list[Member]] = {}
     for each in members:

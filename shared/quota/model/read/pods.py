@@ -1,4 +1,4 @@
-"""How plain pods become workloads: each alone, or all of one pod group together.
+"""Read plain pods as workloads: each alone, or all of one pod group together.
 
 Members of a group are the pods of one namespace with the same `quotree.dev/pod-group` label. Until as many are there as
 the label `quotree.dev/pod-group-size` says, the group waits and is not counted.
@@ -88,7 +88,7 @@ def workload_of_pod_group(
 ) -> Reading:
     """Read all pods of one pod group as one workload of kind PodGroup, named and dated by its first member.
 
-    `apart`: how many of its pods run already, as workloads of their own: they are there, and not waited for.
+    `apart`: how many of its pods run already, as workloads of their own: they count towards the group's size.
     """
     present = (pod for pod in members if not pod.never_starts)
     pods = sorted(present, key=lambda pod: (pod.metadata.created, pod.metadata.name))

@@ -38,7 +38,7 @@ def check_change(before: Tree, after: Tree, name: str, context: Context) -> Find
 
 
 def changed_fields(old: Group | None, new: Group | None) -> Reads:
-    """The fields in which two states of a group differ; all of them at creation and deletion."""
+    """Return the fields in which two states of a group differ; all of them at creation and deletion."""
     if old is None or new is None:
         return frozenset(_FIELDS)
     return frozenset(name for name in _FIELDS if getattr(old, name) != getattr(new, name))
@@ -74,7 +74,7 @@ def _tree_findings(rule: TreeRule, change: Change, context: Context) -> Findings
 
 
 def _place(violation: Violation) -> tuple[str, ...]:
-    """What identifies the same violation before and after an edit."""
+    """Return what identifies the same violation before and after an edit."""
     return (violation.rule, violation.object, *(violation.subject or (violation.field,)))
 
 

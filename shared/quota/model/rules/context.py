@@ -29,7 +29,7 @@ NO_WORKLOADS: Final = GroupWorkloads()
 
 
 def no_workloads(_group: str) -> GroupWorkloads:
-    """Where no workloads are known."""
+    """Return no workloads, whatever the group: for where none are known."""
     return NO_WORKLOADS
 
 
@@ -44,7 +44,7 @@ class Context:
     maxima: GroupMaxima = field(default_factory=GroupMaxima)
 
     def has_flavor(self, name: str) -> bool:
-        """Whether the flavor exists; `default` does from the first start."""
+        """Return whether the flavor exists; `default` does from the first start."""
         return name == DEFAULT_FLAVOR or name in self.flavors
 
 

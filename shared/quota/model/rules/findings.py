@@ -30,7 +30,7 @@ class Violation:
         return f"{kind} '{name}'{place}: {self.message} ({self.rule})"
 
     def is_worse_than(self, before: "Violation") -> bool:
-        """Whether the edit made this one worse than `before`, the same rule broken about the same subject."""
+        """Return whether the edit made this one worse than `before`, the same rule broken about the same subject."""
         if self.excess is None or before.excess is None:
             return self.message != before.message
         return self.excess > before.excess
@@ -51,7 +51,7 @@ NO_FINDINGS: Final = Findings()
 
 
 def write_violations(violations: Iterable[Violation], limit: int = MAX_TEXT) -> str:
-    """All sentences, one a line, in at most `limit` bytes of UTF-8; the last line says how many did not fit."""
+    """Return all sentences, one a line, in at most `limit` bytes of UTF-8; the last line says how many did not fit."""
     lines = [violation.text for violation in violations]
     whole = "\n".join(lines)
     if len(whole.encode()) <= limit:

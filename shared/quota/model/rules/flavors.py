@@ -17,7 +17,7 @@ EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 def of_flavor(name: str) -> str:
-    """The flavor as a violation names it."""
+    """Return the flavor as a violation names it."""
     return f"ResourceFlavor/{name}"
 
 

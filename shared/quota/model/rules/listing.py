@@ -8,7 +8,7 @@ SHOWN: Final = 12
 
 
 def listed(names: Sequence[str], separator: str = ", ", most: int = SHOWN) -> str:
-    """All names, or the first `most` and the number of the others: `a, b and 3 more`."""
+    """Return all names, or the first `most` and the number of the others: `a, b and 3 more`."""
     if len(names) <= most:
         return separator.join(names)
     end = " and " if separator == ", " else f"{separator}and "

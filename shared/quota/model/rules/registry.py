@@ -58,20 +58,20 @@ class FlavorRule:
 
 
 def itself(change: Change) -> Iterator[str]:
-    """The edited group, while it is there."""
+    """Yield the edited group if it exists after the edit."""
     if change.new is not None:
         yield change.name
 
 
 def itself_and_children(change: Change) -> Iterator[str]:
-    """The edited group and those that name it their parent."""
+    """Yield the edited group and those that name it their parent."""
     if change.new is not None:
         yield change.name
         yield from (child for child in change.after.children(change.name) if child != change.name)
 
 
 def itself_and_poorer_children(change: Change) -> Iterator[str]:
-    """The edited group, and its children if it covers less than before, or was not there."""
+    """Yield the edited group, and its children if it is new or covers less than before."""
     old, new = change.old, change.new
     if new is None:
         return
@@ -86,25 +86,25 @@ def _covered(group: Group, flavor: str) -> frozenset[str]:
 
 
 def its_parent(change: Change) -> Iterator[str]:
-    """The parent of the edited group."""
+    """Yield the parent of the edited group."""
     if change.new is not None and change.new.parent is not None:
         yield change.new.parent
 
 
 def parents(change: Change) -> Iterator[str]:
-    """Parents whose children's sum the edit may have changed: the old parent, the new one, the group itself."""
+    """Yield the parents whose children's sum the edit may have changed: the old one, the new one, the group itself."""
     found = {change.name} if change.new is not None else set()
     found.update(group.parent for group in (change.old, change.new) if group is not None and group.parent is not None)
     yield from sorted(found)
 
 
-def everyone(tree: Tree, _context: Context) -> Iterable[str]:
-    """Every group, by name."""
+def all_groups(tree: Tree, _context: Context) -> Iterable[str]:
+    """Return the names of all groups, sorted."""
     return sorted(tree.groups)
 
 
-def every_parent(tree: Tree, _context: Context) -> Iterable[str]:
-    """Every group that others name as parent, by name."""
+def all_parents(tree: Tree, _context: Context) -> Iterable[str]:
+    """Return the names of all groups that others name as parent, sorted."""
     return sorted(name for name in tree.groups if tree.children(name))
 
 
@@ -124,19 +124,19 @@ OWN_RULES: Final = (
 )
 TREE_RULES: Final = (
     TreeRule(("Cycle",), hierarchy.check_no_cycle, PARENT, itself, lambda tree, _: hierarchy.cycle_heads(tree)),
-    TreeRule(("ParentIsLeaf",), hierarchy.check_parent_holds_groups, PARENT | KIND, itself_and_children, everyone),
+    TreeRule(("ParentIsLeaf",), hierarchy.check_parent_holds_groups, PARENT | KIND, itself_and_children, all_groups),
     TreeRule(("TooDeep",), hierarchy.check_depth, PARENT, itself, hierarchy.first_too_deep),
     TreeRule(
         ("FlavorNotInParent", "ResourceNotInParent"),
         hierarchy.check_covered_by_parent,
         PARENT | QUOTAS,
         itself_and_poorer_children,
-        everyone,
+        all_groups,
     ),
-    TreeRule(("SumOfMinExceedsParent",), sums.check_sum_of_min, PARENT | QUOTAS, parents, every_parent),
-    TreeRule(("AboveMaximum",), maxima.check_maxima, OVERRIDES, itself, everyone),
-    TreeRule(("ParentAbsent",), hierarchy.warn_parent_absent, PARENT, itself, everyone, only_warns=True),
-    TreeRule(("FlavorAbsent",), hierarchy.warn_flavor_absent, QUOTAS, itself, everyone, only_warns=True),
+    TreeRule(("SumOfMinExceedsParent",), sums.check_sum_of_min, PARENT | QUOTAS, parents, all_parents),
+    TreeRule(("AboveMaximum",), maxima.check_maxima, OVERRIDES, itself, all_groups),
+    TreeRule(("ParentAbsent",), hierarchy.warn_parent_absent, PARENT, itself, all_groups, only_warns=True),
+    TreeRule(("FlavorAbsent",), hierarchy.warn_flavor_absent, QUOTAS, itself, all_groups, only_warns=True),
     TreeRule(
         ("FirstLevelAboveCapacity",),
         sums.warn_first_level_above_capacity,
@@ -145,7 +145,7 @@ TREE_RULES: Final = (
         lambda _tree, _context: (ROOT,),
         only_warns=True,
     ),
-    TreeRule(("WeightOnSome",), sums.warn_weight_on_some, PARENT | QUOTAS, its_parent, every_parent, only_warns=True),
+    TreeRule(("WeightOnSome",), sums.warn_weight_on_some, PARENT | QUOTAS, its_parent, all_parents, only_warns=True),
 )
 CHANGE_RULES: Final = (
     ChangeRule(("BuiltInDeleted",), lifecycle.check_built_in_kept),

@@ -78,7 +78,7 @@ def check_depth(tree: Tree, name: str, context: Context) -> Iterator[Violation]:
 
 
 def _height(tree: Tree, name: str) -> tuple[int, str]:
-    """How many levels lie below `name`, and the first group by name on the lowest; one walk of the subtree."""
+    """Return how many levels lie below `name`, and the first group by name on the lowest; one walk of the subtree."""
     seen, level, height, deepest = {name}, [name], 0, name
     while True:
         level = [child for each in level for child in tree.children(each) if child not in seen]
@@ -89,7 +89,7 @@ def _height(tree: Tree, name: str) -> tuple[int, str]:
 
 
 def first_too_deep(tree: Tree, context: Context) -> Iterator[str]:
-    """The groups on the first level that is one too many: everything below them is too deep as well."""
+    """Yield the groups on the first level that is one too many: everything below them is too deep as well."""
     tops = [name for name, group in tree.groups.items() if name != ROOT and parent_of(tree, name, root=False) is None]
     seen, level = set(tops), sorted(tops)
     for _ in range(context.max_depth):
@@ -146,7 +146,7 @@ def warn_flavor_absent(tree: Tree, name: str, context: Context) -> Iterator[Viol
 
 
 def parent_of(tree: Tree, name: str, *, root: bool = True) -> Group | None:
-    """The parent if it exists and is another group; root only if `root`."""
+    """Return the parent if it exists and is another group; root only if `root`."""
     parent = tree[name].parent
     if parent is None or parent == name or (parent == ROOT and not root):
         return None

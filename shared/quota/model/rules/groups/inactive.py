@@ -19,7 +19,7 @@ _BY_ITSELF = "FlavorAbsent"
 
 
 def inactive_groups(tree: Tree, flavors: Collection[str], max_depth: int = 16) -> dict[str, Inactive]:
-    """Every group that may start nothing, by name, with the nearest reason; `flavors`: the names that exist.
+    """Return every group that may start nothing, by name, with the nearest reason; `flavors`: the names that exist.
 
     Of several reasons at one group the first in the rules' order counts, of several above it the nearest.
     """
@@ -37,7 +37,7 @@ def inactive_groups(tree: Tree, flavors: Collection[str], max_depth: int = 16) -
 
 
 def _spread(tree: Tree, causes: dict[str, Violation]) -> dict[str, Inactive]:
-    """Each cause at its group and, unless it stays by itself, at everything below that has no cause of its own."""
+    """Return each cause at its group and, unless it is not inherited, at all groups below without an own cause."""
     attached = set(tree.subtree(ROOT))
     inactive: dict[str, Inactive] = {}
     for top in _tops(tree):
@@ -66,7 +66,7 @@ def _has_parent(tree: Tree, name: str) -> bool:
 
 
 def _tops(tree: Tree) -> Iterable[str]:
-    """Where walks begin: groups without a parent in the tree, then one group of each cycle."""
+    """Return the groups from which to walk: those without a parent in the tree, then one of each cycle."""
     reached: set[str] = set()
     tops = [name for name in sorted(tree.groups) if not _has_parent(tree, name)]
     tops.sort(key=lambda name: name != ROOT)

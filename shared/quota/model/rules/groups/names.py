@@ -21,29 +21,29 @@ _A_NAME = "a name is at most 63 lower-case letters, digits, - and ., and begins 
 
 
 def of_group(name: str) -> str:
-    """The group as a violation names it."""
+    """Return the group as a violation names it."""
     return f"QuotaGroup/{name}"
 
 
 def limits(entry: Entry) -> Iterator[tuple[str, str]]:
-    """Every (written field, resource) of an entry."""
+    """Yield every (written field, resource) of an entry."""
     for limit in LIMITS:
         for resource in getattr(entry, limit):
             yield WRITTEN[limit], resource
 
 
 def is_name(text: str) -> bool:
-    """Whether `text` may name a group or flavor: a DNS subdomain that is also a label value."""
+    """Return whether `text` may name a group or flavor: a DNS subdomain that is also a label value."""
     return len(text) <= MAX_NAME and _NAME.fullmatch(text) is not None
 
 
 def is_resource_name(text: str) -> bool:
-    """Whether `text` may name a resource, or be a label's key: a qualified name."""
+    """Return whether `text` may name a resource, or be a label's key: a qualified name."""
     return len(text) <= 317 and _RESOURCE.fullmatch(text) is not None
 
 
 def is_label_value(text: str) -> bool:
-    """Whether `text` may be a label's value; it may be empty."""
+    """Return whether `text` may be a label's value; it may be empty."""
     return _VALUE.fullmatch(text) is not None
 
 

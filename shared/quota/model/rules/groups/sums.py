@@ -16,7 +16,7 @@ _SHOWN = 6
 
 
 def sum_of_min(groups: Iterable[Group]) -> dict[FlavorResource, Amount]:
-    """The sum of the groups' mins, for every key that one of them names."""
+    """Return the sum of the groups' mins, for every key that one of them names."""
     total: dict[tuple[str, str], Amount] = {}
     for group in groups:
         for entry in group.quotas:

@@ -83,7 +83,7 @@ def _refusals(
     names: Iterable[str],
     asked: _Asked,
 ) -> Iterator[_Refusal]:
-    """One for each flavor that cannot serve it."""
+    """Yield a refusal for each flavor that cannot serve the set."""
     names = tuple(names)
     only = workload.labels.get(FLAVOR_LABEL)
     for name in names:
@@ -103,7 +103,7 @@ def _refusals(
 
 
 def _too_much(flavor: str, requested: Mapping[str, Amount], bounds: Bounds) -> str | None:
-    """The tightest bound that the request breaks, with the group that sets it."""
+    """Return the tightest bound that the request breaks, with the group that sets it."""
     for resource, amount in requested.items():
         bound, who = bounds[FlavorResource(flavor, resource)]
         if amount > bound:
@@ -136,7 +136,7 @@ def bounds_of(workload: SubmittedWorkload, context: WorkloadContext) -> Bounds:
 
 
 def _ceiling(group: Group, limits: Limits | None) -> Amount | None:
-    """The group's ceiling; None where root says nothing, 0 where another group does not cover the key."""
+    """Return the group's ceiling; None where root says nothing, 0 where another group does not cover the key."""
     if limits is not None:
         return limits.ceiling
     return None if group.name == ROOT else 0

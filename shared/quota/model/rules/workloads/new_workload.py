@@ -113,7 +113,7 @@ def check_namespace_binds(workload: SubmittedWorkload, context: WorkloadContext)
 
 
 def _unmet(selector: LabelSelector, labels: Mapping[str, str]) -> str:
-    """The requirements that the namespace does not meet, each with its key and values."""
+    """Return the requirements that the namespace does not meet, each with its key and values."""
     exact = [f"{key}={value}" for key, value in sorted(selector.match_labels.items()) if labels.get(key) != value]
     others = [
         f"{each.key} {each.operator} {','.join(each.values)}".strip()

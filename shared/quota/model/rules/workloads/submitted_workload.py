@@ -74,11 +74,11 @@ class SubmittedWorkload:
     """The field that holds an object of a governed kind; empty: a Job or pods."""
 
     def violation(self, rule: str, where: str, message: str) -> Violation:
-        """One broken rule of this workload."""
+        """Return the violation of a rule by this workload; `where` is a field path."""
         return Violation(rule, self.object, where, message)
 
     def pod_field(self, name: str) -> str:
-        """A field of its pods' spec."""
+        """Return the path of a field of its pods' spec, in a Job or in a pod."""
         return f"spec.template.spec.{name}" if self.object.startswith("Job/") else f"spec.{name}"
 
     @property
@@ -108,7 +108,7 @@ class WorkloadContext:
     never_fits: NeverFits = NeverFits.WARN
     nodes: LargestNodes = field(default_factory=lambda: NOT_COMPARED)
     lacks_use: str = ""
-    """Who needs the verb `use` on the group and does not have it; empty: nobody."""
+    """The user who needs the verb `use` on the group and does not have it; empty: none."""
 
 
 Check = Callable[[SubmittedWorkload, WorkloadContext], Iterable[Violation]]
