@@ -110,7 +110,7 @@ class QuotaCache:
         for name in names:
             record = self._records.get(name)
             if record is None:
-                self.tree = Tree.of(()) if len(self.tree.groups) == 1 else self.tree.without(name)
+                self.tree = self.tree.without(name)
             elif self.tree.get(name) != record.group:
                 self.tree = self.tree.with_group(record.group)
         if ROOT not in self.tree:

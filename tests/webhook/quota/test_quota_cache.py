@@ -3,7 +3,7 @@
 from typing import Any, cast
 
 import msgspec
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shared.kube.client import Client
@@ -33,6 +33,7 @@ def test_largest_nodes_are_read_from_the_status_of_root() -> None:
     assert found.capacity == {("a100", "nvidia.com/gpu"): 16}
 
 
+@example([("root", "root", False), *((name, parent, False) for name in "abc" for parent in ("root", None))], [])
 @given(
     st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from([None, *NAMES]), st.booleans()), max_size=24),
     st.lists(st.integers(min_value=1, max_value=6), max_size=24),
