@@ -7,7 +7,9 @@ from typing import Final, TypeVar
 from reconciler.leader_sync import LIVE, WorkloadWatches
 from reconciler.state.cluster_state import ClusterState
 from reconciler.state.observed.kind_projection import project_kind
+from reconciler.state.observed.pod_watches import counted_once
 from reconciler.state.observed.projections import (
+    PodRecord,
     project_group,
     project_job,
     project_node,
@@ -114,15 +116,19 @@ def watch_everything(  # noqa: PLR0913
             add(resource, project, partial(state.see_claims, source), settings=MAY_BE_ABSENT)
     held = kinds.suspended
     others = f"{_NOT_GROUPED},!{UNIT_LABEL}" if held else _NOT_GROUPED
-    pods = [
-        add(PODS, project_pod, state.see_pods, labels=others, fields=LIVE),
-        # Of a group, ended pods too: without them the remaining pods would wait for the group's size.
-        add(PODS, project_pod, state.see_pods, labels=POD_GROUP_LABEL, name="pods of groups"),
-    ]
+    pods: list[Watch[PodRecord]] = []
+
+    def see_pods(place: int, changes: Sequence[Change[PodRecord]]) -> None:
+        records = [each.records for each in pods]
+        state.see_pods([*counted_once(changes, records[:place], records[place + 1 :])])
+
+    pods.append(add(PODS, project_pod, partial(see_pods, 0), labels=others, fields=LIVE))
+    # Of a group, ended pods too: without them the remaining pods would wait for the group's size.
+    pods.append(add(PODS, project_pod, partial(see_pods, 1), labels=POD_GROUP_LABEL, name="pods of groups"))
     if held:
         # Of an object of a governed kind, ended pods too: those that have succeeded count as ready.
         made = f"{_NOT_GROUPED},{UNIT_LABEL}"
-        pods.append(add(PODS, project_pod, state.see_pods, labels=made, name="pods of other kinds"))
+        pods.append(add(PODS, project_pod, partial(see_pods, 2), labels=made, name="pods of other kinds"))
     # After the pods: what an object is told by them.
     found = [
         add(

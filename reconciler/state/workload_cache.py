@@ -20,6 +20,7 @@ from reconciler.state.unwritten import AnnotationPatch
 from reconciler.state.workload_readings import WorkloadReadings, beside
 from shared.api.core.job import Job
 from shared.api.core.pod import Pod
+from shared.quota.model.read.pods import pod_group_of
 from shared.quota.model.workload import Workload
 
 
@@ -44,6 +45,7 @@ class WorkloadCache(WorkloadReadings):
             self._finish_owner(after.key)
         elif after is not None:
             key = key_of(after)
+            self._forget_end(key)
             self._objects.put_owner(key, after)
             self.assumptions.see(key, after.metadata)
             self._refresh(key)
@@ -67,6 +69,7 @@ class WorkloadCache(WorkloadReadings):
         self._refresh(key)
         if self.members.learn(after):
             self._assign_pods_again(key)
+        self._refresh_group_of(after, key)
 
     def see_job_pods(self, job: str) -> None:
         """Process a change of the pods of the Job, or object of a governed kind, with this key."""
@@ -151,6 +154,13 @@ class WorkloadCache(WorkloadReadings):
         self._note_incomplete(key)
         self._end_admission(key)
 
+    def _forget_end(self, key: str) -> None:
+        """It might have ended before: its kind was not installed for a moment, or it no longer counts as finished."""
+        self._terminating.discard(key)
+        if key in self._finished:
+            self._finished.discard(key)
+            self.added_or_removed.add(key)
+
     def _lose_owner(self, key: str, left: Workload | None = None) -> None:
         owner = self._objects.lose_owner(key)
         if owner is not None:
@@ -218,7 +228,7 @@ class WorkloadCache(WorkloadReadings):
         key = self._objects.key_of(uid)
         if key is None:
             return
-        self._objects.lose_pod(uid)
+        pod = self._objects.lose_pod(uid)
         self.assumptions.lose(key, uid)
         if self._objects.all_of(key):
             self._refresh(key)
@@ -227,6 +237,14 @@ class WorkloadCache(WorkloadReadings):
             self._set(key, None)
             self._end_admission(key)
         self._note_incomplete(key)
+        if pod is not None:
+            self._refresh_group_of(pod, key)
+
+    def _refresh_group_of(self, pod: Pod, key: str) -> None:
+        """The group of a pod that is a workload of its own: it waits for as many pods less as run apart from it."""
+        group = pod_group_of(pod)
+        if group not in (None, key) and self._objects.all_of(str(group)):
+            self._refresh(str(group))
 
     def _end_admission(self, key: str) -> None:
         """Drop the members of a pod group that is pending or gone: all pods with its label belong to the group."""

@@ -23,6 +23,8 @@ class WorkloadIndex:
         self._reported: dict[str, Workload] = {}
         self._touched: dict[str, None] = {}
         self._key_of: dict[WorkloadId, str] = {}
+        self._hidden: dict[WorkloadId, dict[str, None]] = {}
+        """The keys that do not count because a workload of that name counts under another key."""
 
     def changes(self) -> list[Change]:
         """(before, after) of each workload that changed since the last call.
@@ -56,6 +58,20 @@ class WorkloadIndex:
     def keys_in(self, groups: set[str]) -> list[str]:
         """The keys of the workloads of these groups."""
         return [key for key, found in self._workloads.items() if found.group in groups]
+
+    def unless_hidden(self, key: str, workload: Workload | None) -> Workload | None:
+        """`workload`; None while one of its name counts under another key.
+
+        Of two pods of one name, one is gone, and the watch that still has it lags behind the other's.
+        """
+        if workload is None or self._key_of.get(workload.id, key) == key:
+            return workload
+        self._hidden.setdefault(workload.id, {})[key] = None
+        return None
+
+    def take_hidden(self, workload_id: WorkloadId) -> list[str]:
+        """The keys that were hidden by the workload of this name, once it counts no more."""
+        return [] if workload_id in self._key_of else [*self._hidden.pop(workload_id, ())]
 
     def put(self, key: str, workload: Workload | None) -> bool:
         """Count `workload` under the key (None: nothing), and return whether that is a change."""

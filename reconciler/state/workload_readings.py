@@ -187,8 +187,13 @@ class WorkloadReadings(WorkloadIndex):
         for served in self._orphaned.served(workload, key in self.assumptions):
             self._set(served, None)
         workload = None if workload is None else self._reader.with_all_devices(workload)
-        before = self.workload(key)
-        if not self.put(key, workload) or workload is not None:
+        before, workload = self.workload(key), self.unless_hidden(key, workload)
+        if not self.put(key, workload):
+            return
+        for hidden in () if before is None else self.take_hidden(before.id):
+            self._count(hidden)
+            self._note_incomplete(hidden)
+        if workload is not None:
             return
         self.unadmitted_running.pop(key, None)
         self.unwritten.drop(key)

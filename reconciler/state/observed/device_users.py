@@ -98,15 +98,15 @@ class DeviceUsers:
         before = None if old is None else self._known(old)
         if new is None:
             if old is not None and before is self._completed_of(old):
-                self._forget(_uid(old))
+                self._forget(old.uid)
             return before, None
-        known = self._pods.get(_uid(new))
+        known = self._pods.get(new.uid)
         after, claims = self._completed(new, None if known is None else known.completed), _claims_in(new)
         if claims:
-            self._pods[_uid(new)] = _Pod(new, after)
-            self._claimants.put(_uid(new), refs_of(_namespace(new), claims))
+            self._pods[new.uid] = _Pod(new, after)
+            self._claimants.put(new.uid, refs_of(_namespace(new), claims))
         else:
-            self._forget(_uid(new))
+            self._forget(new.uid)
         return before, after
 
     def _known(self, old: PodRecord) -> PodRecord:
@@ -114,7 +114,7 @@ class DeviceUsers:
         return self._completed_of(old) or self._completed(old)
 
     def _completed_of(self, seen: PodRecord) -> PodRecord | None:
-        found = self._pods.get(_uid(seen))
+        found = self._pods.get(seen.uid)
         return None if found is None or found.seen != seen else found.completed
 
     def _forget(self, uid: str) -> None:
@@ -147,14 +147,6 @@ def _claims_in(record: PodRecord) -> Sequence[PodResourceClaim]:
     if record.using is not None:
         return record.using.claims
     return [] if record.work is None else record.work.spec.resource_claims
-
-
-def _uid(record: PodRecord) -> str:
-    if record.using is not None:
-        return record.using.uid
-    if record.work is not None:
-        return record.work.metadata.uid
-    return "" if record.succeeded is None else record.succeeded.uid
 
 
 def _namespace(record: PodRecord) -> str:

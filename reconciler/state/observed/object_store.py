@@ -63,8 +63,8 @@ class ObjectStore:
         """The workload that a pod, or an object of a governed kind, is stored under."""
         return self._key_of.get(uid)
 
-    def lose_pod(self, uid: str) -> None:
-        """Remove it."""
+    def lose_pod(self, uid: str) -> Pod | None:
+        """Remove it and return it."""
         key = self._key_of.pop(uid, "")
         members = self._pods.get(key, {})
         pod = members.pop(uid, None)
@@ -76,6 +76,7 @@ class ObjectStore:
             labelled.pop(uid, None)
             if not labelled:
                 del self._labelled[group]
+        return pod
 
     def all_of(self, key: str) -> list[WorkloadObject]:
         """The owner, or the pods, of a workload; for a pod group also those that have ended before others."""

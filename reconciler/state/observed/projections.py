@@ -59,6 +59,15 @@ class PodRecord(msgspec.Struct, frozen=True):
     using: UsingPod | None
     succeeded: SucceededPod | None = None
 
+    @property
+    def uid(self) -> str:
+        """The uid of the pod."""
+        if self.using is not None:
+            return self.using.uid
+        if self.work is not None:
+            return self.work.metadata.uid
+        return "" if self.succeeded is None else self.succeeded.uid
+
 
 _NOTHING: Final = PodRecord(None, None)
 

@@ -178,6 +178,20 @@ def test_deleted_job_whose_pods_are_never_seen_frees_its_quota_after_a_delay(sta
     assert work(state) == []
 
 
+@pytest.mark.parametrize("end", [None, FinishedOwner("u1")], ids=["gone", "finished"])
+def test_job_that_is_known_again_after_its_end_counts_as_before(state: ClusterState, end: FinishedOwner | None) -> None:
+    """An API server that is about to know a kind again reports none of its objects."""
+    job = answered(running_job())
+    state.see_jobs([Changed(None, job)])
+    state.see_pods([Changed(None, pod_on_node("p1", job="u1"))])
+    state.see_jobs([Changed(job, end), Changed(end, job)])
+    state.see_pods([Changed(pod_on_node("p1", job="u1"), None)])
+    assert [(kind_of(each), each.request) for each in work(state)] == [("Job", {"cpu": 2000})]
+    finished = FinishedOwner("u1")
+    state.see_jobs([Changed(job, finished), Changed(finished, None)])
+    assert not state.work.knows("u1")
+
+
 CLAIM = '"for":{"workload":"ns/b","uid":"u2","flavors":{"cpu":"default"}}'
 EVICTED = f'{{"reason":"Reclaimed","time":"2026-01-01T00:00:00Z","flavors":{{"cpu":"default"}},{CLAIM}}}'
 
@@ -325,6 +339,15 @@ def test_pod_group_does_not_wait_for_a_separately_started_pod(state: ClusterStat
         "ns/p1": (False, False),
         "ns/gang": (True, False),
     }
+
+
+def test_pod_group_counts_a_pod_that_is_started_separately_later(state: ClusterState) -> None:
+    state.see_pods([Changed(None, a_pod("p2", **GANG))])
+    assert [(each.key, each.hold) for each in work(state)] == [("ns/gang", True)]
+    state.see_pods([Changed(None, started_pod("p1"))])
+    assert {each.key: each.hold for each in work(state)} == {"ns/p1": False, "ns/gang": False}
+    state.see_pods([Changed(started_pod("p1"), None)])
+    assert [(each.key, each.hold) for each in work(state)] == [("ns/gang", True)]
 
 
 def ended_pod(uid: str, **labels: str) -> dict[str, Any]:
