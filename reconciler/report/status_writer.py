@@ -15,7 +15,7 @@ from reconciler.state.observed.projections import GroupStatusRecord
 from shared.api.patches import add, test
 from shared.api.quotagroup import QuotaGroupStatus
 from shared.kube.client import Client
-from shared.kube.errors import ApiError, Conflict, NotFound
+from shared.kube.errors import ApiError, Conflict, NotFound, Unavailable
 from shared.kube.resources import QUOTA_GROUPS
 from shared.quota.measure.inputs.world import OverSince
 from shared.quota.measure.inputs.written_status import WrittenPastUse, read_past_use
@@ -50,8 +50,9 @@ class StatusWriter:
         self._latest: tuple[Snapshot, OverSince] | None = None
         self._changed = asyncio.Event()
         self._counts = Counts()
-        self._written: dict[str, QuotaGroupStatus] = {}
-        """By the uid of the group: the last written status, which the watch might not have reported yet."""
+        self._written: dict[str, QuotaGroupStatus | None] = {}
+        """By the uid of the group: the last written status, which the watch might not have reported yet; None: the last
+        write had no answer, and might have been stored."""
         self._computed_from: dict[str, tuple[object, ...]] = {}
         self._slots = asyncio.Semaphore(_AT_ONCE)
 
@@ -88,7 +89,7 @@ class StatusWriter:
         await asyncio.gather(*writes)
 
     def _past_use(self, record: GroupStatusRecord) -> WrittenPastUse:
-        shown = read_past_use(self._written.get(record.uid, record.status))
+        shown = read_past_use(self._written.get(record.uid) or record.status)
         return past_use_to_write(record.group.name, self._state.history, shown)
 
     def _is_changed(self, record: GroupStatusRecord, snapshot: Snapshot, over: OverSince) -> bool:
@@ -118,6 +119,8 @@ class StatusWriter:
                 self._computed_from.pop(uid, None)
                 if isinstance(error, (NotFound, Conflict)):
                     return
+                if isinstance(error, Unavailable):
+                    self._written[uid] = None
                 self._changed.set()
                 log.warning("Status not written", group=name, error=str(error))
             else:

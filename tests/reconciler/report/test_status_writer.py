@@ -1,10 +1,22 @@
-"""Statuses give way to starts while the API server is slow to take them."""
+"""Statuses give way to starts while the API server is slow to take them, and are right in the end."""
 
 from datetime import timedelta
+from typing import cast
 
 import pytest
 
-from reconciler.report.status_writer import pause_after
+from reconciler.report.status_writer import StatusWriter, pause_after
+from reconciler.state.cluster_state import ClusterState
+from reconciler.state.observed.projections import GroupStatusRecord
+from shared.api.patches import Operation
+from shared.api.quotagroup import QuotaGroupStatus
+from shared.kube.client import Client
+from shared.kube.errors import Unavailable
+from shared.kube.resources import Resource
+from shared.kube.watch.cache import Changed
+from shared.quota.measure.snapshot import measure
+from shared.quota.model.settings import QuotaSettings
+from tests.builders import NOW, running, world
 
 INTERVAL = timedelta(seconds=1)
 
@@ -24,3 +36,26 @@ def test_pause_follows_the_duration_of_the_status_writes(round_took: float, paus
 
 def test_configured_longer_interval_is_kept() -> None:
     assert pause_after(timedelta(seconds=1), timedelta(minutes=1)) == timedelta(minutes=1)
+
+
+class UnansweredOnce:
+    """Stores every status; the second write gets no answer."""
+
+    def __init__(self) -> None:
+        self.stored: list[QuotaGroupStatus] = []
+
+    async def patch_json(self, _resource: Resource, _name: str, operations: list[Operation], **_: str) -> None:
+        self.stored.append(operations[-1]["value"])
+        if len(self.stored) == 2:
+            raise Unavailable(0, "Timeout", "no answer in time")
+
+
+async def test_status_that_was_stored_without_an_answer_is_replaced_also_by_the_previous_one() -> None:
+    client, state = UnansweredOnce(), ClusterState(QuotaSettings())
+    writer = StatusWriter(cast("Client", client), state, INTERVAL)
+    idle, busy = (measure(world("root 8\n  vision 4", work), NOW) for work in ([], [running("vision", 2)]))
+    record = GroupStatusRecord("u", 1, idle.world.tree["vision"], QuotaGroupStatus())
+    state.see_groups([Changed(None, record)])
+    for seen in (idle, busy, idle):
+        await writer._write_all(seen, {})
+    assert [each.workloads.admitted for each in client.stored] == [0, 1, 0]
