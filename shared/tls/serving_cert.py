@@ -62,13 +62,13 @@ class CertificateHolder:
         if authority != self._trusted:
             self._trusted = authority
             if self._shown is not None:
-                pair, self._shown = self._shown, None
-                self.show(pair)
+                self._load(self._shown)
 
     def show(self, pair: KeyPair) -> bool:
         """Serve this from the next handshake on. False if it is unusable: then the previous one stays."""
-        if pair == self._shown:
-            return True
+        return pair == self._shown or self._load(pair)
+
+    def _load(self, pair: KeyPair) -> bool:
         try:
             context, expires = self._context_of(pair), expiry(pair.certificate)
         except CannotUse as error:
