@@ -7,12 +7,12 @@ have not ended.
 See docs/specification.md §5.9.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
-from shared.api.annotations import read_annotations
+from shared.api.annotations import Annotations, read_annotations
 from shared.api.core.pod import PodSpec
 from shared.api.injection import NOTHING
 from shared.kinds.kind_object import KindObject, KindPodSet
@@ -74,18 +74,32 @@ def workload_of_kind(
         return Reading(state, None, (*problems, *annotations.problems))
     over = seen.finished or (state is ObjectState.EVICTING and seen.stopped)
     counted = _counted(seen, pods)
-    injected = annotations.injected or NOTHING
     try:
         found = [_pod_set(seen, each, counted, around, settings, over=over) for each in seen.pod_sets]
     except QuantityError as error:
         return Reading(state, None, (*problems, str(error)))
-    placed = [
-        PodSet(each.name, each.request, each.pods, own_placement(of.spec, injected.of(each.name)))
-        for of, each in zip(seen.pod_sets, found, strict=True)
+
+    def is_ready() -> bool:
+        return all(counted.get(each.name, NO_PODS_OF_SET).ready >= each.count for each in seen.pod_sets)
+
+    return _draft(seen, group, annotations, found).reading(
+        state,
+        admission_in(state, annotations, is_ready),
+        eviction_in(state, annotations, lambda: seen.metadata.created),
+        around,
+        settings,
+    )
+
+
+def _draft(seen: KindObject, group: str, annotations: Annotations, found: Sequence[PodSet]) -> WorkloadDraft:
+    """Return the draft of an object with these requests, one for each of its pod sets."""
+    injected = annotations.injected or NOTHING
+    placed = tuple(
+        PodSet(each.name, each.request, each.pods, own_placement(declared.spec, injected.of(each.name)))
+        for declared, each in zip(seen.pod_sets, found, strict=True)
         if each.pods
-    ]
-    alone = len(seen.pod_sets) == 1
-    draft = WorkloadDraft(
+    )
+    return WorkloadDraft(
         seen.metadata,
         _leading_spec(seen),
         sum(each.pods for each in found),
@@ -93,21 +107,10 @@ def workload_of_kind(
         annotations,
         kind=seen.kind.kind,
         request=sum_amounts(each.request for each in found),
-        pod_sets=() if alone else tuple(placed),
+        pod_sets=() if len(seen.pod_sets) == 1 else placed,
         specs=tuple(each.spec for each in seen.pod_sets if each.count),
         waits=bool(seen.refusals) and seen.suspended,
-        problems=problems,
-    )
-
-    def is_ready() -> bool:
-        return all(counted.get(each.name, NO_PODS_OF_SET).ready >= each.count for each in seen.pod_sets)
-
-    return draft.reading(
-        state,
-        admission_in(state, annotations, is_ready),
-        eviction_in(state, annotations, lambda: seen.metadata.created),
-        around,
-        settings,
+        problems=(*seen.problems, *seen.refusals),
     )
 
 

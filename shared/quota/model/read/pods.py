@@ -7,6 +7,7 @@ See docs/specification.md §5.6.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from shared.api.annotations import Annotations, EvictionAnnotation, read_annotations
@@ -33,7 +34,7 @@ from shared.quota.model.read.jobs import (
     eviction_of,
     reason_of,
 )
-from shared.quota.model.read.pod_sets import member_of, read_pod_sets
+from shared.quota.model.read.pod_sets import PodSets, member_of, read_pod_sets
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.workload import Admission, Eviction, Flavors
 from shared.resources import QuantityError, sum_amounts
@@ -105,13 +106,30 @@ def workload_of_pod_group(
     states = {_state(pod, read_annotations(pod.metadata.annotations)) for pod in live}
     state = next(each for each in _STRONGEST if each in states)
     problems = _group_problems(pods, started, apart)
-    first = pods[0]
     try:
         pod_sets = read_pod_sets([member_of(pod, around, settings) for pod in live], _assigned(annotations))
     except QuantityError as error:
         return Reading(state, None, (*problems, str(error)))
     problems = (*problems, *pod_sets.problems)
-    draft = WorkloadDraft(
+    draft = replace(
+        _group_draft(pods[0], live, group, annotations, pod_sets),
+        waits=bool(problems) and not started,
+        problems=problems,
+    )
+    return draft.reading(
+        state,
+        _admission(state, annotations, ready=all(pod.is_ready for pod in live)),
+        _eviction(_representative(live), state, annotations),
+        around,
+        settings,
+    )
+
+
+def _group_draft(
+    first: Pod, live: Sequence[Pod], group: str, annotations: Annotations, pod_sets: PodSets
+) -> WorkloadDraft:
+    """Return the draft of a group whose first member is `first`, with what its `live` members request."""
+    return WorkloadDraft(
         first.metadata,
         first.spec,
         len(live),
@@ -122,16 +140,6 @@ def workload_of_pod_group(
         request=sum_amounts(each.request for each in pod_sets.found),
         pod_sets=() if [each.name for each in pod_sets.found] == [MAIN_POD_SET] else pod_sets.found,
         specs=tuple(pod.spec for pod in live),
-        waits=bool(problems) and not started,
-        problems=problems,
-    )
-    ready = all(pod.is_ready for pod in live)
-    return draft.reading(
-        state,
-        _admission(state, annotations, ready=ready),
-        _eviction(_representative(live), state, annotations),
-        around,
-        settings,
     )
 
 
