@@ -32,7 +32,7 @@ LONG: Final = {
     "e2e/test_edits.py": 20,
     "e2e/test_main_path.py": 95,
     "e2e/test_serving.py": 25,
-    "e2e/test_visibility.py": 110,
+    "e2e/visibility": 110,
     "fuzz/test_fuzz.py": 20,
     "gadgets/test_command_line.py": 20,
     "gadgets/test_gadgets.py": 35,
@@ -82,11 +82,13 @@ LONG: Final = {
     "webhook/tls/test_certificate_sources_live.py": 30,
 }
 """Seconds of modules below `tests/`, where they are not those of their tests with a control plane."""
+TOGETHER: Final = ("tests/e2e/visibility",)
+"""Folders that are ordered as one module, because their modules share a control plane of their own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """The tests of one file, by their place in the list."""
+    """The tests of one file, or of one folder of TOGETHER, by their place in the list."""
 
     path: str
     tests: tuple[int, ...]
@@ -148,9 +150,15 @@ def arrange(items: list[pytest.Item], workers: int) -> None:
     """Put the tests of a run by so many workers into that order."""
     places: dict[str, list[int]] = {}
     for place, item in enumerate(items):
-        places.setdefault(item.nodeid.split("::", 1)[0], []).append(place)
+        places.setdefault(_module_path(item.nodeid), []).append(place)
     modules = [_module(path, tests, items) for path, tests in places.items()]
     items[:] = [items[place] for place in arranged(modules, workers)]
+
+
+def _module_path(nodeid: str) -> str:
+    """Return the file of a test, or the folder of TOGETHER that has it."""
+    path = nodeid.split("::", 1)[0]
+    return next((folder for folder in TOGETHER if path.startswith(f"{folder}/")), path)
 
 
 def _module(path: str, tests: list[int], items: list[pytest.Item]) -> Module:

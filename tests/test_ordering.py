@@ -1,6 +1,6 @@
 """The order of a run with several workers: nothing is lost, modules that last begin the parts, which last equally."""
 
-from tests.ordering import LONG, START, Module, arranged
+from tests.ordering import LONG, START, TOGETHER, Module, arranged
 from tests.repository import ROOT
 
 
@@ -36,4 +36,8 @@ def test_module_too_long_for_a_part_is_divided() -> None:
 
 
 def test_listed_long_modules_exist() -> None:
-    assert [path for path in LONG if not (ROOT / "tests" / path).is_file()] == []
+    assert [path for path in LONG if not (ROOT / "tests" / path).is_file() and f"tests/{path}" not in TOGETHER] == []
+
+
+def test_folders_ordered_as_one_module_exist_and_share_a_control_plane() -> None:
+    assert [folder for folder in TOGETHER if not (ROOT / folder / "conftest.py").is_file()] == []

@@ -1,0 +1,125 @@
+"""The command line and the dashboard ask the visibility API, with the rights of their user."""
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from dashboard.live.watched_cluster import WatchedCluster
+from dev.controlplane.errors import ControlPlaneError
+from dev.controlplane.quotree import Quotree
+from shared.kinds.kind import Kinds
+from shared.kube.client import Client
+from shared.kube.connect.connection import ConnectionSettings, connected
+from shared.quota.measure.inputs.world import PastUse
+from shared.quota.model.settings import QuotaSettings
+from shared.resources import FlavorResource
+from tests.e2e.visibility.manifests import READER, TREE
+from tests.e2e.visibility.steps import HIDDEN, rows, run_command, submit, tenant, wait_for
+
+pytestmark = pytest.mark.timeout(400)
+
+
+def test_cli_reads_the_api_with_the_rights_of_the_user(quotree: Quotree) -> None:
+    own = ("--as", "team-a", "-n", "team-a")
+    assert rows(quotree.command("pending", *own))[0][:4] == ["GROUP", "PLACE", "WORKLOAD", "REASON"]
+    assert quotree.command("pending", *own, "-o", "name") == "team-a/own\n"
+    assert quotree.command("pending", "vision", "-o", "jsonpath={.items[*].workload}").split() == [
+        "team-b/hidden-head", "team-a/own"
+    ]  # fmt: skip
+    explained = quotree.command("explain", "own", *own)
+    assert "a workload of nlp holds 4" in explained
+    assert [each for each in HIDDEN if each in explained] == []
+    assert "team-b/hidden-1 of nlp holds 4" in quotree.command("explain", "own", "-n", "team-a")
+    assert quotree.command("explain", "vision").splitlines()[0].startswith("default/cpu: root has 8")
+    for name in ("nope", "qg/nope"):
+        with pytest.raises(ControlPlaneError, match=r"there is no (workload|QuotaGroup) '(default/)?nope'"):
+            quotree.command("explain", name)
+    assert quotree.command("top", "--resource", "cpu", "-o", "name").split()[0] == "nlp"
+    line = ["quotree", "pending", *own, "-w", "-o", "name", f"--kubeconfig={quotree.cluster.kubeconfig}"]
+    path = f"{quotree.commands}:{quotree.cluster.binaries.kubectl.parent}:{os.environ['PATH']}"
+    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True, env={**os.environ, "PATH": path}) as watching:
+        assert watching.stdout is not None
+        assert watching.stdout.readline() == "team-a/own\n"
+        submit(quotree.cluster, "team-a", "vision", "second", 2)
+        while (line_read := watching.stdout.readline()) != "team-a/second\n":
+            assert line_read == "team-a/own\n"
+        quotree.cluster.kubectl("delete", "job", "second", "-n", "team-a")
+        while (line_read := watching.stdout.readline()) != "team-a/second\n":
+            assert line_read == "team-a/own\n"
+        watching.terminate()
+
+
+def test_cli_uses_the_namespace_of_the_context(quotree: Quotree, tmp_path: Path) -> None:
+    mine = tmp_path / "kubeconfig"
+    mine.write_bytes(tenant(quotree, "team-a").read_bytes())
+    quotree.cluster.kubectl("config", "set-context", "--current", "--namespace=team-a", as_kubeconfig=mine)
+    kubeconfig = ("--kubeconfig", str(mine))
+
+    def says(text: str, *words: str) -> Callable[[], bool]:
+        """Whether a command says it; a busy API is not served for a moment."""
+        return lambda: text in (answer := run_command(quotree, *words, *kubeconfig)).stdout + answer.stderr
+
+    wait_for(says("a workload of nlp holds 4", "explain", "own"), "own is explained")
+    refused = run_command(quotree, "pending", *kubeconfig)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr.endswith("-n NAMESPACE lists what waits in one namespace\n")
+    for arguments, names in ((["explain"], ["team-a/own"]), (["hold", "-n", "team-a"], ["own"])):
+        completed = run_command(quotree, *arguments, *kubeconfig, "", program="kubectl_complete-quotree").stdout
+        assert completed.splitlines() == [*names, ":4"]
+    missing = "quotree: there is no workload 'team-a/nope' that names a group"
+    wait_for(says("quotree: there is no job 'nope' in namespace 'team-a'\n", "hold", "nope"), "no such Job")
+    wait_for(says(f"{missing}, and no QuotaGroup 'nope'\n", "explain", "nope"), "no such name")
+    wait_for(says(f"{missing}\n", "explain", "team-a/nope"), "no such workload")
+
+
+@pytest.mark.parametrize("words", [("what-if",), ("pending",), ("explain", "team-a/own")], ids=" ".join)
+def test_cli_uses_the_history_of_the_leader_or_reports_that_it_is_missing(
+    quotree: Quotree, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    control_plane, edit = quotree.cluster, tmp_path / "edit.yaml"
+    edit.write_text(TREE)
+    control_plane.apply(READER)
+    served = ("get", "groupexplanations", "nlp", "-o", "jsonpath={.status.pastUse[*].resource}")
+    wait_for(lambda: "cpu" in control_plane.kubectl(*served, check=False).stdout, "past use is served")
+
+    computes = ("-f", str(edit)) if words == ("what-if",) else ("--at", datetime.now(UTC).isoformat())
+
+    def reports_that_it_is_old(*user: str) -> bool:
+        return "past use is read from the statuses" in run_command(quotree, *words, *computes, *user).stderr
+
+    wait_for(lambda: not reports_that_it_is_old(), "it asks the leader")
+    assert reports_that_it_is_old("--as", "reader")
+
+
+def test_dashboard_starts_from_the_past_use_of_the_leader(quotree: Quotree) -> None:
+    served = ("get", "groupexplanations", "nlp", "-o", 'jsonpath={.status.pastUse[?(@.resource=="cpu")].amount}')
+
+    def known() -> int:
+        return int(quotree.cluster.kubectl(*served, check=False).stdout or 0)
+
+    wait_for(lambda: known() > 0, "past use is served")
+
+    def starts_from_it() -> bool:
+        least = known() * 9 // 10
+        past = asyncio.run(_past_of_dashboard(quotree.cluster.kubeconfig))
+        return past.get("nlp", {}).get(FlavorResource("default", "cpu"), 0) >= least > 0
+
+    wait_for(starts_from_it, "the dashboard knows what the leader knows", seconds=120)
+
+
+async def _past_of_dashboard(kubeconfig: Path) -> PastUse:
+    """The past use in the first sighting of the whole cluster."""
+    async with connected(ConnectionSettings(kubeconfig=str(kubeconfig))) as connection, asyncio.timeout(150):
+        seen = WatchedCluster(Client(connection), QuotaSettings(fairness_half_life=timedelta(hours=1)), Kinds(), None)
+        watching = asyncio.create_task(seen.run())
+        while not (sighting := seen.look(datetime.now(UTC))).is_complete:
+            await seen.changed.wait()
+            seen.changed.clear()
+        watching.cancel()
+        await asyncio.wait([watching])
+        return sighting.world.past_use
