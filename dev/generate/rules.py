@@ -23,7 +23,9 @@ tests call the same function. A refusal ends with its code in brackets, as does 
 Rules marked *schema* also stand in the CRDs as CEL, with the same code, and hold while the webhook is away: the API
 server then answers before the webhook is asked. *schema, own words* means that the API server refuses it by the schema
 itself (a wrong type, a list that is too long). The schema compares entries in lists of up to 16 only, and it compares
-quantities exactly where the rule compares them rounded up to whole base units.
+quantities exactly where the rule compares them rounded up to whole base units. Before Kubernetes 1.34 the schema reads
+no quantity: the API server would refuse it for what it estimates such rules to cost. There `BadQuantity`, `MinAboveMax`
+and `LendingLimitAboveMin` hold by the webhook alone.
 
 An edit answers for what it breaks or makes worse, never for what was broken before: an illegal tree that was stored
 while the webhook was away can be fixed step by step. The answer warns of what such an edit leaves broken.

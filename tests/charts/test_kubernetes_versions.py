@@ -17,6 +17,8 @@ import yaml
 from kubernetes_validate import utils
 
 from dev.controlplane.binaries import Binaries
+from shared.api.crds.definitions import flavor_definition, quotagroup_definition, reads_quantities, with_rules
+from tests.definitions import READS_QUANTITIES_SINCE
 from tests.repository import ROOT
 
 CHART = ROOT / "charts" / "quotree"
@@ -54,12 +56,27 @@ def test_the_oldest_supported_version_is_among_those_with_schemas() -> None:
 def test_every_object_is_valid_in_every_supported_version(control_plane_binaries: Binaries, version: str) -> None:
     valid: list[dict[str, Any]] = []
     for values in VALUES.values():
-        objects = _rendered(control_plane_binaries.helm, *values)
+        objects = _rendered(control_plane_binaries.helm, "--kube-version", version, *values)
         assert len(objects) > 10
         for each in objects:
             if each not in valid:
                 kubernetes_validate.validate(each, version, strict=True)
                 valid.append(each)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_rules_that_read_quantities_are_left_out_where_the_schema_would_be_refused(
+    control_plane_binaries: Binaries, version: str
+) -> None:
+    reads = int(version.split(".")[1]) >= READS_QUANTITIES_SINCE
+    objects = _rendered(control_plane_binaries.helm, "--kube-version", version)
+    rendered = {
+        each["metadata"]["name"]: each["spec"] for each in objects if each["kind"] == "CustomResourceDefinition"
+    }
+    for whole in (quotagroup_definition(), flavor_definition()):
+        expected = whole if reads else with_rules(whole, lambda rule: [] if reads_quantities(rule) else [rule])
+        assert rendered[whole["metadata"]["name"]] == expected["spec"]
+    assert reads == ("MinAboveMax" in str(rendered))
 
 
 @pytest.mark.parametrize("version", VERSIONS)

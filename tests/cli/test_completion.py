@@ -1,6 +1,5 @@
 """Completion in real shells, and through the real kubectl."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -13,7 +12,7 @@ from cli.__main__ import COMMANDS
 from cli.completion import answer
 from dev.controlplane.binaries import Binaries
 from dev.controlplane.cluster import ControlPlane
-from shared.api.crds.definitions import flavor_definition, quotagroup_definition
+from tests.cli.live_kinds import install_kinds
 
 BIN = Path(sys.executable).parent
 
@@ -55,8 +54,7 @@ def test_the_plugin_completes_options_choices_and_files() -> None:
 
 
 def test_groups_are_completed_from_the_live_cluster(control_plane: ControlPlane) -> None:
-    control_plane.kubectl("apply", "--server-side", "-f", "-", input=_definitions())
-    control_plane.kubectl("wait", "--for=condition=Established", "crd/quotagroups.quotree.dev")
+    install_kinds(control_plane)
     control_plane.apply(GROUP % "completed-one" + "---\n" + GROUP % "completed-two")
     kubectl = [str(control_plane.binaries.kubectl), "__complete", "quotree", "tree"]
     lines = _run(
@@ -67,7 +65,3 @@ def test_groups_are_completed_from_the_live_cluster(control_plane: ControlPlane)
 
 def test_unreachable_cluster_completes_nothing(tmp_path: Path) -> None:
     assert answer(["tree", "--kubeconfig", str(tmp_path / "absent")], "v") == ":4"
-
-
-def _definitions() -> str:
-    return json.dumps({"apiVersion": "v1", "kind": "List", "items": [quotagroup_definition(), flavor_definition()]})

@@ -15,8 +15,8 @@ import msgspec
 import yaml
 
 from dev.controlplane.cluster import ControlPlane
-from shared.api.crds.definitions import flavor_definition, quotagroup_definition
 from shared.api.names import ADMISSION, API_VERSION, EVICTION, GROUP_LABEL
+from tests.definitions import definitions
 from tests.polling import pause_after
 from tests.preloaded import Fork, Preloaded, launched
 
@@ -47,7 +47,7 @@ class Quotree:
 
     def install(self) -> None:
         """The kinds, and the namespace of the Lease."""
-        for definition in (quotagroup_definition(), flavor_definition()):
+        for definition in definitions(self.control_plane):
             self.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
         self.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
         for plural in ("quotagroups", "resourceflavors"):

@@ -18,8 +18,8 @@ import yaml
 
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.ports import Ports
-from shared.api.crds.definitions import flavor_definition, quotagroup_definition
 from shared.api.names import API_VERSION, GROUP, VERSION
+from tests.definitions import definitions
 from tests.polling import pause_after
 from tests.preloaded import Fork, Preloaded, launched
 from tests.webhook.balancer import PortBalancer
@@ -58,7 +58,7 @@ class Replicas:
 
     def install(self) -> None:
         """The kinds, the namespace and a certificate; fine if they are there."""
-        for definition in (quotagroup_definition(), flavor_definition()):
+        for definition in definitions(self.control_plane):
             self.control_plane.rest.request(
                 "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition
             )

@@ -13,8 +13,8 @@ import yaml
 
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.ports import Ports
-from shared.api.crds.definitions import flavor_definition, quotagroup_definition
 from shared.api.names import API_VERSION
+from tests.definitions import definitions
 from tests.polling import pause_after
 from tests.preloaded import Fork, Preloaded, launched
 
@@ -92,7 +92,7 @@ class AdmissionSetup:
 
     def install(self) -> None:
         """The kinds, and the namespace of the Secret."""
-        for definition in (quotagroup_definition(), flavor_definition()):
+        for definition in definitions(self.control_plane):
             self.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
         self.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
         for plural in ("quotagroups", "resourceflavors"):

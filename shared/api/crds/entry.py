@@ -6,6 +6,7 @@ from shared.api.crds.parts import (
     MAX_ENTRIES,
     MAX_NAME,
     NAME,
+    RULES,
     Schema,
     amounts,
     listing,
@@ -46,7 +47,7 @@ def _entry_schema() -> Schema:
             "flavor": {
                 **text("Name of a ResourceFlavor; `default` is one that exists from the start.", maxLength=MAX_NAME),
                 "default": "default",
-                "x-kubernetes-validations": [name_rule("flavor")],
+                RULES: [name_rule("flavor")],
             },
             "min": _amounts("min", "Promised to the group; absent counts 0."),
             "max": _amounts("max", "Never more than this; absent inherits the nearest ancestor's."),

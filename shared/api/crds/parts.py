@@ -10,6 +10,8 @@ from shared.api.durations import DURATION_PATTERN
 
 Schema = dict[str, Any]
 
+RULES: Final = "x-kubernetes-validations"
+
 MAX_ENTRIES: Final = 64
 MAX_RESOURCES: Final = 64
 MAX_NAME: Final = 63
@@ -166,4 +168,4 @@ def _formatted(code: str, message: str, words: tuple[str, ...]) -> str:
 
 
 def _with_rules(schema: Schema, rules: tuple[Schema, ...]) -> Schema:
-    return {**schema, "x-kubernetes-validations": list(rules)} if rules else schema
+    return {**schema, RULES: list(rules)} if rules else schema
