@@ -200,6 +200,15 @@ kinds: {{- toYaml $kinds | nindent 2 }}
 {{- range splitList "." (trimPrefix "." (trimSuffix "}" (trimPrefix "{" .))) }}.?{{ . }}{{ end -}}
 {{- end -}}
 
+{{/* Whether a Job or an object of these kinds is suspended, as CEL; call with object ("object" or "oldObject") and kinds. */}}
+{{- define "quotree.isSuspended" -}}
+{{- range .kinds -}}
+{{ printf "request.resource.group == %s && request.resource.resource == %s" (squote .group) (squote .resource) -}}
+{{ printf " ? %s%s.orValue(false) : " $.object (include "quotree.optionalPath" .suspend) }}
+{{- end -}}
+has({{ .object }}.spec.suspend) && {{ .object }}.spec.suspend
+{{- end -}}
+
 {{/* What a process may do with objects of these kinds; call with kinds and verbs. */}}
 {{- define "quotree.kindRules" -}}
 {{- range .kinds }}

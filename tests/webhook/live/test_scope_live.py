@@ -101,6 +101,12 @@ def test_no_running_job_can_be_created_without_the_webhook(guarded: AdmissionSet
     assert refusal_of(guarded, job_body("unmanaged", None)) == "job.batch/unmanaged created"
 
 
+def test_no_admission_can_be_forged_at_creation_without_the_webhook(guarded: AdmissionSetup) -> None:
+    body = job_body("forged", "any", suspend=True)
+    body["metadata"]["annotations"] = {"quotree.dev/admission": admitted("t4")}
+    assert "is written by Quotree's reconciler alone" in refusal_of(guarded, body)
+
+
 def test_only_the_reconciler_can_start_a_job_without_the_webhook(guarded: AdmissionSetup) -> None:
     guarded.create(JOBS.format("default"), job_body("held", "any", suspend=True))
     forged = {"metadata": {"annotations": {"quotree.dev/admission": admitted("t4")}}}
