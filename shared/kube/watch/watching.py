@@ -21,6 +21,7 @@ from shared.kube.errors import ApiError, Gone, Invalid, NotFound, Status, Unavai
 from shared.kube.resources import Resource
 from shared.kube.watch.backoff import Backoff
 from shared.kube.watch.cache import Cache, Change, Changed, Project, Sink, State, Undecodable
+from shared.kube.watch.pace import Pace
 from shared.kube.watch.stream import EndlessLine, Lines, read_bookmark, split_event
 
 __all__ = ["Change", "Changed", "Project", "Sink", "Undecodable", "Watch", "WatchSettings"]
@@ -181,13 +182,15 @@ class Watch(Generic[R]):
         """Read one stream to its end; with `fresh`, one that begins with all existing objects."""
         self._fresh = fresh
         self.streams += 1
-        lines = Lines()
+        lines, pace = Lines(), Pace()
         async with self._client.stream(
             self.resource, self._namespace, self._query(), silence=self._settings.silence
         ) as content:
             while chunk := await content.readany():
                 self._hear()
                 await self._take(lines, chunk)
+                if self._fresh is None:
+                    await pace.keep(self._heard)
 
     def _query(self) -> dict[str, str]:
         life = self._settings.life.total_seconds() * self._random.uniform(1, 2)
