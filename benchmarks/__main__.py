@@ -27,11 +27,11 @@ def main() -> int:
     """Run each in a process of its own; 1 when one failed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(MEASUREMENTS)}")
-    asked = parser.parse_args().names or MEASUREMENTS
-    if unknown := set(asked) - set(MEASUREMENTS):
+    chosen = parser.parse_args().names or MEASUREMENTS
+    if unknown := set(chosen) - set(MEASUREMENTS):
         parser.error(f"unknown measurement {', '.join(sorted(unknown))}: there are {', '.join(MEASUREMENTS)}")
     failed = False
-    for name in asked:
+    for name in chosen:
         print(f"--- {name}", flush=True)
         failed |= subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=False).returncode != 0
     return int(failed)

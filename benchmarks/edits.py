@@ -3,8 +3,8 @@
     python -m benchmarks.edits [--replicas 1 2 3] [--groups 20 2000]
 
 A real API server and etcd, and webhook processes behind a balancer, all on this machine. "one edit" is a creation, one
-after another, told with the webhook and without; "burst" is 40 creations of min 1 at once under a parent with room for
-10: how long until the last is answered, and until half of them are. Times are the client's, in milliseconds.
+after another, with the webhook and without; "burst" is 40 creations of min 1 at once under a parent with room for 10:
+how long until the last is answered, and until half of them are. Times are the client's, in milliseconds.
 """
 
 import argparse
@@ -54,28 +54,28 @@ async def burst(client: Client, prefix: str) -> str:
     for turn in range(BURSTS):
         parent = f"{prefix}-{turn}"
         await client.create(QUOTA_GROUPS, quota_group(parent, gpu=ROOM, isParent=True))
-        asked = (client.create(QUOTA_GROUPS, quota_group(f"{parent}-{at}", parent, 1)) for at in range(PREEMPTORS))
-        answers = await asyncio.gather(*(timed(each) for each in asked))
+        creations = (client.create(QUOTA_GROUPS, quota_group(f"{parent}-{at}", parent, 1)) for at in range(PREEMPTORS))
+        answers = await asyncio.gather(*(timed(each) for each in creations))
         took = sorted(each for each, _ in answers)
         halves.append(took[len(took) // 2])
         wholes.append(took[-1])
         codes.update(code for _, code in answers)
-    told = ", ".join(f"{count} of {code or 'accepted'}" for code, count in sorted(codes.items()))
-    return f"half {statistics.median(halves):7.1f}  all {statistics.median(wholes):7.1f}  ({told})"
+    summary = ", ".join(f"{count} of {code or 'accepted'}" for code, count in sorted(codes.items()))
+    return f"half {statistics.median(halves):7.1f}  all {statistics.median(wholes):7.1f}  ({summary})"
 
 
 async def measure(control_plane: ControlPlane, replicas: Replicas, wanted: list[int], groups: list[int]) -> None:
     """Print one line for each number of groups and replicas."""
     async with connected(ConnectionSettings(kubeconfig=str(control_plane.kubeconfig))) as connection:
         client = Client(connection)
-        there = 0
+        existing = 0
         for many in sorted(groups):
             await asyncio.to_thread(replicas.remove)
             await asyncio.sleep(1)
-            for first in range(there, many, 50):
+            for first in range(existing, many, 50):
                 rest = range(first, min(many, first + 50))
                 await asyncio.gather(*(client.create(QUOTA_GROUPS, quota_group(f"g{at}")) for at in rest))
-            there = many
+            existing = many
             print(f"{many:5} groups, no webhook : one edit {await one_edit(client, f'none-{many}')}")
             for count in wanted:
                 await asyncio.to_thread(replicas.use, *range(count))
@@ -89,7 +89,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--replicas", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--groups", type=int, nargs="+", default=[20, 2000])
-    wishes = parser.parse_args()
+    options = parser.parse_args()
     with (
         tempfile.TemporaryDirectory() as folder,
         start(ensure(progress=print), controllers=(), scheduler=False, kwok=False) as control_plane,
@@ -98,8 +98,8 @@ def main() -> None:
         replicas = Replicas(control_plane, Path(folder), balancer)
         try:
             replicas.install()
-            replicas.start(max(wishes.replicas))
-            asyncio.run(measure(control_plane, replicas, wishes.replicas, wishes.groups))
+            replicas.start(max(options.replicas))
+            asyncio.run(measure(control_plane, replicas, options.replicas, options.groups))
         finally:
             replicas.stop()
 

@@ -55,13 +55,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--groups", type=int, default=100)
     parser.add_argument("--jobs", type=int, nargs="+", default=[0, 1000, 3000])
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with without_controllers() as (control_plane, quotree):
-        steps = sorted(asked.jobs)
+        steps = sorted(options.jobs)
         for before, jobs in zip([0, *steps], steps, strict=False):
-            asyncio.run(fill(control_plane, asked.groups, range(before, jobs), first=jobs == steps[0]))
+            asyncio.run(fill(control_plane, options.groups, range(before, jobs), first=jobs == steps[0]))
             webhook, reconciler = held(quotree)
-            print(f"{asked.groups} groups, {jobs} Jobs: webhook {webhook} MiB, reconciler {reconciler} MiB", flush=True)
+            print(
+                f"{options.groups} groups, {jobs} Jobs: webhook {webhook} MiB, reconciler {reconciler} MiB", flush=True
+            )
 
 
 if __name__ == "__main__":

@@ -151,9 +151,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--groups", type=int, default=2000)
     parser.add_argument("--jobs", type=int, default=100_000)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with without_controllers() as (control_plane, quotree):
-        asyncio.run(measure(control_plane, quotree, asked.groups, asked.jobs))
+        asyncio.run(measure(control_plane, quotree, options.groups, options.jobs))
 
 
 if __name__ == "__main__":

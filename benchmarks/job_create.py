@@ -55,9 +55,9 @@ async def compare(kubeconfig: str, jobs: int) -> None:
             await measure(client, 50, at_once, managed=True)
             for managed in (False, True):
                 found = sorted(await measure(client, jobs, at_once, managed=managed))
-                told = "with Quotree   " if managed else "without        "
+                label = "with Quotree   " if managed else "without        "
                 p99 = found[int(len(found) * 0.99)]
-                print(f"{told} {at_once:3} at once: p50 {statistics.median(found):6.2f} ms  p99 {p99:6.2f} ms")
+                print(f"{label} {at_once:3} at once: p50 {statistics.median(found):6.2f} ms  p99 {p99:6.2f} ms")
 
 
 def main() -> None:

@@ -121,13 +121,13 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=149)
     parser.add_argument("--kilobytes", type=int, default=1300)
     parser.add_argument("--bar", type=float, default=1.0)
-    wishes = parser.parse_args()
+    options = parser.parse_args()
     found = binaries.ensure(progress=print)
     with tempfile.TemporaryDirectory() as folder, cluster.start(found, nodes=[NODE]) as control_plane:
         q = Quotree(control_plane, Path(folder), lease_seconds=15)
         q.install()
         try:
-            return 0 if measure(q, wishes.jobs, wishes.kilobytes, wishes.bar) else 1
+            return 0 if measure(q, options.jobs, options.kilobytes, options.bar) else 1
         except AssertionError:
             print(q.say())
             raise

@@ -42,7 +42,7 @@ def main() -> int:
     parser.add_argument("--rate", type=float, default=200)
     parser.add_argument("--connections", type=int, default=32)
     parser.add_argument("--rounds", type=int, default=3)
-    wishes = parser.parse_args()
+    options = parser.parse_args()
     found = binaries.ensure(progress=print)
     with tempfile.TemporaryDirectory() as folder, cluster.start(found, nodes=[NODE], controllers=()) as control_plane:
         setup = AdmissionSetup(control_plane, Path(folder))
@@ -50,8 +50,8 @@ def main() -> int:
         try:
             with two_replicas(setup) as balancer:
                 rounds = [
-                    restart(setup, balancer, Traffic(control_plane, f"round-{turn}", wishes.rate, wishes.connections))
-                    for turn in range(1, wishes.rounds + 1)
+                    restart(setup, balancer, Traffic(control_plane, f"round-{turn}", options.rate, options.connections))
+                    for turn in range(1, options.rounds + 1)
                 ]
         except AssertionError:
             print(setup.say())

@@ -199,14 +199,14 @@ def main() -> None:
     parser.add_argument("contenders", nargs="*", metavar="contender", default=list(CONTENDERS))
     parser.add_argument("--jobs", type=int, default=500)
     parser.add_argument("--rounds", type=int, default=1)
-    asked = parser.parse_args()
-    if unknown := set(asked.contenders) - CONTENDERS.keys():
+    options = parser.parse_args()
+    if unknown := set(options.contenders) - CONTENDERS.keys():
         parser.error(f"unknown contender {', '.join(sorted(unknown))}: there are {', '.join(CONTENDERS)}")
     programs = binaries.ensure(progress=print)
-    for _ in range(asked.rounds):
-        for name in asked.contenders:
+    for _ in range(options.rounds):
+        for name in options.contenders:
             with cluster.start(programs, nodes=NODES) as control_plane, CONTENDERS[name](control_plane) as contender:
-                asyncio.run(measure(control_plane, contender, asked.jobs))
+                asyncio.run(measure(control_plane, contender, options.jobs))
 
 
 if __name__ == "__main__":

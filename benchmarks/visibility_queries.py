@@ -142,7 +142,7 @@ def cpu_seconds(pid: int | None) -> tuple[float, float]:
 def questions() -> dict[str, list[str]]:
     """Return the paths of each kind of block."""
     teams = [f"team-{number}" for number in range(GROUPS)]
-    ours = [
+    of_quotree = [
         path
         for team in teams
         for path in (
@@ -152,7 +152,11 @@ def questions() -> dict[str, list[str]]:
             f"{API}/namespaces/{team}/explanations",
         )
     ]
-    return {"none": [], "of the API server": [f"/api/v1/namespaces/{team}/pods" for team in teams], "of Quotree": ours}
+    return {
+        "none": [],
+        "of the API server": [f"/api/v1/namespaces/{team}/pods" for team in teams],
+        "of Quotree": of_quotree,
+    }
 
 
 def measure(quotree: Quotree, load: Load, seconds: float, rate: float, paths: Sequence[str]) -> Block:
@@ -182,7 +186,7 @@ def measure(quotree: Quotree, load: Load, seconds: float, rate: float, paths: Se
     )
 
 
-def told(name: str, found: Sequence[Sequence[float]]) -> str:
+def summary(name: str, found: Sequence[Sequence[float]]) -> str:
     """Return one line: the median of each kind of block, and the difference of the last two."""
     medians = [statistics.median(each) for each in found]
     return f"{name:<32}{''.join(f'{each:14.2f} ms' for each in medians)}{100 * (medians[2] / medians[1] - 1):+8.1f} %"
@@ -210,9 +214,9 @@ def main() -> None:
             for kind, paths in kinds.items():
                 blocks[kind].append(measure(quotree, load, options.seconds, options.rate, paths))
     print(f"{f'{options.rate:.0f} questions a second':<32}{''.join(f'{kind:>17}' for kind in blocks)}")
-    print(told("from a change to its decision", [[each.latency for each in found] for found in blocks.values()]))
-    print(told("a decision", [[each.cycle for each in found] for found in blocks.values()]))
-    print(told("CPU by decision", [[each.cpu for each in found] for found in blocks.values()]))
+    print(summary("from a change to its decision", [[each.latency for each in found] for found in blocks.values()]))
+    print(summary("a decision", [[each.cycle for each in found] for found in blocks.values()]))
+    print(summary("CPU by decision", [[each.cpu for each in found] for found in blocks.values()]))
     beside = (statistics.median(each.beside for each in found) for found in blocks.values())
     print(f"{'CPU of the others in a second':<32}{''.join(f'{each:14.2f} ms' for each in beside)}")
     count = sum(each.decisions for found in blocks.values() for each in found)

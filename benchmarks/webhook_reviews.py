@@ -143,20 +143,20 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--connections", type=int, nargs="+", default=[1, 4, 16])
     parser.add_argument("--groups", type=int, default=2000)
-    wishes = parser.parse_args()
-    print(f"review of {len(review_body(held=False))} bytes, tree of {wishes.groups} groups")
-    for connections in wishes.connections:
-        ours, theirs = multiprocessing.Pipe()
-        server = multiprocessing.Process(target=serve, args=(wishes.groups, theirs))
+    options = parser.parse_args()
+    print(f"review of {len(review_body(held=False))} bytes, tree of {options.groups} groups")
+    for connections in options.connections:
+        parent, child = multiprocessing.Pipe()
+        server = multiprocessing.Process(target=serve, args=(options.groups, child))
         server.start()
-        port, authority = ours.recv()
-        took = sorted(uvloop.run(ask(port, authority, connections, wishes.seconds)))
-        ours.send("stop")
-        cpu = ours.recv()
+        port, authority = parent.recv()
+        took = sorted(uvloop.run(ask(port, authority, connections, options.seconds)))
+        parent.send("stop")
+        cpu = parent.recv()
         server.join()
         median, high = took[len(took) // 2], took[len(took) * 99 // 100]
         print(
-            f"{connections:3} connections: {len(took) / wishes.seconds:6.0f} reviews/s seen, "
+            f"{connections:3} connections: {len(took) / options.seconds:6.0f} reviews/s seen, "
             f"{len(took) / cpu:6.0f} reviews/s and core, {cpu / len(took) * 1e6:4.0f} µs CPU each, "
             f"p50 {median * 1e3:.2f} ms, p99 {high * 1e3:.2f} ms"
         )

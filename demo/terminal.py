@@ -36,11 +36,11 @@ class Terminal:
 
     def answer(self, text: str, lines: int | None = None) -> None:
         """Show what a command said, indented; at most `lines` lines of it."""
-        said = text.rstrip().splitlines()
-        for line in said[:lines]:
+        output = text.rstrip().splitlines()
+        for line in output[:lines]:
             self._say(f"     {line}")
-        if len(said[:lines]) < len(said):
-            self._say(f"     … and {len(said) - len(said[:lines])} more lines")
+        if len(output[:lines]) < len(output):
+            self._say(f"     … and {len(output) - len(output[:lines])} more lines")
 
     def note(self, text: str) -> None:
         """Say what is going on."""

@@ -61,10 +61,12 @@ def _build(scratch: Path, folder: Path, progress: Callable[[str], None]) -> None
 
 def _downloaded(go: Path, scratch: Path) -> Path:
     (scratch / "go.mod").write_text("module benchmark\n")
-    told = json.loads(_go(go, scratch, "mod", "download", "-json", f"{MODULE}@{VERSION}"))
-    if told["Sum"] != SUM:
-        raise ControlPlaneError(f"{MODULE}@{VERSION} has the sum {told['Sum']}, not {SUM}: it is not what was pinned")
-    return Path(told["Dir"])
+    downloaded = json.loads(_go(go, scratch, "mod", "download", "-json", f"{MODULE}@{VERSION}"))
+    if downloaded["Sum"] != SUM:
+        raise ControlPlaneError(
+            f"{MODULE}@{VERSION} has the sum {downloaded['Sum']}, not {SUM}: it is not what was pinned"
+        )
+    return Path(downloaded["Dir"])
 
 
 def _go(go: Path, where: Path, *words: str) -> str:

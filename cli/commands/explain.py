@@ -44,7 +44,7 @@ Json = dict[str, Any]
 @output_option("text")
 def command(
     workload: str, files: tuple[str, ...], namespace: str | None, output: str,
-    at: str | None, settings_file: str | None, capacity: tuple[str, ...], where: LiveCluster,
+    at: str | None, settings_file: str | None, capacity: tuple[str, ...], cluster: LiveCluster,
 ) -> None:  # fmt: skip
     """Explain WORKLOAD, as NAMESPACE/NAME: what it waits for, who holds that, and what would let it start; of one that
     runs, on which ground, and how it could be lost. For a group, as NAME or qg/NAME: its runtime step by step.
@@ -55,17 +55,17 @@ def command(
     """
     computes = bool(files or at or settings_file or capacity)
     if not namespace:
-        namespace = "default" if files or "/" in workload else where.namespace
+        namespace = "default" if files or "/" in workload else cluster.namespace
 
     def computed() -> Json:
-        cluster = None if files else where
-        manifests = manifests_of(files, cluster)
-        settings = read_settings(settings_file, capacity, cluster)
-        past, kinds = live_past_use(cluster, settings), known_kinds(settings_file)
+        source = None if files else cluster
+        manifests = manifests_of(files, source)
+        settings = read_settings(settings_file, capacity, source)
+        past, kinds = live_past_use(source, settings), known_kinds(settings_file)
         question = read_question(manifests, settings, kinds=kinds, past_use=past)
         return _computed(question, workload, namespace, read_moment(at))
 
-    data = computed() if computes else served_or_computed(lambda: _served(where, workload, namespace), computed)
+    data = computed() if computes else served_or_computed(lambda: _served(cluster, workload, namespace), computed)
     if data.get("remediesTried") is False and data["state"] == "Pending":
         click.echo("quotree: what would let it start was not found within the API's time; ask again", err=True)
     if output == "text":
@@ -76,29 +76,29 @@ def command(
         print_data(data, output)
 
 
-def _served(where: LiveCluster, name: str, namespace: str) -> Json:
+def _served(cluster: LiveCluster, name: str, namespace: str) -> Json:
     """Return what the visibility API answers: of a workload, or of a group where no workload has the name."""
     head, slash, rest = name.partition("/")
     if slash and head.lower() in ("qg", "quotagroup", "group"):
-        return _served_group(where, rest, unknown_group(rest))
+        return _served_group(cluster, rest, unknown_group(rest))
     kind, key = parse_workload(name, namespace)
     group = "" if slash else f", and no QuotaGroup {name!r}"
     missing = Problem(f"there is no workload {key!r} that names a group{group}")
     try:
-        found = read_explanation(where, key, kind)
+        found = read_explanation(cluster, key, kind)
         if found is not None:
             return found
     except NotAllowed as refused:
         missing = refused
     if not slash:
         with suppress(NotAllowed):
-            return _served_group(where, name, missing)
+            return _served_group(cluster, name, missing)
     raise missing
 
 
-def _served_group(where: LiveCluster, name: str, unknown: Problem) -> Json:
+def _served_group(cluster: LiveCluster, name: str, unknown: Problem) -> Json:
     try:
-        return read_group_explanation(where, name)
+        return read_group_explanation(cluster, name)
     except NotInCluster as problem:
         raise unknown from problem
 

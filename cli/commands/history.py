@@ -40,7 +40,7 @@ COLUMNS: Final = (
 @click.option("--most", type=click.IntRange(1), default=1000, show_default=True, help="At most so many, the latest.")
 @click.option("-w", "--watch", is_flag=True, help="Go on, and print each further eviction; the latest last.")
 def command(
-    group: str, since: str | None, most: int, watch: bool, scope: ListScope, shown: ListOutput, where: LiveCluster
+    group: str, since: str | None, most: int, watch: bool, scope: ListScope, shown: ListOutput, cluster: LiveCluster
 ) -> None:
     """List evictions, the latest first: of which workload, for which reason, what it had, and for whom.
 
@@ -53,7 +53,7 @@ def command(
     def read() -> list[Json]:
         return [
             each
-            for each in read_evictions(where, scope.namespace)
+            for each in read_evictions(cluster, scope.namespace)
             if scope.groups.takes(each["group"])
             and group in ("", each["group"], each["forGroup"])
             and (earliest is None or datetime.fromisoformat(each["at"]) >= earliest)
@@ -61,7 +61,7 @@ def command(
 
     found = read()
     if group and not found:
-        check_group(where, group)
+        check_group(cluster, group)
     if watch:
         watch_list(NewEvictions(read), _print, shown)
     _print(found, shown)

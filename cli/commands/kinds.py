@@ -28,7 +28,7 @@ _BUILT_IN: Final = (
 @click.pass_context
 def command(
     click_context: click.Context, settings_file: str | None, presets: bool, output: Literal["table", "json", "yaml"],
-    where: LiveCluster,
+    cluster: LiveCluster,
 ) -> None:  # fmt: skip
     """List the kinds that are governed: as the settings of the live cluster say, or those of a file.
 
@@ -41,7 +41,7 @@ def command(
     elif settings_file is not None:
         kinds = read_descriptors(settings_file)
     else:
-        kinds = live_settings(where).kinds
+        kinds = live_settings(cluster).kinds
     data = [*_BUILT_IN, *map(_listed, kinds.all)]
     if output != "table":
         print_data(data, output)

@@ -56,7 +56,7 @@ _GONE: Final = {"reason": "Gone", "message": "", "why": "it no longer waits", "p
 @click.option("-w", "--watch", is_flag=True, help="Go on, and print each line again that changes.")
 def command(
     group: str, files: tuple[str, ...], watch: bool, at: str | None, settings_file: str | None,
-    capacity: tuple[str, ...], scope: ListScope, shown: ListOutput, where: LiveCluster,
+    capacity: tuple[str, ...], scope: ListScope, shown: ListOutput, cluster: LiveCluster,
 ) -> None:  # fmt: skip
     """List the workloads that wait in GROUP and below it (default root): group, place in its queue, and why.
 
@@ -65,10 +65,10 @@ def command(
     """
 
     def computed() -> list[Json]:
-        cluster = None if files else where
-        manifests = manifests_of(files, cluster)
-        settings = read_settings(settings_file, capacity, cluster)
-        past, kinds, now = live_past_use(cluster, settings), known_kinds(settings_file), read_moment(at)
+        source = None if files else cluster
+        manifests = manifests_of(files, source)
+        settings = read_settings(settings_file, capacity, source)
+        past, kinds, now = live_past_use(source, settings), known_kinds(settings_file), read_moment(at)
         world = read_question(manifests, settings, kinds=kinds, past_use=past).world_at(now)
         if group not in world.tree:
             raise unknown_group(group)
@@ -76,7 +76,7 @@ def command(
         return [each for each in found if scope.namespace in (None, namespace_of(each["workload"]))]
 
     def served() -> list[Json]:
-        return read_pending(where, scope.namespace, _below(where, group))
+        return read_pending(cluster, scope.namespace, _below(cluster, group))
 
     def read() -> list[Json]:
         computes = bool(files or at or settings_file or capacity)

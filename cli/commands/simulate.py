@@ -56,7 +56,7 @@ def run(question: Question, at: datetime, cycles: int | None, step: timedelta) -
 def command(
     files: tuple[str, ...], more: tuple[str, ...], capacity: tuple[str, ...], mode: str | None, cycles: int | None,
     until_stable: bool, step: str, at: str | None, settings_file: str | None, live: bool,
-    output: str, where: LiveCluster,
+    output: str, cluster: LiveCluster,
 ) -> None:  # fmt: skip
     """Decide in memory what would start and stop, for the manifests in the given files.
 
@@ -68,16 +68,16 @@ def command(
         raise Problem("--cycles and --until-stable contradict each other; give one of them")
     if not (files or more or live):
         raise Problem("nothing to simulate; name files with -f, or the live cluster with --live")
-    cluster = where if live else None
-    settings = read_settings(settings_file, capacity, cluster, ReclaimMode(mode) if mode else None)
+    source = cluster if live else None
+    settings = read_settings(settings_file, capacity, source, ReclaimMode(mode) if mode else None)
     # Tens of thousands of small objects live to the end of the process: garbage collection would only cost time.
     gc.disable()
     question = read_question(
-        manifests_of((*files, *more), cluster),
+        manifests_of((*files, *more), source),
         settings,
         kinds=known_kinds(settings_file),
         later_wins=live,
-        past_use=live_past_use(cluster, settings),
+        past_use=live_past_use(source, settings),
     )
     data, settled = run(question, read_moment(at), None if until_stable else cycles or 1, read_duration(step))
     _print(data, output)

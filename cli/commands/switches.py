@@ -19,7 +19,7 @@ POLICIES: Final = {"close": "Close", "open": "None", "drain": "HoldAndDrain"}
 
 JOB: Final = "job"
 _FLAGS: Final = {JOB: ("spec", "suspend"), "pod": (), "podgroup": ()}
-"""Where the flag stands that stops a running workload."""
+"""Kind -> the path of the flag that stops a running workload; kinds that are governed have their own."""
 
 
 def _workload_command(name: str, act: Callable[[LiveCluster, list[str]], str], text: str) -> click.Command:
@@ -29,10 +29,10 @@ def _workload_command(name: str, act: Callable[[LiveCluster, list[str]], str], t
     @namespace_option
     @click.command(name, help=text)
     @click.argument("workload", shell_complete=complete_workloads)
-    def switch(workload: str, namespace: str | None, where: LiveCluster) -> None:
-        which = _object(workload, where, namespace)
+    def switch(workload: str, namespace: str | None, cluster: LiveCluster) -> None:
+        which = _object(workload, cluster, namespace)
         try:
-            click.echo(act(where, which))
+            click.echo(act(cluster, which))
         except NotInCluster as problem:
             raise Problem(f"there is no {which[0]} {which[1]!r} in namespace {which[3]!r}") from problem
 
@@ -51,7 +51,7 @@ def _object(workload: str, cluster: LiveCluster, namespace: str | None) -> list[
 
 
 def _hold(cluster: LiveCluster, which: list[str]) -> str:
-    """Also suspend a Job or an object of a governed kind: the label alone does not stop a running one."""
+    """Set the label, and suspend a Job or an object of a governed kind: the label alone does not stop a running one."""
     labels: dict[str, Any] = {"metadata": {"labels": {HOLD_LABEL: "true"}}}
     resource, flag = _resource_and_flag(cluster, which[0])
     value: Any = True
@@ -86,10 +86,10 @@ def _group_command(name: str, text: str) -> click.Command:
     @live_options
     @click.command(name, help=text)
     @click.argument("group", shell_complete=complete(groups))
-    def switch(group: str, where: LiveCluster) -> None:
+    def switch(group: str, cluster: LiveCluster) -> None:
         patch = {"spec": {"stopPolicy": POLICIES[name]}}
         try:
-            click.echo(_patch(where, ["quotagroup.quotree.dev", group], patch))
+            click.echo(_patch(cluster, ["quotagroup.quotree.dev", group], patch))
         except NotInCluster as problem:
             raise unknown_group(group) from problem
 

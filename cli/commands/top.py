@@ -38,7 +38,7 @@ _PERIOD: Final = 2.0
 @click.option("--parents", is_flag=True, help="Groups that hold groups, too.")
 @click.option("-w", "--watch", is_flag=True, help="Read and print again every two seconds.")
 def command(
-    flavor: str | None, resource: str | None, parents: bool, watch: bool, shown: ListOutput, where: LiveCluster
+    flavor: str | None, resource: str | None, parents: bool, watch: bool, shown: ListOutput, cluster: LiveCluster
 ) -> None:
     """List the groups by what they use now, the largest part of all that is there first.
 
@@ -46,7 +46,7 @@ def command(
     """
     wanted = Filter(flavor, resource)
     while True:
-        read = (read_quota_group(raw) for raw in where.items(GROUPS_PATH))
+        read = (read_quota_group(raw) for raw in cluster.items(GROUPS_PATH))
         found = [*by_use({each.metadata.name: each for each in read}, wanted, parents=parents)]
         if watch and shown.is_table:
             click.clear()

@@ -24,10 +24,10 @@ GROUPS_PATH: Final = "/apis/quotree.dev/v1alpha1/quotagroups"
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def command(
     group: str, flavor: str | None, resource: str | None, depth: int | None, busy: bool,
-    output: Literal["table", "json"], where: LiveCluster,
+    output: Literal["table", "json"], cluster: LiveCluster,
 ) -> None:  # fmt: skip
     """Show the live tree from GROUP (default root) down: min, used, runtime, borrowed, pending."""
-    objects = (read_quota_group(raw) for raw in where.items(GROUPS_PATH))
+    objects = (read_quota_group(raw) for raw in cluster.items(GROUPS_PATH))
     found = {each.metadata.name: each for each in objects}
     if group not in found:
         raise unknown_group(group)

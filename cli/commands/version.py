@@ -15,7 +15,7 @@ SOURCE_TREE = "unknown (a source tree that is not installed)"
 @click.command("version")
 @click.option("--client", is_flag=True, help="Only the version of the command line.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def command(client: bool, output: Literal["text", "json"], where: LiveCluster) -> None:
+def command(client: bool, output: Literal["text", "json"], cluster: LiveCluster) -> None:
     """Print the version of the command line and of the Quotree in the cluster.
 
     Exit code 0 also when the cluster cannot be read; the answer then says why.
@@ -23,7 +23,7 @@ def command(client: bool, output: Literal["text", "json"], where: LiveCluster) -
     data: dict[str, Any] = {"client": client_version() or SOURCE_TREE}
     if not client:
         try:
-            data["server"] = server_versions(where)
+            data["server"] = server_versions(cluster)
         except ClusterProblem as problem:
             data |= {"server": {}, "problem": str(problem)}
     if output == "json":

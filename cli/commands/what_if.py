@@ -27,7 +27,7 @@ HARMLESS, ILLEGAL, HARMFUL = 0, 1, 4
 @output_option("text", "markdown")
 def command(
     edits: tuple[str, ...], files: tuple[str, ...], output: str, at: str | None, settings_file: str | None,
-    capacity: tuple[str, ...], where: LiveCluster,
+    capacity: tuple[str, ...], cluster: LiveCluster,
 ) -> None:  # fmt: skip
     """Show what would start, stop and wait if the objects in the given files were applied.
 
@@ -35,14 +35,14 @@ def command(
     none waits that would have started, 1 when the edit breaks a rule, 2 when something cannot be read, 4 when a
     workload stops or waits because of the edit.
     """
-    cluster = None if files else where
+    source = None if files else cluster
     changed = read_manifests(edits)
     if not changed:
         raise Problem("the files hold no object; give the edited QuotaGroups or ResourceFlavors with -f")
-    base = manifests_of(files, cluster)
-    settings = read_settings(settings_file, capacity, cluster)
+    base = manifests_of(files, source)
+    settings = read_settings(settings_file, capacity, source)
     kinds = known_kinds(settings_file)
-    past = live_past_use(cluster, settings)
+    past = live_past_use(source, settings)
     before = read_question(base, settings, kinds=kinds, past_use=past)
     after = read_question([*base, *changed], settings, kinds=kinds, later_wins=True, past_use=past)
     now = read_moment(at)

@@ -65,12 +65,14 @@ def convert_queues(manifests: Sequence[Manifest], made: Conversion) -> None:
 
 def _set_limits(draft: QuotaGroupDraft, manifest: Manifest, spec: _Spec, made: Conversion) -> None:
     deserved = read_amounts(manifest, "spec.deserved", spec.deserved)
-    kept = read_amounts(manifest, "spec.guarantee.resource", spec.guarantee.resource)
-    low = {resource: max(deserved.get(resource, 0), kept.get(resource, 0)) for resource in {**deserved, **kept}}
+    guaranteed = read_amounts(manifest, "spec.guarantee.resource", spec.guarantee.resource)
+    low = {
+        resource: max(deserved.get(resource, 0), guaranteed.get(resource, 0)) for resource in {**deserved, **guaranteed}
+    }
     draft.set("min", low)
     draft.set("max", read_amounts(manifest, "spec.capability", spec.capability))
     draft.set(
-        "lendingLimit", {resource: low[resource] - amount for resource, amount in kept.items() if resource in low}
+        "lendingLimit", {resource: low[resource] - amount for resource, amount in guaranteed.items() if resource in low}
     )
     if not low and not spec.capability:
         made.note(manifest, "spec", "names no resource: write min of those that its workloads request")

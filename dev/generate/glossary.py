@@ -56,9 +56,9 @@ def _meaning(docstring: str) -> str:
 def page(written: str) -> str:
     """Return the page with its table of classes as the code has it."""
     by_hand, _, table = written.partition(_BEGINS)
-    elsewhere = {name: words.strip() for name, words in _ROW.findall(table)}
+    peers_words = {name: words.strip() for name, words in _ROW.findall(table)}
     found = sorted(set(nouns()), key=lambda noun: (noun.name.lower(), noun.room))
-    rows = (f"| `{each.name}` | {each.room} | {each.meaning} | {elsewhere.get(each.name, '')} |\n" for each in found)
+    rows = (f"| `{each.name}` | {each.room} | {each.meaning} | {peers_words.get(each.name, '')} |\n" for each in found)
     return f"{by_hand.rstrip()}\n{_BEGINS}{_HEAD}{''.join(rows)}"
 
 

@@ -44,10 +44,10 @@ def source_time() -> int:
     named = os.environ.get("SOURCE_DATE_EPOCH")
     if named:
         return int(named)
-    said = subprocess.run(
+    done = subprocess.run(
         ["git", "-C", str(ROOT), "log", "-1", "--format=%ct"], capture_output=True, text=True, check=False
     )
-    return int(said.stdout) if said.returncode == 0 and said.stdout.strip() else 0
+    return int(done.stdout) if done.returncode == 0 and done.stdout.strip() else 0
 
 
 def timestamp(seconds: int) -> str:

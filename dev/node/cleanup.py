@@ -54,7 +54,7 @@ def _end_processes() -> None:
     """Shims outlive containerd; they and all that was started for this node go by their pids."""
 
     def none_left() -> bool:
-        found = [*(pid for pid, _ in machine.ours()), *_contained()]
+        found = [*(pid for pid, _ in machine.node_processes()), *_contained()]
         for pid in found:
             try:
                 os.kill(pid, signal.SIGKILL)

@@ -48,7 +48,7 @@ def read() -> Machine:
         cgroups=sorted(_cgroups()),
         settings={name: _setting(name) for name in _SETTINGS if (_SYSCTL / name).exists()},
         folders=sorted(str(path) for path in (STATE, *FOREIGN) if path.exists()),
-        processes=sorted(f"{pid} {words[0]}" for pid, words in ours()),
+        processes=sorted(f"{pid} {words[0]}" for pid, words in node_processes()),
     )
 
 
@@ -80,7 +80,7 @@ def restore_settings(before: Machine) -> None:
             (_SYSCTL / name).write_text(value)
 
 
-def ours() -> Iterator[tuple[int, list[str]]]:
+def node_processes() -> Iterator[tuple[int, list[str]]]:
     """Yield the pid and command of every process started with a path below the node's folder, such as shims."""
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit() or int(folder.name) == os.getpid():

@@ -77,12 +77,12 @@ def _rendered(operator: Operator, binaries: Binaries, source: Path) -> str:
 def _downloaded(go: Path, operator: Operator, scratch: Path) -> Path:
     (scratch / "go.mod").write_text("module operators\n")
     named = f"{operator.module}@{operator.version}"
-    told = json.loads(_run([str(go), "mod", "download", "-json", named], scratch))
-    if told["Sum"] != operator.sum:
+    downloaded = json.loads(_run([str(go), "mod", "download", "-json", named], scratch))
+    if downloaded["Sum"] != operator.sum:
         raise ControlPlaneError(
-            f"{named} has the checksum {told['Sum']}, not {operator.sum}: it is not what was pinned"
+            f"{named} has the checksum {downloaded['Sum']}, not {operator.sum}: it is not what was pinned"
         )
-    return Path(told["Dir"])
+    return Path(downloaded["Dir"])
 
 
 def apply_change(change: Change, source: Path) -> None:

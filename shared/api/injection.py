@@ -27,8 +27,8 @@ def without_injected(placement: Placement, injected: InjectedPlacement | None) -
     selector = {
         key: value for key, value in placement.node_selector.items() if injected.node_selector.get(key) != value
     }
-    ours: list[dict[str, Any]] = [{"operator": "Equal", **each} for each in injected.tolerations]
-    tolerations = tuple(each for each in placement.tolerations if write_toleration(each) not in ours)
+    injected_tolerations: list[dict[str, Any]] = [{"operator": "Equal", **each} for each in injected.tolerations]
+    tolerations = tuple(each for each in placement.tolerations if write_toleration(each) not in injected_tolerations)
     return Placement(MappingProxyType(selector), placement.affinity, tolerations)
 
 
@@ -59,8 +59,8 @@ def toleration_operations(
     present: Sequence[Mapping[str, Any]], old: InjectedPlacement, new: InjectedPlacement, at: Path
 ) -> list[Operation]:
     """Return the same for the tolerations at `at`, which are `present` now."""
-    ours = [_normal(each) for each in old.tolerations]
-    kept = [each for each in present if _normal(each) not in ours]
+    injected_tolerations = [_normal(each) for each in old.tolerations]
+    kept = [each for each in present if _normal(each) not in injected_tolerations]
     held = [_normal(each) for each in kept]
     wanted = [*kept, *(each for each in new.tolerations if _normal(each) not in held)]
     if [_normal(each) for each in wanted] == [_normal(each) for each in present]:

@@ -112,10 +112,10 @@ class ReaderPermissions:
 
     async def _look_up(self, token: str) -> Permission:
         review = {"apiVersion": TOKEN_REVIEWS.api_version, "kind": TOKEN_REVIEWS.kind, "spec": {"token": token}}
-        said = await self._client.create(TOKEN_REVIEWS, review, into=_TokenReview)
-        if not said.status.authenticated:
+        answer = await self._client.create(TOKEN_REVIEWS, review, into=_TokenReview)
+        if not answer.status.authenticated:
             return Permission.UNKNOWN
         for attributes in self._needed:
-            if not await may(self._client, said.status.user, **attributes):
+            if not await may(self._client, answer.status.user, **attributes):
                 return Permission.FORBIDDEN
         return Permission.ALLOWED

@@ -143,6 +143,6 @@ def _install_signals(process: Process) -> None:
 
 
 def _give_up() -> NoReturn:
-    still = sorted(task.get_name() for task in asyncio.all_tasks())
-    _log.error("process did not stop in time", extra={"tasks": still})
+    unfinished = sorted(task.get_name() for task in asyncio.all_tasks())
+    _log.error("process did not stop in time", extra={"tasks": unfinished})
     os._exit(1)

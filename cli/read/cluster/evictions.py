@@ -69,16 +69,16 @@ class _Events(msgspec.Struct, frozen=True):
 
 def read_evictions(cluster: LiveCluster, namespace: str | None) -> list[Json]:
     """Return the evictions of a namespace or of all, the latest first. Raises ClusterProblem."""
-    where = f"/namespaces/{quote(namespace)}" if namespace else ""
+    path = f"/namespaces/{quote(namespace)}" if namespace else ""
     objects = {
-        "Job": _objects(cluster.items(f"/apis/batch/v1{where}/jobs")),
-        "Pod": _objects(cluster.items(f"/api/v1{where}/pods")),
+        "Job": _objects(cluster.items(f"/apis/batch/v1{path}/jobs")),
+        "Pod": _objects(cluster.items(f"/api/v1{path}/pods")),
         **{
-            kind.kind: _objects(items_if_known(cluster, f"/apis/{kind.api_version}{where}/{kind.resource}"))
+            kind.kind: _objects(items_if_known(cluster, f"/apis/{kind.api_version}{path}/{kind.resource}"))
             for kind in live_settings(cluster).kinds.suspended
         },
     }
-    return join_evictions(objects, _events(cluster, f"/apis/events.k8s.io/v1{where}/events"))
+    return join_evictions(objects, _events(cluster, f"/apis/events.k8s.io/v1{path}/events"))
 
 
 def _objects(items: Iterable[msgspec.Raw]) -> list[_Metadata]:
@@ -126,20 +126,20 @@ def join_evictions(objects: dict[str, list[_Metadata]], events: Iterable[_Event]
     """Merge the evictions of annotations and events without duplicates."""
     names = {each.uid: f"{each.namespace}/{each.name}" for found in objects.values() for each in found}
     groups = {each.uid: each.labels.get(GROUP_LABEL, "") for found in objects.values() for each in found}
-    written = [each for kind, found in objects.items() for each in _written(kind, found, names)]
+    from_annotations = [each for kind, found in objects.items() for each in _evictions_of_objects(kind, found, names)]
     known: dict[str, list[datetime]] = {}
-    for each in written:
+    for each in from_annotations:
         known.setdefault(each["uid"], []).append(datetime.fromisoformat(each["at"]))
-    told = [
-        _told(each, each.event_time, groups)
+    from_events = [
+        _eviction_of_event(each, each.event_time, groups)
         for each in events
         if each.event_time is not None and not _is_at_one_of(each.event_time, known.get(each.regarding.uid, ()))
     ]
-    found = sorted([*written, *told], key=lambda each: str(each["at"]), reverse=True)
+    found = sorted([*from_annotations, *from_events], key=lambda each: str(each["at"]), reverse=True)
     return [{name: value for name, value in each.items() if name != "uid"} for each in found]
 
 
-def _written(kind: str, found: Iterable[_Metadata], names: dict[str, str]) -> Iterator[Json]:
+def _evictions_of_objects(kind: str, found: Iterable[_Metadata], names: dict[str, str]) -> Iterator[Json]:
     seen: set[tuple[str, datetime]] = set()
     for each in found:
         try:
@@ -175,7 +175,7 @@ def _eviction(kind: str, seen: _Metadata, key: str, eviction: EvictionAnnotation
     }
 
 
-def _told(event: _Event, at: datetime, groups: dict[str, str]) -> Json:
+def _eviction_of_event(event: _Event, at: datetime, groups: dict[str, str]) -> Json:
     about = event.regarding
     return {
         "uid": about.uid,

@@ -71,8 +71,8 @@ def read_explanation(cluster: LiveCluster, key: str, kind: str) -> Json | None:
         fields = f"metadata.namespace={namespace},metadata.name={name}"
         found = _statuses(cluster, f"{_BASE}/explanations?fieldSelector={quote(fields)}")
     except NotAllowed:
-        where = f"{_BASE}/namespaces/{quote(namespace)}/explanations"
-        found = _statuses(cluster, f"{where}?fieldSelector={quote(f'metadata.name={name}')}")
+        path = f"{_BASE}/namespaces/{quote(namespace)}/explanations"
+        found = _statuses(cluster, f"{path}?fieldSelector={quote(f'metadata.name={name}')}")
     return _ALWAYS | found[0] if found else None
 
 
@@ -104,14 +104,14 @@ def past_use_in(group_explanations: Iterable[msgspec.Raw]) -> PastUse | None:
 
 def read_pending(cluster: LiveCluster, namespace: str | None, groups: Iterable[str] | None) -> list[Json]:
     """Return the pending workloads of a namespace or all, in these groups or all: by group, then by position."""
-    where = f"/namespaces/{quote(namespace)}" if namespace else ""
+    path = f"/namespaces/{quote(namespace)}" if namespace else ""
     found = [
         {
             "workload": status["workload"],
             **{name: status.get(name, "") for name in _PENDING},
             "missing": status.get("amount", 0),
         }
-        for status in _statuses(cluster, f"{_BASE}{where}/pendingworkloads")
+        for status in _statuses(cluster, f"{_BASE}{path}/pendingworkloads")
     ]
     wanted = None if groups is None else set(groups)
     return [each for each in found if wanted is None or each["group"] in wanted]

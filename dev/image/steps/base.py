@@ -69,8 +69,8 @@ def _compiled(folders: Sequence[Path]) -> Iterator[Path]:
 
 def _libraries(files: Sequence[Path]) -> Iterator[Path]:
     """Yield every shared library, and the loader, that `ldd` names for the files; not those that wheels bring."""
-    said = subprocess.run(["ldd", *map(str, files)], capture_output=True, text=True, check=False).stdout
-    for line in said.splitlines():
+    output = subprocess.run(["ldd", *map(str, files)], capture_output=True, text=True, check=False).stdout
+    for line in output.splitlines():
         words = line.split()
         path = next((word for word in words if word.startswith("/") and not word.endswith(":")), None)
         if path is not None and not path.startswith("/venv/"):

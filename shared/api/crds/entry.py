@@ -148,5 +148,5 @@ def _overlapping_message(field: str, all_covered: str) -> str:
     """
     both = f"has(a.{field}) && has(b.{field}) && a.{field}.exists(k, k in b.{field}) && !{all_covered}"
     message = f"%s and %s have %s in common and not all; {_SAME_OR_NONE} (OverlappingEntries)"
-    said = f"'{message}'.format([a.flavor, b.flavor, a.{field}.filter(k, k in b.{field})[0]])"
-    return f"self.map(a, self.map(b, {both}, {said})).filter(found, size(found) > 0)[0][0]"
+    text = f"'{message}'.format([a.flavor, b.flavor, a.{field}.filter(k, k in b.{field})[0]])"
+    return f"self.map(a, self.map(b, {both}, {text})).filter(found, size(found) > 0)[0][0]"

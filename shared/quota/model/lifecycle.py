@@ -64,8 +64,8 @@ def _overridden(settings: Settings, overrides: Sequence[ReclaimOverrides | Start
     found: dict[str, Any] = {}
     for each in overrides:
         if each not in _NO_OVERRIDES:
-            said = {field.name: getattr(each, field.name) for field in fields(each)}
-            found = {**{name: value for name, value in said.items() if value is not None}, **found}
+            own = {field.name: getattr(each, field.name) for field in fields(each)}
+            found = {**{name: value for name, value in own.items() if value is not None}, **found}
     return replace(settings, **found) if found else settings
 
 

@@ -139,13 +139,13 @@ def _pod_set(  # noqa: PLR0913
     *,
     over: bool,
 ) -> PodSet:
-    there = pods.get(pod_set.name, NO_PODS_OF_SET)
+    observed = pods.get(pod_set.name, NO_PODS_OF_SET)
     name = set_name(seen, pod_set)
     if over:
-        return PodSet(name, there.request, there.present)
+        return PodSet(name, observed.request, observed.present)
     declared = times(pod_request_of(pod_set.spec, around, settings), pod_set.count)
-    more = {key: max(declared.get(key, 0), there.request.get(key, 0)) for key in {*declared, *there.request}}
-    return PodSet(name, more, max(pod_set.count, there.present))
+    more = {key: max(declared.get(key, 0), observed.request.get(key, 0)) for key in {*declared, *observed.request}}
+    return PodSet(name, more, max(pod_set.count, observed.present))
 
 
 def _leading_spec(seen: KindObject) -> PodSpec:

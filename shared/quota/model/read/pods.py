@@ -209,9 +209,9 @@ def _group_problems(pods: Sequence[Pod], started: Sequence[Pod], apart: int) -> 
     sizes = {pod.metadata.labels.get(POD_GROUP_SIZE_LABEL, "") for pod in pods}
     size = read_pod_group_size(min(sizes)) if len(sizes) == 1 else None
     if size is None:
-        said = ", ".join(repr(each[:20]) for each in sorted(sizes)[:3])
+        listed_sizes = ", ".join(repr(each[:20]) for each in sorted(sizes)[:3])
         found.append(
-            f"label {POD_GROUP_SIZE_LABEL} is {said}; every pod of the group must say the same whole number "
+            f"label {POD_GROUP_SIZE_LABEL} is {listed_sizes}; every pod of the group must say the same whole number "
             f"from 1 to {MAX_POD_GROUP}"
         )
     elif len(pods) + apart < size and not started:

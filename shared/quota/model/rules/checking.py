@@ -68,9 +68,9 @@ def _tree_findings(rule: TreeRule, change: Change, context: Context) -> Findings
         return Findings(warnings=found)
     before = (name for name in concerned if name in change.before)
     known = {_place(each): each for name in before for each in rule.check(change.before, name, context)}
-    news = tuple(each for each in found if _is_new(each, known.get(_place(each))))
-    old = (each for each in found if each not in news and each.message != known[_place(each)].message)
-    return Findings(news, tuple(old))
+    new_violations = tuple(each for each in found if _is_new(each, known.get(_place(each))))
+    old = (each for each in found if each not in new_violations and each.message != known[_place(each)].message)
+    return Findings(new_violations, tuple(old))
 
 
 def _place(violation: Violation) -> tuple[str, ...]:
@@ -114,11 +114,11 @@ def check_flavor_change(before: Flavor | None, after: Flavor | None, context: Co
     if after is None:
         return Findings(tuple(flavors.check_flavor_unused(before.name, tree)) if before else ())
     known = {_place(each): each for each in check_flavor(before)} if before else {}
-    news = tuple(each for each in check_flavor(after) if _is_new(each, known.get(_place(each))))
+    new_violations = tuple(each for each in check_flavor(after) if _is_new(each, known.get(_place(each))))
     if before is not None and _labels_and_taints(before) == _labels_and_taints(after):
-        return Findings(news)
+        return Findings(new_violations)
     beside = flavors.warn_unlabelled_beside_labelled({**context.flavors, after.name: after})
-    return Findings(news, tuple(beside))
+    return Findings(new_violations, tuple(beside))
 
 
 def _labels_and_taints(flavor: Flavor) -> tuple[object, object]:

@@ -46,12 +46,12 @@ def _spread(tree: Tree, causes: dict[str, Violation]) -> dict[str, Inactive]:
             name, source = waiting.pop()
             if name in inactive:
                 continue
-            here = causes.get(name)
-            if here is not None:
-                inactive[name] = Inactive(here.rule, here.message, name not in attached)
+            cause = causes.get(name)
+            if cause is not None:
+                inactive[name] = Inactive(cause.rule, cause.message, name not in attached)
             elif source is not None:
                 inactive[name] = _inherited(causes[source], source, detached=name not in attached)
-            passed = name if here is not None and here.rule != _BY_ITSELF else source
+            passed = name if cause is not None and cause.rule != _BY_ITSELF else source
             waiting.extend((child, passed) for child in tree.children(name) if child != name)
     return inactive
 

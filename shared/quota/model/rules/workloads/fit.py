@@ -105,10 +105,10 @@ def _refusals(
 def _too_much(flavor: str, requested: Mapping[str, Amount], bounds: Bounds) -> str | None:
     """Return the tightest bound that the request breaks, with the group that sets it."""
     for resource, amount in requested.items():
-        bound, who = bounds[FlavorResource(flavor, resource)]
+        bound, setter = bounds[FlavorResource(flavor, resource)]
         if amount > bound:
             wanted, has = write_quantity(resource, amount), write_quantity(resource, bound)
-            return f"it requests {wanted} {resource}, {who} {has}; request less or raise that"
+            return f"it requests {wanted} {resource}, {setter} {has}; request less or raise that"
     return None
 
 

@@ -146,8 +146,8 @@ def check_pod_group(workload: SubmittedWorkload, _context: WorkloadContext) -> I
     """A pod group has a name and a size, or neither."""
     named, size = workload.labels.get(POD_GROUP_LABEL), workload.labels.get(POD_GROUP_SIZE_LABEL)
     if named and (size is None or read_pod_group_size(size) is None):
-        said = "is absent" if size is None else f'is "{shortened(size)}"'
-        message = f"{said}; write how many pods start together, a whole number from 1 to {MAX_POD_GROUP}"
+        size_text = "is absent" if size is None else f'is "{shortened(size)}"'
+        message = f"{size_text}; write how many pods start together, a whole number from 1 to {MAX_POD_GROUP}"
         yield workload.violation("BadPodGroup", f"metadata.labels[{POD_GROUP_SIZE_LABEL}]", message)
     if size is not None and not named:
         message = f"says a size without a name; add the label {POD_GROUP_LABEL} or take this one out"
