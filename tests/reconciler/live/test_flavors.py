@@ -138,6 +138,7 @@ def test_when_can_borrow_chooses_between_borrowing_and_the_next_flavor(
     q: Quotree, fungibility: dict[str, str], flavors: list[str]
 ) -> None:
     q.group("vision", flavorFungibility=fungibility)
+    q.known("vision")
     q.job("one", "vision", "2")
     wait_for(lambda: flavor_of(q, "one"), "it has vision's own", LONG)
     q.job("large", "nlp", "3")
@@ -158,6 +159,7 @@ def test_when_can_reclaim_chooses_between_reclaiming_and_the_next_flavor(
     q: Quotree, fungibility: dict[str, str], flavor: str
 ) -> None:
     q.group("vision", flavorFungibility=fungibility)
+    q.known("vision")
     for name in ("nlp-1", "nlp-2"):
         q.job(name, "nlp", "2")
     wait_for(lambda: all(flavor_of(q, name) for name in ("nlp-1", "nlp-2")), "nlp uses all that is fast", LONG)
