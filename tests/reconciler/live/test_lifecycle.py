@@ -23,6 +23,7 @@ def test_built_in_objects_are_created(q: Quotree) -> None:
 def test_a_held_job_starts_and_finishes(q: Quotree) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="4")])
+    q.known("vision")
     q.job("train", "vision", "2", run_for="1s")
     wait_for(lambda: not q.get_job("train")["spec"]["suspend"], "the Job is resumed")
     assert (admission_of(q.get_job("train")) or {})["flavors"] == {"cpu": "default"}

@@ -25,6 +25,7 @@ def test_pod_larger_than_every_node_waits_until_a_larger_node_is_added(q: Quotre
     q.lead()
     q.flavor("fast", nodeLabels={"model": "fast"})
     q.group("vision", quotas=[quota("fast", min="12")])
+    q.known("vision")
     q.job("wide", "vision", "6", pod=ON_FAST)
     wait_for(lambda: q.events("wide"), "its owner is told", LONG)
     ((reason, note),) = q.events("wide")

@@ -107,6 +107,7 @@ def test_large_job_is_passed_until_the_patience_of_its_queue_ends(q: Quotree, pa
 def test_head_that_can_never_fit_is_skipped_and_reported(q: Quotree) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="2", max="2")], queueing={"strategy": "StrictFIFO"})
+    q.known("vision")
     q.job("huge", "vision", "3")
     wait_for(lambda: pending(q, "vision") == 1, "it is seen", LONG)
     q.job("small", "vision", "1")
@@ -217,6 +218,7 @@ def test_refused_start_is_reported_and_the_next_flavor_is_tried(q: Quotree) -> N
     with refusing(q, "fast"):
         q.lead()
         q.group("vision", quotas=[quota("fast", min="2"), quota("slow", min="2")])
+        q.known("vision")
         q.job("picky", "vision", "1")
         wait_for(lambda: q.running() == {"picky"}, "it starts", LONG)
         assert (admission_of(q.get_job("picky")) or {})["flavors"] == {"cpu": "slow"}

@@ -71,6 +71,7 @@ def test_illegal_subtree_becomes_inactive_and_others_continue(q: Quotree) -> Non
 def test_workload_in_a_namespace_that_its_group_does_not_admit_waits(q: Quotree) -> None:
     q.lead()
     q.group("vision", quotas=[quota(min="2")], namespaceSelector={"matchLabels": {"team": "vision"}})
+    q.known("vision")
     q.job("stranger", "vision", "1")
     wait_for(lambda: q.events("stranger"), "it is told why it waits", LONG)
     message = "group vision does not admit namespace default; it waits"
