@@ -135,6 +135,6 @@ class CycleRunner:
 
 
 def _is_short(snapshot: Snapshot) -> bool:
-    """Whether workloads, including those being evicted, use more of some resource than the cluster has."""
+    """Return whether workloads, including those being evicted, use more of some resource than the cluster has."""
     system, root = snapshot.numbers.get(SYSTEM, {}), snapshot.numbers.get(ROOT, {})
     return any(each.used - (system[key].used if key in system else 0) > each.runtime for key, each in root.items())

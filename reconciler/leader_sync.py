@@ -76,7 +76,7 @@ async def _list(client: Client, watches: WorkloadWatches) -> _Listed:
 
 
 async def _list_kind(client: Client, resource: Resource) -> list[WrittenMetadata]:
-    """The objects of a kind; empty if the kind is not installed."""
+    """Return the objects of a kind; empty if the kind is not installed."""
     try:
         return [each.metadata for each in await client.list_all(resource, into=ObjectMetadata)]
     except NotFound:
@@ -84,7 +84,7 @@ async def _list_kind(client: Client, resource: Resource) -> list[WrittenMetadata
 
 
 def _behind(watches: WorkloadWatches, listed: _Listed) -> _Listed:
-    """The listed objects that the watches do not have in this version."""
+    """Return the listed objects that the watches do not have in this version."""
     return _Listed(
         [each for each in listed.jobs if _is_owner_behind(watches.jobs, each)],
         [each for each in listed.pods if _is_pod_behind(watches.pods, each)],
@@ -96,7 +96,7 @@ def _behind(watches: WorkloadWatches, listed: _Listed) -> _Listed:
 
 
 def _is_owner_behind(watch: Watch[Any], listed: WrittenMetadata) -> bool:
-    """Whether the generation differs: a start or an eviction increases it."""
+    """Return whether the generation differs: a start or an eviction increases it."""
     if listed.uid in watch.undecodable or UNIT_LABEL in listed.labels:
         return False
     known = watch.records.get(listed.uid)
@@ -106,7 +106,7 @@ def _is_owner_behind(watch: Watch[Any], listed: WrittenMetadata) -> bool:
 
 
 def _is_pod_behind(watches: Sequence[Watch[PodRecord]], listed: WrittenMetadata) -> bool:
-    """Whether the annotations differ: a start or an eviction writes one."""
+    """Return whether the annotations differ: a start or an eviction writes one."""
     if any(listed.uid in watch.undecodable for watch in watches):
         return False
     known = next((watch.records[listed.uid] for watch in watches if listed.uid in watch.records), None)

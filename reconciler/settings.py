@@ -35,7 +35,7 @@ class ElectionFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
     """How long the process can be stalled, computing or decoding, before its Lease is no longer renewed."""
 
     def settings(self) -> ElectionSettings:
-        """The same for `shared.kube`; each start of the process has a new identity."""
+        """Return the same for `shared.kube`; each start of the process has a new identity."""
         return ElectionSettings(
             namespace=home_namespace(self.namespace),
             name=self.name,

@@ -45,7 +45,7 @@ class FlavorResource(NamedTuple):
 
 @lru_cache(maxsize=65536)
 def key_of(flavor: str, resource: str) -> FlavorResource:
-    """The accounting key, one object for each; there are at most flavors times resources."""
+    """Return the accounting key, one object for each; there are at most flavors times resources."""
     return FlavorResource(flavor, resource)
 
 
@@ -117,7 +117,7 @@ def read_amount(resource: str, quantity: str | int | float, *, up: bool = True) 
 
 
 def _show(quantity: object) -> str:
-    """The quantity for a message, cut short; `str()` of an int with thousands of digits is itself an error."""
+    """Return the quantity for a message, cut short; `str()` of an int with thousands of digits is itself an error."""
     if isinstance(quantity, int) and not isinstance(quantity, bool) and quantity.bit_length() > 256:
         return f"a number of {quantity.bit_length()} bits"
     return str(quantity)[:MAX_QUANTITY_LENGTH]
@@ -136,7 +136,7 @@ def write_quantity(resource: str, amount: Amount) -> str:
 
 
 def sum_amounts(parts: Iterable[Mapping[str, Amount]]) -> dict[str, Amount]:
-    """The sum of amounts by resource."""
+    """Return the sum of amounts by resource."""
     total: dict[str, Amount] = {}
     for part in parts:
         for resource, amount in part.items():
@@ -145,5 +145,5 @@ def sum_amounts(parts: Iterable[Mapping[str, Amount]]) -> dict[str, Amount]:
 
 
 def is_counted_in_bytes(resource: str) -> bool:
-    """Whether people write this resource with Ki, Mi, Gi."""
+    """Return whether people write this resource with Ki, Mi, Gi."""
     return resource in ("memory", "ephemeral-storage", "storage") or resource.startswith("hugepages-")

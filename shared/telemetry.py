@@ -63,7 +63,7 @@ def configure_logging(level: LogLevel = "info", form: LogForm = "json", stream: 
 
 
 def get_logger(name: str) -> FilteringBoundLogger:
-    """A logger under `quotree.`: log.info("job started", job="team-a/train-7", group="vision")."""
+    """Return a logger under `quotree.`: log.info("job started", job="team-a/train-7", group="vision")."""
     return cast("FilteringBoundLogger", structlog.stdlib.get_logger(f"quotree.{name}"))
 
 
@@ -100,7 +100,7 @@ def _quote(text: str) -> str:
 
 
 def new_registry() -> CollectorRegistry:
-    """A registry that begins with what the process itself uses: memory, CPU, files, garbage collection."""
+    """Return a registry that begins with what the process itself uses: memory, CPU, files, garbage collection."""
     # Else a second series stands beside each counter, which nothing reads.
     disable_created_metrics()  # type: ignore[no-untyped-call]
     registry = CollectorRegistry(auto_describe=True)
@@ -111,7 +111,7 @@ def new_registry() -> CollectorRegistry:
 
 
 def render_metrics(registry: CollectorRegistry, accept: str) -> tuple[bytes, str]:
-    """The metrics in the form the scraper accepts, and that form's content type."""
+    """Return the metrics in the form the scraper accepts, and that form's content type."""
     encode, content_type = choose_encoder(accept)
     return encode(registry), content_type
 

@@ -60,6 +60,6 @@ class ApiGuard:
 
 
 def is_lost(seen: ApiServiceRecord, now: datetime) -> bool:
-    """Whether the API has been unavailable for so long that no reconciler is about to serve it."""
+    """Return whether the API has been unavailable for so long that no reconciler is about to serve it."""
     since = seen.unavailable_since
     return since is not None and now - since > PATIENCE

@@ -88,7 +88,7 @@ class Webhook:
         }
 
     def _kind_routes(self) -> Iterator[tuple[str, Route]]:
-        """The routes of governed kinds, and of what their operators create: /mutate/jobsets.jobset.x-k8s.io."""
+        """Yield the routes of governed kinds, and of what their operators create: /mutate/jobsets.jobset.x-k8s.io."""
         for kind in self._kinds.all:
             resource = resource_of_kind(kind)
             if kind.suspend:
@@ -107,7 +107,7 @@ class Webhook:
         return path, Route(resource.group, resource.kind, self._with_context(judge))
 
     def _unready(self) -> str | None:
-        """Why no verdict can be given yet: a watch has no complete list. A lagging watch is no reason."""
+        """Return why no verdict can be given yet: a watch has no complete list. A lagging watch is no reason."""
         for watch in self._watches.members:
             if not watch.synced.is_set():
                 return f"the webhook has not read all {watch.resource.plural} yet"

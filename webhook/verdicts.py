@@ -42,7 +42,7 @@ YES: Final = Allow()
 
 
 def verdict_of(findings: Findings) -> Verdict:
-    """The verdict of these findings: 403 where this user is not allowed to do it now, else 422."""
+    """Return the verdict of these findings: 403 where this user is not allowed to do it now, else 422."""
     warnings = tuple(warning.text for warning in findings.warnings)
     if not findings.violations:
         return Allow(warnings=warnings) if warnings else YES
@@ -52,7 +52,7 @@ def verdict_of(findings: Findings) -> Verdict:
 
 
 def write_verdict(uid: str, verdict: Verdict) -> bytes:
-    """The AdmissionReview response."""
+    """Return the AdmissionReview response."""
     if isinstance(verdict, Allow):
         return write_allowed(uid, verdict.operations, verdict.warnings, verdict.audit)
     return write_denied(
@@ -66,5 +66,5 @@ def write_verdict(uid: str, verdict: Verdict) -> bytes:
 
 
 def codes_of(verdict: Verdict) -> tuple[str, ...]:
-    """The codes of the violated rules, without duplicates; empty for an allowed review."""
+    """Return the codes of the violated rules, without duplicates; empty for an allowed review."""
     return () if isinstance(verdict, Allow) else tuple(dict.fromkeys(found.rule for found in verdict.violations))

@@ -103,13 +103,13 @@ class WorkloadEvents:
 
 
 def placement_text(reasons: list[str]) -> str:
-    """How many pods have no node, and why, in the words of the scheduler."""
+    """Return how many pods have no node, and why, in the words of the scheduler."""
     first = min(set(reasons), key=lambda each: (-reasons.count(each), each))
     return f"{len(reasons)} of its pods {'has' if len(reasons) == 1 else 'have'} no node ({first})"
 
 
 def regarding(target: WorkloadObject) -> Regarding:
-    """The object reference of the event."""
+    """Return the object reference of the event."""
     api_version, kind = _type_of(target)
     seen = target.metadata
     return Regarding(

@@ -38,7 +38,7 @@ class Counts:
     _known: dict[str, tuple[LeafSnapshot, WorkloadCounts]] = field(default_factory=dict)
 
     def below(self, snapshot: Snapshot, group: str) -> WorkloadCounts:
-        """The workloads of the group's whole subtree."""
+        """Return the workloads of the group's whole subtree."""
         tree = snapshot.world.tree
         leaves = tree.leaves_below(group) if tree[group].is_parent else (group,)
         each = [self._of_leaf(snapshot, leaf) for leaf in leaves]
@@ -63,7 +63,7 @@ class Counts:
 def status_of(
     record: GroupStatusRecord, snapshot: Snapshot, over_since: OverSince, counts: Counts, now: datetime
 ) -> QuotaGroupStatus:
-    """The status of one group; an unchanged condition keeps its transition time."""
+    """Return the status of one group; an unchanged condition keeps its transition time."""
     name = record.group.name
     quotas = _quotas(snapshot, name, over_since)
     workloads = counts.below(snapshot, name)

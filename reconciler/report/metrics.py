@@ -73,7 +73,7 @@ class ReconcilerMetrics:
         return Histogram(name, words, labels, buckets=buckets, registry=self._registry)
 
     def entitled_wait(self, workload: Workload, now: datetime) -> timedelta:
-        """How long a workload that is started now has been entitled; called before the next cycle."""
+        """Return how long a workload that is started now has been entitled; called before the next cycle."""
         return self.groups.entitled.waited(workload, now)
 
     def started(self, start: Start, at: datetime, entitled: timedelta, seconds: float) -> None:

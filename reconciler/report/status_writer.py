@@ -36,7 +36,7 @@ log = get_logger(__name__)
 
 
 def pause_after(took: timedelta, interval: timedelta) -> timedelta:
-    """The pause after a round of statuses of that duration."""
+    """Return the pause after a round of statuses of that duration."""
     return max(interval, min(_PAUSE * took, _LONGEST_PAUSE))
 
 
@@ -93,7 +93,7 @@ class StatusWriter:
         return past_use_to_write(record.group.name, self._state.history, shown)
 
     def _is_changed(self, record: GroupStatusRecord, snapshot: Snapshot, over: OverSince) -> bool:
-        """Whether any input of the status has changed since it was last computed."""
+        """Return whether any input of the status has changed since it was last computed."""
         name, tree = record.group.name, snapshot.world.tree
         computed_from = (
             snapshot.numbers.get(name),

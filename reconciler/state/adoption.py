@@ -5,7 +5,7 @@ from shared.quota.model.workload import Flavors, Workload
 
 
 def flavors_for(workload: Workload, snapshot: Snapshot) -> Flavors:
-    """The flavors for what its group covers; anything else is left out and not counted.
+    """Return the flavors for what its group covers; anything else is left out and not counted.
 
     If nothing fits any more, the group's first eligible flavor is taken, because the pods already run.
     """

@@ -48,7 +48,7 @@ class Assumptions:
         return key in self._assumed
 
     def get(self, key: str) -> Workload | None:
-        """The assumed workload, or None."""
+        """Return the assumed workload, or None."""
         assumed = self._assumed.get(key)
         return None if assumed is None else assumed.workload
 
@@ -98,7 +98,7 @@ class Assumptions:
         self._failures[key] = replace(known, blocked_flavors=known.blocked_flavors | frozenset(flavors))
 
     def apply_failure(self, key: str, workload: Workload) -> Workload:
-        """The pending workload with the results of its failed writes."""
+        """Return the pending workload with the results of its failed writes."""
         failure = self._failures.get(key)
         if failure is None or not workload.is_pending:
             return workload

@@ -164,7 +164,10 @@ class ClusterState:
         self._over_since = over_since
 
     def world(self) -> World:
-        """The frozen input of the engine. Parts that have not changed are the same objects as in the previous world."""
+        """Return the frozen input of the engine.
+
+        Parts that have not changed are the same objects as in the previous world.
+        """
         world = self._world
         if self._tree_changed:
             tree = Tree.of(record.group for record in self.groups.values())
@@ -224,21 +227,21 @@ class ClusterState:
         return None if record is None else record.group
 
     def _admitting_others(self) -> set[str]:
-        """The groups whose admitted namespaces have changed since the last call."""
+        """Return the groups whose admitted namespaces have changed since the last call."""
         before, self._admittances = self._admittances, {name: self._admittance(name) for name in self.groups}
         return {name for name in before | self._admittances if before.get(name) != self._admittances.get(name)}
 
     def _admittance(self, name: str) -> tuple[object, ...]:
-        """What determines which namespaces the group admits."""
+        """Return what determines which namespaces the group admits."""
         path = [group.name for group in path_of(self._group, name) if group.name != ROOT]
         return (selector_of(self._group, name), *path)
 
 
 def _place_and_selector(group: Group | None) -> tuple[object, ...]:
-    """The fields of a group that determine which namespaces it and its subtree admit."""
+    """Return the fields of a group that determine which namespaces it and its subtree admit."""
     return () if group is None else (group.parent, group.namespace_selector)
 
 
 def _covered(pod: PodRecord | None) -> UsingPod | None:
-    """The pod as one of its Job; None if it has none or is a workload of its own."""
+    """Return the pod as one of its Job; None if it has none or is a workload of its own."""
     return None if pod is None or pod.work is not None else pod.using

@@ -22,7 +22,7 @@ class Delays:
     _by_key: dict[str, Delay] = field(default_factory=dict)
 
     def find(self, key: str) -> Delay | None:
-        """The delay of this workload that has not ended."""
+        """Return the delay of this workload that has not ended."""
         return self._by_key.get(key)
 
     def begin(self, key: str, noted: datetime | None = None) -> None:
@@ -37,5 +37,5 @@ class Delays:
             self.new.remove(delay)
 
     def is_under_way(self, delay: Delay) -> bool:
-        """Whether this very delay has not ended."""
+        """Return whether this very delay has not ended."""
         return self._by_key.get(delay.key) is delay

@@ -61,12 +61,12 @@ def past_use_to_write(group: str, history: UseHistory, shown: WrittenPastUse) ->
 
 
 def _rounding(amount: Amount) -> Amount:
-    """The possible difference between an idle group's past use and the one derived from its status."""
+    """Return the possible difference between an idle group's past use and the one derived from its status."""
     return 2 + amount // 1000
 
 
 def history_of(records: Iterable[GroupStatusRecord], half_life: timedelta, now: datetime) -> UseHistory:
-    """The history in the statuses of the groups, decayed to `now`."""
+    """Return the history in the statuses of the groups, decayed to `now`."""
     return read_history(((record.group.name, record.status) for record in records), half_life, now)
 
 

@@ -20,7 +20,7 @@ ORPHANED: Final = "OrphanedClaim"
 
 
 def as_terminating(workload: Workload, request: Amounts | None = None) -> Workload | None:
-    """What a Job leaves while its pods run; None: it was never admitted, so that its pods are not counted.
+    """Return what a Job leaves while its pods run; None: it was never admitted, so that its pods are not counted.
 
     It counts as evicting: for every start, and for no eviction. `request`: of those pods; None: the workload's.
     """
@@ -32,7 +32,7 @@ def as_terminating(workload: Workload, request: Amounts | None = None) -> Worklo
 
 
 def is_orphaned(workload: Workload) -> bool:
-    """Whether the workload stands for the claim of a deleted victim."""
+    """Return whether the workload stands for the claim of a deleted victim."""
     return workload.kind.startswith(ORPHANED)
 
 
@@ -43,7 +43,7 @@ class OrphanedClaims:
     _keys: dict[PreemptorId, set[str]] = field(default_factory=dict)
 
     def leave(self, key: str, gone: Workload) -> tuple[str, Workload] | None:
-        """The key and the workload that represent the claim of a deleted victim, if it has one."""
+        """Return the key and the workload that represent the claim of a deleted victim, if it has one."""
         if gone.claim is None or is_orphaned(gone):
             return None
         left = f"claim on {key}"
@@ -51,7 +51,7 @@ class OrphanedClaims:
         return left, replace(gone, kind=f"{ORPHANED}/{gone.uid}", request={}, admission=None, notice=None, hold=True)
 
     def served(self, preemptor: Workload | None, is_assumed: bool) -> Iterator[str]:
-        """The keys of this preemptor's claims that end because its start has been observed."""
+        """Yield the keys of this preemptor's claims that end because its start has been observed."""
         if self._keys and preemptor is not None and preemptor.admission is not None and not is_assumed:
             yield from self._keys.pop(preemptor.preemptor_id, ())
 

@@ -41,7 +41,7 @@ class RevokedStarts:
     delays: Delays = field(default_factory=Delays)
 
     def judge(self, key: str, before: Workload | None, owner: Owner, after: Workload) -> Workload:
-        """The owner as it counts, when it reads as `after` and counted as `before` until now."""
+        """Return the owner as it counts, when it reads as `after` and counted as `before` until now."""
         noted, delay = _suspended_since(owner), self.delays.find(key)
         is_answered = delay is not None and noted is not None and noted != delay.noted
         if is_answered or not (after.is_pending and _is_suspended(owner)) or owner.metadata.is_deleting:
@@ -76,7 +76,7 @@ class EarlyStops:
     """Those whose pods were all seen since their start, or are waited for no more."""
 
     def judge(self, key: str, before: Workload | None, seen: KindObject, pods: PodsBySet, after: Workload) -> Workload:
-        """The object as it counts, when it reads as `after` and counted as `before` until now."""
+        """Return the object as it counts, when it reads as `after` and counted as `before` until now."""
         if not seen.suspended:
             if all(_are_there(each.count, pods.get(each.name, NO_PODS_OF_SET)) for each in seen.pod_sets):
                 self._complete.add(key)
@@ -104,7 +104,7 @@ class EarlyStops:
 
 
 def _are_there(count: int, pods: SeenPods) -> bool:
-    """Whether that many pods were created, judging by those that exist or have succeeded."""
+    """Return whether that many pods were created, judging by those that exist or have succeeded."""
     return max(pods.present, pods.ready) >= count
 
 
@@ -113,7 +113,7 @@ def _is_suspended(owner: Owner) -> bool:
 
 
 def _carries_start(owner: Owner, before: Workload) -> bool:
-    """Whether the object carries the start of `before`; a failed start leaves nothing on it."""
+    """Return whether the object carries the start of `before`; a failed start leaves nothing on it."""
     try:
         admission = read_admission(owner.metadata.annotations)
     except BadAnnotation:
@@ -122,7 +122,7 @@ def _carries_start(owner: Owner, before: Workload) -> bool:
 
 
 def _stopping(before: Workload, after: Workload) -> Workload:
-    """The suspended owner as a workload that still uses what it was started with."""
+    """Return the suspended owner as a workload that still uses what it was started with."""
     if before.admission is None:
         return after
     eviction = Eviction(EvictionReason.SUSPENDED, before.admission.since)
@@ -130,7 +130,7 @@ def _stopping(before: Workload, after: Workload) -> Workload:
 
 
 def _suspended_since(owner: Owner) -> datetime | None:
-    """When the Job controller last noted that the Job is suspended; None: it has not, or knows it as running."""
+    """Return when the Job controller last noted that the Job is suspended; None: it has not, or knows it as running."""
     if not isinstance(owner, Job):
         return None
     found = [each for each in owner.status.conditions if each.type == "Suspended" and each.status == "True"]

@@ -37,7 +37,7 @@ class UnwrittenAnnotations:
                 self._kept[key] = rest
 
     def over(self, key: str, objects: Sequence[WorkloadObject]) -> Sequence[WorkloadObject]:
-        """The objects as if these annotations were written on them."""
+        """Return the objects as if these annotations were written on them."""
         kept = self._kept.get(key)
         if kept is None:
             return objects

@@ -143,7 +143,7 @@ class WorkloadCache(WorkloadReadings):
         self._refresh(delay.key)
 
     def knows(self, owner: str) -> bool:
-        """Whether this owner of pods, or pod, is counted as a workload, or was until it finished."""
+        """Return whether this owner of pods, or pod, is counted as a workload, or was until it finished."""
         return self.workload(owner) is not None or owner in self._finished
 
     # Internal.
@@ -190,7 +190,7 @@ class WorkloadCache(WorkloadReadings):
             self._set(job, replace(workload, request=sums.request))
 
     def _needs_recount(self, job: str) -> bool:
-        """Whether the Job's pods use something else than was read, now or before; False is cheap."""
+        """Return whether the Job's pods use something else than was read, now or before; False is cheap."""
         workload, found = self.workload(job), self._objects.owner(job)
         if workload is None or found is None:
             return False

@@ -44,19 +44,19 @@ class WorkloadIndex:
         return removed + rest
 
     def workload(self, key: str) -> Workload | None:
-        """The workload as it counts now."""
+        """Return the workload as it counts now."""
         return self._workloads.get(key)
 
     def key_of(self, workload: Workload) -> str | None:
-        """The key of this workload, if it still exists."""
+        """Return the key of this workload, if it still exists."""
         return self._key_of.get(workload.id)
 
     def key_of_id(self, workload_id: WorkloadId) -> str | None:
-        """The key of the workload with this identity, if it exists."""
+        """Return the key of the workload with this identity, if it exists."""
         return self._key_of.get(workload_id)
 
     def keys_in(self, groups: set[str]) -> list[str]:
-        """The keys of the workloads of these groups."""
+        """Return the keys of the workloads of these groups."""
         return [key for key, found in self._workloads.items() if found.group in groups]
 
     def unless_hidden(self, key: str, workload: Workload | None) -> Workload | None:
@@ -70,7 +70,7 @@ class WorkloadIndex:
         return None
 
     def take_hidden(self, workload_id: WorkloadId) -> list[str]:
-        """The keys that were hidden by the workload of this name, once it counts no more."""
+        """Return the keys that were hidden by the workload of this name, once it counts no more."""
         return [] if workload_id in self._key_of else [*self._hidden.pop(workload_id, ())]
 
     def put(self, key: str, workload: Workload | None) -> bool:

@@ -62,11 +62,11 @@ class WorkloadReadings(WorkloadIndex):
     # Queries.
 
     def objects(self, key: str) -> list[WorkloadObject]:
-        """The owner, or the pods, of a workload that can be written; empty when it is deleted or has ended."""
+        """Return the owner, or the pods, of a workload that can be written; empty when it is deleted or has ended."""
         return self._objects.live_of(key)
 
     def pods_to_evict(self, key: str) -> list[PodRef]:
-        """The pods of a workload that the Eviction API must end: all except those that its controller ends."""
+        """Return the pods of a workload that the Eviction API must end: all except those that its controller ends."""
         owner = self._objects.owner(key)
         if owner is None:
             pods = [each for each in self._objects.live_of(key) if isinstance(each, Pod)]
@@ -85,17 +85,17 @@ class WorkloadReadings(WorkloadIndex):
         return self.members.of(key) or names_of(each.metadata.uid for each in objects)
 
     def pod_set_of(self, pod: Pod) -> str:
-        """The pod set of this pod, if its group has several."""
+        """Return the pod set of this pod, if its group has several."""
         return self._reader.pod_set_of(pod)
 
     def unplaced(self, key: str) -> list[str]:
-        """Why pods of the workload have no node, one text for each such pod."""
+        """Return why pods of the workload have no node, one text for each such pod."""
         pods = (each for each in self._objects.live_of(key) if isinstance(each, Pod))
         own = [each.unplaced for each in pods if each.unplaced and not each.spec.node_name]
         return [*own, *self._job_pods.unplaced(key)]
 
     def has_pod(self, pod: PodRef) -> bool:
-        """Whether this pod still exists and has not ended."""
+        """Return whether this pod still exists and has not ended."""
         return self._objects.has_pod(pod.key, pod.uid) or self._job_pods.is_active(pod.key, pod.uid)
 
     # Internal.
@@ -140,7 +140,7 @@ class WorkloadReadings(WorkloadIndex):
         return Reading(reading.state, replace(workload, hold=True, hold_reason=problem), (*reading.problems, problem))
 
     def _with_history(self, key: str, first: WorkloadObject, workload: Workload) -> Workload:
-        """The workload, given what it was until now and what refused writes have shown."""
+        """Return the workload, given what it was until now and what refused writes have shown."""
         before = self.workload(key)
         if not isinstance(first, Pod):
             workload = self.revoked_starts.judge(key, before, first, workload)
@@ -155,7 +155,10 @@ class WorkloadReadings(WorkloadIndex):
         return workload
 
     def _with_pods(self, job: Job, workload: Workload) -> Workload | None:
-        """The workload as the Job's pods use it. What runs beside it, its terminating pods, is counted by itself."""
+        """Return the workload as the Job's pods use it.
+
+        What runs beside it, its terminating pods, is counted by itself.
+        """
         uid = job.metadata.uid
         last = self.workload(beside(uid)) or self.workload(uid)
         use = use_of_job(job, workload, self._job_pods.sums(uid), last)
@@ -205,7 +208,7 @@ class WorkloadReadings(WorkloadIndex):
             self._leave_claim(key, before)
 
     def key_claiming(self, claim: Claim) -> str | None:
-        """The key of the workload that a claim is for, if it exists."""
+        """Return the key of the workload that a claim is for, if it exists."""
         if claim.preemptor:
             found = (self.key_of_id(WorkloadId(kind, claim.preemptor)) for kind in KINDS)
             named = next((key for key in found if key is not None), None)
@@ -244,5 +247,5 @@ class WorkloadReadings(WorkloadIndex):
 
 
 def beside(uid: str) -> str:
-    """The key of the terminating pods of a Job that counts by itself."""
+    """Return the key of the terminating pods of a Job that counts by itself."""
     return f"{uid}/terminating"

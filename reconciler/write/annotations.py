@@ -24,13 +24,13 @@ Members = tuple[str, ...] | None
 
 
 def write_admission(flavors: Flavors, since: datetime, members: Members) -> str:
-    """The admission: in which flavors and since when; for a pod group, for which pods."""
+    """Return the admission: in which flavors and since when; for a pod group, for which pods."""
     own, pod_sets = split(flavors)
     return write_annotation(AdmissionAnnotation(flavors=own, pod_sets=pod_sets, time=since, members=members))
 
 
 def write_unready(admission: Admission, members: Members) -> str:
-    """The same admission, of a workload whose pods were ready and no longer are."""
+    """Return the same admission, of a workload whose pods were ready and no longer are."""
     own, pod_sets = split(admission.flavors)
     return write_annotation(
         AdmissionAnnotation(
@@ -45,7 +45,7 @@ def write_unready(admission: Admission, members: Members) -> str:
 
 
 def write_eviction(evict: Evict, at: datetime) -> str:
-    """Why the workload was evicted, what it used, and for whom: the preemptor's claim is stored here."""
+    """Return why the workload was evicted, what it used, and for whom: the preemptor's claim is stored here."""
     admission = evict.workload.admission
     own, pod_sets = split(admission.flavors if admission else {})
     return write_annotation(
@@ -77,13 +77,13 @@ def _claim_annotation(victim: Workload, claim: Claim) -> ClaimAnnotation:
 
 
 def end_claim(annotations: dict[str, str], reason: str) -> str | None:
-    """The eviction annotation with its claim ended; None when there is none. Raises BadAnnotation."""
+    """Return the eviction annotation with its claim ended; None when there is none. Raises BadAnnotation."""
     eviction = read_eviction(annotations)
     return None if eviction is None else write_annotation(msgspec.structs.replace(eviction, claim_ended=reason))
 
 
 def write_requeue(requeue: Requeue) -> str:
-    """The queue place and the back-off after an eviction."""
+    """Return the queue place and the back-off after an eviction."""
     return write_annotation(
         RequeueAnnotation(
             requeue.queued,

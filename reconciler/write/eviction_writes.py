@@ -52,8 +52,9 @@ class EvictionWrites:
         self._pods = PodEvictions(writer, state.work.has_pod, self._report_deletion, spawn, timeout)
 
     def whole_plans(self, evictions: Sequence[Evict]) -> list[Evict]:
-        """The evictions that can be written now. Victims of one preemptor are evicted together: some alone would
-        free too little.
+        """Return the evictions that can be written now.
+
+        Victims of one preemptor are evicted together: some alone would free too little.
         """
         busy = {each.workload.id for each in evictions if self._writes.free_key(each.workload) is None}
         waiting = {each.claim.preemptor_id for each in evictions if each.claim is not None and each.workload.id in busy}
@@ -111,7 +112,7 @@ class EvictionWrites:
         self._events.pod_deleted(pod.name, self._state.work.objects(pod.key), preemptor)
 
     def _taker(self, evict: Evict) -> str | None:
-        """The group of the preemptor."""
+        """Return the group of the preemptor."""
         key = None if evict.claim is None else self._state.work.key_claiming(evict.claim)
         preemptor = None if key is None else self._state.work.workload(key)
         return None if preemptor is None else preemptor.group
@@ -122,7 +123,7 @@ class EvictionWrites:
 
 
 def _evicting(evict: Evict, now: datetime) -> Workload:
-    """The workload after the eviction."""
+    """Return the workload after the eviction."""
     victim = evict.workload
     eviction, times = evict.as_eviction(now), victim.evictions + 1
     return replace(victim, eviction=eviction, claim=evict.claim, notice=None, evictions=times)
@@ -139,7 +140,7 @@ def _evict_patch(
 
 
 def _least_eviction(target: WorkloadObject) -> list[Operation]:
-    """The smallest patch. A pod needs none: the Eviction API alone ends it."""
+    """Return the smallest patch. A pod needs none: the Eviction API alone ends it."""
     if isinstance(target, KindObject):
         return patches.suspend_kind(target)
     return patches.suspend_job(target.metadata) if isinstance(target, Job) else []

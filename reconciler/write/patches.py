@@ -70,7 +70,7 @@ def evict_job(seen: Metadata, group: str, annotations: AnnotationPatch, guard: G
 
 
 def suspend_job(seen: Metadata) -> list[Operation]:
-    """The smallest patch that evicts a Job: it adds nothing to the object."""
+    """Return the smallest patch that evicts a Job: it adds nothing to the object."""
     return [test(("metadata", "uid"), seen.uid), _suspend(value=True)]
 
 
@@ -121,7 +121,7 @@ def evict_kind(seen: KindObject, group: str, annotations: AnnotationPatch, guard
 
 
 def suspend_kind(seen: KindObject) -> list[Operation]:
-    """The smallest patch that evicts the object, as for Jobs."""
+    """Return the smallest patch that evicts the object, as for Jobs."""
     return [test(("metadata", "uid"), seen.metadata.uid), *suspend_operations(seen, value=True)]
 
 

@@ -24,7 +24,7 @@ class StartPatches:
     _state: ClusterState
 
     def conflicts(self, start: Start) -> list[str]:
-        """Why no node can take pods of the workload in these flavors: a sentence for each label that differs."""
+        """Return why no node can take pods of the workload in these flavors: a sentence for each label that differs."""
         return [
             problem
             for each in start.workload.sets

@@ -122,7 +122,7 @@ class WorkloadWriter:
         return await self._repeat(send, is_wanted)
 
     async def _carries(self, resource: Resource, seen: Metadata, mark: Mark) -> bool:
-        """Whether the object carries the mark: an earlier request was carried out after all."""
+        """Return whether the object carries the mark: an earlier request was carried out after all."""
         now = Metadata()
 
         async def look() -> None:

@@ -63,7 +63,7 @@ class WriteQueue:
         self._stale_tries: dict[str, int] = {}
 
     def free_key(self, workload: Workload) -> str | None:
-        """The key of this workload; None if it is deleted, or a write to it is pending or has just failed."""
+        """Return the key of this workload; None if it is deleted, or a write to it is pending or has just failed."""
         key = self._work.key_of(workload)
         return None if key is None or not self.free_objects(key) else key
 
@@ -82,7 +82,7 @@ class WriteQueue:
         return objects
 
     def stale_tries(self, key: str) -> int:
-        """How many writes in a row found an object changed since the decision."""
+        """Return how many writes in a row found an object changed since the decision."""
         return self._stale_tries.get(key, 0)
 
     def begin(self, key: str, write: Coroutine[Any, Any, None]) -> None:

@@ -23,7 +23,7 @@ class _Answer(msgspec.Struct, frozen=True):
 
 
 async def may(client: Client, user: User, **attributes: Any) -> bool:
-    """Whether the user may do what the `attributes` of a SubjectAccessReview's spec say. Raises ApiError."""
+    """Return whether the user may do what the `attributes` of a SubjectAccessReview's spec say. Raises ApiError."""
     review = {
         "apiVersion": SUBJECT_ACCESS_REVIEWS.api_version,
         "kind": SUBJECT_ACCESS_REVIEWS.kind,
@@ -48,7 +48,7 @@ class KeptAnswers(Generic[A]):
         self._kept: OrderedDict[bytes, tuple[A, float]] = OrderedDict()
 
     def get(self, key: bytes) -> A | None:
-        """The cached answer, unless it has expired."""
+        """Return the cached answer, unless it has expired."""
         found = self._kept.get(key)
         return found[0] if found is not None and self._clock() < found[1] else None
 

@@ -58,13 +58,13 @@ class Client:
         self._transport = Transport(connection, concurrency, on_request)
 
     def within(self, timeout: timedelta) -> "Client":
-        """The same client, with another time limit for each request."""
+        """Return the same client, with another time limit for each request."""
         other = copy(self)
         other._timeout = timeout
         return other
 
     def reserved(self, concurrency: int) -> "Client":
-        """The same client with a concurrency limit of its own, which other requests do not use up."""
+        """Return the same client with a concurrency limit of its own, which other requests do not use up."""
         other = copy(self)
         other._transport = self._transport.reserved(concurrency)
         return other
@@ -78,7 +78,7 @@ class Client:
             yield other
 
     def guarded(self, time_left: Guard) -> "Client":
-        """The same client; a write times out after `time_left` as of its sending, and raises Fenced at zero."""
+        """Return the same client; a write times out after `time_left` as of its sending, and raises Fenced at zero."""
         other = copy(self)
         other._guard = time_left
         return other
@@ -105,7 +105,7 @@ class Client:
         fields: str = "",
         limit: int = 500,
     ) -> AsyncIterator[Page[R]]:
-        """All objects, page by page. Raises Gone when the list expires between two pages: start again."""
+        """Yield all objects, page by page. Raises Gone when the list expires between two pages: start again."""
         token = ""
         body_type = _list_type(into)  # type: ignore[arg-type]  # types are hashable
         while True:
@@ -126,7 +126,7 @@ class Client:
         labels: str = "",
         fields: str = "",
     ) -> list[R]:
-        """All objects at once; starts again, once, when the list expires between two pages."""
+        """List all objects at once; start again, once, when the list expires between two pages."""
         for last_try in (False, True):
             items: list[R] = []
             try:
@@ -178,7 +178,7 @@ class Client:
         subresource: str | None = None,
         into: type[W] = _METADATA,
     ) -> W:
-        """A JSON Patch. Raises PatchTestFailed (a Conflict) when a `test` does not hold, else Invalid."""
+        """Send a JSON Patch. Raises PatchTestFailed (a Conflict) when a `test` does not hold, else Invalid."""
         content = operations if isinstance(operations, bytes) else msgspec.json.encode(operations)
         query = {"fieldManager": self.field_manager}
         call = Call("PATCH", resource, namespace, name, subresource, query, content, "application/json-patch+json")
@@ -203,7 +203,7 @@ class Client:
         subresource: str | None = None,
         into: type[W] = _METADATA,
     ) -> W:
-        """A JSON Merge Patch (RFC 7386): null removes, lists are replaced."""
+        """Send a JSON Merge Patch (RFC 7386): null removes, lists are replaced."""
         query = {"fieldManager": self.field_manager}
         content_type = "application/merge-patch+json"
         call = Call("PATCH", resource, namespace, name, subresource, query, _encode(body), content_type)
@@ -255,7 +255,7 @@ class Client:
     def stream(
         self, resource: Resource, namespace: str | None, query: Mapping[str, str], *, silence: timedelta
     ) -> AbstractAsyncContextManager[aiohttp.StreamReader]:
-        """An open watch as bytes. Raises Unavailable when it is closed, or after `silence` without a byte."""
+        """Open a watch, as bytes. Raises Unavailable when it is closed, or after `silence` without a byte."""
         return self._transport.stream(Call("GET", resource, namespace, query={**query, "watch": "true"}), silence)
 
     async def _send(self, call: Call, into: type[T]) -> T:

@@ -133,7 +133,7 @@ _decode_status = msgspec.json.Decoder(Status).decode
 
 
 def error_from_answer(code: int, body: bytes, retry_after: str | None = None, request: str = "") -> ApiError:
-    """The error for an HTTP response that is no success; the body can be a Status or anything else."""
+    """Return the error for an HTTP response that is no success; the body can be a Status or anything else."""
     try:
         status = _decode_status(body)
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -144,7 +144,7 @@ def error_from_answer(code: int, body: bytes, retry_after: str | None = None, re
 
 
 def error_from_status(status: Status, *, code: int = 0, retry_after: str | None = None, request: str = "") -> ApiError:
-    """The error a Status means. `code` (HTTP) wins over the Status' own; a watch has only the latter."""
+    """Return the error a Status means. `code` (HTTP) wins over the Status' own; a watch has only the latter."""
     code = code or status.code
     kind = _BY_REASON.get(status.reason) or _BY_CODE.get(code) or (Unavailable if code >= 500 else ApiError)
     details = status.details or _StatusDetails()

@@ -22,7 +22,7 @@ class Resource:
         return f"{self.group}/{self.version}" if self.group else self.version
 
     def path(self, namespace: str | None = None, name: str | None = None, subresource: str | None = None) -> str:
-        """The URL path, escaped. Of a namespaced kind without a namespace: all namespaces, for reading lists."""
+        """Return the URL path, escaped. Of a namespaced kind without a namespace: all namespaces, for reading lists."""
         path = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
         if namespace and self.namespaced:
             path += f"/namespaces/{quote(namespace, safe='')}"
@@ -40,7 +40,7 @@ class Resource:
 
 
 def resource_of_kind(kind: Kind) -> Resource:
-    """The resource of a kind that a descriptor governs."""
+    """Return the resource of a kind that a descriptor governs."""
     return Resource(kind.group, kind.version, kind.resource, kind.kind, namespaced=True)
 
 

@@ -30,7 +30,7 @@ class ConnectionFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown
     """The maximum of concurrent requests."""
 
     def settings(self, user_agent: str) -> ConnectionSettings:
-        """The same for `shared.kube`."""
+        """Return the same for `shared.kube`."""
         return ConnectionSettings(self.kubeconfig, self.context, self.strict_x509, user_agent)
 
 
@@ -73,5 +73,5 @@ def home_namespace(given: str = "") -> str:
 
 
 def instance_name() -> str:
-    """The pod's name, or the host's."""
+    """Return the pod's name, or the host's."""
     return os.environ.get("POD_NAME") or socket.gethostname()

@@ -59,7 +59,7 @@ class Health:
         self._stopping = True
 
     def alive(self) -> dict[str, str | None]:
-        """Each heartbeat and its problem."""
+        """Return each heartbeat and its problem."""
         now = self._now()
         return {
             name: f"no heartbeat for {now - last:.0f} s (limit {limit:.0f} s)" if now - last > limit else None
@@ -67,7 +67,7 @@ class Health:
         }
 
     def ready(self) -> dict[str, str | None]:
-        """Each check and its problem."""
+        """Return each check and its problem."""
         answers = {name: check() for name, check in self._checks.items()}
         return {**answers, "shutdown": "the process is stopping"} if self._stopping else answers
 
@@ -109,7 +109,7 @@ def _metrics(registry: CollectorRegistry) -> web.RouteDef:
 
 
 async def metrics_response(registry: CollectorRegistry, request: web.Request) -> web.Response:
-    """All metrics, in the format that the scraper prefers; thousands of groups are megabytes, so in a thread."""
+    """Return all metrics, in the format that the scraper prefers; thousands of groups are megabytes, so in a thread."""
     accept = request.headers.get("Accept", "")
     body, content_type = await asyncio.to_thread(render_metrics, registry, accept)
     return web.Response(body=body, headers={"Content-Type": content_type})

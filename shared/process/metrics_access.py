@@ -77,7 +77,7 @@ class ReaderPermissions:
         self._asking: dict[bytes, asyncio.Task[Permission]] = {}
 
     async def of(self, authorization: str) -> Permission:
-        """The permission of a request with this Authorization header."""
+        """Return the permission of a request with this Authorization header."""
         scheme, _, token = authorization.partition(" ")
         if scheme.lower() != "bearer" or not token.strip():
             return Permission.UNKNOWN

@@ -84,6 +84,6 @@ _WORDS: Final = {
 
 
 def unsigned_context() -> ssl.SSLContext:
-    """A TLS context with a new self-signed certificate."""
+    """Return a TLS context with a new self-signed certificate."""
     now = datetime.now(UTC)
     return server_context(issue(make_ca(_LIFE, now), ["quotree"], _LIFE, now))

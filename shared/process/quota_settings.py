@@ -91,7 +91,7 @@ class MaximaFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fie
     queueing: QueueingMaximaFile = QueueingMaximaFile()
 
     def maxima(self) -> GroupMaxima:
-        """The engine's maxima."""
+        """Return the engine's maxima."""
         return GroupMaxima(
             ReclaimMaxima(**msgspec.structs.asdict(self.reclaim)),
             StartupMaxima(**msgspec.structs.asdict(self.startup)),
@@ -119,7 +119,7 @@ class DevicesFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fi
                 raise ValueError(f"names[{device_class[:63]}] is no resource with a domain, like example.com/gpu")
 
     def resources(self) -> DeviceResources | None:
-        """The resources that devices count as; None: they are not counted."""
+        """Return the resources that devices count as; None: they are not counted."""
         return DeviceResources(self.names) if self.counted else None
 
 
@@ -172,7 +172,7 @@ class QuotaSettingsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unkn
                 raise ValueError(f"{part}.{written_name(name)} is more than maxima.{part}.{written_name(name)}")
 
     def settings(self) -> QuotaSettings:
-        """The engine's settings."""
+        """Return the engine's settings."""
         return QuotaSettings(
             reclaim=ReclaimSettings(**msgspec.structs.asdict(self.reclaim)),
             startup=StartupSettings(**msgspec.structs.asdict(self.startup)),

@@ -80,7 +80,7 @@ def _tell_end(name: str, errors: list[Exception]) -> int:
 
 
 def flatten(error: Exception) -> list[Exception]:
-    """The exceptions inside a group, at any depth; of anything else, itself."""
+    """Return the exceptions inside a group, at any depth; of anything else, itself."""
     if not isinstance(error, ExceptionGroup):
         return [error]
     return [leaf for each in error.exceptions for leaf in flatten(each)]
@@ -93,7 +93,7 @@ def _say(name: str, problem: Problem) -> int:
 
 
 def fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """What makes the fastest event loop that is installed; None: that of asyncio."""
+    """Return what makes the fastest event loop that is installed; None: that of asyncio."""
     try:
         import uvloop
     except ImportError:

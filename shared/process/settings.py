@@ -29,7 +29,7 @@ class SettingsProblem(Problem):
 
 
 def load_settings(path: Path | str | None, into: type[T], part: str | None = None, beside: str = "") -> T:
-    """The settings in the file; the defaults when there is no path. Raises SettingsProblem.
+    """Return the settings in the file; the defaults when there is no path. Raises SettingsProblem.
 
     `part`: where the file has this key at its top, only what stands below it is read; where it has only the key
     `beside` of the two, nothing is.
@@ -53,7 +53,7 @@ def load_part(path: Path | str, into: type[T], key: str) -> T:
 
 
 def has_key(path: Path | str, key: str) -> bool:
-    """Whether the file has this key at its top. Raises SettingsProblem."""
+    """Return whether the file has this key at its top. Raises SettingsProblem."""
     root = _parse(str(path), _read(str(path)), _Reading(str(path)))
     return isinstance(root.value, dict) and key in root.value
 
@@ -110,7 +110,7 @@ class _Reading:
         return cast("T", result)
 
     def node(self, loader: yaml.SafeLoader, node: yaml.Node, path: str) -> _Node:
-        """The YAML node as values with lines. Records repeated keys."""
+        """Return the YAML node as values with lines. Records repeated keys."""
         line = node.start_mark.line + 1
         if isinstance(node, yaml.MappingNode):
             loader.flatten_mapping(node)
@@ -130,7 +130,7 @@ class _Reading:
         self.problems.append(f"{self.name}{f':{line}' if line else ''}: {path + ': ' if path else ''}{problem}")
 
     def read(self, wanted: Any, node: _Node, path: str) -> Any:
-        """The value as `wanted`; None after a recorded error."""
+        """Return the value as `wanted`; None after a recorded error."""
         if get_origin(wanted) in (Union, UnionType):
             options = [option for option in get_args(wanted) if option is not NoneType]
             if node.value is None and NoneType in get_args(wanted):
@@ -204,7 +204,7 @@ def _plain(node: _Node) -> Any:
 
 
 def _show(node: _Node) -> str:
-    """The value in the file, shortened."""
+    """Return the value in the file, shortened."""
     if node.value is None:
         return "nothing"
     if isinstance(node.value, dict | list):
@@ -214,7 +214,7 @@ def _show(node: _Node) -> str:
 
 
 def _accepted(wanted: Any) -> str:
-    """What a type accepts, as text."""
+    """Return what a type accepts, as text."""
     origin, arguments = get_origin(wanted), get_args(wanted)
     if origin is Annotated:
         return _accepted(arguments[0]) + "".join(_bounds(each) for each in arguments[1:])

@@ -42,7 +42,7 @@ class CannotUse(ValueError):
 
 
 def make_ca(life: timedelta, now: datetime) -> KeyPair:
-    """A new CA with a unique name, so that old and new differ."""
+    """Return a new CA with a unique name, so that old and new differ."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = _name(f"quotree-ca-{now:%Y%m%d%H%M%S}")
     builder = (
@@ -125,7 +125,7 @@ def usable(pair: KeyPair) -> None:
 
 
 def read_certificates(pem: bytes) -> list[x509.Certificate]:
-    """The certificates of a PEM file, at least one. Raises CannotUse."""
+    """Return the certificates of a PEM file, at least one. Raises CannotUse."""
     try:
         found = x509.load_pem_x509_certificates(pem)
     except ValueError as error:
@@ -141,18 +141,18 @@ def expiry(pem: bytes) -> datetime:
 
 
 def valid_from(pem: bytes) -> datetime:
-    """The start of validity of the first certificate, in UTC. Raises CannotUse."""
+    """Return the start of validity of the first certificate, in UTC. Raises CannotUse."""
     return read_certificates(pem)[0].not_valid_before_utc
 
 
 def life_of(pem: bytes) -> timedelta:
-    """How long it was issued for, without the extra hour for slow clocks. Raises CannotUse."""
+    """Return how long it was issued for, without the extra hour for slow clocks. Raises CannotUse."""
     certificate = read_certificates(pem)[0]
     return certificate.not_valid_after_utc - certificate.not_valid_before_utc - SKEW
 
 
 def is_issued_by(pem: bytes, authority: bytes) -> bool:
-    """Whether the first certificate is signed by that CA. Raises CannotUse."""
+    """Return whether the first certificate is signed by that CA. Raises CannotUse."""
     try:
         read_certificates(pem)[0].verify_directly_issued_by(read_certificates(authority)[0])
     except (ValueError, TypeError, InvalidSignature):

@@ -46,7 +46,7 @@ class CertificateLifetimes(msgspec.Struct, frozen=True):
 def next_contents(
     contents: Contents, terms: CertificateLifetimes, now: datetime, *, published: bool
 ) -> dict[str, bytes]:
-    """What the Secret should contain; equal to `contents` if nothing is due.
+    """Return what the Secret should contain; equal to `contents` if nothing is due.
 
     `published`: its CA has been in the webhook configurations for long enough.
     """
@@ -63,12 +63,12 @@ def next_contents(
 
 
 def bundle_of(contents: Contents) -> bytes:
-    """The CAs that a client must trust: the new one, and the old one during an overlap."""
+    """Return the CAs that a client must trust: the new one, and the old one during an overlap."""
     return b"".join(contents[name] for name in (AUTHORITY, OLD_AUTHORITY) if name in contents)
 
 
 def leaf_of(contents: Contents) -> KeyPair | None:
-    """The certificate and key to serve, if both exist."""
+    """Return the certificate and key to serve, if both exist."""
     if not contents.get(CERTIFICATE) or not contents.get(KEY):
         return None
     return KeyPair(contents[CERTIFICATE], contents[KEY])
@@ -106,7 +106,7 @@ def _is_leaf_due(contents: Contents, terms: CertificateLifetimes, now: datetime,
 
 
 def _is_good(leaf: KeyPair, contents: Contents, names: Iterable[str], now: datetime) -> bool:
-    """Whether clients accept it now: valid, complete, for these names, of a CA that they trust."""
+    """Return whether clients accept it now: valid, complete, for these names, of a CA that they trust."""
     try:
         usable(leaf)
         trusted = [contents[name] for name in (AUTHORITY, OLD_AUTHORITY) if name in contents]
@@ -117,7 +117,7 @@ def _is_good(leaf: KeyPair, contents: Contents, names: Iterable[str], now: datet
 
 
 def _is_old_authority_done(contents: Contents, terms: CertificateLifetimes, now: datetime) -> bool:
-    """Whether all its certificates have expired: the first one of the new CA is a certificate's life old."""
+    """Return whether all its certificates have expired: the first one of the new CA is a certificate's life old."""
     if not _is_valid(contents[OLD_AUTHORITY], now):
         return True
     try:

@@ -78,13 +78,13 @@ class Bundles(Protocol):
 
 
 def secret_body(name: str, namespace: str, kind: str, contents: Mapping[str, bytes]) -> dict[str, Any]:
-    """A new Secret."""
+    """Return a new Secret."""
     metadata = {"name": name, "namespace": namespace}
     return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": kind, "data": _encoded(contents)}
 
 
 def secret_change(seen: SecretRecord, contents: Mapping[str, bytes]) -> dict[str, Any]:
-    """The merge patch that writes `contents` into the Secret, if it is still as it was read."""
+    """Return the merge patch that writes `contents` into the Secret, if it is still as it was read."""
     removed: dict[str, Any] = dict.fromkeys(seen.data.keys() - contents.keys())
     version = {"uid": seen.metadata.uid, "resourceVersion": seen.metadata.resource_version}
     return {"metadata": version, "data": {**removed, **_encoded(contents)}}

@@ -99,7 +99,7 @@ class CertificateHolder:
         return None
 
     def listener(self) -> ssl.SSLContext:
-        """The TLS context to listen with. Raises CannotUse before the first certificate."""
+        """Return the TLS context to listen with. Raises CannotUse before the first certificate."""
         if self._shown is None:
             raise CannotUse(self._trouble)
         context = self._context_of(self._shown)
@@ -122,7 +122,7 @@ class CertificateHolder:
 
 
 def server_context(pair: KeyPair, client_ca: str = "") -> ssl.SSLContext:
-    """A context to listen with. Raises CannotUse.
+    """Return a context to listen with. Raises CannotUse.
 
     Python reads keys from files only; they exist for this moment, readable by this user only.
     """

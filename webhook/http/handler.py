@@ -73,12 +73,12 @@ class Endpoints:
         }
 
     def refuse(self, status: int, sentence: str) -> Answer:
-        """The response to a request that is no review."""
+        """Return the response to a request that is no review."""
         self._metrics.bad_requests.labels(str(status)).inc()
         return Answer(status, f"{sentence}\n".encode("utf-8", "replace"))
 
     def check(self, method: str, path: str, content_type: str) -> Answer | str:
-        """The route of a request, checked before its body is read, or the error response.
+        """Return the route of a request, checked before its body is read, or the error response.
 
         A caller that does not know the path learns nothing else.
         """
@@ -92,7 +92,7 @@ class Endpoints:
         return route
 
     async def answer(self, path: str, body: bytes) -> Answer:
-        """The response to a body on a route that `check` returned."""
+        """Return the response to a body on a route that `check` returned."""
         began = time.perf_counter()
         try:
             review = read_review(body)
@@ -140,7 +140,7 @@ class Endpoints:
 
 
 def is_of_a_kind(route: str) -> bool:
-    """Whether the route is of a governed kind, in this process or in one with other settings."""
+    """Return whether the route is of a governed kind, in this process or in one with other settings."""
     _, phase, resource = route.split("/") if route.count("/") == 2 else ("", "", "")
     return phase in ("mutate", "validate") and "." in resource
 

@@ -38,7 +38,7 @@ class StoredState:
         self._versions = versions
 
     def version(self, kind: str, name: str) -> StoredVersion | None:
-        """The stored version of the object, or None if it does not exist."""
+        """Return the stored version of the object, or None if it does not exist."""
         return self._versions.get((kind, name))
 
 
@@ -74,7 +74,7 @@ class ConsistentReader:
         return StoredState(self._tree, versions, leaving, revision, is_newest=True)
 
     def _rebuilt(self, groups: Mapping[str, tuple[StoredVersion, Group]]) -> Tree:
-        """The tree of these groups, derived from the previous one where little has changed."""
+        """Return the tree of these groups, derived from the previous one where little has changed."""
         gone = self._groups.keys() - groups.keys()
         news = [each for name, each in groups.items() if self._groups.get(name) != each]
         if len(gone) + len(news) > 16 or gone:

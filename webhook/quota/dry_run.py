@@ -40,7 +40,7 @@ class DryRunEffects:
         self._client = client.within(PATIENCE).reserved(2)
 
     async def of(self, review: Review) -> tuple[str, ...]:
-        """The warnings for a dry run; none if nothing would change or the API does not answer."""
+        """Return the warnings for a dry run; none if nothing would change or the API does not answer."""
         try:
             async with asyncio.timeout(PATIENCE.total_seconds()):
                 answer = await self._client.create(WHAT_IFS, question(review), into=_WhatIf)
@@ -55,7 +55,7 @@ class DryRunEffects:
 
 
 def question(review: Review) -> dict[str, Any]:
-    """The WhatIf object for a reviewed edit."""
+    """Return the WhatIf object for a reviewed edit."""
     if review.operation is Operation.DELETE:
         spec: dict[str, Any] = {"delete": [{"kind": review.kind.kind, "name": review.name}]}
     else:

@@ -74,7 +74,7 @@ class EditRound:
 
 
 def reserve(edit: QuotaEdit, at: datetime) -> Reservation:
-    """The reservation of an accepted edit."""
+    """Return the reservation of an accepted edit."""
     if isinstance(edit, FlavorEdit):
         return Reservation(edit.id, FLAVOR, edit.name, edit.uid, at, edit.base)
     group = None if edit.new is None else reserve_group(edit.new)
@@ -84,7 +84,7 @@ def reserve(edit: QuotaEdit, at: datetime) -> Reservation:
 def write_unsettled(
     edit: QuotaEdit, outcome: EditOutcome, reservations: Sequence[Reservation], seconds: int
 ) -> Violation:
-    """The denial of an edit that depends on pending edits, whose outcome is known in `seconds` at the latest."""
+    """Return the denial of an edit that depends on pending edits, whose outcome is known in `seconds` at the latest."""
     first = outcome.findings.violations[0]
     others = ", ".join(str(each) for each in reservations[:3]) or "another edit"
     message = f"{first.message}; that depends on an edit under way ({others}): try again, at the latest in {seconds} s"

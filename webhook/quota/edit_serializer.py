@@ -87,7 +87,7 @@ class EditSerializer:
         )
 
     async def judge(self, edit: QuotaEdit) -> Findings:
-        """What is wrong with the edit. If nothing is, it is reserved, unless it is a dry run.
+        """Judge the edit: return what is wrong with it. If nothing is, it is reserved, unless it is a dry run.
 
         Raises ApiError when the coordination object or the quota objects cannot be read or written.
         """
@@ -133,7 +133,7 @@ class EditSerializer:
         return False
 
     def _next_batch(self) -> list[_WaitingEdit]:
-        """The waiting edits, at most as many as keep a round short; first those that were never judged."""
+        """Return the waiting edits, at most as many as keep a round short; first those that were never judged."""
         return sorted(self._still_waiting(), key=lambda each: each.outcome is not None)[:LARGEST_ROUND]
 
     async def _changed_within(self, seconds: float) -> None:
@@ -197,7 +197,7 @@ class EditSerializer:
         return await self._objects.read(flavors=FLAVOR in kinds)
 
     async def _view_reaches(self, revision: int) -> bool:
-        """Whether the watch has reached `revision`, after a short wait if necessary."""
+        """Return whether the watch has reached `revision`, after a short wait if necessary."""
         for _ in range(VIEW_STEPS):
             if self._view.revision >= revision:
                 return True

@@ -44,7 +44,7 @@ def read_version(raw: bytes | msgspec.Raw) -> ObjectVersion:
 
 
 def number(resource_version: str) -> int:
-    """A resourceVersion as a number, to compare versions; Kubernetes allows this within one kind."""
+    """Return a resourceVersion as a number, to compare versions; Kubernetes allows this within one kind."""
     is_number = resource_version.isascii() and resource_version.isdigit() and len(resource_version) <= MAX_VERSION
     return int(resource_version) if is_number else 0
 
@@ -104,7 +104,7 @@ QuotaEdit = GroupEdit | FlavorEdit
 
 
 def read_group_edit(review: Review, edit_id: str) -> GroupEdit:
-    """The edit of a group that a review describes. Raises Unreadable."""
+    """Return the edit of a group that a review describes. Raises Unreadable."""
     found = _read_version(review)
     new = read_group(review.object) if _has_new(review) else None
     old = read_group(review.old_object) if _has_old(review) else None
@@ -114,7 +114,7 @@ def read_group_edit(review: Review, edit_id: str) -> GroupEdit:
 
 
 def read_flavor_edit(review: Review, edit_id: str) -> FlavorEdit:
-    """The edit of a flavor that a review describes. Raises Unreadable."""
+    """Return the edit of a flavor that a review describes. Raises Unreadable."""
     found = _read_version(review)
     new = read_flavor(review.object) if _has_new(review) else None
     old = read_flavor(review.old_object) if _has_old(review) else None
@@ -132,7 +132,7 @@ def _has_old(review: Review) -> bool:
 
 
 def _read_version(review: Review) -> ObjectVersion:
-    """The version of the stored object, or None."""
+    """Return the version of the stored object, or None."""
     try:
         found = read_version(review.old_object if _has_old(review) else review.object)
     except msgspec.MsgspecError as error:

@@ -9,12 +9,12 @@ from webhook.quota.quotagroups import EditOutcome
 
 
 def judge_flavor_alone(edit: FlavorEdit, tree: Tree, context: Context) -> Findings:
-    """The violations of the edit in this one tree."""
+    """Return the violations of the edit in this one tree."""
     return rules.check_flavor_change(edit.old, edit.new, context, tree)
 
 
 def judge_flavor_among(edit: FlavorEdit, pending: PendingEdits, context: Context) -> EditOutcome:
-    """The violations of a deletion in every possible tree: a group that might use the flavor prevents it."""
+    """Return the violations of a deletion in every possible tree: a group that might use the flavor prevents it."""
     now = judge_flavor_alone(edit, pending.stored, context)
     last = judge_flavor_alone(edit, pending.latest, context)
     if bool(now.violations) != bool(last.violations):

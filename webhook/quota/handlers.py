@@ -55,7 +55,7 @@ class QuotaHandlers:
         return GroupWorkloads(work.pending, work.running, self._view.non_preemptible(group))
 
     async def judge_quotagroup(self, review: Review) -> Verdict:
-        """The verdict on an edit of a QuotaGroup."""
+        """Return the verdict on an edit of a QuotaGroup."""
         edit = read_group_edit(review, uuid4().hex)
         if edit.is_ordered:
             verdict = _verdict(await self._edits.judge(edit))
@@ -64,7 +64,7 @@ class QuotaHandlers:
         return await self._with_effects(review, verdict)
 
     async def judge_flavor(self, review: Review) -> Verdict:
-        """The verdict on an edit of a ResourceFlavor."""
+        """Return the verdict on an edit of a ResourceFlavor."""
         edit = read_flavor_edit(review, uuid4().hex)
         if edit.is_ordered:
             verdict = _verdict(await self._edits.judge(edit))

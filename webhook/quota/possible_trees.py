@@ -36,14 +36,14 @@ class PendingEdits:
         self.latest = latest(stored, self.open_edits)
 
     def and_also(self, open_edits: PendingEdit) -> "PendingEdits":
-        """These pending edits with one more accepted edit."""
+        """Return these pending edits with one more accepted edit."""
         more = PendingEdits(self.stored)
         more.open_edits = (*self.open_edits, open_edits)
         more.latest = latest(self.latest, [open_edits])
         return more
 
     def without(self, name: str) -> "PendingEdits":
-        """These pending edits without those of one group."""
+        """Return these pending edits without those of one group."""
         if all(each.name != name for each in self.open_edits):
             return self
         return PendingEdits(self.stored, (each for each in self.open_edits if each.name != name))
@@ -91,11 +91,11 @@ class States:
                     self._below.setdefault(state.parent, []).append((name, state))
 
     def of(self, name: str) -> list[Version]:
-        """All possible states of the group."""
+        """Return all possible states of the group."""
         return self._open.get(name) or [self.stored.get(name)]
 
     def may_be_below(self, name: str) -> list[tuple[str, Group]]:
-        """Every group that can be a child of `name`, in the state in which it is."""
+        """Return every group that can be a child of `name`, in the state in which it is."""
         still = [(child, self.stored[child]) for child in self.stored.children(name) if child not in self._open]
         return [*still, *self._below.get(name, ())]
 
@@ -106,7 +106,7 @@ class States:
             yield _with(self.stored, chosen)
 
     def gathered(self, parent: str) -> Tree:
-        """The tree in which every possible child of `parent` is its child, with its largest promise.
+        """Return the tree in which every possible child of `parent` is its child, with its largest promise.
 
         `parent` itself has its least promise.
         """
@@ -123,7 +123,7 @@ class States:
         return _with(self.stored, chosen)
 
     def way(self, start: str, end: str) -> list[tuple[str, Version]]:
-        """The states in which the path of parents from `start` reaches `end`; empty if none does."""
+        """Return the states in which the path of parents from `start` reaches `end`; empty if none does."""
         came: dict[str, tuple[str, Group]] = {}
         waiting = [start]
         while waiting and end not in came:
@@ -141,7 +141,7 @@ class States:
         return found
 
     def longest_up(self, start: str) -> list[tuple[str, Version]]:
-        """The states in which the path from `start` to the top is longest."""
+        """Return the states in which the path from `start` to the top is longest."""
 
         def above(name: str) -> list[tuple[str, Version, str]]:
             there = [state for state in self.of(name) if state is not None]
@@ -150,7 +150,7 @@ class States:
         return _longest(start, above, frozenset())
 
     def longest_down(self, start: str) -> list[tuple[str, Version]]:
-        """The states in which the subtree of `start` is deepest."""
+        """Return the states in which the subtree of `start` is deepest."""
 
         def below(name: str) -> list[tuple[str, Version, str]]:
             return [(child, state, child) for child, state in self.may_be_below(name)]
@@ -161,7 +161,7 @@ class States:
 def _longest(
     start: str, steps: Callable[[str], list[tuple[str, Version, str]]], passed: frozenset[str]
 ) -> list[tuple[str, Version]]:
-    """The most consecutive steps from `start`; a step is (group, its state, next group)."""
+    """Return the most consecutive steps from `start`; a step is (group, its state, next group)."""
     if start in passed or len(passed) > MAX_STEPS:
         return []
     best: list[tuple[str, Version]] = []

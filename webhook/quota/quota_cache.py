@@ -58,7 +58,7 @@ class QuotaCache:
         return number(self._groups.version) if self._groups.synced.is_set() else 0
 
     def stored(self) -> StoredState:
-        """The groups as they are known now, without flavors."""
+        """Return the groups as they are known now, without flavors."""
         return StoredState(self.tree, self._versions, frozenset(self._leaving), self.revision, is_newest=False)
 
     @property
@@ -74,7 +74,7 @@ class QuotaCache:
         return record.nodes if record is not None else {}
 
     def non_preemptible(self, group: str) -> Keyed:
-        """What non-preemptible workloads use in the group."""
+        """Return what non-preemptible workloads use in the group."""
         record = self._records.get(group)
         return {} if record is None else record.non_preemptible
 
@@ -128,7 +128,7 @@ class QuotaCache:
 
 
 def group_record(raw: bytes) -> StoredGroup:
-    """The part of a QuotaGroup that is kept."""
+    """Return the part of a QuotaGroup that is kept."""
     version = read_version(raw).resource_version
     try:
         view = read_quota_group(raw)
@@ -152,7 +152,7 @@ def _keyed(by_flavor: Iterable[tuple[str, Quantities]]) -> Keyed:
 
 
 def _read_amounts(quantities: Quantities) -> Amounts:
-    """The amounts, without unreadable ones."""
+    """Return the amounts, without unreadable ones."""
     found: dict[str, Amount] = {}
     for resource, quantity in quantities.items():
         with suppress(QuantityError):

@@ -19,7 +19,7 @@ UNDER_WAY: Final = "EditUnderWay"
 
 
 def judge_alone(edit: GroupEdit, tree: Tree, context: Context) -> Findings:
-    """The violations of the edit in this one tree, which has the group's previous state."""
+    """Return the violations of the edit in this one tree, which has the group's previous state."""
     before = tree.with_group(edit.old) if edit.old is not None else _without(tree, edit.name)
     after = before.with_group(edit.new) if edit.new is not None else _without(before, edit.name)
     return rules.check_change(before, after, edit.name, context)
@@ -64,7 +64,7 @@ def judge_among(edit: GroupEdit, pending: PendingEdits, leaving: frozenset[str],
 
 
 def _newly_used(edit: GroupEdit, others: Sequence[PendingEdit], leaving: frozenset[str]) -> Iterator[Violation]:
-    """The flavors under deletion that the edit starts to use."""
+    """Yield the flavors under deletion that the edit starts to use."""
     if edit.new is None:
         return
     gone = {each.name for each in others if each.group is None}

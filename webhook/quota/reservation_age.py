@@ -26,7 +26,7 @@ class ReservationAges:
         self._first = {each.id: self._first.get(each.id, now) for each in reservations}
 
     def left(self, reservation: Reservation, now: float, today: datetime) -> timedelta:
-        """How long the edit can still be stored; zero or less if it cannot."""
+        """Return how long the edit can still be stored; zero or less if it cannot."""
         if today - reservation.at > self._life + CLOCKS_APART:
             return timedelta()
         return self._life - timedelta(seconds=now - self._first.get(reservation.id, now))

@@ -65,7 +65,7 @@ class StoredVersion(msgspec.Struct, frozen=True):
 
 
 def is_open(reservation: Reservation, stored: StoredVersion | None, revision: int) -> bool:
-    """Whether the edit might still be stored: the object has the version it was accepted on, or an older one.
+    """Return whether the edit might still be stored: the object has the version it was accepted on, or an older one.
 
     `stored` is what is known of the object, true up to `revision`.
     """
@@ -76,13 +76,13 @@ def is_open(reservation: Reservation, stored: StoredVersion | None, revision: in
 
 
 def reserve_group(group: Group) -> ReservedGroup:
-    """The part of a group that its reservation keeps."""
+    """Return the part of a group that its reservation keeps."""
     entries = [ReservedEntry(entry.flavor, dict(entry.min), dict(entry.max)) for entry in group.quotas]
     return ReservedGroup(group.parent, group.is_parent, entries)
 
 
 def reserved_group(reservation: Reservation) -> Group | None:
-    """The group as it is once the edit is stored; None for a deletion."""
+    """Return the group as it is once the edit is stored; None for a deletion."""
     if reservation.group is None:
         return None
     entries = tuple(Entry(each.flavor, each.min, each.max) for each in reservation.group.quotas)
@@ -110,7 +110,7 @@ _decode = msgspec.json.Decoder(tuple[Reservation, ...]).decode
 
 
 def size_of(reservations: Iterable[Reservation]) -> int:
-    """The number of bytes that they take in the ConfigMap."""
+    """Return the number of bytes that they take in the ConfigMap."""
     return sum(len(msgspec.json.encode(each)) + 1 for each in reservations)
 
 
@@ -134,7 +134,7 @@ class ReservationsObject:
         self._namespace = namespace
 
     async def read(self) -> Reservations:
-        """The current state. Raises ApiError."""
+        """Return the current state. Raises ApiError."""
         try:
             raw = await self._client.get(CONFIG_MAPS, NAME, self._namespace)
         except NotFound:

@@ -26,7 +26,7 @@ Contents = Mapping[str, bytes]
 
 
 def next_path_contents(contents: Contents, certificate: datetime, *, published: bool) -> dict[str, bytes]:
-    """What the Secret should contain; equal to `contents` when nothing is due.
+    """Return what the Secret should contain; equal to `contents` when nothing is due.
 
     `certificate`: the start of validity of the served certificate. `published`: the configurations have named the path
     for long enough, so that the previous one is no longer called.
@@ -45,19 +45,19 @@ def next_path_contents(contents: Contents, certificate: datetime, *, published: 
 
 
 def accepted_tokens(contents: Contents) -> tuple[str, ...]:
-    """The tokens that callers can use, the current one first."""
+    """Return the tokens that callers can use, the current one first."""
     return tuple(contents[name].decode() for name in (PATH, OLD_PATH) if _is_token(contents.get(name, b"")))
 
 
 def route_of_path(path: str, tokens: tuple[str, ...]) -> str | None:
-    """The route of a called path, such as /validate/jobs; None if its token is not accepted."""
+    """Return the route of a called path, such as /validate/jobs; None if its token is not accepted."""
     token, slash, route = path[1:].partition("/")
     found = [hmac.compare_digest(token.encode("utf-8", "replace"), each.encode()) for each in tokens]
     return f"/{route}" if path.startswith("/") and slash and any(found) else None
 
 
 def called_path(token: str, route: str) -> str:
-    """The path that reaches the route."""
+    """Return the path that reaches the route."""
     return f"/{token}{route}"
 
 

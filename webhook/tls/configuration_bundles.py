@@ -29,7 +29,7 @@ class ConfigurationBundles:
 
 
 def bundle_operations(at: int, entry: WebhookEntry, bundle: bytes) -> list[Operation]:
-    """The patch that makes the entry trust `bundle`."""
+    """Return the patch that makes the entry trust `bundle`."""
     if entry.client_config.ca_bundle == bundle:
         return []
     return [add(("webhooks", at, "clientConfig", "caBundle"), base64.b64encode(bundle).decode())]

@@ -92,7 +92,7 @@ class WebhookConfigurations:
         return see
 
     def entries(self) -> Iterator[tuple[str, WebhookEntry]]:
-        """Every entry, with the plural of its configuration."""
+        """Yield every entry, with the plural of its configuration."""
         for plural, configuration in self._seen.items():
             for entry in configuration.webhooks:
                 yield plural, entry
@@ -109,7 +109,7 @@ class WebhookConfigurations:
 
 
 def entry_operations(plural: str, configuration: ConfigurationRecord, change: WebhookEntryChange) -> list[Operation]:
-    """The patch that changes these entries; each operation tests the entry's name."""
+    """Return the patch that changes these entries; each operation tests the entry's name."""
     operations: list[Operation] = []
     for at, entry in enumerate(configuration.webhooks):
         changed = change(plural, at, entry)

@@ -44,7 +44,7 @@ class CallerPaths:
             self.known.set()
 
     def route_of(self, path: str) -> str | None:
-        """The route of the path; None for a caller who does not know the secret part."""
+        """Return the route of the path; None for a caller who does not know the secret part."""
         return path if self._any_caller else route_of_path(path, self.tokens)
 
     def problem(self) -> str | None:

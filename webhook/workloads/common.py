@@ -38,17 +38,17 @@ from webhook.workloads.review_context import Cover, ReviewContext
 
 
 def name_of(kind: str, metadata: Metadata) -> str:
-    """The object's name in violations; for a generated name, its prefix."""
+    """Return the object's name in violations; for a generated name, its prefix."""
     return f"{kind}/{metadata.name or metadata.generate_name}"
 
 
 def own_annotations(annotations: Mapping[str, str]) -> dict[str, str]:
-    """The annotations that only Quotree writes."""
+    """Return the annotations that only Quotree writes."""
     return {name: text for name, text in annotations.items() if is_own(name)}
 
 
 def injected_annotation(annotations: dict[str, str]) -> InjectedAnnotation:
-    """The placement recorded as injected; empty if the annotation is absent or unreadable."""
+    """Return the placement recorded as injected; empty if the annotation is absent or unreadable."""
     try:
         return read_injected(annotations) or NOTHING
     except BadAnnotation:
@@ -56,12 +56,12 @@ def injected_annotation(annotations: dict[str, str]) -> InjectedAnnotation:
 
 
 def request_of(spec: PodSpec, pods: int, context: ReviewContext) -> Amounts:
-    """The request of that many pods. Raises QuantityError."""
+    """Return the request of that many pods. Raises QuantityError."""
     return times(pod_request_of(spec, context.namespace, context.quota.settings), pods)
 
 
 def peak_of(spec: PodSpec, pods: int, context: ReviewContext) -> Amounts:
-    """The request to compare with the previous one of the workload. Raises QuantityError.
+    """Return the request to compare with the previous one of the workload. Raises QuantityError.
 
     A missing claim or template counts as a resource of its own, so that it cannot hide growth.
     """
@@ -73,7 +73,7 @@ def peak_of(spec: PodSpec, pods: int, context: ReviewContext) -> Amounts:
 def submitted_workload(  # noqa: PLR0913
     context: ReviewContext, kind: str, metadata: Metadata, group: str, spec: PodSpec, *, pods: int
 ) -> SubmittedWorkload:
-    """The workload as its owner wrote it, without what was injected. Raises QuantityError."""
+    """Return the workload as its owner wrote it, without what was injected. Raises QuantityError."""
     return SubmittedWorkload(
         object=name_of(kind, metadata),
         group=group,
@@ -115,14 +115,14 @@ def check_unmanaged(kind: str, metadata: Metadata, context: ReviewContext) -> Fi
 
 
 def judge_unreadable(kind: str, metadata: Metadata, before: Metadata | None, error: QuantityError) -> Verdict:
-    """The verdict on a workload whose request cannot be read; edits of one under deletion are still allowed."""
+    """Return the verdict on a workload whose request cannot be read; edits of one under deletion are still allowed."""
     if before is not None and before.is_deleting:
         return YES
     return Deny((Violation("BadQuantity", name_of(kind, metadata), "spec", str(error)),))
 
 
 def pending_injection(metadata: Metadata, spec: PodSpec, group: str, context: ReviewContext) -> InjectedAnnotation:
-    """The placement that a held workload gets at once: of its only flavors, unless it contradicts the owner's.
+    """Return the placement that a held workload gets at once: of its only flavors, unless it contradicts the owner's.
 
     Flavors of devices come with the start: they depend on claims, of which two replicas can know different versions.
     """
@@ -160,7 +160,7 @@ def expected_annotations(edit: QueueEdit, now: datetime, injected: InjectedAnnot
 def metadata_operations(
     metadata: Metadata, labels: Mapping[str, str], annotations: Mapping[str, str], drop: tuple[str, ...] = ()
 ) -> list[Operation]:
-    """The patch that sets these labels and annotations and removes the annotations in `drop`."""
+    """Return the patch that sets these labels and annotations and removes the annotations in `drop`."""
     present = metadata.annotations or None
     return [
         *set_members(("metadata", "labels"), metadata.labels or None, labels),
@@ -170,7 +170,7 @@ def metadata_operations(
 
 
 def group_label(group: str) -> dict[str, str]:
-    """The label with the group whose quota the workload uses."""
+    """Return the label with the group whose quota the workload uses."""
     return {GROUP_LABEL: group}
 
 
@@ -189,5 +189,5 @@ def check_label(kind: str, metadata: Metadata, old: Metadata | None, context: Re
 
 
 def annotation_of(injected: InjectedAnnotation) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The annotations to set and to remove, so that the object records what was injected."""
+    """Return the annotations to set and to remove, so that the object records what was injected."""
     return ({}, (INJECTED,)) if injected == NOTHING else ({INJECTED: write_annotation(injected)}, ())

@@ -74,7 +74,7 @@ class ContextBuilder:
         self._permissions = UsePermissions(self._client, time.monotonic)
 
     async def of(self, review: Review) -> ReviewContext:
-        """The context of the review. Raises ApiError if the API server must be read and does not answer."""
+        """Return the context of the review. Raises ApiError if the API server must be read and does not answer."""
         head = _read_head(review.object) if review.has_object else _Head()
         metadata = head.metadata
         namespace, group = await self._namespace_and_group(review, metadata)
@@ -116,7 +116,10 @@ class ContextBuilder:
         return namespace, group
 
     async def _lacks_use(self, review: Review, head: _Head, namespace: NamespaceContext, group: str | None) -> str:
-        """A message about who lacks the verb `use` on the group; empty where it is not required. Raises ApiError."""
+        """Return a message about who lacks the verb `use` on the group; empty where it is not required.
+
+        Raises ApiError.
+        """
         if not self._quota.require_use or group is None or review.user_info.username == self._settings.reconciler:
             return ""
         if review.has_old_object and self._group(_read_head(review.old_object).metadata, namespace) == group:
@@ -158,14 +161,14 @@ class ContextBuilder:
         return None if found is None or found is job or group is None else Cover(found.uid, group)
 
     def _is_by_operator(self, review: Review) -> bool:
-        """Whether the operator changes an object it has created."""
+        """Return whether the operator changes an object it has created."""
         if not review.has_old_object or not self._workloads.owners:
             return False
         owner = _read_head(review.old_object).metadata.controller
         return owner is not None and self._workloads.owners.is_operator(owner, review.user_info.username)
 
     async def _job_of(self, namespace: str, metadata: Metadata) -> WorkloadRecord | None:
-        """The Job for which the Job controller creates this pod."""
+        """Return the Job for which the Job controller creates this pod."""
         uid = _owner(metadata)
         if uid is None or metadata.labels.get(JOB_OWNER_LABEL) != uid:
             return None
@@ -175,7 +178,7 @@ class ContextBuilder:
 
 
 def _owner(metadata: Metadata) -> str | None:
-    """The uid of the Job in its controller reference."""
+    """Return the uid of the Job in its controller reference."""
     owner = metadata.controller
     if owner is None or owner.kind != "Job" or not owner.api_version.startswith("batch/"):
         return None

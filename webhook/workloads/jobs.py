@@ -67,7 +67,7 @@ def mutate_job(review: Review, context: ReviewContext) -> Verdict:
 
 
 def _injection(edit: JobReview, group: str, context: ReviewContext) -> InjectedAnnotation | None:
-    """The placement that the template must have afterwards; None: unchanged."""
+    """Return the placement that the template must have afterwards; None: unchanged."""
     job = edit.job
     if not edit.may_be_placed:
         return None

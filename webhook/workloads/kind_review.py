@@ -51,7 +51,7 @@ def read_kind_review(kind: Kind, review: Review, context: ReviewContext) -> Kind
 
 
 def submitted_object(edit: KindReview, seen: KindObject, group: str, context: ReviewContext) -> SubmittedWorkload:
-    """The object as its owner wrote it; its request is checked by pod set."""
+    """Return the object as its owner wrote it; its request is checked by pod set."""
     return SubmittedWorkload(
         object=edit.name,
         group=group,

@@ -89,11 +89,11 @@ class OwnerCache:
         self._of_kind[kind] = _Owners(resource, project, watch, operators[kind])
 
     def __bool__(self) -> bool:
-        """Whether any kind is governed."""
+        """Return whether any kind is governed."""
         return bool(self._of_kind)
 
     def is_operator(self, owner: OwnerReference, user: str) -> bool:
-        """Whether the user is the operator that creates children of this owner."""
+        """Return whether the user is the operator that creates children of this owner."""
         found = self._of_kind.get(_name_of(owner))
         return found is not None and user in found.operators
 
@@ -116,7 +116,7 @@ def _name_of(owner: OwnerReference) -> KindName:
 
 
 def _operators(kinds: Kinds) -> dict[KindName, frozenset[str]]:
-    """The users that create children of these kinds and of the kinds between."""
+    """Return the users that create children of these kinds and of the kinds between."""
     found: dict[KindName, frozenset[str]] = {}
     for kind in kinds.suspended:
         names = [(kind.group, kind.kind), *((each.api_version.partition("/")[0], each.kind) for each in kind.children)]
@@ -126,7 +126,7 @@ def _operators(kinds: Kinds) -> dict[KindName, frozenset[str]]:
 
 
 def made_resources(kinds: Kinds) -> list[Resource]:
-    """What operators of governed kinds create, of kinds that are not governed themselves."""
+    """Return what operators of governed kinds create, of kinds that are not governed themselves."""
     own = {(JOBS.group, JOBS.kind), (PODS.group, PODS.kind)}
     own |= {(kind.group, kind.kind) for kind in kinds.suspended}
     found: dict[KindName, Resource] = {}
@@ -143,7 +143,7 @@ def _ignore(_: Sequence[Change[WorkloadRecord]]) -> None:
 
 
 def kind_record(kind: Kind) -> Project:
-    """The part of an object of this kind that is kept; None for one of another controller."""
+    """Return the part of an object of this kind that is kept; None for one of another controller."""
 
     def project(raw: bytes) -> WorkloadRecord | None:
         seen = read_kind_object(kind, raw)
@@ -162,7 +162,7 @@ _read_child = reader(_Child)
 
 
 def child_record(raw: bytes) -> WorkloadRecord | None:
-    """The part of an operator's object that is kept; None for one of another user."""
+    """Return the part of an operator's object that is kept; None for one of another user."""
     metadata = _read_child(raw).metadata
     return _record(metadata, runs=True, over=False) if metadata.unit or owner_of(metadata) else None
 

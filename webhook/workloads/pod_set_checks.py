@@ -43,7 +43,7 @@ def check_running(edit: KindReview, old: KindObject, after: SubmittedWorkload) -
 
 
 def check_sets_fit(submitted: SubmittedWorkload, seen: KindObject, context: ReviewContext) -> Findings:
-    """Whether each pod set could ever start."""
+    """Return whether each pod set could ever start."""
     found = NO_FINDINGS
     injected = injected_annotation(seen.metadata.annotations)
     for each in seen.pod_sets:

@@ -88,12 +88,12 @@ def _gate(pod: Pod) -> list[Operation]:
 
 
 def _passes(pod: Pod, review: Review, context: ReviewContext) -> bool:
-    """Whether the pod is not reviewed: created by a kubelet, or covered by its Job."""
+    """Return whether the pod is not reviewed: created by a kubelet, or covered by its Job."""
     return _is_mirror(pod, review) or _group_of_its_job(pod, review, context) is not None
 
 
 def _group_of_its_job(pod: Pod, review: Review, context: ReviewContext) -> str | None:
-    """The group of the Job that covers this new pod; None when none does.
+    """Return the group of the Job that covers this new pod; None when none does.
 
     A Job covers the pods that Kubernetes' Job controller creates for it: owned by it, and labelled with its uid. The
     same pod from any other user could request more than the Job was started with, or outlive it.

@@ -31,8 +31,9 @@ class QueueEdit:
     is_more: bool
 
     def requeue(self, now: datetime) -> RequeueAnnotation | None:
-        """The requeue annotation after the edit; None: unchanged. Release from a hold resets the count of failed
-        starts.
+        """Return the requeue annotation after the edit; None: unchanged.
+
+        Release from a hold resets the count of failed starts.
         """
         is_released = self.old.labels.get(HOLD_LABEL) == TRUE and self.new.labels.get(HOLD_LABEL) != TRUE
         if not self.waits or not (is_released or self.is_more):
@@ -43,7 +44,7 @@ class QueueEdit:
         return msgspec.structs.replace(requeue, released=now)
 
     def expected_text(self, now: datetime) -> str | None:
-        """The annotation's text as validation expects it, or None: the mutation was a moment ago.
+        """Return the annotation's text as validation expects it, or None: the mutation was a moment ago.
 
         It can also be unchanged: in an upgrade a replica of the previous version might mutate.
         """
@@ -57,7 +58,7 @@ class QueueEdit:
 
 
 def requests_more(before: Amounts, after: Amounts) -> bool:
-    """Whether `after` requests more of some resource."""
+    """Return whether `after` requests more of some resource."""
     return any(amount > before.get(resource, 0) for resource, amount in after.items())
 
 

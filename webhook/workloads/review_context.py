@@ -43,14 +43,14 @@ class ReviewContext:
     now: datetime = LONG_AGO
 
     def group_of(self, labels: Mapping[str, str]) -> str | None:
-        """The group that a workload with these labels in this namespace resolves to."""
+        """Return the group that a workload with these labels in this namespace resolves to."""
         default = self.quota.settings.default_group
         return resolve_group(labels, self.namespace.namespace_labels, default_group=default)
 
     def is_by_reconciler(self, review: Review) -> bool:
-        """Whether the reconciler sent the request."""
+        """Return whether the reconciler sent the request."""
         return review.user_info.username == self.reconciler
 
     def is_by_job_controller(self, review: Review) -> bool:
-        """Whether Kubernetes' own Job controller sent the request."""
+        """Return whether Kubernetes' own Job controller sent the request."""
         return review.user_info.username in self.job_controllers

@@ -31,7 +31,7 @@ class UsePermissions:
         self._kept: KeptAnswers[bool] = KeptAnswers(MOST_KEPT, clock)
 
     async def may_use(self, user: User, group: str) -> bool:
-        """Whether the user can use the group. Raises ApiError if the API server does not answer."""
+        """Return whether the user can use the group. Raises ApiError if the API server does not answer."""
         key = msgspec.msgpack.encode((user.username, user.uid, user.groups, user.extra, group))
         allowed = self._kept.get(key)
         if allowed is None:
@@ -42,6 +42,6 @@ class UsePermissions:
 
 
 def service_account(namespace: str, name: str) -> User:
-    """The user name of this service account's pods."""
+    """Return the user name of this service account's pods."""
     groups = ["system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated"]
     return User(f"system:serviceaccount:{namespace}:{name}", groups=groups)

@@ -92,7 +92,7 @@ class WatchedWorkloads:
         return None if found is None or found.over else found
 
     def group_of(self, record: WorkloadRecord) -> str | None:
-        """The group that the workload resolves to."""
+        """Return the group that the workload resolves to."""
         return self._resolve(record.namespace, record.label)
 
     async def namespace_context(self, namespace: str) -> NamespaceContext:
@@ -102,7 +102,7 @@ class WatchedWorkloads:
         return await self.namespace_context_now(namespace)
 
     async def namespace_context_now(self, namespace: str) -> NamespaceContext:
-        """The same with the labels that the namespace has at this moment. Raises ApiError."""
+        """Return the same with the labels that the namespace has at this moment. Raises ApiError."""
         labels: dict[str, str] = {}
         if is_name(namespace):
             with suppress(NotFound):
@@ -146,7 +146,7 @@ def _sink(see: Callable[[Iterable[Transition[R]]], object]) -> Sink[R]:
 
 
 def job_record(raw: bytes) -> WorkloadRecord:
-    """The part of a Job that is kept."""
+    """Return the part of a Job that is kept."""
     job = read_job(raw)
     metadata = job.metadata
     runs = not job.spec.suspend or job.has_pods
@@ -157,7 +157,7 @@ def job_record(raw: bytes) -> WorkloadRecord:
 
 
 def pod_record(raw: bytes) -> WorkloadRecord | None:
-    """The part of a pod that is kept; None for one that another object accounts for."""
+    """Return the part of a pod that is kept; None for one that another object accounts for."""
     pod = read_pod(raw)
     if is_covered(pod):
         return None

@@ -58,7 +58,7 @@ class EntitledWaiting:
                 yield
 
     def waited(self, workload: Workload, now: datetime) -> timedelta:
-        """How long the workload has been entitled until now; zero if that was not observed."""
+        """Return how long the workload has been entitled until now; zero if that was not observed."""
         return now - self._since.get(workload.group, {}).get(workload.preemptor_id, now)
 
     def longest(self, now: datetime) -> Mapping[str, timedelta]:

@@ -52,7 +52,7 @@ class _NamedBy:
             self._refs[user] = tuple(dict.fromkeys(refs))
 
     def users(self, refs: Iterable[DeviceRef]) -> set[str]:
-        """All users that name one of them."""
+        """Return all users that name one of them."""
         return {user for ref in refs for user in self._users.get(ref, ())}
 
 
@@ -77,15 +77,15 @@ class DeviceUsers:
             self._owners.put(key_of(after), refs_of(after.metadata.namespace, _claims_of(after)))
 
     def owners_naming(self, refs: Iterable[DeviceRef]) -> set[str]:
-        """The keys of the owners whose pods would use devices of one of these claims or templates."""
+        """Return the keys of the owners whose pods would use devices of one of these claims or templates."""
         return self._owners.users(refs)
 
     def with_devices(self, changes: PodTransitions) -> PodTransitions:
-        """The same changes of pods, with the devices that they use."""
+        """Return the same changes of pods, with the devices that they use."""
         return changes if self._namespaces.devices is None else [self._see(old, new) for old, new in changes]
 
     def pods_naming(self, refs: Iterable[DeviceRef]) -> PodTransitions:
-        """The pods that name one of them, before and after the change."""
+        """Return the pods that name one of them, before and after the change."""
         found: list[Transition[PodRecord]] = []
         for uid in self._claimants.users(refs):
             seen, before = self._pods[uid]
@@ -110,7 +110,7 @@ class DeviceUsers:
         return before, after
 
     def _known(self, old: PodRecord) -> PodRecord:
-        """The record as it was passed on; another watch may have shown the pod meanwhile as it is now."""
+        """Return the record as it was passed on; another watch may have shown the pod meanwhile as it is now."""
         return self._completed_of(old) or self._completed(old)
 
     def _completed_of(self, seen: PodRecord) -> PodRecord | None:

@@ -27,7 +27,7 @@ class GroupMembers:
         self._members: dict[str, frozenset[str]] = {}
 
     def key_of(self, pod: Pod) -> str:
-        """The workload of the pod: its pod group, unless it joined that after the start; else itself."""
+        """Return the workload of the pod: its pod group, unless it joined that after the start; else itself."""
         group, uid = pod_group_of(pod), pod.metadata.uid
         if group is None:
             return uid
@@ -38,7 +38,7 @@ class GroupMembers:
         return uid if admission is not None and admission.members == () else group
 
     def of(self, key: str) -> tuple[str, ...] | None:
-        """The members of a started group according to its admission; None for any other workload."""
+        """Return the members of a started group according to its admission; None for any other workload."""
         members = self._members.get(key)
         return None if members is None else tuple(sorted(members))
 

@@ -24,7 +24,7 @@ class Interned(Generic[S]):
         self._encode = msgspec.json.Encoder().encode
 
     def shared(self, value: S) -> S:
-        """The shared object equal to `value`."""
+        """Return the shared object equal to `value`."""
         return self._known.setdefault(self._encode(value), value)
 
 

@@ -82,7 +82,7 @@ class JobPods:
         return touched
 
     def by_set(self, job: str) -> PodsBySet:
-        """The pods of an object of a governed kind, by the names of its pod sets."""
+        """Return the pods of an object of a governed kind, by the names of its pod sets."""
         found: dict[str, list[UsingPod]] = {}
         for pod in self._of_job.get(job, {}).values():
             found.setdefault(pod.pod_set, []).append(pod)
@@ -108,20 +108,20 @@ class JobPods:
         return job in self._of_job
 
     def active(self, job: str) -> list[UsingPod]:
-        """The pods of the Job that are not deleted."""
+        """Return the pods of the Job that are not deleted."""
         return [pod for pod in self._of_job.get(job, {}).values() if not pod.is_terminating]
 
     def is_active(self, job: str, uid: str) -> bool:
-        """Whether the pod with this uid is still one of these."""
+        """Return whether the pod with this uid is still one of these."""
         known = self._of_job.get(job, {}).get(uid)
         return known is not None and not known.is_terminating
 
     def unplaced(self, job: str) -> list[str]:
-        """Why pods of the Job have no node, one text for each such pod."""
+        """Return why pods of the Job have no node, one text for each such pod."""
         return [pod.unplaced for pod in self._of_job.get(job, {}).values() if pod.unplaced]
 
     def sums(self, job: str) -> PodSums | None:
-        """The sums of the Job's pods; None if it has none."""
+        """Return the sums of the Job's pods; None if it has none."""
         pods = self._of_job.get(job)
         if not pods:
             return None
@@ -135,7 +135,7 @@ class JobPods:
 
 
 def add_up(requests: Iterable[Mapping[str, Amount]]) -> Amounts:
-    """The sum by resource."""
+    """Return the sum by resource."""
     total: dict[str, Amount] = {}
     for request in requests:
         for resource, amount in request.items():
@@ -144,7 +144,7 @@ def add_up(requests: Iterable[Mapping[str, Amount]]) -> Amounts:
 
 
 def highest(first: Amounts, second: Amounts) -> Amounts:
-    """The larger amount of each resource."""
+    """Return the larger amount of each resource."""
     return {resource: max(first.get(resource, 0), second.get(resource, 0)) for resource in {**first, **second}}
 
 

@@ -18,7 +18,10 @@ class Use(NamedTuple):
 
 
 def use_of_job(job: Job, workload: Workload, sums: PodSums | None, last: Workload | None) -> Use:
-    """The use of a Job that reads as `workload`. `last`: how its terminating pods, or else it, counted before."""
+    """Return the use of a Job that reads as `workload`.
+
+    `last`: how its terminating pods, or else it, counted before.
+    """
     if sums is None:
         # The start time of a Job under deletion is never reset: without pods it has ended.
         return Use(None if job.metadata.is_deleting and workload.is_evicting else workload)

@@ -15,7 +15,7 @@ KindRecord = KindObject | FinishedOwner
 
 
 def project_kind(kind: Kind) -> Callable[[bytes], KindRecord | None]:
-    """The projection of this kind's objects to records; None for one that another object accounts for."""
+    """Return the projection of this kind's objects to records; None for one that another object accounts for."""
 
     def project(raw: bytes) -> KindRecord | None:
         seen = read_kind_object(kind, raw)
@@ -30,6 +30,6 @@ def project_kind(kind: Kind) -> Callable[[bytes], KindRecord | None]:
 
 
 def key_of(owner: Job | KindObject) -> str:
-    """The key of the object's workload."""
+    """Return the key of the object's workload."""
     metadata = owner.metadata
     return metadata.uid if isinstance(owner, Job) else unit_key(metadata.uid, metadata.namespace)

@@ -60,7 +60,7 @@ class ObjectStore:
             self._labelled.setdefault(group, {})[pod.metadata.uid] = pod
 
     def key_of(self, uid: str) -> str | None:
-        """The workload that a pod, or an object of a governed kind, is stored under."""
+        """Return the workload that a pod, or an object of a governed kind, is stored under."""
         return self._key_of.get(uid)
 
     def lose_pod(self, uid: str) -> Pod | None:
@@ -79,31 +79,31 @@ class ObjectStore:
         return pod
 
     def all_of(self, key: str) -> list[WorkloadObject]:
-        """The owner, or the pods, of a workload; for a pod group also those that have ended before others."""
+        """Return the owner, or the pods, of a workload; for a pod group also those that have ended before others."""
         owner = self._owners.get(key)
         return [owner] if owner is not None else list(self._pods.get(key, {}).values())
 
     def live_of(self, key: str) -> list[WorkloadObject]:
-        """The objects that can be written; empty when the workload is deleted or has ended."""
+        """Return the objects that can be written; empty when the workload is deleted or has ended."""
         return [
             each for each in self.all_of(key) if not isinstance(each, Pod) or not (each.has_ended or each.never_starts)
         ]
 
     def owner(self, key: str) -> Owner | None:
-        """The Job, or the object of a governed kind, of the workload."""
+        """Return the Job, or the object of a governed kind, of the workload."""
         return self._owners.get(key)
 
     def has_pod(self, key: str, uid: str) -> bool:
-        """Whether this pod of the workload still exists and has not ended."""
+        """Return whether this pod of the workload still exists and has not ended."""
         found = self._pods.get(key, {}).get(uid)
         return found is not None and not found.has_ended
 
     def pods_labelled(self, group: str) -> list[Pod]:
-        """The pods with the label of this pod group, members or not."""
+        """Return the pods with the label of this pod group, members or not."""
         return list(self._labelled.get(group, {}).values())
 
     def firsts(self) -> Iterator[tuple[str, WorkloadObject]]:
-        """Every workload key, with one of its objects."""
+        """Yield every workload key, with one of its objects."""
         yield from self._owners.items()
         for key, members in self._pods.items():
             yield key, next(iter(members.values()))

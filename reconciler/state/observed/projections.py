@@ -87,7 +87,7 @@ def project_job(raw: bytes) -> Job | FinishedOwner | None:
 
 
 def project_pod(raw: bytes) -> PodRecord | None:
-    """A pod as a workload of its own, as use of its node, or both; None for neither."""
+    """Return a pod as a workload of its own, as use of its node, or both; None for neither."""
     pod = read_pod_with_claims(cut_pod_affinity(raw))
     metadata, spec, status = trim_metadata(pod.metadata), trim_placement(pod.spec), trim_conditions(pod.status)
     pod = msgspec.structs.replace(pod, metadata=metadata, spec=spec, status=status)
@@ -112,7 +112,7 @@ def _using(pod: Pod, *, is_covered: bool) -> UsingPod | None:
 
 
 def project_node(raw: bytes) -> ClusterNode:
-    """The part of a node that determines capacity."""
+    """Return the part of a node that determines capacity."""
     node = read_node(raw)
     return ClusterNode(
         node.metadata.name, node.metadata.labels, allocatable(node), node.takes_pods, node.not_ready_since
@@ -120,6 +120,6 @@ def project_node(raw: bytes) -> ClusterNode:
 
 
 def project_group(raw: bytes) -> GroupStatusRecord:
-    """A QuotaGroup and its status."""
+    """Return a QuotaGroup and its status."""
     view = read_quota_group(raw)
     return GroupStatusRecord(view.metadata.uid, view.metadata.generation, group_of(view), view.status)

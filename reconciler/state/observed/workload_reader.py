@@ -43,7 +43,7 @@ class WorkloadReader:
     _requests: InternedRequests = field(default_factory=InternedRequests)
 
     def read(self, key: str, objects: Sequence[WorkloadObject], apart: int = 0) -> Reading:
-        """A Job, a pod, or all pods of a group, of which `apart` more run as workloads of their own.
+        """Return a Job, a pod, or all pods of a group, of which `apart` more run as workloads of their own.
 
         Before its adoption, or in a namespace that the group does not admit, it is on hold.
         """
@@ -63,11 +63,11 @@ class WorkloadReader:
         return Reading(reading.state, held, (*reading.problems, problem))
 
     def with_all_devices(self, workload: Workload) -> Workload:
-        """The workload as it counts, including devices that it was not started with."""
+        """Return the workload as it counts, including devices that it was not started with."""
         return with_all_devices(workload, self.group_of(workload.group), self.settings)
 
     def pod_set_of(self, pod: Pod) -> str:
-        """The set that a pod of a group with several belongs to."""
+        """Return the set that a pod of a group with several belongs to."""
         return member_of(pod, self.namespaces.of(pod.metadata.namespace), self.settings).pod_set
 
     def _as_written(self, key: str, objects: Sequence[WorkloadObject], apart: int) -> Reading:

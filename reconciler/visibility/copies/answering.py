@@ -37,7 +37,7 @@ class CopiedWorld:
         self._groups: dict[str, bytes] = {}
 
     def answer(self, question: bytes) -> Iterator[bytes]:
-        """The lines of the answer, see `reconciler.visibility.copies.questions`."""
+        """Return the lines of the answer, see `reconciler.visibility.copies.questions`."""
         return self._answer(read_question(question))
 
     def _answer(self, question: CopyQuestion) -> Iterator[bytes]:
@@ -72,7 +72,7 @@ class CopiedWorld:
                     yield line
 
     def _line(self, observed: ObservedPlan, place: Place) -> bytes | None:
-        """The object of one place; None for a workload that does not wait any more."""
+        """Return the object of one place; None for a workload that does not wait any more."""
         key = place.workload.id
         if key not in self._pending:
             found = pending_object(observed, place)

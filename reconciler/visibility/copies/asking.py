@@ -82,7 +82,7 @@ class Copy:
         self.channel.close()
 
     async def ask(self, question: CopyQuestion, within: timedelta) -> list[bytes]:
-        """The lines that arrive in time; complete answers end with END. Raises NotAnswered."""
+        """Return the lines that arrive in time; complete answers end with END. Raises NotAnswered."""
         ours, theirs = socket.socketpair()
         with theirs:
             try:
@@ -118,7 +118,7 @@ class SharedCopy:
         self._copy: Copy | None = None
 
     def current(self) -> Copy:
-        """A copy that is recent enough. Raises TooBusy."""
+        """Return a copy that is recent enough. Raises TooBusy."""
         if self._copy is not None and time.monotonic() >= self.replaced_at(self._copy):
             self._drop(self._copy)
         if self._copy is None:
@@ -126,11 +126,11 @@ class SharedCopy:
         return self._copy
 
     def replaced_at(self, copy: Copy) -> float:
-        """When the copy becomes too old."""
+        """Return when the copy becomes too old."""
         return copy.made + self._lasts
 
     async def lines(self, copy: Copy, question: CopyQuestion) -> Sequence[bytes]:
-        """The complete answer. Raises TooBusy when there is none in time."""
+        """Return the complete answer. Raises TooBusy when there is none in time."""
         found = await copy.ask(question, LIMIT)
         if not found or found[-1] != END:
             self._drop(copy)
@@ -157,7 +157,7 @@ class LongQuestions:
         self._turn = asyncio.Lock()
 
     async def best(self, question: CopyQuestion) -> bytes | None:
-        """The best answer found in time; None: no object has that name. Raises TooBusy."""
+        """Return the best answer found in time; None: no object has that name. Raises TooBusy."""
         if self._waiting >= self._most:
             raise TooBusy
         self._waiting += 1

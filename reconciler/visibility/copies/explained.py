@@ -21,7 +21,7 @@ class Explained:
         self._workloads = WorkloadsByNamespace()
 
     def objects(self, selection: Selection) -> Iterator[Json]:
-        """The objects that are selected, by name; of one workload, first without remedies and then with them."""
+        """Yield the objects that are selected, by name; of one workload, first without remedies and then with them."""
         here = self._workloads.of(self._observed, selection.namespace or None)
         wanted = [each for each in here if _takes(selection, each)]
         found = self._one(wanted[0]) if wanted and selection.is_one_explanation else self._all(wanted)

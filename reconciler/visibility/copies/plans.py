@@ -11,7 +11,7 @@ from shared.quota.measure.snapshot import measure
 
 
 def current_plan(state: ClusterState, latest: LatestPlan, now: datetime) -> ObservedPlan:
-    """The latest plan: the leader's own, or in a follower what it would decide from its watches."""
+    """Return the latest plan: the leader's own, or in a follower what it would decide from its watches."""
     snapshot, decided = latest.snapshot, latest.plan
     if snapshot is not None and decided is not None:
         return ObservedPlan(snapshot, decided, leads=True)

@@ -42,7 +42,7 @@ class CopyQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def question_of(selection: Selection) -> CopyQuestion:
-    """The question for these objects."""
+    """Return the question for these objects."""
     return CopyQuestion(
         selection.kind.plural, selection.namespace, selection.name, selection.groups, selection.in_whole_cluster
     )

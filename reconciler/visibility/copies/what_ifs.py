@@ -18,7 +18,7 @@ from shared.quota.decide.simulate.what_if import predict_in_steps
 
 
 def predict_edit(state: ClusterState, observed: ObservedPlan, edit: EditedObjects, now: datetime) -> Iterator[Json]:
-    """The status of the WhatIf, each a better one than the one before. `state` is changed by the edit."""
+    """Yield the status of the WhatIf, each a better one than the one before. `state` is changed by the edit."""
     before = state.world_at(now)
     show_edit(edit, state)
     after = state.world_at(now)

@@ -29,7 +29,7 @@ class CopysItems:
         self._items: dict[bytes, Item] = {}
 
     def of(self, copy: Copy, lines: Iterable[bytes]) -> list[Item]:
-        """The objects in these lines of a copy's answer; items of an earlier copy are dropped."""
+        """Return the objects in these lines of a copy's answer; items of an earlier copy are dropped."""
         if copy is not self.copy:
             self.copy, self._items = copy, {}
         return [self._items.get(line) or self._items.setdefault(line, item_of(_decode(line))) for line in lines]
@@ -43,7 +43,7 @@ class Kept:
     until: float = math.inf
 
     def is_good(self, now: float) -> bool:
-        """Whether it can be reused: it is being computed, or was a short time ago without an error."""
+        """Return whether it can be reused: it is being computed, or was a short time ago without an error."""
         return not self.task.done() or (now < self.until and self.task.exception() is None)
 
 
@@ -58,7 +58,7 @@ class Answers:
         self._kept: dict[Selection, Kept] = {}
 
     async def select(self, selection: Selection) -> Selected:
-        """The objects, in the order of a list. Raises TooBusy and NotAnswered."""
+        """Return the objects, in the order of a list. Raises TooBusy and NotAnswered."""
         now = time.monotonic()
         kept = self._kept.get(selection)
         if kept is None or not kept.is_good(now):

@@ -41,7 +41,7 @@ def _strings(text: str) -> tuple[str, ...]:
 
 
 def refusal(proxy: FrontProxy, certificate: PeerCertificate | None, headers: Mapping[str, str]) -> str | None:
-    """Why this caller is refused; None for the API server with a user.
+    """Return why this caller is refused; None for the API server with a user.
 
     The certificate has been verified against the CA by the TLS layer; only its name is checked here.
     """

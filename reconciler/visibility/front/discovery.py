@@ -11,7 +11,7 @@ OPENAPI_PATH: Final = f"apis/{API_VERSION}"
 
 
 def discovery_document(path: str, accept: str) -> Json | None:
-    """The document at the path; None if there is none."""
+    """Return the document at the path; None if there is none."""
     if path == "/apis":
         version = _aggregated_version(accept)
         return (
@@ -33,7 +33,7 @@ def discovery_document(path: str, accept: str) -> Json | None:
 
 
 def content_type(document: Json) -> str:
-    """The Content-Type of a discovery document."""
+    """Return the Content-Type of a discovery document."""
     version = document.get("apiVersion", "")
     if not version.startswith(_AGGREGATED):
         return "application/json"
@@ -41,7 +41,7 @@ def content_type(document: Json) -> str:
 
 
 def _aggregated_version(accept: str) -> str:
-    """The version of aggregated discovery that the client accepts; empty: none."""
+    """Return the version of aggregated discovery that the client accepts; empty: none."""
     for form in accept.split(","):
         if "as=APIGroupDiscoveryList" in form and form.strip().startswith("application/json"):
             return "v2" if "v=v2;" in f"{form};" else "v2beta1"
@@ -73,7 +73,7 @@ def _resources() -> Json:
 
 
 def aggregated_groups(version: str) -> Json:
-    """All resources in one document, as newer clients request it."""
+    """Return all resources in one document, as newer clients request it."""
     resources = [
         {
             "resource": kind.plural,
@@ -96,7 +96,7 @@ def aggregated_groups(version: str) -> Json:
 
 
 def openapi_v3() -> Json:
-    """The schemas of all kinds, and the paths that return them."""
+    """Return the schemas of all kinds, and the paths that return them."""
     return {
         "openapi": "3.0.0",
         "info": {"title": "Quotree visibility", "version": VERSION},
@@ -106,7 +106,7 @@ def openapi_v3() -> Json:
 
 
 def openapi_v2() -> Json:
-    """The same for older clients."""
+    """Return the same for older clients."""
     return {
         "swagger": "2.0",
         "info": {"title": "Quotree visibility", "version": VERSION},

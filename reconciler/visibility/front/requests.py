@@ -46,7 +46,7 @@ class ReadRequest:
 
 
 def read_request(path: str, query: Mapping[str, str], accept: str) -> ReadRequest | None:
-    """The request of a path and query; None for a path of no kind. Raises BadRequest."""
+    """Return the request of a path and query; None for a path of no kind. Raises BadRequest."""
     place = _place(path)
     if place is None:
         return None
@@ -90,7 +90,7 @@ def _place(path: str) -> tuple[VisibleKind, str, str] | None:
 
 
 def _form(accept: str) -> bool:
-    """Whether a Table is requested. Raises BadRequest when no offered form is accepted."""
+    """Return whether a Table is requested. Raises BadRequest when no offered form is accepted."""
     accepted = [each.strip() for each in accept.split(",") if each.strip()]
     for form in accepted or ["*/*"]:
         if "as=Table" in form and form.startswith("application/json"):
@@ -131,7 +131,7 @@ def _number(query: Mapping[str, str], name: str) -> int:
 
 
 def failure(code: int, reason: str, message: str) -> Json:
-    """A Status with the reason of a failure."""
+    """Return a Status with the reason of a failure."""
     return {
         "kind": "Status",
         "apiVersion": "v1",

@@ -24,7 +24,7 @@ Item = tuple[Json, bytes]
 
 
 def item_of(found: Json) -> Item:
-    """The object with its digest."""
+    """Return the object with its digest."""
     return found, digest_of(found)
 
 
@@ -52,7 +52,7 @@ class Selected:
         return cls(kind, items, keyed, str(int.from_bytes(whole, "big")))
 
     def body(self, request: ReadRequest) -> bytes:
-        """The list as it is sent; the same bytes for all equal requests."""
+        """Return the list as it is sent; the same bytes for all equal requests."""
         form = (request.as_table, request.include, request.start, request.limit)
         found = self._bodies.get(form)
         if found is None:
@@ -60,7 +60,7 @@ class Selected:
         return found
 
     def one(self, request: ReadRequest) -> bytes | None:
-        """The only object; None when there is none."""
+        """Return the only object; None when there is none."""
         if not self.items:
             return None
         if request.as_table:

@@ -22,7 +22,7 @@ class WhatIfs:
         self._long = LongQuestions(control, limit=LIMIT, most=4)
 
     async def answer(self, body: bytes) -> Json:
-        """The WhatIf with its status. Raises BadRequest and TooBusy."""
+        """Return the WhatIf with its status. Raises BadRequest and TooBusy."""
         try:
             read_edit(body)
         except BadEdit as error:

@@ -18,7 +18,7 @@ class WorkloadsByNamespace:
     _known: dict[str, tuple[WorkloadSet, Mapping[str, tuple[Workload, ...]]]] = field(default_factory=dict)
 
     def of(self, observed: ObservedPlan, namespace: str | None) -> list[Workload]:
-        """The workloads of a namespace, or of all, by name."""
+        """Return the workloads of a namespace, or of all, by name."""
         found: list[Workload] = []
         for group, workload_set in observed.snapshot.world.workload_sets.items():
             by_namespace = self._of_group(group, workload_set)
@@ -39,7 +39,7 @@ class WorkloadsByNamespace:
 
 
 def explanation_object(observed: ObservedPlan, workload: Workload, data: Json, *, told_all: bool) -> Json:
-    """The object; unless `told_all`, without names of workloads in other namespaces."""
+    """Return the object; unless `told_all`, without names of workloads in other namespaces."""
     namespace = namespace_of(workload.key)
     told = data if told_all else redacted(data, namespace)
     return {

@@ -6,13 +6,13 @@ from shared.quota.measure.division_table import division_tables, table_as_data
 
 
 def group_object(observed: ObservedPlan, name: str) -> Json:
-    """The object of one group of the tree, with the tables of its runtime."""
+    """Return the object of one group of the tree, with the tables of its runtime."""
     tables = division_tables(observed.snapshot, name)
     return _object(observed, name, {"division": [table_as_data(each) for each in tables]})
 
 
 def listed_group(observed: ObservedPlan, name: str) -> Json:
-    """The object in a list: without the tables, which have a line for each sibling."""
+    """Return the object in a list: without the tables, which have a line for each sibling."""
     return _object(observed, name, {})
 
 

@@ -120,5 +120,5 @@ ALL_KINDS: Final = (*KINDS, WHAT_IF)
 
 
 def amount_text(resource: str, amount: int) -> str:
-    """The formatted amount with its resource."""
+    """Return the formatted amount with its resource."""
     return f"{write_quantity(resource, amount)} {resource}"

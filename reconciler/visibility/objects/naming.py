@@ -15,12 +15,12 @@ def object_name(workload: Workload) -> str:
 
 
 def is_called(workload: Workload, name: str) -> bool:
-    """Whether `name` in a request can mean this workload: the kind is optional."""
+    """Return whether `name` in a request can mean this workload: the kind is optional."""
     return name in (object_name(workload), workload.key.partition("/")[2])
 
 
 def redacted(data: Json, namespace: str) -> Json:
-    """An explanation for users of `namespace`: use of others is summed by group, without names.
+    """Return an explanation for users of `namespace`: use of others is summed by group, without names.
 
     Its message never names a workload of another namespace.
     """

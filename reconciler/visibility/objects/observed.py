@@ -28,7 +28,7 @@ class ObservedPlan:
         return "Leader" if self.leads else "Follower"
 
     def stamp(self) -> dict[str, Any]:
-        """The members of each status that say how recent it is."""
+        """Return the members of each status that say how recent it is."""
         return {"asOf": write_moment(self.snapshot.now), "servedBy": self.served_by}
 
 

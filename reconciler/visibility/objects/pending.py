@@ -29,7 +29,7 @@ class Places:
     _known: dict[str, tuple[LeafSnapshot, Mapping[str, tuple[Place, ...]]]] = field(default_factory=dict)
 
     def of(self, observed: ObservedPlan, namespace: str | None, groups: GroupSelector = ALL_GROUPS) -> Iterator[Place]:
-        """The workloads of a namespace, or of all, that wait in these groups: by group, then by place.
+        """Yield the workloads of a namespace, or of all, that wait in these groups: by group, then by place.
 
         Groups are read one after another, so that taking the places one by one never takes long at once.
         """
@@ -64,7 +64,7 @@ def _places_in(leaf: LeafSnapshot) -> Iterator[Place]:
 
 
 def pending_object(observed: ObservedPlan, place: Place) -> Json | None:
-    """The object; None for a workload that is no longer pending. It names no workload of another namespace."""
+    """Return the object; None for a workload that is no longer pending. It names no workload of another namespace."""
     workload = place.workload
     why = observed.reasons.why(workload)
     if why is None:
@@ -93,7 +93,7 @@ def pending_object(observed: ObservedPlan, place: Place) -> Json | None:
 
 
 def metadata_of(workload: Workload, namespace: str, name: str) -> Json:
-    """The metadata of an object about one workload."""
+    """Return the metadata of an object about one workload."""
     return {
         "name": name,
         "namespace": namespace,

@@ -6,12 +6,12 @@ Json = dict[str, Any]
 
 
 def text(about: str) -> Json:
-    """A string."""
+    """Return the schema of a string."""
     return {"type": "string", "description": about}
 
 
 def whole(about: str) -> Json:
-    """An amount or a count."""
+    """Return the schema of an amount or a count."""
     return {"type": "integer", "format": "int64", "description": about}
 
 
@@ -21,17 +21,17 @@ def flag(about: str) -> Json:
 
 
 def moment(about: str) -> Json:
-    """A time in RFC 3339."""
+    """Return the schema of a time in RFC 3339."""
     return {"type": "string", "format": "date-time", "description": about}
 
 
 def members(about: str, **properties: Json) -> Json:
-    """An object."""
+    """Return the schema of an object."""
     return {"type": "object", "description": about, "properties": properties}
 
 
 def each(about: str, item: Json) -> Json:
-    """A list."""
+    """Return the schema of a list."""
     return {"type": "array", "description": about, "items": item}
 
 

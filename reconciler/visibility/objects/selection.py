@@ -18,7 +18,7 @@ class Selection:
     """Whether the path has no namespace: the API server has authorised reading all namespaces."""
 
     def takes_group(self, group: str) -> bool:
-        """Whether the label selector selects workloads of the group."""
+        """Return whether the label selector selects workloads of the group."""
         return self.groups.takes(group)
 
     @property

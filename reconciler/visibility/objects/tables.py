@@ -20,7 +20,7 @@ _STEPS: Final = (
 
 
 def table(kind: VisibleKind, objects: Iterable[Json], metadata: Json, include: str, *, titles: bool = True) -> Json:
-    """The Table. `include`: None, Metadata or Object, like `includeObject`. Without `titles`: rows only."""
+    """Return the Table. `include`: None, Metadata or Object, like `includeObject`. Without `titles`: rows only."""
     definitions = [_definition("Name", "string", "name", wide=False)]
     definitions += [_definition(each.title, each.type, "", wide=each.wide) for each in kind.columns]
     return {
@@ -57,7 +57,7 @@ def _cell(column: TableColumn, status: Json) -> Any:
 
 
 def readable_age(age: timedelta) -> str:
-    """An age formatted like kubectl: 45s, 3m20s, 25m, 5h12m, 30h, 4d2h, 12d."""
+    """Return an age formatted like kubectl: 45s, 3m20s, 25m, 5h12m, 30h, 4d2h, 12d."""
     seconds = max(0, int(age.total_seconds()))
     for limit, unit, letter, smaller, smaller_letter in _STEPS:
         if age < limit:

@@ -90,7 +90,7 @@ async def connected(settings: ConnectionSettings) -> AsyncIterator[Connection]:
 
 
 def _socket(address: tuple[Any, ...]) -> socket.socket:
-    """A socket that drops unacknowledged bytes after a while, so that no request arrives after its time-out."""
+    """Return a socket that drops unacknowledged bytes after a while, so that no request arrives after its time-out."""
     family, kind, protocol, *_ = address
     made = socket.socket(family, kind, protocol)
     made.setblocking(False)

@@ -63,7 +63,7 @@ class EventNote(msgspec.Struct):
         return {"count": self.count, "lastObservedTime": write_time(self.last)}
 
     def event(self, controller: str, instance: str) -> dict[str, Any]:
-        """The Event to create."""
+        """Return the Event to create."""
         event = {
             "apiVersion": EVENTS.api_version,
             "kind": EVENTS.kind,

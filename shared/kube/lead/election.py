@@ -38,7 +38,7 @@ IsGone = Callable[[str], Awaitable[bool]]
 
 
 def now_seconds() -> float:
-    """A clock that never jumps, and that goes on while the machine is suspended, as the others' clocks do."""
+    """Return a clock that never jumps, and that goes on while the machine is suspended, as the others' clocks do."""
     boottime = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if boottime is None else time.clock_gettime(boottime)
 
@@ -83,7 +83,7 @@ class Election:
         return now_seconds() < self._leads_until
 
     def time_left(self) -> timedelta:
-        """How long that is certain if the Lease is not renewed; zero when it is not certain now."""
+        """Return how long that is certain if the Lease is not renewed; zero when it is not certain now."""
         return timedelta(seconds=max(0.0, self._leads_until - now_seconds()))
 
     def let_expire(self) -> None:
@@ -118,7 +118,7 @@ class Election:
             work.result()
 
     def _until_another_leads(self) -> timedelta:
-        """How long the work may take to stop after the deadline, with some to spare."""
+        """Return how long the work may take to stop after the deadline, with some to spare."""
         return (self._settings.lease_duration - self._settings.renew_deadline) * 0.8
 
     async def _stop(self, work: "asyncio.Future[None]", within: timedelta) -> None:

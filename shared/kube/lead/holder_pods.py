@@ -15,12 +15,12 @@ _POD: Final = "pod:"
 
 
 def identity_of_pod(name: str) -> str:
-    """The start of the identity of a process in this pod."""
+    """Return the start of the identity of a process in this pod."""
     return f"{_POD}{name}"
 
 
 def gone_pods(client: Client, namespace: str) -> Callable[[str], Awaitable[bool]]:
-    """A function that says whether a holder is a pod of `namespace` that does not exist any more."""
+    """Return a function that says whether a holder is a pod of `namespace` that does not exist any more."""
 
     async def is_gone(holder: str) -> bool:
         if not holder.startswith(_POD):

@@ -69,7 +69,7 @@ class ElectionThread:
         return self._election is not None and self._election.may_write()
 
     def time_left(self) -> timedelta:
-        """How long that is certain if the Lease is not renewed; zero when it is not certain now."""
+        """Return how long that is certain if the Lease is not renewed; zero when it is not certain now."""
         return self._election.time_left() if self._election is not None else timedelta()
 
     def let_expire(self) -> None:

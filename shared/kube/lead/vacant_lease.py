@@ -8,7 +8,7 @@ from shared.kube.resources import LEASES
 
 
 async def vacant_lease(client: Client, settings: ElectionSettings) -> Mark | None:
-    """The Lease as it is while no process holds it; None while one does, or when that is not known.
+    """Return the Lease as it is while no process holds it; None while one does, or when that is not known.
 
     A candidate that takes it unchanged (`Election.taken_from`) knows that no process has led since.
     """

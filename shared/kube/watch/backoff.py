@@ -22,7 +22,7 @@ class Backoff:
     _failures: int = 0
 
     def delay_after(self, lived: float) -> float:
-        """The wait after an attempt that was healthy for `lived` seconds."""
+        """Return the wait after an attempt that was healthy for `lived` seconds."""
         if lived >= HEALTHY:
             self._failures = 0
         delay = min(LONGEST, FIRST * 2.0 ** min(self._failures, 20))

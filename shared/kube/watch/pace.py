@@ -22,7 +22,7 @@ class Pace:
         self._in_a_row = 0
 
     def wait_after(self, read: float) -> float:
-        """The seconds to wait after this read; `read`: when it returned, on a monotonic clock."""
+        """Return the seconds to wait after this read; `read`: when it returned, on a monotonic clock."""
         self._in_a_row = self._in_a_row + 1 if read - self._last < 2 * _MOMENT else 0
         self._last = read
         return _MOMENT if self._in_a_row >= _MANY else 0.0

@@ -65,7 +65,7 @@ _decode_bookmark = msgspec.json.Decoder(_BookmarkObject).decode
 
 
 def split_event(line: bytes) -> tuple[str, bytes]:
-    """An event's type and its object's JSON. Raises msgspec.MsgspecError.
+    """Return an event's type and its object's JSON. Raises msgspec.MsgspecError.
 
     The API server frames every event alike. Cutting the frame off saves a pass over the object, which is checked
     as a whole when it is decoded; a frame of another form is decoded.
@@ -79,7 +79,7 @@ def split_event(line: bytes) -> tuple[str, bytes]:
 
 
 def read_bookmark(raw: bytes) -> Bookmark:
-    """The object of a BOOKMARK event."""
+    """Return the object of a BOOKMARK event."""
     metadata = _decode_bookmark(raw).metadata
     ends = (metadata.annotations or {}).get("k8s.io/initial-events-end") == "true"
     return Bookmark(metadata.resource_version, ends)

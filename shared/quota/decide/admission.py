@@ -116,7 +116,7 @@ class AdmissionPasses:
         queue.wait(workload)
 
     def _settles(self, leaf_usage: LeafUsage, workload: Workload, candidate: Candidate) -> bool:
-        """Whether this attempt decides what becomes of entitled work that does not start in it now."""
+        """Return whether this attempt decides what becomes of entitled work that does not start in it now."""
         if candidate.starts and candidate.entitled:
             self.usage.reserve(leaf_usage, candidate.quantities, workload)
             self.waits.reasons[workload.id] = WaitReason.PODS_NOT_READY
@@ -157,7 +157,7 @@ class AdmissionPasses:
         queue.wait(workload)
 
     def _spares_kept(self, leaf_usage: LeafUsage, workload: Workload, candidate: Candidate) -> bool:
-        """Whether entitled work of this leaf whose room is only delayed stays entitled when this one borrows.
+        """Return whether entitled work of this leaf whose room is only delayed stays entitled when this one borrows.
 
         Else the delay would cost it its turn: what it cannot preempt counts before it in the next cycle.
         """

@@ -92,7 +92,7 @@ class Evict:
     message: str = ""
 
     def as_eviction(self, at: datetime) -> Eviction:
-        """What the workload says of it once it is written."""
+        """Return what the workload says of it once it is written."""
         if self.claim is None:
             return Eviction(self.reason, at, self.rule.value)
         claim = self.claim

@@ -53,7 +53,7 @@ def _plan(last: Round, notices: Notices) -> Plan:
 
 
 def _end(last: Round) -> EndState:
-    """The parts of the last round as they are left; no step changes them any more."""
+    """Return the parts of the last round as they are left; no step changes them any more."""
     usage = last.usage
     last.evictions.count_delayed(usage)
     return EndState(

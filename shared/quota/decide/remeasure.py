@@ -15,7 +15,7 @@ from shared.quota.model.workload import Admission, Workload, WorkloadId
 
 
 def is_worth_measuring(inputs: RoundInput, starts: Collection[Start]) -> bool:
-    """Whether these starts can change a runtime while workloads are still pending."""
+    """Return whether these starts can change a runtime while workloads are still pending."""
     if not any(_moves_demand(inputs, start) for start in starts):
         return False
     left = -len(starts)
@@ -43,7 +43,7 @@ def measure_again(
     trial: Collection[WorkloadId] = (),
     previous: RoundInput | None = None,
 ) -> RoundInput:
-    """The input of a next round of the same cycle, on numbers measured with these starts.
+    """Return the input of a next round of the same cycle, on numbers measured with these starts.
 
     `trial`: starts that may be taken back, to find out who would reclaim them. `previous`: an earlier trial of other
     starts from the same `inputs`, of which most are alike; the result is the same, and costs what differs.
@@ -67,7 +67,7 @@ def measure_started(snapshot: Snapshot, starts: Iterable[Start]) -> Snapshot:
 
 
 def _differences(snapshot: Snapshot, before: Iterable[Start], now: Iterable[Start]) -> Iterator[Change]:
-    """What leads from the one starts to the others, carried out on the same snapshot."""
+    """Yield what leads from the one starts to the others, carried out on the same snapshot."""
     left = {each.workload.id: each for each in before}
     for each in now:
         other = left.pop(each.workload.id, None)

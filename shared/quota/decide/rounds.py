@@ -88,7 +88,7 @@ def start_borrowers(latest: Round) -> Round:
 
 
 def _with_anybody(latest: Round) -> Round:
-    """The same round; if it started none, also with the deferred workloads, so that no room stays idle."""
+    """Return the same round; if it started none, also with the deferred workloads, so that no room stays idle."""
     taken_over = latest.inputs.taken_over
     if taken_over.starts or latest.usage.starts or not taken_over.may_not_borrow:
         return latest
@@ -98,7 +98,7 @@ def _with_anybody(latest: Round) -> Round:
 
 
 def _borrow(latest: Round) -> frozenset[WorkloadId]:
-    """One borrowing pass; the workloads that it started."""
+    """Make one borrowing pass; return the workloads that it started."""
     count = len(latest.usage.starts)
     fill_back(latest.usage, latest.evictions)
     latest.admission.start_borrowing()
@@ -106,7 +106,7 @@ def _borrow(latest: Round) -> frozenset[WorkloadId]:
 
 
 def _start_entitled(inputs: RoundInput) -> Round:
-    """All steps of a round up to the entitled pass."""
+    """Return all steps of a round up to the entitled pass."""
     cache = inputs.cache
     cache.refresh(inputs.snapshot)
     usage = RoundUsage(inputs.snapshot, cache.evicting, inputs.taken_over)
@@ -126,6 +126,6 @@ def _start_entitled(inputs: RoundInput) -> Round:
 
 
 def _reclaimed(trial: RoundInput) -> list[Workload]:
-    """Those borrowers that entitled workloads would reclaim on numbers measured with all of them."""
+    """Return those borrowers that entitled workloads would reclaim on numbers measured with all of them."""
     victims = _start_entitled(trial).evictions.victims
     return [victim.workload for victim in victims if victim.workload.id in trial.taken_over.trial]

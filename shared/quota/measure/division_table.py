@@ -52,7 +52,7 @@ class DivisionTable:
 
 
 def division_tables(snapshot: Snapshot, group: str) -> list[DivisionTable]:
-    """The tables in which `group` has a row, by key; none for root and for groups that do not reach it."""
+    """Return the tables in which `group` has a row, by key; none for root and for groups that do not reach it."""
     tree_index = snapshot.measurement.leaf_snapshots.static.tree_index
     parent = tree_index.parents.get(group)
     if parent is None:
@@ -78,7 +78,7 @@ def _table(snapshot: Snapshot, parent: str, children: Sequence[str], key: Flavor
 
 
 def table_as_data(table: DivisionTable) -> Mapping[str, Any]:
-    """The table as `quotree explain GROUP -o json` prints it."""
+    """Return the table as `quotree explain GROUP -o json` prints it."""
     return {
         "parent": table.parent,
         "flavor": table.key.flavor,

@@ -43,7 +43,7 @@ class Sibling(msgspec.Struct, frozen=True, gc=False):
 
 
 def floor_of(least: Amount, guarantee: Amount, non_preemptible: Amount, demand: Amount) -> Amount:
-    """What a group with this min gets first: the part of min it demands, and all that cannot be reclaimed."""
+    """Return what a group with this min gets first: the part of min it demands, and all that cannot be reclaimed."""
     return max(min(least, demand), non_preemptible, guarantee)
 
 
@@ -77,7 +77,7 @@ def divide(runtime: Amount, siblings: Iterable[Sibling]) -> Division:
 
 
 def divide_in_steps(runtime: Amount, siblings: Iterable[Sibling]) -> DivisionSteps:
-    """The steps of `divide`."""
+    """Return the steps of `divide`."""
     ordered = sorted(siblings, key=lambda sibling: sibling.name)
     steps: list[list[Amount]] = []
     _divide(runtime, _Dealer(ordered, steps))
@@ -192,14 +192,14 @@ class WholeParts(NamedTuple):
 
 
 def whole_parts(pool: Amount, weights: Sequence[Amount]) -> WholeParts:
-    """The whole part of each share of `pool` in proportion to `weights` (some above 0), and what is left."""
+    """Return the whole part of each share of `pool` in proportion to `weights` (some above 0), and what is left."""
     total = sum(weights)
     dealt = [pool * weight // total for weight in weights]
     return WholeParts(weights, dealt, [pool * weight % total for weight in weights], pool - sum(dealt))
 
 
 def units_order(siblings: Sequence[Sibling], have: Sequence[Amount], parts: WholeParts) -> list[int]:
-    """The places of `siblings`, which are sorted by name, in the order in which they get a remaining unit.
+    """Return the places of `siblings`, which are sorted by name, in the order in which they get a remaining unit.
 
     First those whose use needs the unit already, so that a change of this order evicts nothing; then the least past
     use in proportion to weight, so that all are served over time; then the largest remainder, the longest waiting, the

@@ -31,12 +31,12 @@ WORDS: Final = {
 
 
 def words_of(numbers: Numbers) -> Words:
-    """One group's numbers for one key."""
+    """Return one group's numbers for one key."""
     return {word: getattr(numbers, name) for word, name in WORDS.items()}
 
 
 def report_of(numbers: GroupNumbers, preference: Sequence[str] = ()) -> dict[str, dict[str, Words]]:
-    """One group's numbers: flavor -> resource -> words; flavors in order of preference, then by name."""
+    """Return one group's numbers: flavor -> resource -> words; flavors in order of preference, then by name."""
     place = {flavor: index for index, flavor in enumerate(preference)}
     found: dict[str, dict[str, Words]] = {}
     for key in sorted(numbers, key=lambda key: (place.get(key.flavor, len(place)), key)):

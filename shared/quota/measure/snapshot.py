@@ -47,7 +47,7 @@ class Snapshot:
         return self.measurement.leaf_snapshots.static.offer.nodes
 
     def changes_since(self, numbers: Mapping[str, GroupNumbers]) -> tuple[Set[str], Set[str]] | None:
-        """The leaves and the groups that may differ from the snapshot of those numbers; None: not known."""
+        """Return the leaves and the groups that may differ from the snapshot of those numbers; None: not known."""
         if self.measurement.measured_from is not numbers:
             return None
         return self.measurement.leaf_snapshots.changed & self.leaves.keys(), self.measurement.changed
@@ -72,7 +72,7 @@ class Snapshot:
         return numbers_with(self.measurement, more)
 
     def unavailable(self, key: FlavorResource) -> Amount:
-        """How much more `system`, unmanaged pods and orphaned workloads use than there is."""
+        """Return how much more `system`, unmanaged pods and orphaned workloads use than there is."""
         static = self.measurement.leaf_snapshots.static
         return max(0, static.outside.get(key, 0) - self.capacity.get(key, 0)) if not static.runtimes.get(key, 0) else 0
 

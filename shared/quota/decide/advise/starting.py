@@ -42,5 +42,5 @@ class Trial:
         return None
 
     def starts(self, world: World | None) -> bool:
-        """Whether it starts in this world; never in None, a world that must not be."""
+        """Return whether it starts in this world; never in None, a world that must not be."""
         return world is not None and self.starts_at(world) is not None

@@ -123,7 +123,7 @@ def explain(snapshot: Snapshot, plan: Plan, workload: Workload) -> WorkloadExpla
 
 
 def _is_entitled(usage: RoundUsage, leaf: LeafSnapshot, workload: Workload) -> bool:
-    """Whether all that it requests together is within its leaf's runtime, in some flavors."""
+    """Return whether all that it requests together is within its leaf's runtime, in some flavors."""
     own = usage.leaf(leaf.group.name)
     assignments = assignments_of(workload, leaf.options(workload), usage.snapshot.world.flavors) or ()
     return any(
@@ -152,7 +152,7 @@ def _position(leaf: LeafSnapshot | None, workload: Workload, plan: Plan) -> int:
 
 
 def _flavors(usage: RoundUsage, leaf: LeafSnapshot, workload: Workload) -> Iterator[FlavorExplanation]:
-    """Every flavor of every codependent set that each pod set needs, in the group's order."""
+    """Yield every flavor of every codependent set that each pod set needs, in the group's order."""
     leaf_usage = usage.leaf(leaf.group.name)
     options = leaf.options(workload)
     for place, choice in enumerate(options.sets):
@@ -167,7 +167,7 @@ def _flavors(usage: RoundUsage, leaf: LeafSnapshot, workload: Workload) -> Itera
 
 
 def _with_other_sets(options: Options, place: int, flavor: str) -> Quantities:
-    """What the set at that place would take of the flavor, with what other sets take of the same keys."""
+    """Return what the set at that place would take of the flavor, with what other sets take of the same keys."""
     choice = options.sets[place]
     own = quantities_in(choice.pod_set.request, choice.resources, flavor)
     chosen = next((each for each in options.together or () if each[place] == flavor), None)
@@ -220,7 +220,7 @@ def _limit_in(usage: RoundUsage, short: Shortage) -> BindingLimit:
 def _refused(
     usage: RoundUsage, workload: Workload, flavor: str, quantities: Quantities, choice: FlavorSet
 ) -> FlavorExplanation:
-    """A flavor that it cannot take: too large for a limit or for a node, or unlike its nodes."""
+    """Return a flavor that it cannot take: too large for a limit or for a node, or unlike its nodes."""
     why, node = choice.refused.get(flavor, ""), choice.too_small.get(flavor)
     if node is not None:
         return FlavorExplanation(

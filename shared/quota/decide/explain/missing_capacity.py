@@ -30,7 +30,7 @@ class LocalShortages:
     __slots__ = ()
 
     def on_path(self, usage: Usage, path: Path, quantities: Quantities) -> Shortage | None:
-        """What `shortage.on_path` finds."""
+        """Return what `shortage.on_path` finds."""
         return on_path(usage, path, quantities)
 
     def to_fit_alone(self, leaf: str, short: Shortage) -> Shortage:
@@ -51,7 +51,7 @@ class MissingCapacity:
         self._usages: dict[tuple[Usage, MoreCapacity], Usage] = {}
 
     def on_path(self, usage: Usage, path: Path, quantities: Quantities) -> Shortage | None:
-        """What `shortage.on_path` finds, with the true amount where root binds."""
+        """Return what `shortage.on_path` finds, with the true amount where root binds."""
         short = on_path(usage, path, quantities)
         if short is None or short.group != ROOT:
             return short
@@ -69,7 +69,7 @@ class MissingCapacity:
         return short._replace(missing=self._smallest(short.key, short.missing, lacks))
 
     def to_fit_alone(self, leaf: str, short: Shortage) -> Shortage:
-        """The same for a request that could never fit."""
+        """Return the same for a request that could never fit."""
         if short.group != ROOT:
             return short
 
@@ -80,7 +80,7 @@ class MissingCapacity:
         return short._replace(missing=self._smallest(short.key, short.missing, lacks))
 
     def _smallest(self, key: FlavorResource, least: Amount, lacks: Lacks) -> Amount:
-        """The smallest amount, `least` or more, with which nothing is lacking any more.
+        """Return the smallest amount, `least` or more, with which nothing is lacking any more.
 
         What is lacking falls almost in proportion to what is added, so the next amount to try is interpolated; after
         one that has not halved what is left, the middle.
@@ -127,7 +127,7 @@ class MissingCapacity:
         return self._measured[key, by]
 
     def _with_numbers(self, usage: Usage, more: MoreCapacity) -> Usage:
-        """The same use of every leaf on other numbers; the caller leaves it as it was."""
+        """Return the same use of every leaf on other numbers; the caller leaves it as it was."""
         known = self._usages.get((usage, more))
         if known is not None:
             return known

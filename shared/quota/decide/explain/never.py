@@ -32,7 +32,7 @@ class Misfit(NamedTuple):
 
 
 def never(snapshot: Snapshot, leaf: LeafSnapshot, workload: Workload) -> Misfit:
-    """Why `workload`, which cannot start in `leaf` whatever runs, cannot."""
+    """Return why `workload`, which cannot start in `leaf` whatever runs, cannot."""
     options = leaf.options(workload)
     if options.uncovered:
         text = f"no quota entry covers {', '.join(options.uncovered)}"
@@ -57,7 +57,7 @@ def never(snapshot: Snapshot, leaf: LeafSnapshot, workload: Workload) -> Misfit:
 
 
 def _no_flavor(leaf: LeafSnapshot, workload: Workload, resources: Sequence[str], text: str) -> Misfit:
-    """The reason for the flavor that it accepts, or that its group would try first."""
+    """Return the reason for the flavor that it accepts, or that its group would try first."""
     covering = (each for each in codependent_sets(leaf.group.quotas) if each.resources.issuperset(resources))
     first = next((each.flavors[0] for each in covering), "")
     key = key_of(workload.only_flavor or first, resources[0])
@@ -66,7 +66,7 @@ def _no_flavor(leaf: LeafSnapshot, workload: Workload, resources: Sequence[str],
 
 
 def _placeable(snapshot: Snapshot, leaf: LeafSnapshot, workload: Workload, choice: FlavorSet) -> Iterator[str]:
-    """The flavors that at most its size keeps this workload from, in the group's order."""
+    """Yield the flavors that at most its size keeps this workload from, in the group's order."""
     if workload.only_flavor is not None and leaf.group.entry(workload.only_flavor) is None:
         return
     for covered in codependent_sets(leaf.group.quotas):
@@ -77,19 +77,19 @@ def _placeable(snapshot: Snapshot, leaf: LeafSnapshot, workload: Workload, choic
 
 
 def _too_small(leaf: LeafSnapshot, choice: FlavorSet, flavors: Sequence[str]) -> Mapping[str, NodeShortage]:
-    """The flavors whose nodes are too small, if all are; whatever their quota, it could not start there."""
+    """Return the flavors whose nodes are too small, if all are; whatever their quota, it could not start there."""
     found = {flavor: leaf.eligibility.too_small(choice, flavor) for flavor in flavors}
     short = {flavor: node for flavor, node in found.items() if node is not None}
     return short if len(short) == len(found) else {}
 
 
 def _with_nodes(leaf: LeafSnapshot, choice: FlavorSet, flavors: Sequence[str]) -> Sequence[str]:
-    """Those of the flavors with a node for one of its pods."""
+    """Return those of the flavors with a node for one of its pods."""
     return [each for each in flavors if leaf.eligibility.too_small(choice, each) is None]
 
 
 def _together(snapshot: Snapshot, sets: Sequence[tuple[FlavorSet, Sequence[str]]]) -> tuple[str, ...] | None:
-    """The first combination of one flavor per set that a node could have; None if there is none."""
+    """Return the first combination of one flavor per set that a node could have; None if there is none."""
     known = snapshot.world.flavors
     for chosen in islice(product(*(flavors for _, flavors in sets)), MOST_ASSIGNMENTS):
         if agrees([each for each, _ in sets], chosen, known):
@@ -98,7 +98,7 @@ def _together(snapshot: Snapshot, sets: Sequence[tuple[FlavorSet, Sequence[str]]
 
 
 def _shortages(snapshot: Snapshot, leaf: LeafSnapshot, workload: Workload, chosen: Chosen) -> Iterator[Shortage]:
-    """What is missing of each key in these flavors, of all sets together."""
+    """Yield what is missing of each key in these flavors, of all sets together."""
     for key, amount in totals([each for each, _ in chosen], [flavor for _, flavor in chosen]):
         most, group = snapshot.largest_fit(leaf.group.name, key)
         promised = snapshot.numbers[leaf.group.name].get(key, NO_NUMBERS).effective_min

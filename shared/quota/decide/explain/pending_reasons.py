@@ -54,11 +54,11 @@ class PendingReasons:
 
     @classmethod
     def without_amounts(cls, plan: Plan) -> "PendingReasons":
-        """A cheaper reader whose reasons are right, but whose amounts can be too small."""
+        """Return a cheaper reader whose reasons are right, but whose amounts can be too small."""
         return cls(plan, LocalShortages())
 
     def __iter__(self) -> Iterator[WaitExplanation]:
-        """Every pending workload that this cycle does not start, by leaf's name, then in the leaf's order."""
+        """Yield every pending workload that this cycle does not start, by leaf's name, then in the leaf's order."""
         for _, leaf in sorted(self._snapshot.leaves.items()):
             for workload in (*leaf.pending, *leaf.aside):
                 waiting = self.why(workload)
@@ -70,7 +70,7 @@ class PendingReasons:
                 yield waiting
 
     def why(self, workload: Workload) -> WaitExplanation | None:
-        """Why this workload waits; None when it starts now or does not wait."""
+        """Return why this workload waits; None when it starts now or does not wait."""
         if not workload.is_pending or workload.id in self._started:
             return None
         reason, shortage, text = self._find(workload)
@@ -133,7 +133,7 @@ class PendingReasons:
         return WaitReason.WAITING_FOR_QUOTA, None, "its turn comes next"
 
     def _never(self, leaf: LeafSnapshot, workload: Workload) -> Found:
-        """Why work could never start in its leaf: not covered, unlike every flavor, or too large."""
+        """Return why work could never start in its leaf: not covered, unlike every flavor, or too large."""
         misfit = never(self._snapshot, leaf, workload)
         short = misfit.short
         if short is not None and short.missing and misfit.reason is WaitReason.NEVER_FITS:
@@ -166,7 +166,7 @@ class _FirstWaits:
         self._found: dict[str, Workload] = {}
 
     def before(self, workload: Workload, flavors: list[str]) -> dict[str, Workload]:
-        """Those of these flavors, that are before this workload."""
+        """Return those of these flavors, that are before this workload."""
         place = queue_order(workload)
         while any(flavor not in self._found for flavor in flavors):
             each, waited_for = next(self._rest, (None, []))

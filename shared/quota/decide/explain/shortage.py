@@ -42,12 +42,12 @@ class Shortage(NamedTuple):
 
 
 def worst(found: Iterable[Shortage]) -> Shortage | None:
-    """The shortage that misses most; of equals the first."""
+    """Return the shortage that misses most; of equals the first."""
     return max((each for each in found if each.missing > 0), key=lambda each: each.missing, default=None)
 
 
 def on_path(usage: Usage, path: tuple[str, ...], quantities: Quantities) -> Shortage | None:
-    """What would bind if `ask` were added here: the group on the path, from the leaf up, that misses most.
+    """Return what would bind if `ask` were added here: the group on the path, from the leaf up, that misses most.
 
     A group whose limit is no tighter than one above it does not bind: the one above does.
     """
@@ -64,13 +64,13 @@ def on_path(usage: Usage, path: tuple[str, ...], quantities: Quantities) -> Shor
 
 
 def below_node(flavor: str, node: NodeShortage) -> Shortage:
-    """What the largest node of the flavor lacks for one pod."""
+    """Return what the largest node of the flavor lacks for one pod."""
     key = FlavorResource(flavor, node.resource)
     return Shortage(node.requested - node.offered, ROOT, key, node.requested, node.offered, node.offered)
 
 
 def beyond_min(leaf_usage: LeafUsage, quantities: Quantities) -> Shortage | None:
-    """What work that is not preemptible lacks of its leaf's effectiveMin."""
+    """Return what work that is not preemptible lacks of its leaf's effectiveMin."""
     found = []
     for key, amount in quantities:
         limit, non_preemptible = leaf_usage.numbers(key).effective_min, leaf_usage.non_preemptible.get(key, 0)
@@ -81,7 +81,7 @@ def beyond_min(leaf_usage: LeafUsage, quantities: Quantities) -> Shortage | None
 
 
 def beyond_runtime(leaf_usage: LeafUsage, quantities: Quantities) -> Shortage | None:
-    """What the leaf lacks of its runtime."""
+    """Return what the leaf lacks of its runtime."""
     found = []
     for key, amount in quantities:
         limit = leaf_usage.numbers(key).runtime

@@ -46,7 +46,7 @@ class ExpectedHead(NamedTuple):
 
 
 def expected_of(head: QueueHead) -> ExpectedHead:
-    """The same of a head that is evaluated."""
+    """Return the same of a head that is evaluated."""
     beyond_min = not head.leaf_usage.stays_within_min(head.quantities)
     keys = tuple([key for key, _ in head.quantities])
     return ExpectedHead(head.leaf_usage.path, keys, beyond_min, head.workload.queued, head)
@@ -67,25 +67,25 @@ class Contest(Protocol):
     """The leaves that take part in a tournament."""
 
     def children(self, parent: str) -> Iterable[str]:
-        """The groups below `parent` in which a workload might start."""
+        """Return the groups below `parent` in which a workload might start."""
 
     def bound(self, parent: str, child: str) -> Rank:
-        """A rank that is not above the one of the child's best head."""
+        """Return a rank that is not above the one of the child's best head."""
 
     def predicted(self, parent: str, child: str) -> PredictedRank:
-        """The rank of the child's best head, if it is known without evaluating any."""
+        """Return the rank of the child's best head, if it is known without evaluating any."""
 
     def is_skipped(self, parent: str, child: str) -> bool:
-        """Whether the child takes no part any more, or never had a head."""
+        """Return whether the child takes no part any more, or never had a head."""
 
     def is_out(self, group: str) -> bool:
-        """Whether nothing in that subtree can start any more."""
+        """Return whether nothing in that subtree can start any more."""
 
     def expected(self, leaf: str) -> ExpectedHead | None:
-        """The leaf's first head, if it is known without evaluating the queue."""
+        """Return the leaf's first head, if it is known without evaluating the queue."""
 
     def head(self, leaf: str) -> QueueHead | None:
-        """The leaf's first head; requested once for each leaf."""
+        """Return the leaf's first head; requested once for each leaf."""
 
 
 class Tournament:
@@ -185,7 +185,7 @@ class Shares:
         self._weights = weights
 
     def of(self, parent: str, child: str, keys: Iterable[FlavorResource], used: UsedSums) -> tuple[bool, int, int]:
-        """Whether the child has weight 0 on some key, and its largest share and past use on the others."""
+        """Return whether the child has weight 0 on some key, and its largest share and past use on the others."""
         weightless, share, past = False, 0, 0
         numbers = self._snapshot.numbers[child]
         past_use = self._snapshot.world.past_use.get(child)

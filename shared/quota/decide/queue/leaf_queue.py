@@ -72,7 +72,7 @@ class LeafQueue:
         self._held_back_from = leaf_usage.leaf.held_back_from(decided.now)
 
     def next_head(self) -> QueueHead | None:
-        """The next workload to try; None at the end of the queue."""
+        """Return the next workload to try; None at the end of the queue."""
         pending, kinds = self.leaf_usage.leaf.pending, self._queue.kinds
         while self._next < len(pending) and not self._is_through:
             workload, kind = pending[self._next], kinds[self._next]
@@ -120,7 +120,7 @@ class LeafQueue:
         self._hopeless.add(self._queue.kind_of(workload))
 
     def open_assignments(self, workload: Workload) -> Assignments | None:
-        """The assignments of this workload that no earlier workload blocks."""
+        """Return the assignments of this workload that no earlier workload blocks."""
         assignments = self._queue.kind_of(workload).assignments
         return None if assignments is None else without_flavors(assignments, self._blocked)
 
@@ -138,7 +138,10 @@ def evaluate(
     workload: Workload,
     assignments: Assignments,
 ) -> Iterable[Candidate]:
-    """How this work stands now in each assignment. In a Strict leaf borrowed room needs a leaf below its runtime."""
+    """Return how this work stands now in each assignment.
+
+    In a Strict leaf borrowed room needs a leaf below its runtime.
+    """
     strict = leaf_usage.leaf.reclaim.mode is ReclaimMode.STRICT
     may_borrow = workload.id not in may_not_borrow
 

@@ -54,7 +54,7 @@ class RoomForBorrowers:
         return self._moment == self._at_beginning
 
     def could_have_fitted(self, group: str) -> bool:
-        """Whether the least that is requested in that subtree was available when the pass began."""
+        """Return whether the least that is requested in that subtree was available when the pass began."""
         requests, cached = self._tree.requests.get(group), self._leaves.get(group)
         if not requests:
             return False
@@ -67,12 +67,12 @@ class RoomForBorrowers:
         return could_fit(requests, self._with_guarantee(cached, room).__getitem__)
 
     def had_room(self, path: Path, keys: Keys, amounts: tuple[Amount, ...]) -> bool:
-        """Whether that much was available when the pass began."""
+        """Return whether that much was available when the pass began."""
         available = self._at_first.available
         return all(amount <= available(path, key) for key, amount in zip(keys, amounts, strict=True))
 
     def fits_within_min(self, leaf: str) -> bool:
-        """Whether some workload of the leaf could have fitted and would keep its used within effectiveMin."""
+        """Return whether some workload of the leaf could have fitted and would keep its used within effectiveMin."""
         cached = self._leaves[leaf]
         if self._usage.is_touched(leaf):
             return True
@@ -84,7 +84,7 @@ class RoomForBorrowers:
         return self._inputs.queue(leaf).first_within(left) is not None
 
     def is_out(self, group: str) -> bool:
-        """Whether nothing in that subtree fits any more."""
+        """Return whether nothing in that subtree fits any more."""
         if self._noted != len(self._usage.starts):
             self._note_starts()
         cached, requests = self._leaves.get(group), self._tree.requests.get(group)
@@ -97,7 +97,7 @@ class RoomForBorrowers:
         return self._place(cached, at_first=self.is_as_it_was) is None
 
     def _could_fit_below(self, group: str, requests: SmallestRequests) -> bool:
-        """Whether something in that subtree fits."""
+        """Return whether something in that subtree fits."""
         for path in self._tree.bounds(group):
             available = self._room(path[0], at_first=False).__getitem__
             fits = None if group in self._ordered else self._predictions.could_fit(group, available)
@@ -154,7 +154,7 @@ class RoomForBorrowers:
         return {key: amount + cached.numbers.get(key, NO_NUMBERS).guarantee for key, amount in room.items()}
 
     def _room(self, parent: str, *, at_first: bool) -> Room:
-        """What is available below `parent` now, or when the pass began."""
+        """Return what is available below `parent` now, or when the pass began."""
         number = self._at_beginning if at_first else self._moment
         found = self._rooms.get((parent, at_first))
         if found is None or found[0] != number:

@@ -35,7 +35,7 @@ def stop_and_give_up(
 def _going(
     usage: RoundUsage, leaf: LeafSnapshot, waits: Waits
 ) -> Iterable[tuple[Workload, EvictionReason, EvictionRule]]:
-    """The workloads to evict from this leaf, and when the next one is due."""
+    """Yield the workloads to evict from this leaf, and when the next one is due."""
     if leaf.stop is StopPolicy.HOLD_AND_DRAIN:
         for workload in leaf.admitted:
             yield workload, EvictionReason.GROUP_STOPPED, EvictionRule.STOP_POLICY

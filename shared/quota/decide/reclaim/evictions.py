@@ -22,7 +22,7 @@ _BECAUSE = {
 
 
 def decide_evictions(evictions: EvictionPlan, age: QueueAge, now: datetime) -> tuple[Evict, ...]:
-    """All evictions of the cycle: those without a preemptor first."""
+    """Return all evictions of the cycle: those without a preemptor first."""
     return tuple(_evict(victim, age, now) for victim in (*evictions.forced, *evictions.victims))
 
 
@@ -47,7 +47,7 @@ def _claim(victim: Victim, now: datetime) -> Claim | None:
 
 
 def message_for(victim: Victim) -> str:
-    """A message for the owner of the workload: what happens, and by which rule."""
+    """Return a message for the owner of the workload: what happens, and by which rule."""
     workload = victim.workload
     preemptor = victim.preemptor.workload.named_for(workload) if victim.preemptor else "nobody"
     because = _BECAUSE[victim.rule].format(

@@ -43,7 +43,7 @@ class Needs:
             )
 
     def hold(self, path: Path, quantities: Quantities) -> bool:
-        """Whether all needs on this path and these keys are met in the current usage."""
+        """Return whether all needs on this path and these keys are met in the current usage."""
         return all(self._holds(group, key) for key, _ in quantities for group in path)
 
     def _holds(self, group: str, key: FlavorResource) -> bool:

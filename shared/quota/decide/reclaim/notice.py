@@ -68,7 +68,7 @@ def _notice(victim: Victim, at: datetime, now: datetime) -> Iterator[Notice]:
 
 
 def evict_at(victim: Victim, now: datetime) -> datetime:
-    """When this victim can be evicted: now, or when its notice has lasted long enough."""
+    """Return when this victim can be evicted: now, or when its notice has lasted long enough."""
     notice = victim.leaf_usage.leaf.reclaim.notice
     if not notice or victim.rule in WITHOUT_NOTICE:
         return now
@@ -76,7 +76,7 @@ def evict_at(victim: Victim, now: datetime) -> datetime:
 
 
 def is_early(victim: Victim, now: datetime) -> bool:
-    """Whether this victim cannot go in this cycle."""
+    """Return whether this victim cannot go in this cycle."""
     return not (victim.workload.is_answered and _owes(victim)) or evict_at(victim, now) > now
 
 

@@ -49,7 +49,10 @@ def excesses(usage: RoundUsage, suspects: Mapping[str, Keys]) -> Iterator[Excess
 
 
 def _ceiling(usage: RoundUsage, group: str, key: FlavorResource) -> Amount:
-    """The group's ceiling; root's is its own max. What nodes leave is no ceiling, also where it stands for a max."""
+    """Return the group's ceiling; root's is its own max.
+
+    What nodes leave is no ceiling, also where it stands for a max.
+    """
     if group != ROOT:
         limit = usage.planned.limit(group, key)
         return MAX_AMOUNT if limit == usage.snapshot.capacity.get(key, 0) else limit
@@ -58,7 +61,7 @@ def _ceiling(usage: RoundUsage, group: str, key: FlavorResource) -> Amount:
 
 
 def used_below(usage: RoundUsage, group: str, key: FlavorResource) -> Amount:
-    """What the group's admitted work uses that is not being evicted; at root without `system`."""
+    """Return what the group's admitted work uses that is not being evicted; at root without `system`."""
     return usage.used_planned.used(group, key) - _system_part(usage, group, key)
 
 

@@ -111,7 +111,7 @@ def _make_room(search: VictimSearch, preemptor: Preemptor) -> bool:
 
 
 def _short_of(usage: RoundUsage, leaf_usage: LeafUsage, quantities: Quantities) -> FlavorResource | None:
-    """The first key on which a limit of the path is passed after the evictions under way."""
+    """Return the first key on which a limit of the path is passed after the evictions under way."""
     return next((key for key, _ in quantities if usage.planned.available(leaf_usage.path, key) < 0), None)
 
 

@@ -11,7 +11,7 @@ FAILED_STARTS = frozenset({EvictionRule.STARTUP_TIMEOUT, EvictionRule.RECOVERY_T
 
 
 def requeue(workload: Workload, rule: EvictionRule, startup: StartupSettings, age: QueueAge, now: datetime) -> Requeue:
-    """Where evicted work waits from now on. A start that had reached ready cleared the count of failed ones."""
+    """Return where evicted work waits from now on. A start that had reached ready cleared the count of failed ones."""
     admission = workload.admission
     reached_ready = admission is not None and (admission.ready or admission.was_ready)
     failed = 0 if reached_ready else workload.failed_starts
@@ -25,7 +25,7 @@ def requeue(workload: Workload, rule: EvictionRule, startup: StartupSettings, ag
 
 
 def _released(workload: Workload) -> datetime | None:
-    """Where age is counted from creation: when it was released after that."""
+    """Return where age is counted from creation: when it was released after that."""
     return workload.queued if workload.queued > workload.created else None
 
 

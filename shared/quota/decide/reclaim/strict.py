@@ -71,7 +71,7 @@ def _recycle(
 def _next(
     search: VictimSearch, leaf_usage: LeafUsage, key: FlavorResource, over: list[FlavorResource]
 ) -> RunningWorkload | None:
-    """The least important work that uses `key`, if it may go; nobody else goes in its place.
+    """Return the least important work that uses `key`, if it may go; nobody else goes in its place.
 
     A key that was over counts even if other victims of this cycle have brought it down: they may be filled back.
     """

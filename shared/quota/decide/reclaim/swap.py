@@ -90,7 +90,7 @@ class Swaps:
                 groups.extend((child, more) for child in children if more or is_relieved)
 
     def _relieved(self) -> set[str]:
-        """The groups in which evictions end, and those above them."""
+        """Return the groups in which evictions end, and those above them."""
         usage, leaves = self.usage, self.usage.snapshot.leaves
         groups = {
             group
@@ -138,7 +138,7 @@ class Swaps:
         return could_swap
 
     def _head(self, leaf_usage: LeafUsage, workload: Workload, assignments: Assignments) -> QueueHead | None:
-        """The workload if a swap was planned for it: it is entitled nowhere, and some assignment allows it."""
+        """Return the workload if a swap was planned for it: it is entitled nowhere, and some assignment allows it."""
         if workload.priority <= leaf_usage.leaf.admitted[-1].priority:
             return None
         may_not_borrow = self.inputs.taken_over.may_not_borrow
@@ -151,7 +151,7 @@ class Swaps:
         return QueueHead(workload, (), leaf_usage) if is_planned else None
 
     def _comes_anyway(self, leaf_usage: LeafUsage, workload: Workload, assignment: FlavorAssignment) -> bool:
-        """Whether evictions under way, this cycle's included, free the room, so that nobody need go for it.
+        """Return whether evictions under way, this cycle's included, free the room, so that nobody need go for it.
 
         One that takes longer than claimTimeout is not waited for: a PodDisruptionBudget may hold it indefinitely.
         """
@@ -204,7 +204,7 @@ class Swaps:
 
 
 def _may_be_worth_it(leaf_usage: LeafUsage, workload: Workload, assignments: Assignments) -> bool:
-    """Whether the workload is entitled nowhere, and enough of lower priority runs to replace."""
+    """Return whether the workload is entitled nowhere, and enough of lower priority runs to replace."""
     if not any(leaf_usage.could_preempt(each.quantities, workload.priority) for each in assignments):
         return False
     return not any(

@@ -70,7 +70,7 @@ class VictimSearch:
         return Victim(running, leaf_usage, EvictionReason.RECLAIMED, EvictionRule.RECLAIM, leaf, key)
 
     def below_priority(self, leaf_usage: LeafUsage, priority: int, key: FlavorResource) -> Victim | None:
-        """A victim of lower priority in the preemptor's own leaf."""
+        """Return a victim of lower priority in the preemptor's own leaf."""
         if not leaf_usage.preemptible_below(priority):
             return None
         running = self.least_important(leaf_usage, key)
@@ -79,7 +79,7 @@ class VictimSearch:
         return Victim(running, leaf_usage, EvictionReason.PREEMPTED, EvictionRule.PREEMPTION, leaf_usage.name, key)
 
     def over_ceiling(self, leaf_usage: LeafUsage, group: str, keys: Iterable[FlavorResource]) -> RunningWorkload | None:
-        """The first victim of this leaf when `group`, on its path, is over its ceiling on these keys."""
+        """Return the first victim of this leaf when `group`, on its path, is over its ceiling on these keys."""
         return self._least_important_of(
             leaf_usage, frozenset(key for key in keys if self._grace_is_over(leaf_usage, group, key))
         )
@@ -87,7 +87,7 @@ class VictimSearch:
     def without_a_place(
         self, leaf_usage: LeafUsage, group: str, keys: Iterable[FlavorResource]
     ) -> RunningWorkload | None:
-        """The first victim of this leaf for lost capacity, among workloads with pods without a node."""
+        """Return the first victim of this leaf for lost capacity, among workloads with pods without a node."""
         grace, now = self.usage.snapshot.world.settings.loss_grace_period, self.usage.now
         lost = [key for key in keys if self._is_past(self._delays.over_since.get((group, key), now) + grace)]
         unplaced = {
@@ -96,14 +96,14 @@ class VictimSearch:
         return self._least_important_of(leaf_usage, frozenset(lost), unplaced) if unplaced else None
 
     def may_go(self, leaf_usage: LeafUsage, running: RunningWorkload, key: FlavorResource) -> bool:
-        """Whether grace and exemption after start let this very work go; never what this cycle has started."""
+        """Return whether grace and exemption after start let this very work go; never what this cycle has started."""
         if running in leaf_usage.started_now:
             return False
         grace = self._grace_is_over(leaf_usage, leaf_usage.name, key)
         return self.has_run_long_enough(leaf_usage, running) and grace
 
     def least_important(self, leaf_usage: LeafUsage, key: FlavorResource) -> RunningWorkload | None:
-        """The least important evictable workload of the leaf that uses `key`."""
+        """Return the least important evictable workload of the leaf that uses `key`."""
         return self._least_important_of(leaf_usage, frozenset((key,)))
 
     def _least_important_of(
@@ -120,7 +120,7 @@ class VictimSearch:
         return None
 
     def has_run_long_enough(self, leaf_usage: LeafUsage, running: RunningWorkload) -> bool:
-        """Whether the exemption after start since its start is over, or delays do not matter here."""
+        """Return whether the exemption after start since its start is over, or delays do not matter here."""
         since = min(running.since, self.usage.now)
         return self._is_past(since + leaf_usage.leaf.reclaim.exempt_after_start)
 

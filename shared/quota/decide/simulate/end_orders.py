@@ -24,7 +24,7 @@ class OneAfterAnother:
     number: int
 
     def __call__(self, evicting: Sequence[Workload]) -> Iterable[Workload]:
-        """Those that end next."""
+        """Return those that end next."""
         inverse, salt = self.number % 2 == 1, self.number // 2
         ordered = sorted(evicting, key=lambda each: _place(each, salt), reverse=inverse)
         return ordered[: -(-len(ordered) // _MOST_STEPS)]

@@ -19,7 +19,7 @@ def groups_as_data(numbers: Mapping[str, GroupNumbers]) -> Json:
 
 
 def cycle_as_data(decided: Plan) -> Json:
-    """What one cycle started and stopped, in the order of the decisions."""
+    """Return what one cycle started and stopped, in the order of the decisions."""
     return {
         "admitted": [start_as_data(each) for each in decided.starts],
         "evicted": [evict_as_data(each) for each in decided.evictions],
@@ -27,13 +27,13 @@ def cycle_as_data(decided: Plan) -> Json:
 
 
 def start_as_data(start: Start) -> Json:
-    """One start."""
+    """Return one start."""
     work = start.workload
     return {**_named(work), **flavors_as_data(start.flavors), "tier": start.tier.value}
 
 
 def _named(work: Workload) -> Json:
-    """The workload with its kind: objects of different kinds can have equal names."""
+    """Return the workload with its kind: objects of different kinds can have equal names."""
     return {"workload": work.key, "kind": work.kind, "group": work.group}
 
 
@@ -45,7 +45,7 @@ def flavors_as_data(flavors: Flavors) -> Json:
 
 
 def evict_as_data(evict: Evict) -> Json:
-    """One eviction; `for` is null without a single preemptor."""
+    """Return one eviction; `for` is null without a single preemptor."""
     return {
         **_named(evict.workload),
         "reason": evict.reason.value,

@@ -16,12 +16,12 @@ from shared.quota.model.workload import Admission, Workload, WorkloadId
 
 
 def advance(world: World, decided: Plan, now: datetime | None = None) -> World:
-    """The world one cycle later: decisions carried out, evicted work ended."""
+    """Return the world one cycle later: decisions carried out, evicted work ended."""
     return end_evictions(carry_out(world, decided, now))
 
 
 def carry_out(world: World, decided: Plan, now: datetime | None = None) -> World:
-    """The world in which these decisions were written at `now` (the plan's own moment when not given).
+    """Return the world in which these decisions were written at `now` (the plan's own moment when not given).
 
     Starts are admitted, victims are being evicted until `end_evictions`.
     """
@@ -43,7 +43,7 @@ def carry_out(world: World, decided: Plan, now: datetime | None = None) -> World
 
 
 def evicting_in(world: World) -> list[Workload]:
-    """The workloads whose eviction is under way."""
+    """Return the workloads whose eviction is under way."""
     return [workload for workloads in world.workload_sets.values() for workload in workloads.evicting]
 
 
@@ -83,7 +83,7 @@ class _Changes:
         self._changes: dict[tuple[str, WorkloadId], Change] = {}
 
     def current(self, workload: Workload) -> Workload:
-        """The workload as it is after the changes so far."""
+        """Return the workload as it is after the changes so far."""
         found = self._changes.get((workload.group, workload.id))
         return found[1] if found is not None and found[1] is not None else workload
 

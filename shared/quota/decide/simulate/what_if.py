@@ -72,7 +72,7 @@ def predict(before: World, after: World, now: datetime, known: Snapshot | None =
 
 
 def predict_in_steps(before: World, after: World, now: datetime, known: Snapshot | None = None) -> Iterator[Prediction]:
-    """The prediction for evicted workloads that end together, which is soon there, and then the whole one."""
+    """Yield the prediction for evicted workloads that end together, which is soon there, and then the whole one."""
     without, edited = run(before, now, known=known), run(after, now, known=known)
     found = _compared(without, edited)
     yield found
@@ -123,7 +123,7 @@ def _compared(without: SimulationRun, edited: SimulationRun) -> Prediction:
 
 
 def _evictions(of: SimulationRun) -> dict[WorkloadId, Evict]:
-    """The first eviction of each workload that was running when the world was given."""
+    """Return the first eviction of each workload that was running when the world was given."""
     found: dict[WorkloadId, Evict] = {}
     started: set[WorkloadId] = set()
     for plan in of.plans:

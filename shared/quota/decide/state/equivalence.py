@@ -57,7 +57,7 @@ class EquivalenceClass:
         """The least amounts, for each set of keys that some assignment takes."""
 
     def is_within(self, room: Mapping[FlavorResource, Amount]) -> bool:
-        """Whether all that some assignment takes is available in `room`."""
+        """Return whether all that some assignment takes is available in `room`."""
         for assignment in self.assignments or ():
             for key, amount in assignment.quantities:
                 if amount > room[key]:
@@ -125,7 +125,7 @@ class EquivalenceClasses:
         return _smallest(_least(left) for _, _, left in self.in_turn(_LAST))
 
     def in_turn(self, held_back_from: datetime | None) -> Iterator[tuple[int, Workload, Assignments]]:
-        """The place and first workload of each class, and what those before it leave to it while they wait.
+        """Yield the place and first workload of each class, and what those before it leave to it while they wait.
 
         `held_back_from`: who was queued then or before blocks those behind it; None: nobody does.
         """
@@ -159,14 +159,14 @@ class EquivalenceClasses:
         return None
 
     def all_blocked(self, blocked: Set[str]) -> bool:
-        """Whether none is left that could start with the other flavors; what requests nothing needs none."""
+        """Return whether none is left that could start with the other flavors; what requests nothing needs none."""
         if self._all_flavors is None:
             self._all_flavors = frozenset().union(*(each.flavors for each in self.startable))
             self._some_take_nothing = any(each.takes_nothing for each in self.startable)
         return not self._some_take_nothing and self._all_flavors <= blocked
 
     def kind_of(self, workload: Workload) -> EquivalenceClass:
-        """The class of this pending workload, or of any other that would wait here."""
+        """Return the class of this pending workload, or of any other that would wait here."""
         return self._by_work.get(id(workload)) or self._kind(workload)
 
     def _kind(self, workload: Workload) -> EquivalenceClass:
@@ -205,7 +205,7 @@ def _smallest(parts: Iterable[LeastAmounts]) -> tuple[Quantities, ...]:
 
 
 def _lowest_by_keys(parts: Iterable[tuple[tuple[FlavorResource, ...], tuple[Amount, ...]]]) -> LeastAmounts:
-    """The least of each key's amounts, for each set of keys."""
+    """Return the least of each key's amounts, for each set of keys."""
     found: dict[tuple[FlavorResource, ...], list[tuple[Amount, ...]]] = {}
     for keys, amounts in parts:
         found.setdefault(keys, []).append(amounts)

@@ -88,7 +88,7 @@ def _limits(numbers: Numbers) -> _Limits:
 
 
 def first_fits(classes: EquivalenceClasses, numbers: GroupNumbers, now: datetime) -> FirstFits:
-    """The steps of this leaf."""
+    """Return the steps of this leaf."""
     found: dict[Keys, list[FirstFit]] = {}
     limits = {key: _limits(each) for key, each in numbers.items()}
     place, held_back_from = 0, classes.leaf.held_back_from(now)
@@ -113,7 +113,7 @@ class _Orders:
         self._usage = LeafUsage(classes.leaf, numbers)
 
     def of(self, workload: Workload, assignments: Assignments) -> Sequence[FlavorAssignment]:
-        """The assignments, in the order in which this workload tries them."""
+        """Return the assignments, in the order in which this workload tries them."""
         if self._classes.kind_of(workload).is_simple:
             return assignments
 
@@ -134,7 +134,7 @@ def _until(leaf: LeafSnapshot, held_back_from: datetime | None) -> datetime | No
 def _step(
     places: tuple[int, int], workload: Workload, quantities: Quantities, limits: Mapping[FlavorResource, _Limits]
 ) -> FirstFit | None:
-    """The step of this workload in one assignment; None if a limit of its own leaf keeps it from that."""
+    """Return the step of this workload in one assignment; None if a limit of its own leaf keeps it from that."""
     needs, keys, beyond_min = [], [], False
     for key, amount in sorted(quantities):
         margin, kept, within_min, promised = limits.get(key, _NOTHING)
@@ -147,12 +147,12 @@ def _step(
 
 
 def _is_reached(earlier: Iterable[FirstFit], step: FirstFit) -> bool:
-    """Whether one before it needs no more of anything."""
+    """Return whether one before it needs no more of anything."""
     return any(_is_within(each.needs, step.needs) for each in earlier)
 
 
 def lowest(needs: Iterable[tuple[Amount, ...]]) -> Sequence[tuple[Amount, ...]]:
-    """Those needs of which no other one is as low in every respect."""
+    """Return those needs of which no other one is as low in every respect."""
     found: list[tuple[Amount, ...]] = []
     for each in sorted(set(needs)):
         if not any(_is_within(one, each) for one in found):
@@ -163,7 +163,7 @@ def lowest(needs: Iterable[tuple[Amount, ...]]) -> Sequence[tuple[Amount, ...]]:
 def room_for(
     keys: Keys, least: tuple[Amount, ...], available: Callable[[FlavorResource], Amount]
 ) -> tuple[Amount, ...] | None:
-    """What is available of these keys, in their order; None if it is less than `least` of some key."""
+    """Return what is available of these keys, in their order; None if it is less than `least` of some key."""
     room = []
     for key, amount in zip(keys, least, strict=True):
         left = available(key)
@@ -174,7 +174,7 @@ def room_for(
 
 
 def is_one_within(needs: Iterable[tuple[Amount, ...]], room: tuple[Amount, ...]) -> bool:
-    """Whether there is room for one of them."""
+    """Return whether there is room for one of them."""
     for each in needs:
         for amount, available in zip(each, room):  # noqa: B905 - as in `first_within`
             if amount > available:
@@ -205,7 +205,7 @@ def least_needs(leaves: Iterable[FirstFits]) -> Rooms:
 
 
 def lowest_needs(leaves: Iterable[FirstFits]) -> Mapping[Keys, Sequence[tuple[Amount, ...]]]:
-    """The lowest needs of all steps of these leaves, by what they take."""
+    """Return the lowest needs of all steps of these leaves, by what they take."""
     found: dict[Keys, list[tuple[Amount, ...]]] = {}
     for leaf in leaves:
         for keys, steps in leaf.steps.items():
@@ -214,7 +214,7 @@ def lowest_needs(leaves: Iterable[FirstFits]) -> Mapping[Keys, Sequence[tuple[Am
 
 
 def oldest_queued(leaves: Iterable[FirstFits]) -> Mapping[Keys, datetime]:
-    """When the first workload of all steps of these leaves was queued, by what they take."""
+    """Return when the first workload of all steps of these leaves was queued, by what they take."""
     found: dict[Keys, datetime] = {}
     for leaf in leaves:
         for keys, oldest in leaf.oldest.items():
@@ -223,7 +223,7 @@ def oldest_queued(leaves: Iterable[FirstFits]) -> Mapping[Keys, datetime]:
 
 
 def first_within(fits: FirstFits, rooms: Rooms) -> FirstFit | None:
-    """The first step for which there is room; `rooms` has what is available, by what steps take."""
+    """Return the first step for which there is room; `rooms` has what is available, by what steps take."""
     first: FirstFit | None = None
     for keys, room in rooms.items():
         for step in fits.steps.get(keys, ()):

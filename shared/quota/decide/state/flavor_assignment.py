@@ -75,7 +75,7 @@ class Candidate(NamedTuple):
 
 
 def assignments_of(workload: Workload, options: Options, flavors: Mapping[str, Flavor]) -> Assignments | None:
-    """The possible assignments of this workload; None when it could never start."""
+    """Return the possible assignments of this workload; None when it could never start."""
     if not options.could_fit:
         return None
     if options.together is not None:
@@ -115,7 +115,7 @@ def _of_pod_sets(
 
 
 def without_flavors(assignments: Assignments, blocked: Collection[str]) -> Assignments | None:
-    """The assignments without those flavors; None when none is left."""
+    """Return the assignments without those flavors; None when none is left."""
     if not blocked:
         return assignments
     left = (each for each in assignments if not any(option.flavor in blocked for option in each.options))
@@ -135,7 +135,7 @@ class Evaluation:
         self._found: list[Candidate] = []
 
     def __iter__(self) -> Iterator[Candidate]:
-        """Every candidate, in the order of the assignments."""
+        """Yield every candidate, in the order of the assignments."""
         yield from self._found
         for assignment in self._rest:
             candidate = self._judge(assignment)
@@ -169,7 +169,10 @@ def entitled_candidate(evaluation: Iterable[Candidate]) -> Candidate | None:
 
 
 def candidates(evaluation: Iterable[Candidate], group: Group) -> Iterator[Candidate]:
-    """Every assignment worth trying, best first. A plan is only ever tried where the work is entitled in all sets."""
+    """Yield every assignment worth trying, best first.
+
+    A plan is only ever tried where the work is entitled in all sets.
+    """
     borrow = group.when_can_borrow is WhenCanBorrow.BORROW
     if group.when_can_reclaim is WhenCanReclaim.RECLAIM:
         yield from (each for each in evaluation if each.entitled or (each.starts and borrow))
@@ -183,7 +186,7 @@ def candidates(evaluation: Iterable[Candidate], group: Group) -> Iterator[Candid
 def borrowing_order(
     assignments: Assignments, group: Group, is_entitled: Callable[[FlavorChoice], bool]
 ) -> Sequence[FlavorAssignment]:
-    """The assignments in the order in which a workload takes the first that fits, where it is entitled to none.
+    """Return the assignments in the order in which a workload takes the first that fits, where it is entitled to none.
 
     It may be entitled to some sets of an assignment: with `whenCanBorrow: TryNextFlavor` it borrows as few as it can.
     """

@@ -82,12 +82,12 @@ class LeafUsage:
         self._lower: dict[int, Sums] = {}
 
     def frozen(self) -> LeafSums:
-        """The sums as they are now, at the end of a cycle."""
+        """Return the sums as they are now, at the end of a cycle."""
         return LeafSums(*map(MappingProxyType, (self.used, self.claimed, self.non_preemptible)))
 
     @classmethod
     def of(cls, leaf: LeafSnapshot, numbers: GroupNumbers, sums: LeafSums | None) -> "LeafUsage":
-        """The usage of the leaf with these sums; None: those of its numbers."""
+        """Return the usage of the leaf with these sums; None: those of its numbers."""
         usage = cls(leaf, numbers)
         if sums is not None:
             usage.used, usage.claimed = dict(sums.used), dict(sums.claimed)
@@ -95,7 +95,7 @@ class LeafUsage:
         return usage
 
     def numbers(self, key: FlavorResource) -> Numbers:
-        """The leaf's frozen numbers."""
+        """Return the leaf's frozen numbers."""
         return self._numbers.get(key, NO_NUMBERS)
 
     @property
@@ -170,7 +170,7 @@ class LeafUsage:
         return found
 
     def could_preempt(self, quantities: Quantities, priority: int) -> bool:
-        """Whether the workloads of lower priority that can be preempted in the group use that much together."""
+        """Return whether the workloads of lower priority that can be preempted in the group use that much together."""
         below = self.preemptible_below(priority)
         return all(below.get(key, 0) >= amount for key, amount in quantities)
 
@@ -190,28 +190,28 @@ class LeafUsage:
         )
 
     def stays_within_min(self, quantities: Quantities) -> bool:
-        """Whether the leaf's used plus `quantities` stays within effectiveMin on every key."""
+        """Return whether the leaf's used plus `quantities` stays within effectiveMin on every key."""
         return all(self.used.get(key, 0) + amount <= self.numbers(key).effective_min for key, amount in quantities)
 
     def is_below_runtime(self, quantities: Quantities) -> bool:
-        """Whether the leaf's use, reservations included, is below its runtime on every key."""
+        """Return whether the leaf's use, reservations included, is below its runtime on every key."""
         return all(
             self.used.get(key, 0) + self.claimed.get(key, 0) < self.numbers(key).runtime for key, _ in quantities
         )
 
 
 def running_workload(workload: Workload) -> RunningWorkload:
-    """The running workload with its quantities and start."""
+    """Return the running workload with its quantities and start."""
     return RunningWorkload(workload, quantities_of(workload, flavors_of(workload)), started(workload))
 
 
 def started(workload: Workload) -> datetime:
-    """When an admitted workload was started last; the creation of one that is not admitted."""
+    """Return when an admitted workload was started last; the creation of one that is not admitted."""
     return workload.admission.since if workload.admission else workload.created
 
 
 def flavors_of(workload: Workload) -> Flavors:
-    """The flavors of an admitted workload; none for one that is not admitted."""
+    """Return the flavors of an admitted workload; none for one that is not admitted."""
     return workload.admission.flavors if workload.admission else {}
 
 

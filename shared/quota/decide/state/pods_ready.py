@@ -51,7 +51,7 @@ class AdmissionBlock:
         """leaf -> a workload that blocks admission in its leaf."""
 
     def holds(self, leaf_usage: LeafUsage) -> bool:
-        """Whether admission is blocked in this leaf."""
+        """Return whether admission is blocked in this leaf."""
         return self.by is not None or leaf_usage.name in self.leaves
 
     def hold_others_back(self, leaf_usage: LeafUsage, workload: Workload) -> None:

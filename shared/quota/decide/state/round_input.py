@@ -51,7 +51,7 @@ class RoundInput:
         return self.snapshot.now
 
     def without_borrowing(self, workloads: Sequence[Workload]) -> "RoundInput":
-        """The same input; these workloads do not borrow."""
+        """Return the same input; these workloads do not borrow."""
         before = self.taken_over
         taken_over = replace(
             before,
@@ -61,13 +61,13 @@ class RoundInput:
         return replace(self, taken_over=taken_over)
 
     def carried_out(self) -> "RoundInput":
-        """The same input after a trial: its starts stay."""
+        """Return the same input after a trial: its starts stay."""
         return replace(self, taken_over=replace(self.taken_over, trial=frozenset()))
 
     def queue(self, leaf: str) -> EquivalenceClasses:
-        """The equivalence classes of the leaf's pending workloads."""
+        """Return the equivalence classes of the leaf's pending workloads."""
         return self.cache.queue(leaf, self.snapshot)
 
     def assignments(self, leaf: str, workload: Workload) -> Assignments | None:
-        """What this workload can take there, in order of preference; None if it can never start in that leaf."""
+        """Return what this workload can take there, in order of preference; None if it can never start in that leaf."""
         return self.queue(leaf).kind_of(workload).assignments

@@ -69,7 +69,7 @@ class RoundUsage:
         return self.snapshot.now
 
     def leaf(self, name: str) -> LeafUsage:
-        """The usage of that leaf, made at the first call."""
+        """Return the usage of that leaf, made at the first call."""
         found = self._leaf_usages.get(name)
         if found is None:
             found = self._leaf_usages[name] = LeafUsage(
@@ -78,7 +78,7 @@ class RoundUsage:
         return found
 
     def is_touched(self, leaf: str) -> bool:
-        """Whether this round has changed anything in that leaf so far."""
+        """Return whether this round has changed anything in that leaf so far."""
         found = self._leaf_usages.get(leaf)
         return found is not None and found.touched
 
@@ -88,15 +88,15 @@ class RoundUsage:
         return {name: each for name, each in self._leaf_usages.items() if each.touched}
 
     def available(self, path: Path, key: FlavorResource) -> Amount:
-        """The most that the group at the start of `path` can still take in every view."""
+        """Return the most that the group at the start of `path` can still take in every view."""
         return self._views.available(path, key)
 
     def fits(self, leaf_usage: LeafUsage, quantities: Quantities) -> bool:
-        """Whether `quantities` fit all three usage views, within every limit on the leaf's path."""
+        """Return whether `quantities` fit all three usage views, within every limit on the leaf's path."""
         return self._views.fits(leaf_usage.path, quantities)
 
     def frozen_views(self) -> UsageViews:
-        """The usage views as they are now."""
+        """Return the usage views as they are now."""
         return self._views.frozen()
 
     @contextmanager

@@ -31,7 +31,7 @@ SmallestRequests = dict[tuple[FlavorResource, ...], Smallest]
 
 
 def of_leaf(classes: EquivalenceClasses, numbers: GroupNumbers, *, touched: bool = False) -> SmallestRequests:
-    """The least requests in one leaf, for each set of keys that some pending workload could take.
+    """Return the least requests in one leaf, for each set of keys that some pending workload could take.
 
     `touched`: the head of its queue may have changed in this cycle.
     """
@@ -62,7 +62,7 @@ def merge(into: SmallestRequests, more: SmallestRequests) -> None:
 
 
 def merged(parts: Iterable[SmallestRequests]) -> SmallestRequests:
-    """A bound for all parts."""
+    """Return a bound for all parts."""
     found: SmallestRequests = {}
     for each in parts:
         merge(found, each)
@@ -70,7 +70,7 @@ def merged(parts: Iterable[SmallestRequests]) -> SmallestRequests:
 
 
 def could_fit(requests: SmallestRequests, available: Callable[[FlavorResource], Amount]) -> bool:
-    """Whether the least amounts of some set of keys are available; if not, no workload fits."""
+    """Return whether the least amounts of some set of keys are available; if not, no workload fits."""
     for keys, each in requests.items():
         for key, amount in zip(keys, each.amounts, strict=True):
             if amount > available(key):
@@ -81,5 +81,5 @@ def could_fit(requests: SmallestRequests, available: Callable[[FlavorResource], 
 
 
 def is_within(room: Mapping[FlavorResource, Amount], most: Mapping[FlavorResource, Amount]) -> bool:
-    """Whether on every key no more is available than `most`."""
+    """Return whether on every key no more is available than `most`."""
     return room is most or all(amount <= most.get(key, -1) for key, amount in room.items())

@@ -27,12 +27,12 @@ NO_FLAVORS: Final[ResourceFlavors] = {}
 
 
 def quantities_in(request: Mapping[str, Amount], resources: Iterable[str], flavor: str) -> Quantities:
-    """The quantities of `request` in `flavor`, for those resources only."""
+    """Return the quantities of `request` in `flavor`, for those resources only."""
     return tuple([(key_of(flavor, each), request[each]) for each in resources if request.get(each, 0) > 0])
 
 
 def quantities_of(workload: Workload, flavors: Flavors) -> Quantities:
-    """The quantities of this workload in these flavors, by key; a resource without a flavor is not counted."""
+    """Return the quantities of this workload in these flavors, by key; a resource without a flavor is not counted."""
     if workload.pod_sets:
         found: dict[FlavorResource, Amount] = {}
         for pod_set in workload.pod_sets:
@@ -83,7 +83,7 @@ class UsageLimits:
         self._by_key: dict[FlavorResource, _FrozenByGroup] = {}
 
     def numbers(self, group: str, key: FlavorResource) -> Numbers:
-        """The frozen numbers; all zero for a key that the group neither covers nor uses."""
+        """Return the frozen numbers; all zero for a key that the group neither covers nor uses."""
         return self._numbers.get(group, {}).get(key, NO_NUMBERS)
 
     def of(self, key: FlavorResource) -> Mapping[str, FrozenUsage]:
@@ -110,16 +110,16 @@ class Usage:
         """By key and group: the charges that differ from the frozen numbers, or have done so."""
 
     def numbers(self, group: str, key: FlavorResource) -> Numbers:
-        """The frozen numbers; all zero for a key that the group neither covers nor uses."""
+        """Return the frozen numbers; all zero for a key that the group neither covers nor uses."""
         return self._limits.numbers(group, key)
 
     def charge(self, group: str, key: FlavorResource) -> Amount:
-        """What the group costs its parent now, in this view."""
+        """Return what the group costs its parent now, in this view."""
         found = self._changed.get(key, _NONE_CHANGED).get(group)
         return self._limits.of(key)[group].charge if found is None else found
 
     def limit(self, group: str, key: FlavorResource) -> Amount:
-        """The most that charge can be: the ceiling; at root also the runtime."""
+        """Return the most that charge can be: the ceiling; at root also the runtime."""
         return self._limits.of(key)[group].limit
 
     @property
@@ -131,7 +131,7 @@ class Usage:
 
     @classmethod
     def of(cls, limits: UsageLimits, changed: Charges) -> "Usage":
-        """A view with these charges over the frozen numbers."""
+        """Return a view with these charges over the frozen numbers."""
         usage = cls(limits)
         for (group, key), charge in changed.items():
             usage._changed.setdefault(key, {})[group] = charge
@@ -159,7 +159,7 @@ class Usage:
                 return
 
     def copied(self) -> "Usage":
-        """A usage of its own with the same charges."""
+        """Return a usage of its own with the same charges."""
         copy = Usage(self._limits)
         copy._changed = {key: dict(by_group) for key, by_group in self._changed.items()}
         copy.changes = dict(self.changes)
@@ -181,11 +181,11 @@ class Usage:
         return left
 
     def fits(self, path: Path, quantities: Quantities) -> bool:
-        """Whether the leaf can take all of `quantities` within every limit on its path, on these keys only."""
+        """Return whether the leaf can take all of `quantities` within every limit on its path, on these keys only."""
         return all(self.available(path, key) >= amount for key, amount in quantities)
 
     def keeps_limits(self, path: Path, quantities: Quantities) -> bool:
-        """Whether no limit on the path is exceeded now, on the keys of `quantities`."""
+        """Return whether no limit on the path is exceeded now, on the keys of `quantities`."""
         return all(self.available(path, key) >= 0 for key, _ in quantities)
 
     def excess(self, group: str, key: FlavorResource) -> Amount:
@@ -206,7 +206,7 @@ class UsageViews:
         self.usages = usages
 
     def available(self, path: Path, key: FlavorResource) -> Amount:
-        """The most of `key` that the group at the start of `path` can still take in every view."""
+        """Return the most of `key` that the group at the start of `path` can still take in every view."""
         first = self.usages[0]
         least, changes = first.available(path, key), first.changes.get(key)
         for usage in self.usages[1:]:
@@ -216,14 +216,14 @@ class UsageViews:
         return least
 
     def fits(self, path: Path, quantities: Quantities) -> bool:
-        """Whether `quantities` fit every view, within every limit on the path."""
+        """Return whether `quantities` fit every view, within every limit on the path."""
         for key, amount in quantities:  # noqa: SIM110 - a generator costs as much again, and this runs most
             if self.available(path, key) < amount:
                 return False
         return True
 
     def frozen(self) -> "UsageViews":
-        """The views as they are now; later changes of these do not show there."""
+        """Return the views as they are now; later changes of these do not show there."""
         return UsageViews(tuple(usage.copied() for usage in self.usages))
 
 
@@ -237,7 +237,7 @@ class UsedSums:
         self._changed: dict[FlavorResource, dict[str, Amount]] = {}
 
     def used(self, group: str, key: FlavorResource) -> Amount:
-        """What the admitted workloads of the subtree request."""
+        """Return what the admitted workloads of the subtree request."""
         found = self._changed.get(key, _NONE_CHANGED).get(group)
         if found is not None:
             return found

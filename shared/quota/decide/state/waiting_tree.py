@@ -40,11 +40,11 @@ class WaitingTree:
             group = parents.get(group) or (None if group == ROOT else ROOT)
 
     def has_guarantee(self, group: str) -> bool:
-        """Whether the group itself keeps a guarantee."""
+        """Return whether the group itself keeps a guarantee."""
         return group in self._guaranteed
 
     def has_guarantee_below(self, group: str) -> bool:
-        """Whether a group below keeps a guarantee, so that more is available there than in `group` itself."""
+        """Return whether a group below keeps a guarantee, so that more is available there than in `group` itself."""
         return group in self._guaranteed_below
 
     def bounds(self, group: str) -> tuple[Path, ...]:

@@ -22,18 +22,18 @@ NO_FAMILY: Final = Family()
 
 
 def floor_in(numbers: Numbers) -> Amount:
-    """What the group got before anything was shared by weight."""
+    """Return what the group got before anything was shared by weight."""
     return floor_of(numbers.min, numbers.guarantee, numbers.non_preemptible, numbers.demand)
 
 
 def want_in(numbers: Numbers) -> Amount:
-    """What the group would have got if there had been enough for all."""
+    """Return what the group would have got if there had been enough for all."""
     floor = floor_in(numbers)
     return max(floor, numbers.demand) if numbers.weight else floor
 
 
 def sibling_in(name: str, numbers: Numbers, past_use: Amount, waiting_since: datetime | None) -> Sibling:
-    """A group whose numbers are known, as the division of its parent sees it."""
+    """Return a group whose numbers are known, as the division of its parent sees it."""
     return Sibling(
         name=name,
         min=numbers.min,
@@ -111,7 +111,7 @@ class GroupDraft:
         )
 
     def is_ordered_as_before(self) -> bool:
-        """Whether its place in the order of the remaining units depends on the same values."""
+        """Return whether its place in the order of the remaining units depends on the same values."""
         return (
             self.used == self.previous.used
             and not self.past_use_changed
@@ -119,19 +119,19 @@ class GroupDraft:
         )
 
     def stays_hungry(self) -> bool:
-        """Whether it wanted more than it got and still does: then how much more makes no difference."""
+        """Return whether it wanted more than it got and still does: then how much more makes no difference."""
         return self.divides_as_before() and min(self.want, want_in(self.previous)) > self.previous.runtime
 
     def contribution(self) -> Amount:
-        """What it costs its parent."""
+        """Return what it costs its parent."""
         return max(min(self.limits.guarantee, self.runtime), self.charge)
 
     def previous_contribution(self) -> Amount:
-        """What it cost its parent."""
+        """Return what it cost its parent."""
         return max(min(self.previous.guarantee, self.previous.runtime), self.previous.charge)
 
     def numbers(self, effective_min: Amount) -> Numbers:
-        """The finished numbers."""
+        """Return the finished numbers."""
         return Numbers(
             min=self.limits.min,
             effective_min=effective_min,

@@ -69,7 +69,7 @@ def compute_measurement(leaf_snapshots: LeafSnapshots, previous: Measurement | N
 
 
 def _others(leaf_snapshots: LeafSnapshots) -> dict[str, dict[FlavorResource, Numbers]]:
-    """The numbers of `system` and of groups that do not reach root."""
+    """Return the numbers of `system` and of groups that do not reach root."""
     found = {name: _outside(leaf_snapshots.world, name) for name in leaf_snapshots.static.tree_index.outside}
     if SYSTEM in leaf_snapshots.world.tree or leaf_snapshots.static.system:
         found[SYSTEM] = {key: _unlimited(amount) for key, amount in leaf_snapshots.static.system.items()}
@@ -82,7 +82,7 @@ def _unlimited(used: Amount) -> Numbers:
 
 
 def _outside(world: World, name: str) -> dict[FlavorResource, Numbers]:
-    """The numbers of a group that does not reach root: what is written and what is used; its runtime is 0."""
+    """Return the numbers of a group that does not reach root: what is written and what is used; its runtime is 0."""
     use = world.workloads_of(name).use
     limits = limits_of(world.tree[name], NO_CAPS, {})
     return {

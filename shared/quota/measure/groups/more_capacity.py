@@ -29,7 +29,7 @@ class MoreCapacity:
     """Groups whose limits or bounds differ from the measured ones."""
 
     def largest_fit(self, leaf: str) -> tuple[Amount, str]:
-        """The same as `Snapshot.largest_fit`."""
+        """Return the same as `Snapshot.largest_fit`."""
         return self.bounds.get(leaf, UNBOUND).room, binding_group(self.tree_index, self.bounds, leaf, self.key)
 
     def uncertain(self, leaf: str) -> Amount:
@@ -74,7 +74,7 @@ def numbers_with(measurement: Measurement, more: MoreCapacity) -> dict[str, Mapp
 
 
 def _with_max(tree: Tree, key: FlavorResource, amount: Amount) -> Tree:
-    """The tree with root's max of `key` not below `amount`, where one is written."""
+    """Return the tree with root's max of `key` not below `amount`, where one is written."""
     root, (flavor, resource) = tree[ROOT], key
     quotas = tuple(
         replace(entry, max={**entry.max, resource: max(amount, entry.max[resource])})

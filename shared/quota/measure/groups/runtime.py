@@ -100,11 +100,11 @@ class Column:
                 self._pass_up_charge(draft)
 
     def results(self, bounds: Bounds) -> dict[str, Numbers]:
-        """The numbers of every group that was computed."""
+        """Return the numbers of every group that was computed."""
         return {name: draft.numbers(bounds.get(name, UNBOUND).effective_min) for name, draft in self._drafts.items()}
 
     def state(self) -> ColumnState:
-        """What the next column of this key starts from."""
+        """Return what the next column of this key starts from."""
         families = dict(self._state.families)
         for name, draft in self._drafts.items():
             if name in self._tree_index.children:
@@ -210,7 +210,7 @@ class Column:
 
 
 def _divides_alike(child: GroupDraft, family: Family) -> bool:
-    """Whether the division gives the same although this child changed, when its parent has what it had."""
+    """Return whether the division gives the same although this child changed, when its parent has what it had."""
     same_order = not family.depends_on_order or child.is_ordered_as_before()
     if child.want == want_in(child.previous) and child.divides_as_before():
         return same_order

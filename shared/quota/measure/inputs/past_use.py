@@ -34,7 +34,7 @@ _ROOTS: Final = _roots()
 
 
 def decayed(amount: Amount, elapsed: timedelta, half_life: timedelta) -> Amount:
-    """What is left of `amount` after `elapsed`, rounded down; exact arithmetic, equal on every machine."""
+    """Return what is left of `amount` after `elapsed`, rounded down; exact arithmetic, equal on every machine."""
     halvings, rest = divmod(max(elapsed, timedelta()), half_life)
     factor = 1 << _BITS
     for root in _ROOTS:
@@ -65,7 +65,7 @@ class UseHistory:
 
     @staticmethod
     def read(half_life: timedelta, leaves: PastUse, as_of: datetime) -> "UseHistory":
-        """The history in which leaves had this past use at that moment."""
+        """Return the history in which leaves had this past use at that moment."""
         return UseHistory(half_life, leaves, as_of)
 
     @property
@@ -143,5 +143,5 @@ class _Draft:
         own[key] = own.get(key, 0) + amount
 
     def done(self) -> PastUse:
-        """The finished amounts; the same object when nothing was added."""
+        """Return the finished amounts; the same object when nothing was added."""
         return {**self._before, **self._changed} if self._changed else self._before

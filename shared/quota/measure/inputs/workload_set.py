@@ -57,12 +57,12 @@ NO_USE: Final = KeyUse()
 
 
 def queue_order(workload: Workload) -> Place:
-    """The sort key of a leaf's queue: priority from high to low, then queued, created, key, uid."""
+    """Return the sort key of a leaf's queue: priority from high to low, then queued, created, key, uid."""
     return (-workload.priority, workload.queued, workload.created, workload.key, workload.uid)
 
 
 def amounts_in(workload: Workload, flavors: Flavors) -> Iterator[tuple[FlavorResource, Amount]]:
-    """What each pod set requests, by key, in these flavors; resources without a flavor are not counted."""
+    """Return what each pod set requests, by key, in these flavors; resources without a flavor are not counted."""
     if not workload.pod_sets:
         return _amounts_of_set(workload.request, flavors.get(MAIN_POD_SET, {}))
     sets = (_amounts_of_set(each.request, flavors.get(each.name, {})) for each in workload.pod_sets)
@@ -119,7 +119,7 @@ class WorkloadSet:
         return draft.done()
 
     def find(self, key: str, preemptor: PreemptorId) -> Workload | None:
-        """The workload of that name that is this preemptor, of whatever kind."""
+        """Return the workload of that name that is this preemptor, of whatever kind."""
         for kind in KINDS:
             found = self.by_id.get(WorkloadId(kind, key))
             if found is not None and found.preemptor_id == preemptor:
@@ -246,7 +246,7 @@ class _ShapesDraft:
             del queued[bisect_left(queued, workload.queued)]
 
     def done(self) -> Mapping[Shape, ShapeCount]:
-        """The finished mapping; the same object when nothing changed."""
+        """Return the finished mapping; the same object when nothing changed."""
         if not self._changed:
             return self._shapes
         found = {**self._shapes}

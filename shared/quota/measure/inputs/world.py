@@ -102,7 +102,7 @@ class World:
         )
 
     def changed_since(self, previous: "World") -> set[str]:
-        """The groups whose workloads may differ from those in `previous`."""
+        """Return the groups whose workloads may differ from those in `previous`."""
         if self.workload_sets is previous.workload_sets:
             return set()
         changed: set[str] = set()
@@ -142,7 +142,7 @@ def _preemptors(
     victims: Mapping[PreemptorId, tuple[Workload, ...]],
     changes: Sequence[Change],
 ) -> Mapping[PreemptorId, Workload]:
-    """Every preemptor that some victim's claim names, as the changes leave it; costs what changed.
+    """Return every preemptor that some victim's claim names, as the changes leave it; costs what changed.
 
     x is evicted with a claim for y: y is searched for once and kept. y changes: the new record takes its place.
     y starts, the claim is removed: nothing names y any more, and it is dropped.

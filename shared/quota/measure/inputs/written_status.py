@@ -30,7 +30,7 @@ NO_PAST_USE: Final = WrittenPastUse()
 
 
 def read_past_use(status: QuotaGroupStatus) -> WrittenPastUse:
-    """What a status shows; an amount that is no whole number is left out."""
+    """Return what a status shows; an amount that is no whole number is left out."""
     if status.past_use_time is None:
         return NO_PAST_USE
     amounts = {
@@ -43,7 +43,7 @@ def read_past_use(status: QuotaGroupStatus) -> WrittenPastUse:
 
 
 def read_history(statuses: Iterable[tuple[str, QuotaGroupStatus]], half_life: timedelta, now: datetime) -> UseHistory:
-    """The history that the groups' statuses show, decayed to `now`."""
+    """Return the history that the groups' statuses show, decayed to `now`."""
     amounts: dict[str, dict[FlavorResource, Amount]] = {}
     for name, status in statuses if half_life else ():
         written = read_past_use(status)

@@ -90,7 +90,7 @@ class LeafSnapshot:
         return None if self.patience is None else now - self.patience
 
     def options(self, workload: Workload) -> Options:
-        """Which flavors `workload` may take here; cached per shape."""
+        """Return which flavors `workload` may take here; cached per shape."""
         return self.eligibility.options(workload)
 
 
@@ -146,7 +146,7 @@ def _end_of_patience(head: LeafSettings, pending: Sequence[Workload], now: datet
 def _waiting(
     workload_set: WorkloadSet, due: Sequence[Workload], claims: Mapping[PreemptorId, OpenClaim]
 ) -> CountedPending:
-    """The pending workloads that count in a leaf's request; `due`: those whose back-off has ended."""
+    """Return the pending workloads that count in a leaf's request; `due`: those whose back-off has ended."""
     preemptors = {claim.preemptor_id: claim.preemptor for claim in claims.values() if claim.preemptor is not None}
     shapes = _with(workload_set.shapes, (workload for workload in due if workload.preemptible))
     non_preemptible = _merged(workload_set.non_preemptible, (workload for workload in due if not workload.preemptible))

@@ -70,7 +70,7 @@ def _same(claim: OpenClaim, known: OpenClaim | None) -> OpenClaim:
 
 
 def claims_by_leaf(claims: Claims) -> dict[str, dict[PreemptorId, OpenClaim]]:
-    """The claims of pending workloads, by leaf."""
+    """Return the claims of pending workloads, by leaf."""
     found: dict[str, dict[PreemptorId, OpenClaim]] = {}
     for preemptor_id, claim in claims.items():
         if claim.preemptor is not None:
@@ -81,7 +81,7 @@ def claims_by_leaf(claims: Claims) -> dict[str, dict[PreemptorId, OpenClaim]]:
 def _changed_leaves(
     world: World, now: datetime, static: StaticState, claims: Claims, previous: LeafSnapshots | None
 ) -> Iterable[str]:
-    """The leaves that may differ from the previous ones, or that no longer exist."""
+    """Return the leaves that may differ from the previous ones, or that no longer exist."""
     if previous is None:
         return static.leaf_settings
     changed = _not_the_same(static.leaf_settings, previous.static.leaf_settings)

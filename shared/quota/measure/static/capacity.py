@@ -30,7 +30,7 @@ class FlavorMatcher:
         self._known: dict[tuple[str | None, ...], str | None] = {}
 
     def flavor_of(self, labels: Mapping[str, str]) -> str | None:
-        """The name of the flavor that a node with these labels counts for; None when it counts for none."""
+        """Return the name of the flavor that a node with these labels counts for; None when it counts for none."""
         look = tuple(labels.get(label) for label in self._labels)
         if look not in self._known:
             fitting = (flavor for flavor in self._ranked if flavor.node_labels.items() <= labels.items())
@@ -39,12 +39,12 @@ class FlavorMatcher:
 
 
 def with_default_flavor(flavors: Mapping[str, Flavor]) -> list[Flavor]:
-    """All flavors; `default` exists also before its object does."""
+    """Return all flavors; `default` exists also before its object does."""
     return list(flavors.values()) if DEFAULT_FLAVOR in flavors else [*flavors.values(), Flavor(DEFAULT_FLAVOR)]
 
 
 def capacity_of_nodes(nodes: Iterable[ClusterNode], flavors: Mapping[str, Flavor]) -> dict[FlavorResource, Amount]:
-    """What the nodes offer, by the flavor that each counts for."""
+    """Return what the nodes offer, by the flavor that each counts for."""
     matcher = FlavorMatcher(with_default_flavor(flavors))
     by_flavor: dict[str, list[Amounts]] = {}
     for node in nodes:
@@ -60,7 +60,7 @@ def capacity_of_nodes(nodes: Iterable[ClusterNode], flavors: Mapping[str, Flavor
 
 
 def capacity_of_groups(tree: Tree) -> dict[FlavorResource, Amount]:
-    """The sum of the first level's mins; `system` has none."""
+    """Return the sum of the first level's mins; `system` has none."""
     total: dict[FlavorResource, Amount] = {}
     for name in tree.children(ROOT):
         if name != SYSTEM:

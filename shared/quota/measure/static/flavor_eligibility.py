@@ -82,11 +82,11 @@ class FlavorEligibility:
         self._counted: dict[Shape, Counted] = {}
 
     def answers(self, group: Group, offer: FlavorOffer, bound_of: Mapping[FlavorResource, Bound]) -> bool:
-        """Whether an object built from these would give the same answers."""
+        """Return whether an object built from these would give the same answers."""
         return self._group is group and self._offer is offer and self._bound_of == bound_of
 
     def options(self, workload: Workload) -> Options:
-        """Every codependent set that `workload` requests something of, with the flavors that it may take."""
+        """Return every codependent set that `workload` requests something of, with the flavors that it may take."""
         return self._options_of(shape_of(workload), workload)
 
     def _options_of(self, shape: Shape, example: Workload) -> Options:
@@ -97,7 +97,7 @@ class FlavorEligibility:
         return found
 
     def counted(self, shape: Shape, example: Workload) -> Counted:
-        """The keys in which a preemptible workload of this shape counts; none when it could never start."""
+        """Return the keys in which a preemptible workload of this shape counts; none when it could never start."""
         found = self._counted.get(shape)
         if found is None:
             options = self._options_of(shape, example)
@@ -116,11 +116,11 @@ class FlavorEligibility:
         return self._offer.too_small(choice.pod_set, flavor, (*choice.resources, *uncovered))
 
     def covers(self, key: FlavorResource) -> bool:
-        """Whether an entry of the leaf is about `key`."""
+        """Return whether an entry of the leaf is about `key`."""
         return key in self._bound_of
 
     def effective_min(self, key: FlavorResource) -> Amount:
-        """The leaf's effectiveMin."""
+        """Return the leaf's effectiveMin."""
         return self._bound_of.get(key, UNBOUND).effective_min
 
     def _options(self, workload: Workload) -> Options:
@@ -139,7 +139,7 @@ class FlavorEligibility:
         return Options(tuple(sets), denied, together)
 
     def _together(self, workload: Workload, sets: Sequence[FlavorSet]) -> tuple[tuple[str, ...], ...]:
-        """The choices of a flavor for each set that all pod sets together could ever have."""
+        """Return the choices of a flavor for each set that all pod sets together could ever have."""
         fitting = (
             chosen
             for chosen in combinations(sets, self._offer.flavors)
@@ -170,7 +170,7 @@ class FlavorEligibility:
         return FlavorSet(pod_set, resources, flavors, refused, too_small)
 
     def _most(self, workload: Workload, key: FlavorResource) -> Amount:
-        """The most of the key that the workload could ever get."""
+        """Return the most of the key that the workload could ever get."""
         bound = self._bound_of.get(key, UNBOUND)
         return bound.room if workload.preemptible else min(bound.room, bound.effective_min)
 
@@ -188,5 +188,5 @@ class FlavorEligibility:
 
 
 def keys_of(choice: FlavorSet, flavor: str) -> Counted:
-    """What is requested of the set `choice`, in that flavor."""
+    """Return what is requested of the set `choice`, in that flavor."""
     return tuple([(key_of(flavor, name), choice.pod_set.request[name]) for name in choice.resources])

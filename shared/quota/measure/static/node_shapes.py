@@ -60,21 +60,21 @@ class NodeShapes:
             self._largest = None
 
     def largest(self) -> LargestNodes:
-        """The largest nodes of every flavor that is compared with nodes; the same object until they change."""
+        """Return the largest nodes of every flavor that is compared with nodes; the same object until they change."""
         if self._largest is None:
             self._largest = {name: largest_of(map(dict, self._numbers[name])) for name in self._names}
         return self._largest
 
 
 def largest_nodes(world: World) -> LargestNodes:
-    """What this world's pods are compared with."""
+    """Return what this world's pods are compared with."""
     if world.largest_nodes is not None:
         return world.largest_nodes
     return group_nodes(world.nodes, world.flavors, world.settings)
 
 
 def group_nodes(nodes: Iterable[ClusterNode], flavors: Mapping[str, Flavor], settings: QuotaSettings) -> LargestNodes:
-    """The largest of these nodes, by flavor."""
+    """Return the largest of these nodes, by flavor."""
     if settings.capacity_source is not CapacitySource.NODES:
         return NOT_COMPARED
     shapes = NodeShapes(with_default_flavor(flavors), settings)

@@ -58,7 +58,7 @@ class UsingPod(msgspec.Struct, frozen=True):
 
 
 def using_pod(pod: Pod, namespace: str, request: Mapping[str, Amount]) -> UsingPod:
-    """The record of a pod that requests so much."""
+    """Return the record of a pod that requests so much."""
     metadata = pod.metadata
     return UsingPod(
         uid=metadata.uid,
@@ -150,13 +150,13 @@ class NodeUsage:
             self._frozen = None
 
     def nodes(self) -> tuple[ClusterNode, ...]:
-        """All nodes by name, with what pods on closed ones use; the same object until one changes."""
+        """Return all nodes by name, with what pods on closed ones use; the same object until one changes."""
         if self._frozen is None:
             self._frozen = tuple(self._with_use(self._nodes[name]) for name in sorted(self._nodes))
         return self._frozen
 
     def largest_nodes(self) -> LargestNodes:
-        """The largest nodes that take pods, by flavor; the same object until they change."""
+        """Return the largest nodes that take pods, by flavor; the same object until they change."""
         return self._shapes.largest()
 
     def _with_use(self, node: ClusterNode) -> ClusterNode:
@@ -250,7 +250,7 @@ class NodeUsage:
         return self.is_managed(_owner(pod)) or self.is_managed(pod.uid)
 
     def _judge(self, uid: str) -> _Counted | None:
-        """The pod as it counts now; None: it is gone, managed, or on a node that is no capacity."""
+        """Return the pod as it counts now; None: it is gone, managed, or on a node that is no capacity."""
         pod = self._pods.get(uid)
         node = None if pod is None else self._nodes.get(pod.node)
         flavor = self._matcher.flavor_of(node.labels) if node is not None and self._counts(node) else None

@@ -26,20 +26,20 @@ Counted = tuple[tuple[FlavorResource, Amount], ...]
 
 
 def combinations(sets: Sequence[FlavorSet], flavors: Mapping[str, Flavor]) -> Iterator[tuple[str, ...]]:
-    """One flavor for each set, in order of preference, without those that no node could have."""
+    """Return one flavor for each set, in order of preference, without those that no node could have."""
     choices = islice(product(*(each.flavors for each in sets)), MOST_COMPARED)
     return (chosen for chosen in choices if agrees(sets, chosen, flavors))
 
 
 def agrees(sets: Sequence[FlavorSet], chosen: Sequence[str], flavors: Mapping[str, Flavor]) -> bool:
-    """Whether the flavors of each pod set are such that a node could have them all."""
+    """Return whether the flavors of each pod set are such that a node could have them all."""
     pairs = zip(sets, chosen, strict=True)
     by_pod_set = ([name for _, name in own] for _, own in groupby(pairs, key=lambda pair: pair[0].pod_set.name))
     return all(len(names) < 2 or agree(flavors[name] for name in names if name in flavors) for names in by_pod_set)
 
 
 def totals(sets: Sequence[FlavorSet], chosen: Sequence[str]) -> Counted:
-    """What all sets take in these flavors, by key."""
+    """Return what all sets take in these flavors, by key."""
     found: dict[FlavorResource, Amount] = {}
     for each, flavor in zip(sets, chosen, strict=True):
         for name in each.resources:

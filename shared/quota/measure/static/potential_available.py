@@ -49,14 +49,14 @@ Bounds = Mapping[str, Bound]
 
 
 def compute_bounds(tree_index: TreeIndex, key: FlavorResource, runtime: Amount) -> dict[str, Bound]:
-    """The bounds of every group that has `key`, when root's runtime is `runtime`."""
+    """Return the bounds of every group that has `key`, when root's runtime is `runtime`."""
     return _resolved(_Column(tree_index, key, {}, set(tree_index.having(key))), runtime).results()
 
 
 def revise_bounds(
     tree_index: TreeIndex, key: FlavorResource, runtime: Amount, previous: Bounds, touched: Iterable[str]
 ) -> tuple[Bounds, frozenset[str]]:
-    """What `compute_bounds` gives, and the groups for which that differs from `previous`.
+    """Return what `compute_bounds` gives, and the groups for which that differs from `previous`.
 
     `previous` is for a tree of the same shape, with another runtime of root, or other limits of `touched`.
     """
@@ -87,7 +87,7 @@ class _BoundDraft:
         return max(self.kept, self.below)
 
     def closed(self) -> Bound:
-        """The finished bound."""
+        """Return the finished bound."""
         return Bound(self.effective_min, self.certain_min, self.kept, self.below, self.room)
 
 
@@ -146,14 +146,14 @@ class _Column:
                     self._draft(child).room = room
 
     def results(self) -> dict[str, Bound]:
-        """All bounds."""
+        """Return all bounds."""
         found = {**self._previous, **{name: own.closed() for name, own in self._drafts.items()}}
         for name in self._changed - self._drafts.keys():
             found.pop(name, None)
         return found
 
     def differing(self) -> frozenset[str]:
-        """The groups whose bounds are not what they were, or that no longer have any."""
+        """Return the groups whose bounds are not what they were, or that no longer have any."""
         differing = {name for name, own in self._drafts.items() if own.closed() != self._previous.get(name)}
         return frozenset(differing | (self._changed - self._drafts.keys()) & self._previous.keys())
 
@@ -198,13 +198,13 @@ def _rounded_down(above: Amount, mins: Sequence[Amount]) -> Sequence[Amount]:
 
 
 def changed_bounds(now: Bounds | None, before: Bounds | None) -> frozenset[str]:
-    """The groups whose bounds for one key differ."""
+    """Return the groups whose bounds for one key differ."""
     now, before = now or {}, before or {}
     return frozenset(name for name in now.keys() | before.keys() if now.get(name) != before.get(name))
 
 
 def binding_group(tree_index: TreeIndex, bounds: Bounds, leaf: str, key: FlavorResource) -> str:
-    """The group whose limit makes the room of `leaf` as small as it is; of several, the highest."""
+    """Return the group whose limit makes the room of `leaf` as small as it is; of several, the highest."""
     at = leaf
     while at != ROOT:
         room, above = bounds.get(at, UNBOUND).room, tree_index.parents[at]

@@ -189,7 +189,7 @@ def _added(parts: Iterable[AmountByKey]) -> dict[FlavorResource, Amount]:
 def _bounds(
     tree_index: TreeIndex, runtimes: AmountByKey, previous: StaticState | None
 ) -> tuple[dict[FlavorResource, Bounds], dict[FlavorResource, frozenset[str]]]:
-    """The bounds of every key, and per key the groups for which they differ from the previous ones."""
+    """Return the bounds of every key, and per key the groups for which they differ from the previous ones."""
     if previous is None or not (tree_index is previous.tree_index or tree_index.has_same_shape(previous.tree_index)):
         found: dict[FlavorResource, Bounds] = {
             key: compute_bounds(tree_index, key, runtimes[key]) for key in tree_index.limits[ROOT]

@@ -53,11 +53,11 @@ class TreeIndex:
         return root_limits(self.tree[ROOT], key, self.capacity.get(key, 0)) if group == ROOT else UNCOVERED
 
     def having(self, key: FlavorResource) -> list[str]:
-        """The groups that have limits for `key`, parents before children."""
+        """Return the groups that have limits for `key`, parents before children."""
         return [name for name in self.order if key in self.limits[name]]
 
     def is_leaf(self, name: str) -> bool:
-        """Whether the group holds workloads: isParent is false and no group names it as parent."""
+        """Return whether the group holds workloads: isParent is false and no group names it as parent."""
         return name in self.depths and name != ROOT and name not in self.children and not self.tree[name].is_parent
 
     def path(self, name: str) -> tuple[str, ...]:
@@ -68,11 +68,11 @@ class TreeIndex:
         return tuple(walked)
 
     def path_groups(self, name: str) -> tuple[Group, ...]:
-        """The groups from `name` up to root."""
+        """Return the groups from `name` up to root."""
         return tuple(self.tree[each] for each in self.path(name))
 
     def has_same_shape(self, other: "TreeIndex") -> bool:
-        """Whether both hold the same groups in the same places."""
+        """Return whether both hold the same groups in the same places."""
         return self.parents == other.parents and all(
             self.tree[name].is_parent == other.tree[name].is_parent for name in self.parents
         )
@@ -128,7 +128,7 @@ def build_tree_index(
 
 
 def _with_capacity(known: TreeIndex, capacity: Mapping[FlavorResource, Amount]) -> TreeIndex:
-    """The same tree under another capacity."""
+    """Return the same tree under another capacity."""
     own = _own_limits(known.tree, known.caps, capacity, known)
     limits = _with_keys_below(known.order, known.children, own, known)
     limits[ROOT] = _of_root(known.tree, known.children, limits, capacity)
@@ -177,7 +177,7 @@ def _with_keys_below(
     own: Mapping[str, GroupLimits],
     previous: TreeIndex | None,
 ) -> dict[str, GroupLimits]:
-    """Every group's limits, root's left as they are; the same objects as in `previous` where nothing changed."""
+    """Return every group's limits, root's left as they are; the same objects as in `previous` where nothing changed."""
     limits: dict[str, GroupLimits] = dict(own)
     for name in reversed(order):
         below = children.get(name)
