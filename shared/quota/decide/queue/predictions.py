@@ -100,11 +100,14 @@ class Predictions:
         order = self._order(group)
         if order is None:
             return None
-        ranks = [
-            self._rank_of(parent, group, keys, keys not in order.within_min, order.oldest[keys])
-            for keys in order.oldest
-        ]
-        return min(ranks, default=None)
+        known = self._cache.first_ranks
+        if group not in known:
+            ranks = (
+                self._rank_of(parent, group, keys, keys not in order.within_min, oldest)
+                for keys, oldest in order.oldest.items()
+            )
+            known[group] = min(ranks, default=None)
+        return known[group]
 
     def could_fit(self, group: str, available: Callable[[FlavorResource], Amount]) -> bool | None:
         """See `LeavesInOrder.could_fit`; None also for a group that is not directly above leaves only."""
@@ -160,6 +163,7 @@ class Predictions:
         known = cache.orders.get(group)
         if known is None or (known.until is not None and known.until <= self._snapshot.now):
             known = self._put_in_order(group)
+            cache.first_ranks.pop(group, None)
             if known is not None:
                 cache.orders[group] = known
         return known

@@ -130,6 +130,8 @@ class CycleCache:
         """Leaves with a pending workload that might be entitled."""
         self.orders: dict[str, LeavesInOrder] = {}
         """By group directly above leaves."""
+        self.first_ranks: dict[str, Rank | None] = {}
+        """By such a group: what no head below it comes before; None: nothing there could start."""
         self.margins: dict[str, dict[FlavorResource, tuple[Amount, Amount]]] = {}
         """By group and key: up to its ceiling, and what is kept for it above what it costs."""
         self.best_ranks: dict[str, Rank] = {}
@@ -182,6 +184,7 @@ class CycleCache:
     def _forget_ranks(self) -> None:
         self.rank_bounds.clear()
         self.orders.clear()
+        self.first_ranks.clear()
         self.best_ranks.clear()
         self.shares.clear()
 
@@ -198,10 +201,12 @@ class CycleCache:
         self.shares.pop(name, None)
         self.best_ranks.pop(name, None)
         self.orders.pop(leaf.path[1], None)
+        self.first_ranks.pop(leaf.path[1], None)
 
     def _refresh_inner(self, name: str, snapshot: Snapshot, tree: Tree) -> None:
         numbers = snapshot.numbers[name]
         self.rank_bounds.pop(name, None)
+        self.first_ranks.pop(name, None)
         self.shares.pop(name, None)
         self.margins.pop(name, None)
         system = snapshot.numbers.get(SYSTEM, {}) if name == ROOT else {}

@@ -21,7 +21,7 @@ class OverSinceCache:
         self._exceptions: Set[str] = frozenset()
         self._given: OverSince = {}
         self._now: datetime | None = None
-        self._since: OverSince = {}
+        self._since: dict[tuple[str, FlavorResource], datetime] = {}
 
     def judge(
         self, given: OverSince, over: KeysOver, exceptions: KeysOver, changed: Iterable[str], now: datetime
@@ -41,12 +41,12 @@ class OverSinceCache:
 
     def _revised(
         self, given: OverSince, over: KeysOver, exceptions: KeysOver, names: Iterable[str], now: datetime
-    ) -> OverSince:
+    ) -> dict[tuple[str, FlavorResource], datetime]:
         found = {name: exceptions[name] if name in exceptions else over.get(name, ()) for name in names}
         moved = {name: keys for name, keys in found.items() if keys != self.judged.get(name, ())}
         if not moved:
             return self._since
-        since = dict(self._since)
+        since = self._since.copy()  # several times quicker than dict() of one from which keys were deleted
         for name, keys in moved.items():
             for key in self.judged.pop(name, ()):
                 del since[name, key]
