@@ -15,7 +15,7 @@ from shared.api.crds.parts import MAX_ENTRIES, MAX_NAME, MAX_RESOURCES
 from shared.api.names import MAX_POD_GROUP
 from shared.api.review import MAX_SIGNS
 from shared.process.quota_settings import QuotaSettingsFile
-from shared.quota.decide.advise.remedies import RemedyAction
+from shared.quota.decide.advise.remedy import RemedyAction
 from shared.quota.decide.decisions import EvictionRule, Plan, Tier, WaitReason
 from shared.quota.decide.explain.explanation import BindingLimit
 from shared.quota.decide.explain.pending_reasons import PendingReasons

@@ -7,7 +7,8 @@ from dashboard.view.frame import Frame, Outlook
 from dashboard.view.group_page import UnknownName
 from shared.quota.decide.advise.json_output import explanation_as_data
 from shared.quota.decide.advise.preemptor_names import PreemptorNames
-from shared.quota.decide.advise.remedies import Advice, advise
+from shared.quota.decide.advise.remedies import advise
+from shared.quota.decide.advise.remedy import Advice
 from shared.quota.decide.explain.explanation import explain
 from shared.quota.model.workload import Workload, flavor_names
 

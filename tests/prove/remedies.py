@@ -12,7 +12,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from shared.quota.decide.advise.json_output import remedy_as_data
-from shared.quota.decide.advise.remedies import Remedy, RemedyAction, advise
+from shared.quota.decide.advise.remedies import advise
+from shared.quota.decide.advise.remedy import Remedy, RemedyAction
 from shared.quota.decide.explain.explanation import WorkloadExplanation, explain
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan

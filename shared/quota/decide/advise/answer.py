@@ -8,7 +8,8 @@ from typing import Any
 
 from shared.quota.decide.advise.json_output import explanation_as_data
 from shared.quota.decide.advise.preemptor_names import PreemptorNames
-from shared.quota.decide.advise.remedies import NO_ADVICE, advise
+from shared.quota.decide.advise.remedies import advise
+from shared.quota.decide.advise.remedy import NO_ADVICE
 from shared.quota.decide.decisions import Plan
 from shared.quota.decide.explain.explanation import WorkloadExplanation, explain
 from shared.quota.decide.plan import plan

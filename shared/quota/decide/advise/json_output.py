@@ -4,7 +4,7 @@ from typing import Any
 
 from shared.api.names import MAIN_POD_SET
 from shared.quota.decide.advise.preemptor_names import PreemptorNames
-from shared.quota.decide.advise.remedies import Advice, Remedy
+from shared.quota.decide.advise.remedy import Advice, Remedy
 from shared.quota.decide.explain.explanation import (
     Binding,
     BindingLimit,

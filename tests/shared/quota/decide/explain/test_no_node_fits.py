@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from shared.quota.decide.advise.remedies import RemedyAction, advise
+from shared.quota.decide.advise.remedies import advise
+from shared.quota.decide.advise.remedy import RemedyAction
 from shared.quota.decide.explain.explanation import explain
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan

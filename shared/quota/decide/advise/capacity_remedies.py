@@ -1,0 +1,113 @@
+"""Remedies that add capacity: an amount of one key, of several keys of a flavor together, or whole nodes."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from shared.quota.decide.advise import changes
+from shared.quota.decide.advise.remedy import Remedy, RemedyAction, raise_by
+from shared.quota.decide.advise.search import Search
+from shared.quota.measure.inputs.world import World
+from shared.quota.measure.static.capacity import FlavorMatcher, with_default_flavor
+from shared.quota.model.node import ClusterNode
+from shared.quota.model.settings import CapacitySource
+from shared.quota.model.tree import ROOT
+from shared.resources import Amount, FlavorResource
+
+MOST_NODES: Final = 16
+
+
+class CapacityRemedies:
+    """What more capacity would do in one search."""
+
+    def __init__(self, search: Search) -> None:
+        self._search = search
+
+    def alone(self) -> Iterator[Remedy]:
+        """More of its own keys, or of keys that others would take."""
+        for key in (*self._capacity_keys(), *self._other_capacity_keys()):
+            by = self._search.smallest_of(key, partial(self._with_more, self._search.world, key))
+            if by is not None:
+                yield self._capacity(key, by)
+
+    def together(self) -> Iterator[Remedy]:
+        """More of several resources of one flavor at once, each as little as the others allow."""
+        for flavor in dict.fromkeys(key.flavor for key in self._capacity_keys()):
+            keys = [key for key in self._capacity_keys() if key.flavor == flavor]
+            world = self._search.world
+            for key in keys:
+                world = self._with_more(world, key, self._search.most(key))
+            if len(keys) > 1 and self._search.starts(world):
+                first, *rest = self._least(world, keys)
+                yield replace(first, also=(*first.also, *rest))
+
+    def _least(self, world: World, keys: Iterable[FlavorResource]) -> Iterator[Remedy]:
+        """From a world with more than enough of all keys, take away one after another what is not needed."""
+        for key in keys:
+            without = self._with_more(world, key, 0)
+            by = None
+            if not self._search.starts(without):
+                by = self._search.smallest_of(key, partial(self._with_more, world, key))
+            world = without if by is None else self._with_more(world, key, by)
+            if by is not None:
+                yield self._capacity(key, by)
+
+    def _with_more(self, world: World, key: FlavorResource, by: Amount) -> World:
+        """Increase the capacity by this much, and root's max if it would be the limit."""
+        capped = self._capped(key, by)
+        raised = changes.with_raised_max(world, ROOT, key, capped) if capped else world
+        return changes.with_capacity(raised or world, key, self._search.snapshot.capacity.get(key, 0) + by)
+
+    def _capped(self, key: FlavorResource, by: Amount) -> Amount:
+        """By how much root's own max is below the capacity after that."""
+        entry = self._search.world.tree[ROOT].entry(key.flavor)
+        most = entry.max.get(key.resource) if entry is not None else None
+        return 0 if most is None else max(0, self._search.snapshot.capacity.get(key, 0) + by - most)
+
+    def _capacity(self, key: FlavorResource, by: Amount) -> Remedy:
+        capped = self._capped(key, by)
+        also = (raise_by(RemedyAction.RAISE_MAX, ROOT, key, capped),) if capped else ()
+        return Remedy(RemedyAction.ADD_CAPACITY, flavor=key.flavor, resource=key.resource, by=by, also=also)
+
+    def _capacity_keys(self) -> Sequence[FlavorResource]:
+        """The keys whose capacity is not just the sum of the first level's min."""
+        settings = self._search.world.settings
+        if settings.capacity_source is CapacitySource.NODES:
+            return self._search.keys
+        given = {(flavor, resource) for flavor, resource, _ in settings.capacity}
+        return [key for key in self._search.keys if key in given]
+
+    def _other_capacity_keys(self) -> Sequence[FlavorResource]:
+        """Keys given as a number that it cannot take itself: others would move there, or a head before it would start.
+
+        They are of resources that it requests, or that workloads before it in its queue do.
+        """
+        given = (FlavorResource(flavor, resource) for flavor, resource, _ in self._search.world.settings.capacity)
+        wanted = {
+            resource
+            for each in (self._search.workload, *self._search.before_it())
+            for resource, amount in each.request.items()
+            if amount > 0
+        }
+        return [key for key in given if key not in self._search.keys and key.resource in wanted]
+
+    def nodes(self) -> Iterator[Remedy]:
+        """More nodes like the largest one of a flavor."""
+        settings = self._search.world.settings
+        if settings.capacity_source is not CapacitySource.NODES:
+            return
+        given = {flavor for flavor, _, _ in settings.capacity}
+        for flavor in dict.fromkeys(key.flavor for key in self._search.keys if key.flavor not in given):
+            like = self._largest_node(flavor)
+            by = None
+            if like is not None:
+                by = self._search.smallest_effect(partial(changes.with_nodes, self._search.world, like), MOST_NODES)
+            if like is not None and by is not None:
+                yield Remedy(RemedyAction.ADD_NODE, flavor=flavor, by=by, like=like.name)
+
+    def _largest_node(self, flavor: str) -> ClusterNode | None:
+        matcher = FlavorMatcher(with_default_flavor(self._search.world.flavors))
+        nodes = [each for each in self._search.world.nodes if matcher.flavor_of(each.labels) == flavor]
+        resources = [key.resource for key in self._search.keys if key.flavor == flavor]
+        return max(nodes, key=lambda each: [each.allocatable.get(name, 0) for name in resources], default=None)
