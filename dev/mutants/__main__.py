@@ -1,41 +1,21 @@
 """`python -m dev.mutants`: mutants of the engine drawn by a seed, and those that the pure tests do not notice.
 
-Each mutant runs in a checkout of its own below a temporary folder, so that nothing here is ever changed. First every
-pure test file is run once, to learn which functions it calls; a mutant is then tried against the files that call the
-mutated function, the quickest first. Exit code 1 when fewer than `--least` percent are killed.
+No file is changed. Exit code 1 when fewer than `--least` percent are killed, or when one survives that `equivalent.txt`
+does not explain.
 """
 
 import argparse
-import ast
 import random
-import shutil
-import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
-from queue import Queue
 from typing import Final
 
-from dev.mutants.calls import TestFile, pytest_command, trace
-from dev.mutants.mutations import Mutant, count_sites, enclosing_function, mutant
+import pytest
 
-ROOT: Final = Path(__file__).parents[2]
-COPIED: Final = (
-    "cli",
-    "dev",
-    "reconciler",
-    "shared",
-    "tests",
-    "webhook",
-    "charts",
-    "docs",
-    "examples",
-    "pyproject.toml",
-)
+from dev.mutants.mutations import Mutant, count_sites, mutant
+from dev.mutants.trials import ROOT, Outcome, Trials
+
 PURE_TESTS: Final = (
     "tests/shared/quota",
     "tests/webhook/workloads",
@@ -46,132 +26,105 @@ PURE_TESTS: Final = (
     "tests/cli/test_what_if.py",
     "tests/prove/test_search.py",
 )
-SPARE: Final = 60
-"""Seconds that tests may run beyond twice what tracing them took; a mutant that makes them run longer is noticed."""
+PYTEST_OPTIONS: Final = (
+    "-q",
+    "-s",
+    "-n",
+    "0",
+    "-p",
+    "no:cacheprovider",
+    "-o",
+    "timeout=0",
+    "--tb=no",
+    "--assert=plain",
+)
+"""A slow machine must not fail a test by its time limit: CPU time is what limits here."""
 EQUIVALENT: Final = Path(__file__).with_name("equivalent.txt")
 """Survivors that change nothing, each with the reason why: `path: change: function-line text | reason`."""
 
 
-def draw(seed: int, number: int) -> list[Mutant]:
-    """That many different mutants of `shared/quota`, every site with the same chance."""
-    files = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "shared/quota").rglob("*.py"))
+def draw(seed: int, number: int, within: str) -> list[Mutant]:
+    """Return that many different mutants of files whose path begins so, every site with the same chance."""
+    every = (path.relative_to(ROOT).as_posix() for path in (ROOT / "shared/quota").rglob("*.py"))
+    files = sorted(path for path in every if path.startswith(within))
     sources = {path: (ROOT / path).read_text() for path in files}
     sites = [(path, index) for path in files for index in range(count_sites(sources[path]))]
     chosen = random.Random(seed).sample(sites, min(number, len(sites)))  # noqa: S311 - reproducible, not secret
     return [mutant(path, sources[path], index) for path, index in chosen]
 
 
-def tests_of(each: Mutant, files: Sequence[TestFile]) -> list[TestFile]:
-    """Return the files that reach the mutant, the quickest first; code outside functions is reached by all."""
-    first = enclosing_function(ast.parse((ROOT / each.path).read_text()), each.line)
-    reaching = [file for file in files if first is None or (each.path, first) in file.calls]
-    return sorted(reaching, key=lambda file: file.seconds)
-
-
-def survives(each: Mutant, checkout: Path, tests: Sequence[TestFile]) -> bool:
-    """Return whether these tests pass with the mutant in place. A run that does not end fails: a loop is endless."""
-    if not tests:
-        return True
-    target = checkout / each.path
-    original = target.read_text()
-    target.write_text(each.source)
-    try:
-        command, limit = pytest_command([file.path for file in tests]), SPARE + 2 * sum(file.seconds for file in tests)
-        done = subprocess.run(command, cwd=checkout, capture_output=True, timeout=limit, check=False)
-    except subprocess.TimeoutExpired:
-        return False
-    finally:
-        target.write_text(original)
-    return done.returncode == 0
-
-
-def _pure_test_files() -> list[str]:
-    found = [path for place in PURE_TESTS for path in sorted(_files_of(ROOT / place))]
-    return [path.relative_to(ROOT).as_posix() for path in found]
-
-
-def _files_of(place: Path) -> Iterable[Path]:
-    return place.rglob("test_*.py") if place.is_dir() else [place]
-
-
-def _checkouts(folder: Path, number: int) -> "Queue[Path]":
-    found: Queue[Path] = Queue()
-    for index in range(number):
-        checkout = folder / f"checkout-{index}"
-        for name in COPIED:
-            source = ROOT / name
-            if source.is_dir():
-                shutil.copytree(source, checkout / name, ignore=shutil.ignore_patterns("__pycache__"))
-            else:
-                checkout.mkdir(parents=True, exist_ok=True)
-                shutil.copy(source, checkout / name)
-        found.put(checkout)
-    return found
-
-
 def known_equivalents() -> dict[str, str]:
-    """Survivor -> why it changes nothing."""
+    """Return survivor -> why it changes nothing."""
     lines = (line for line in EQUIVALENT.read_text().splitlines() if line and not line.startswith("#"))
     return {key.strip(): reason.strip() for key, _, reason in (line.partition("|") for line in lines)}
 
 
 def key_of(each: Mutant) -> str:
     """Return how `equivalent.txt` names a mutant: by the text of its line, which outlives a shift of line numbers."""
-    text = (ROOT / each.path).read_text().splitlines()[each.line - 1].strip()
-    return f"{each.path}: {each.what}: {text.replace('|', '/')}"
+    return f"{each.path}: {each.what}: {each.text.replace('|', '/')}"
+
+
+class Report:
+    """Prints survivors as they are found, and counts."""
+
+    def __init__(self, number: int) -> None:
+        self._began = time.monotonic()
+        self._number = number
+        self._equivalent = known_equivalents()
+        self._outcomes: list[Outcome] = []
+        self._unexplained = 0
+
+    def add(self, each: Mutant, outcome: Outcome) -> None:
+        """Count one outcome, and print what is not simply killed."""
+        if outcome is Outcome.OPEN:
+            print(f"{outcome.value}: {key_of(each)} (line {each.line})", flush=True)
+            return
+        self._outcomes.append(outcome)
+        if outcome is not Outcome.KILLED:
+            reason = self._equivalent.get(key_of(each)) if outcome is Outcome.SURVIVES else None
+            self._unexplained += outcome is Outcome.SURVIVES and reason is None
+            print(
+                f"{outcome.value}: {key_of(each)} (line {each.line})" + (f" | {reason}" if reason else ""), flush=True
+            )
+        if len(self._outcomes) % 10 == 0:
+            print(f"{self._summary()} in {time.monotonic() - self._began:.0f} s", file=sys.stderr, flush=True)
+
+    def end(self, least: int) -> int:
+        """Return the exit code: 1 with less than `least` percent killed, or with a survivor that has no reason."""
+        print(f"{self._summary()}, {self._unexplained} unexplained")
+        return 0 if self._percent() >= least and not self._unexplained else 1
+
+    def _percent(self) -> int:
+        done = len(self._outcomes)
+        return 100 * (done - self._outcomes.count(Outcome.SURVIVES)) // max(1, done)
+
+    def _summary(self) -> str:
+        done, survive = len(self._outcomes), self._outcomes.count(Outcome.SURVIVES)
+        endless = self._outcomes.count(Outcome.ENDLESS)
+        return (
+            f"{done} of {self._number} mutants: {done - survive} killed ({self._percent()} %), "
+            f"{endless} of them by CPU time, {survive} survive"
+        )
 
 
 def main() -> int:
     """Draw, run, report."""
     parser = argparse.ArgumentParser(prog="python -m dev.mutants", description=__doc__)
+    parser.add_argument("tests", nargs="*", default=PURE_TESTS, help="files or folders; those of the engine by default")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--number", type=int, default=300)
+    parser.add_argument("--within", default="shared/quota", help="draw only mutants of files whose path begins so")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--least", type=int, default=95, help="percent that must be killed")
     options = parser.parse_args()
-    began, equivalent = time.monotonic(), known_equivalents()
-    drawn = draw(options.seed, options.number)
-    alive: list[Mutant] = []
-    with tempfile.TemporaryDirectory(prefix="quotree-mutants-") as folder:
-        free = _checkouts(Path(folder), options.workers)
-
-        @contextmanager
-        def a_checkout() -> Iterator[Path]:
-            checkout = free.get()
-            try:
-                yield checkout
-            finally:
-                free.put(checkout)
-
-        def traced(path: str) -> TestFile:
-            with a_checkout() as checkout:
-                return trace(path, checkout)
-
-        def run(each: Mutant) -> tuple[Mutant, bool]:
-            with a_checkout() as checkout:
-                return each, survives(each, checkout, tests_of(each, files))
-
-        with ThreadPoolExecutor(options.workers) as pool:
-            files = list(pool.map(traced, _pure_test_files()))
-            broken = [file.path for file in files if not file.passes]
-            if broken:
-                print(f"these tests fail without any mutant: {', '.join(broken)}", file=sys.stderr)
-                return 1
-            seconds = time.monotonic() - began
-            print(f"{len(files)} test files traced in {seconds:.0f} s", file=sys.stderr, flush=True)
-            for done, (each, is_alive) in enumerate(pool.map(run, drawn), start=1):
-                if is_alive:
-                    alive.append(each)
-                    reason = equivalent.get(key_of(each))
-                    print(f"survives: {key_of(each)}" + (f" | {reason}" if reason else ""), flush=True)
-                if done % 10 == 0:
-                    seconds = time.monotonic() - began
-                    print(f"{done}/{len(drawn)} in {seconds:.0f} s, {len(alive)} survive", file=sys.stderr, flush=True)
-    unexplained = [each for each in alive if key_of(each) not in equivalent]
-    killed = len(drawn) - len(alive)
-    percent = 100 * killed // max(1, len(drawn))
-    print(f"{len(drawn)} mutants, {killed} killed ({percent} %), {len(alive)} survive, {len(unexplained)} unexplained")
-    return 0 if percent >= options.least and not unexplained else 1
+    drawn = draw(options.seed, options.number, options.within)
+    report = Report(len(drawn))
+    trials = Trials(drawn, options.workers, report.add)
+    pytest.main([*PYTEST_OPTIONS, *options.tests], plugins=[trials])
+    if trials.failing:
+        print(f"these tests fail without any mutant: {', '.join(trials.failing)}", file=sys.stderr)
+        return 1
+    return report.end(options.least)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
 """Which small changes of a Python source make a mutant: comparisons, and/or, plus/minus, not. Pure."""
 
 import ast
+import inspect
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import CodeType
 from typing import Final
 
 _COMPARISONS: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
@@ -33,17 +35,37 @@ _TEXT: Final[dict[type[ast.AST], str]] = {
 }
 
 
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
 @dataclass(frozen=True)
 class Mutant:
-    """`line`: where it is, counted from 1; `what`: the change in words; `source`: the whole file after it."""
+    """One change. `line`: where it is, counted from 1; `text`: that line before it; `what`: the change in words.
+
+    `function`: the first line, decorators included, of the outermost function around it; `tree`: the file after it.
+    """
 
     path: str
     line: int
+    text: str
     what: str
-    source: str
+    function: int
+    tree: ast.Module = field(repr=False, compare=False)
 
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.what}"
+    @property
+    def place(self) -> tuple[str, int]:
+        """Return where the function is."""
+        return self.path, self.function
+
+    def code(self, filename: str) -> CodeType:
+        """Return the changed function, compiled as part of that file."""
+        waiting = [compile(self.tree, filename, "exec", dont_inherit=True)]
+        while waiting:
+            code = waiting.pop()
+            if code.co_firstlineno == self.function and code.co_flags & inspect.CO_OPTIMIZED:
+                return code
+            waiting.extend(each for each in code.co_consts if isinstance(each, CodeType))
+        raise LookupError(f"{self.path} has no function at line {self.function}")
 
 
 def count_sites(source: str) -> int:
@@ -54,29 +76,33 @@ def count_sites(source: str) -> int:
 def mutant(path: str, source: str, index: int) -> Mutant:
     """Return the mutant of that index, without making the others. Raises IndexError."""
     tree = ast.parse(source)
-    site = list(_sites(tree))[index]
-    what = _change(site)
-    return Mutant(path, getattr(site, "lineno", 0), what, ast.unparse(ast.fix_missing_locations(tree)) + "\n")
+    function, site = list(_sites(tree))[index]
+    line = getattr(site, "lineno", 0)
+    first = min([function.lineno, *(each.lineno for each in function.decorator_list)])
+    return Mutant(path, line, source.splitlines()[line - 1].strip(), _change(site), first, tree)
 
 
-def enclosing_function(tree: ast.Module, line: int) -> int | None:
-    """Return the first line, decorators included, of the innermost function around that line; None outside of all."""
-    found: int | None = None
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-            if node.lineno <= line <= (node.end_lineno or line) and (found is None or first > found):
-                found = first
-    return found
+def _outermost_functions(node: ast.AST) -> Iterator[Function]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, Function):
+            yield child
+        else:
+            yield from _outermost_functions(child)
 
 
-def _sites(tree: ast.AST) -> Iterator[ast.AST]:
-    for node in ast.walk(tree):
-        is_comparison = isinstance(node, ast.Compare) and type(node.ops[0]) in _COMPARISONS
-        is_arithmetic = isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, ast.Add | ast.Sub)
-        is_not = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
-        if is_comparison or is_arithmetic or is_not or isinstance(node, ast.BoolOp):
-            yield node
+def _sites(tree: ast.Module) -> Iterator[tuple[Function, ast.AST]]:
+    """Yield what can be changed inside functions, each with the outermost function around it."""
+    for function in _outermost_functions(tree):
+        for statement in function.body:
+            yield from ((function, node) for node in ast.walk(statement) if _can_change(node))
+
+
+def _can_change(node: ast.AST) -> bool:
+    if isinstance(node, ast.Compare):
+        return type(node.ops[0]) in _COMPARISONS
+    if isinstance(node, ast.BinOp | ast.AugAssign):
+        return isinstance(node.op, ast.Add | ast.Sub)
+    return isinstance(node, ast.BoolOp) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
 
 
 def _change(site: ast.AST) -> str:
@@ -94,6 +120,6 @@ def _change(site: ast.AST) -> str:
         was_and = isinstance(site.op, ast.And)
         site.op = ast.Or() if was_and else ast.And()
         return "and -> or" if was_and else "or -> and"
-    assert isinstance(site, ast.UnaryOp)  # noqa: S101 - the last of the kinds of `_sites`
+    assert isinstance(site, ast.UnaryOp)  # noqa: S101 - the last of the kinds of `_can_change`
     site.operand = ast.UnaryOp(ast.Not(), site.operand)
     return "not -> (removed)"

@@ -25,14 +25,14 @@ class CapacityRemedies:
         self._search = search
 
     def alone(self) -> Iterator[Remedy]:
-        """More of its own keys, or of keys that others would take."""
+        """Add more of its own keys, or of keys that others would take."""
         for key in (*self._capacity_keys(), *self._other_capacity_keys()):
             by = self._search.smallest_of(key, partial(self._with_more, self._search.world, key))
             if by is not None:
                 yield self._capacity(key, by)
 
     def together(self) -> Iterator[Remedy]:
-        """More of several resources of one flavor at once, each as little as the others allow."""
+        """Add more of several resources of one flavor at once, each as little as the others allow."""
         for flavor in dict.fromkeys(key.flavor for key in self._capacity_keys()):
             keys = [key for key in self._capacity_keys() if key.flavor == flavor]
             world = self._search.world
@@ -60,7 +60,7 @@ class CapacityRemedies:
         return changes.with_capacity(raised or world, key, self._search.snapshot.capacity.get(key, 0) + by)
 
     def _capped(self, key: FlavorResource, by: Amount) -> Amount:
-        """By how much root's own max is below the capacity after that."""
+        """Return by how much root's own max is below the capacity after that."""
         entry = self._search.world.tree[ROOT].entry(key.flavor)
         most = entry.max.get(key.resource) if entry is not None else None
         return 0 if most is None else max(0, self._search.snapshot.capacity.get(key, 0) + by - most)
@@ -71,7 +71,7 @@ class CapacityRemedies:
         return Remedy(RemedyAction.ADD_CAPACITY, flavor=key.flavor, resource=key.resource, by=by, also=also)
 
     def _capacity_keys(self) -> Sequence[FlavorResource]:
-        """The keys whose capacity is not just the sum of the first level's min."""
+        """Return the keys whose capacity is not just the sum of the first level's min."""
         settings = self._search.world.settings
         if settings.capacity_source is CapacitySource.NODES:
             return self._search.keys
@@ -79,7 +79,7 @@ class CapacityRemedies:
         return [key for key in self._search.keys if key in given]
 
     def _other_capacity_keys(self) -> Sequence[FlavorResource]:
-        """Keys given as a number that it cannot take itself: others would move there, or a head before it would start.
+        """Return keys given as a number that it cannot take itself: others would move there, or a head before it would start.
 
         They are of resources that it requests, or that workloads before it in its queue do.
         """
@@ -93,7 +93,7 @@ class CapacityRemedies:
         return [key for key in given if key not in self._search.keys and key.resource in wanted]
 
     def nodes(self) -> Iterator[Remedy]:
-        """More nodes like the largest one of a flavor."""
+        """Add more nodes like the largest one of a flavor."""
         settings = self._search.world.settings
         if settings.capacity_source is not CapacitySource.NODES:
             return

@@ -12,7 +12,7 @@ from shared.resources import Amount, FlavorResource
 
 
 def raised_mins(search: Search) -> Iterator[Remedy]:
-    """The min of a group on the workload's path, with those of its ancestors that must grow too."""
+    """Raise the min of a group on the workload's path, with those of its ancestors that must grow too."""
     for group in changes.path_below_root(search.world, search.workload.group):
         for key in search.keys:
             by = search.smallest_of(key, partial(_with_min, search, group, key))
@@ -23,7 +23,7 @@ def raised_mins(search: Search) -> Iterator[Remedy]:
 
 
 def raised_maxes(search: Search) -> Iterator[Remedy]:
-    """The max of a group on the workload's path, root's included."""
+    """Raise the max of a group on the workload's path, root's included."""
     for group in search.world.tree.path(search.workload.group):
         for key in search.keys:
             by = search.smallest_of(key, partial(changes.with_raised_max, search.world, group, key))
@@ -32,7 +32,7 @@ def raised_maxes(search: Search) -> Iterator[Remedy]:
 
 
 def _is_enough_alone(search: Search, ancestors: Mapping[str, Amount], key: FlavorResource) -> bool:
-    """Whether raising one of the ancestors would do without the group below it."""
+    """Return whether raising one of the ancestors would do without the group below it."""
     return any(search.starts(_with_min(search, name, key, by)) for name, by in ancestors.items())
 
 

@@ -42,7 +42,7 @@ def advise(snapshot: Snapshot, explanation: WorkloadExplanation) -> Advice:
 
 
 def _resumes(snapshot: Snapshot, workload: Workload) -> tuple[tuple[Remedy, ...], World, Workload]:
-    """What holds the workload or its group, the world without that, and the workload there."""
+    """Return what holds the workload or its group, the world without that, and the workload there."""
     found, world, current = list[Remedy](), snapshot.world, workload
     if workload.hold or workload.deactivated:
         current = changes.resumed(workload)
@@ -58,7 +58,7 @@ def _resumes(snapshot: Snapshot, workload: Workload) -> tuple[tuple[Remedy, ...]
 
 
 def _remedies(search: Search) -> Iterator[Remedy]:
-    """Every remedy, in the order of `RemedyAction`."""
+    """Yield every remedy, in the order of `RemedyAction`."""
     capacity = CapacityRemedies(search)
     found = [*raised_mins(search), *raised_maxes(search), *capacity.alone()]
     yield from found

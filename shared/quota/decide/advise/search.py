@@ -30,31 +30,31 @@ class Search:
         self._hints = [each.missing for each in bindings if each.missing > 0]
 
     def starts(self, world: World | None) -> bool:
-        """Whether the workload starts in the next cycles of this world; never in None, a world that must not be."""
+        """Return whether the workload starts in the next cycles of this world; never in None, a world that must not be."""
         return self._trial.starts(world)
 
     def before_it(self) -> Sequence[Workload]:
-        """The workloads before it in the queue of its leaf."""
+        """Return the workloads before it in the queue of its leaf."""
         leaf = self.snapshot.leaves.get(self.workload.group)
         return leaf.pending[: max(0, self.explanation.position - 1)] if leaf is not None else ()
 
     def smallest_of(self, key: FlavorResource, after: Callable[[int], World | None]) -> int | None:
-        """By how much of a key the world must change; the workload's own request is often the answer."""
+        """Return by how much of a key the world must change; the workload's own request is often the answer."""
         own = self.workload.request.get(key.resource, 0)
         unit = self.unit(key.resource)
         return smallest(lambda by: self.starts(after(by)), self.most(key), (*self._hints, own), unit)
 
     def smallest_effect(self, after: Callable[[int], World | None], most: int, unit: Amount = 1) -> int | None:
-        """By which number, up to `most`, the world must change."""
+        """Return by which number, up to `most`, the world must change."""
         return smallest(lambda by: self.starts(after(by)), most, self._hints, unit)
 
     def unit(self, resource: str) -> Amount:
-        """What all requests and the workload's own are multiples of."""
+        """Return what all requests and the workload's own are multiples of."""
         workloads = (each for found in self.world.workload_sets.values() for each in found.by_id.values())
         return gcd(*(each.request.get(resource, 0) for each in workloads)) or 1
 
     def most(self, key: FlavorResource) -> Amount:
-        """More than that of a key changes nothing any more: all that is requested, promised and there."""
+        """Return an amount: more than that of a key changes nothing any more: all that is requested, promised and there."""
         workloads = (each for found in self.world.workload_sets.values() for each in found.by_id.values())
         requested = sum(each.request.get(key.resource, 0) for each in workloads)
         promised = sum(changes.min_of(group, key) for group in self.world.tree.groups.values())

@@ -16,7 +16,7 @@ MOST_WAITED_FOR: Final = 24
 
 
 def ends(search: Search) -> Iterator[Remedy]:
-    """Running workloads, and those before it in its queue, whose end alone would do."""
+    """Yield running workloads, and those before it in its queue, whose end alone would do."""
     held = [holder for each in search.explanation.flavors for holder in each.holders]
     holders = sorted(held, key=lambda each: (-each.amount, each.workload.id))
     known = {each.workload.id: each.workload for each in holders[:MOST_WAITED_FOR]}
@@ -30,7 +30,7 @@ def ends(search: Search) -> Iterator[Remedy]:
 
 
 def smaller_requests(search: Search) -> Iterator[Remedy]:
-    """Less of one resource in one pod set."""
+    """Request less of one resource in one pod set."""
     for pod_set in search.workload.sets:
         name = pod_set.name if search.workload.pod_sets else ""
         for resource, amount in sorted(pod_set.request.items()):
