@@ -151,7 +151,7 @@ def _split(tests: Sequence[pytest.Item], reach: dict[str, Reach]) -> tuple[list[
 
 
 def outcome_of(exitcode: int | None) -> Outcome:
-    """Return what the end of a fork says. A signal other than that of the CPU time is a crash, which a test run notices.
+    """Return what the end of a fork says. A signal other than that of the CPU time is a crash: it is noticed.
 
     Raises RuntimeError for a fork that could not try the mutant.
     """

@@ -79,7 +79,7 @@ class CapacityRemedies:
         return [key for key in self._search.keys if key in given]
 
     def _other_capacity_keys(self) -> Sequence[FlavorResource]:
-        """Return keys given as a number that it cannot take itself: others would move there, or a head before it would start.
+        """Return keys given as a number that others would take, or a head before it, and that it cannot take itself.
 
         They are of resources that it requests, or that workloads before it in its queue do.
         """

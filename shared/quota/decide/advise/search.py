@@ -30,7 +30,7 @@ class Search:
         self._hints = [each.missing for each in bindings if each.missing > 0]
 
     def starts(self, world: World | None) -> bool:
-        """Return whether the workload starts in the next cycles of this world; never in None, a world that must not be."""
+        """Return whether the workload starts in the next cycles of this world; it never does in None."""
         return self._trial.starts(world)
 
     def before_it(self) -> Sequence[Workload]:
@@ -54,7 +54,7 @@ class Search:
         return gcd(*(each.request.get(resource, 0) for each in workloads)) or 1
 
     def most(self, key: FlavorResource) -> Amount:
-        """Return an amount: more than that of a key changes nothing any more: all that is requested, promised and there."""
+        """Return the amount of a key beyond which nothing changes: all that is requested, promised and there."""
         workloads = (each for found in self.world.workload_sets.values() for each in found.by_id.values())
         requested = sum(each.request.get(key.resource, 0) for each in workloads)
         promised = sum(changes.min_of(group, key) for group in self.world.tree.groups.values())
