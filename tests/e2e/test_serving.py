@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from tests.e2e.kubectl_steps import Asking, Object, group
+from tests.reconciler.reconciler_process import wait_for
 
 NAMESPACE = "serving"
 pytestmark = pytest.mark.timeout(300)
@@ -20,7 +21,8 @@ def serving(ask: Asking) -> Iterator[Asking]:
     cluster.apply(yaml.safe_dump({"apiVersion": "v1", "kind": "Namespace", **namespace}))
     yield ask
     cluster.kubectl("delete", "namespace", NAMESPACE, "--wait=true")
-    cluster.kubectl("delete", "quotagroup", "full", "--ignore-not-found")
+    deletion = ("delete", "quotagroup", "full", "--ignore-not-found")
+    wait_for(lambda: cluster.kubectl(*deletion, check=False).returncode == 0, "its pods are known to be gone")
 
 
 def server(kind: str, group_name: str, replicas: int, **spec: Any) -> Object:
