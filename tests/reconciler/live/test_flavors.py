@@ -109,6 +109,7 @@ def test_job_that_accepts_one_flavor_waits_for_it(q: Quotree) -> None:
 
 def test_no_pod_runs_on_a_node_of_another_flavor(q: Quotree) -> None:
     q.group("vision", stopPolicy="Hold")
+    q.known("vision")
     for number in range(9):
         q.job(f"many-{number}", "vision", "1", run_for="300ms")
     wait_for(lambda: q.group_status("vision").get("workloads", {}).get("pending") == 9, "all wait", LONG)
