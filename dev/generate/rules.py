@@ -74,6 +74,7 @@ SOURCES: Final = {
 OWN_WORDS: Final = frozenset({"BadField", "TooManyEntries", "DuplicateFlavor", "BadTaint", "DuplicateTaint"})
 RULES_TESTS: Final = "tests/shared/quota/model/rules"
 WORK_TESTS: Final = "tests/shared/quota/model/test_work_rules.py"
+WORK_WARNING_TESTS: Final = "tests/shared/quota/model/test_work_warnings.py"
 EDIT_TESTS: Final = "tests/webhook/workloads/test_job_edits.py"
 CHILD_TESTS: Final = "tests/webhook/workloads/test_children.py"
 SIZE_TESTS: Final = "tests/webhook/workloads/test_object_size.py"
@@ -147,13 +148,13 @@ def work_rows() -> Iterator[Row]:
 def work_warnings() -> Iterator[Row]:
     """Warnings about Jobs and pods."""
     for rule in new_workload.WARNINGS:
-        yield from (Row(code, rule.check, WORK_TESTS) for code in rule.codes)
+        yield from (Row(code, rule.check, WORK_WARNING_TESTS) for code in rule.codes)
     covered = "A requested resource is one that the group's entries cover; refused where the settings say so."
     fits = "The request could fit an empty tree; refused where the settings say so."
-    yield Row("ResourceNotCovered", fit.find_misfits, WORK_TESTS, covered)
-    yield Row("NeverFits", fit.find_misfits, WORK_TESTS, fits)
+    yield Row("ResourceNotCovered", fit.find_misfits, WORK_WARNING_TESTS, covered)
+    yield Row("NeverFits", fit.find_misfits, WORK_WARNING_TESTS, fits)
     node = "One pod fits a ready node of a flavor that has the quota for all; refused where the settings say so."
-    yield Row("NoNodeFits", fit.find_misfits, WORK_TESTS, node)
+    yield Row("NoNodeFits", fit.find_misfits, WORK_WARNING_TESTS, node)
 
 
 def page() -> str:
