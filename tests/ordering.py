@@ -21,8 +21,10 @@ START: Final = 20.0
 LIVE_TEST: Final = 1.0
 LONG: Final = {
     "chaos/test_chaos.py": 45,
-    "charts/test_chart.py": 30,
+    "charts/test_chart.py": 15,
     "charts/test_gitops.py": 25,
+    "charts/test_rights.py": 10,
+    "charts/test_values.py": 10,
     "dashboard/test_in_cluster.py": 15,
     "dashboard/test_live.py": 40,
     "dev/controlplane/test_cluster.py": 50,

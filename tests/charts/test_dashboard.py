@@ -10,17 +10,17 @@ from dev.controlplane.binaries import Binaries
 from dev.controlplane.cluster import ControlPlane
 from shared.process.metrics_server import MetricsAuthorization, MetricsSettings
 from shared.process.settings import load_settings
-from tests.charts.test_chart import _of, _render
+from tests.charts.rendering import find_object, render
 
 ON = ("--set", "dashboard.enabled=true")
 
 
 def test_dashboard_is_off_by_default(control_plane_binaries: Binaries) -> None:
-    assert not [each for each in _render(control_plane_binaries) if "dashboard" in each["metadata"]["name"]]
+    assert not [each for each in render(control_plane_binaries) if "dashboard" in each["metadata"]["name"]]
 
 
 def test_api_server_accepts_the_dashboard_objects(control_plane: ControlPlane) -> None:
-    wanted = [each for each in _render(control_plane.binaries, *ON) if each["metadata"]["name"] == "quotree-dashboard"]
+    wanted = [each for each in render(control_plane.binaries, *ON) if each["metadata"]["name"] == "quotree-dashboard"]
     kinds = [
         "ClusterRole",
         "ClusterRoleBinding",
@@ -40,7 +40,7 @@ def test_api_server_accepts_the_dashboard_objects(control_plane: ControlPlane) -
 
 
 def test_dashboard_role_has_only_read_and_access_review_rights(control_plane_binaries: Binaries) -> None:
-    rules = _of(_render(control_plane_binaries, *ON), "ClusterRole", "quotree-dashboard")["rules"]
+    rules = find_object(render(control_plane_binaries, *ON), "ClusterRole", "quotree-dashboard")["rules"]
     verbs = {resource: tuple(rule["verbs"]) for rule in rules for resource in rule["resources"]}
     asked = {"tokenreviews", "subjectaccessreviews"}
     assert {verbs.pop(resource) for resource in asked} == {("create",)}
@@ -50,17 +50,17 @@ def test_dashboard_role_has_only_read_and_access_review_rights(control_plane_bin
 
 def test_dashboard_role_lists_the_past_use_of_groups_where_it_is_served(control_plane_binaries: Binaries) -> None:
     for served, verbs in (("true", [["list"]]), ("false", [])):
-        objects = _render(control_plane_binaries, *ON, "--set", f"visibility.enabled={served}")
-        rules = _of(objects, "ClusterRole", "quotree-dashboard")["rules"]
+        objects = render(control_plane_binaries, *ON, "--set", f"visibility.enabled={served}")
+        rules = find_object(objects, "ClusterRole", "quotree-dashboard")["rules"]
         assert [rule["verbs"] for rule in rules if "groupexplanations" in rule["resources"]] == verbs
 
 
 def test_dashboard_role_covers_the_governed_kinds(control_plane_binaries: Binaries, tmp_path: Path) -> None:
-    objects = _render(control_plane_binaries, *ON, "--set", "integrations={jobset}")
-    rules = _of(objects, "ClusterRole", "quotree-dashboard")["rules"]
+    objects = render(control_plane_binaries, *ON, "--set", "integrations={jobset}")
+    rules = find_object(objects, "ClusterRole", "quotree-dashboard")["rules"]
     assert [rule["verbs"] for rule in rules if "jobsets" in rule["resources"]] == [["list", "watch"]]
     file = tmp_path / "dashboard.yaml"
-    file.write_text(_of(objects, "ConfigMap", "quotree-dashboard")["data"][file.name])
+    file.write_text(find_object(objects, "ConfigMap", "quotree-dashboard")["data"][file.name])
     kinds = load_settings(file, DashboardSettings).governed
     assert [each["resourceAttributes"]["resource"] for each in needed(kinds)][-1] == "jobsets"
 
@@ -68,7 +68,9 @@ def test_dashboard_role_covers_the_governed_kinds(control_plane_binaries: Binari
 def test_dashboard_reads_the_settings_that_the_chart_writes(control_plane_binaries: Binaries, tmp_path: Path) -> None:
     flags = (*ON, "--set", "quota.reclaim.gracePeriod=30s", "--set", "dashboard.port=9000")
     file = tmp_path / "dashboard.yaml"
-    file.write_text(_of(_render(control_plane_binaries, *flags), "ConfigMap", "quotree-dashboard")["data"][file.name])
+    file.write_text(
+        find_object(render(control_plane_binaries, *flags), "ConfigMap", "quotree-dashboard")["data"][file.name]
+    )
     found = load_settings(file, DashboardSettings)
     assert found.quota.settings().reclaim.grace_period.total_seconds() == 30
     assert (found.listen.port, found.metrics) == (9000, MetricsSettings(MetricsAuthorization.TOKEN))
@@ -76,14 +78,14 @@ def test_dashboard_reads_the_settings_that_the_chart_writes(control_plane_binari
 
 def test_dashboard_pods_are_hardened_and_reachable_only_from_the_proxy(control_plane_binaries: Binaries) -> None:
     proxy = "dashboard.allowedFrom[0].podSelector.matchLabels.app=proxy"
-    objects = _render(control_plane_binaries, *ON, "--set", proxy)
-    pod = _of(objects, "Deployment", "quotree-dashboard")["spec"]["template"]["spec"]
+    objects = render(control_plane_binaries, *ON, "--set", proxy)
+    pod = find_object(objects, "Deployment", "quotree-dashboard")["spec"]["template"]["spec"]
     (container,) = pod["containers"]
     assert pod["securityContext"]["runAsNonRoot"] is True
     assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
     assert container["securityContext"]["readOnlyRootFilesystem"] is True
     ports = {each["name"]: each["containerPort"] for each in container["ports"]}
     assert ports == {"health": 8081, "metrics": 8443, "page": 8444}
-    ingress = _of(objects, "NetworkPolicy", "quotree-dashboard")["spec"]["ingress"]
+    ingress = find_object(objects, "NetworkPolicy", "quotree-dashboard")["spec"]["ingress"]
     (page,) = [each for each in ingress if {"port": "page"} in each["ports"]]
     assert page["from"] == [{"podSelector": {"matchLabels": {"app": "proxy"}}}]

@@ -13,7 +13,7 @@ from reconciler.settings import ReconcilerSettings
 from shared.kinds.descriptor import PRESETS
 from shared.kinds.presets import read_preset
 from shared.process.settings import load_settings
-from tests.charts.test_chart import CHART, Object, _helm, _hooks, _of, _render
+from tests.charts.rendering import CHART, Object, find_object, helm_template, render, webhooks
 from tests.gadgets.gadget import DESCRIPTOR
 from webhook.settings import WebhookSettings
 
@@ -35,7 +35,7 @@ def _kinds(*kinds: Any) -> tuple[str, str]:
 
 def _without_kinds(binaries: Binaries) -> str:
     """All objects but the checksums, as text."""
-    return yaml.safe_dump_all(_render(binaries))
+    return yaml.safe_dump_all(render(binaries))
 
 
 def test_disabled_kind_renders_nothing(control_plane_binaries: Binaries) -> None:
@@ -44,9 +44,9 @@ def test_disabled_kind_renders_nothing(control_plane_binaries: Binaries) -> None
 
 
 def test_governed_kind_is_reviewed_in_its_version_in_managed_namespaces(control_plane_binaries: Binaries) -> None:
-    objects = _render(control_plane_binaries, *_kinds(DESCRIPTOR))
+    objects = render(control_plane_binaries, *_kinds(DESCRIPTOR))
     for configuration in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
-        hooks = {each["name"]: each for each in _of(objects, configuration, "quotree")["webhooks"]}
+        hooks = {each["name"]: each for each in find_object(objects, configuration, "quotree")["webhooks"]}
         names = [f"{scope}.gadgets.gadgets.example.com.quotree.dev" for scope in SCOPES]
         assert [name in hooks for name in names] == [True] * 4
         assert hooks[names[0]]["rules"] == [
@@ -66,7 +66,7 @@ SCOPES = ("labelled", "made", "managed", "namespaced")
 def test_objects_labelled_as_parts_of_another_object_are_reviewed_everywhere(control_plane_binaries: Binaries) -> None:
     """Also where nothing else is managed: otherwise any user could write it."""
     made = [
-        each for each in _hooks(_render(control_plane_binaries, *_kinds(RAYJOB))) if each["name"].startswith("made.")
+        each for each in webhooks(render(control_plane_binaries, *_kinds(RAYJOB))) if each["name"].startswith("made.")
     ]
     wanted = {"key": "quotree.dev/unit", "operator": "Exists"}
     assert all(wanted in each["objectSelector"]["matchExpressions"] for each in made)
@@ -77,8 +77,8 @@ def test_objects_labelled_as_parts_of_another_object_are_reviewed_everywhere(con
 def test_each_object_matches_exactly_one_webhook_entry(control_plane_binaries: Binaries) -> None:
     hooks = [
         each
-        for each in _of(
-            _render(control_plane_binaries, *_kinds(DESCRIPTOR)), "MutatingWebhookConfiguration", "quotree"
+        for each in find_object(
+            render(control_plane_binaries, *_kinds(DESCRIPTOR)), "MutatingWebhookConfiguration", "quotree"
         )["webhooks"]
         if each["name"].endswith(".jobs.quotree.dev")
     ]
@@ -111,19 +111,21 @@ def _holds(requirement: Object, value: str | None) -> bool:
 
 
 def test_granted_rights_match_the_rights_used(control_plane_binaries: Binaries) -> None:
-    objects = _render(control_plane_binaries, *_kinds(RAYJOB))
+    objects = render(control_plane_binaries, *_kinds(RAYJOB))
     assert _rights(objects, "quotree-reconciler") == {"rayjobs": ["get", "list", "watch", "patch"]}
     read = ["get", "list", "watch"]
     assert _rights(objects, "quotree-webhook") == {"rayjobs": read, "rayclusters": read}
 
 
 def _rights(objects: list[Object], role: str) -> dict[str, Any]:
-    rules = _of(objects, "ClusterRole", role)["rules"]
+    rules = find_object(objects, "ClusterRole", role)["rules"]
     return {each["resources"][0]: each["verbs"] for each in rules if each["apiGroups"] == ["ray.io"]}
 
 
 def test_admission_policy_reads_the_suspend_flag_at_the_path_of_the_kind(control_plane_binaries: Binaries) -> None:
-    policy = _of(_render(control_plane_binaries, *_kinds(DESCRIPTOR)), "ValidatingAdmissionPolicy", POLICY)["spec"]
+    policy = find_object(render(control_plane_binaries, *_kinds(DESCRIPTOR)), "ValidatingAdmissionPolicy", POLICY)[
+        "spec"
+    ]
     resources = [each["resources"] for each in policy["matchConstraints"]["resourceRules"]]
     assert ["gadgets"] in resources
     (runs,) = [each["expression"] for each in policy["variables"] if each["name"] == "runs"]
@@ -138,7 +140,7 @@ def test_both_processes_govern_the_same_kinds(
     control_plane_binaries: Binaries, tmp_path: Any, component: str, settings: type[Any]
 ) -> None:
     flags = ("--set", "integrations={jobset}", *_kinds(DESCRIPTOR, {"preset": "pytorchjob", "operators": ["me"]}))
-    written = _of(_render(control_plane_binaries, *flags), "ConfigMap", f"quotree-{component}")["data"]
+    written = find_object(render(control_plane_binaries, *flags), "ConfigMap", f"quotree-{component}")["data"]
     file = tmp_path / f"{component}.yaml"
     file.write_text(written[f"{component}.yaml"])
     found = load_settings(file, settings).governed.all
@@ -148,7 +150,7 @@ def test_both_processes_govern_the_same_kinds(
 
 def test_preset_can_be_overridden(control_plane_binaries: Binaries) -> None:
     flags = _kinds({"preset": "jobset", "operators": ["me"]})
-    policy = _of(_render(control_plane_binaries, *flags), "ValidatingAdmissionPolicy", POLICY)["spec"]
+    policy = find_object(render(control_plane_binaries, *flags), "ValidatingAdmissionPolicy", POLICY)["spec"]
     assert "in ['me']" in policy["matchConditions"][1]["expression"]
 
 
@@ -165,7 +167,7 @@ def test_preset_can_be_overridden(control_plane_binaries: Binaries) -> None:
 def test_invalid_kind_is_refused_at_install(
     control_plane_binaries: Binaries, flags: tuple[str, ...], words: str
 ) -> None:
-    answer: subprocess.CompletedProcess[str] = _helm(control_plane_binaries, *flags)
+    answer: subprocess.CompletedProcess[str] = helm_template(control_plane_binaries, *flags)
     assert (answer.returncode != 0, words in answer.stderr) == (True, True), answer.stderr
 
 
@@ -177,8 +179,8 @@ def test_the_presets_of_the_chart_are_those_of_the_code() -> None:
 
 def test_every_preset_is_rendered(control_plane_binaries: Binaries) -> None:
     """All together, with each flag in the policy."""
-    objects = _render(control_plane_binaries, "--set", f"integrations={{{','.join(PRESETS)}}}")
-    text = json.dumps(_of(objects, "ValidatingAdmissionPolicy", POLICY))
+    objects = render(control_plane_binaries, "--set", f"integrations={{{','.join(PRESETS)}}}")
+    text = json.dumps(find_object(objects, "ValidatingAdmissionPolicy", POLICY))
     held = [read_preset(name) for name in PRESETS if read_preset(name).suspend]
     assert held
     for each in held:
@@ -187,10 +189,12 @@ def test_every_preset_is_rendered(control_plane_binaries: Binaries) -> None:
 
 
 def test_objects_of_gated_kinds_are_validated_but_not_mutated(control_plane_binaries: Binaries) -> None:
-    objects = _render(control_plane_binaries, *_kinds({"preset": "leaderworkerset"}))
+    objects = render(control_plane_binaries, *_kinds({"preset": "leaderworkerset"}))
     route = "leaderworkersets.leaderworkerset.x-k8s.io.quotree.dev"
     found = {
-        configuration: sum(each["name"].endswith(route) for each in _of(objects, configuration, "quotree")["webhooks"])
+        configuration: sum(
+            each["name"].endswith(route) for each in find_object(objects, configuration, "quotree")["webhooks"]
+        )
         for configuration in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
     }
     assert found == {"MutatingWebhookConfiguration": 0, "ValidatingWebhookConfiguration": 3}
