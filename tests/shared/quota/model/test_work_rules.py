@@ -7,10 +7,7 @@ import pytest
 
 from shared.quota.model.rules.findings import Findings
 from shared.quota.model.rules.workloads.new_workload import check_new_workload
-from shared.quota.model.rules.workloads.submitted_workload import (
-    SubmittedWorkload,
-    WorkloadContext,
-)
+from shared.quota.model.rules.workloads.submitted_workload import SubmittedWorkload, WorkloadContext
 from shared.quota.model.settings import LongTermination, QuotaSettings, ReclaimSettings
 from tests.shared.quota.model.work_context import FLAVORS, GPU, GROUP_LABEL, MINUTE, PRIORITIES, TREE, check, pods
 

@@ -9,11 +9,7 @@ import pytest
 from shared.api.core.placement import Placement
 from shared.quota.model.rules.findings import Findings
 from shared.quota.model.rules.workloads.new_workload import check_new_workload
-from shared.quota.model.rules.workloads.submitted_workload import (
-    NeverFits,
-    SubmittedWorkload,
-    WorkloadContext,
-)
+from shared.quota.model.rules.workloads.submitted_workload import NeverFits, SubmittedWorkload, WorkloadContext
 from shared.quota.model.settings import QuotaSettings, ReclaimSettings, Uncovered
 from shared.resources import FlavorResource
 from tests.shared.quota.model.work_context import FLAVORS, GPU, MINUTE, PRIORITIES, TREE, check, pods

@@ -7,11 +7,7 @@ from shared.quota.model.flavor import Flavor
 from shared.quota.model.read.groups import read_group_manifest
 from shared.quota.model.rules.findings import Findings
 from shared.quota.model.rules.workloads.new_workload import check_new_workload
-from shared.quota.model.rules.workloads.submitted_workload import (
-    PodTerms,
-    SubmittedWorkload,
-    WorkloadContext,
-)
+from shared.quota.model.rules.workloads.submitted_workload import PodTerms, SubmittedWorkload, WorkloadContext
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Group, Tree
 
