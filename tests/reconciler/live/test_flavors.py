@@ -48,7 +48,7 @@ def whole(control_plane_binaries: binaries.Binaries, tmp_path_factory: pytest.Te
 def q(whole: Quotree) -> Iterator[Quotree]:
     """The groups as they are drawn above; all work is taken away afterwards."""
     for name, spec in GROUPS.items():
-        whole.group(name, **{"flavorFungibility": None, **spec})
+        whole.group(name, **{"flavorFungibility": None, "stopPolicy": None, **spec})
     yield whole
     for path in (f"{NAMESPACE}/jobs", "/api/v1/namespaces/default/pods"):
         whole.delete(path)
