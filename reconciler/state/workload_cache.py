@@ -69,7 +69,8 @@ class WorkloadCache(WorkloadReadings):
         self._refresh(key)
         if self.members.learn(after):
             self._assign_pods_again(key)
-        self._refresh_group_of(after, key)
+        for each in (before, after):
+            self._refresh_group_of(each, key)
 
     def see_job_pods(self, job: str) -> None:
         """Process a change of the pods of the Job, or object of a governed kind, with this key."""
@@ -237,12 +238,11 @@ class WorkloadCache(WorkloadReadings):
             self._set(key, None)
             self._end_admission(key)
         self._note_incomplete(key)
-        if pod is not None:
-            self._refresh_group_of(pod, key)
+        self._refresh_group_of(pod, key)
 
-    def _refresh_group_of(self, pod: Pod, key: str) -> None:
+    def _refresh_group_of(self, pod: Pod | None, key: str) -> None:
         """The group of a pod that is a workload of its own: it waits for as many pods less as run apart from it."""
-        group = pod_group_of(pod)
+        group = None if pod is None else pod_group_of(pod)
         if group not in (None, key) and self._objects.all_of(str(group)):
             self._refresh(str(group))
 

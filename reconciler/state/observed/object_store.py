@@ -53,6 +53,7 @@ class ObjectStore:
 
     def put_pod(self, key: str, pod: Pod) -> None:
         """Add or replace it as a pod of this workload; it must not be stored under another."""
+        self._remove_label(self._pods.get(key, {}).get(pod.metadata.uid))
         self._pods.setdefault(key, {})[pod.metadata.uid] = pod
         self._key_of[pod.metadata.uid] = key
         group = pod_group_of(pod)
@@ -70,13 +71,17 @@ class ObjectStore:
         pod = members.pop(uid, None)
         if not members:
             self._pods.pop(key, None)
-        group = pod_group_of(pod) if pod is not None else None
-        if group is not None:
+        self._remove_label(pod)
+        return pod
+
+    def _remove_label(self, pod: Pod | None) -> None:
+        """Remove it from the pods with the label of its pod group."""
+        group = None if pod is None else pod_group_of(pod)
+        if pod is not None and group is not None:
             labelled = self._labelled[group]
-            labelled.pop(uid, None)
+            labelled.pop(pod.metadata.uid, None)
             if not labelled:
                 del self._labelled[group]
-        return pod
 
     def all_of(self, key: str) -> list[WorkloadObject]:
         """Return the owner, or the pods, of a workload; for a pod group also those that have ended before others."""
