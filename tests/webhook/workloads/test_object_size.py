@@ -41,6 +41,10 @@ LARGE = {
         {"pod": {"tolerations": [{"key": f"k-{at}", "operator": "Exists"} for at in range(257)]}},
         "spec.tolerations: has 257 tolerations, a managed workload has at most 256; take tolerations out",
     ),
+    "containers": (
+        {"pod": {"initContainers": [{"name": f"c-{at}", "image": "i"} for at in range(256)]}},
+        "spec.containers: has 257 containers, a managed workload has at most 256; take containers out",
+    ),
     "claims": (
         {"pod": {"resourceClaims": [{"name": f"c-{at}", "resourceClaimTemplateName": "t"} for at in range(257)]}},
         (
