@@ -99,45 +99,45 @@ def watch_everything(  # noqa: PLR0913
         )
         return watches.add(watch)
 
-    add(NAMESPACES, read_namespace, state.see_namespaces)
-    add(LIMIT_RANGES, read_limit_range, state.see_limit_ranges)
-    add(PRIORITY_CLASSES, read_priority_class, state.see_priority_classes)
-    add(RUNTIME_CLASSES, read_runtime_class, state.see_runtime_classes)
-    add(RESOURCE_FLAVORS, read_flavor, state.see_flavors)
-    add(QUOTA_GROUPS, project_group, state.see_groups)
+    add(NAMESPACES, read_namespace, state.observe_namespaces)
+    add(LIMIT_RANGES, read_limit_range, state.observe_limit_ranges)
+    add(PRIORITY_CLASSES, read_priority_class, state.observe_priority_classes)
+    add(RUNTIME_CLASSES, read_runtime_class, state.observe_runtime_classes)
+    add(RESOURCE_FLAVORS, read_flavor, state.observe_flavors)
+    add(QUOTA_GROUPS, project_group, state.observe_groups)
     if state.settings.capacity_source is CapacitySource.NODES:
-        add(NODES, project_node, state.see_nodes)
+        add(NODES, project_node, state.observe_nodes)
     if state.settings.devices is not None:
         # Before what names them. A cluster older than these kinds has none of them.
         for resource, project, source in (
             (RESOURCE_CLAIM_TEMPLATES, read_resource_claim_template, DeviceSource.TEMPLATE),
             (RESOURCE_CLAIMS, read_resource_claim, DeviceSource.CLAIM),
         ):
-            add(resource, project, partial(state.see_claims, source), settings=MAY_BE_ABSENT)
+            add(resource, project, partial(state.observe_claims, source), settings=MAY_BE_ABSENT)
     held = kinds.suspended
     others = f"{_NOT_GROUPED},!{UNIT_LABEL}" if held else _NOT_GROUPED
     pods: list[Watch[PodRecord]] = []
 
-    def see_pods(place: int, changes: Sequence[Change[PodRecord]]) -> None:
+    def observe_pods(place: int, changes: Sequence[Change[PodRecord]]) -> None:
         records = [each.records for each in pods]
-        state.see_pods([*counted_once(changes, records[:place], records[place + 1 :])])
+        state.observe_pods([*counted_once(changes, records[:place], records[place + 1 :])])
 
-    pods.append(add(PODS, project_pod, partial(see_pods, 0), labels=others, fields=LIVE))
+    pods.append(add(PODS, project_pod, partial(observe_pods, 0), labels=others, fields=LIVE))
     # Of a group, ended pods too: without them the remaining pods would wait for the group's size.
-    pods.append(add(PODS, project_pod, partial(see_pods, 1), labels=POD_GROUP_LABEL, name="pods of groups"))
+    pods.append(add(PODS, project_pod, partial(observe_pods, 1), labels=POD_GROUP_LABEL, name="pods of groups"))
     if held:
         # Of an object of a governed kind, ended pods too: those that have succeeded count as ready.
         made = f"{_NOT_GROUPED},{UNIT_LABEL}"
-        pods.append(add(PODS, project_pod, partial(see_pods, 2), labels=made, name="pods of other kinds"))
+        pods.append(add(PODS, project_pod, partial(observe_pods, 2), labels=made, name="pods of other kinds"))
     # After the pods: what an object is told by them.
     found = [
         add(
             resource_of_kind(kind),
             project_kind(kind),
-            state.see_kind_objects,
+            state.observe_kind_objects,
             name=f"{kind.resource}.{kind.group}",
             settings=MAY_BE_ABSENT,
         )
         for kind in held
     ]
-    return WorkloadWatches(add(JOBS, project_job, state.see_jobs), pods, found)
+    return WorkloadWatches(add(JOBS, project_job, state.observe_jobs), pods, found)

@@ -61,10 +61,10 @@ def _node_usage(
 ) -> NodeUsage:
     contexts = workloads.contexts
     usage = NodeUsage(workloads.managed.__contains__, contexts.labels, settings)
-    usage.see_flavors(flavors)
-    usage.see_nodes((None, _node(each)) for each in objects.nodes)
+    usage.observe_flavors(flavors)
+    usage.observe_nodes((None, _node(each)) for each in objects.nodes)
     usage.advance(now)
-    usage.see_pods([(None, _using(pod, contexts, settings)) for pod in objects.pods if _uses_a_node(pod)])
+    usage.observe_pods([(None, _using(pod, contexts, settings)) for pod in objects.pods if _uses_a_node(pod)])
     usage.count()
     return usage
 

@@ -40,9 +40,9 @@ class ObservedState(ClusterState):
         super().__init__(settings)
         self._on_group = on_group
 
-    def see_groups(self, changes: Sequence[Change[GroupStatusRecord]]) -> None:
+    def observe_groups(self, changes: Sequence[Change[GroupStatusRecord]]) -> None:
         """QuotaGroups appeared, changed or went, or their status did."""
-        super().see_groups(changes)
+        super().observe_groups(changes)
         self._on_group()
 
 

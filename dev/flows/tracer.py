@@ -42,7 +42,7 @@ class Tracer:
     def _opened_by(self, name: str, frame: FrameType) -> str:
         if name == "answer":
             return REVIEWS.get(str(frame.f_locals.get("path", "")), "")
-        if name == "see_jobs" and (self._folder / "armed").exists():
+        if name == "observe_jobs" and (self._folder / "armed").exists():
             (self._folder / "armed").unlink()
             return "event-to-start"
         return ""

@@ -63,32 +63,32 @@ class ClusterState:
         """Whether the next `world()` may differ from the last."""
         return self._tree_changed or self._use.changed or self.work.changed
 
-    def see_jobs(self, changes: Sequence[Change[Job | FinishedOwner]]) -> None:
+    def observe_jobs(self, changes: Sequence[Change[Job | FinishedOwner]]) -> None:
         """Process changes of Jobs, including finished and deleted ones."""
-        self._see_owned(transitions(changes))
+        self._observe_owned(transitions(changes))
 
-    def see_kind_objects(self, changes: Sequence[Change[KindRecord]]) -> None:
+    def observe_kind_objects(self, changes: Sequence[Change[KindRecord]]) -> None:
         """Process changes of objects of governed kinds, including finished and deleted ones."""
-        self._see_owned(transitions(changes))
+        self._observe_owned(transitions(changes))
 
-    def _see_owned(self, changes: Iterable[Transition[Owner]]) -> None:
+    def _observe_owned(self, changes: Iterable[Transition[Owner]]) -> None:
         for before, after in changes:
-            self._device_users.see_owner(before, after)
-            self.work.see_owner(before, after)
-        self._see_owners()
+            self._device_users.observe_owner(before, after)
+            self.work.observe_owner(before, after)
+        self._observe_owners()
 
-    def see_pods(self, changes: Sequence[Change[PodRecord]]) -> None:
+    def observe_pods(self, changes: Sequence[Change[PodRecord]]) -> None:
         """Process changes of pods, including ended and deleted ones."""
-        self._see_pods(self._device_users.with_devices([*transitions(changes)]))
+        self._observe_pods(self._device_users.with_devices([*transitions(changes)]))
 
-    def see_claims(self, source: DeviceSource, changes: Sequence[Change[ClaimDevices]]) -> None:
+    def observe_claims(self, source: DeviceSource, changes: Sequence[Change[ClaimDevices]]) -> None:
         """Process changes of ResourceClaims and their templates."""
-        touched = self._namespaces.see_claims(source, transitions(changes))
+        touched = self._namespaces.observe_claims(source, transitions(changes))
         self.work.read_users_again(self._device_users.owners_naming(touched))
-        self._see_pods(self._device_users.pods_naming(touched))
+        self._observe_pods(self._device_users.pods_naming(touched))
 
-    def _see_pods(self, changed: PodTransitions) -> None:
-        self._use.see_pods([(old.using if old else None, new.using if new else None) for old, new in changed])
+    def _observe_pods(self, changed: PodTransitions) -> None:
+        self._use.observe_pods([(old.using if old else None, new.using if new else None) for old, new in changed])
         owners = self._job_pods.see((_covered(old), _covered(new)) for old, new in changed)
         succeeded = [
             (old.succeeded if old else None, new.succeeded if new else None)
@@ -96,18 +96,18 @@ class ClusterState:
             if (old is not None and old.succeeded) or (new is not None and new.succeeded)
         ]
         if succeeded:
-            owners |= self._job_pods.see_succeeded(succeeded)
+            owners |= self._job_pods.observe_succeeded(succeeded)
         for owner in owners:
-            self.work.see_job_pods(owner)
+            self.work.observe_job_pods(owner)
         for old, new in changed:
-            self.work.see_pod(old.work if old else None, new.work if new else None)
-        self._see_owners()
+            self.work.observe_pod(old.work if old else None, new.work if new else None)
+        self._observe_owners()
 
     def stop_waiting_for_pods(self, job: str) -> None:
         """The time limit has passed for the watch to report pods of this deleted owner."""
-        self.work.see_job_pods(job)
+        self.work.observe_job_pods(job)
 
-    def see_groups(self, changes: Sequence[Change[GroupStatusRecord]]) -> None:
+    def observe_groups(self, changes: Sequence[Change[GroupStatusRecord]]) -> None:
         """Process changes of QuotaGroups; a change of status alone changes no decision."""
         is_moved = False
         for before, after in transitions(changes):
@@ -125,38 +125,38 @@ class ClusterState:
         if is_moved:
             self.work.recheck_admittance(self._admitting_others())
 
-    def see_flavors(self, changes: Sequence[Change[Flavor]]) -> None:
+    def observe_flavors(self, changes: Sequence[Change[Flavor]]) -> None:
         """Process changes of ResourceFlavors."""
         for before, after in transitions(changes):
             if before is not None:
                 self.flavors.pop(before.name, None)
             if after is not None:
                 self.flavors[after.name] = after
-        self._use.see_flavors(self.flavors)
+        self._use.observe_flavors(self.flavors)
         self._tree_changed = True
 
-    def see_nodes(self, changes: Sequence[Change[ClusterNode]]) -> None:
+    def observe_nodes(self, changes: Sequence[Change[ClusterNode]]) -> None:
         """Process changes of nodes."""
-        self._use.see_nodes(transitions(changes))
+        self._use.observe_nodes(transitions(changes))
 
-    def see_namespaces(self, changes: Sequence[Change[Namespace]]) -> None:
+    def observe_namespaces(self, changes: Sequence[Change[Namespace]]) -> None:
         """Process changes of namespaces."""
-        touched = self._namespaces.see_namespaces(transitions(changes))
+        touched = self._namespaces.observe_namespaces(transitions(changes))
         self._read_again(touched)
-        self._use.see_namespaces(touched)
+        self._use.observe_namespaces(touched)
 
-    def see_limit_ranges(self, changes: Sequence[Change[LimitRange]]) -> None:
+    def observe_limit_ranges(self, changes: Sequence[Change[LimitRange]]) -> None:
         """Process changes of LimitRanges."""
-        self._read_again(self._namespaces.see_limit_ranges(transitions(changes)))
+        self._read_again(self._namespaces.observe_limit_ranges(transitions(changes)))
 
-    def see_priority_classes(self, changes: Sequence[Change[PriorityClass]]) -> None:
+    def observe_priority_classes(self, changes: Sequence[Change[PriorityClass]]) -> None:
         """Process changes of PriorityClasses."""
-        self._namespaces.see_priority_classes(transitions(changes))
+        self._namespaces.observe_priority_classes(transitions(changes))
         self._read_again()
 
-    def see_runtime_classes(self, changes: Sequence[Change[RuntimeClass]]) -> None:
+    def observe_runtime_classes(self, changes: Sequence[Change[RuntimeClass]]) -> None:
         """Process changes of RuntimeClasses."""
-        self._namespaces.see_runtime_classes(transitions(changes))
+        self._namespaces.observe_runtime_classes(transitions(changes))
         self._read_again()
 
     def remember_over(self, over_since: OverSince) -> None:
@@ -202,10 +202,10 @@ class ClusterState:
 
     def _read_again(self, namespaces: set[str] | None = None) -> None:
         self.work.read_again(namespaces)
-        self._see_owners()
+        self._observe_owners()
 
-    def _see_owners(self) -> None:
-        self._use.see_owners(self.work.added_or_removed)
+    def _observe_owners(self) -> None:
+        self._use.observe_owners(self.work.added_or_removed)
         self.work.added_or_removed.clear()
 
     def _with_use(self, world: World) -> World:

@@ -37,7 +37,7 @@ class WorkloadCache(WorkloadReadings):
 
     # What the watches report.
 
-    def see_owner(self, before: Owner | FinishedOwner | None, after: Owner | FinishedOwner | None) -> None:
+    def observe_owner(self, before: Owner | FinishedOwner | None, after: Owner | FinishedOwner | None) -> None:
         """Process a change of a Job or an object of a governed kind."""
         if isinstance(after, FinishedOwner):
             self._finished.add(after.key)
@@ -55,7 +55,7 @@ class WorkloadCache(WorkloadReadings):
         elif before is not None:
             self._delete_owner(key_of(before), before)
 
-    def see_pod(self, before: Pod | None, after: Pod | None) -> None:
+    def observe_pod(self, before: Pod | None, after: Pod | None) -> None:
         """Process a change of a pod that might be a workload of its own."""
         if after is None:
             if before is not None:
@@ -72,7 +72,7 @@ class WorkloadCache(WorkloadReadings):
         for each in (before, after):
             self._refresh_group_of(each, key)
 
-    def see_job_pods(self, job: str) -> None:
+    def observe_job_pods(self, job: str) -> None:
         """Process a change of the pods of the Job, or object of a governed kind, with this key."""
         if job in self._terminating:
             self._count_terminating(job)
@@ -256,4 +256,4 @@ class WorkloadCache(WorkloadReadings):
         """Which gated pods belong to the group has changed."""
         for pod in self._objects.pods_labelled(group):
             if self.members.key_of(pod) != self._objects.key_of(pod.metadata.uid):
-                self.see_pod(pod, pod)
+                self.observe_pod(pod, pod)

@@ -83,7 +83,7 @@ class EditSerializer:
         self._random = Random()  # noqa: S311 - spreads load, guards nothing
         name = f"metadata.name={NAME}"
         watches.add(
-            Watch(client, CONFIG_MAPS, read_reservations, self._see_reservations, namespace=namespace, fields=name)
+            Watch(client, CONFIG_MAPS, read_reservations, self._observe_reservations, namespace=namespace, fields=name)
         )
 
     async def judge(self, edit: QuotaEdit) -> Findings:
@@ -214,7 +214,7 @@ class EditSerializer:
         lefts = [self._ages.left(each, now, today).total_seconds() for each in waiting.others]
         return Findings((write_unsettled(waiting.edit, outcome, waiting.others, max(1, round(max(lefts, default=1)))),))
 
-    def _see_reservations(self, changes: Sequence[Change[Reservations]]) -> None:
+    def _observe_reservations(self, changes: Sequence[Change[Reservations]]) -> None:
         for change in changes:
             if isinstance(change, Changed) and change.after is not None:
                 self._ages.see(change.after.reservations, time.monotonic())

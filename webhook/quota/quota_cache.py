@@ -49,8 +49,8 @@ class QuotaCache:
         self._records: dict[str, StoredGroup] = {}
         self._versions: dict[tuple[str, str], StoredVersion] = {}
         self._leaving: set[str] = set()
-        self._groups = watches.add(Watch(client, QUOTA_GROUPS, group_record, self.see_groups))
-        watches.add(Watch(client, RESOURCE_FLAVORS, read_flavor, self._see_flavors))
+        self._groups = watches.add(Watch(client, QUOTA_GROUPS, group_record, self.observe_groups))
+        watches.add(Watch(client, RESOURCE_FLAVORS, read_flavor, self._observe_flavors))
 
     @property
     def revision(self) -> int:
@@ -78,7 +78,7 @@ class QuotaCache:
         record = self._records.get(group)
         return {} if record is None else record.non_preemptible
 
-    def see_groups(self, changes: Sequence[Change[StoredGroup]]) -> None:
+    def observe_groups(self, changes: Sequence[Change[StoredGroup]]) -> None:
         """Process changes of QuotaGroups, in their order: a group can appear and go within one read of the watch."""
         names = set()
         for before, after in transitions(changes):
@@ -116,7 +116,7 @@ class QuotaCache:
         if ROOT not in self.tree:
             self.tree = Tree.of(self.tree.groups.values())
 
-    def _see_flavors(self, changes: Sequence[Change[Flavor]]) -> None:
+    def _observe_flavors(self, changes: Sequence[Change[Flavor]]) -> None:
         flavors = dict(self.flavors)
         for before, after in transitions(changes):
             if before is not None:

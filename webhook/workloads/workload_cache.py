@@ -61,19 +61,19 @@ class WatchedWorkloads:
         self._default_group = default_group
         self._namespaces = contexts = NamespaceContexts(devices)
         self._counts: Counter[tuple[str, str, bool]] = Counter()
-        watches.add(Watch(client, NAMESPACES, read_namespace, _sink(contexts.see_namespaces)))
-        watches.add(Watch(client, LIMIT_RANGES, read_limit_range, _sink(contexts.see_limit_ranges)))
-        watches.add(Watch(client, RUNTIME_CLASSES, read_runtime_class, _sink(contexts.see_runtime_classes)))
+        watches.add(Watch(client, NAMESPACES, read_namespace, _sink(contexts.observe_namespaces)))
+        watches.add(Watch(client, LIMIT_RANGES, read_limit_range, _sink(contexts.observe_limit_ranges)))
+        watches.add(Watch(client, RUNTIME_CLASSES, read_runtime_class, _sink(contexts.observe_runtime_classes)))
         if devices is not None:
             for resource, project, source in (
                 (RESOURCE_CLAIM_TEMPLATES, read_resource_claim_template, DeviceSource.TEMPLATE),
                 (RESOURCE_CLAIMS, read_shared_claim, DeviceSource.CLAIM),
             ):
-                sink = _sink(partial(contexts.see_claims, source))
+                sink = _sink(partial(contexts.observe_claims, source))
                 watches.add(Watch(client, resource, project, sink, settings=MAY_BE_ABSENT))
-        self._jobs = watches.add(Watch(client, JOBS, job_record, self._see_work))
-        watches.add(Watch(client, PODS, pod_record, self._see_work, labels=GROUP_LABEL, fields=UNFINISHED))
-        self.owners = OwnerCache(client, watches, kinds, self._see_work)
+        self._jobs = watches.add(Watch(client, JOBS, job_record, self._observe_workloads))
+        watches.add(Watch(client, PODS, pod_record, self._observe_workloads, labels=GROUP_LABEL, fields=UNFINISHED))
+        self.owners = OwnerCache(client, watches, kinds, self._observe_workloads)
         """The objects of governed kinds, and what their operators create."""
 
     def of_group(self, group: str) -> GroupWorkloads:
@@ -122,7 +122,7 @@ class WatchedWorkloads:
         labels = {GROUP_LABEL: label} if label else {}
         return resolve_group(labels, self._namespaces.labels(namespace), default_group=self._default_group)
 
-    def _see_work(self, changes: Sequence[Change[WorkloadRecord]]) -> None:
+    def _observe_workloads(self, changes: Sequence[Change[WorkloadRecord]]) -> None:
         for before, after in transitions(changes):
             self._count(before, -1)
             self._count(after, 1)

@@ -65,7 +65,7 @@ class DeviceUsers:
         self._claimants = _NamedBy()
         self._pods: dict[str, _Pod] = {}
 
-    def see_owner(self, before: Owner | None, after: Owner | None) -> None:
+    def observe_owner(self, before: Owner | None, after: Owner | None) -> None:
         """Process a change of a Job or an object of a governed kind."""
         if self._namespaces.devices is None:
             return

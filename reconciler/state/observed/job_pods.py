@@ -66,7 +66,7 @@ class JobPods:
                 self._of_job.setdefault(after.job, {})[after.uid] = after
         return touched
 
-    def see_succeeded(self, changes: Iterable[tuple[SucceededPod | None, SucceededPod | None]]) -> set[str]:
+    def observe_succeeded(self, changes: Iterable[tuple[SucceededPod | None, SucceededPod | None]]) -> set[str]:
         """Process succeeded or deleted pods of objects of governed kinds; return the keys of these objects."""
         touched = set()
         for before, after in changes:

@@ -42,7 +42,7 @@ class NamespaceContext:
 class NamespaceContexts:
     """The latest object of each kind, and for every namespace the context of its workloads.
 
-    `see_…` takes transitions; those of namespaces and LimitRanges return the namespaces that are affected, a changed
+    `observe_…` takes transitions; those of namespaces and LimitRanges return the affected namespaces, a changed
     class affects all. Those of claims and their templates return which were touched.
 
     `devices`: as which resources devices count; None: they do not, and no claims are given.
@@ -87,13 +87,13 @@ class NamespaceContexts:
         """Return the namespace's own labels; none for one that is not known."""
         return self._labels.get(namespace, NO_LABELS)
 
-    def see_namespaces(self, transitions: Iterable[Transition[Namespace]]) -> set[str]:
+    def observe_namespaces(self, transitions: Iterable[Transition[Namespace]]) -> set[str]:
         """Apply changes of namespaces; return the namespaces affected."""
         touched = _store(self._labels, transitions, lambda each: each.metadata.labels)
         self._forget(touched)
         return touched
 
-    def see_limit_ranges(self, transitions: Iterable[Transition[LimitRange]]) -> set[str]:
+    def observe_limit_ranges(self, transitions: Iterable[Transition[LimitRange]]) -> set[str]:
         """Apply changes of LimitRanges; return the namespaces affected."""
         touched = set()
         for before, after in transitions:
@@ -109,20 +109,20 @@ class NamespaceContexts:
         self._forget(touched)
         return touched
 
-    def see_priority_classes(self, transitions: Iterable[Transition[PriorityClass]]) -> None:
+    def observe_priority_classes(self, transitions: Iterable[Transition[PriorityClass]]) -> None:
         """Apply changes of PriorityClasses."""
         _store(self._classes, transitions, lambda each: each)
         self._priorities = Priorities.of(self._classes.values())
         self._known.clear()
 
-    def see_runtime_classes(self, transitions: Iterable[Transition[RuntimeClass]]) -> None:
+    def observe_runtime_classes(self, transitions: Iterable[Transition[RuntimeClass]]) -> None:
         """Apply changes of RuntimeClasses."""
         overheads = dict(self._overheads)
         _store(overheads, transitions, lambda each: each.overhead.pod_fixed)
         self._overheads = overheads
         self._known.clear()
 
-    def see_claims(self, source: DeviceSource, transitions: Iterable[Transition[ClaimDevices]]) -> set[DeviceRef]:
+    def observe_claims(self, source: DeviceSource, transitions: Iterable[Transition[ClaimDevices]]) -> set[DeviceRef]:
         """Apply changes of ResourceClaims or of their templates; return those that changed."""
         touched = set()
         for before, after in transitions:

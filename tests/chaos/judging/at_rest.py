@@ -139,14 +139,14 @@ def unseen(rest: Rest, history: Sequence[Version]) -> list[str]:
 def state_of(rest: Rest, settings: QuotaSettings) -> ClusterState:
     """The state of a reconciler that knows nothing but the lists."""
     state = ClusterState(settings)
-    state.see_namespaces(_all(rest.lists["namespaces"], read_namespace))
-    state.see_limit_ranges(_all(rest.lists["limit ranges"], read_limit_range))
-    state.see_priority_classes(_all(rest.lists["priorities"], read_priority_class))
-    state.see_groups(_all(rest.lists["groups"], project_group))
-    state.see_nodes(_all(rest.lists["nodes"], project_node))
-    state.see_pods(_all(rest.lists["pods"], project_pod))
-    state.see_jobs(_all(rest.lists["jobs"], project_job))
-    state.see_kind_objects(_all(rest.lists[JOBSET.resource], project_kind(JOBSET)))
+    state.observe_namespaces(_all(rest.lists["namespaces"], read_namespace))
+    state.observe_limit_ranges(_all(rest.lists["limit ranges"], read_limit_range))
+    state.observe_priority_classes(_all(rest.lists["priorities"], read_priority_class))
+    state.observe_groups(_all(rest.lists["groups"], project_group))
+    state.observe_nodes(_all(rest.lists["nodes"], project_node))
+    state.observe_pods(_all(rest.lists["pods"], project_pod))
+    state.observe_jobs(_all(rest.lists["jobs"], project_job))
+    state.observe_kind_objects(_all(rest.lists[JOBSET.resource], project_kind(JOBSET)))
     return state
 
 

@@ -77,7 +77,7 @@ class Replay:
         record = version.record
         self._known.add(version.uid)
         if isinstance(record, Lease):
-            self._see_lease(record, version)
+            self._observe_lease(record, version)
             return
         if isinstance(record, Job) and is_child(record):
             controller = record.metadata.controller
@@ -88,7 +88,7 @@ class Replay:
         if isinstance(record, Job):
             _put(self.jobs, version.uid, None if version.gone else record)
         elif isinstance(record, Pod) and is_covered(record):
-            account = self._see_covered_pod(record, version)
+            account = self._observe_covered_pod(record, version)
             if not record.metadata.unit:
                 return
             self._made[account] = dict(self._pods_of[account])
@@ -104,7 +104,7 @@ class Replay:
             self._tree = Tree.of(self._groups.values())
         self._remember(version.received)
 
-    def _see_lease(self, lease: Lease, version: Version) -> None:
+    def _observe_lease(self, lease: Lease, version: Version) -> None:
         self.lease = lease
         if lease.holder:
             self.lease_writer = version.writer
@@ -120,7 +120,7 @@ class Replay:
     def _orphan(self, pod: str) -> None:
         self._pods_of.get(self._owners.get(pod, ""), {}).pop(pod, None)
 
-    def _see_covered_pod(self, pod: Pod, version: Version) -> str:
+    def _observe_covered_pod(self, pod: Pod, version: Version) -> str:
         """Take in a pod that something else accounts for; return what does."""
         account = self._owners[version.uid] = account_of(pod) or ""
         if pod.status.phase == "Succeeded" and pod.owner_job:

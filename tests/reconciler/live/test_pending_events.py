@@ -59,7 +59,7 @@ class PendingEventsCase:
     clock: "Clock"
 
     def see(self, before: Job | None, after: Job | None) -> None:
-        self.state.see_jobs([Changed(before, after)])
+        self.state.observe_jobs([Changed(before, after)])
 
     def round(self, seconds: float) -> list[tuple[str, str, str]]:
         """Run a round that many seconds after the start; return its events."""
@@ -73,7 +73,7 @@ class PendingEventsCase:
         """Make the tree what `text` says."""
         before = list(self.state.groups.values())
         fresh = [GroupStatusRecord(name, 1, tree(text)[name], QuotaGroupStatus()) for name in tree(text).groups]
-        self.state.see_groups([*(Changed(each, None) for each in before), *(Changed(None, each) for each in fresh)])
+        self.state.observe_groups([*(Changed(each, None) for each in before), *(Changed(None, each) for each in fresh)])
 
 
 def a_job(name: str, cpu: str = "1", **metadata: Any) -> Job:
@@ -89,7 +89,7 @@ def case() -> PendingEventsCase:
     state = ClusterState(QuotaSettings(capacity=(("default", "cpu", 100_000),)))
     events = WorkloadEvents(cast("EventRecorder", heard))
     found = PendingEventsCase(state, PendingEvents(state.work, events, clock.read), heard, clock)
-    found.state.see_flavors([Changed(None, Flavor("default"))])
+    found.state.observe_flavors([Changed(None, Flavor("default"))])
     found.groups("vision default:cpu ..1000")
     return found
 

@@ -55,7 +55,7 @@ async def test_status_that_was_stored_without_an_answer_is_replaced_also_by_the_
     writer = StatusWriter(cast("Client", client), state, INTERVAL)
     idle, busy = (measure(world("root 8\n  vision 4", work), NOW) for work in ([], [running("vision", 2)]))
     record = GroupStatusRecord("u", 1, idle.world.tree["vision"], QuotaGroupStatus())
-    state.see_groups([Changed(None, record)])
+    state.observe_groups([Changed(None, record)])
     for seen in (idle, busy, idle):
         await writer._write_all(seen, {})
     assert [each.workloads.admitted for each in client.stored] == [0, 1, 0]

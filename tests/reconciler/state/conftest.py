@@ -16,7 +16,7 @@ from shared.quota.model.tree import Group
 def state() -> ClusterState:
     made = ClusterState(QuotaSettings())
     groups = [Group("root", parent=None, is_parent=True), Group("vision"), Group("nlp")]
-    made.see_groups([Changed(None, GroupStatusRecord(each.name, 1, each, QuotaGroupStatus())) for each in groups])
-    made.see_nodes([Changed(None, ClusterNode("node-0", allocatable={"cpu": 8000}))])
-    made.see_namespaces([Changed(None, read_namespace({"metadata": {"name": "ns", "uid": "n1"}}))])
+    made.observe_groups([Changed(None, GroupStatusRecord(each.name, 1, each, QuotaGroupStatus())) for each in groups])
+    made.observe_nodes([Changed(None, ClusterNode("node-0", allocatable={"cpu": 8000}))])
+    made.observe_namespaces([Changed(None, read_namespace({"metadata": {"name": "ns", "uid": "n1"}}))])
     return made

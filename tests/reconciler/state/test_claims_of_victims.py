@@ -29,8 +29,8 @@ def claims(state: ClusterState) -> dict[str, list[str]]:
 def victim_and_preemptor(state: ClusterState, eviction: str = EVICTED) -> tuple[Job, Job]:
     victim = replace_status(a_job(annotations={EVICTION: eviction}), terminating=1)
     preemptor = a_job("u2", name="b")
-    state.see_jobs([Changed(None, victim), Changed(None, preemptor)])
-    state.see_pods([Changed(None, pod_on_node("p1", job="u1"))])
+    state.observe_jobs([Changed(None, victim), Changed(None, preemptor)])
+    state.observe_pods([Changed(None, pod_on_node("p1", job="u1"))])
     assert claims(state) == {"ns/b": ["Job"]}
     return victim, preemptor
 
@@ -38,25 +38,25 @@ def victim_and_preemptor(state: ClusterState, eviction: str = EVICTED) -> tuple[
 @pytest.mark.parametrize("eviction", [EVICTED, ELSEWHERE], ids=["named", "by uid"])
 def test_claim_outlives_its_victim_until_the_preemptor_starts(state: ClusterState, eviction: str) -> None:
     victim, preemptor = victim_and_preemptor(state, eviction)
-    state.see_jobs([Changed(victim, None)])
+    state.observe_jobs([Changed(victim, None)])
     assert claims(state) == {"ns/b": [TERMINATING]}
-    state.see_pods([Changed(pod_on_node("p1", job="u1"), None)])
+    state.observe_pods([Changed(pod_on_node("p1", job="u1"), None)])
     assert claims(state) == {"ns/b": [ORPHANED]}
     assert [(each.request, each.admission) for each in work(state) if kind_of(each) == ORPHANED] == [({}, None)]
     (waiting,) = [each for each in work(state) if each.key == "ns/b"]
     started = replace(waiting, admission=Admission(in_main({"cpu": "default"}), NOW, answered=False))
     state.work.assume("u2", started, (ADMISSION, ADMITTED))
     assert claims(state) == {"ns/b": [ORPHANED]}
-    state.see_jobs([Changed(preemptor, running_job("u2", name="b", generation=2))])
+    state.observe_jobs([Changed(preemptor, running_job("u2", name="b", generation=2))])
     assert claims(state) == {}
     assert [each.key for each in work(state)] == ["ns/b"]
 
 
 def test_claim_of_a_finished_victim_stays_until_it_is_ended(state: ClusterState) -> None:
     victim, _ = victim_and_preemptor(state)
-    state.see_jobs([Changed(victim, FinishedOwner("u1"))])
+    state.observe_jobs([Changed(victim, FinishedOwner("u1"))])
     assert claims(state) == {"ns/b": [TERMINATING]}
-    state.see_pods([Changed(pod_on_node("p1", job="u1"), None)])
+    state.observe_pods([Changed(pod_on_node("p1", job="u1"), None)])
     assert claims(state) == {"ns/b": [ORPHANED]}
     (orphan,) = [each for each in work(state) if kind_of(each) == ORPHANED]
     state.work.end_claim(orphan)
@@ -65,8 +65,8 @@ def test_claim_of_a_finished_victim_stays_until_it_is_ended(state: ClusterState)
 
 def test_fulfilled_claim_is_deleted_with_its_victim(state: ClusterState) -> None:
     victim, preemptor = victim_and_preemptor(state)
-    state.see_jobs(
+    state.observe_jobs(
         [Changed(preemptor, running_job("u2", name="b", generation=2)), Changed(victim, FinishedOwner("u1"))]
     )
-    state.see_pods([Changed(pod_on_node("p1", job="u1"), None)])
+    state.observe_pods([Changed(pod_on_node("p1", job="u1"), None)])
     assert claims(state) == {}

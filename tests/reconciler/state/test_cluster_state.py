@@ -23,40 +23,40 @@ from tests.reconciler.state.objects import CPU, a_job, answered, kind_of, pod_on
 
 
 def test_job_counts_in_its_group_until_it_has_finished(state: ClusterState) -> None:
-    state.see_jobs([Changed(None, a_job())])
+    state.observe_jobs([Changed(None, a_job())])
     (found,) = work(state)
     assert (found.key, found.request, found.is_pending) == ("ns/a", {"cpu": 2000}, True)
-    state.see_jobs([Changed(a_job(), FinishedOwner("u1"))])
+    state.observe_jobs([Changed(a_job(), FinishedOwner("u1"))])
     assert work(state) == []
 
 
 def test_unchanged_world_is_the_same_object(state: ClusterState) -> None:
-    state.see_jobs([Changed(None, a_job())])
+    state.observe_jobs([Changed(None, a_job())])
     world = state.world()
     assert not state.changed
-    state.see_jobs([Changed(a_job(), a_job(annotations={"mine": "1"}))])
+    state.observe_jobs([Changed(a_job(), a_job(annotations={"mine": "1"}))])
     assert not state.changed
     assert state.world() is world
 
 
 def test_an_assumed_start_counts_until_the_watch_shows_it(state: ClusterState) -> None:
-    state.see_jobs([Changed(None, a_job())])
+    state.observe_jobs([Changed(None, a_job())])
     (pending,) = work(state)
     started = replace(pending, admission=Admission(in_main({"cpu": "default"}), NOW))
     state.work.assume("u1", started, (ADMISSION, "text"))
     assert work(state) == [started]
-    state.see_jobs([Changed(a_job(), a_job(resourceVersion="2", annotations={"x": "y"}))])
+    state.observe_jobs([Changed(a_job(), a_job(resourceVersion="2", annotations={"x": "y"}))])
     assert work(state) == [started]
-    state.see_jobs([Changed(a_job(), running_job(generation=2))])
+    state.observe_jobs([Changed(a_job(), running_job(generation=2))])
     (seen,) = work(state)
     assert seen.admission == Admission(in_main({"cpu": "default"}), NOW, answered=False)
-    state.see_jobs([Changed(running_job(generation=2), answered(running_job(generation=2)))])
+    state.observe_jobs([Changed(running_job(generation=2), answered(running_job(generation=2)))])
     (known,) = work(state)
     assert known.admission == Admission(in_main({"cpu": "default"}), NOW)
 
 
 def test_a_failed_start_is_pending_again(state: ClusterState) -> None:
-    state.see_jobs([Changed(None, a_job())])
+    state.observe_jobs([Changed(None, a_job())])
     (pending,) = work(state)
     state.work.assume("u1", replace(pending, admission=Admission(in_main({}), NOW)), (ADMISSION, "text"))
     state.work.forget("u1", (ADMISSION, "text"))
@@ -64,9 +64,9 @@ def test_a_failed_start_is_pending_again(state: ClusterState) -> None:
 
 
 def test_job_created_again_under_the_same_name_is_a_new_workload(state: ClusterState) -> None:
-    state.see_jobs([Changed(None, a_job())])
+    state.observe_jobs([Changed(None, a_job())])
     work(state)
-    state.see_jobs([Changed(a_job(), None), Changed(None, a_job("u2"))])
+    state.observe_jobs([Changed(a_job(), None), Changed(None, a_job("u2"))])
     (found,) = work(state)
     assert found.uid == "u2"
     assert state.work.key_of(found) == "u2"
@@ -74,32 +74,32 @@ def test_job_created_again_under_the_same_name_is_a_new_workload(state: ClusterS
 
 def test_deleted_job_uses_its_quota_while_its_pods_run(state: ClusterState) -> None:
     job = running_job()
-    state.see_jobs([Changed(None, job)])
-    state.see_pods([Changed(None, pod_on_node("p1", job="u1"))])
-    state.see_jobs([Changed(job, None)])
+    state.observe_jobs([Changed(None, job)])
+    state.observe_pods([Changed(None, pod_on_node("p1", job="u1"))])
+    state.observe_jobs([Changed(job, None)])
     (terminating,) = work(state)
     assert (kind_of(terminating), terminating.is_evicting) == (TERMINATING, True)
     assert state.world().unmanaged == {}
-    state.see_pods([Changed(pod_on_node("p1", job="u1"), None)])
+    state.observe_pods([Changed(pod_on_node("p1", job="u1"), None)])
     assert work(state) == []
 
 
 @pytest.mark.parametrize("counts", [{"active": 1}, {"terminating": 1}, {}], ids=["they run", "they end", "none yet"])
 def test_deleted_job_whose_pods_were_not_seen_yet_uses_its_quota(state: ClusterState, counts: dict[str, int]) -> None:
     job = replace_status(running_job(), **counts)
-    state.see_jobs([Changed(None, job), Changed(job, None)])
+    state.observe_jobs([Changed(None, job), Changed(job, None)])
     assert [(kind_of(each), each.is_evicting) for each in work(state)] == [(TERMINATING, True)]
     assert state.work.unseen_pods == {"u1"}
-    state.see_pods([Changed(None, pod_on_node("p1", job="u1"))])
+    state.observe_pods([Changed(None, pod_on_node("p1", job="u1"))])
     state.stop_waiting_for_pods("u1")
     assert [kind_of(each) for each in work(state)] == [TERMINATING]
-    state.see_pods([Changed(pod_on_node("p1", job="u1"), None)])
+    state.observe_pods([Changed(pod_on_node("p1", job="u1"), None)])
     assert work(state) == []
 
 
 def test_deleted_job_whose_pods_are_never_seen_frees_its_quota_after_a_delay(state: ClusterState) -> None:
     job = replace_status(running_job(), active=1)
-    state.see_jobs([Changed(None, job), Changed(job, None)])
+    state.observe_jobs([Changed(None, job), Changed(job, None)])
     state.stop_waiting_for_pods("u1")
     assert work(state) == []
 
@@ -108,55 +108,55 @@ def test_deleted_job_whose_pods_are_never_seen_frees_its_quota_after_a_delay(sta
 def test_job_that_is_known_again_after_its_end_counts_as_before(state: ClusterState, end: FinishedOwner | None) -> None:
     """An API server that is about to know a kind again reports none of its objects."""
     job = answered(running_job())
-    state.see_jobs([Changed(None, job)])
-    state.see_pods([Changed(None, pod_on_node("p1", job="u1"))])
-    state.see_jobs([Changed(job, end), Changed(end, job)])
-    state.see_pods([Changed(pod_on_node("p1", job="u1"), None)])
+    state.observe_jobs([Changed(None, job)])
+    state.observe_pods([Changed(None, pod_on_node("p1", job="u1"))])
+    state.observe_jobs([Changed(job, end), Changed(end, job)])
+    state.observe_pods([Changed(pod_on_node("p1", job="u1"), None)])
     assert [(kind_of(each), each.request) for each in work(state)] == [("Job", {"cpu": 2000})]
     finished = FinishedOwner("u1")
-    state.see_jobs([Changed(job, finished), Changed(finished, None)])
+    state.observe_jobs([Changed(job, finished), Changed(finished, None)])
     assert not state.work.knows("u1")
 
 
 def test_unmanaged_system_and_orphaned_use_are_distinguished(state: ClusterState) -> None:
-    state.see_jobs([Changed(None, running_job())])
+    state.observe_jobs([Changed(None, running_job())])
     pods = [
         pod_on_node("p1", job="u1"),
         pod_on_node("p2"),
         pod_on_node("p3", namespace="kube-system"),
         pod_on_node("p4", job="unknown"),
     ]
-    state.see_pods([Changed(None, each) for each in pods])
+    state.observe_pods([Changed(None, each) for each in pods])
     world = state.world()
     assert world.unmanaged == {CPU: 6000}
     assert world.system == {CPU: 3000}
 
 
 def test_pods_of_a_just_finished_job_are_not_subtracted_from_capacity(state: ClusterState) -> None:
-    state.see_jobs([Changed(None, running_job())])
-    state.see_pods([Changed(None, pod_on_node("p1", job="u1"))])
-    state.see_jobs([Changed(running_job(), FinishedOwner("u1"))])
+    state.observe_jobs([Changed(None, running_job())])
+    state.observe_pods([Changed(None, pod_on_node("p1", job="u1"))])
+    state.observe_jobs([Changed(running_job(), FinishedOwner("u1"))])
     assert state.world().unmanaged == {}
 
 
 def test_unadmitted_running_workload_waits_for_adoption(state: ClusterState) -> None:
-    state.see_jobs([Changed(None, a_job(suspend=False))])
+    state.observe_jobs([Changed(None, a_job(suspend=False))])
     (found,) = work(state)
     assert found.hold
     assert list(state.work.unadmitted_running) == ["u1"]
-    state.see_jobs([Changed(a_job(suspend=False), running_job())])
+    state.observe_jobs([Changed(a_job(suspend=False), running_job())])
     assert state.work.unadmitted_running == {}
 
 
 def test_group_that_does_not_admit_the_namespace_keeps_its_workloads_pending(state: ClusterState) -> None:
     picky = Group("vision", namespace_selector=LabelSelector({"team": "vision"}))
-    state.see_jobs([Changed(None, a_job())])
+    state.observe_jobs([Changed(None, a_job())])
     before = GroupStatusRecord("vision", 1, Group("vision"), QuotaGroupStatus())
-    state.see_groups([Changed(before, GroupStatusRecord("vision", 2, picky, QuotaGroupStatus()))])
+    state.observe_groups([Changed(before, GroupStatusRecord("vision", 2, picky, QuotaGroupStatus()))])
     assert [each.hold for each in work(state)] == [True]
     assert state.work.new_problems == {"u1": ("group vision does not admit namespace ns; it waits",)}
     namespace = {"metadata": {"name": "ns", "uid": "n1", "labels": {"team": "vision"}}}
-    state.see_namespaces([Changed(None, read_namespace(namespace))])
+    state.observe_namespaces([Changed(None, read_namespace(namespace))])
     assert [each.hold for each in work(state)] == [False]
 
 
@@ -165,17 +165,17 @@ def record(name: str, **spec: Any) -> GroupStatusRecord:
 
 
 def test_workloads_are_read_again_only_where_admitted_namespaces_change(state: ClusterState) -> None:
-    state.see_groups([Changed(None, record("vision"))])
-    state.see_jobs([Changed(None, a_job())])
+    state.observe_groups([Changed(None, record("vision"))])
+    state.observe_jobs([Changed(None, a_job())])
     state.world()
     before = work(state)[0]
     selecting = LabelSelector({"team": "vision"})
     root = record("root")
-    state.see_groups([Changed(None, root)])
+    state.observe_groups([Changed(None, root)])
     assert work(state)[0] is before
-    state.see_groups([Changed(root, record("root", namespace_selector=selecting))])
+    state.observe_groups([Changed(root, record("root", namespace_selector=selecting))])
     assert [each.hold for each in work(state)] == [True]
-    state.see_groups([Changed(record("root", namespace_selector=selecting), None)])
+    state.observe_groups([Changed(record("root", namespace_selector=selecting), None)])
     assert [each.hold for each in work(state)] == [False]
 
 
@@ -193,9 +193,9 @@ def test_equal_job_specs_share_one_object() -> None:
 
 def test_loss_of_readiness_is_recorded(state: ClusterState) -> None:
     ready = replace_status(running_job(), ready=1)
-    state.see_jobs([Changed(None, ready)])
+    state.observe_jobs([Changed(None, ready)])
     assert [each.admission and each.admission.ready for each in work(state)] == [True]
-    state.see_jobs([Changed(ready, running_job())])
+    state.observe_jobs([Changed(ready, running_job())])
     (unready,) = work(state)
     assert unready.admission == Admission(in_main({"cpu": "default"}), NOW, was_ready=True, answered=False)
     assert state.work.unready == {"u1"}

@@ -83,9 +83,9 @@ def gated_pod(uid: str, *, made: str = "") -> PodRecord:
 def state() -> ClusterState:
     made = ClusterState(QuotaSettings(devices=DeviceResources()))
     groups = [Group("root", parent=None, is_parent=True), Group("vision")]
-    made.see_groups([Changed(None, GroupStatusRecord(each.name, 1, each, QuotaGroupStatus())) for each in groups])
-    made.see_nodes([Changed(None, ClusterNode("node-0", allocatable={"cpu": 8000}))])
-    made.see_namespaces([Changed(None, read_namespace({"metadata": {"name": "ns", "uid": "n1"}}))])
+    made.observe_groups([Changed(None, GroupStatusRecord(each.name, 1, each, QuotaGroupStatus())) for each in groups])
+    made.observe_nodes([Changed(None, ClusterNode("node-0", allocatable={"cpu": 8000}))])
+    made.observe_namespaces([Changed(None, read_namespace({"metadata": {"name": "ns", "uid": "n1"}}))])
     return made
 
 
@@ -104,99 +104,99 @@ def outside(state: ClusterState) -> int:
 
 
 def test_pending_job_follows_its_claim_template(state: ClusterState) -> None:
-    state.see_jobs([Changed(None, a_job(pods=2))])
+    state.observe_jobs([Changed(None, a_job(pods=2))])
     assert (counted(state), is_held(state)) == (0, True)
-    state.see_claims(TEMPLATE, [Changed(None, takes("t", 3))])
+    state.observe_claims(TEMPLATE, [Changed(None, takes("t", 3))])
     assert (counted(state), is_held(state)) == (6, False)
-    state.see_claims(TEMPLATE, [Changed(takes("t", 3), None)])
+    state.observe_claims(TEMPLATE, [Changed(takes("t", 3), None)])
     assert is_held(state)
-    state.see_claims(TEMPLATE, [Changed(None, takes("t", 5))])
+    state.observe_claims(TEMPLATE, [Changed(None, takes("t", 5))])
     assert (counted(state), is_held(state)) == (10, False)
 
 
 def test_shared_claim_counts_for_every_job_that_names_it(state: ClusterState) -> None:
-    state.see_jobs([Changed(None, a_job(uid, claim=BY_NAME)) for uid in ("j", "k")])
-    state.see_claims(CLAIM, [Changed(None, takes("shared", 2))])
+    state.observe_jobs([Changed(None, a_job(uid, claim=BY_NAME)) for uid in ("j", "k")])
+    state.observe_claims(CLAIM, [Changed(None, takes("shared", 2))])
     assert counted(state) == 4
-    state.see_claims(CLAIM, [Changed(takes("shared", 2), takes("shared", 7))])
+    state.observe_claims(CLAIM, [Changed(takes("shared", 2), takes("shared", 7))])
     assert counted(state) == 14
 
 
 def test_running_job_counts_the_claims_of_its_pods(state: ClusterState) -> None:
-    state.see_claims(TEMPLATE, [Changed(None, takes("t", 4))])
-    state.see_jobs([Changed(None, a_job(admitted=True))])
+    state.observe_claims(TEMPLATE, [Changed(None, takes("t", 4))])
+    state.observe_jobs([Changed(None, a_job(admitted=True))])
     before = a_pod("p")
-    state.see_pods([Changed(None, before)])
-    state.see_claims(CLAIM, [Changed(None, takes("p-a-x", 4))])
+    state.observe_pods([Changed(None, before)])
+    state.observe_claims(CLAIM, [Changed(None, takes("p-a-x", 4))])
     named = a_pod("p", made="p-a-x")
-    state.see_pods([Changed(before, named)])
-    state.see_claims(TEMPLATE, [Changed(takes("t", 4), None), Changed(None, takes("t", 1))])
+    state.observe_pods([Changed(before, named)])
+    state.observe_claims(TEMPLATE, [Changed(takes("t", 4), None), Changed(None, takes("t", 1))])
     assert counted(state) == 4
-    state.see_pods([Changed(named, None)])
+    state.observe_pods([Changed(named, None)])
     assert counted(state) == 1
 
 
 def test_pod_with_unseen_claims_counts_as_before(state: ClusterState) -> None:
-    state.see_claims(TEMPLATE, [Changed(None, takes("t", 4))])
-    state.see_jobs([Changed(None, a_job(admitted=True))])
-    state.see_pods([Changed(None, a_pod("p"))])
-    state.see_claims(TEMPLATE, [Changed(takes("t", 4), None), Changed(None, takes("t", 1))])
+    state.observe_claims(TEMPLATE, [Changed(None, takes("t", 4))])
+    state.observe_jobs([Changed(None, a_job(admitted=True))])
+    state.observe_pods([Changed(None, a_pod("p"))])
+    state.observe_claims(TEMPLATE, [Changed(takes("t", 4), None), Changed(None, takes("t", 1))])
     assert counted(state) == 4
-    state.see_pods([Changed(a_pod("p"), a_pod("p", made="c"))])
+    state.observe_pods([Changed(a_pod("p"), a_pod("p", made="c"))])
     assert counted(state) == 4
-    state.see_claims(CLAIM, [Changed(None, takes("c", 2))])
+    state.observe_claims(CLAIM, [Changed(None, takes("c", 2))])
     assert counted(state) == 2
 
 
 def test_grown_claim_template_counts_for_its_later_pods(state: ClusterState) -> None:
-    state.see_claims(TEMPLATE, [Changed(None, takes("t", 1))])
-    state.see_jobs([Changed(None, a_job(pods=2, admitted=True))])
-    state.see_claims(CLAIM, [Changed(None, takes("c1", 1))])
-    state.see_pods([Changed(None, a_pod("p1", made="c1"))])
+    state.observe_claims(TEMPLATE, [Changed(None, takes("t", 1))])
+    state.observe_jobs([Changed(None, a_job(pods=2, admitted=True))])
+    state.observe_claims(CLAIM, [Changed(None, takes("c1", 1))])
+    state.observe_pods([Changed(None, a_pod("p1", made="c1"))])
     assert counted(state) == 2
-    state.see_claims(TEMPLATE, [Changed(takes("t", 1), None), Changed(None, takes("t", 8))])
-    state.see_pods([Changed(None, a_pod("p2"))])
+    state.observe_claims(TEMPLATE, [Changed(takes("t", 1), None), Changed(None, takes("t", 8))])
+    state.observe_pods([Changed(None, a_pod("p2"))])
     assert counted(state) == 16
-    state.see_claims(CLAIM, [Changed(None, takes("c2", 8))])
-    state.see_pods([Changed(a_pod("p2"), a_pod("p2", made="c2"))])
+    state.observe_claims(CLAIM, [Changed(None, takes("c2", 8))])
+    state.observe_pods([Changed(a_pod("p2"), a_pod("p2", made="c2"))])
     assert counted(state) == 16
 
 
 def test_devices_of_terminating_pods_count_until_they_have_ended(state: ClusterState) -> None:
-    state.see_claims(TEMPLATE, [Changed(None, takes("t", 2))])
-    state.see_claims(CLAIM, [Changed(None, takes("c", 2))])
+    state.observe_claims(TEMPLATE, [Changed(None, takes("t", 2))])
+    state.observe_claims(CLAIM, [Changed(None, takes("c", 2))])
     job, pod = a_job(admitted=True), a_pod("p", made="c")
-    state.see_jobs([Changed(None, job)])
-    state.see_pods([Changed(None, pod)])
+    state.observe_jobs([Changed(None, job)])
+    state.observe_pods([Changed(None, pod)])
     ending = a_pod("p", made="c", deleting=True)
-    state.see_pods([Changed(pod, ending)])
-    state.see_jobs([Changed(job, None)])
-    state.see_claims(TEMPLATE, [Changed(takes("t", 2), None)])
+    state.observe_pods([Changed(pod, ending)])
+    state.observe_jobs([Changed(job, None)])
+    state.observe_claims(TEMPLATE, [Changed(takes("t", 2), None)])
     assert counted(state) == 2
-    state.see_pods([Changed(ending, None)])
+    state.observe_pods([Changed(ending, None)])
     assert counted(state) == 0
 
 
 def test_gated_pod_counts_its_generated_claim(state: ClusterState) -> None:
-    state.see_claims(TEMPLATE, [Changed(None, takes("t", 8))])
-    state.see_pods([Changed(None, gated_pod("p"))])
+    state.observe_claims(TEMPLATE, [Changed(None, takes("t", 8))])
+    state.observe_pods([Changed(None, gated_pod("p"))])
     assert counted(state) == 8
-    state.see_pods([Changed(gated_pod("p"), gated_pod("p", made="c"))])
-    state.see_claims(CLAIM, [Changed(None, takes("c", 8))])
-    state.see_claims(TEMPLATE, [Changed(takes("t", 8), None), Changed(None, takes("t", 1))])
+    state.observe_pods([Changed(gated_pod("p"), gated_pod("p", made="c"))])
+    state.observe_claims(CLAIM, [Changed(None, takes("c", 8))])
+    state.observe_claims(TEMPLATE, [Changed(takes("t", 8), None), Changed(None, takes("t", 1))])
     assert counted(state) == 8
-    state.see_pods([Changed(gated_pod("p", made="c"), None)])
+    state.observe_pods([Changed(gated_pod("p", made="c"), None)])
     assert counted(state) == 0
 
 
 def test_devices_of_unmanaged_pods_count_as_unmanaged_use(state: ClusterState) -> None:
-    state.see_claims(CLAIM, [Changed(None, takes("shared", 3))])
+    state.observe_claims(CLAIM, [Changed(None, takes("shared", 3))])
     pod = a_pod("p", job="", claim=BY_NAME)
-    state.see_pods([Changed(None, pod)])
+    state.observe_pods([Changed(None, pod)])
     assert outside(state) == 3
-    state.see_claims(CLAIM, [Changed(takes("shared", 3), takes("shared", 5))])
+    state.observe_claims(CLAIM, [Changed(takes("shared", 3), takes("shared", 5))])
     assert outside(state) == 5
-    state.see_pods([Changed(pod, None)])
+    state.observe_pods([Changed(pod, None)])
     assert outside(state) == 0
 
 
@@ -207,17 +207,17 @@ def used(state: ClusterState, device_class: str) -> int:
 
 
 def test_claim_template_with_another_class_after_the_start_is_counted(state: ClusterState) -> None:
-    state.see_claims(TEMPLATE, [Changed(None, takes("t", 2))])
-    state.see_jobs([Changed(None, a_job(admitted=True))])
+    state.observe_claims(TEMPLATE, [Changed(None, takes("t", 2))])
+    state.observe_jobs([Changed(None, a_job(admitted=True))])
     assert (used(state, "gpu"), used(state, "large")) == (2, 0)
-    state.see_claims(TEMPLATE, [Changed(takes("t", 2), None), Changed(None, takes("t", 3, "large"))])
-    state.see_claims(CLAIM, [Changed(None, takes("c", 3, "large"))])
+    state.observe_claims(TEMPLATE, [Changed(takes("t", 2), None), Changed(None, takes("t", 3, "large"))])
+    state.observe_claims(CLAIM, [Changed(None, takes("c", 3, "large"))])
     pod = a_pod("p", made="c")
-    state.see_pods([Changed(None, pod)])
+    state.observe_pods([Changed(None, pod)])
     assert (used(state, "gpu"), used(state, "large")) == (0, 3)
     ending = a_pod("p", made="c", deleting=True)
-    state.see_pods([Changed(pod, ending)])
-    state.see_jobs([Changed(a_job(admitted=True), None)])
+    state.observe_pods([Changed(pod, ending)])
+    state.observe_jobs([Changed(a_job(admitted=True), None)])
     assert used(state, "large") == 3
 
 
@@ -234,26 +234,26 @@ def made_for_an_object(phase: str) -> PodRecord:
 
 
 def test_succeeded_pod_counts_no_devices_even_with_a_claim(state: ClusterState) -> None:
-    state.see_claims(CLAIM, [Changed(None, takes("shared", 3))])
-    state.see_pods([Changed(None, made_for_an_object("Running"))])
+    state.observe_claims(CLAIM, [Changed(None, takes("shared", 3))])
+    state.observe_pods([Changed(None, made_for_an_object("Running"))])
     assert outside(state) == 3
-    state.see_pods([Changed(made_for_an_object("Running"), made_for_an_object("Succeeded"))])
-    state.see_claims(CLAIM, [Changed(takes("shared", 3), None)])
-    state.see_claims(CLAIM, [Changed(None, takes("shared", 5))])
+    state.observe_pods([Changed(made_for_an_object("Running"), made_for_an_object("Succeeded"))])
+    state.observe_claims(CLAIM, [Changed(takes("shared", 3), None)])
+    state.observe_claims(CLAIM, [Changed(None, takes("shared", 5))])
     assert outside(state) == 0
 
 
 def test_finished_job_is_not_read_again(state: ClusterState) -> None:
     job = a_job()
-    state.see_jobs([Changed(None, job)])
-    state.see_jobs([Changed(job, FinishedOwner("j"))])
-    state.see_claims(TEMPLATE, [Changed(None, takes("t", 3))])
+    state.observe_jobs([Changed(None, job)])
+    state.observe_jobs([Changed(job, FinishedOwner("j"))])
+    state.observe_claims(TEMPLATE, [Changed(None, takes("t", 3))])
     assert counted(state) == 0
 
 
 def test_only_workloads_that_name_a_changed_claim_are_read_again(state: ClusterState) -> None:
-    state.see_jobs([Changed(None, a_job())])
+    state.observe_jobs([Changed(None, a_job())])
     state.world()
-    state.see_claims(TEMPLATE, [Changed(None, takes("other", 3))])
-    state.see_claims(CLAIM, [Changed(None, takes("t", 3))])
+    state.observe_claims(TEMPLATE, [Changed(None, takes("other", 3))])
+    state.observe_claims(CLAIM, [Changed(None, takes("t", 3))])
     assert not state.changed

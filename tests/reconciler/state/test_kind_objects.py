@@ -36,9 +36,9 @@ JOBSET = preset("JobSet")
 def state() -> ClusterState:
     made = ClusterState(QuotaSettings())
     groups = [Group("root", parent=None, is_parent=True), Group("vision")]
-    made.see_groups([Changed(None, GroupStatusRecord(each.name, 1, each, QuotaGroupStatus())) for each in groups])
-    made.see_nodes([Changed(None, ClusterNode("node-0", allocatable={"cpu": 80000}))])
-    made.see_namespaces([Changed(None, read_namespace({"metadata": {"name": "ns", "uid": "n1"}}))])
+    made.observe_groups([Changed(None, GroupStatusRecord(each.name, 1, each, QuotaGroupStatus())) for each in groups])
+    made.observe_nodes([Changed(None, ClusterNode("node-0", allocatable={"cpu": 80000}))])
+    made.observe_namespaces([Changed(None, read_namespace({"metadata": {"name": "ns", "uid": "n1"}}))])
     return made
 
 
@@ -74,7 +74,7 @@ def pod(name: str, pod_set: str, cpu: str, *, unit: str = "uid-train", phase: st
 
 
 def show(state: ClusterState, *pods: PodRecord | None) -> None:
-    state.see_pods([Changed(None, each) for each in pods])
+    state.observe_pods([Changed(None, each) for each in pods])
 
 
 def only(state: ClusterState) -> Workload:
@@ -83,7 +83,7 @@ def only(state: ClusterState) -> Workload:
 
 
 def test_pending_object_counts_with_its_declared_pods(state: ClusterState) -> None:
-    state.see_kind_objects([Changed(None, WAITS)])
+    state.observe_kind_objects([Changed(None, WAITS)])
     found = only(state)
     assert (found.kind, found.key, found.uid, found.is_pending) == ("JobSet", "ns/train", "uid-train", True)
     assert [(each.name, each.request, each.pods) for each in found.sets] == [
@@ -104,80 +104,80 @@ def test_object_counted_by_another_object_is_no_workload(state: ClusterState) ->
 
 
 def test_object_counts_as_declared_until_its_pods_use_more(state: ClusterState) -> None:
-    state.see_kind_objects([Changed(None, STARTED)])
+    state.observe_kind_objects([Changed(None, STARTED)])
     assert (only(state).request, only(state).is_answered) == ({"cpu": 5000}, False)
     show(state, pod("d", "driver", "1"), pod("w", "workers", "7"))
     assert (only(state).request, only(state).is_answered) == ({"cpu": 8000}, True)
 
 
 def test_pods_of_another_namespace_do_not_count_for_the_object(state: ClusterState) -> None:
-    state.see_kind_objects([Changed(None, STARTED)])
+    state.observe_kind_objects([Changed(None, STARTED)])
     show(state, pod("w", "workers", "70", namespace="elsewhere"))
     assert (only(state).request, only(state).is_answered) == ({"cpu": 5000}, False)
 
 
 def test_object_is_ready_when_pods_of_every_set_are_ready_or_done(state: ClusterState) -> None:
-    state.see_kind_objects([Changed(None, STARTED)])
+    state.observe_kind_objects([Changed(None, STARTED)])
     workers = [pod(name, "workers", "2", ready=True) for name in ("w1", "w2")]
     show(state, *workers, pod("d", "driver", "1"))
     assert not only(state).admission.ready  # type: ignore[union-attr]
     done = pod("d", "driver", "1", phase="Succeeded")
-    state.see_pods([Changed(pod("d", "driver", "1"), done)])
+    state.observe_pods([Changed(pod("d", "driver", "1"), done)])
     assert only(state).admission.ready  # type: ignore[union-attr]
-    state.see_pods([Changed(done, None)])
+    state.observe_pods([Changed(done, None)])
     assert not only(state).admission.ready  # type: ignore[union-attr]
 
 
 def test_evicted_object_counts_until_its_last_pod_has_ended(state: ClusterState) -> None:
-    state.see_kind_objects([Changed(None, STARTED)])
+    state.observe_kind_objects([Changed(None, STARTED)])
     pods = [pod("d", "driver", "1"), pod("w", "workers", "2"), pod("v", "workers", "2")]
     show(state, *pods)
-    state.see_kind_objects([Changed(STARTED, STOPPED)])
+    state.observe_kind_objects([Changed(STARTED, STOPPED)])
     assert (only(state).is_evicting, only(state).request) == (True, {"cpu": 5000})
-    state.see_pods([Changed(pods[0], None), Changed(pods[2], None)])
+    state.observe_pods([Changed(pods[0], None), Changed(pods[2], None)])
     assert (only(state).is_evicting, only(state).request) == (True, {"cpu": 2000})
     ending = pod("w", "workers", "2", ending=True)
-    state.see_pods([Changed(pods[1], ending)])
+    state.observe_pods([Changed(pods[1], ending)])
     assert only(state).request == {"cpu": 2000}
-    state.see_pods([Changed(ending, pod("w", "workers", "2", phase="Failed"))])
+    state.observe_pods([Changed(ending, pod("w", "workers", "2", phase="Failed"))])
     assert (only(state).is_pending, only(state).request) == (True, {"cpu": 5000})
 
 
 def test_restarted_process_computes_the_same_state(state: ClusterState) -> None:
     show(state, pod("w", "workers", "2", ending=True))
-    state.see_kind_objects([Changed(None, STOPPED)])
+    state.observe_kind_objects([Changed(None, STOPPED)])
     assert (only(state).is_evicting, only(state).request) == (True, {"cpu": 2000})
 
 
 def test_deleted_object_counts_until_its_pods_have_ended(state: ClusterState) -> None:
-    state.see_kind_objects([Changed(None, STARTED)])
+    state.observe_kind_objects([Changed(None, STARTED)])
     show(state, last := pod("w", "workers", "2"))
-    state.see_kind_objects([Changed(STARTED, None)])
+    state.observe_kind_objects([Changed(STARTED, None)])
     found = only(state)
     assert (found.kind, found.request, found.is_evicting) == (f"{TERMINATING}/uid-train", {"cpu": 2000}, True)
-    state.see_pods([Changed(last, None)])
+    state.observe_pods([Changed(last, None)])
     assert not state.world().workloads_of("vision").by_id
 
 
 def test_object_deleted_before_its_pods_are_seen_counts_for_a_delay(state: ClusterState) -> None:
-    state.see_kind_objects([Changed(None, STARTED), Changed(STARTED, None)])
+    state.observe_kind_objects([Changed(None, STARTED), Changed(STARTED, None)])
     assert (only(state).request, state.work.unseen_pods) == ({"cpu": 5000}, {KEY})
     state.stop_waiting_for_pods(KEY)
     assert not state.world().workloads_of("vision").by_id
 
 
 def test_finished_object_counts_its_remaining_pods(state: ClusterState) -> None:
-    state.see_kind_objects([Changed(None, STARTED)])
+    state.observe_kind_objects([Changed(None, STARTED)])
     show(state, last := pod("w", "workers", "2"))
     ended = {"conditions": [{"type": "Completed", "status": "True"}]}
     finished = seen(written(suspend=False, annotations={ADMISSION: ADMITTED}, generation=2, status=ended))
     assert finished == FinishedOwner(KEY)
-    state.see_kind_objects([Changed(STARTED, finished)])
+    state.observe_kind_objects([Changed(STARTED, finished)])
     assert (kind_word(only(state)), only(state).request) == (TERMINATING, {"cpu": 2000})
-    state.see_pods([Changed(last, None)])
+    state.observe_pods([Changed(last, None)])
     assert not state.world().workloads_of("vision").by_id
     assert state.work.knows(KEY)
-    state.see_kind_objects([Changed(finished, None)])
+    state.observe_kind_objects([Changed(finished, None)])
     assert not state.work.knows(KEY)
 
 
@@ -186,9 +186,9 @@ def kind_word(workload: Workload) -> str:
 
 
 def test_object_stopped_before_any_pod_is_seen_counts_for_a_delay(state: ClusterState) -> None:
-    state.see_kind_objects([Changed(None, STARTED)])
+    state.observe_kind_objects([Changed(None, STARTED)])
     by_owner = seen(written(annotations={ADMISSION: ADMITTED}, generation=3, labels={HOLD_LABEL: "true"}))
-    state.see_kind_objects([Changed(STARTED, by_owner)])
+    state.observe_kind_objects([Changed(STARTED, by_owner)])
     found = only(state)
     assert (found.is_evicting, [each.key for each in state.work.revoked_starts.delays.new]) == (True, [KEY])
     assert found.eviction is not None
@@ -201,34 +201,34 @@ def test_object_stopped_before_any_pod_is_seen_counts_for_a_delay(state: Cluster
 def test_object_stopped_before_all_pods_are_seen_counts_missing_pods_for_a_delay(
     state: ClusterState, pods: list[Any]
 ) -> None:
-    state.see_kind_objects([Changed(None, STARTED)])
+    state.observe_kind_objects([Changed(None, STARTED)])
     show(state, *pods)
-    state.see_kind_objects([Changed(STARTED, STOPPED)])
+    state.observe_kind_objects([Changed(STARTED, STOPPED)])
     assert (only(state).is_evicting, only(state).request) == (True, {"cpu": 5000})
     (delay,) = state.work.early_stops.delays.new
-    state.see_pods([Changed(each, None) for each in pods])
+    state.observe_pods([Changed(each, None) for each in pods])
     assert (only(state).is_evicting, only(state).request) == (True, {"cpu": 5000})
     show(state, late := pod("late", "workers", "2"))
     state.work.stop_waiting_for_more_pods(delay)
     assert (only(state).is_evicting, only(state).request) == (True, {"cpu": 2000})
-    state.see_pods([Changed(late, None)])
+    state.observe_pods([Changed(late, None)])
     assert (only(state).is_pending, only(state).request) == (True, {"cpu": 5000})
 
 
 def test_object_seen_complete_after_its_start_needs_no_delay(state: ClusterState) -> None:
-    state.see_kind_objects([Changed(None, STARTED)])
+    state.observe_kind_objects([Changed(None, STARTED)])
     pods = [pod("d", "driver", "1"), pod("w", "workers", "2"), pod("v", "workers", "2")]
     show(state, *pods)
     done = pod("d", "driver", "1", phase="Succeeded")
-    state.see_pods([Changed(pods[0], done), Changed(pods[1], None)])
-    state.see_kind_objects([Changed(STARTED, STOPPED)])
+    state.observe_pods([Changed(pods[0], done), Changed(pods[1], None)])
+    state.observe_kind_objects([Changed(STARTED, STOPPED)])
     assert (only(state).is_evicting, only(state).request) == (True, {"cpu": 2000})
     assert not state.work.early_stops.delays.new
-    state.see_pods([Changed(pods[2], None)])
+    state.observe_pods([Changed(pods[2], None)])
     assert only(state).is_pending
-    state.see_kind_objects([Changed(STOPPED, STARTED)])
+    state.observe_kind_objects([Changed(STOPPED, STARTED)])
     show(state, pods[0])
-    state.see_kind_objects([Changed(STARTED, STOPPED)])
+    state.observe_kind_objects([Changed(STARTED, STOPPED)])
     assert (only(state).is_evicting, only(state).request) == (True, {"cpu": 5000})
 
 
@@ -238,9 +238,9 @@ def test_evicted_object_carries_the_claim_of_its_preemptor(state: ClusterState) 
     body = written()
     waiting = seen({**body, "metadata": {**body["metadata"], "name": "next", "uid": "uid-next"}})
     show(state, pod("w", "workers", "2", ending=True))
-    state.see_kind_objects([Changed(None, waiting), Changed(None, victim)])
-    state.see_kind_objects([Changed(victim, None)])
-    state.see_pods([Changed(pod("w", "workers", "2", ending=True), None)])
+    state.observe_kind_objects([Changed(None, waiting), Changed(None, victim)])
+    state.observe_kind_objects([Changed(victim, None)])
+    state.observe_pods([Changed(pod("w", "workers", "2", ending=True), None)])
     world = state.world()
     assert {each.uid for each in world.preemptors.values()} == {"uid-next"}
 

@@ -14,10 +14,10 @@ from tests.reconciler.state.objects import ADMITTED, a_pod, work
 
 def test_complete_pod_group_is_one_workload(state: ClusterState) -> None:
     labels = {POD_GROUP_LABEL: "gang", POD_GROUP_SIZE_LABEL: "2"}
-    state.see_pods([Changed(None, a_pod("p1", **labels))])
+    state.observe_pods([Changed(None, a_pod("p1", **labels))])
     (waiting,) = work(state)
     assert waiting.hold
-    state.see_pods([Changed(None, a_pod("p2", **labels))])
+    state.observe_pods([Changed(None, a_pod("p2", **labels))])
     (complete,) = work(state)
     assert (complete.kind, complete.key, complete.hold) == ("PodGroup", "ns/gang", False)
     assert complete.request == {"cpu": 2000}
@@ -27,7 +27,7 @@ def test_complete_pod_group_is_one_workload(state: ClusterState) -> None:
 def test_remaining_pods_of_a_pod_group_are_one_workload(state: ClusterState) -> None:
     labels = {POD_GROUP_LABEL: "gang", POD_GROUP_SIZE_LABEL: "2"}
     ended = PodRecord(read_pod(ended_pod("p1", **labels)), None)
-    state.see_pods([Changed(None, ended), Changed(None, a_pod("p2", **labels))])
+    state.observe_pods([Changed(None, ended), Changed(None, a_pod("p2", **labels))])
     (rest,) = work(state)
     assert (rest.is_pending, rest.hold, rest.request) == (True, False, {"cpu": 1000})
     assert [each.metadata.uid for each in state.work.objects("ns/gang")] == ["p2"]
@@ -52,19 +52,19 @@ def started_pod(uid: str, *members: str, deleted: bool = False) -> PodRecord:
 def test_replacement_pod_of_a_stopped_pod_group_starts_with_the_others(state: ClusterState) -> None:
     old = [started_pod(uid, "p1", "p2") for uid in ("p1", "p2")]
     ending = [started_pod(uid, "p1", "p2", deleted=True) for uid in ("p1", "p2")]
-    state.see_pods([Changed(None, each) for each in old])
-    state.see_pods([Changed(before, after) for before, after in zip(old, ending, strict=True)])
-    state.see_pods([Changed(None, a_pod("p3", **GANG))])
+    state.observe_pods([Changed(None, each) for each in old])
+    state.observe_pods([Changed(before, after) for before, after in zip(old, ending, strict=True)])
+    state.observe_pods([Changed(None, a_pod("p3", **GANG))])
     assert {each.key: each.hold for each in work(state)} == {"ns/gang": False, "ns/p3": True}
-    state.see_pods([Changed(each, None) for each in ending])
+    state.observe_pods([Changed(each, None) for each in ending])
     assert [(each.key, each.hold) for each in work(state)] == [("ns/gang", True)]
-    state.see_pods([Changed(None, a_pod("p4", **GANG))])
+    state.observe_pods([Changed(None, a_pod("p4", **GANG))])
     assert [(each.key, each.hold, each.request) for each in work(state)] == [("ns/gang", False, {"cpu": 2000})]
 
 
 def test_pod_group_does_not_wait_for_a_separately_started_pod(state: ClusterState) -> None:
-    state.see_pods([Changed(None, started_pod("p1"))])
-    state.see_pods([Changed(None, a_pod("p2", **GANG))])
+    state.observe_pods([Changed(None, started_pod("p1"))])
+    state.observe_pods([Changed(None, a_pod("p2", **GANG))])
     assert {each.key: (each.is_pending, each.hold) for each in work(state)} == {
         "ns/p1": (False, False),
         "ns/gang": (True, False),
@@ -72,11 +72,11 @@ def test_pod_group_does_not_wait_for_a_separately_started_pod(state: ClusterStat
 
 
 def test_pod_group_counts_a_pod_that_is_started_separately_later(state: ClusterState) -> None:
-    state.see_pods([Changed(None, a_pod("p2", **GANG))])
+    state.observe_pods([Changed(None, a_pod("p2", **GANG))])
     assert [(each.key, each.hold) for each in work(state)] == [("ns/gang", True)]
-    state.see_pods([Changed(None, started_pod("p1"))])
+    state.observe_pods([Changed(None, started_pod("p1"))])
     assert {each.key: each.hold for each in work(state)} == {"ns/p1": False, "ns/gang": False}
-    state.see_pods([Changed(started_pod("p1"), None)])
+    state.observe_pods([Changed(started_pod("p1"), None)])
     assert [(each.key, each.hold) for each in work(state)] == [("ns/gang", True)]
 
 

@@ -33,10 +33,10 @@ def what_if(*objects: dict[str, Any], gone: tuple[str, ...] = ()) -> bytes:
 async def runtimes(body: bytes) -> dict[str, tuple[int, int]]:
     """By group: the runtime without and with the edit. Before it, a and b have 4 of 8 cpu, and lend nothing."""
     state = ClusterState(QuotaSettings(capacity=(("default", "cpu", 8000),)))
-    state.see_flavors([Changed(None, Flavor("default"))])
+    state.observe_flavors([Changed(None, Flavor("default"))])
     root = group("root", 8, isParent=True)
     for each in (root, group("a", 4), group("b", 4)):
-        state.see_groups([Changed(None, project_group(msgspec.json.encode(each)))])
+        state.observe_groups([Changed(None, project_group(msgspec.json.encode(each)))])
     async with copied(LatestPlan(), state) as control:
         status = (await WhatIfs(control).answer(body))["status"]
     assert sorted(state.groups) == ["a", "b", "root"]

@@ -21,7 +21,7 @@ FLAVORS = (
 
 def conflicts(flavors: Flavors, *sets: PodSet) -> list[str]:
     state = ClusterState(QuotaSettings())
-    state.see_flavors([Changed(None, each) for each in FLAVORS])
+    state.observe_flavors([Changed(None, each) for each in FLAVORS])
     return StartPatches(state).conflicts(Start(pending("vision", 1, pod_sets=sets), flavors, Tier.ENTITLED))
 
 

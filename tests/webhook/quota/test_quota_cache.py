@@ -59,9 +59,9 @@ def test_cached_groups_are_those_stored_however_events_are_batched(
             change = watched.put(msgspec.json.encode(stored[name]))[1]
         changes += [change] if change is not None else []
         if version in batch_ends:
-            cache.see_groups(changes)
+            cache.observe_groups(changes)
             changes = []
-    cache.see_groups(changes)
+    cache.observe_groups(changes)
 
     found = cache.stored()
     records = {name: group_record(msgspec.json.encode(each)) for name, each in stored.items()}

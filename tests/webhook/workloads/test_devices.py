@@ -30,7 +30,7 @@ def judged_in(*templates: ClaimDevices, groups: tuple[Group, ...] = GROUPS) -> R
     """A world in which devices are counted and these templates exist."""
     devices = DeviceResources()
     contexts = NamespaceContexts(devices)
-    contexts.see_claims(DeviceSource.TEMPLATE, [(None, each) for each in templates])
+    contexts.observe_claims(DeviceSource.TEMPLATE, [(None, each) for each in templates])
     made = context(groups=groups, settings=QuotaSettings(devices=devices))
     return replace(made, namespace=contexts.of("team-a"))
 

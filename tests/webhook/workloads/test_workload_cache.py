@@ -31,13 +31,13 @@ def namespaced(it: WatchedWorkloads, before: dict[str, str] | None, after: dict[
         None if labels is None else read_namespace({"metadata": {"name": "a", "labels": labels}})
         for labels in (before, after)
     ]
-    it._namespaces.see_namespaces([(made[0], made[1])])
+    it._namespaces.observe_namespaces([(made[0], made[1])])
 
 
 def test_workloads_are_counted_by_label_and_by_namespace() -> None:
     it = view()
     namespaced(it, None, {"quotree.dev/group": "nlp"})
-    it._see_work(
+    it._observe_workloads(
         appeared(
             record(),
             record(runs=True),
@@ -54,7 +54,7 @@ def test_workloads_are_counted_by_label_and_by_namespace() -> None:
 
 def test_workloads_move_with_the_label_of_their_namespace() -> None:
     it = view()
-    it._see_work(appeared(record()))
+    it._observe_workloads(appeared(record()))
     namespaced(it, None, {"quotree.dev/group": "nlp"})
     assert it.of_group("nlp") == GroupWorkloads(pending=1)
     namespaced(it, {"quotree.dev/group": "nlp"}, {"quotree.dev/group": "vision"})
@@ -66,10 +66,10 @@ def test_workloads_move_with_the_label_of_their_namespace() -> None:
 def test_changed_workload_is_counted_again() -> None:
     it = view()
     held, running, over = record(label="nlp"), record(label="nlp", runs=True), record(label="nlp", over=True)
-    it._see_work(appeared(held, held))
-    it._see_work([Changed(held, running)])
+    it._observe_workloads(appeared(held, held))
+    it._observe_workloads([Changed(held, running)])
     assert it.of_group("nlp") == GroupWorkloads(pending=1, running=1)
-    it._see_work([Changed(running, over), Changed(held, None)])
+    it._observe_workloads([Changed(running, over), Changed(held, None)])
     assert it.of_group("nlp") == GroupWorkloads()
     assert not it._counts
 

@@ -117,7 +117,7 @@ class NodeUsage:
     def __post_init__(self) -> None:
         self._shapes = NodeShapes(with_default_flavor({}), self.settings)
 
-    def see_nodes(self, changes: Iterable[tuple[ClusterNode | None, ClusterNode | None]]) -> None:
+    def observe_nodes(self, changes: Iterable[tuple[ClusterNode | None, ClusterNode | None]]) -> None:
         """Nodes appeared, changed or went."""
         for before, after in changes:
             if before is not None:
@@ -168,7 +168,7 @@ class NodeUsage:
     def _counts(self, node: ClusterNode) -> bool:
         return node.counts_use(self._now, self.settings.node_grace_period)
 
-    def see_pods(self, changes: Sequence[tuple[UsingPod | None, UsingPod | None]]) -> None:
+    def observe_pods(self, changes: Sequence[tuple[UsingPod | None, UsingPod | None]]) -> None:
         """Pods got a node, ended or went."""
         for before, after in changes:
             if before == after:
@@ -203,7 +203,7 @@ class NodeUsage:
             if not members:
                 del index[name]
 
-    def see_flavors(self, flavors: Mapping[str, Flavor]) -> None:
+    def observe_flavors(self, flavors: Mapping[str, Flavor]) -> None:
         """Which nodes are of which flavor may have changed."""
         self._matcher = FlavorMatcher(with_default_flavor(flavors))
         self._dirty |= self._pods.keys()
@@ -212,12 +212,12 @@ class NodeUsage:
             self._shapes.change(None, node)
         self._frozen = None
 
-    def see_namespaces(self, names: Iterable[str]) -> None:
+    def observe_namespaces(self, names: Iterable[str]) -> None:
         """The labels of these namespaces have changed."""
         for name in names:
             self._dirty |= self._in_namespace.get(name, set())
 
-    def see_owners(self, owners: Iterable[str]) -> None:
+    def observe_owners(self, owners: Iterable[str]) -> None:
         """Jobs and keys of pods have become managed, or are no longer."""
         for owner in owners:
             self._dirty |= self._of_owner.get(owner, set())

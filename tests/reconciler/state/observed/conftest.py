@@ -15,6 +15,6 @@ from shared.quota.model.tree import Group
 def state() -> ClusterState:
     made = ClusterState(QuotaSettings())
     groups = [Group("root", parent=None, is_parent=True), Group("vision")]
-    made.see_groups([Changed(None, GroupStatusRecord(each.name, 1, each, QuotaGroupStatus())) for each in groups])
-    made.see_namespaces([Changed(None, read_namespace({"metadata": {"name": "ns", "uid": "n1"}}))])
+    made.observe_groups([Changed(None, GroupStatusRecord(each.name, 1, each, QuotaGroupStatus())) for each in groups])
+    made.observe_namespaces([Changed(None, read_namespace({"metadata": {"name": "ns", "uid": "n1"}}))])
     return made

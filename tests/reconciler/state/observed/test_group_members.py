@@ -34,23 +34,23 @@ def found(state: ClusterState) -> list[tuple[str, str, bool]]:
 def test_later_pod_is_a_workload_of_its_own_in_any_order_of_events(state: ClusterState, order: list[str]) -> None:
     pods = {"seed-0001": pod("seed-0001", '["seed-000"]'), "late-0001": pod("late-0001")}
     for name in order:
-        state.see_pods([Changed(None, pods[name])])
+        state.observe_pods([Changed(None, pods[name])])
     assert found(state) == [("Pod", "ns/late-0001", True), ("PodGroup", "ns/pg", False)]
 
 
 def test_pending_member_belongs_to_its_pod_group(state: ClusterState) -> None:
-    state.see_pods([Changed(None, pod("a-000001", '["a-000001","b-000001"]')), Changed(None, pod("b-000001"))])
+    state.observe_pods([Changed(None, pod("a-000001", '["a-000001","b-000001"]')), Changed(None, pod("b-000001"))])
     assert found(state) == [("PodGroup", "ns/pg", False)]
     assert state.work.incomplete == {"ns/pg"}
 
 
 def test_started_later_pod_stays_a_workload_of_its_own(state: ClusterState) -> None:
-    state.see_pods([Changed(None, pod("late-0001", "[]")), Changed(None, pod("seed-0001", '["seed-000"]'))])
+    state.observe_pods([Changed(None, pod("late-0001", "[]")), Changed(None, pod("seed-0001", '["seed-000"]'))])
     assert found(state) == [("Pod", "ns/late-0001", False), ("PodGroup", "ns/pg", False)]
 
 
 def test_remaining_pods_of_an_ended_group_form_a_pending_pod_group(state: ClusterState) -> None:
     seed = pod("seed-0001", '["seed-000"]')
-    state.see_pods([Changed(None, seed), Changed(None, pod("late-0001"))])
-    state.see_pods([Changed(seed, None)])
+    state.observe_pods([Changed(None, seed), Changed(None, pod("late-0001"))])
+    state.observe_pods([Changed(seed, None)])
     assert found(state) == [("PodGroup", "ns/pg", True)]

@@ -42,84 +42,84 @@ def uses(state: ClusterState) -> list[tuple[str, bool, int]]:
 
 
 def show(state: ClusterState, *pods: PodRecord) -> None:
-    state.see_pods([Changed(None, each) for each in pods])
+    state.observe_pods([Changed(None, each) for each in pods])
 
 
 def test_pods_equal_to_their_template_do_not_change_the_workload(state: ClusterState) -> None:
-    state.see_jobs([Changed(None, job())])
+    state.observe_jobs([Changed(None, job())])
     before = state.world().workloads_of("vision")
     show(state, pod("p1"), pod("p2"))
     assert state.world().workloads_of("vision") is before
 
 
 def test_pod_larger_than_its_template_counts_with_its_own_request(state: ClusterState) -> None:
-    state.see_jobs([Changed(None, job())])
+    state.observe_jobs([Changed(None, job())])
     show(state, pod("p1", "5"))
     assert uses(state) == [("Job", False, 6000)]
-    state.see_pods([Changed(pod("p1", "5"), None)])
+    state.observe_pods([Changed(pod("p1", "5"), None)])
     assert uses(state) == [("Job", False, 2000)]
 
 
 def test_terminating_pods_count_in_addition_to_their_replacements(state: ClusterState) -> None:
-    state.see_jobs([Changed(None, job())])
+    state.observe_jobs([Changed(None, job())])
     show(state, pod("p1"), pod("p2"))
-    state.see_pods([Changed(pod("p1"), pod("p1", deleted=True)), Changed(None, pod("p3"))])
+    state.observe_pods([Changed(pod("p1"), pod("p1", deleted=True)), Changed(None, pod("p3"))])
     assert uses(state) == [("Job", False, 2000), ("TerminatingJob/u1", True, 1000)]
-    state.see_pods([Changed(pod("p1", deleted=True), None)])
+    state.observe_pods([Changed(pod("p1", deleted=True), None)])
     assert uses(state) == [("Job", False, 2000)]
 
 
 def test_pods_replaced_after_failure_count_once(state: ClusterState) -> None:
-    state.see_jobs([Changed(None, job(podReplacementPolicy="Failed"))])
+    state.observe_jobs([Changed(None, job(podReplacementPolicy="Failed"))])
     show(state, pod("p1"), pod("p2", deleted=True))
     assert uses(state) == [("Job", False, 1000), ("TerminatingJob/u1", True, 1000)]
 
 
 def test_lower_parallelism_frees_nothing_before_pods_end(state: ClusterState) -> None:
-    state.see_jobs([Changed(None, job())])
+    state.observe_jobs([Changed(None, job())])
     show(state, pod("p1"), pod("p2"))
-    state.see_jobs([Changed(job(), job(parallelism=0))])
+    state.observe_jobs([Changed(job(), job(parallelism=0))])
     assert uses(state) == [("Job", False, 2000)]
-    state.see_pods([Changed(pod("p1"), pod("p1", deleted=True)), Changed(pod("p2"), None)])
+    state.observe_pods([Changed(pod("p1"), pod("p1", deleted=True)), Changed(pod("p2"), None)])
     assert uses(state) == [("Job", False, 0), ("TerminatingJob/u1", True, 1000)]
 
 
 def test_pods_of_successive_deleted_jobs_with_one_name_all_count(state: ClusterState) -> None:
     for uid in ("u1", "u2"):
-        state.see_jobs([Changed(None, job(uid))])
+        state.observe_jobs([Changed(None, job(uid))])
         show(state, pod(f"{uid}-p", of=uid))
-        state.see_jobs([Changed(job(uid), None)])
+        state.observe_jobs([Changed(job(uid), None)])
     assert uses(state) == [("TerminatingJob/u1", True, 1000), ("TerminatingJob/u2", True, 1000)]
-    state.see_pods([Changed(pod("u1-p", of="u1"), None)])
+    state.observe_pods([Changed(pod("u1-p", of="u1"), None)])
     assert uses(state) == [("TerminatingJob/u2", True, 1000)]
 
 
 def test_pods_of_a_finished_job_count_until_they_end(state: ClusterState) -> None:
-    state.see_jobs([Changed(None, job())])
+    state.observe_jobs([Changed(None, job())])
     show(state, pod("p1"), pod("p2", deleted=True))
-    state.see_jobs([Changed(job(), FinishedOwner("u1"))])
+    state.observe_jobs([Changed(job(), FinishedOwner("u1"))])
     assert uses(state) == [("TerminatingJob/u1", True, 2000)]
-    state.see_pods([Changed(pod("p1"), None), Changed(pod("p2", deleted=True), None)])
+    state.observe_pods([Changed(pod("p1"), None), Changed(pod("p2", deleted=True), None)])
     assert uses(state) == []
 
 
 def test_a_suspended_job_whose_pods_still_run_counts_them(state: ClusterState) -> None:
-    state.see_jobs([Changed(None, job())])
+    state.observe_jobs([Changed(None, job())])
     show(state, pod("p1"))
-    state.see_jobs([Changed(job(), job(suspend=True, status={"active": 0}))])
+    state.observe_jobs([Changed(job(), job(suspend=True, status={"active": 0}))])
     assert uses(state) == [("Job", False, 2000), ("TerminatingJob/u1", True, 1000)]
-    state.see_pods([Changed(pod("p1"), None)])
+    state.observe_pods([Changed(pod("p1"), None)])
     assert uses(state) == [("Job", False, 2000)]
 
 
 def test_pods_of_a_job_under_deletion_are_evicted_individually(state: ClusterState) -> None:
     deleting = {"deletionTimestamp": CREATED, "finalizers": ["mine"]}
-    state.see_jobs([Changed(None, job(metadata=deleting))])
+    state.observe_jobs([Changed(None, job(metadata=deleting))])
     show(state, pod("p1"), pod("p2", deleted=True))
     assert state.work.incomplete == set()
-    state.see_jobs([Changed(job(metadata=deleting), job(metadata=deleting, suspend=True))])
+    state.observe_jobs([Changed(job(metadata=deleting), job(metadata=deleting, suspend=True))])
     assert state.work.incomplete == {"u1"}
     assert [each.name for each in state.work.pods_to_evict("u1")] == ["p1"]
-    state.see_pods([Changed(pod("p1"), None), Changed(pod("p2", deleted=True), None)])
+    state.observe_pods([Changed(pod("p1"), None), Changed(pod("p2", deleted=True), None)])
     assert state.work.incomplete == set()
     assert uses(state) == []

@@ -60,14 +60,14 @@ class History:
         after = node if before is None or self.random.random() < 0.7 else None
         if after is not None:
             self.nodes[name] = after
-        self.state.see_nodes([Changed(before, after)])
+        self.state.observe_nodes([Changed(before, after)])
 
     def a_flavor(self) -> None:
         flavor = self.random.choice(FLAVORS)
         before = self.flavors.pop(flavor.name, None)
         if before is None:
             self.flavors[flavor.name] = flavor
-        self.state.see_flavors([Changed(before, None if before else flavor)])
+        self.state.observe_flavors([Changed(before, None if before else flavor)])
 
     def a_namespace(self) -> None:
         name = self.random.choice(NAMESPACES)
@@ -75,7 +75,7 @@ class History:
         before = self.namespaces.get(name)
         after = read_namespace({"metadata": {"name": name, "uid": name, "labels": labels}})
         self.namespaces[name] = after
-        self.state.see_namespaces([Changed(before, after)])
+        self.state.observe_namespaces([Changed(before, after)])
 
     def a_job(self) -> None:
         uid = self.random.choice(JOBS)
@@ -89,7 +89,7 @@ class History:
             after = FinishedOwner(uid)
         if after is not None:
             self.jobs[uid] = after
-        self.state.see_jobs([Changed(before, after)])
+        self.state.observe_jobs([Changed(before, after)])
 
     def a_pod(self) -> None:
         uid = f"p{self.random.randrange(12)}"
@@ -97,7 +97,7 @@ class History:
         after = None if before is not None and self.random.random() < 0.4 else project_pod(self.pod(uid))
         if after is not None:
             self.pods[uid] = after
-        self.state.see_pods([Changed(before, after)])
+        self.state.observe_pods([Changed(before, after)])
 
     def pod(self, uid: str) -> bytes:
         """A pod of a Job, of a pod group, or of neither."""
@@ -163,14 +163,14 @@ def test_unchanged_node_usage_is_the_same_object_and_needs_no_cycle() -> None:
     before = history.state.world()
     manifest = job_manifest("mine", "vision", suspend=False)
     manifest["metadata"] |= {"uid": "mine", "namespace": "team", "generation": 1}
-    history.state.see_jobs([Changed(None, read_job(manifest))])
+    history.state.observe_jobs([Changed(None, read_job(manifest))])
     assert history.state.world().unmanaged is before.unmanaged
     owner = {"kind": "Job", "apiVersion": "batch/v1", "name": "mine", "uid": "mine", "controller": True}
     pod = {
         "metadata": {"uid": "pod", "name": "pod", "namespace": "team", "ownerReferences": [owner]},
         "spec": {"nodeName": "n0", "containers": [{"resources": {"requests": {"cpu": "1"}}}]},
     }
-    history.state.see_pods([Changed(None, project_pod(msgspec.json.encode(pod)))])
+    history.state.observe_pods([Changed(None, project_pod(msgspec.json.encode(pod)))])
     assert not history.state.changed
 
 
@@ -180,11 +180,11 @@ def test_cordoned_node_keeps_its_usage_and_an_unready_node_loses_it_after_the_gr
     cordoned = replace(ready, takes_pods=False)
     lost = replace(cordoned, not_ready_since=after(1000))
     pods = [("mine", "team", "2"), ("agent", "kube-system", "1")]
-    state.see_nodes([Changed(None, ready)])
+    state.observe_nodes([Changed(None, ready)])
     for name, namespace, cpu in pods:
         spec = {"nodeName": "n0", "containers": [{"resources": {"requests": {"cpu": cpu}}}]}
         manifest = {"metadata": {"uid": name, "name": name, "namespace": namespace}, "spec": spec}
-        state.see_pods([Changed(None, project_pod(msgspec.json.encode(manifest)))])
+        state.observe_pods([Changed(None, project_pod(msgspec.json.encode(manifest)))])
     key = FlavorResource("default", "cpu")
 
     def seen(seconds: int) -> tuple[int, int, int]:
@@ -193,12 +193,12 @@ def test_cordoned_node_keeps_its_usage_and_an_unready_node_loses_it_after_the_gr
         return offered, world.unmanaged.get(key, 0), world.system.get(key, 0)
 
     assert seen(0) == (8000, 2000, 1000)
-    state.see_nodes([Changed(ready, cordoned)])
+    state.observe_nodes([Changed(ready, cordoned)])
     assert seen(1) == (3000, 2000, 1000)
     assert seen(1000) == (3000, 2000, 1000)
-    state.see_nodes([Changed(cordoned, lost)])
+    state.observe_nodes([Changed(cordoned, lost)])
     assert (seen(1299), state.next_change) == ((3000, 2000, 1000), after(1300))
     assert seen(1300) == (0, 0, 0)
     assert state.next_change is None
-    state.see_nodes([Changed(lost, ready)])
+    state.observe_nodes([Changed(lost, ready)])
     assert seen(1301) == (8000, 2000, 1000)

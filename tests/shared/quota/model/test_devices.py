@@ -27,8 +27,8 @@ def devices(name: str, *unlimited: str, **classes: int) -> ClaimDevices:
 
 def contexts(*, claims: tuple[ClaimDevices, ...] = (), templates: tuple[ClaimDevices, ...] = ()) -> NamespaceContexts:
     made = NamespaceContexts(RESOURCES)
-    made.see_claims(DeviceSource.CLAIM, [(None, each) for each in claims])
-    made.see_claims(DeviceSource.TEMPLATE, [(None, each) for each in templates])
+    made.observe_claims(DeviceSource.CLAIM, [(None, each) for each in claims])
+    made.observe_claims(DeviceSource.TEMPLATE, [(None, each) for each in templates])
     return made
 
 
@@ -170,7 +170,7 @@ def test_namespace_context_follows_its_claims() -> None:
     assert around.devices is not None
     wanted = [PodResourceClaim("a", resource_claim_template_name="two")]
     swapped = [(devices("two", gpu=2), None), (None, devices("two", gpu=5))]
-    assert known.see_claims(DeviceSource.TEMPLATE, swapped) == {DeviceRef(DeviceSource.TEMPLATE, "ns", "two")}
+    assert known.observe_claims(DeviceSource.TEMPLATE, swapped) == {DeviceRef(DeviceSource.TEMPLATE, "ns", "two")}
     assert around.devices.added_to({}, wanted) == {GPU: 5}
     assert known.of("other").devices is not None
     assert read_job_in(known.of("other"), BY_TEMPLATE).problems != ()

@@ -181,11 +181,11 @@ def test_each_pod_set_uses_the_devices_of_its_claim_templates_and_waits_for_all_
     devices = DeviceResources()
     contexts, settings = NamespaceContexts(devices), QuotaSettings(devices=devices)
     namespace = read_namespace({"metadata": {"name": "ns", "labels": IN_VISION.namespace_labels}})
-    contexts.see_namespaces([(None, namespace)])
+    contexts.observe_namespaces([(None, namespace)])
     waiting = workload_of_kind(read(written), contexts.of("ns"), settings).workload
     assert waiting is not None
     assert "ResourceClaimTemplate two does not exist in namespace ns" in waiting.hold_reason
-    contexts.see_claims(DeviceSource.TEMPLATE, [(None, ClaimDevices("ns", "two", {"gpu": 2}))])
+    contexts.observe_claims(DeviceSource.TEMPLATE, [(None, ClaimDevices("ns", "two", {"gpu": 2}))])
     known = workload_of_kind(read(written), contexts.of("ns"), settings).workload
     assert known is not None
     assert (known.hold, [each.request.get(GPU, 0) for each in known.pod_sets]) == (False, [0, 6])
