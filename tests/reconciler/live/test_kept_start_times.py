@@ -51,6 +51,10 @@ def has_stopped(q: Quotree, name: str) -> bool:
     return noted and not status.get("active") and not status.get("terminating")
 
 
+def used(q: Quotree) -> dict[str, str]:
+    return {each["flavor"]: each.get("used", {}).get("cpu", "") for each in q.group_status("vision").get("quotas", [])}
+
+
 def test_reclaimed_job_restarts_in_the_next_flavor(q: Quotree) -> None:
     q.job("first", "vision", "2")
     wait_for(lambda: nodes_of(q, "first") == {"fast-0"}, "it runs on the fast node", LONG)
@@ -69,6 +73,7 @@ def test_job_that_its_owner_stops_and_releases_starts_again(q: Quotree) -> None:
     wait_for(lambda: nodes_of(q, "own") == {"fast-0"}, "it runs on the fast node", LONG)
     q.merge(f"{JOBS}/own", {"spec": {"suspend": True}})
     wait_for(lambda: has_stopped(q, "own") and "startTime" not in q.get_job("own")["status"], "it is reset", LONG)
+    wait_for(lambda: used(q) == {"fast": "0", "slow": "0"}, "its pods are known to have ended", LONG)
     q.job("other", "vision", "4")
     wait_for(lambda: nodes_of(q, "other") == {"fast-0"}, "another takes all of the fast node", LONG)
     q.merge(f"{JOBS}/own", {"metadata": {"labels": {"quotree.dev/hold": None}}})
