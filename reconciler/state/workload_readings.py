@@ -191,6 +191,8 @@ class WorkloadReadings(WorkloadIndex):
             self._set(served, None)
         workload = None if workload is None else self._reader.with_all_devices(workload)
         before, workload = self.workload(key), self.unless_hidden(key, workload)
+        if workload is None:
+            self.unadmitted_running.pop(key, None)
         if not self.put(key, workload):
             return
         for hidden in () if before is None else self.take_hidden(before.id):
@@ -198,7 +200,6 @@ class WorkloadReadings(WorkloadIndex):
             self._note_incomplete(hidden)
         if workload is not None:
             return
-        self.unadmitted_running.pop(key, None)
         self.unwritten.drop(key)
         self.unready.discard(key)
         self.kept_start_times.discard(key)
