@@ -7,7 +7,7 @@ from shared.quota.model.namespace_context import NamespaceContexts
 def test_namespace_is_known_from_when_it_is_seen_until_it_is_gone() -> None:
     contexts, namespace = NamespaceContexts(), read_namespace({"metadata": {"name": "ns"}})
     assert not contexts.knows("ns")
-    contexts.see_namespaces([(None, namespace)])
+    contexts.observe_namespaces([(None, namespace)])
     assert contexts.knows("ns")
-    contexts.see_namespaces([(namespace, None)])
+    contexts.observe_namespaces([(namespace, None)])
     assert not contexts.knows("ns")
