@@ -45,6 +45,13 @@ def test_borrowed_amount_is_named() -> None:
     assert losses(found)[EvictionRule.RECLAIM] == ""
 
 
+@pytest.mark.parametrize(("amount", "entitled"), [(3, True), (6, False)], ids=["within its runtime", "borrows"])
+def test_running_workload_is_entitled_within_its_runtime(amount: int, entitled: bool) -> None:
+    workload = running("a", amount, "one")
+    snapshot = measure(world(TREE, [workload, pending("b", 4, "owner")]), NOW)
+    assert explain(snapshot, plan(snapshot), workload).entitled is entitled
+
+
 def test_listed_risks_match_the_evictions_of_the_next_plan() -> None:
     one, owner = running("a", 6, "one"), pending("b", 4, "owner")
     assert losses(running_of(TREE, one, owner))[EvictionRule.RECLAIM] == ""

@@ -42,12 +42,22 @@ def test_edit_without_effect_has_no_lines() -> None:
     assert lines_of(effects_of(predict(before, before, NOW))) == []
 
 
-def test_long_list_of_effects_ends_with_the_number_of_others() -> None:
-    names = [f"g{number}" for number in range(12)]
+def lines_for(groups: int) -> list[str]:
+    """What raising the max of so many full groups would do: a start and a larger runtime of each."""
+    names = [f"g{number}" for number in range(groups)]
     few = "\n".join(["root 24", *(f"  {name} 1..1" for name in names)])
     before = world(few, [pending(name, 2, name) for name in names])
-    after_it = edited(before, few.replace("1..1", "2..2"))
-    lines = lines_of(effects_of(predict(before, after_it, NOW)))
+    return lines_of(effects_of(predict(before, edited(before, few.replace("1..1", "2..2")), NOW)))
+
+
+def test_long_list_of_effects_ends_with_the_number_of_others() -> None:
+    lines = lines_for(12)
     assert len(lines) == MOST_LINES
     assert lines[0] == "would start 1 workload of group g0 (2 gpu)"
     assert lines[-1] == "and 15 more effects; `quotree what-if` lists all"
+
+
+def test_list_that_is_just_short_enough_is_complete() -> None:
+    lines = lines_for(MOST_LINES // 2)
+    assert len(lines) == MOST_LINES
+    assert lines[-1] == "runtime of group g4: 0 -> 2 default/gpu"
