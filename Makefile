@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv binaries jobset test test-operators browser monitoring lint types generated demo prove mutants chaos bench image release cluster cluster-down e2e clean
+.PHONY: help venv binaries jobset test test-operators test-oldest browser monitoring lint types generated demo prove mutants chaos bench image release cluster cluster-down e2e clean
 
 # The tests start hundreds of processes: each would compile its modules again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -15,6 +15,7 @@ BIN := .venv/bin
 help:
 	@echo 'make test      lint, types and all tests on a real control plane (WORKERS=4)'
 	@echo 'make test-operators  governed kinds with their real operators, each built once from its Go module'
+	@echo 'make test-oldest     behaviour on the oldest Kubernetes supported (1.30), built once from its Go module'
 	@echo 'make browser   the dashboard in a real browser (Chromium); PICTURES=1 makes the pictures of docs/ again'
 	@echo 'make monitoring  alerts and the Grafana dashboard with a real Prometheus (on PATH, or unpacked from Debian)'
 	@echo 'make demo      the whole path on a simulated cluster; KEEP=1 leaves it running'
@@ -58,6 +59,11 @@ test: jobset lint types
 test-operators: binaries
 	@$(BIN)/python -m dev.operators build
 	$(BIN)/pytest tests/operators -n 2 --dist=loadfile --timeout=300
+
+test-oldest: jobset
+	@folder=$$($(BIN)/python -m dev.controlplane oldest); \
+	KUBEBUILDER_ASSETS="$$folder" $(BIN)/pytest -n $(WORKERS) --dist=worksteal \
+		tests/reconciler/live tests/webhook/live tests/e2e tests/jobset
 
 browser: binaries
 	QUOTREE_PICTURES='$(PICTURES)' $(BIN)/pytest tests/browser -n 0 --timeout=600

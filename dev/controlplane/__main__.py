@@ -1,4 +1,7 @@
-"""`python -m dev.controlplane build` gets the programs; `up` runs a control plane until Ctrl-C."""
+"""`python -m dev.controlplane build` gets the programs; `up` runs a control plane until Ctrl-C.
+
+`oldest` gets those of the oldest Kubernetes that Quotree supports and prints their folder, for KUBEBUILDER_ASSETS.
+"""
 
 import argparse
 import contextlib
@@ -13,6 +16,9 @@ from dev.controlplane.errors import ControlPlaneError
 def main() -> int:
     arguments = _parser().parse_args()
     try:
+        if arguments.command == "oldest":
+            print(binaries.oldest(lambda line: print(line, file=sys.stderr, flush=True)))
+            return 0
         programs = binaries.ensure(_say, node=getattr(arguments, "node", False))
         if arguments.command == "up":
             _up(programs, arguments.nodes)
@@ -30,6 +36,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     build = commands.add_parser("build", help="get the programs: the user's own, the cache's, or built")
     build.add_argument("--node", action="store_true", help="kubelet and kube-proxy too")
+    commands.add_parser("oldest", help="get those of the oldest Kubernetes supported; print their folder")
     up = commands.add_parser("up", help="run one until Ctrl-C")
     up.add_argument("--nodes", type=int, default=3, metavar="N", help="simulated nodes (default 3)")
     return parser

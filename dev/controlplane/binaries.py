@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dev.controlplane import building, found
-from dev.controlplane.recipe import FOR_A_NODE, NEEDED, Recipe, cache_key
+from dev.controlplane.recipe import FOR_A_NODE, NEEDED, OF_KUBERNETES, OLDEST_MODULE, Recipe, cache_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,18 @@ def clients(progress: Callable[[str], None] = print) -> Clients:
     own = found.clients_on_path()
     _tell(progress, own, "PATH")
     return Clients(**_completed({**_cached(cache_folder(), recipes), **own}, recipes, progress))
+
+
+def oldest(progress: Callable[[str], None]) -> Path:
+    """The folder with the servers and kubectl of the oldest Kubernetes that Quotree supports, built first if need be.
+
+    Raises ControlPlaneError with one sentence when they cannot be had.
+    """
+    folder = cache_root() / cache_key(OLDEST_MODULE)
+    absent = [recipe for recipe in OF_KUBERNETES if not (folder / recipe.name).is_file()]
+    if absent:
+        building.build(absent, folder, progress, OLDEST_MODULE)
+    return folder
 
 
 def cache_root(environment: Mapping[str, str] = os.environ) -> Path:

@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from dev.controlplane import toolchain
@@ -24,8 +25,11 @@ LEAST_FREE = 1 << 30
 NETWORK_WORDS = ("dial tcp", "no such host", "i/o timeout", "proxyconnect", "connection refused", "TLS handshake")
 
 
-def build(recipes: Sequence[Recipe], folder: Path, progress: Callable[[str], None]) -> None:
-    """Put each of `recipes` into `folder`, unless another process just did. Raises ControlPlaneError with a reason."""
+def build(recipes: Sequence[Recipe], folder: Path, progress: Callable[[str], None], pins: Path = MODULE) -> None:
+    """Put each of `recipes` into `folder`, unless another process just did. `pins`: where their go.mod is.
+
+    Raises ControlPlaneError with a reason.
+    """
     started = time.monotonic()
 
     def say(text: str) -> None:
@@ -42,8 +46,9 @@ def build(recipes: Sequence[Recipe], folder: Path, progress: Callable[[str], Non
             shutil.rmtree(left_behind, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=folder.parent) as scratch:
             say(f"building {', '.join(recipe.name for recipe in absent)} from Go modules, once, about five minutes")
-            _download(go, absent, Path(scratch), say)
-            _compile(go, absent, Path(scratch), say)
+            building = _Build(go, pins, Path(scratch), say)
+            building.download(absent)
+            building.compile(absent)
             for recipe in absent:
                 (Path(scratch) / "bin" / recipe.linked_as).rename(folder / recipe.name)
         say(f"built {len(absent)} programs into {folder}")
@@ -81,50 +86,60 @@ def only_one(lock: Path, say: Callable[[str], None]) -> Iterator[None]:
         yield
 
 
-def _download(go: Path, recipes: Sequence[Recipe], scratch: Path, say: Callable[[str], None]) -> None:
-    packages = [recipe.package for recipe in recipes]
-    listed = scratch / "packages.txt"
-    say("downloading modules")
-    _go(go, ["list", "-mod=readonly", "-deps", *packages], listed, scratch, lambda: say("downloading modules"))
-    say(f"modules are here, {len(listed.read_text().splitlines())} packages to compile")
+@dataclass(frozen=True, slots=True)
+class _Build:
+    """One run of Go: modules and versions from the folder `pins`, everything it writes in `scratch`."""
 
+    go: Path
+    pins: Path
+    scratch: Path
+    say: Callable[[str], None]
 
-def _compile(go: Path, recipes: Sequence[Recipe], scratch: Path, say: Callable[[str], None]) -> None:
-    output = scratch / "bin"
-    output.mkdir()
-    linked: set[str] = set()
+    def download(self, recipes: Sequence[Recipe]) -> None:
+        packages = [recipe.package for recipe in recipes]
+        listed = self.scratch / "packages.txt"
+        self.say("downloading modules")
+        self._run(["list", "-mod=readonly", "-deps", *packages], listed, lambda: self.say("downloading modules"))
+        self.say(f"modules are here, {len(listed.read_text().splitlines())} packages to compile")
 
-    def tell() -> None:
-        finished = {recipe.name for recipe in recipes if (output / recipe.linked_as).is_file()}
-        for name in sorted(finished - linked):
-            say(f"linked {name}")
-        linked.update(finished)
-        compiled = len((scratch / "errors.txt").read_text(errors="replace").splitlines())
-        say(f"compiling: {compiled} packages done, {len(linked)} of {len(recipes)} programs linked")
+    def compile(self, recipes: Sequence[Recipe]) -> None:
+        output = self.scratch / "bin"
+        output.mkdir()
+        linked: set[str] = set()
 
-    _go(go, build_arguments(recipes, output), scratch / "built.txt", scratch, tell)
+        def tell() -> None:
+            finished = {recipe.name for recipe in recipes if (output / recipe.linked_as).is_file()}
+            for name in sorted(finished - linked):
+                self.say(f"linked {name}")
+            linked.update(finished)
+            compiled = len(self._messages.read_text(errors="replace").splitlines())
+            self.say(f"compiling: {compiled} packages done, {len(linked)} of {len(recipes)} programs linked")
 
+        self._run(build_arguments(recipes, output, self.pins), self.scratch / "built.txt", tell)
 
-def _go(go: Path, arguments: Sequence[str], output: Path, scratch: Path, heartbeat: Callable[[], None]) -> None:
-    """Run Go with its output in a file; its messages go to errors.txt, which a caller may read meanwhile."""
-    messages = scratch / "errors.txt"
-    with output.open("wb") as out, messages.open("wb") as err:
-        child = subprocess.Popen(
-            tied([str(go), *arguments]),
-            cwd=MODULE,
-            stdout=out,
-            stderr=err,
-            env=toolchain.local(os.environ),
-            process_group=0,
-        )
-        try:
-            _wait(child, heartbeat)
-        finally:
-            if child.poll() is None:
-                os.killpg(child.pid, signal.SIGKILL)
-                child.wait()
-    if child.returncode != 0:
-        raise ControlPlaneError(explain(messages.read_text(errors="replace"), child.returncode))
+    @property
+    def _messages(self) -> Path:
+        return self.scratch / "errors.txt"
+
+    def _run(self, arguments: Sequence[str], output: Path, heartbeat: Callable[[], None]) -> None:
+        """Run Go with its output in a file; its messages go to a file that may be read meanwhile."""
+        with output.open("wb") as out, self._messages.open("wb") as err:
+            child = subprocess.Popen(
+                tied([str(self.go), *arguments]),
+                cwd=self.pins,
+                stdout=out,
+                stderr=err,
+                env=toolchain.local(os.environ),
+                process_group=0,
+            )
+            try:
+                _wait(child, heartbeat)
+            finally:
+                if child.poll() is None:
+                    os.killpg(child.pid, signal.SIGKILL)
+                    child.wait()
+        if child.returncode != 0:
+            raise ControlPlaneError(explain(self._messages.read_text(errors="replace"), child.returncode))
 
 
 def _wait(child: subprocess.Popen[bytes], heartbeat: Callable[[], None]) -> None:

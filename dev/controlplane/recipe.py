@@ -1,6 +1,7 @@
 """What is built for the control plane, at which versions, and the name of the cache folder that follows from it.
 
-The versions stand in go/go.mod alone; everything here is read from there.
+The versions stand in go/go.mod, and those of the oldest Kubernetes that Quotree supports in go-oldest/go.mod;
+everything here is read from there.
 """
 
 import hashlib
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MODULE = Path(__file__).with_name("go")
+OLDEST_MODULE = Path(__file__).with_name("go-oldest")
 LEAST_GO = (1, 26)
 
 
@@ -43,24 +45,30 @@ NEEDED = (
     Recipe("kwok", f"{KWOK}/cmd/kwok", KWOK),
     Recipe("helm", f"{HELM}/cmd/helm", HELM),
 )
+OF_KUBERNETES = tuple(recipe for recipe in NEEDED if recipe.module == KUBERNETES)
 FOR_A_NODE = (
     Recipe("kubelet", f"{KUBERNETES}/cmd/kubelet", KUBERNETES),
     Recipe("kube-proxy", f"{KUBERNETES}/cmd/kube-proxy", KUBERNETES),
 )
 
 
-def pinned_version(module: str) -> str:
-    """Return the version of a module in go.mod, as `v1.36.3`."""
-    found = re.search(rf"^\t{re.escape(module)} (v\S+)", (MODULE / "go.mod").read_text(), re.MULTILINE)
-    if found is None:
-        raise AssertionError(f"{MODULE / 'go.mod'} does not require {module}")
-    return found[1]
+def pinned_version(module: str, pins: Path = MODULE) -> str:
+    """The version of a module in the go.mod of the folder `pins`, as `v1.36.3`."""
+    version = _version(module, pins)
+    if version is None:
+        raise AssertionError(f"{pins / 'go.mod'} does not require {module}")
+    return version
 
 
-def linker_flags() -> str:
+def _version(module: str, pins: Path) -> str | None:
+    found = re.search(rf"^(?:\t|require ){re.escape(module)} (v\S+)", (pins / "go.mod").read_text(), re.MULTILINE)
+    return None if found is None else found[1]
+
+
+def linker_flags(pins: Path = MODULE) -> str:
     """Stripped programs that know their versions; without these kubectl and helm see a nonsense server version."""
-    kubernetes, helm, kwok = (pinned_version(module) for module in (KUBERNETES, HELM, KWOK))
-    major, minor, _ = kubernetes.removeprefix("v").split(".", 2)
+    kubernetes, helm, kwok = (_version(module, pins) for module in (KUBERNETES, HELM, KWOK))
+    major, minor, _ = pinned_version(KUBERNETES, pins).removeprefix("v").split(".", 2)
     values = {
         "k8s.io/component-base/version.gitVersion": kubernetes,
         "k8s.io/component-base/version.gitMajor": major,
@@ -73,19 +81,19 @@ def linker_flags() -> str:
     return " ".join(["-s", "-w", *(f"-X {name}={value}" for name, value in values.items())])
 
 
-def build_arguments(recipes: Sequence[Recipe], output: Path) -> list[str]:
-    """Return the words after `go` that build `recipes` into the folder `output`."""
-    fixed = ["-mod=readonly", "-buildvcs=false", "-trimpath", "-v", f"-ldflags={linker_flags()}"]
+def build_arguments(recipes: Sequence[Recipe], output: Path, pins: Path = MODULE) -> list[str]:
+    """The words after `go` that build `recipes` into the folder `output`."""
+    fixed = ["-mod=readonly", "-buildvcs=false", "-trimpath", "-v", f"-ldflags={linker_flags(pins)}"]
     return ["build", *fixed, "-o", f"{output}/", *(recipe.package for recipe in recipes)]
 
 
-def cache_key() -> str:
+def cache_key(pins: Path = MODULE) -> str:
     """Changes with everything a program depends on: modules, their sums, flags, machine."""
     digest = hashlib.sha256()
     for part in (
-        (MODULE / "go.mod").read_bytes(),
-        (MODULE / "go.sum").read_bytes(),
-        linker_flags().encode(),
+        (pins / "go.mod").read_bytes(),
+        (pins / "go.sum").read_bytes(),
+        linker_flags(pins).encode(),
         platform.system().encode(),
         platform.machine().encode(),
     ):

@@ -18,8 +18,8 @@ from kubernetes_validate import utils
 
 from dev.controlplane.binaries import Binaries
 from shared.api.crds.definitions import flavor_definition, quotagroup_definition, reads_quantities, with_rules
-from tests.definitions import READS_QUANTITIES_SINCE
 from tests.repository import ROOT
+from tests.versions import READS_QUANTITIES_SINCE
 
 CHART = ROOT / "charts" / "quotree"
 FIRST = int(re.findall(r"(?m)^kubeVersion: \">=1\.(\d+)-0\"$", (CHART / "Chart.yaml").read_text())[0])

@@ -3,7 +3,7 @@
 import json
 
 from dev.controlplane.cluster import ControlPlane
-from tests.definitions import definitions
+from tests.versions import definitions
 
 
 def install_kinds(control_plane: ControlPlane) -> None:

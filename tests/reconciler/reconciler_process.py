@@ -16,9 +16,9 @@ import yaml
 
 from dev.controlplane.cluster import ControlPlane
 from shared.api.names import ADMISSION, API_VERSION, EVICTION, GROUP_LABEL
-from tests.definitions import definitions
 from tests.polling import pause_after
 from tests.preloaded import Fork, Preloaded, launched
+from tests.versions import definitions
 
 T = TypeVar("T")
 NAMESPACE = "quotree-system"

@@ -19,9 +19,9 @@ import yaml
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.ports import Ports
 from shared.api.names import API_VERSION, GROUP, VERSION
-from tests.definitions import definitions
 from tests.polling import pause_after
 from tests.preloaded import Fork, Preloaded, launched
+from tests.versions import definitions
 from tests.webhook.balancer import PortBalancer
 
 NAMESPACE = "quotree-system"

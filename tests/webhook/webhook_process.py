@@ -14,9 +14,9 @@ import yaml
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.ports import Ports
 from shared.api.names import API_VERSION
-from tests.definitions import definitions
 from tests.polling import pause_after
 from tests.preloaded import Fork, Preloaded, launched
+from tests.versions import definitions
 
 T = TypeVar("T")
 NAMESPACE = "quotree-system"

@@ -11,6 +11,7 @@ import pytest
 from dev.controlplane import binaries, building, found, recipe
 from dev.controlplane.errors import ControlPlaneError
 from tests.dev.controlplane.programs import ROOT, alive, eventually, program
+from tests.repository import text_of
 
 NAMES = [item.name for item in recipe.NEEDED]
 VERSIONS = {"etcd": "v3.6.8", "kwok": "v0.8.0", "helm": "v3.21.4"}
@@ -211,6 +212,12 @@ def test_programs_in_kubebuilder_assets_are_used_and_listed(
 )
 def test_cache_is_in_the_user_cache_folder(environment: dict[str, str], expected: Path) -> None:
     assert binaries.cache_root(environment) == expected / "quotree" / "controlplane"
+
+
+def test_oldest_kubernetes_that_is_built_is_the_oldest_that_the_chart_supports() -> None:
+    version = found.parsed_version(recipe.pinned_version(recipe.KUBERNETES, recipe.OLDEST_MODULE))
+    assert version == found.LEAST_KUBERNETES
+    assert f'kubeVersion: ">={version[0]}.{version[1]}-0"' in text_of("charts/quotree/Chart.yaml")
 
 
 def test_built_programs_print_their_versions(control_plane_binaries: binaries.Binaries) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from shared.api.names import GATE, GROUP_LABEL
 from tests.reconciler.reconciler_process import Quotree, wait_for
+from tests.versions import skip_before
 
 pytestmark = pytest.mark.timeout(300)
 LONG = 90.0
@@ -72,6 +73,7 @@ def events_of(q: Quotree, name: str, words: str) -> bool:
 @pytest.fixture
 def devices(q: Quotree) -> Iterator[Quotree]:
     """A node with eight devices of one class, and a group with quota for four."""
+    skip_before(34, q.control_plane, "ResourceClaims")
     selector = {"cel": {"expression": f'device.driver == "{CLASS}"'}}
     q.create(f"{API}/deviceclasses", {"metadata": {"name": CLASS}, "spec": {"selectors": [selector]}})
     pool = {"name": "node-0", "generation": 1, "resourceSliceCount": 1}

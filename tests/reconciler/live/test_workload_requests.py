@@ -7,6 +7,7 @@ import pytest
 from shared.api.names import ADMISSION, GATE, GROUP_LABEL
 from tests.reconciler.job_history import recording
 from tests.reconciler.reconciler_process import Quotree, finished, job_manifest, quota, wait_for
+from tests.versions import skip_before
 
 pytestmark = pytest.mark.timeout(300)
 LONG = 90.0
@@ -34,6 +35,7 @@ REQUESTS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 def test_requests_are_counted_like_kube_scheduler_does(q: Quotree) -> None:
+    skip_before(34, q.control_plane, "requests of a whole pod")
     overhead = {"metadata": {"name": "heavy"}, "handler": "none", "overhead": {"podFixed": {"cpu": "250m"}}}
     q.create(CLASSES, {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", **overhead})
     limits = [{"type": "Container", "defaultRequest": {"cpu": "700m"}}]
@@ -120,6 +122,7 @@ TWO_CPU = '[JSONPatch{op: "replace", path: "/spec/containers/0/resources/request
 
 
 def test_pods_larger_than_their_template_count_with_their_own_request(q: Quotree) -> None:
+    skip_before(36, q.control_plane, "MutatingAdmissionPolicies")
     rules = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]
     spec = {
         "matchConstraints": {"resourceRules": rules},

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.versions import skip_before
 from tests.webhook.live.test_workloads_live import admitted, create, patch, start
 from tests.webhook.webhook_process import JOBS, AdmissionSetup, job_body, wait_for, words
 
@@ -119,6 +120,8 @@ UNCOUNTED: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize(("spec", "sentence"), UNCOUNTED.values(), ids=UNCOUNTED)
 def test_job_with_uncountable_pods_is_refused(team: AdmissionSetup, spec: dict[str, Any], sentence: str) -> None:
+    if "managedBy" in spec:
+        skip_before(32, team.control_plane, "managedBy of Jobs")
     labelled = spec.pop("labelled", {})
     body = job_body("foreign", None, **spec)
     body["spec"]["template"]["metadata"] = {"labels": labelled}
@@ -177,6 +180,7 @@ def test_elastic_job_cannot_grow_completions_and_parallelism_together(team: Admi
 
 
 def test_pod_of_a_job_cannot_be_resized(team: AdmissionSetup) -> None:
+    skip_before(33, team.control_plane, "the resize of a pod")
     pod = running(team, "resized")["metadata"]["name"]
     larger = {"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "8"}}}]}}
     resize = ("patch", "pod", pod, "-n", TEAM, "--subresource=resize", "--type=strategic", "-p", json.dumps(larger))
@@ -220,6 +224,7 @@ def test_scheduling_gate_cannot_be_removed_by_any_patch(team: AdmissionSetup, fo
 
 
 def test_ephemeral_container_is_allowed(team: AdmissionSetup) -> None:
+    skip_before(33, team.control_plane, "kubectl patch with the subresource")
     pod = running(team, "debugged")["metadata"]["name"]
     extra = {"spec": {"ephemeralContainers": [{"name": "shell", "image": "none", "targetContainerName": "c"}]}}
     arguments = ("patch", "pod", pod, "-n", TEAM, "--subresource=ephemeralcontainers", "-p", json.dumps(extra))

@@ -8,6 +8,7 @@ import pytest
 
 from dev.controlplane import binaries, cluster
 from tests.preloaded import Preloaded
+from tests.versions import skip_before
 from tests.webhook.control_planes import built
 from tests.webhook.webhook_process import AdmissionSetup, job_body, wait_for, words
 
@@ -133,6 +134,7 @@ def test_termination_grace_period_is_limited_by_the_group(setup: AdmissionSetup)
 
 
 def test_device_claims_are_checked_by_their_templates(setup: AdmissionSetup) -> None:
+    skip_before(34, setup.control_plane, "ResourceClaims")
     path = f"/apis/resource.k8s.io/v1/namespaces/{RED}/resourceclaimtemplates"
 
     def judged(template: str, **wanted: Any) -> str:

@@ -12,6 +12,7 @@ from shared.api.core.pod import read_pod
 from shared.api.names import ADMISSION, GROUP_LABEL, MAIN_POD_SET
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.read.groups import read_flavor
+from tests.versions import skip_before
 from tests.webhook.webhook_process import JOBS, RECONCILER, AdmissionSetup, job_body, wait_for, words
 from tests.webhook.workloads.review_builders import A100, NOON, T4
 
@@ -125,6 +126,7 @@ def test_dry_run_gives_the_same_response_and_stores_nothing(admission: Admission
 
 
 def test_reconciler_starts_a_job_in_another_flavor_after_an_eviction(admission: AdmissionSetup) -> None:
+    skip_before(36, admission.control_plane, "a start time reset by the Job controller")
     create(admission, "roundtrip", "nlp")
     assert start(admission, "roundtrip", "a100") == "job.batch/roundtrip patched"
     started = admission.job("roundtrip")
@@ -196,6 +198,7 @@ def test_plain_pod_waits_behind_its_gate_until_the_reconciler_releases_it(admiss
 
 
 def test_pod_cannot_be_resized(admission: AdmissionSetup) -> None:
+    skip_before(33, admission.control_plane, "the resize of a pod")
     container = {"name": "c", "image": "none", "resources": {"requests": {"cpu": "1"}}}
     body = {
         "metadata": {"name": "growing", "labels": {"quotree.dev/group": "nlp"}},

@@ -1,7 +1,9 @@
-"""Quotree's own kinds, as the chart defines them on the API server of a test."""
+"""What differs between versions of Kubernetes: Quotree's kinds as the chart defines them there, and what is skipped."""
 
 import re
 from typing import Any, Final
+
+import pytest
 
 from dev.controlplane.cluster import ControlPlane
 from shared.api.crds.definitions import flavor_definition, quotagroup_definition, reads_quantities, with_rules
@@ -23,3 +25,9 @@ def minor_version(control_plane: ControlPlane) -> int:
     found = re.match(r"\d+", control_plane.rest.request("GET", "/version")[1]["minor"])
     assert found is not None
     return int(found[0])
+
+
+def skip_before(minor: int, control_plane: ControlPlane, what: str) -> None:
+    """Skip the test on Kubernetes before 1.`minor`, which does not have `what`."""
+    if minor_version(control_plane) < minor:
+        pytest.skip(f"{what}: since Kubernetes 1.{minor}")
