@@ -9,6 +9,7 @@ import pytest
 from shared.quota.measure.inputs.workload_set import WorkloadSet
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot, measure
+from shared.quota.model.lifecycle import Inactive
 from shared.quota.model.workload import Workload
 from tests.builders import NOW, after, pending, running, world
 from tests.shared.quota.measure.random_worlds import changed_world, random_job, random_world
@@ -217,3 +218,11 @@ def test_snapshot_lists_only_real_differences_from_its_own_predecessor() -> None
     assert second.changes_since(first.numbers) == ({"a"}, {"a", "p", "root"})
     assert second.changes_since(second.numbers) is None
     assert measure(second.world, NOW).changes_since(first.numbers) is None
+
+
+def test_group_that_becomes_inactive_in_an_unchanged_tree_is_inactive() -> None:
+    given = world("root 4\n  a 4", [pending("a", 1)])
+    before = measure(given, NOW)
+    reason = Inactive("FlavorAbsent", "flavor t4 does not exist")
+
+    assert measure(replace(given, inactive={"a": reason}), NOW, before).inactive == {"a": reason}

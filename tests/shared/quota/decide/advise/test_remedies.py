@@ -1,5 +1,6 @@
 """Every remedy is true and minimal: the change is made in other words than the engine's, and the start is seen."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -13,10 +14,10 @@ from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.node import ClusterNode
-from shared.quota.model.settings import CapacitySource, QuotaSettings
+from shared.quota.model.settings import CapacitySource, QuotaSettings, ReclaimSettings
 from tests.builders import NOW, evicting, pending, running, world
 from tests.prove.remedies import check
-from tests.trees import tree
+from tests.trees import capacity_in, tree
 
 
 @pytest.mark.parametrize("seed", range(24))
@@ -64,6 +65,14 @@ def test_stopped_group_gets_the_remedy_to_resume() -> None:
 def test_workload_that_starts_anyway_gets_no_remedy() -> None:
     given = world("root 4\n  a 4\n  b", [running("b", 4, "other"), pending("a", 1, "new")])
     assert remedies_of(given, "new") == []
+
+
+def test_workload_that_waits_for_a_time_gets_remedies_that_start_it_now() -> None:
+    groups = "root 4\n  a 4\n  b"
+    reclaim = ReclaimSettings(exempt_after_start=timedelta(minutes=10))
+    settings = QuotaSettings(capacity=capacity_in(tree(groups)), reclaim=reclaim)
+    given = world(groups, [running("b", 4, "other"), pending("a", 1, "new")], settings=settings)
+    assert {each["do"] for each in remedies_of(given, "new")} == {"AddCapacity", "Evict", "WaitFor"}
 
 
 def test_non_preemptible_workload_needs_more_min() -> None:

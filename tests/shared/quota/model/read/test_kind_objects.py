@@ -51,6 +51,13 @@ def test_pending_jobset_is_read() -> None:
     assert not workload.hold
 
 
+def test_pods_of_an_object_without_pod_sets_are_not_counted() -> None:
+    written = jobset(suspend=False) | {"metadata": metadata(annotations={"quotree.dev/admission": ADMITTED})}
+    workload = reading(written, {"workers": seen(2, 4)}).workload
+    assert workload is not None
+    assert workload.request == {}
+
+
 def test_object_with_one_pod_set_is_read_like_a_job() -> None:
     pods = template("2", nodeSelector={"gpu": "a100", "zone": "z"})
     written = pytorchjob(Worker={"replicas": 4, "template": pods})
