@@ -108,7 +108,10 @@ class ClusterState:
         self.work.observe_job_pods(job)
 
     def observe_groups(self, changes: Sequence[Change[GroupStatusRecord]]) -> None:
-        """Process changes of QuotaGroups; a change of status alone changes no decision."""
+        """Process changes of QuotaGroups; a change of status alone changes no decision.
+
+        An edit that says the same in other words changes none either, but is shown: people wait for its generation.
+        """
         is_moved = False
         for before, after in transitions(changes):
             old = None if before is None else before.group
@@ -117,7 +120,7 @@ class ClusterState:
                 self.groups.pop(old.name, None)
             if after is not None:
                 self.groups[after.group.name] = after
-            if old == new:
+            if old == new and _generation(before) == _generation(after):
                 continue
             self._tree_changed = True
             if _place_and_selector(old) != _place_and_selector(new):
@@ -235,6 +238,10 @@ class ClusterState:
         """Return what determines which namespaces the group admits."""
         path = [group.name for group in path_of(self._group, name) if group.name != ROOT]
         return (selector_of(self._group, name), *path)
+
+
+def _generation(record: GroupStatusRecord | None) -> int:
+    return 0 if record is None else record.generation
 
 
 def _place_and_selector(group: Group | None) -> tuple[object, ...]:

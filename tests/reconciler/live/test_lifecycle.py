@@ -33,6 +33,14 @@ def test_a_held_job_starts_and_finishes(q: Quotree) -> None:
     assert q.events("train") == [("Started", "group vision admits it, entitled: cpu from default")]
 
 
+def test_status_follows_an_edit_that_says_the_same_in_other_words(q: Quotree) -> None:
+    q.lead()
+    q.group("vision", quotas=[quota(min="4")])
+    q.known("vision")
+    q.group("vision", quotas=[quota(min="4000m")], flavorFungibility={})
+    q.known("vision")
+
+
 @pytest.mark.timeout(300)
 def test_idle_quota_is_borrowed_and_reclaimed(q: Quotree) -> None:
     q.lead()

@@ -148,6 +148,18 @@ def test_unadmitted_running_workload_waits_for_adoption(state: ClusterState) -> 
     assert state.work.unadmitted_running == {}
 
 
+def test_group_with_another_generation_is_a_change_and_one_with_another_status_is_not(state: ClusterState) -> None:
+    before = GroupStatusRecord("vision", 1, Group("vision"), QuotaGroupStatus())
+    state.observe_groups([Changed(None, before)])
+    state.world()
+    state.observe_groups(
+        [Changed(before, msgspec.structs.replace(before, status=QuotaGroupStatus(observed_generation=1)))]
+    )
+    assert not state.changed
+    state.observe_groups([Changed(before, msgspec.structs.replace(before, generation=2))])
+    assert state.changed
+
+
 def test_group_that_does_not_admit_the_namespace_keeps_its_workloads_pending(state: ClusterState) -> None:
     picky = Group("vision", namespace_selector=LabelSelector({"team": "vision"}))
     state.observe_jobs([Changed(None, a_job())])
