@@ -90,9 +90,10 @@ class Report:
             print(f"{self._summary()} in {time.monotonic() - self._began:.0f} s", file=sys.stderr, flush=True)
 
     def end(self, least: int) -> int:
-        """Return the exit code: 1 with less than `least` percent killed, or with a survivor that has no reason."""
+        """Return the exit code: 1 with less than `least` percent killed, a survivor without a reason, or one not tried."""
         print(f"{self._summary()}, {self._unexplained} unexplained")
-        return 0 if self._percent() >= least and not self._unexplained else 1
+        is_whole = len(self._outcomes) == self._number
+        return 0 if is_whole and self._percent() >= least and not self._unexplained else 1
 
     def _percent(self) -> int:
         done = len(self._outcomes)

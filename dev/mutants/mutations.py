@@ -121,5 +121,5 @@ def _change(site: ast.AST) -> str:
         site.op = ast.Or() if was_and else ast.And()
         return "and -> or" if was_and else "or -> and"
     assert isinstance(site, ast.UnaryOp)  # noqa: S101 - the last of the kinds of `_can_change`
-    site.operand = ast.UnaryOp(ast.Not(), site.operand)
+    site.operand = ast.copy_location(ast.UnaryOp(ast.Not(), site.operand), site)
     return "not -> (removed)"

@@ -23,6 +23,7 @@ def test_each_site_has_one_mutant(line: int, what: str, text: str) -> None:
     found = [mutant("f.py", SOURCE, index) for index in range(count_sites(SOURCE))]
     [one] = [each for each in found if (each.line, each.what) == (line, what)]
     assert text in ast.unparse(one.tree)
+    assert one.code("f.py").co_name == "f"
 
 
 def test_there_are_as_many_mutants_as_sites() -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from dev.mutants.__main__ import Report
+from dev.mutants.mutations import mutant
 from dev.mutants.trials import TEST_FAILED, Outcome, outcome_of
 
 ROOT = Path(__file__).parents[3]
@@ -28,6 +30,15 @@ def test_only_a_run_without_failure_lets_a_mutant_survive(exitcode: int, outcome
 def test_run_that_fails_by_itself_kills_no_mutant() -> None:
     with pytest.raises(RuntimeError, match="could not be tried"):
         outcome_of(1)
+
+
+def test_mutants_that_were_not_tried_are_not_taken_for_killed() -> None:
+    report = Report(2)
+    one = mutant("f.py", "def f(a, b):\n    return a + b\n", 0)
+    report.add(one, Outcome.KILLED)
+    assert report.end(95) == 1
+    report.add(one, Outcome.KILLED)
+    assert report.end(95) == 0
 
 
 def test_mutants_are_tried_on_the_tests_that_reach_them() -> None:
