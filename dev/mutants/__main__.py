@@ -90,7 +90,7 @@ class Report:
             print(f"{self._summary()} in {time.monotonic() - self._began:.0f} s", file=sys.stderr, flush=True)
 
     def end(self, least: int) -> int:
-        """Return the exit code: 1 with less than `least` percent killed, a survivor without a reason, or one not tried."""
+        """Return 1 with less than `least` percent killed, a survivor without a reason, or mutants not tried; else 0."""
         print(f"{self._summary()}, {self._unexplained} unexplained")
         is_whole = len(self._outcomes) == self._number
         return 0 if is_whole and self._percent() >= least and not self._unexplained else 1
