@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from shared.api.core.selectors import LabelSelector
-from shared.quota.model.membership import admits, is_bound_elsewhere, resolve_group, selector_of
-from shared.quota.model.tree import Group, Tree
+from shared.quota.model.membership import Stop, admits, is_bound_elsewhere, resolve_group, selector_of, stop_of
+from shared.quota.model.tree import Group, StopPolicy, Tree
 from tests.trees import tree
 
 DRAWN = tree("research/ 8\n  vision 4\n  open 2\nlab/ 2\n  bench 1")
@@ -55,6 +55,14 @@ def test_selector_of_root_applies_to_all_groups() -> None:
 )
 def test_label_of_a_namespace_allows_its_group_and_those_below(group: str, bound: str, expected: bool) -> None:
     assert is_bound_elsewhere(TREE.get, group, {"quotree.dev/group": bound}) is expected
+
+
+def test_strictest_stop_policy_on_the_path_is_in_force_and_the_nearest_among_equals() -> None:
+    stopped = tree("p/ close\n  a hold\nq/ hold\n  b\n  c hold\nd")
+    assert stop_of(stopped, "a") == Stop(StopPolicy.HOLD, "a")
+    assert stop_of(stopped, "b") == Stop(StopPolicy.HOLD, "q")
+    assert stop_of(stopped, "c") == Stop(StopPolicy.HOLD, "c")
+    assert stop_of(stopped, "d") == Stop()
 
 
 def test_cycle_of_parents_terminates() -> None:

@@ -58,6 +58,16 @@ def test_pods_of_an_object_without_pod_sets_are_not_counted() -> None:
     assert workload.request == {}
 
 
+def test_pods_of_a_set_that_is_gone_count_in_the_first_and_leave_the_others_as_they_are() -> None:
+    pods = {"driver": seen(1, 1), "workers": seen(5, 10), "gone": seen(2, 3)}
+    workload = reading(two(admission=ADMITTED), pods).workload
+    assert workload is not None
+    assert [(each.name, each.request) for each in workload.pod_sets] == [
+        ("driver", {"cpu": 4000}),
+        ("workers", {"cpu": 10000}),
+    ]
+
+
 def test_object_with_one_pod_set_is_read_like_a_job() -> None:
     pods = template("2", nodeSelector={"gpu": "a100", "zone": "z"})
     written = pytorchjob(Worker={"replicas": 4, "template": pods})
