@@ -3,6 +3,7 @@
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.measure.snapshot import measure
 from tests.builders import NOW, running, world
+from tests.trees import KEY
 
 
 def test_workloads_that_this_cycle_has_started_are_not_among_those_that_ran_before() -> None:
@@ -12,3 +13,13 @@ def test_workloads_that_this_cycle_has_started_are_not_among_those_that_ran_befo
     usage = LeafUsage(snapshot.leaves["a"], snapshot.numbers["a"], started={now.id, fixed.id})
     assert [each.workload.key for each in usage.started_now] == ["ns/now"]
     assert [each.workload.key for each in usage.running] == ["ns/before"]
+
+
+def test_leaf_with_claims_up_to_its_runtime_is_not_below_it() -> None:
+    snapshot = measure(world("root 4\n a 4", [running("a", 3)]), NOW)
+    usage = LeafUsage(snapshot.leaves["a"], snapshot.numbers["a"])
+    runtime = snapshot.numbers["a"][KEY].runtime
+    usage.claimed[KEY] = runtime - 4
+    assert usage.is_below_runtime(((KEY, 1),))
+    usage.claimed[KEY] = runtime - 3
+    assert not usage.is_below_runtime(((KEY, 1),))

@@ -1,0 +1,15 @@
+"""Who holds what a workload waits for, and what of it is borrowed."""
+
+from shared.quota.decide.explain.explanation import explain
+from shared.quota.decide.plan import plan
+from shared.quota.measure.snapshot import measure
+from tests.builders import NOW, evicting, pending, running, world
+
+
+def test_what_is_borrowed_is_held_by_those_that_go_first() -> None:
+    waits, leaves = pending("b", 6, "waits"), evicting(running("a", 3, "leaves", priority=1))
+    fixed = running("a", 2, "fixed", preemptible=False)
+    snapshot = measure(world("root 9\n  a 5\n  b 4", [leaves, running("a", 4, "stays"), fixed, waits]), NOW)
+    [flavor] = explain(snapshot, plan(snapshot), waits).flavors
+    held = {each.workload.key: (each.amount, each.borrowed) for each in flavor.holders}
+    assert held == {"ns/stays": (4, 1), "ns/leaves": (3, 3), "ns/fixed": (2, 0)}
