@@ -226,3 +226,16 @@ def test_group_that_becomes_inactive_in_an_unchanged_tree_is_inactive() -> None:
     reason = Inactive("FlavorAbsent", "flavor t4 does not exist")
 
     assert measure(replace(given, inactive={"a": reason}), NOW, before).inactive == {"a": reason}
+
+
+def test_edited_min_divides_again_where_it_changes_no_demand() -> None:
+    before = world("root 10\n  a 2\n  b 2", [pending("a", 10, "x"), pending("b", 10, "y")])
+    after_edit = replace(before, tree=world("root 10\n  a 8\n  b 2").tree)
+    found = measure(after_edit, NOW, measure(before, NOW))
+    assert [found.numbers[name][KEY].runtime for name in ("a", "b")] == [8, 2]
+
+
+def test_leaf_of_an_edited_tree_has_the_settings_of_its_group_now() -> None:
+    before = world("root 10\n  a 2", [pending("a", 1)])
+    held = replace(before, tree=world("root 10\n  a 2 hold").tree)
+    assert facts(measure(held, NOW, measure(before, NOW))) == facts(measure(held, NOW))
