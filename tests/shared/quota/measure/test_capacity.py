@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from shared.quota.measure.snapshot import measure
 from shared.quota.measure.static.capacity import FlavorMatcher, compute_capacity
 from shared.quota.model.device_resources import DeviceResources
 from shared.quota.model.flavor import Flavor
@@ -11,6 +12,7 @@ from shared.quota.model.node import ClusterNode
 from shared.quota.model.settings import CapacitySource, QuotaSettings
 from shared.quota.model.tree import Entry, Group, Tree
 from shared.resources import FlavorResource
+from tests.builders import NOW, world
 from tests.trees import tree
 
 PLAIN = Flavor("default")
@@ -133,3 +135,10 @@ def test_max_of_root_only_limits_devices_with_capacity_from_groups() -> None:
     groups = CapacitySource.GROUPS
     assert device_capacity(devices(GPU, 0, 9), source=groups)[f"default/{GPU}"] == 5
     assert device_capacity(devices(GPU, 0, 4), source=groups)[f"default/{GPU}"] == 4
+
+
+def test_more_capacity_of_one_flavor_raises_the_max_of_root_in_that_flavor_alone() -> None:
+    given = world("root a100:gpu ..4 | t4:gpu ..4\n  a a100:gpu 1", flavors=(Flavor("a100"), Flavor("t4")))
+    more = measure(given, NOW).with_more(FlavorResource("a100", "gpu"), 3)
+    limits = {each.flavor: dict(each.max) for each in more.tree_index.tree["root"].quotas}
+    assert limits == {"a100": {"gpu": 7}, "t4": {"gpu": 4}}
