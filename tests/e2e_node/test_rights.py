@@ -12,8 +12,9 @@ SELDOM: dict[str, set[tuple[str, str]]] = {
     # The certificate in a Secret that exists is renewed after two thirds of its life.
     "webhook": {("patch", "secrets")},
     # The Lease comes with the chart and is created only after a deletion; a pod is deleted when it can be
-    # removed no other way; an event that is told again is patched.
-    "reconciler": {("create", "leases"), ("delete", "pods"), ("patch", "events")},
+    # removed no other way; an event that is told again is patched. Before Kubernetes 1.36 the start time of a suspended
+    # Job is reset.
+    "reconciler": {("create", "leases"), ("delete", "pods"), ("patch", "events"), ("patch", "jobs/status")},
 }
 READS = {"get", "list", "watch"}
 # What every authenticated account may do, by Kubernetes' own default roles.
