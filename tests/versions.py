@@ -14,8 +14,13 @@ READS_QUANTITIES_SINCE: Final = 34
 
 def definitions(control_plane: ControlPlane) -> list[dict[str, Any]]:
     """Both CustomResourceDefinitions, with the rules that this API server accepts."""
+    return definitions_of(minor_version(control_plane))
+
+
+def definitions_of(minor: int) -> list[dict[str, Any]]:
+    """The same for Kubernetes 1.`minor`."""
     made = [quotagroup_definition(), flavor_definition()]
-    if minor_version(control_plane) >= READS_QUANTITIES_SINCE:
+    if minor >= READS_QUANTITIES_SINCE:
         return made
     return [with_rules(each, lambda rule: [] if reads_quantities(rule) else [rule]) for each in made]
 
