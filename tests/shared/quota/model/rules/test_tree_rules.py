@@ -9,6 +9,7 @@ import pytest
 from shared.quota.model import rules
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.rules import Context
+from shared.quota.model.rules.groups.hierarchy import cycle_heads
 from shared.quota.model.settings import BlockAdmission, GroupMaxima, QueueingMaxima, ReclaimMaxima, StartupMaxima
 from shared.quota.model.tree import Group, ReclaimOverrides, StartupOverrides
 from shared.resources import FlavorResource
@@ -296,3 +297,8 @@ def test_children_of_root_can_have_any_flavor_resource_and_sum() -> None:
 def test_child_can_have_a_max_above_that_of_its_parent_and_a_guarantee_above_what_it_lends() -> None:
     drawn = tree("p/ 8..10 l8\n  a 8..100 l0")
     assert rules.check_tree(drawn, Context(FLAVORS)) == rules.NO_FINDINGS
+
+
+def test_each_cycle_is_listed_once_and_a_group_that_is_its_own_parent_is_none() -> None:
+    stored = tree("b/ ^c\nc/ ^b\na/ ^b\ny/ ^x\nx/ ^y\nown/ ^own")
+    assert list(cycle_heads(stored)) == ["b", "x"]
