@@ -157,7 +157,7 @@ class WorkloadReadings(WorkloadIndex):
     def _with_pods(self, job: Job, workload: Workload) -> Workload | None:
         """Return the workload as the Job's pods use it.
 
-        What runs beside it, its terminating pods, is counted by itself.
+        Its terminating pods are counted as a workload of their own.
         """
         uid = job.metadata.uid
         last = self.workload(beside(uid)) or self.workload(uid)
