@@ -41,6 +41,16 @@ class _LazyGroup(click.Group):
         module, _, name = COMMANDS[cmd_name][0].partition(":")
         return cast("click.Command", getattr(importlib.import_module(module), name))
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is None:
+            return name, command, rest
+        from cli.short_options import without_equals
+
+        return name, command, without_equals(command, rest)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary) for name, (_, summary) in sorted(COMMANDS.items())])
