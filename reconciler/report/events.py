@@ -16,7 +16,13 @@ from shared.quota.model.lifecycle import Inactive
 from shared.quota.model.workload import Flavors, ResourceFlavors, Workload
 
 _NEEDS_A_PERSON: Final = frozenset(
-    {WaitReason.NEVER_FITS, WaitReason.NO_NODE_FITS, WaitReason.NO_ELIGIBLE_FLAVOR, WaitReason.DEACTIVATED}
+    {
+        WaitReason.NEVER_FITS,
+        WaitReason.NO_NODE_FITS,
+        WaitReason.NO_ELIGIBLE_FLAVOR,
+        WaitReason.DEACTIVATED,
+        WaitReason.NO_LEAF,
+    }
 )
 """Reasons that do not end by waiting."""
 
@@ -76,11 +82,10 @@ class WorkloadEvents:
         """An annotation or label of the workload is invalid."""
         self._record(objects, EventType.WARNING, "NotAsWritten", "Read", "; ".join(problems))
 
-    def orphaned(self, workload: Workload, why: str, objects: list[WorkloadObject]) -> None:
-        """The workload names a group that can have no workloads."""
-        self._record(
-            objects, EventType.WARNING, "NoLeaf", "Read", why or f"group {workload.group} can have no workloads"
-        )
+    def orphaned(self, workload: Workload, objects: list[WorkloadObject]) -> None:
+        """The admitted workload names a group that can have no workloads."""
+        text = f"group {workload.group} can have no workloads"
+        self._record(objects, EventType.WARNING, WaitReason.NO_LEAF.value, "Read", text)
 
     def inactive(self, name: str, uid: str, why: Inactive) -> None:
         """The group became inactive: nothing new starts in it."""

@@ -1,4 +1,4 @@
-"""Events about groups that became inactive, workloads without a leaf, and workloads that cannot be read."""
+"""Events about groups that became inactive, workloads that lost their leaf, and workloads that cannot be read."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,6 @@ from reconciler.report.pending_events import PendingEvents
 from reconciler.report.placement_events import PlacementEvents
 from reconciler.state.cluster_state import ClusterState
 from shared.quota.decide.decisions import Plan
-from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.lifecycle import Inactive
 from shared.quota.model.workload import Workload
@@ -32,7 +31,7 @@ class GroupEvents:
         self._pending_events.plan = plan
         self._placement_events.snapshot = snapshot
         self._report_groups(snapshot.inactive)
-        self._report_orphaned(snapshot, plan)
+        self._report_orphaned(snapshot)
         while self._state.work.new_problems:
             key, problems = self._state.work.new_problems.popitem()
             self._events.wrong(problems, self._state.work.objects(key))
@@ -48,7 +47,11 @@ class GroupEvents:
             if name in self._state.groups:
                 self._events.active_again(name, self._state.groups[name].uid)
 
-    def _report_orphaned(self, snapshot: Snapshot, plan: Plan) -> None:
+    def _report_orphaned(self, snapshot: Snapshot) -> None:
+        """Report the workloads without a leaf; one that is pending only after a while.
+
+        A group and its workloads are often created together, and the watch of groups may be the later one.
+        """
         if snapshot.orphaned == self._seen:
             return
         self._seen = snapshot.orphaned
@@ -57,7 +60,10 @@ class GroupEvents:
             key = self._state.work.key_of(workload)
             if key is not None:
                 now.add(key)
-                if key not in self._orphaned:
-                    why = PendingReasons(plan).why(workload)
-                    self._events.orphaned(workload, why.message if why else "", self._state.work.objects(key))
+                if key in self._orphaned:
+                    continue
+                if workload.is_pending:
+                    self._pending_events.look_soon(key)
+                else:
+                    self._events.orphaned(workload, self._state.work.objects(key))
         self._orphaned = now

@@ -29,9 +29,6 @@ _TIME: Final = 0.05
 _PASSED_OVER: Final = 2000
 """How many started workloads are dropped in one round: decisions must not wait for it."""
 
-_REPORTED_ELSEWHERE: Final = frozenset({WaitReason.HELD, WaitReason.NO_LEAF})
-"""The owner's own label; and what `GroupEvents` reports at once."""
-
 ReportedReason = tuple[str, str, str, str]
 """Reason, binding group, flavor, resource. A changed amount alone causes no event."""
 
@@ -52,6 +49,10 @@ class PendingEvents:
         self._due: dict[str, datetime] = {}
         """By workload key, when to check it: an entry of either queue with another time is void."""
         self._reported: dict[str, ReportedReason] = {}
+
+    def look_soon(self, key: str) -> None:
+        """Check this workload as if it had just become pending."""
+        self._work.newly_pending[key] = None
 
     async def run(self) -> NoReturn:
         """Run a round every second, indefinitely."""
@@ -94,7 +95,7 @@ class PendingEvents:
 
     def _report(self, key: str, workload: Workload, reasons: PendingReasons) -> None:
         waiting = reasons.why(workload)
-        if waiting is None or waiting.reason in _REPORTED_ELSEWHERE:
+        if waiting is None or waiting.reason is WaitReason.HELD:  # by the owner's own label
             return
         said = _reason_of(waiting)
         if self._reported.get(key) != said:

@@ -7,7 +7,9 @@ import msgspec
 import pytest
 
 from reconciler.report.events import WorkloadEvents
+from reconciler.report.group_events import GroupEvents
 from reconciler.report.pending_events import PendingEvents
+from reconciler.report.placement_events import PlacementEvents
 from reconciler.state.cluster_state import ClusterState
 from reconciler.state.observed.projections import GroupStatusRecord
 from shared.api.core.job import Job, JobStatus, read_job
@@ -34,7 +36,7 @@ class Heard:
 
     def record(self, regarding: Regarding, event_type: EventType, *, reason: str, action: str, note: str) -> None:
         self.kinds[reason] = event_type
-        self.event.append((regarding.name, reason, note.split(" waits: ")[1]))
+        self.event.append((regarding.name, reason, note.rsplit(" waits: ", maxsplit=1)[-1]))
 
 
 @dataclass
@@ -55,6 +57,7 @@ class PendingEventsCase:
 
     state: ClusterState
     reports: PendingEvents
+    cycles: GroupEvents
     heard: Heard
     clock: "Clock"
 
@@ -62,10 +65,11 @@ class PendingEventsCase:
         self.state.observe_jobs([Changed(before, after)])
 
     def round(self, seconds: float) -> list[tuple[str, str, str]]:
-        """Run a round that many seconds after the start; return its events."""
+        """Run a cycle and a round that many seconds after the start; return their events."""
         now = after(seconds)
-        self.reports.plan = plan(measure(self.state.world(), now, None))
+        snapshot = measure(self.state.world(), now, None)
         self.heard.event.clear()
+        self.cycles.report(snapshot, plan(snapshot))
         self.reports.round(now)
         return list(self.heard.event)
 
@@ -88,7 +92,9 @@ def case() -> PendingEventsCase:
     heard, clock = Heard(), Clock()
     state = ClusterState(QuotaSettings(capacity=(("default", "cpu", 100_000),)))
     events = WorkloadEvents(cast("EventRecorder", heard))
-    found = PendingEventsCase(state, PendingEvents(state.work, events, clock.read), heard, clock)
+    pending = PendingEvents(state.work, events, clock.read)
+    cycles = GroupEvents(state, events, pending, PlacementEvents(state.work, events))
+    found = PendingEventsCase(state, pending, cycles, heard, clock)
     found.state.observe_flavors([Changed(None, Flavor("default"))])
     found.groups("vision default:cpu ..1000")
     return found
@@ -146,6 +152,50 @@ def test_hold_of_the_owner_gets_no_event(case: PendingEventsCase) -> None:
     assert [case.round(second) for second in (0, 3)] == [[], []]
     case.see(a_job("mine", labels=held), a_job("mine"))
     assert [case.round(second) for second in (4, 7)] == [[], [("mine", "WaitingForQuota", LACKS)]]
+
+
+ABSENT = "'vision' is no group that holds work below root"
+
+
+def test_group_that_is_seen_soon_after_its_workload_is_not_reported_absent(case: PendingEventsCase) -> None:
+    case.groups("other default:cpu ..1000")
+    case.see(None, a_job("early"))
+    assert [case.round(second) for second in (0, 2)] == [[], []]
+    case.groups("vision default:cpu ..1000")
+    case.see(a_job("early"), admitted("early"))
+    assert [case.round(second) for second in (2.5, 3, 4, 70)] == [[], [], [], []]
+
+
+def test_absent_group_is_reported_once_as_a_warning(case: PendingEventsCase) -> None:
+    case.groups("other default:cpu ..1000")
+    case.see(None, a_job("lost"))
+    assert [case.round(second) for second in (0, 2.9, 3, 4, 63, 200)] == [
+        [], [], [("lost", "NoLeaf", ABSENT)], [], [], []
+    ]  # fmt: skip
+    assert case.heard.kinds == {"NoLeaf": EventType.WARNING}
+
+
+def test_group_that_stays_away_is_reported_to_those_who_wait_already(case: PendingEventsCase) -> None:
+    case.see(None, admitted("runs"))
+    case.see(None, a_job("waits"))
+    case.round(0)
+    assert case.round(3) == [("waits", "WaitingForQuota", LACKS)]
+    case.groups("other default:cpu ..1000")
+    rounds = [case.round(second) for second in (10, 12, 13, 14, 75)]
+    assert rounds == [
+        [("runs", "NoLeaf", "group vision can have no workloads")], [], [("waits", "NoLeaf", ABSENT)], [], []
+    ]  # fmt: skip
+
+
+def test_new_leader_reports_an_absent_group_again_and_waits_first(case: PendingEventsCase) -> None:
+    case.groups("other default:cpu ..1000")
+    case.see(None, a_job("lost"))
+    case.round(0)
+    case.round(3)
+    events = WorkloadEvents(cast("EventRecorder", case.heard))
+    case.reports = PendingEvents(case.state.work, events)
+    case.cycles = GroupEvents(case.state, events, case.reports, PlacementEvents(case.state.work, events))
+    assert [case.round(second) for second in (5, 8)] == [[], [("lost", "NoLeaf", ABSENT)]]
 
 
 def test_events_are_limited_to_ten_a_round_in_turn(case: PendingEventsCase) -> None:
