@@ -32,8 +32,11 @@ PRESETS: Final = (
     "sparkapplication",
 )
 """The names of the shipped descriptors: `presets/NAME.yaml`."""
+BUILT_IN_KINDS: Final = ("Job", "Pod", "PodGroup")
+"""The kinds of workloads that need no descriptor. Claims and commands know a workload by its kind and name."""
 MAX_POD_SETS_ENTRIES: Final = 8
 MAX_PREDICATES: Final = 32
+LEAVE_OUT: Final = "leave this entry out, and the pods of its objects are governed one by one"
 
 
 def single_path(text: str) -> Path:
@@ -259,6 +262,9 @@ class KindEntry(_Entry, frozen=True):
         given = [key for key in ("suspend", "gate", "through") if getattr(self, key)]
         if len(given) != 1:
             raise KeyProblem("suspend", f"give one of suspend, gate, through; given: {', '.join(given) or 'none'}")
+        if not self.through and self.kind.lower() in (each.lower() for each in BUILT_IN_KINDS):
+            why = "workloads are distinguished by kind and name, and batch Jobs, Pods and PodGroups need no entry"
+            raise KeyProblem("kind", f"{self.kind} of {self.api_version} is ambiguous: {why}; {LEAVE_OUT}")
         if self.suspend and not self.pod_sets:
             raise KeyProblem("podSets", "is missing: where the pods are described")
         if len(self.pod_sets) > MAX_POD_SETS_ENTRIES:

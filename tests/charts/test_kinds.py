@@ -161,8 +161,13 @@ def test_preset_can_be_overridden(control_plane_binaries: Binaries) -> None:
         (_kinds({"preset": "argo"}), 'there is no preset "argo"; there are '),
         (_kinds({"kind": "Gadget"}), "apiVersion"),
         (("--set", "integrations={jobset}", *_kinds({"preset": "jobset"})), "twice"),
+        (
+            _kinds(DESCRIPTOR | {"kind": "Job"}),
+            "kinds: Job of gadgets.example.com and Job of batch are ambiguous: ",
+        ),
+        (_kinds(DESCRIPTOR, DESCRIPTOR | {"apiVersion": "example.net/v1"}), "Gadget of example.net and Gadget of "),
     ],
-    ids=["unknown integration", "unknown preset", "half a descriptor", "given twice"],
+    ids=["unknown integration", "unknown preset", "half a descriptor", "given twice", "called Job", "called the same"],
 )
 def test_invalid_kind_is_refused_at_install(
     control_plane_binaries: Binaries, flags: tuple[str, ...], words: str

@@ -142,6 +142,7 @@ resources that the operators of `held` make.
 {{- define "quotree.kinds" -}}
 {{- $all := list -}}
 {{- $seen := dict -}}
+{{- $called := dict "job" "Job of batch" "pod" "Pod" "podgroup" "PodGroup" -}}
 {{- range $given := concat (include "quotree.integrations" . | fromYamlArray) .Values.kinds -}}
 {{- $kind := $given -}}
 {{- with $given.preset -}}
@@ -160,6 +161,13 @@ resources that the operators of `held` make.
 {{- $name := printf "%s.%s" $kind.resource $group -}}
 {{- if hasKey $seen $name }}{{ fail (printf "kinds and integrations give %s twice; to change a preset, leave it out of integrations" $name) }}{{ end -}}
 {{- $_ := set $seen $name true -}}
+{{- if not $kind.through -}}
+{{- $word := lower $kind.kind -}}
+{{- with get $called $word -}}
+{{- fail (printf "kinds: %s of %s and %s are ambiguous: workloads are distinguished by kind and name; leave the entry of one out, and the pods of its objects are governed one by one" $kind.kind $group .) -}}
+{{- end -}}
+{{- $_ := set $called $word (printf "%s of %s" $kind.kind $group) -}}
+{{- end -}}
 {{- $all = append $all (merge (dict "group" $group "version" (last (splitList "/" $kind.apiVersion)) "route" $name) $kind) -}}
 {{- end -}}
 {{- $held := list -}}

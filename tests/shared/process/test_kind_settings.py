@@ -78,6 +78,17 @@ def test_invalid_descriptor_is_reported_with_line_and_key(tmp_path: Path) -> Non
         ),
         ("operators: [", "operators: [3, ", "s.yaml:4: kinds[1].operators[0]: 3 is not text"),
         ("preset: pytorchjob", "preset: jobset", "s.yaml:2: kinds: JobSet of jobset.x-k8s.io is there twice"),
+        (
+            "kind: Crunch",
+            "kind: Job",
+            "s.yaml:6: kinds[2].kind: Job of example.com/v1 is ambiguous: workloads ",
+        ),
+        ("kind: Crunch", "kind: podgroup", "s.yaml:6: kinds[2].kind: podgroup of example.com/v1 is ambiguous: "),
+        (
+            "kind: Crunch",
+            "kind: Jobset",
+            "s.yaml:2: kinds: JobSet of jobset.x-k8s.io and Jobset of example.com are ambiguous: workloads are ",
+        ),
     ],
 )
 def test_invalid_kind_settings_are_refused(tmp_path: Path, was: str, becomes: str, refusal: str) -> None:
