@@ -6,8 +6,8 @@ from typing import Any
 import click
 
 from cli.read.findings import as_data, find
-from cli.read.live import LiveCluster, live_options
-from cli.read.manifests import read_manifests
+from cli.read.live import LiveCluster, NotAllowed, live_options
+from cli.read.manifests import Manifest, read_manifests
 from cli.read.options import read_moment
 from cli.read.questions import live_past_use, manifests_of, question_options, read_question, read_settings
 from cli.read.settings import known_kinds
@@ -39,7 +39,7 @@ def command(
     changed = read_manifests(edits)
     if not changed:
         raise Problem("the files hold no object; give the edited QuotaGroups or ResourceFlavors with -f")
-    base = manifests_of(files, source)
+    base = _base(files, source)
     settings = read_settings(settings_file, capacity, source)
     kinds = known_kinds(settings_file)
     past = live_past_use(source, settings)
@@ -55,6 +55,14 @@ def command(
     data = {**prediction_as_data(found), "violations": [as_data(each) for each in broken]}
     _print(data, output)
     sys.exit(ILLEGAL if broken else HARMFUL if found.harms else HARMLESS)
+
+
+def _base(files: tuple[str, ...], source: LiveCluster | None) -> list[Manifest]:
+    try:
+        return manifests_of(files, source)
+    except NotAllowed as problem:
+        other = "`kubectl apply --dry-run=server -f` warns of what stops and starts, by group, where you may edit it"
+        raise Problem(f"{problem}; {other} and the visibility API is served") from problem
 
 
 def _place(violation: Any) -> tuple[str, str, str]:

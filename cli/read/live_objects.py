@@ -1,16 +1,19 @@
 """Presents the live cluster's objects as manifests, so that one reader serves files and cluster."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Final
 
 import msgspec
 
-from cli.read.live import ClusterProblem, LiveCluster, UnknownToCluster
+from cli.read.live import ClusterProblem, LiveCluster, NotAllowed, UnknownToCluster
 from cli.read.manifests import CLUSTER, Manifest
 from cli.read.settings import live_settings
 from shared.api.core.resource_claim import RESOURCE_API
 from shared.kinds.kind import Kind
 
+CLUSTER_ROLE: Final = "quotree-cluster-view"
+"""The role of the chart that allows to list all of this."""
 _PATHS: Final = (
     ("quotree.dev/v1alpha1", "QuotaGroup", "/apis/quotree.dev/v1alpha1/quotagroups"),
     ("quotree.dev/v1alpha1", "ResourceFlavor", "/apis/quotree.dev/v1alpha1/resourceflavors"),
@@ -30,18 +33,38 @@ _CLAIMS: Final = (
 
 
 def live_manifests(cluster: LiveCluster) -> Iterator[Manifest]:
-    """Yield every object that a decision can depend on. Raises ClusterProblem."""
+    """Yield every object that a decision can depend on.
+
+    Raises ClusterProblem; NotAllowed with everything that the user cannot list, and the role that allows it.
+    """
+    refused: list[str] = []
     for api_version, kind, path in _PATHS:
-        for raw in cluster.items(path):
+        for raw in _items_if_allowed(cluster.items, path, refused):
             yield _manifest(api_version, kind, raw)
     settings = live_settings(cluster)
+    known = partial(items_if_known, cluster)
     if settings.counts_devices:
         for kind, path in _CLAIMS:
-            for raw in items_if_known(cluster, path):
+            for raw in _items_if_allowed(known, path, refused):
                 yield _manifest(RESOURCE_API, kind, raw)
     for governed in settings.kinds.suspended:
-        for raw in items_if_known(cluster, governed.path):
+        for raw in _items_if_allowed(known, governed.path, refused):
             yield _manifest(governed.api_version, governed.kind, raw, governed)
+    if refused:
+        role = f"a ClusterRoleBinding to the ClusterRole {CLUSTER_ROLE} allows it"
+        raise NotAllowed(f"the answer depends on the whole cluster, and you cannot list {', '.join(refused)}; {role}")
+
+
+def _items_if_allowed(
+    items: Callable[[str], Sequence[msgspec.Raw]], path: str, refused: list[str]
+) -> Sequence[msgspec.Raw]:
+    """Return the list; empty, and its name added to `refused`, if the user must not read it."""
+    try:
+        return items(path)
+    except NotAllowed:
+        *_, group, _, resource = path.partition("?")[0].split("/")
+        refused.append(resource if path.startswith("/api/") else f"{resource}.{group}")
+        return ()
 
 
 def items_if_known(cluster: LiveCluster, path: str) -> Sequence[msgspec.Raw]:

@@ -1,0 +1,72 @@
+"""Who lacks the right to list the cluster is told what is missing, and the chart has a role for it."""
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from click.testing import CliRunner, Result
+
+from cli.commands import what_if
+from cli.read.live_objects import CLUSTER_ROLE
+from dev.controlplane.cluster import ControlPlane
+from shared.problems import Problem
+from tests.charts.rendering import find_object, render
+from tests.cli.live_kinds import install_kinds
+from tests.polling import pause_after
+
+EDIT = """
+apiVersion: quotree.dev/v1alpha1
+kind: QuotaGroup
+metadata: {name: asked}
+spec: {quotas: [{min: {cpu: 1}}]}
+"""
+ALL = (
+    "quotagroups.quotree.dev, resourceflavors.quotree.dev, nodes, namespaces, limitranges, "
+    "priorityclasses.scheduling.k8s.io, runtimeclasses.node.k8s.io, jobs.batch, pods"
+)
+
+
+def _ask(control_plane: ControlPlane, folder: Path, user: str) -> Result:
+    file = folder / "edit.yaml"
+    file.write_text(EDIT)
+    environment = {"PATH": f"{control_plane.binaries.kubectl.parent}:{os.environ['PATH']}"}
+    words = ["--kubeconfig", str(control_plane.kubeconfig), "--as", user, "-f", str(file)]
+    return CliRunner(env=environment).invoke(what_if.command, words)
+
+
+def _bind(control_plane: ControlPlane, role: str, user: str) -> None:
+    control_plane.kubectl("create", "clusterrolebinding", f"{role}-{user}", f"--clusterrole={role}", f"--user={user}")
+
+
+def _asked_until(control_plane: ControlPlane, folder: Path, user: str, wanted: Callable[[Result], bool]) -> Result:
+    """Ask until the API server has noticed the binding."""
+    begun = time.monotonic()
+    while not wanted(answer := _ask(control_plane, folder, user)):
+        passed = time.monotonic() - begun
+        assert passed < 30, answer.output or answer.exception
+        time.sleep(pause_after(passed))
+    return answer
+
+
+def test_every_missing_right_is_named_with_the_role_that_has_it(control_plane: ControlPlane, tmp_path: Path) -> None:
+    install_kinds(control_plane)
+    problem = _ask(control_plane, tmp_path, "nobody").exception
+    assert isinstance(problem, Problem)
+    assert str(problem).startswith(
+        f"the answer depends on the whole cluster, and you cannot list {ALL}; "
+        "a ClusterRoleBinding to the ClusterRole quotree-cluster-view allows it; `kubectl apply --dry-run=server -f` "
+    )
+    _bind(control_plane, "view", "viewer")
+    answer = _asked_until(control_plane, tmp_path, "viewer", lambda each: "pods" not in str(each.exception))
+    assert "you cannot list quotagroups.quotree.dev, resourceflavors.quotree.dev, nodes, " in str(answer.exception)
+
+
+def test_role_of_the_chart_allows_all_that_what_if_reads(control_plane: ControlPlane, tmp_path: Path) -> None:
+    install_kinds(control_plane)
+    role = find_object(render(control_plane.binaries), "ClusterRole", CLUSTER_ROLE)
+    control_plane.apply(json.dumps(role | {"metadata": {"name": "like-the-chart"}}))
+    _bind(control_plane, "like-the-chart", "planner")
+    answer = _asked_until(control_plane, tmp_path, "planner", lambda each: not isinstance(each.exception, Problem))
+    assert " start, " in answer.stdout
