@@ -47,7 +47,8 @@ class SubmittedWorkloads:
     """What the admission webhook would review: everything that does not run already."""
     contexts: NamespaceContexts
     managed: frozenset[str]
-    """Uids of Jobs and pods, and keys of pod groups, that are counted as workloads, or were until they finished."""
+    """What is counted as a workload, or was until it finished: uids of Jobs and pods (Kind/namespace/name where there is
+    none), and keys of pod groups."""
     problems: tuple[tuple[str, str], ...]
     """(object name, what is wrong)."""
     refused: tuple[Violation, ...] = ()
@@ -66,7 +67,7 @@ def read_workloads(objects: ManifestObjects, settings: QuotaSettings) -> Submitt
         if key is not None:
             members.setdefault(key, []).append(pod)
     groups = {key: _read_group(key, pods, cluster, settings) for key, pods in members.items()}
-    counted = [*((read.metadata.uid, read) for read in found), *groups.items()]
+    counted = [*((read.metadata.uid or read.name, read) for read in found), *groups.items()]
     found += groups.values()
     seen = list(read_kind_objects(objects, cluster, settings))
     counted += ((unit_key(read.metadata.uid, read.metadata.namespace), read) for read in seen)
@@ -90,7 +91,12 @@ def _read_job(job: Job, cluster: NamespaceContexts, settings: QuotaSettings) -> 
 
 def _read_pod(pod: Pod, cluster: NamespaceContexts, settings: QuotaSettings) -> WorkloadRead:
     reading = workload_of_pod(pod, cluster.of(namespace_of(pod.metadata)), settings)
-    return WorkloadRead(f"Pod/{pod.metadata.key}", pod.metadata, reading, (pod.spec,))
+    return WorkloadRead(pod_name(pod), pod.metadata, reading, (pod.spec,))
+
+
+def pod_name(pod: Pod) -> str:
+    """Return the name that violations use. It stands for the uid, which pods in files seldom have."""
+    return f"Pod/{pod.metadata.key}"
 
 
 def _read_group(key: str, members: list[Pod], cluster: NamespaceContexts, settings: QuotaSettings) -> WorkloadRead:

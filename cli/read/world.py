@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 
+import msgspec
+
 from cli.read.kind_objects import namespace_of
 from cli.read.objects import ManifestObjects
-from cli.read.workloads import SubmittedWorkloads
+from cli.read.workloads import SubmittedWorkloads, pod_name
 from shared.api.core.node import NodeObject as NodeView
 from shared.api.core.node import allocatable
 from shared.api.core.pod import Pod
@@ -79,4 +81,7 @@ def _using(pod: Pod, contexts: NamespaceContexts, settings: QuotaSettings) -> Us
         request = pod_request_of(pod.spec, contexts.of(namespace), settings)
     except QuantityError:
         request = {}  # reported where the workload is read
-    return using_pod(pod, namespace, request)
+    using = using_pod(pod, namespace, request)
+    if using.uid:
+        return using
+    return msgspec.structs.replace(using, uid=pod_name(pod), key=using.key or pod_name(pod))
