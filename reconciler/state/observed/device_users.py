@@ -97,7 +97,7 @@ class DeviceUsers:
     def _see(self, old: PodRecord | None, new: PodRecord | None) -> Transition[PodRecord]:
         before = None if old is None else self._known(old)
         if new is None:
-            if old is not None and before is self._completed_of(old):
+            if old is not None:
                 self._forget(old.uid)
             return before, None
         known = self._pods.get(new.uid)
@@ -110,12 +110,9 @@ class DeviceUsers:
         return before, after
 
     def _known(self, old: PodRecord) -> PodRecord:
-        """Return the record as it was passed on; another watch may have shown the pod meanwhile as it is now."""
-        return self._completed_of(old) or self._completed(old)
-
-    def _completed_of(self, seen: PodRecord) -> PodRecord | None:
-        found = self._pods.get(seen.uid)
-        return None if found is None or found.seen != seen else found.completed
+        """Return the record as it was passed on: as it is, if it names no claims."""
+        found = self._pods.get(old.uid)
+        return old if found is None else found.completed
 
     def _forget(self, uid: str) -> None:
         if self._pods.pop(uid, None) is not None:

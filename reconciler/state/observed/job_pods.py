@@ -60,7 +60,7 @@ class JobPods:
             for pod in (before, after):
                 if pod is not None and pod.job:
                     touched.add(pod.job)
-            if before is not None:
+            if before is not None and before.job:
                 self._remove(before)
             if after is not None and after.job:
                 self._of_job.setdefault(after.job, {})[after.uid] = after
@@ -97,12 +97,10 @@ class JobPods:
         }
 
     def _remove(self, pod: UsingPod) -> None:
-        """Remove the pod unless another watch has reported it meanwhile."""
-        pods = self._of_job.get(pod.job, {})
-        if pods.get(pod.uid) == pod:
-            del pods[pod.uid]
-            if not pods:
-                del self._of_job[pod.job]
+        pods = self._of_job[pod.job]
+        del pods[pod.uid]
+        if not pods:
+            del self._of_job[pod.job]
 
     def __contains__(self, job: str) -> bool:
         return job in self._of_job

@@ -179,7 +179,7 @@ class NodeUsage:
                     self._frozen = None
                 if pod is not None and (pod.uid in self._counted or not self._is_managed(pod)):
                     self._dirty.add(pod.uid)
-            if before is not None and self._pods.get(before.uid) == before:
+            if before is not None:
                 self._forget(before.uid)
             if after is not None:
                 self._forget(after.uid)
@@ -187,7 +187,7 @@ class NodeUsage:
                 self._index(after, set.add)
 
     def _forget(self, uid: str) -> None:
-        """A pod may appear in one watch before it leaves another, which still has its previous record."""
+        """Remove the pod, if it is known; manifests may hold two pods with one uid, of which the last counts."""
         known = self._pods.pop(uid, None)
         if known is not None:
             self._index(known, set.discard)
