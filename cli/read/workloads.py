@@ -47,8 +47,9 @@ class SubmittedWorkloads:
     """What the admission webhook would review: everything that does not run already."""
     contexts: NamespaceContexts
     managed: frozenset[str]
-    """What is counted as a workload, or was until it finished: uids of Jobs and pods (Kind/namespace/name where there is
-    none), and keys of pod groups."""
+    """What is counted as a workload, or was until it finished: Jobs and pods by uid, or Kind/namespace/name without
+    one, and pod groups by key.
+    """
     problems: tuple[tuple[str, str], ...]
     """(object name, what is wrong)."""
     refused: tuple[Violation, ...] = ()
