@@ -94,6 +94,18 @@ def _encoded(contents: Mapping[str, bytes]) -> dict[str, str]:
     return {name: base64.b64encode(value).decode() for name, value in sorted(contents.items())}
 
 
+def pause_before_check(published: timedelta | None, overlap: timedelta, leaf_life: timedelta) -> timedelta:
+    """Return how long to wait for a change before checking again; `published`: for how long clients trust the CA.
+
+    Until they do, and while a new CA waits for its overlap to end, something is due soon. Then only time makes the
+    certificate due, in the last third of its life.
+    """
+    if published is None:
+        return _RETRY
+    remaining = overlap - published
+    return max(_RETRY, min(_CHECK, remaining if remaining > timedelta() else leaf_life / 30))
+
+
 class CertificateRotator:
     """Maintains the Secret and the bundles according to `rotation`."""
 
@@ -119,7 +131,7 @@ class CertificateRotator:
         """The last content of the Secret: a deleted Secret is written again, because clients trust its CA."""
 
     async def run(self) -> None:
-        """Run indefinitely: on every change and every minute."""
+        """Run indefinitely: on every change, and every minute or more often for a short-lived certificate."""
         while True:
             wait = _CHECK
             self._secret.changed.clear()
@@ -151,7 +163,7 @@ class CertificateRotator:
             return _RETRY
         self._last = wanted
         await self._bundles.publish(bundle_of(contents))
-        return _RETRY if published is None else min(_CHECK, max(_RETRY, self._overlap - published))
+        return pause_before_check(published, self._overlap, self._terms.leaf_life)
 
     async def _write(self, seen: SecretRecord | None, contents: dict[str, bytes]) -> None:
         """Compare and swap: the second writer uses what the first has written."""
