@@ -24,7 +24,7 @@ from shared.kube.connect.connection import ConnectionSettings, connected
 from shared.kube.errors import ApiError
 from shared.kube.resources import QUOTA_GROUPS
 from tests.webhook.balancer import PortBalancer
-from tests.webhook.edit_requests import PREEMPTORS, ROOM, quota_group
+from tests.webhook.edit_requests import CREATIONS, ROOM, quota_group
 from tests.webhook.replicas import Replicas
 
 EDITS = 40
@@ -54,7 +54,7 @@ async def burst(client: Client, prefix: str) -> str:
     for turn in range(BURSTS):
         parent = f"{prefix}-{turn}"
         await client.create(QUOTA_GROUPS, quota_group(parent, gpu=ROOM, isParent=True))
-        creations = (client.create(QUOTA_GROUPS, quota_group(f"{parent}-{at}", parent, 1)) for at in range(PREEMPTORS))
+        creations = (client.create(QUOTA_GROUPS, quota_group(f"{parent}-{at}", parent, 1)) for at in range(CREATIONS))
         answers = await asyncio.gather(*(timed(each) for each in creations))
         took = sorted(each for each, _ in answers)
         halves.append(took[len(took) // 2])

@@ -21,7 +21,7 @@ from shared.kube.client import Client
 from shared.kube.connect.connection import ConnectionSettings, connected
 from shared.kube.resources import JOBS, MUTATING_WEBHOOKS, QUOTA_GROUPS, VALIDATING_WEBHOOKS
 
-PREEMPTORS: Final = 16
+CLIENTS: Final = 16
 SETTLE: Final = 10.0
 """Seconds until what was needed for the first look only has been given up."""
 
@@ -34,10 +34,10 @@ async def fill(control_plane: ControlPlane, groups: int, jobs: range, *, first: 
         if first:
             for configurations in (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS):
                 await client.delete(configurations, "quotree")
-            await create_all(client, QUOTA_GROUPS, bodies, None, PREEMPTORS)
+            await create_all(client, QUOTA_GROUPS, bodies, None, CLIENTS)
         leaves = [each["metadata"]["name"] for each in bodies if "parent" in each["spec"]]
         waiting = (waiting_job(f"waits-{number}", leaves[number % len(leaves)]) for number in jobs)
-        await create_all(client, JOBS, waiting, "default", PREEMPTORS)
+        await create_all(client, JOBS, waiting, "default", CLIENTS)
 
 
 def held(quotree: Quotree) -> tuple[int, int]:

@@ -34,7 +34,7 @@ from shared.kube.watch.watching import Watch
 
 BELOW: Final = 49
 """Leaves of each group of the first level."""
-PREEMPTORS: Final = 32
+CLIENTS: Final = 32
 CHANGES: Final = 10
 FREE: Final = "free"
 """The leaf that has room, and lends none of it; all others wait."""
@@ -94,11 +94,11 @@ async def fill(client: Client, groups: int, jobs: int) -> None:
     for configurations in (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS):
         await client.delete(configurations, "quotree")
     bodies = groups_of(groups)
-    await create_all(client, QUOTA_GROUPS, bodies, None, PREEMPTORS)
+    await create_all(client, QUOTA_GROUPS, bodies, None, CLIENTS)
     leaves = [each["metadata"]["name"] for each in bodies if "parent" in each["spec"]]
     print(f"{len(bodies)} groups are there; creating {jobs} Jobs", flush=True)
     waiting = (waiting_job(f"waits-{number}", leaves[number % len(leaves)]) for number in range(jobs - 1))
-    await create_all(client, JOBS, waiting, "default", PREEMPTORS)
+    await create_all(client, JOBS, waiting, "default", CLIENTS)
     await client.create(JOBS, waiting_job("first", FREE), "default")
 
 

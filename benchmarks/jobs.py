@@ -25,13 +25,13 @@ def job(
 
 
 async def create_all(
-    client: Client, resource: Resource, bodies: Iterable[dict[str, Any]], namespace: str | None, preemptors: int
+    client: Client, resource: Resource, bodies: Iterable[dict[str, Any]], namespace: str | None, clients: int
 ) -> None:
-    """Create them as fast as so many preemptors can, each with one request under way."""
+    """Create them as fast as so many clients can, each with one request under way."""
     left = iter(bodies)
 
     async def create_some() -> None:
         for body in left:
             await client.create(resource, body, namespace)
 
-    await asyncio.gather(*(create_some() for _ in range(preemptors)))
+    await asyncio.gather(*(create_some() for _ in range(clients)))

@@ -8,7 +8,7 @@ Each contender gets a control plane of its own, one after another: etcd, API ser
 simulated nodes, all on this machine; 20 groups in two levels, quota for all.
 
 * alone: Jobs one at a time, from the moment the creation is sent to the moment a watch shows the Job resumed;
-* together: so many Jobs created by 20 preemptors at once; from the first creation to the last resumed Job seen. Pods
+* together: so many Jobs created by 20 clients at once; from the first creation to the last resumed Job seen. Pods
   finish at once, so that the Job controller and the scheduler work on all of it too;
 * queue: so many Jobs created while all groups are stopped, then let go at once; from that moment to the last resumed;
 * requests: what the API server answered in all meanwhile, per Job, until all were complete and all was quiet; the
@@ -52,7 +52,7 @@ CONTENDERS: Final[dict[str, Callable[[ControlPlane], AbstractContextManager[Cont
     "limit": limit,
 }
 ALONE: Final = 30
-PREEMPTORS: Final = 20
+CLIENTS: Final = 20
 PATIENCE: Final = 600.0
 NODES: Final = [
     cluster.NodeSpec(f"node-{number}", allocatable={"cpu": "10000", "memory": "40000Gi", "pods": "5000"})
@@ -112,9 +112,9 @@ async def alone(client: Client, seen: Seen, contender: Contender) -> list[float]
 
 
 async def create_named(client: Client, contender: Contender, names: Sequence[str]) -> None:
-    """Create the Jobs of these names as fast as 20 preemptors can."""
+    """Create the Jobs of these names as fast as 20 clients can."""
     bodies = (short_job(name, number, contender) for number, name in enumerate(names))
-    await create_all(client, JOBS, bodies, "default", PREEMPTORS)
+    await create_all(client, JOBS, bodies, "default", CLIENTS)
 
 
 async def together(client: Client, seen: Seen, contender: Contender, jobs: int) -> tuple[float, float]:

@@ -1,7 +1,7 @@
 """Authorises readers of metrics: the API server reviews the token, and whether its user may read them.
 
 Answers are cached for a short time, so that a reader costs few requests. Tokens are kept as digests. While the API
-server does not answer, only recently allowed readers are admitted, because the metrics that show the outage are then
+server does not answer, only recently allowed readers get an answer, because the metrics that show the outage are then
 most useful.
 """
 

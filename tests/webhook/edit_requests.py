@@ -9,7 +9,7 @@ from shared.kube.errors import ApiError
 from shared.kube.resources import QUOTA_GROUPS
 
 ROOM = 10
-PREEMPTORS = 40
+CREATIONS = 40
 
 
 def quota_group(name: str, parent: str | None = None, gpu: int | None = None, **spec: Any) -> dict[str, Any]:
@@ -36,7 +36,7 @@ async def children(client: Client, parent: str) -> list[str]:
 
 async def create_all(client: Client, parent: str) -> Counter[int]:
     """40 creations of min 1 at once, again where the answer is to try again: how many ended with which code."""
-    asked = [quota_group(f"{parent}-{at}", parent, 1) for at in range(PREEMPTORS)]
+    asked = [quota_group(f"{parent}-{at}", parent, 1) for at in range(CREATIONS)]
     return Counter(await asyncio.gather(*(until_settled(client, body) for body in asked)))
 
 

@@ -1,7 +1,7 @@
 """A budget of bytes for all request bodies together, so that connections cannot exhaust the memory.
 
 A body counts from its first byte until its response is written. When the bodies exceed the budget, requests whose body
-is still arriving are dropped: first those on connections with the fewest answered requests, among these the largest.
+is still arriving are dropped: first those on connections with the fewest answered requests, among these the dropped.
 The connections of the API server have answered requests; a connection that never completes a body has none.
 """
 
@@ -46,12 +46,12 @@ class BodyBudget:
             arriving = [each for each in self._bodies if not each.is_complete]
             if not arriving:
                 return
-            victim = min(arriving, key=lambda each: (each.served, -each.size))
-            victim.is_dropped = True
-            self.end(victim)
-            if victim is body:
+            dropped = min(arriving, key=lambda each: (each.served, -each.size))
+            dropped.is_dropped = True
+            self.end(dropped)
+            if dropped is body:
                 return
-            victim.drop()
+            dropped.drop()
 
     def end(self, body: BodyInFlight) -> None:
         """Stop counting the request."""

@@ -53,10 +53,10 @@ def test_ports_are_below_the_ephemeral_range() -> None:
         assert all(ports.LOWEST <= held.take() < lowest_ephemeral for _ in range(20))
 
 
-@pytest.mark.parametrize(("position", "victim"), [(0, "etcd"), (1, "kube-apiserver"), (3, "kwok")])
+@pytest.mark.parametrize(("position", "program"), [(0, "etcd"), (1, "kube-apiserver"), (3, "kwok")])
 def test_port_occupied_between_choice_and_start_is_retried(
     position: int,
-    victim: str,
+    program: str,
     listener: int,
     control_plane_binaries: Binaries,
     monkeypatch: pytest.MonkeyPatch,
@@ -69,5 +69,5 @@ def test_port_occupied_between_choice_and_start_is_retried(
     monkeypatch.setattr(PortTakenError, "__init__", lambda self, text: failures.append(text))
     offer(monkeypatch, *spare[:position], listener, *spare[position:])
     with cluster.start(control_plane_binaries, controllers=(), scheduler=False) as control_plane:
-        assert failures == [f"{victim} found its port taken: free it or let the harness choose another"]
+        assert failures == [f"{program} found its port taken: free it or let the harness choose another"]
         assert control_plane.rest.ready()

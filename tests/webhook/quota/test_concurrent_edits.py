@@ -14,7 +14,7 @@ from shared.kube.client import Client, DryRun
 from shared.kube.resources import CONFIG_MAPS, QUOTA_GROUPS, RESOURCE_FLAVORS
 from tests.faults.kinds import FallSilent, LoseAnswer, Rule
 from tests.faults.proxy import FaultProxy
-from tests.webhook.edit_requests import PREEMPTORS, ROOM, answer, children, create_all, quota_group, until_settled
+from tests.webhook.edit_requests import CREATIONS, ROOM, answer, children, create_all, quota_group, until_settled
 from tests.webhook.refusing_webhook import REFUSED, refusing_webhook
 from tests.webhook.replicas import NAMESPACE, Replicas
 
@@ -28,7 +28,7 @@ async def test_exactly_10_of_40_concurrent_creations_are_accepted_within_min_for
     await asyncio.to_thread(replicas.use, *range(count))
     for turn in range(3):
         await client.create(QUOTA_GROUPS, quota_group(f"p{turn}", gpu=ROOM, isParent=True))
-        assert await create_all(client, f"p{turn}") == {0: ROOM, 422: PREEMPTORS - ROOM}
+        assert await create_all(client, f"p{turn}") == {0: ROOM, 422: CREATIONS - ROOM}
         assert len(await children(client, f"p{turn}")) == ROOM
 
 
@@ -66,25 +66,25 @@ async def test_creation_of_a_child_and_deletion_of_its_parent_are_not_both_accep
             assert "(DeletedWithChildren)" in why
 
 
-async def test_killed_replica_does_not_over_admit(replicas: Replicas, client: Client) -> None:
+async def test_killed_replica_accepts_no_more_than_the_parent_has(replicas: Replicas, client: Client) -> None:
     first, _ = await asyncio.to_thread(replicas.start, 2)
     await client.create(QUOTA_GROUPS, quota_group("p", gpu=ROOM, isParent=True))
-    preemptors = [
-        asyncio.create_task(until_settled(client, quota_group(f"p-{at}", "p", 1))) for at in range(PREEMPTORS)
+    creations = [
+        asyncio.create_task(until_settled(client, quota_group(f"p-{at}", "p", 1))) for at in range(CREATIONS)
     ]
     await asyncio.sleep(0.3)
     await asyncio.to_thread(replicas.kill, first)
-    assert Counter(await asyncio.gather(*preemptors)) == {0: ROOM, 422: PREEMPTORS - ROOM}
+    assert Counter(await asyncio.gather(*creations)) == {0: ROOM, 422: CREATIONS - ROOM}
     assert len(await children(client, "p")) == ROOM
 
 
-async def test_lagging_watch_does_not_over_admit(
+async def test_lagging_watch_accepts_no_more_than_the_parent_has(
     replicas: Replicas, client: Client, plain_control_plane: ControlPlane, tmp_path: Path
 ) -> None:
     with FaultProxy(plain_control_plane.url, plain_control_plane.ca_file).running() as proxy:
         await _start_without_watches(replicas, proxy, plain_control_plane, tmp_path)
         await client.create(QUOTA_GROUPS, quota_group("p", gpu=ROOM, isParent=True))
-        assert await create_all(client, "p") == {0: ROOM, 422: PREEMPTORS - ROOM}
+        assert await create_all(client, "p") == {0: ROOM, 422: CREATIONS - ROOM}
 
 
 async def _start_without_watches(
@@ -107,7 +107,7 @@ async def test_write_with_a_lost_response_is_not_repeated(
         await asyncio.to_thread(replicas.start, 1, [kubeconfig])
         proxy.rules.append(Rule(LoseAnswer(), lambda asked: asked.method == "PUT", times=3))
         await client.create(QUOTA_GROUPS, quota_group("p", gpu=ROOM, isParent=True))
-        assert await create_all(client, "p") == {0: ROOM, 422: PREEMPTORS - ROOM}
+        assert await create_all(client, "p") == {0: ROOM, 422: CREATIONS - ROOM}
         assert proxy.faults() == 3
 
 
@@ -165,7 +165,7 @@ async def test_exactly_10_edits_are_stored_when_some_are_refused_elsewhere_and_t
     await client.create(QUOTA_GROUPS, quota_group("p", gpu=ROOM, isParent=True))
     with refusing_webhook(plain_control_plane):
         await _until_asked(client)
-        names = [f"p-{at}-{REFUSED}" if at % 4 == 0 else f"p-{at}" for at in range(PREEMPTORS)]
+        names = [f"p-{at}-{REFUSED}" if at % 4 == 0 else f"p-{at}" for at in range(CREATIONS)]
         answers = await asyncio.gather(*(until_settled(client, quota_group(name, "p", 1)) for name in names))
     stored = await children(client, "p")
     assert len(stored) == ROOM
