@@ -1,7 +1,7 @@
 """A budget of bytes for all request bodies together, so that connections cannot exhaust the memory.
 
 A body counts from its first byte until its response is written. When the bodies exceed the budget, requests whose body
-is still arriving are dropped: first those on connections with the fewest answered requests, among these the dropped.
+is still arriving are dropped: first those on connections with the fewest answered requests, among these the largest.
 The connections of the API server have answered requests; a connection that never completes a body has none.
 """
 

@@ -69,9 +69,7 @@ async def test_creation_of_a_child_and_deletion_of_its_parent_are_not_both_accep
 async def test_killed_replica_accepts_no_more_than_the_parent_has(replicas: Replicas, client: Client) -> None:
     first, _ = await asyncio.to_thread(replicas.start, 2)
     await client.create(QUOTA_GROUPS, quota_group("p", gpu=ROOM, isParent=True))
-    creations = [
-        asyncio.create_task(until_settled(client, quota_group(f"p-{at}", "p", 1))) for at in range(CREATIONS)
-    ]
+    creations = [asyncio.create_task(until_settled(client, quota_group(f"p-{at}", "p", 1))) for at in range(CREATIONS)]
     await asyncio.sleep(0.3)
     await asyncio.to_thread(replicas.kill, first)
     assert Counter(await asyncio.gather(*creations)) == {0: ROOM, 422: CREATIONS - ROOM}
