@@ -4,10 +4,12 @@ from datetime import timedelta
 
 import pytest
 
+from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.workload import Workload
 from tests.builders import after, pending, running
 from tests.shared.quota.decide.plan_words import decide, evictions, started_and_evicted, starts
+from tests.trees import GPU
 
 STRICT = ReclaimMode.STRICT
 TWO = "root 12\n  a 4 w0\n  b 4"
@@ -85,3 +87,53 @@ def test_victims_of_strict_mode_replace_those_of_a_preemptor() -> None:
     work = [running("a", 4, "x", since=after(-9)), running("a", 2, "y", since=after(-5)), running("a", 2, "z")]
     plan = decide("root 8\n  a 4 w0\n  b 4", [*work, pending("b", 4, "b1")], mode=STRICT)
     assert sorted(each.split()[0] for each in evictions(plan)) == ["y", "z"]
+
+
+@pytest.mark.parametrize(
+    ("used", "expected"),
+    [
+        pytest.param([2, 2], [], id="over by no more than what left"),
+        pytest.param([2, 2, 1], ["s2 Strict"], id="over by more"),
+    ],
+)
+def test_strict_mode_spares_what_work_that_starts_in_another_flavor_gives_back(
+    used: list[int], expected: list[str]
+) -> None:
+    """`new` waits in both flavors and starts in b, so that the runtime in a comes back with the next cycle."""
+    work = [running("s", {"cpu": size}, f"s{place}", flavors="a") for place, size in enumerate(used)]
+    plan = decide(
+        "root\n  s a:cpu 0 w0\n  o b:cpu 4 | a:cpu 4",
+        [*work, pending("o", {"cpu": 4}, "new")],
+        [Flavor("a"), Flavor("b")],
+        capacity=(("a", "cpu", sum(used)), ("b", "cpu", 4)),
+        mode=STRICT,
+    )
+    assert started_and_evicted(plan) == (["new entitled b"], expected)
+
+
+def test_strict_mode_spares_nothing_for_work_that_starts_in_the_same_flavor() -> None:
+    work = [running("s", {"cpu": 2}, "s0", flavors="a"), pending("o", {"cpu": 4}, "new")]
+    plan = decide("root\n  s a:cpu 0 w0\n  o a:cpu 4", work, [Flavor("a")], capacity=(("a", "cpu", 6),), mode=STRICT)
+    assert started_and_evicted(plan) == (["new entitled a"], ["s0 Strict"])
+
+
+BOTH = "root 12 | default:cpu 12\n  a 4 w0 | default:cpu 4 w0\n  b 4 | default:cpu 4"
+"""b waits for more than there is of both resources: runtime(a) is 4 of each."""
+B_OF_BOTH = [running("b", {GPU: 4, "cpu": 4}, "b0", preemptible=False), pending("b", {GPU: 9, "cpu": 9}, "b1")]
+
+
+def test_strict_mode_asks_only_about_resources_that_are_over() -> None:
+    work = [running("a", {GPU: 2, "cpu": 4}, "x", since=after(-9)), running("a", {GPU: 2, "cpu": 2}, "y")]
+    assert evictions(decide(BOTH, [*B_OF_BOTH, *work], mode=STRICT)) == ["y Strict"]
+
+
+def test_resource_that_victims_of_this_cycle_bring_down_counts_as_over() -> None:
+    """x goes for c1, which leaves a with its runtime of GPUs: y, which is over in CPU alone then, may stay."""
+    work = [
+        running("a", {GPU: 2, "cpu": 4}, "z", since=after(-9)),
+        running("a", {GPU: 2, "cpu": 2}, "y", since=after(-5)),
+        running("a", {GPU: 2}, "x"),
+        pending("c", {GPU: 2}, "c1"),
+    ]
+    groups = BOTH.replace("root 12", "root 10", 1) + "\n  c 2"
+    assert evictions(decide(groups, [*B_OF_BOTH, *work], mode=STRICT)) == ["x Reclaim for c1"]

@@ -101,3 +101,13 @@ def test_workload_that_fits_after_pending_evictions_waits_for_them() -> None:
     leaving = evicting(running("b", 4, "leaving"))
     work = [running("b", 3, "b0"), leaving, running("a", 1, "low"), pending("a", 4, "new", priority=1)]
     assert waits(decide(groups, work)) == {"new": "WaitingForEvictions"}
+
+
+def test_claim_of_a_swap_within_its_leaf_s_runtime_is_not_withdrawn() -> None:
+    """Another claim has the room that b is entitled to; a has no more than its own."""
+    swapper = pending("a", 4, "swapper", priority=1)
+    work = [swap_claimed(running("a", 4, "low"), swapper), swapper]
+    kept = pending("c", 4, "kept", priority=1)
+    work += [claimed(evicting(running("c", 4, "gone")), kept), kept]
+    plan = decide("root 8\n  a 4 w0\n  b 4\n  c 0 w0", [*work, pending("b", 4, "b1")])
+    assert (plan.claims_ended, waits(plan)["b1"]) == ((), "WaitingForQuota")

@@ -1,0 +1,47 @@
+"""Work that borrows leaves its own leaf the entitlement of work whose room comes later. docs/specification.md §6.3."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from shared.quota.model.tree import Preemption
+from tests.builders import after, pending, running
+from tests.shared.quota.decide.plan_words import decide, started_and_evicted, starts, waits
+from tests.trees import tree
+
+GROUPS = tree("""
+root 4 | default:cpu 8 | default:memory 8
+  a 0
+  b 3 w0 | default:cpu 3 w0 | default:memory 0 w0
+""")
+OWES = running("a", 3, "owes")
+OLDER = pending("b", {"gpu": 3, "cpu": 3}, "older", created=after(-9), priority=1)
+"""Entitled; there is CPU for it at once, and GPUs only when `owes` has had its notice."""
+
+
+@pytest.mark.parametrize(
+    ("preemption", "request_", "fields", "starts_now"),
+    [
+        pytest.param(Preemption.LOWER_PRIORITY, {"cpu": 2}, {}, True, id="the older one may preempt it"),
+        pytest.param(Preemption.LOWER_PRIORITY, {"cpu": 2}, {"priority": 1}, False, id="of the same priority"),
+        pytest.param(Preemption.NEVER, {"cpu": 2}, {}, False, id="no preemption in the group"),
+        pytest.param(Preemption.NEVER, {"memory": 2}, {}, True, id="takes nothing that the older one needs"),
+    ],
+)
+def test_borrowing_work_waits_unless_the_older_one_keeps_its_entitlement(
+    preemption: Preemption, request_: dict[str, int], fields: dict[str, Any], starts_now: bool
+) -> None:
+    groups = GROUPS.with_group(replace(GROUPS["b"], preemption=preemption))
+    plan = decide(groups, [OWES, OLDER, pending("b", request_, "younger", **fields)], notice=timedelta(seconds=40))
+    assert (starts(plan), waits(plan)) == (
+        (["younger opportunistic"], {"older": "RoomDelayed"})
+        if starts_now
+        else ([], {"older": "RoomDelayed", "younger": "RoomKeptForOthers"})
+    )
+
+
+def test_borrowing_work_need_not_wait_for_an_older_one_whose_claim_holds_its_room() -> None:
+    plan = decide(GROUPS, [OWES, OLDER, pending("b", {"cpu": 2}, "younger", priority=1)])
+    assert started_and_evicted(plan) == (["younger opportunistic"], ["owes Reclaim for older"])
