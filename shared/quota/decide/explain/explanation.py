@@ -138,7 +138,7 @@ def _explain_running(snapshot: Snapshot, workload: Workload) -> WorkloadExplanat
     flavors = tuple(FlavorExplanation(name, True, False, None, ()) for name in sorted(flavor_names(admission.flavors)))
     since = admission.since.isoformat(timespec="seconds")
     text = f"{workload.kind} {workload.key!r} runs since {since} on {', '.join(each.flavor for each in flavors)}"
-    if workload.eviction is not None and workload.is_evicting:
+    if workload.eviction is not None:
         text += f" and is being evicted: {workload.eviction.reason.value}"
     running = explain_running(snapshot, workload, admission)
     entitled = running.within_runtime and not workload.is_evicting

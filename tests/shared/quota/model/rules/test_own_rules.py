@@ -35,6 +35,14 @@ def test_group_is_accepted_at_each_limit_and_refused_beyond(case: Case) -> None:
     assert {each.rule for each in found.violations} == {case.code}
 
 
+@pytest.mark.parametrize("case", GROUP_CASES.values(), ids=GROUP_CASES)
+def test_group_is_refused_at_its_creation(case: Case) -> None:
+    name = refused_name(case)
+    broken = Tree.of([read_group_manifest(manifest("QuotaGroup", name, case.refused))])
+    found = rules.check_change(Tree.of([]), broken, name, CONTEXT)
+    assert case.code in {each.rule for each in found.violations}
+
+
 @pytest.mark.parametrize("case", FLAVOR_CASES.values(), ids=FLAVOR_CASES)
 def test_flavor_is_accepted_at_each_limit_and_refused_beyond(case: Case) -> None:
     fine = read_flavor_manifest(manifest("ResourceFlavor", case.name, case.accepted))

@@ -1,0 +1,147 @@
+"""What a cycle costs follows what has changed, not what exists: counted in calls of the engine's functions.
+
+The counts repeat themselves exactly. Who makes a cycle cheaper lowers the bounds; who must raise one says why.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime, timedelta
+from operator import gt
+from types import FrameType
+from typing import Any
+
+from shared.quota.decide.decisions import Plan
+from shared.quota.decide.plan import plan
+from shared.quota.decide.simulate.step import advance
+from shared.quota.decide.state.cycle_cache import CycleCache
+from shared.quota.measure.inputs.world import World
+from shared.quota.measure.snapshot import Snapshot, measure
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.settings import ReclaimMode
+from shared.quota.model.tree import ReclaimOverrides, Tree, WhenCanBorrow
+from shared.resources import FlavorResource
+from tests.builders import after, pending
+from tests.shared.quota.decide.plan_words import given
+from tests.trees import group, tree
+
+PARENTS, LEAVES, WAITING = 12, 10, 8
+FLAVORS = (Flavor("a"), Flavor("b"))
+SORTS = (
+    "a:cpu 2 | b:cpu 2 strict",
+    "a:cpu 3 | b:cpu 2",
+    "a:cpu 2 l1 | b:cpu 2",
+    "a:cpu 2 | b:cpu 2",
+    "b:cpu 2 w1 | a:cpu 0",
+)
+FIELDS: dict[str, dict[str, Any]] = {
+    "3": {"patience": timedelta(seconds=100)},
+    "6": {"reclaim": ReclaimOverrides(ReclaimMode.STRICT)},
+    "8": {"when_can_borrow": WhenCanBorrow.BORROW},
+}
+"""What else some leaves have, by their last digit."""
+STEP = timedelta(seconds=10)
+FIRST = (399_780, 58_170, 28_560, 22_710, 3_690)
+"""The bounds of the decisions that fill the cluster: the first one starts 287 workloads."""
+
+
+class Process:
+    """What goes on from cycle to cycle; `costs`: the calls of each."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.costs: list[int] = []
+        self._now: datetime = after(0)
+        self._cache = CycleCache()
+        self._snapshot: Snapshot | None = None
+
+    def cycle(self) -> Plan:
+        """Measure, decide, carry out; 10 seconds pass."""
+        with _counted_calls() as calls:
+            self._snapshot = measure(self.world, self._now, self._snapshot)
+            decided = plan(self._snapshot, self._cache)
+        self.costs.append(len(calls))
+        self.world, self._now = advance(self.world, decided, self._now), self._now + STEP
+        return decided
+
+
+@contextmanager
+def _counted_calls() -> Iterator[list[str]]:
+    """The file of each function of the engine that is called, or goes on as a generator, meanwhile."""
+    calls: list[str] = []
+
+    def trace(frame: FrameType, _event: str, _argument: object) -> None:
+        if "/shared/quota/" in frame.f_code.co_filename:
+            calls.append(frame.f_code.co_filename)
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield calls
+    finally:
+        sys.settrace(before)
+
+
+def _cluster() -> World:
+    """Two flavors for 120 leaves of five sorts; more work waits everywhere than could ever run."""
+    drawn = tree(
+        "\n".join(
+            f"p{parent}/ a:cpu 40 | b:cpu 40\n"
+            + "\n".join(f"  p{parent}-{leaf} {SORTS[leaf % len(SORTS)]}" for leaf in range(LEAVES))
+            for parent in range(PARENTS)
+        )
+    )
+    groups = (replace(each, **FIELDS.get(name[-1], {})) for name, each in drawn.groups.items())
+    names = [f"p{parent}-{leaf}" for leaf in range(LEAVES) for parent in range(PARENTS)]
+    work = [
+        pending(name, {"cpu": 2 + each % 4}, f"{name}-{each}", created=after(each - 99), priority=each % 2)
+        for name in names
+        for each in range(WAITING)
+    ]
+    capacity = tuple((flavor.name, "cpu", 40 * PARENTS) for flavor in FLAVORS)
+    return given(Tree.of(groups), work, FLAVORS, capacity=capacity)
+
+
+def _end(world: World) -> World:
+    return world.with_changes([(world.workload_sets["p7-7"].admitted[0], None)])
+
+
+def _arrive(leaf: str, **fields: int) -> Callable[[World], World]:
+    return lambda world: world.with_changes([(None, pending(leaf, {"cpu": 3}, "new", **fields))])
+
+
+def _lend(capacity: int) -> Callable[[World], World]:
+    return lambda world: replace(world, unmanaged={FlavorResource("a", "cpu"): capacity})
+
+
+def _edit(world: World) -> World:
+    return replace(world, tree=world.tree.with_group(group("p7-7 a:cpu 3 | b:cpu 2", "p7")))
+
+
+CHANGES: dict[str, tuple[Callable[[World], World], tuple[int, ...]]] = {
+    "nothing": (lambda world: world, (2_960, 2_960, 2_960)),
+    "end of a workload": (_end, (5_670, 4_540, 3_920)),
+    "arrival": (_arrive("p7-7"), (3_700, 3_010, 3_010)),
+    "arrival in a strict queue": (_arrive("p7-5"), (3_590, 3_010, 3_010)),
+    "arrival of high priority": (_arrive("p7-8", priority=9), (3_660, 11_700, 11_750)),
+    "less capacity": (_lend(4), (76_370, 4_220, 3_500)),
+    "edit of a group": (_edit, (78_050, 5_740, 5_090)),
+}
+"""Each change, and the bounds for the cycle that sees it and the next two."""
+
+
+def test_cycle_costs_no_more_than_its_change() -> None:
+    process = Process(_cluster())
+    while not process.cycle().is_idle:
+        pass
+    costs = {"first decisions": process.costs}
+    for name, (change, _) in CHANGES.items():
+        process.world, process.costs = change(process.world), []
+        costs[name] = process.costs
+        for _ in range(3):
+            process.cycle()
+    bounds = {"first decisions": FIRST, **{name: most for name, (_, most) in CHANGES.items()}}
+    above = {name: found for name, found in costs.items() if any(map(gt, found, bounds[name]))}
+    assert above == {}
+    assert len(costs["first decisions"]) == len(FIRST)
