@@ -81,12 +81,11 @@ class LeafCache:
         self.numbers = numbers
         self.queue: EquivalenceClasses | None = previous.queue if previous is not None else None
         """Made when first requested; after a change of the leaf, the previous one."""
-        still_holds = previous is not None and previous.leaf is leaf and _none_grew(numbers, previous.numbers)
-        self.none_entitled: bool = previous.none_entitled if previous is not None and still_holds else False
+        holds = previous is not None and previous.leaf is leaf and _none_grew(numbers, previous.numbers)
+        valid = previous if holds else None
+        self.none_entitled: bool = valid.none_entitled if valid is not None else False
         """A pass has found that none of its workloads is entitled."""
-        self.too_little: Mapping[FlavorResource, Amount] | None = (
-            previous.too_little if previous is not None and still_holds else None
-        )
+        self.too_little: Mapping[FlavorResource, Amount] | None = valid.too_little if valid is not None else None
         """What was available below the leaf's parent when a pass found that nothing in the leaf could borrow."""
         self.first_fits: FirstFits | None = None
         """Made when first requested, if the leaf is predictable."""

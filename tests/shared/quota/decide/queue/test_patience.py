@@ -160,3 +160,30 @@ def test_leaf_is_measured_again_when_the_patience_of_its_head_ends() -> None:
     due = first.leaves["a"].next_change
     assert due is not None
     assert measure(world, due, first).leaves["a"].next_change is None
+
+
+def test_what_a_patient_head_holds_back_gives_its_leaf_no_better_place() -> None:
+    """Until 10 s, `old` is the first of p's that fits; then `big` holds it back, and c's is older than p's other one."""
+    flavors, capacity = (Flavor("x"), Flavor("y")), (("x", "gpu", 10), ("y", "gpu", 10))
+    run = [running("b", 8, "bx", "x"), running("b", 1, "bx1", "x"), running("b", 8, "by", "y")]
+    gone = [running("b", 1, "gone-x", "x"), running("b", 2, "gone-y", "y")]
+    work = [
+        pending("a", 8, "big", created=after(10) - TEN_MINUTES, only_flavor="x"),
+        pending("a", 1, "old", created=after(-99), only_flavor="x"),
+        pending("a", 2, "young", created=after(-1), only_flavor="y"),
+        pending("c", 2, "other", created=after(-50), only_flavor="y"),
+    ]
+    groups = """
+    p/ x:gpu 0 w0 | y:gpu 0 w0
+      a x:gpu 0 w0 | y:gpu 0 w0
+    q/ x:gpu 0 w0 | y:gpu 0 w0
+      c x:gpu 0 w0 | y:gpu 0 w0
+    b x:gpu 10 | y:gpu 10
+    """
+    world = given(groups, [*run, *gone, *work], flavors, capacity=capacity, queueing_patience=TEN_MINUTES)
+    freed, cache = world.with_changes([(each, None) for each in gone]), CycleCache()
+    before = measure(world, NOW)
+    assert starts(plan(before, cache)) == []
+    assert starts(plan(measure(freed, after(9)))) == ["old opportunistic x", "other opportunistic y"]
+    now = measure(freed, after(10), before)
+    assert starts(plan(now, cache)) == starts(plan(now)) == ["other opportunistic y"]

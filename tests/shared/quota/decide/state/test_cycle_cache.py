@@ -15,6 +15,7 @@ from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot, measure
+from shared.quota.model.settings import ReclaimMode
 from tests.builders import NOW, pending, running
 from tests.prove.large_worlds import random_large_world
 from tests.prove.random_draw import Seeded
@@ -124,6 +125,18 @@ def test_guarantee_that_grows_with_the_capacity_gives_room() -> None:
         assert whole(remembered) == whole(fresh)
         decided.append(starts(remembered))
     assert decided[2] == ["waits opportunistic"]
+
+
+def test_room_that_was_too_little_is_enough_once_the_leaf_itself_uses_less() -> None:
+    """What a's guarantee keeps is not lent, so that the end of `ends` changes nothing in what is left for others."""
+    ends = running("a", 4, "ends")
+    work = [ends, pending("a", 6, "new"), running("b", 4, "b0", preemptible=False), pending("b", 9, "b1")]
+    world, cache = given("root 12\n  a 4 w0 l0\n  b 4", work, mode=ReclaimMode.STRICT), CycleCache()
+    first = measure(world, NOW)
+    assert starts(plan(first, cache)) == []
+    assert cache.leaves["a"].too_little == {KEY: 4}
+    ended = measure(world.with_changes([(ends, None)]), NOW, first)
+    assert starts(plan(ended, cache)) == ["new opportunistic"]
 
 
 def test_cycle_evaluates_only_changed_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
