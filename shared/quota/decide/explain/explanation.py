@@ -17,7 +17,7 @@ from shared.quota.decide.explain.shortage import Shortage, below_node, beyond_mi
 from shared.quota.decide.state.flavor_assignment import assignments_of
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.round_usage import RoundUsage
-from shared.quota.decide.state.usage import Quantities, quantities_in
+from shared.quota.decide.state.usage import Quantities, quantities_in, quantities_of
 from shared.quota.measure.group_usage import NO_NUMBERS
 from shared.quota.measure.snapshot import LeafSnapshot, Snapshot
 from shared.quota.measure.static.pod_set_choices import totals
@@ -106,7 +106,7 @@ def explain(snapshot: Snapshot, plan: Plan, workload: Workload) -> WorkloadExpla
     """Explain this workload as it is in the snapshot."""
     if not workload.is_pending:
         return _explain_running(snapshot, workload)
-    usage = RoundUsage(snapshot, snapshot.leaves)
+    usage = _with_claims(snapshot, plan, workload)
     leaf = snapshot.leaves.get(workload.group)
     flavors = tuple(_flavors(usage, leaf, workload)) if leaf is not None else ()
     why = PendingReasons(plan).why(workload)
@@ -120,6 +120,17 @@ def explain(snapshot: Snapshot, plan: Plan, workload: Workload) -> WorkloadExpla
         flavors=flavors,
         behind=why.behind if why is not None else None,
     )
+
+
+def _with_claims(snapshot: Snapshot, plan: Plan, workload: Workload) -> RoundUsage:
+    """Return the use at the beginning of the cycle, with the room that standing claims of other workloads hold."""
+    usage, ended = RoundUsage(snapshot, snapshot.leaves), {each.victim.id for each in plan.claims_ended}
+    for claim in snapshot.claims.values():
+        preemptor = claim.preemptor
+        stands = not any(victim.id in ended for victim in claim.victims)
+        if preemptor is not None and stands and preemptor.id != workload.id:
+            usage.claim(usage.leaf(preemptor.group), quantities_of(preemptor, claim.flavors), preemptor)
+    return usage
 
 
 def _is_entitled(usage: RoundUsage, leaf: LeafSnapshot, workload: Workload) -> bool:

@@ -89,8 +89,7 @@ class ClaimSteps:
         preemptor = claim.preemptor
         if preemptor is not None:
             leaf_usage, quantities = self.usage.leaf(preemptor.group), quantities_of(preemptor, claim.flavors)
-            self.usage.release(leaf_usage, quantities, preemptor)
-            self.usage.after_evictions.remove(leaf_usage.path, quantities)
+            self.usage.unclaim(leaf_usage, quantities, preemptor)
             self.waits.reasons.pop(preemptor.id, None)
         return claim
 
@@ -99,8 +98,7 @@ class ClaimSteps:
         preemptor = claim.preemptor
         if preemptor is not None:
             leaf_usage, quantities = self.usage.leaf(preemptor.group), quantities_of(preemptor, claim.flavors)
-            self.usage.reserve(leaf_usage, quantities, preemptor)
-            self.usage.after_evictions.add(leaf_usage.path, quantities)
+            self.usage.claim(leaf_usage, quantities, preemptor)
             self.waits.reasons[preemptor.id] = WaitReason.WAITING_FOR_EVICTIONS
             self.claims.open[claim.preemptor_id] = claim
 

@@ -127,6 +127,16 @@ class RoundUsage:
         self.planned.remove(leaf_usage.path, quantities)
         leaf_usage.release(quantities, workload)
 
+    def claim(self, leaf_usage: LeafUsage, quantities: Quantities, workload: Workload) -> None:
+        """Reserve room that evictions under way leave to a pending workload."""
+        self.reserve(leaf_usage, quantities, workload)
+        self.after_evictions.add(leaf_usage.path, quantities)
+
+    def unclaim(self, leaf_usage: LeafUsage, quantities: Quantities, workload: Workload) -> None:
+        """Undo `claim`."""
+        self.release(leaf_usage, quantities, workload)
+        self.after_evictions.remove(leaf_usage.path, quantities)
+
     def vacate(self, leaf_usage: LeafUsage, running: RunningWorkload) -> None:
         """Count a running workload as evicted in `planned`."""
         self.planned.remove(leaf_usage.path, running.quantities)

@@ -15,8 +15,9 @@ from shared.quota.measure.snapshot import measure
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.settings import CapacitySource, QuotaSettings, ReclaimSettings
-from tests.builders import NOW, evicting, pending, running, world
+from tests.builders import NOW, after, evicting, pending, running, world
 from tests.prove.remedies import check
+from tests.shared.quota.decide.plan_words import given
 from tests.trees import capacity_in, tree
 
 
@@ -143,3 +144,25 @@ def test_workload_with_a_missing_group_gets_no_remedy() -> None:
     given = world("root 4\n  a 4", [lost])
     snapshot = measure(given, NOW)
     assert advise(snapshot, explain(snapshot, plan(snapshot), lost)).remedies == ()
+
+
+def test_remedy_adds_all_resources_of_one_flavor_that_are_short() -> None:
+    work = [running("a", {"gpu": 4, "cpu": 4}, "other"), pending("a", {"gpu": 2, "cpu": 3}, "new")]
+    found = given("a 4 default:cpu 4", work, capacity=(("default", "gpu", 4), ("default", "cpu", 4)))
+    gpu = {"do": "AddCapacity", "flavor": "default", "resource": "gpu", "by": 2}
+    assert [each for each in remedies_of(found, "new") if each["do"] == "AddCapacity"] == [
+        {"do": "AddCapacity", "flavor": "default", "resource": "cpu", "by": 3, "and": [gpu]}
+    ]
+
+
+def test_remedy_is_found_where_more_is_promised_than_requested() -> None:
+    found = remedies_of(world("root 10\n  a 0 w0\n  b 10 keep", [pending("a", 5, "new")]), "new")
+    assert {each["by"] for each in found if each["do"] == "AddCapacity"} == {5}
+
+
+def test_pending_workload_is_waited_for_and_not_evicted() -> None:
+    """The head wants more than there is; the one behind it in a strict queue would fit."""
+    work = [running("b", 4, "other"), pending("a", 5, "head", created=after(-9)), pending("a", 1, "new")]
+    found = remedies_of(world("root 8\n  a 4 strict\n  b 4", work), "new")
+    assert {"do": "WaitFor", "group": "a", "workload": "ns/head"} in found
+    assert "ns/head" not in {each["workload"] for each in found if each["do"] == "Evict"}

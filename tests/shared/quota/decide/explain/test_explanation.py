@@ -6,17 +6,20 @@ from datetime import timedelta
 import pytest
 
 from shared.quota.decide.decisions import Plan
-from shared.quota.decide.explain.explanation import WorkloadExplanation, explain
+from shared.quota.decide.explain.explanation import MissingRuntime, WorkloadExplanation, explain
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
 from shared.quota.decide.simulate.step import advance
 from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot, measure
-from tests.builders import NOW, pending, running
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.workload import PodSet
+from tests.builders import NOW, claimed, evicting, pending, running
 from tests.prove.random_draw import Seeded
 from tests.prove.worlds import random_world
 from tests.shared.quota.decide.plan_words import decide, given
+from tests.trees import GPU
 
 
 def _explanations(snapshot: Snapshot, decided: Plan) -> list[WorkloadExplanation]:
@@ -64,3 +67,27 @@ def test_plan_is_immutable() -> None:
     for sums in end.leaves.values():
         with pytest.raises(TypeError):
             sums.used["a"] = 1  # type: ignore[index]
+
+
+def explained(found: World, name: str) -> WorkloadExplanation:
+    snapshot = measure(found, NOW)
+    decided = plan(snapshot)
+    (waits,) = [each.workload for each in PendingReasons(decided) if each.workload.key == f"ns/{name}"]
+    return explain(snapshot, decided, waits)
+
+
+def test_use_of_a_leaf_without_entitlement_includes_claims() -> None:
+    claims = pending("a", 2, "claims", priority=1)
+    work = [running("a", 1, "x"), claims, claimed(evicting(running("b", 2, "leaves")), claims)]
+    found = given("root 8\n  a 4 w0\n  b 4", [*work, running("b", 4, "y"), pending("a", 2, "new")])
+    (flavor,) = explained(found, "new").flavors
+    assert flavor.entitlement == MissingRuntime("a", GPU, missing=1, used=3, runtime=4, min=4)
+
+
+def test_flavor_of_a_pod_set_is_judged_with_what_the_other_sets_take_of_it() -> None:
+    sets = (PodSet("one", {GPU: 1}), PodSet("two", {GPU: 3}))
+    work = [running("a", 3, "x", "x"), running("a", 5, "y", "y"), pending("a", 4, "new", pod_sets=sets)]
+    groups = "root x:gpu 6 | y:gpu 5\n  a x:gpu 6 | y:gpu 5"
+    found = explained(given(groups, work, (Flavor("x"), Flavor("y"))), "new")
+    missing = {(each.pod_set, each.flavor): each.binding and each.binding.missing for each in found.flavors}
+    assert missing == {("one", "x"): 1, ("one", "y"): 1, ("two", "x"): 1, ("two", "y"): 3}

@@ -7,7 +7,7 @@ import pytest
 
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.model.flavor import Flavor
-from shared.quota.model.settings import BlockAdmission
+from shared.quota.model.settings import BlockAdmission, ReclaimMode
 from shared.quota.model.workload import Workload
 from tests.builders import after, pending, running
 from tests.shared.quota.decide.plan_words import decide, waits
@@ -177,3 +177,12 @@ def test_starting_or_running_workload_has_no_pending_reason() -> None:
     plan = decide("root 8\n  a 4", [running("a", 1, "x"), pending("a", 1, "new")])
     assert [PendingReasons(plan).why(each.workload) for each in plan.starts] == [None]
     assert PendingReasons(plan).why(running("a", 1, "x")) is None
+
+
+def test_borrower_in_strict_mode_is_told_what_its_leaf_s_runtime_lacks() -> None:
+    """There is room, but borrowing would begin above the runtime of 4."""
+    others = [running("b", 4, "b0", preemptible=False), pending("b", 9, "b1")]
+    work = [*others, running("a", 4, "x"), pending("a", 3, "new")]
+    plan = decide("root 12\n  a 4 w0\n  b 4", work, mode=ReclaimMode.STRICT)
+    [found] = [each for each in PendingReasons(plan) if each.workload.key == "ns/new"]
+    assert (found.reason.value, found.binding, found.missing) == ("WaitingForQuota", "a", 3)
