@@ -1,6 +1,8 @@
 """Flavors under the whole of Quotree: injected at the start, taken out at an eviction, and another one chosen."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,14 +35,25 @@ GROUPS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def whole(control_plane_binaries: binaries.Binaries, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Quotree]:
-    """Webhook and reconciler, as the chart installs them, and two kinds of nodes."""
-    with cluster.start(control_plane_binaries, nodes=NODES) as control_plane, installed(control_plane):
-        made = Quotree(control_plane, tmp_path_factory.mktemp("flavors"))
+@contextmanager
+def flavored(control_plane_binaries: binaries.Binaries, folder: Path, *flags: str) -> Iterator[Quotree]:
+    """Webhook and reconciler, as the chart installs them, and two kinds of nodes; with these flags of Kubernetes."""
+    with (
+        cluster.start(
+            control_plane_binaries, nodes=NODES, extra_apiserver_args=flags, extra_controller_manager_args=flags
+        ) as control_plane,
+        installed(control_plane),
+    ):
+        made = Quotree(control_plane, folder)
         wait_for(lambda: made.condition("root", "Active"), "the reconciler leads", LONG)
         for name, spec in FLAVORS.items():
             made.flavor(name, **spec)
+        yield made
+
+
+@pytest.fixture(scope="module")
+def whole(control_plane_binaries: binaries.Binaries, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Quotree]:
+    with flavored(control_plane_binaries, tmp_path_factory.mktemp("flavors")) as made:
         yield made
 
 

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from dev.controlplane import binaries, cluster, found
-from dev.controlplane.quotree import installed
-from tests.reconciler.live.test_flavors import FLAVORS, GROUPS, NODES, flavor_of, is_empty, nodes_of, spec_of
+from dev.controlplane import binaries, found
+from tests.reconciler.live.test_flavors import GROUPS, flavor_of, flavored, is_empty, nodes_of, spec_of
 from tests.reconciler.reconciler_process import Quotree, eviction_of, wait_for
 
 pytestmark = pytest.mark.timeout(300)
@@ -17,20 +16,10 @@ RESETS_SINCE = (1, 36)
 
 @pytest.fixture(scope="module")
 def whole(control_plane_binaries: binaries.Binaries, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Quotree]:
-    """Webhook and reconciler, as the chart installs them."""
     version = found.probed(control_plane_binaries.kube_apiserver).version
     assert version is not None
     off = ["--feature-gates=MutableSchedulingDirectivesForSuspendedJobs=false"] if version >= RESETS_SINCE else []
-    with (
-        cluster.start(
-            control_plane_binaries, nodes=NODES, extra_apiserver_args=off, extra_controller_manager_args=off
-        ) as control_plane,
-        installed(control_plane),
-    ):
-        made = Quotree(control_plane, tmp_path_factory.mktemp("start-times"))
-        wait_for(lambda: made.condition("root", "Active"), "the reconciler leads", LONG)
-        for name, spec in FLAVORS.items():
-            made.flavor(name, **spec)
+    with flavored(control_plane_binaries, tmp_path_factory.mktemp("start-times"), *off) as made:
         for name, spec in GROUPS.items():
             made.group(name, **spec)
         yield made
