@@ -74,13 +74,17 @@ def test_objects_labelled_as_parts_of_another_object_are_reviewed_everywhere(con
     assert found == ["jobs", "pods", "rayclusters", "rayjobs"]
 
 
-def test_each_object_matches_exactly_one_webhook_entry(control_plane_binaries: Binaries) -> None:
+@pytest.mark.parametrize("operation", ["CREATE", "UPDATE"])
+@pytest.mark.parametrize("resource", ["jobs", "pods", "gadgets"])
+def test_each_object_matches_exactly_one_webhook_entry(
+    control_plane_binaries: Binaries, resource: str, operation: str
+) -> None:
     hooks = [
         each
         for each in find_object(
             render(control_plane_binaries, *_kinds(DESCRIPTOR)), "MutatingWebhookConfiguration", "quotree"
         )["webhooks"]
-        if each["name"].endswith(".jobs.quotree.dev")
+        if resource in each["rules"][0]["resources"] and operation in each["rules"][0]["operations"]
     ]
     for namespace in ({}, {"quotree.dev/group": "a"}, {"quotree.dev/managed": "true"}, {"quotree.dev/managed": "no"}):
         for own in ({}, {"quotree.dev/group": "a"}, {"quotree.dev/unit": "u"}, {"quotree.dev/group": "a", UNIT: "u"}):

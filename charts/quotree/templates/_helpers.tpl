@@ -229,7 +229,8 @@ has({{ .object }}.spec.suspend) && {{ .object }}.spec.suspend
 {{/*
 Which work is managed, as one webhook entry each: by its own label, by its namespace's label, by its namespace being
 opted in; where kinds are governed, also what says that it was made for one of their objects. Disjoint, so that no object
-is sent twice. Call with root, resource, group, version, route, phase, kinds.
+is sent twice. Call with root, resource, group, version, route, phase, kinds, operations: one entry for each of these lists.
+An entry for creations alone has no conditions: before it evaluates any, the API server copies the whole object.
 */}}
 {{- define "quotree.workWebhooks" -}}
 {{- $call := . -}}
@@ -248,7 +249,9 @@ is sent twice. Call with root, resource, group, version, route, phase, kinds.
       (dict "key" "quotree.dev/managed" "operator" "NotIn" "values" (list "true")))) -}}
 {{- end -}}
 {{- range $scope, $selects := $scopes }}
-- name: {{ $scope }}.{{ $call.route }}.quotree.dev
+{{- range $operations := $call.operations }}
+{{- $updates := has "UPDATE" $operations }}
+- name: {{ $scope }}{{ if not (has "CREATE" $operations) }}-updates{{ end }}.{{ $call.route }}.quotree.dev
   admissionReviewVersions: [v1]
   sideEffects: None
   failurePolicy: Fail
@@ -261,8 +264,8 @@ is sent twice. Call with root, resource, group, version, route, phase, kinds.
   rules:
     - apiGroups: [{{ $call.group | quote }}]
       apiVersions: [{{ $call.version }}]
-      operations: [CREATE, UPDATE]
-      resources: [{{ $call.resource }}{{ if and (eq $call.resource "pods") (eq $call.phase "validate") }}, pods/resize{{ end }}]
+      operations: {{ $operations | toJson }}
+      resources: [{{ $call.resource }}{{ if and $updates (eq $call.resource "pods") (eq $call.phase "validate") }}, pods/resize{{ end }}]
       scope: Namespaced
   namespaceSelector:
     matchExpressions:
@@ -272,28 +275,33 @@ is sent twice. Call with root, resource, group, version, route, phase, kinds.
       {{- end }}
   objectSelector:
     matchExpressions: {{- toYaml $selects.object | nindent 6 }}
+  {{- if $updates }}
   matchConditions:
-    # What Kubernetes' own controllers change about existing work is never a quota matter.
-    - name: not-kubernetes-itself
+    # The reconciler places what it starts by itself, and nothing it writes is judged. What Kubernetes' own controllers
+    # change about existing work is never a quota matter.
+    - name: created-or-changed-by-others
       expression: >-
-        request.operation == 'CREATE' || !(request.userInfo.username.startsWith('system:serviceaccount:kube-system:')
+        request.operation == 'CREATE' || (request.userInfo.username != {{ include "quotree.reconcilerUser" $call.root | squote }}
+        && !(request.userInfo.username.startsWith('system:serviceaccount:kube-system:')
         || request.userInfo.username.startsWith('system:node:')
-        || request.userInfo.username in ['system:kube-controller-manager', 'system:kube-scheduler'])
-    # It places what it starts by itself, and nothing it writes is judged.
-    - name: not-the-reconciler
-      expression: {{ printf "request.operation == 'CREATE' || request.userInfo.username != %s" (include "quotree.reconcilerUser" $call.root | squote) | quote }}
+        || request.userInfo.username in ['system:kube-controller-manager', 'system:kube-scheduler']))
+  {{- end }}
+{{- end }}
 {{- end }}
 {{- end -}}
 
 {{/* The entries for all work; call with root and phase. */}}
 {{- define "quotree.allWorkWebhooks" -}}
 {{- $kinds := include "quotree.kinds" .root | fromYaml -}}
-{{- $resources := list
-  (dict "group" "batch" "version" "v1" "resource" "jobs" "route" "jobs")
-  (dict "group" "" "version" "v1" "resource" "pods" "route" "pods") -}}
+{{- $call := dict "root" .root "phase" .phase "kinds" $kinds.held -}}
+{{- $each := dict "operations" (list (list "CREATE") (list "UPDATE")) -}}
+{{- include "quotree.workWebhooks" (merge (dict "group" "batch" "version" "v1" "resource" "jobs" "route" "jobs") $each $call) }}
+{{- include "quotree.workWebhooks" (merge (dict "group" "" "version" "v1" "resource" "pods" "route" "pods") $each $call) }}
 {{- $gated := ternary $kinds.gated (list) (eq .phase "validate") -}}
-{{- range concat $resources $kinds.held $kinds.made $gated -}}
-{{- include "quotree.workWebhooks" (merge (dict "root" $.root "phase" $.phase "kinds" $kinds.held) (pick . "group" "version" "resource" "route")) }}
+{{- /* One entry for both: the selectors of every entry are compared with every write in the cluster. */}}
+{{- $both := dict "operations" (list (list "CREATE" "UPDATE")) -}}
+{{- range concat $kinds.held $kinds.made $gated -}}
+{{- include "quotree.workWebhooks" (merge (pick . "group" "version" "resource" "route") $both $call) }}
 {{- end -}}
 {{- end -}}
 

@@ -101,6 +101,11 @@ def test_no_running_job_can_be_created_without_the_webhook(guarded: AdmissionSet
     assert refusal_of(guarded, job_body("unmanaged", None)) == "job.batch/unmanaged created"
 
 
+@pytest.mark.parametrize("namespace", ["kube-system", "kube-public"])
+def test_policy_leaves_system_namespaces_alone(guarded: AdmissionSetup, namespace: str) -> None:
+    assert guarded.try_job(job_body("running", "any"), namespace) == (201, "")
+
+
 def test_no_admission_can_be_forged_at_creation_without_the_webhook(guarded: AdmissionSetup) -> None:
     body = job_body("forged", "any", suspend=True)
     body["metadata"]["annotations"] = {"quotree.dev/admission": admitted("t4")}
