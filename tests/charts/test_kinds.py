@@ -133,7 +133,9 @@ def test_admission_policy_reads_the_suspend_flag_at_the_path_of_the_kind(control
     resources = [each["resources"] for each in policy["matchConstraints"]["resourceRules"]]
     assert ["gadgets"] in resources
     (runs,) = [each["expression"] for each in policy["variables"] if each["name"] == "runs"]
-    (created,) = [each["expression"] for each in policy["matchConditions"] if each["name"] == "not-created-suspended"]
+    (created,) = [
+        each["expression"] for each in policy["matchConditions"] if each["name"].endswith("created-suspended")
+    ]
     assert all("object.?spec.?control.?paused.orValue(false)" in each for each in (runs, created))
     (own,) = [each["expression"] for each in policy["matchConditions"] if each["name"] == "not-an-operators-own"]
     assert "request.userInfo.username in ['gadget-operator']" in own
