@@ -1,5 +1,8 @@
 """Quotree beside a control plane: its chart installed by helm, its processes on this host with only the chart's rights.
 
+They are the chart's service accounts, as in their pods, each replica by a token of its own: the API server checks a
+token once in a while, and verifies a client certificate for every request.
+
 The demo, the end-to-end tests and the benchmarks start it here, so that all of them use what a cluster would use: the
 same chart, the same roles, the same settings files. Only the way the API server reaches the webhook is another: by URL.
 """
@@ -26,8 +29,11 @@ from dev.controlplane.rest import serves
 
 NAMESPACE: Final = "quotree-system"
 CHART: Final = Path(__file__).parents[2] / "charts" / "quotree"
-WEBHOOK_USER: Final = "quotree-webhook"
-RECONCILER_USER: Final = "quotree-reconciler"
+WEBHOOK: Final = "quotree-webhook"
+RECONCILER: Final = "quotree-reconciler"
+"""The service accounts."""
+WEBHOOK_USER: Final = f"system:serviceaccount:{NAMESPACE}:{WEBHOOK}"
+RECONCILER_USER: Final = f"system:serviceaccount:{NAMESPACE}:{RECONCILER}"
 _READY: Final = 60.0
 
 
@@ -82,7 +88,7 @@ class Quotree:
             "guardVisibility": self.visibility is not None,
             **settings,
         }
-        process = self._start(name, "webhook", WEBHOOK_USER, health, content)
+        process = self._start(name, "webhook", WEBHOOK, health, content)
         self.webhooks.append(process)
         self.webhook_ports.append(port)
         return process
@@ -94,7 +100,7 @@ class Quotree:
         if self.visibility is not None:
             where = {"host": "127.0.0.1", "port": self.visibility, "servicePort": self.visibility}
             content.setdefault("visibility", {"enabled": True, "overlap": "0s", **where})
-        process = self._start(name, "reconciler", RECONCILER_USER, self.ports.take(), content)
+        process = self._start(name, "reconciler", RECONCILER, self.ports.take(), content)
         self.reconcilers.append(process)
         return process
 
@@ -103,10 +109,12 @@ class Quotree:
         for process in (*self.reconcilers, *self.webhooks):
             process.stop()
 
-    def _start(self, name: str, module: str, user: str, health: int, content: Mapping[str, Any]) -> Process:
+    def _start(self, name: str, module: str, account: str, health: int, content: Mapping[str, Any]) -> Process:
         folder = self.cluster.workdir
+        if "connection" not in content:
+            kubeconfig = self.cluster.service_account_kubeconfig(NAMESPACE, account)
+            content = {"connection": {"kubeconfig": str(kubeconfig)}, **content}
         settings = {
-            "connection": {"kubeconfig": str(self.cluster.kubeconfig_for(user))},
             "health": {"host": "127.0.0.1", "port": health},
             "log": {"form": "text"},
             "quota": dict(self.quota),
@@ -182,6 +190,10 @@ def _install_chart(cluster: ControlPlane, url: str, values: Sequence[str], kinds
     if kinds:
         flags += ["--set-json", f"kinds={json.dumps(list(kinds))}"]
     cluster.helm("install", "quotree", str(CHART), "--namespace", NAMESPACE, "--create-namespace", "--wait", *flags)
+    # Part of the chart's Deployments, which do not run here.
+    for account in (WEBHOOK, RECONCILER):
+        body = {"metadata": {"name": account}}
+        cluster.rest.request("POST", f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts", body)
 
 
 def _wait_for_authority(cluster: ControlPlane) -> None:
