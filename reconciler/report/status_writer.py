@@ -1,6 +1,6 @@
 """The only code that writes status: each group at most once an interval, and only when it has changed.
 
-While the API server is slow, starts come before statuses: a slow round is followed by a long pause.
+Starts come before statuses: a round that was slow, or that wrote many, is followed by a long pause.
 """
 
 import asyncio
@@ -28,6 +28,8 @@ from shared.telemetry import get_logger
 _AT_ONCE: Final = 16
 _PAUSE: Final = 9
 """The least ratio of a pause to the round before it: statuses are written a tenth of the time."""
+_PAUSE_PER_STATUS: Final = timedelta(milliseconds=200)
+"""One status costs the API server about as much CPU as three patches of a Job."""
 _LONGEST_PAUSE: Final = timedelta(seconds=5)
 _YIELD_EVERY: Final = 50
 """After this many groups the event loop runs other tasks: a decision must not wait for statuses."""
@@ -35,9 +37,9 @@ _YIELD_EVERY: Final = 50
 log = get_logger(__name__)
 
 
-def pause_after(took: timedelta, interval: timedelta) -> timedelta:
-    """Return the pause after a round of statuses of that duration."""
-    return max(interval, min(_PAUSE * took, _LONGEST_PAUSE))
+def pause_after(took: timedelta, written: int, interval: timedelta) -> timedelta:
+    """Return the pause after a round of that duration in which so many statuses were written."""
+    return max(interval, min(max(_PAUSE * took, _PAUSE_PER_STATUS * written), _LONGEST_PAUSE))
 
 
 class StatusWriter:
@@ -66,13 +68,14 @@ class StatusWriter:
         while True:
             await self._changed.wait()
             self._changed.clear()
-            began = time.monotonic()
+            began, written = time.monotonic(), 0
             if self._latest is not None:
-                await self._write_all(*self._latest)
+                written = await self._write_all(*self._latest)
             took = timedelta(seconds=time.monotonic() - began)
-            await asyncio.sleep(pause_after(took, self._interval).total_seconds())
+            await asyncio.sleep(pause_after(took, written, self._interval).total_seconds())
 
-    async def _write_all(self, snapshot: Snapshot, over_since: OverSince) -> None:
+    async def _write_all(self, snapshot: Snapshot, over_since: OverSince) -> int:
+        """Write the statuses that have changed; return how many there were."""
         now = datetime.now(UTC)
         over = _by_group(over_since)
         writes = []
@@ -87,6 +90,7 @@ class StatusWriter:
             if status != self._written.get(record.uid, record.status):
                 writes.append(self._write(name, record.uid, status))
         await asyncio.gather(*writes)
+        return len(writes)
 
     def _past_use(self, record: GroupStatusRecord) -> WrittenPastUse:
         shown = read_past_use(self._written.get(record.uid) or record.status)

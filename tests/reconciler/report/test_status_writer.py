@@ -22,20 +22,21 @@ INTERVAL = timedelta(seconds=1)
 
 
 @pytest.mark.parametrize(
-    ("round_took", "pause"),
+    ("round_took", "written", "pause"),
     [
-        pytest.param(0.0, 1.0, id="nothing was written"),
-        pytest.param(0.1, 1.0, id="the API server is quick"),
-        pytest.param(0.3, 2.7, id="the API server is slow"),
-        pytest.param(30.0, 5.0, id="thousands of groups have changed"),
+        pytest.param(0.0, 0, 1.0, id="nothing was written"),
+        pytest.param(0.1, 4, 1.0, id="the API server is quick"),
+        pytest.param(0.3, 8, 2.7, id="the API server is slow"),
+        pytest.param(0.1, 24, 4.8, id="many groups have changed"),
+        pytest.param(30.0, 2000, 5.0, id="thousands of groups have changed"),
     ],
 )
-def test_pause_follows_the_duration_of_the_status_writes(round_took: float, pause: float) -> None:
-    assert pause_after(timedelta(seconds=round_took), INTERVAL) == timedelta(seconds=pause)
+def test_pause_follows_duration_and_number_of_the_status_writes(round_took: float, written: int, pause: float) -> None:
+    assert pause_after(timedelta(seconds=round_took), written, INTERVAL) == timedelta(seconds=pause)
 
 
 def test_configured_longer_interval_is_kept() -> None:
-    assert pause_after(timedelta(seconds=1), timedelta(minutes=1)) == timedelta(minutes=1)
+    assert pause_after(timedelta(seconds=1), 20, timedelta(minutes=1)) == timedelta(minutes=1)
 
 
 class UnansweredOnce:
