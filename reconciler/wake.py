@@ -11,7 +11,7 @@ import time
 from datetime import timedelta
 from typing import Final
 
-_MOMENT: Final = timedelta(milliseconds=25)
+_MOMENT: Final = timedelta(milliseconds=50)
 _LONGEST_PAUSE: Final = timedelta(milliseconds=250)
 
 

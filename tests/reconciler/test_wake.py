@@ -48,7 +48,7 @@ def test_changes_after_a_cycle_are_gathered(change: Callable[[Wake], None], wait
     ("comes", "took", "pause"),
     [
         pytest.param(False, 3, 3, id="no workload came"),
-        pytest.param(True, 3, 25, id="one came"),
+        pytest.param(True, 3, 50, id="one came"),
         pytest.param(True, 30, 120, id="one came, and cycles are long"),
         pytest.param(True, 400, 250, id="one came, and cycles are very long"),
         pytest.param(False, 400, 250, id="no workload came, and cycles are very long"),

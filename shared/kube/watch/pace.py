@@ -1,33 +1,38 @@
 """When a watch waits before it reads on, so that one read returns several events.
 
 To wake up for an event costs several times as much as to read it, and a busy cluster sends hundreds in a second, one by
-one. The first events after a quiet moment are read at once.
+one. While fewer come, each is read at once.
 """
 
 import asyncio
 import math
 from typing import Final
 
-_MOMENT: Final = 0.01
+_MOMENT: Final = 0.025
 """Seconds."""
+_BUSY: Final = 100.0
+"""Events per second."""
 _MANY: Final = 8
-"""Reads in a row; one object is rarely changed so often in so short a time."""
+"""Events at once; one object is rarely changed so often in so short a time."""
+_MOST: Final = 2 * _MANY
 
 
 class Pace:
-    """The pace of one stream: after many reads that follow each other closely, there is a moment before the next."""
+    """The pace of one stream: while events come faster than `_BUSY`, there is a moment before each read."""
 
     def __init__(self) -> None:
         self._last = -math.inf
-        self._in_a_row = 0
+        self._surplus = 0.0
+        """By how many events the stream is ahead of `_BUSY`; at most `_MOST`, so that a burst is soon forgotten."""
 
-    def wait_after(self, read: float) -> float:
-        """Return the seconds to wait after this read; `read`: when it returned, on a monotonic clock."""
-        self._in_a_row = self._in_a_row + 1 if read - self._last < 2 * _MOMENT else 0
+    def wait_after(self, read: float, events: int) -> float:
+        """Return the seconds to wait after a read of so many events; `read`: when it returned, on a monotonic clock."""
+        left = max(self._surplus - (read - self._last) * _BUSY, 0.0)
+        self._surplus = min(left + events, _MOST)
         self._last = read
-        return _MOMENT if self._in_a_row >= _MANY else 0.0
+        return _MOMENT if self._surplus > _MANY else 0.0
 
-    async def keep(self, read: float) -> None:
+    async def keep(self, read: float, events: int) -> None:
         """Wait so long."""
-        if wait := self.wait_after(read):
+        if wait := self.wait_after(read, events):
             await asyncio.sleep(wait)

@@ -188,9 +188,9 @@ class Watch(Generic[R]):
         ) as content:
             while chunk := await content.readany():
                 self._hear()
-                await self._take(lines, chunk)
+                events = await self._take(lines, chunk)
                 if self._fresh is None:
-                    await pace.keep(self._heard)
+                    await pace.keep(self._heard, events)
 
     def _query(self) -> dict[str, str]:
         life = self._settings.life.total_seconds() * self._random.uniform(1, 2)
@@ -199,13 +199,14 @@ class Watch(Generic[R]):
             return {**query, "sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
         return {**query, "resourceVersion": self._version or ""}
 
-    async def _take(self, lines: Lines, chunk: bytes) -> None:
-        """Apply the events of one read and call the sink. Raises what an ERROR event says, after the rest.
+    async def _take(self, lines: Lines, chunk: bytes) -> int:
+        """Apply the events of one read and call the sink; return how many there were.
 
-        Large objects let other tasks run between them: decoding many at once would delay decisions and the Lease.
+        Raises what an ERROR event says, after the rest. Large objects let other tasks run between them: decoding many
+        at once would delay decisions and the Lease.
         """
         changes: list[Change[R]] = []
-        decoded = 0
+        before, decoded = self.events, 0
         try:
             with _broken_stream():
                 for line in lines.feed(chunk):
@@ -218,6 +219,7 @@ class Watch(Generic[R]):
                         await asyncio.sleep(0)
         finally:
             self._tell(changes)
+        return self.events - before
 
     def _take_event(self, line: bytes, changes: list[Change[R]]) -> None:
         kind, raw = split_event(line)
