@@ -45,6 +45,10 @@ class Executor:
         """How many writes were begun since this process leads."""
         return self._writes.begun
 
+    def is_busy(self) -> bool:
+        """Return whether any write is under way."""
+        return self._writes.is_busy
+
     def carry_out(self, plan: Plan, now: datetime) -> None:
         """Assume and begin everything in the plan, and complete what an earlier process left incomplete."""
         self._writes.now = now

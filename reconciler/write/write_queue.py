@@ -62,6 +62,11 @@ class WriteQueue:
         self._paused: dict[str, tuple[datetime, int]] = {}
         self._stale_tries: dict[str, int] = {}
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether any write is under way."""
+        return bool(self._under_way)
+
     def free_key(self, workload: Workload) -> str | None:
         """Return the key of this workload; None if it is deleted, or a write to it is pending or has just failed."""
         key = self._work.key_of(workload)

@@ -1,8 +1,8 @@
 """Events for `kubectl get events`: written once, repeats counted, and never delaying the caller.
 
 Callers only queue; one task sends. The same text about the same object is one Event whose series is incremented,
-patched at most every half minute, and again after six quiet minutes. What cannot be sent in time is dropped: the API
-server's own limits and a bounded memory come before completeness.
+patched at most every half minute, and again after six quiet minutes. New ones wait a while for what is more urgent.
+What cannot be sent in time is dropped: the API server's own limits and a bounded memory come before completeness.
 """
 
 import asyncio
@@ -26,11 +26,14 @@ from shared.kube.resources import EVENTS
 
 _log = logging.getLogger("quotree.kube.events")
 _PAUSE_AFTER_FAILURE = 5.0
+_GIVEN_WAY = 0.05
+"""Seconds until it is checked again whether events must wait."""
 
 
 class EventSettings(msgspec.Struct, frozen=True, rename="camel"):
     """`capacity`: notes remembered at once. `rate`, `burst`: Events written per second, all objects together.
-    `object_burst`, `object_refill`: Events created about one object, and how long until one more."""
+    `object_burst`, `object_refill`: Events created about one object, and how long until one more. `longest_wait`: for
+    how long a new Event waits for what is more urgent."""
 
     capacity: int = 4096
     rate: float = 100.0
@@ -39,6 +42,11 @@ class EventSettings(msgspec.Struct, frozen=True, rename="camel"):
     object_refill: timedelta = timedelta(minutes=5)
     repeat_after: timedelta = timedelta(seconds=30)
     forget_after: timedelta = timedelta(minutes=6)
+    longest_wait: timedelta = timedelta(seconds=3)
+
+
+def _never() -> bool:
+    return False
 
 
 class EventRecorder:
@@ -55,6 +63,8 @@ class EventRecorder:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.dropped = 0
+        self.gives_way: Callable[[], bool] = _never
+        """Whether something is under way now that is more urgent than a new Event."""
         self._client = client.reserved(4).within(timedelta(seconds=5))
         self._controller = controller[:LONGEST_NAME]
         self._instance = instance[:LONGEST_NAME]
@@ -105,6 +115,7 @@ class EventRecorder:
             while True:
                 await self._send_next()
         finally:
+            self.gives_way = _never
             with suppress(TimeoutError):
                 async with asyncio.timeout(2):
                     while self._new:
@@ -113,7 +124,7 @@ class EventRecorder:
     async def _send_next(self) -> None:
         self._woken.clear()
         pause = self._overall.seconds_to_token(self._monotonic(), self._settings.burst, self._settings.rate)
-        if pause > 0:
+        if pause > 0 or (pause := self._seconds_given_way()) > 0:
             await asyncio.sleep(pause)
         elif key := self._next_new() or self._next_repeat():
             self._overall.tokens -= 1
@@ -123,6 +134,13 @@ class EventRecorder:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._seconds_to_repeat()):
                     await self._woken.wait()
+
+    def _seconds_given_way(self) -> float:
+        """Return the seconds for which the oldest new Event must wait for what is more urgent; 0: it need not."""
+        if not self._new or not self.gives_way():
+            return 0.0
+        waited = self._clock() - self._notes[next(iter(self._new))].first
+        return _GIVEN_WAY if waited < self._settings.longest_wait else 0.0
 
     def _next_new(self) -> NoteKey | None:
         while self._new:

@@ -123,6 +123,34 @@ async def test_total_rate_of_events_is_limited(client: Client, namespace: str) -
         assert time.monotonic() - started >= 0.9
 
 
+async def test_new_events_wait_for_what_is_more_urgent(client: Client, namespace: str) -> None:
+    about = await thing(client, namespace)
+    async with recording(client) as recorder:
+        busy = True
+        recorder.gives_way = lambda: busy
+        recorder.record(about, reason="Started", action="Start", note="n")
+        await asyncio.sleep(0.3)
+        assert await events(client, namespace) == []
+        busy = False
+        assert await eventually(lambda: counts(client, namespace)) == [None]
+
+
+async def test_new_events_wait_for_a_limited_time(client: Client, namespace: str) -> None:
+    about = await thing(client, namespace)
+    async with recording(client, EventSettings(longest_wait=timedelta(seconds=0.2))) as recorder:
+        recorder.gives_way = lambda: True
+        recorder.record(about, reason="Started", action="Start", note="n")
+        assert await eventually(lambda: counts(client, namespace)) == [None]
+
+
+async def test_new_events_are_sent_at_the_end_whatever_is_more_urgent(client: Client, namespace: str) -> None:
+    about = await thing(client, namespace)
+    async with recording(client) as recorder:
+        recorder.gives_way = lambda: True
+        recorder.record(about, reason="Started", action="Start", note="n")
+    assert await counts(client, namespace) == [None]
+
+
 async def test_events_never_block_callers_and_memory_is_bounded_without_an_api_server(
     through: Client, proxy: FaultProxy, namespace: str
 ) -> None:
