@@ -131,8 +131,8 @@ class Reconciler:
             executor = Executor(
                 self._state, writer, events, self._metrics, spawn=group.create_task, wake=self._wake.request
             )
-            # Starts and evictions come before the events about them.
-            recorder.gives_way = executor.is_busy
+            # Starts and evictions come before what tells about them.
+            recorder.gives_way = status.gives_way = executor.is_busy
             helpers = [
                 group.create_task(recorder.run(), name="events"),
                 group.create_task(status.run(), name="status"),

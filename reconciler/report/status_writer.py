@@ -1,10 +1,12 @@
 """The only code that writes status: each group at most once an interval, and only when it has changed.
 
-Starts come before statuses: a round that was slow, or that wrote many, is followed by a long pause.
+Starts come before statuses: a round begins when no start is being written, and one that was slow, or that wrote many,
+is followed by a long pause.
 """
 
 import asyncio
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Final, NoReturn
 
@@ -31,10 +33,17 @@ _PAUSE: Final = 9
 _PAUSE_PER_STATUS: Final = timedelta(milliseconds=200)
 """One status costs the API server about as much CPU as three patches of a Job."""
 _LONGEST_PAUSE: Final = timedelta(seconds=5)
+_GIVEN_WAY: Final = timedelta(milliseconds=20)
+_LONGEST_WAIT: Final = timedelta(seconds=1)
+"""How long a round gives way to writes of decisions, checked every `_GIVEN_WAY`."""
 _YIELD_EVERY: Final = 50
 """After this many groups the event loop runs other tasks: a decision must not wait for statuses."""
 
 log = get_logger(__name__)
+
+
+def _never() -> bool:
+    return False
 
 
 def pause_after(took: timedelta, written: int, interval: timedelta) -> timedelta:
@@ -46,6 +55,8 @@ class StatusWriter:
     """Writes the latest snapshot; those in between are skipped."""
 
     def __init__(self, client: Client, state: ClusterState, interval: timedelta) -> None:
+        self.gives_way: Callable[[], bool] = _never
+        """Whether a decision is being written now."""
         self._client = client
         self._state = state
         self._interval = interval
@@ -67,12 +78,20 @@ class StatusWriter:
         """Write changed statuses, indefinitely."""
         while True:
             await self._changed.wait()
+            await self._give_way()
             self._changed.clear()
             began, written = time.monotonic(), 0
             if self._latest is not None:
                 written = await self._write_all(*self._latest)
             took = timedelta(seconds=time.monotonic() - began)
             await asyncio.sleep(pause_after(took, written, self._interval).total_seconds())
+
+    async def _give_way(self) -> None:
+        """Wait while decisions are being written."""
+        for _ in range(_LONGEST_WAIT // _GIVEN_WAY):
+            if not self.gives_way():
+                return
+            await asyncio.sleep(_GIVEN_WAY.total_seconds())
 
     async def _write_all(self, snapshot: Snapshot, over_since: OverSince) -> int:
         """Write the statuses that have changed; return how many there were."""

@@ -1,5 +1,6 @@
 """Statuses give way to starts while the API server is slow to take them, and are right in the end."""
 
+import asyncio
 from datetime import timedelta
 from typing import cast
 
@@ -17,6 +18,7 @@ from shared.kube.watch.cache import Changed
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.settings import QuotaSettings
 from tests.builders import NOW, running, world
+from tests.shared.kube.servers import until
 
 INTERVAL = timedelta(seconds=1)
 
@@ -60,3 +62,25 @@ async def test_status_that_was_stored_without_an_answer_is_replaced_also_by_the_
     for seen in (idle, busy, idle):
         await writer._write_all(seen, {})
     assert [each.workloads.admitted for each in client.stored] == [0, 1, 0]
+
+
+async def test_statuses_are_written_after_the_decisions() -> None:
+    client, state = UnansweredOnce(), ClusterState(QuotaSettings())
+    writer = StatusWriter(cast("Client", client), state, INTERVAL)
+    seen = measure(world("root 8\n  vision 4", [running("vision", 2)]), NOW)
+    record = GroupStatusRecord("u", 1, seen.world.tree["vision"], QuotaGroupStatus())
+    state.observe_groups([Changed(None, record)])
+    writing = 3
+
+    def gives_way() -> bool:
+        nonlocal writing
+        assert client.stored == []
+        writing -= 1
+        return writing > 0
+
+    writer.gives_way = gives_way
+    writer.show(seen, {})
+    task = asyncio.create_task(writer.run())
+    await until(lambda: bool(client.stored))
+    task.cancel()
+    assert (writing, len(client.stored)) == (0, 1)
