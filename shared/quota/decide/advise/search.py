@@ -27,7 +27,7 @@ class Search:
         """What it could take."""
         self._trial = trial
         bindings = [each.binding for each in explanation.flavors if each.binding is not None]
-        self._hints = [each.missing for each in bindings if each.missing > 0]
+        self._hints = [each.missing for each in bindings]
 
     def starts(self, world: World | None) -> bool:
         """Return whether the workload starts in the next cycles of this world; it never does in None."""

@@ -156,7 +156,7 @@ def test_remedy_adds_all_resources_of_one_flavor_that_are_short() -> None:
 
 
 def test_remedy_is_found_where_more_is_promised_than_requested() -> None:
-    found = remedies_of(world("root 10\n  a 0 w0\n  b 10 keep", [pending("a", 5, "new")]), "new")
+    found = remedies_of(world("root 10\n  a 0 w0\n  p/ 10\n    b 10 keep", [pending("a", 5, "new")]), "new")
     assert {each["by"] for each in found if each["do"] == "AddCapacity"} == {5}
 
 

@@ -163,7 +163,7 @@ def test_leaf_is_measured_again_when_the_patience_of_its_head_ends() -> None:
 
 
 def test_what_a_patient_head_holds_back_gives_its_leaf_no_better_place() -> None:
-    """Until 10 s, `old` is the first of p's that fits; then `big` holds it back, and c's is older than p's other one."""
+    """Until 10 s, `old` is p's first that fits; then `big` holds it back, and c's is older than p's other one."""
     flavors, capacity = (Flavor("x"), Flavor("y")), (("x", "gpu", 10), ("y", "gpu", 10))
     run = [running("b", 8, "bx", "x"), running("b", 1, "bx1", "x"), running("b", 8, "by", "y")]
     gone = [running("b", 1, "gone-x", "x"), running("b", 2, "gone-y", "y")]
