@@ -22,15 +22,15 @@ PERIODS: Final = 60
 """All amounts are brought to a new `as_of` so many times in one half-life."""
 
 
-def _roots() -> tuple[int, ...]:
-    """2^(-1/2), 2^(-1/4), 2^(-1/8), … in units of 2^-64."""
+def roots_of_half() -> tuple[int, ...]:
+    """Return 2^(-1/2), 2^(-1/4), 2^(-1/8), … in units of 2^-64, rounded down."""
     found = [1 << (_BITS - 1)]
     for _ in range(_STEPS):
         found.append(isqrt(found[-1] << _BITS))
     return tuple(found[1:])
 
 
-_ROOTS: Final = _roots()
+_ROOTS: Final = roots_of_half()
 
 
 def decayed(amount: Amount, elapsed: timedelta, half_life: timedelta) -> Amount:

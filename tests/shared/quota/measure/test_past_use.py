@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from shared.quota.measure.inputs.past_use import UseHistory, decayed
+from shared.quota.measure.inputs.past_use import UseHistory, decayed, roots_of_half
 from shared.quota.measure.inputs.world import World
 from tests.builders import NOW, after, running, world
 from tests.trees import KEY
@@ -33,6 +33,12 @@ def shares(history: UseHistory, group: str) -> int:
 )
 def test_amount_halves_in_each_half_life(elapsed: int, left: int) -> None:
     assert abs(decayed(1_000_000, timedelta(seconds=elapsed), HOUR) - left) <= 1
+
+
+def test_each_root_is_that_of_the_one_before() -> None:
+    half = 1 << 63
+    for root, square in zip(roots_of_half(), (half, *roots_of_half()), strict=False):
+        assert root**2 <= square << 64 < (root + 1) ** 2
 
 
 def test_what_was_used_is_added_in_unit_milliseconds_and_summed_at_the_parents() -> None:
