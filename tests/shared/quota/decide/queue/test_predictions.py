@@ -16,7 +16,7 @@ from shared.quota.decide.reclaim.swap import Swaps
 from shared.quota.decide.simulate.step import advance
 from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.decide.state.equivalence import EquivalenceClasses
-from shared.quota.decide.state.first_fits import first_fits, first_within
+from shared.quota.decide.state.first_fits import first_fits, first_within, is_predictable
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage import Path
@@ -25,9 +25,9 @@ from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Entry, Group, QueueingStrategy, Tree, WhenCanBorrow, WhenCanReclaim
-from shared.quota.model.workload import Workload
+from shared.quota.model.workload import PodSet, Workload
 from shared.resources import FlavorResource
-from tests.builders import NOW, after, pending
+from tests.builders import NOW, after, pending, running
 from tests.prove.pod_sets import random_pod_sets
 from tests.prove.random_draw import Dice, Seeded
 from tests.shared.quota.decide.plan_words import given
@@ -207,3 +207,31 @@ def test_workload_that_needs_at_least_as_much_as_an_earlier_one_never_fits_first
     first = first_within(found, {(cpu,): (3,)})
     assert first is not None
     assert first.needs == (2,)
+
+
+def test_non_preemptible_workload_beyond_what_is_promised_is_no_step() -> None:
+    work = [
+        running("a", 3, "firm", preemptible=False),
+        pending("a", 2, "beyond", preemptible=False, created=after(-2)),
+        pending("a", 1, "within", preemptible=False),
+    ]
+    world = given("root 9\n  a 4", work)
+    snapshot = measure(world, NOW)
+    found = first_fits(EquivalenceClasses(snapshot.leaves["a"], world.flavors), snapshot.numbers["a"], NOW)
+    assert [step.queue_place for steps in found.steps.values() for step in steps] == [1]
+
+
+@pytest.mark.parametrize(("most", "expected"), [(3, False), (4, True)])
+def test_leaf_with_very_many_assignments_is_not_predictable(
+    most: int, *, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two pod sets in two flavors make four."""
+    monkeypatch.setattr("shared.quota.decide.state.first_fits._MOST_ASSIGNMENTS", most)
+    sets = (PodSet("one", {"gpu": 1}), PodSet("two", {"gpu": 2}))
+    simple = pending("a", 1, "simple")
+    capacity = tuple((flavor, "gpu", 9) for flavor in FLAVORS)
+    flavors = tuple(map(Flavor, FLAVORS))
+    work = [pending("a", 3, "several", pod_sets=sets), simple]
+    world = given("a a100:gpu 9 | t4:gpu 9", work, flavors, capacity=capacity)
+    leaf = measure(world, NOW).leaves["a"]
+    assert is_predictable(leaf, EquivalenceClasses(leaf, world.flavors)) is expected

@@ -1,0 +1,35 @@
+"""Workloads of a leaf that could take the same are judged once."""
+
+import pytest
+
+from shared.quota.decide.state.equivalence import EquivalenceClasses
+from shared.quota.measure.snapshot import measure
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.workload import PodSet
+from shared.resources import FlavorResource
+from tests.builders import NOW, after, pending
+from tests.shared.quota.decide.plan_words import given
+
+A, B = FlavorResource("a", "gpu"), FlavorResource("b", "gpu")
+
+
+@pytest.mark.parametrize(
+    ("room", "place"),
+    [
+        pytest.param({A: 3, B: 0}, 0, id="exactly enough"),
+        pytest.param({A: 1, B: 2}, 0, id="each pod set in another flavor"),
+        pytest.param({A: 2, B: 0}, 1, id="too little for all pod sets of the first"),
+        pytest.param({A: 1, B: -1}, 2, id="what is overdrawn in one flavor takes nothing from the other"),
+        pytest.param({A: 0, B: 0}, None, id="nothing"),
+    ],
+)
+def test_first_workload_that_could_take_something_of_a_room(room: dict[FlavorResource, int], place: int | None) -> None:
+    flavors = (Flavor("a"), Flavor("b"))
+    sets = (PodSet("one", {"gpu": 1}), PodSet("two", {"gpu": 2}))
+    work = [
+        pending("leaf", 3, "w3", created=after(-3), pod_sets=sets),
+        *(pending("leaf", size, f"w{size}", created=after(-size)) for size in (2, 1)),
+    ]
+    world = given("leaf a:gpu 9 | b:gpu 9", work, flavors, capacity=(("a", "gpu", 9), ("b", "gpu", 9)))
+    classes = EquivalenceClasses(measure(world, NOW).leaves["leaf"], world.flavors)
+    assert classes.first_within(room) == place
