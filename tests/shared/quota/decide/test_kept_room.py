@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from shared.quota.model.flavor import Flavor
 from shared.quota.model.tree import Preemption
 from tests.builders import after, pending, running
 from tests.shared.quota.decide.plan_words import decide, started_and_evicted, starts, waits
-from tests.trees import tree
+from tests.trees import capacity_in, tree
 
 GROUPS = tree("""
 root 4 | default:cpu 8 | default:memory 8
@@ -44,4 +45,18 @@ def test_borrowing_work_waits_unless_the_older_one_keeps_its_entitlement(
 
 def test_borrowing_work_need_not_wait_for_an_older_one_whose_claim_holds_its_room() -> None:
     plan = decide(GROUPS, [OWES, OLDER, pending("b", {"cpu": 2}, "younger", priority=1)])
+    assert started_and_evicted(plan) == (["younger opportunistic"], ["owes Reclaim for older"])
+
+
+def test_plan_for_an_older_one_stands_although_a_younger_one_borrows_in_one_of_its_flavors() -> None:
+    """Measured with the younger one, which could have taken another flavor, the older one would not be entitled."""
+    groups = tree("""
+    root 4 default:cpu 8 | other:cpu 4
+      a 0
+      b 3 w0 default:cpu 3 w0 | other:gpu 0 w0 other:cpu 0 w0
+    """)
+    capacity = (*capacity_in(groups), ("other", "gpu", 1))
+    flavors = (Flavor("default"), Flavor("other"))
+    work = [OWES, OLDER, pending("b", {"cpu": 2}, "younger", priority=1)]
+    plan = decide(groups, work, flavors, capacity=capacity)
     assert started_and_evicted(plan) == (["younger opportunistic"], ["owes Reclaim for older"])

@@ -66,6 +66,19 @@ def test_what_is_being_evicted_does_not_make_a_leaf_owe_more() -> None:
     assert evictions(decide("root 8\n  a 4\n  b 4", work)) == []
 
 
+def test_what_a_leaf_has_claimed_makes_it_owe_more() -> None:
+    """Without `new`, which may fail, a uses no more than its 4; with what it claims it owes 3."""
+    claims = pending("a", 3, "claims", priority=1)
+    work = [
+        running("a", 4, "x", since=after(-9)),
+        unanswered(running("a", 1, "new", priority=1)),
+        evicting(running("b", 3, "leaves"), claims),
+        claims,
+        pending("b", 2, "b1"),
+    ]
+    assert evictions(decide("root 9\n  a 4\n  b 5", work)) == ["x Reclaim for b1"]
+
+
 def test_acknowledged_start_can_be_evicted() -> None:
     work = [running("a", 4, "a0", since=after(-9)), running("a", 4, "a1"), PREEMPTOR]
     assert evictions(decide(TWO, work)) == ["a1 Reclaim for b1"]

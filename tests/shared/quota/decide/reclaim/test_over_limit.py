@@ -17,7 +17,7 @@ from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Entry, Group, Tree
 from shared.quota.model.workload import Workload
-from tests.builders import NOW, after, pending, running
+from tests.builders import NOW, after, evicting, pending, running
 from tests.shared.quota.decide.plan_words import decide, evictions, started_and_evicted
 from tests.trees import KEY
 
@@ -81,7 +81,7 @@ def test_use_above_a_ceiling_is_evicted(groups: str, present: list[Workload], ex
 
 
 def test_use_by_system_is_no_excess_but_reduces_capacity() -> None:
-    work = [running("system", 2, "daemon"), running("a", 3, "x"), running("a", 2, "y", since=after(1))]
+    work = [running("system", 2, "daemon"), running("a", 3, "x"), running("a", 2, "y", since=after(1), ready=False)]
     more = running("a", 2, "z", since=after(2), ready=False)
     found = [
         evictions(decide("a 4\nsystem", each, now=after(2), capacity=EIGHT, loss_grace_period=timedelta()))
@@ -191,3 +191,16 @@ def test_workload_with_running_pods_is_evicted_only_for_an_entitled_preemptor() 
 def test_use_above_the_max_of_root_is_evicted_even_with_running_pods() -> None:
     work = [running("a", 6, "x"), running("b", 4, "y", since=after(1))]
     assert evictions(decide("root 8\na 4\nb 4", work, capacity=(("default", "gpu", 20),))) == ["x Ceiling"]
+
+
+def test_use_above_the_max_of_root_is_a_ceiling_also_for_a_group_with_the_same_limit() -> None:
+    work = [running("a", 6, "x"), running("a", 4, "y", since=after(1), ready=False)]
+    groups, capacity = "root 8\n  p/ ..8\n    a 4", (("default", "gpu", 20),)
+    assert evictions(decide(groups, work, now=after(9), capacity=capacity, loss_grace_period=timedelta())) == [
+        "y Ceiling"
+    ]
+
+
+def test_use_that_is_being_evicted_is_no_excess() -> None:
+    plan = decide("root 8\n  a 4\n  b 4", [running("a", 8, "x"), evicting(running("b", 2, "leaves"))])
+    assert (started_and_evicted(plan), plan.over_since) == (([], []), {("a", KEY): NOW})

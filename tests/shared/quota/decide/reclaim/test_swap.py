@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.tree import Preemption
 from shared.quota.model.workload import Workload
 from tests.builders import after, claimed, evicting, pending, running
@@ -111,3 +112,16 @@ def test_claim_of_a_swap_within_its_leaf_s_runtime_is_not_withdrawn() -> None:
     work += [claimed(evicting(running("c", 4, "gone")), kept), kept]
     plan = decide("root 8\n  a 4 w0\n  b 4\n  c 0 w0", [*work, pending("b", 4, "b1")])
     assert (plan.claims_ended, waits(plan)["b1"]) == ((), "WaitingForQuota")
+
+
+def test_no_swap_without_a_victim_that_may_go_although_there_is_room() -> None:
+    """In Strict mode a does not borrow above its runtime of 4, and what is `fresh` must not go yet."""
+    others = [running("b", 4, "b0", preemptible=False), pending("b", 13, "b1"), running("a", 4, "old", priority=1)]
+    fresh, new = running("a", 4, "fresh", since=after(-5)), pending("a", 4, "new", priority=1)
+    plan = decide(
+        "root 16\n  a 4 w0\n  b 4",
+        [*others, fresh, new],
+        mode=ReclaimMode.STRICT,
+        exempt_after_start=timedelta(seconds=30),
+    )
+    assert (started_and_evicted(plan), waits(plan)["new"]) == (([], []), "WaitingForQuota")
