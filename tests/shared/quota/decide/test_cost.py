@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
-from operator import gt
 from types import FrameType
 from typing import Any
 
@@ -42,26 +41,27 @@ FIELDS: dict[str, dict[str, Any]] = {
 }
 """What else some leaves have, by their last digit."""
 STEP = timedelta(seconds=10)
-FIRST = (399_780, 58_170, 28_560, 22_710, 3_690)
+FIRST = ((47_450, 357_140), (18_550, 39_630), (4_160, 24_420), (3_350, 19_370), (520, 3_170))
 """The bounds of the decisions that fill the cluster: the first one starts 287 workloads."""
 
 
 class Process:
-    """What goes on from cycle to cycle; `costs`: the calls of each."""
+    """What goes on from cycle to cycle; `costs`: the calls of each, to measure and to decide."""
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.costs: list[int] = []
+        self.costs: list[tuple[int, int]] = []
         self._now: datetime = after(0)
         self._cache = CycleCache()
         self._snapshot: Snapshot | None = None
 
     def cycle(self) -> Plan:
         """Measure, decide, carry out; 10 seconds pass."""
-        with _counted_calls() as calls:
+        with _counted_calls() as measuring:
             self._snapshot = measure(self.world, self._now, self._snapshot)
+        with _counted_calls() as deciding:
             decided = plan(self._snapshot, self._cache)
-        self.costs.append(len(calls))
+        self.costs.append((len(measuring), len(deciding)))
         self.world, self._now = advance(self.world, decided, self._now), self._now + STEP
         return decided
 
@@ -100,7 +100,8 @@ def _cluster() -> World:
         for each in range(WAITING)
     ]
     capacity = tuple((flavor.name, "cpu", 40 * PARENTS) for flavor in FLAVORS)
-    return given(Tree.of(groups), work, FLAVORS, capacity=capacity)
+    nodes = {flavor.name: ({"cpu": 100},) for flavor in FLAVORS}
+    return replace(given(Tree.of(groups), work, FLAVORS, capacity=capacity), largest_nodes=nodes)
 
 
 def _end(world: World) -> World:
@@ -119,16 +120,26 @@ def _edit(world: World) -> World:
     return replace(world, tree=world.tree.with_group(group("p7-7 a:cpu 3 | b:cpu 2", "p7")))
 
 
-CHANGES: dict[str, tuple[Callable[[World], World], tuple[int, ...]]] = {
-    "nothing": (lambda world: world, (2_960, 2_960, 2_960)),
-    "end of a workload": (_end, (5_670, 4_540, 3_920)),
-    "arrival": (_arrive("p7-7"), (3_700, 3_010, 3_010)),
-    "arrival in a strict queue": (_arrive("p7-5"), (3_590, 3_010, 3_010)),
-    "arrival of high priority": (_arrive("p7-8", priority=9), (3_660, 11_700, 11_750)),
-    "less capacity": (_lend(4), (76_370, 4_220, 3_500)),
-    "edit of a group": (_edit, (78_050, 5_740, 5_090)),
+def _list_again(world: World) -> World:
+    return replace(world, largest_nodes=dict(world.largest_nodes or {}))
+
+
+Cost = tuple[int, int]
+CHANGES: dict[str, tuple[Callable[[World], World], tuple[Cost, ...]]] = {
+    "nothing": (lambda world: world, ((50, 2_920), (50, 2_920), (50, 2_920))),
+    "end of a workload": (_end, ((270, 5_400), (660, 3_880), (320, 3_600))),
+    "arrival": (_arrive("p7-7"), ((320, 3_390), (50, 2_970), (50, 2_970))),
+    "arrival in a strict queue": (_arrive("p7-5"), ((320, 3_270), (50, 2_970), (50, 2_970))),
+    "arrival of high priority": (_arrive("p7-8", priority=9), ((320, 3_340), (500, 11_210), (510, 11_240))),
+    "nodes that are listed again": (_list_again, ((920, 4_870), (400, 3_340), (50, 2_970))),
+    "less capacity": (_lend(4), ((29_910, 47_660), (50, 3_460), (50, 3_460))),
+    "edit of a group": (_edit, ((31_530, 50_620), (780, 4_970), (810, 4_300))),
 }
 """Each change, and the bounds for the cycle that sees it and the next two."""
+
+
+def _is_above(cost: Cost, bound: Cost) -> bool:
+    return cost[0] > bound[0] or cost[1] > bound[1]
 
 
 def test_cycle_costs_no_more_than_its_change() -> None:
@@ -142,6 +153,6 @@ def test_cycle_costs_no_more_than_its_change() -> None:
         for _ in range(3):
             process.cycle()
     bounds = {"first decisions": FIRST, **{name: most for name, (_, most) in CHANGES.items()}}
-    above = {name: found for name, found in costs.items() if any(map(gt, found, bounds[name]))}
+    above = {name: found for name, found in costs.items() if any(map(_is_above, found, bounds[name]))}
     assert above == {}
     assert len(costs["first decisions"]) == len(FIRST)

@@ -44,6 +44,12 @@ def test_a_claim_stays_fulfilled_when_its_preemptor_is_evicted_later() -> None:
     assert measured(again, old, new).claims[PREEMPTOR.preemptor_id].victims == (new,)
 
 
+def test_claim_made_at_the_moment_of_its_preemptor_s_eviction_is_a_new_one() -> None:
+    again = replace(PREEMPTOR, eviction=Eviction(EvictionReason.RECLAIMED, after(20)))
+    victim = evicting(running("b", 2, "victim"), PREEMPTOR, at=after(20))
+    assert list(measured(again, victim).claims) == [PREEMPTOR.preemptor_id]
+
+
 def test_claim_for_a_missing_or_unconsidered_workload_has_no_preemptor() -> None:
     victim = evicting(running("b", 2, "victim"), PREEMPTOR)
     namesake = replace(PREEMPTOR, uid="another")
@@ -84,6 +90,9 @@ def test_claims_are_updated_incrementally() -> None:
     assert list(measure(with_claim, NOW).claims) == [PREEMPTOR.preemptor_id]
     started = with_claim.with_changes([(PREEMPTOR, running("a", 3, "preemptor"))])
     assert list(measure(started, NOW).claims) == []
+    first, more = measure(with_claim, NOW), evicting(running("b", 1, "more"), PREEMPTOR)
+    second = measure(with_claim.with_changes([(None, more)]), NOW, first)
+    assert dict(second.leaves["a"].claims) == dict(second.claims) != dict(first.claims)
     without = with_claim.with_changes([(victim, None)])
     assert (dict(without.victims), dict(without.preemptors)) == ({}, {})
     preemptor_gone = with_claim.with_changes([(PREEMPTOR, None)])

@@ -53,6 +53,13 @@ def test_what_was_used_is_added_in_unit_milliseconds_and_summed_at_the_parents()
     assert shares(history.after(found, after(61)), "c") > 0
 
 
+def test_use_of_system_is_not_remembered() -> None:
+    """Nothing is shared with it."""
+    busy = world(f"{TREE}\n  system", [running("system", 2, "daemon"), running("a", 1, "x")])
+    history = UseHistory(HOUR).after(busy, NOW).after(world(f"{TREE}\n  system"), after(600))
+    assert (shares(history, "system"), shares(history, "root") == shares(history, "a") > 0) == (0, True)
+
+
 def test_past_use_decays_with_the_half_life() -> None:
     busy = world(TREE, [running("a", 1, "x")])
     history = UseHistory(HOUR).after(busy, NOW).after(world(TREE), after(600))

@@ -7,7 +7,7 @@ from shared.quota.measure.snapshot import measure
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.workload import PodSet
 from shared.resources import FlavorResource
-from tests.builders import NOW, after, pending
+from tests.builders import NOW, after, pending, running
 from tests.shared.quota.decide.plan_words import given
 
 A, B = FlavorResource("a", "gpu"), FlavorResource("b", "gpu")
@@ -33,3 +33,10 @@ def test_first_workload_that_could_take_something_of_a_room(room: dict[FlavorRes
     world = given("leaf a:gpu 9 | b:gpu 9", work, flavors, capacity=(("a", "gpu", 9), ("b", "gpu", 9)))
     classes = EquivalenceClasses(measure(world, NOW).leaves["leaf"], world.flavors)
     assert classes.first_within(room) == place
+
+
+def test_workload_that_is_not_pending_has_the_class_that_it_would_wait_in() -> None:
+    waits, runs = pending("leaf", 1, "waits"), running("leaf", 1, "runs")
+    world = given("root 9\n  leaf 9", [waits, runs])
+    classes = EquivalenceClasses(measure(world, NOW).leaves["leaf"], world.flavors)
+    assert classes.kind_of(waits) is classes.kind_of(runs)
