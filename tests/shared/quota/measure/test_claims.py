@@ -93,6 +93,9 @@ def test_claims_are_updated_incrementally() -> None:
     first, more = measure(with_claim, NOW), evicting(running("b", 1, "more"), PREEMPTOR)
     second = measure(with_claim.with_changes([(None, more)]), NOW, first)
     assert dict(second.leaves["a"].claims) == dict(second.claims) != dict(first.claims)
+    changed = replace(PREEMPTOR, priority=7)
+    third = measure(with_claim.with_changes([(PREEMPTOR, changed)]), NOW, first)
+    assert [each.preemptor for each in third.leaves["a"].claims.values()] == [changed]
     without = with_claim.with_changes([(victim, None)])
     assert (dict(without.victims), dict(without.preemptors)) == ({}, {})
     preemptor_gone = with_claim.with_changes([(PREEMPTOR, None)])
