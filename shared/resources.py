@@ -49,6 +49,12 @@ def key_of(flavor: str, resource: str) -> FlavorResource:
     return FlavorResource(flavor, resource)
 
 
+@lru_cache(maxsize=65536)
+def keys_in(flavor: str, resources: tuple[str, ...]) -> tuple[FlavorResource, ...]:
+    """Return the accounting keys of these resources in one flavor, in their order."""
+    return tuple([key_of(flavor, each) for each in resources])
+
+
 class QuantityError(ValueError):
     """A quantity that Kubernetes would not read, or that is out of range; the message says which."""
 

@@ -6,7 +6,7 @@ leaf's order, as long as each fits what is left of effectiveMin; claims are coun
 See docs/specification.md §3.4.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -59,9 +59,7 @@ def sum_leaf(
 ) -> dict[FlavorResource, LeafTotals]:
     """Sum the leaf's totals; only keys of which anything is used or requested."""
     counted = _Counted()
-    for shape, alike in waiting.shapes.items():
-        for key, amount in eligibility.counted(shape, alike.example):
-            counted.add(key, alike.number * amount, alike.queued[0])
+    _count_shapes(waiting.shapes, eligibility, counted)
     _count_claims(waiting, eligibility, counted)
     _count_non_preemptible(workload_set, waiting, eligibility, counted)
     found = {}
@@ -85,6 +83,32 @@ class _Counted:
         oldest = self.oldest.get(key)
         if oldest is None or queued < oldest:
             self.oldest[key] = queued
+
+
+class _CountedAlike:
+    """The workloads that count in the same keys: what each shape counts, and when the oldest was queued."""
+
+    __slots__ = ("amounts", "keys", "oldest")
+
+    def __init__(self, keys: tuple[FlavorResource, ...], oldest: datetime) -> None:
+        self.keys = keys
+        self.oldest = oldest
+        self.amounts: list[Sequence[Amount]] = []
+
+
+def _count_shapes(shapes: Mapping[Shape, ShapeCount], eligibility: FlavorEligibility, counted: _Counted) -> None:
+    by_keys: dict[int, _CountedAlike] = {}
+    for shape, (queued, example) in shapes.items():
+        keys, amounts = eligibility.counted(shape, example)
+        found = by_keys.get(id(keys))
+        if found is None:
+            found = by_keys[id(keys)] = _CountedAlike(keys, queued[0])
+        elif queued[0] < found.oldest:
+            found.oldest = queued[0]
+        found.amounts.append(amounts if len(queued) == 1 else [len(queued) * amount for amount in amounts])
+    for found in by_keys.values():
+        for key, amount in zip(found.keys, map(sum, zip(*found.amounts, strict=True)), strict=True):
+            counted.add(key, amount, found.oldest)
 
 
 def _count_claims(waiting: CountedPending, eligibility: FlavorEligibility, counted: _Counted) -> None:

@@ -5,7 +5,8 @@ See docs/specification.md §3.4 and §6.6.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
+from typing import NamedTuple
 
 from shared.api.core.placement import Placement
 from shared.quota.measure.static.pod_set_choices import (
@@ -35,7 +36,7 @@ from shared.quota.model.node import NOT_COMPARED, LargestNodes, NodeShortage, no
 from shared.quota.model.settings import Uncovered
 from shared.quota.model.tree import Group
 from shared.quota.model.workload import PodSet, Workload
-from shared.resources import Amount, FlavorResource, key_of, write_quantity
+from shared.resources import Amount, FlavorResource, key_of, keys_in, write_quantity
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,10 +69,17 @@ class FlavorOffer:
         return node_shortage(one_of(pod_set.request, pod_set.pods, on_nodes(resources, self.devices)), offers)
 
 
+class CountedAmounts(NamedTuple):
+    """The keys in which workloads of one shape count, and how much of each; equal keys of one leaf are one object."""
+
+    keys: tuple[FlavorResource, ...]
+    amounts: tuple[Amount, ...]
+
+
 class FlavorEligibility:
     """The answers for one leaf, one offer and one set of bounds; a change of these needs a new object."""
 
-    __slots__ = ("_bound_of", "_counted", "_group", "_known", "_offer", "_sets")
+    __slots__ = ("_bound_of", "_counted", "_group", "_keys", "_known", "_offer", "_sets", "_split")
 
     def __init__(self, group: Group, offer: FlavorOffer, bound_of: Mapping[FlavorResource, Bound]) -> None:
         self._group = group
@@ -79,7 +87,10 @@ class FlavorEligibility:
         self._bound_of = bound_of
         self._sets = codependent_sets(group.quotas)
         self._known: dict[tuple[Shape, bool], Options] = {}
-        self._counted: dict[Shape, Counted] = {}
+        self._counted: dict[Shape, CountedAmounts] = {}
+        self._keys: dict[tuple[FlavorResource, ...], tuple[FlavorResource, ...]] = {}
+        self._split: dict[tuple[str, ...], tuple[tuple[tuple[Codependent, tuple[str, ...]], ...], tuple[str, ...]]] = {}
+        """By requested resources: those of each codependent set, and those that no entry covers."""
 
     def answers(self, group: Group, offer: FlavorOffer, bound_of: Mapping[FlavorResource, Bound]) -> bool:
         """Return whether an object built from these would give the same answers."""
@@ -96,18 +107,23 @@ class FlavorEligibility:
             found = self._known[known] = self._options(example)
         return found
 
-    def counted(self, shape: Shape, example: Workload) -> Counted:
+    def counted(self, shape: Shape, example: Workload) -> CountedAmounts:
         """Return the keys in which a preemptible workload of this shape counts; none when it could never start."""
         found = self._counted.get(shape)
         if found is None:
-            options = self._options_of(shape, example)
-            if options.together is None:
-                sets = options.sets if options.could_fit else ()
-                found = tuple(pair for each in sets for name in each.flavors for pair in keys_of(each, name))
-            else:
-                found = most_of(totals(options.sets, chosen) for chosen in options.together)
-            self._counted[shape] = found
+            found = self._counted[shape] = self._count(self._options_of(shape, example))
         return found
+
+    def _count(self, options: Options) -> CountedAmounts:
+        keys: tuple[FlavorResource, ...]
+        if options.together is None:
+            taken = [(each, name) for each in options.sets for name in each.flavors] if options.could_fit else []
+            keys = tuple(chain.from_iterable([keys_in(name, each.resources) for each, name in taken]))
+            amounts = tuple([each.pod_set.request[resource] for each, _ in taken for resource in each.resources])
+        else:
+            pairs = most_of(totals(options.sets, chosen) for chosen in options.together)
+            keys, amounts = tuple(key for key, _ in pairs), tuple(amount for _, amount in pairs)
+        return CountedAmounts(self._keys.setdefault(keys, keys), amounts)
 
     def too_small(self, choice: FlavorSet, flavor: str) -> NodeShortage | None:
         """Why no node of the flavor takes one pod: by the set's resources, and those that no entry covers, together."""
@@ -127,16 +143,22 @@ class FlavorEligibility:
         uncovered: set[str] = set()
         sets: list[FlavorSet] = []
         for pod_set in workload.sets:
-            requested = {resource for resource, amount in pod_set.request.items() if amount > 0}
-            left = requested.difference(*(choice.resources for choice in self._sets))
-            uncovered |= left
-            for choice in self._sets:
-                resources = tuple(sorted(requested & choice.resources))
-                if resources:
-                    sets.append(self._choose(workload, pod_set, choice, (resources, tuple(left))))
+            wanted, left = self._split_by_set(tuple([name for name, amount in pod_set.request.items() if amount > 0]))
+            uncovered.update(left)
+            sets.extend([self._choose(workload, pod_set, choice, (own, left)) for choice, own in wanted])
         denied = tuple(sorted(uncovered)) if self._offer.uncovered is Uncovered.DENY else ()
         together = self._together(workload, sets) if workload.pod_sets else None
         return Options(tuple(sets), denied, together)
+
+    def _split_by_set(
+        self, requested: tuple[str, ...]
+    ) -> tuple[tuple[tuple[Codependent, tuple[str, ...]], ...], tuple[str, ...]]:
+        found = self._split.get(requested)
+        if found is None:
+            by_set = ((choice, tuple(sorted(choice.resources.intersection(requested)))) for choice in self._sets)
+            left = frozenset(requested).difference(*(choice.resources for choice in self._sets))
+            found = self._split[requested] = tuple((choice, own) for choice, own in by_set if own), tuple(left)
+        return found
 
     def _together(self, workload: Workload, sets: Sequence[FlavorSet]) -> tuple[tuple[str, ...], ...]:
         """Return the choices of a flavor for each set that all pod sets together could ever have."""
@@ -166,7 +188,7 @@ class FlavorEligibility:
             short = self._offer.too_small(pod_set, name, (*resources, *uncovered))
             if short is not None:
                 refused[name], too_small[name] = str(short), short
-        flavors = tuple(name for name in choice.flavors if name not in refused)
+        flavors = tuple([name for name in choice.flavors if name not in refused])
         return FlavorSet(pod_set, resources, flavors, refused, too_small)
 
     def _most(self, workload: Workload, key: FlavorResource) -> Amount:
@@ -189,4 +211,5 @@ class FlavorEligibility:
 
 def keys_of(choice: FlavorSet, flavor: str) -> Counted:
     """Return what is requested of the set `choice`, in that flavor."""
-    return tuple([(key_of(flavor, name), choice.pod_set.request[name]) for name in choice.resources])
+    request = choice.pod_set.request
+    return tuple(zip(keys_in(flavor, choice.resources), [request[name] for name in choice.resources], strict=True))
