@@ -19,14 +19,21 @@ from shared.quota.decide.queue.leaf_queue import Choose, Decided, LeafQueue, eva
 from shared.quota.decide.queue.predictions import Predictions
 from shared.quota.decide.reclaim.notice import is_early
 from shared.quota.decide.reclaim.planner import ReclaimOutcome, ReclaimPlanner
+from shared.quota.decide.reclaim.standing_claims import StandingClaims
 from shared.quota.decide.state.eviction_plan import EvictionPlan, Preemptor
-from shared.quota.decide.state.flavor_assignment import Assignments, Candidate, candidates, entitled_candidate
+from shared.quota.decide.state.flavor_assignment import (
+    Assignments,
+    Candidate,
+    borrows_first_fitting,
+    candidates,
+    entitled_candidate,
+)
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.pods_ready import AdmissionBlock
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
-from shared.quota.decide.state.standing_claims import StandingClaims
 from shared.quota.decide.state.waits import Waits
+from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.tree import Preemption
 from shared.quota.model.workload import Workload, WorkloadId
 
@@ -134,19 +141,45 @@ class AdmissionPasses:
             return None
         if workload.id in self._deferred:
             return QueueHead(workload, assignments[0].quantities, leaf_usage)
-        if not any(self.usage.fits(leaf_usage, each.quantities) for each in assignments):
-            return None
-        evaluation = self._evaluate(leaf_usage, workload, assignments)
-        for each in candidates(evaluation, leaf_usage.leaf.group):
+        for each in self._borrowing_candidates(leaf_usage, workload, assignments):
             if each.starts and self._spares_kept(leaf_usage, workload, each):
                 return QueueHead(workload, each.quantities, leaf_usage)
         return None
+
+    def _borrowing_candidates(
+        self, leaf_usage: LeafUsage, workload: Workload, assignments: Assignments
+    ) -> Iterable[Candidate]:
+        """Return what is worth trying, best first; nothing where nothing fits."""
+        fitting = (each for each in assignments if self.usage.fits(leaf_usage, each.quantities))
+        first = next(fitting, None)
+        if first is None:
+            return ()
+        if self._takes_first(leaf_usage, workload, assignments):
+            return (Candidate(first, entitled=False, starts=True, rank=()),)
+        return self._all_candidates(leaf_usage, workload, assignments)
+
+    def _all_candidates(
+        self, leaf_usage: LeafUsage, workload: Workload, assignments: Assignments
+    ) -> Iterable[Candidate]:
+        """Return what is worth trying, best first, also what room must be made for."""
+        return candidates(self._evaluate(leaf_usage, workload, assignments), leaf_usage.leaf.group)
+
+    def _takes_first(self, leaf_usage: LeafUsage, workload: Workload, assignments: Assignments) -> bool:
+        """Return whether this work can only borrow, and would do so in the first of these that fits."""
+        if leaf_usage.leaf.reclaim.mode is ReclaimMode.STRICT or not workload.preemptible:
+            return False
+        if workload.id in self.inputs.taken_over.may_not_borrow:
+            return False
+        if any(leaf_usage.is_entitled(each.quantities, workload) for each in assignments):
+            return False
+        return borrows_first_fitting(assignments, leaf_usage.leaf.group)
 
     def _try_borrowing(self, queue: LeafQueue, head: QueueHead) -> None:
         leaf_usage, workload = head.leaf_usage, head.workload
         deferred = self._take_back(workload.id)
         assignments = queue.open_assignments(workload) if not self.block.holds(leaf_usage) else None
-        for candidate in candidates(self._evaluate(leaf_usage, workload, assignments or ()), leaf_usage.leaf.group):
+        candidates_of = self._all_candidates if deferred else self._borrowing_candidates
+        for candidate in candidates_of(leaf_usage, workload, assignments or ()):
             if candidate.starts and self._spares_kept(leaf_usage, workload, candidate):
                 self._start(leaf_usage, workload, candidate)
                 return

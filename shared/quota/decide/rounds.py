@@ -26,13 +26,13 @@ from shared.quota.decide.reclaim.fill_back import fill_back
 from shared.quota.decide.reclaim.over_limit import cure, excesses
 from shared.quota.decide.reclaim.over_runtime import judge_over
 from shared.quota.decide.reclaim.planner import ReclaimPlanner
+from shared.quota.decide.reclaim.standing_claims import StandingClaims
 from shared.quota.decide.reclaim.victim_search import EvictionDelays
 from shared.quota.decide.remeasure import is_worth_measuring, measure_again
 from shared.quota.decide.state.eviction_plan import EvictionPlan
 from shared.quota.decide.state.pods_ready import AdmissionBlock
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
-from shared.quota.decide.state.standing_claims import StandingClaims
 from shared.quota.decide.state.waits import Waits
 from shared.quota.model.workload import Workload, WorkloadId
 

@@ -25,7 +25,7 @@ from shared.quota.decide.state.eviction_plan import Preemptor
 from shared.quota.decide.state.first_fits import FirstFit
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
-from shared.quota.decide.state.usage import UsedSums
+from shared.quota.decide.state.usage_views import UsedSums
 from shared.quota.model.tree import ROOT
 from shared.quota.model.workload import WorkloadId
 from shared.resources import Amount, FlavorResource
@@ -170,8 +170,11 @@ class BorrowingLeaves(Contest):
         return 0 if leaf in self._certain else self._room.first_place(leaf)
 
     def head(self, leaf: str) -> QueueHead | None:
-        place = self._first_place(leaf)
         queue = self.queues[leaf] = self._queue_of(leaf)
+        if leaf in self._heads:
+            _, step = self._heads[leaf]
+            return queue.head_at(step.queue_place, step.quantities)
+        place = self._first_place(leaf)
         queue.skip_to(len(queue.leaf_usage.leaf.pending) if place is None else place)
         with self._usage.looking_at(self._predictions.views):
             return queue.next_head()
@@ -186,5 +189,6 @@ def remember_borrowing(cache: CycleCache, usage: RoundUsage, queues: Iterable[Le
             continue
         parent = leaf_usage.path[1:]
         if parent[0] not in below:
-            below[parent[0]] = {key: usage.available(parent, key) for key in usage.snapshot.numbers[ROOT]}
+            room = usage.room(parent)
+            below[parent[0]] = {key: room(key) for key in usage.snapshot.numbers[ROOT]}
         cache.leaves[leaf_usage.name].too_little = below[parent[0]]

@@ -14,7 +14,8 @@ from typing import Final, NamedTuple, Protocol
 from shared.quota.decide.state.cycle_cache import Rank, Weights
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.round_usage import RoundUsage
-from shared.quota.decide.state.usage import Path, Quantities, UsedSums
+from shared.quota.decide.state.usage import Path, Quantities
+from shared.quota.decide.state.usage_views import UsedSums
 from shared.quota.measure.group_usage import NO_NUMBERS
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.tree import ROOT, SYSTEM

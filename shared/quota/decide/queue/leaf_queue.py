@@ -21,6 +21,7 @@ from shared.quota.decide.state.flavor_assignment import (
 )
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.round_usage import RoundUsage
+from shared.quota.decide.state.usage import Quantities
 from shared.quota.measure.snapshot import OpenClaim
 from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.workload import PreemptorId, Workload, WorkloadId, flavor_names
@@ -82,6 +83,13 @@ class LeafQueue:
                 self.had_heads = True
                 return head
         return None
+
+    def head_at(self, place: int, quantities: Quantities) -> QueueHead:
+        """Return the workload at that place as a head that would take these quantities, without evaluating it."""
+        self.skip_to(place)
+        self._next += 1
+        self.had_heads = True
+        return QueueHead(self.leaf_usage.leaf.pending[place], quantities, self.leaf_usage)
 
     def skip_to(self, place: int) -> None:
         """Let all workloads before that place of the queue wait, without evaluating them."""

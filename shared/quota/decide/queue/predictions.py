@@ -23,7 +23,8 @@ from shared.quota.decide.state.first_fits import (
 from shared.quota.decide.state.pods_ready import AdmissionBlock
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
-from shared.quota.decide.state.usage import NOTHING_AVAILABLE, UsageViews, UsedSums
+from shared.quota.decide.state.usage import NOTHING_AVAILABLE
+from shared.quota.decide.state.usage_views import UsageViews, UsedSums
 from shared.quota.measure.group_usage import GroupNumbers
 from shared.resources import Amount, FlavorResource
 

@@ -1,7 +1,6 @@
 """Which leaves and groups have room for something that waits there, in one borrowing pass: now, or when it began."""
 
 from collections.abc import Mapping
-from functools import partial
 
 from shared.quota.decide.queue.predictions import Predictions
 from shared.quota.decide.state.cycle_cache import Keys, LeafCache
@@ -9,13 +8,11 @@ from shared.quota.decide.state.eviction_plan import Preemptor
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.smallest_requests import SmallestRequests, could_fit, is_within
-from shared.quota.decide.state.usage import Path
+from shared.quota.decide.state.usage import Available, Path
 from shared.quota.measure.group_usage import NO_NUMBERS
 from shared.quota.model.tree import ROOT, QueueingStrategy
 from shared.quota.model.workload import WorkloadId
 from shared.resources import Amount, FlavorResource
-
-Room = Mapping[FlavorResource, Amount]
 
 
 class RoomForBorrowers:
@@ -31,7 +28,6 @@ class RoomForBorrowers:
         self._predictions = predictions
         self._at_first = predictions.views
         self._keys = tuple(inputs.snapshot.numbers[ROOT])
-        self._rooms: dict[tuple[str, bool], tuple[int, Room]] = {}
         self._deferred = deferred
         self._deferred_in: dict[str, list[WorkloadId]] = {}
         for each, preemptor in deferred.items():
@@ -60,16 +56,16 @@ class RoomForBorrowers:
             return False
         if cached is None:
             path = self._tree.paths[group]
-            return self._tree.has_guarantee_below(group) or could_fit(requests, partial(self._at_first.available, path))
+            return self._tree.has_guarantee_below(group) or could_fit(requests, self._at_first.room(path))
         room = self._room(cached.leaf.path[1], at_first=True)
         if self._was_too_little(cached, room):
             return False
-        return could_fit(requests, self._with_guarantee(cached, room).__getitem__)
+        return could_fit(requests, self._with_guarantee(cached, room))
 
     def had_room(self, path: Path, keys: Keys, amounts: tuple[Amount, ...]) -> bool:
         """Return whether that much was available when the pass began."""
-        available = self._at_first.available
-        return all(amount <= available(path, key) for key, amount in zip(keys, amounts, strict=True))
+        available = self._at_first.room(path)
+        return all(amount <= available(key) for key, amount in zip(keys, amounts, strict=True))
 
     def fits_within_min(self, leaf: str) -> bool:
         """Return whether some workload of the leaf could have fitted and would keep its used within effectiveMin."""
@@ -77,11 +73,12 @@ class RoomForBorrowers:
         if self._usage.is_touched(leaf):
             return True
         room = self._with_guarantee(cached, self._room(cached.leaf.path[1], at_first=True))
-        left = {}
-        for key, amount in room.items():
+
+        def within_min(key: FlavorResource) -> Amount:
             numbers = cached.numbers.get(key, NO_NUMBERS)
-            left[key] = min(amount, numbers.effective_min - numbers.used)
-        return self._inputs.queue(leaf).first_within(left) is not None
+            return min(room(key), numbers.effective_min - numbers.used)
+
+        return self._inputs.queue(leaf).first_within(self._keys, within_min) is not None
 
     def is_out(self, group: str) -> bool:
         """Return whether nothing in that subtree fits any more."""
@@ -99,7 +96,7 @@ class RoomForBorrowers:
     def _could_fit_below(self, group: str, requests: SmallestRequests) -> bool:
         """Return whether something in that subtree fits."""
         for path in self._tree.bounds(group):
-            available = self._room(path[0], at_first=False).__getitem__
+            available = self._room(path[0], at_first=False)
             fits = None if group in self._ordered else self._predictions.could_fit(group, available)
             if fits is None:
                 fits = self._tree.has_guarantee_below(group) or could_fit(requests, available)
@@ -136,28 +133,24 @@ class RoomForBorrowers:
         if not is_touched and self._was_too_little(cached, room):
             return None
         if not is_touched and self._predictions.knows_leaf(name):
-            return self._predictions.first_within(name, room.__getitem__)
+            return self._predictions.first_within(name, room)
         room = self._with_guarantee(cached, room)
-        if not could_fit(self._tree.requests.get(name, {}), room.__getitem__):
+        if not could_fit(self._tree.requests.get(name, {}), room):
             return None
-        return self._inputs.queue(name).first_within(room)
+        return self._inputs.queue(name).first_within(self._keys, room)
 
-    def _was_too_little(self, cached: LeafCache, room: Room) -> bool:
+    def _was_too_little(self, cached: LeafCache, room: Available) -> bool:
         if cached.too_little is None or self._usage.is_touched(cached.leaf.group.name):
             return False
-        return is_within(room, cached.too_little)
+        return is_within(self._keys, room, cached.too_little)
 
-    def _with_guarantee(self, cached: LeafCache, room: Room) -> Room:
+    def _with_guarantee(self, cached: LeafCache, room: Available) -> Available:
         """Not less than what is available to the leaf: what its own guarantee keeps for it is added."""
         if not self._tree.has_guarantee(cached.leaf.group.name):
             return room
-        return {key: amount + cached.numbers.get(key, NO_NUMBERS).guarantee for key, amount in room.items()}
+        return lambda key: room(key) + cached.numbers.get(key, NO_NUMBERS).guarantee
 
-    def _room(self, parent: str, *, at_first: bool) -> Room:
+    def _room(self, parent: str, *, at_first: bool) -> Available:
         """Return what is available below `parent` now, or when the pass began."""
-        number = self._at_beginning if at_first else self._moment
-        found = self._rooms.get((parent, at_first))
-        if found is None or found[0] != number:
-            views, path = self._at_first if at_first else self._usage, self._tree.paths[parent]
-            found = self._rooms[parent, at_first] = (number, {key: views.available(path, key) for key in self._keys})
-        return found[1]
+        views = self._at_first if at_first else self._usage
+        return views.room(self._tree.paths[parent])

@@ -7,9 +7,9 @@ only in what is present: all claims together already fit what will be after the 
 from dataclasses import dataclass
 
 from shared.quota.decide.decisions import Start, Tier, WaitReason
+from shared.quota.decide.reclaim.standing_claims import StandingClaims
 from shared.quota.decide.state.pods_ready import AdmissionBlock
 from shared.quota.decide.state.round_usage import RoundUsage
-from shared.quota.decide.state.standing_claims import StandingClaims
 from shared.quota.decide.state.usage import quantities_of
 from shared.quota.decide.state.waits import Waits
 from shared.quota.measure.inputs.workload_set import queue_order

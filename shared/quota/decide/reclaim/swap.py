@@ -10,6 +10,7 @@ from functools import partial
 from shared.quota.decide.decisions import EvictionRule, WaitReason
 from shared.quota.decide.queue.fair_sharing import QueueHead
 from shared.quota.decide.queue.leaf_queue import Decided, LeafQueue, evaluate
+from shared.quota.decide.reclaim.standing_claims import StandingClaims
 from shared.quota.decide.reclaim.victim_search import EvictionDelays, VictimSearch
 from shared.quota.decide.state.eviction_plan import EvictionPlan, Preemptor, Victim
 from shared.quota.decide.state.flavor_assignment import Assignments, FlavorAssignment, entitled_candidate
@@ -18,7 +19,6 @@ from shared.quota.decide.state.pods_ready import AdmissionBlock
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.smallest_requests import SmallestRequests, could_fit
-from shared.quota.decide.state.standing_claims import StandingClaims
 from shared.quota.decide.state.usage import Path
 from shared.quota.decide.state.waits import Waits
 from shared.quota.measure.group_usage import NO_NUMBERS

@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import Final
 
-from shared.quota.decide.state.flavor_assignment import Assignments, assignments_of, without_flavors
-from shared.quota.decide.state.usage import Quantities
+from shared.quota.decide.state.flavor_assignment import Assignments, FlavorAssignment, assignments_of, without_flavors
+from shared.quota.decide.state.usage import Available, Quantities
 from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.eligibility import Options
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.workload import Workload
-from shared.resources import Amount, FlavorResource
+from shared.resources import Amount, FlavorResource, keys_in
 
 _LAST: Final = datetime.max.replace(tzinfo=UTC)
 _SPARE: Final = 256
@@ -27,14 +27,13 @@ class EquivalenceClass:
     """What the workloads of one class can take, their priority, and whether preemptible. Compared by identity."""
 
     __slots__ = (
+        "_flavors",
+        "_least",
         "assignments",
-        "flavors",
         "is_simple",
-        "least",
         "options",
         "preemptible",
         "priority",
-        "takes_nothing",
         "totals",
     )
 
@@ -43,9 +42,6 @@ class EquivalenceClass:
         """Kept alive, because classes are distinguished by its identity."""
         self.assignments = assignments
         """None: it could never start."""
-        self.flavors: frozenset[str] = frozenset(option.flavor for each in assignments or () for option in each.options)
-        """Of all its assignments."""
-        self.takes_nothing = any(not each.options for each in assignments or ())
         self.priority = workload.priority
         self.preemptible = workload.preemptible
         several = assignments is not None and len(assignments) > 1
@@ -53,14 +49,34 @@ class EquivalenceClass:
         """Whether it takes the first assignment that fits, where it is entitled to none; else see `borrowing_order`."""
         self.totals: tuple[tuple[str, Amount], ...] = () if self.is_simple else _totals(assignments)
         """By resource, what every assignment takes in all flavors together; empty where that tells little."""
-        self.least: LeastAmounts = _least(assignments or ())
-        """The least amounts, for each set of keys that some assignment takes."""
+        self._flavors: frozenset[str] | None = None
+        self._least: LeastAmounts | None = None
 
-    def is_within(self, room: Mapping[FlavorResource, Amount]) -> bool:
-        """Return whether all that some assignment takes is available in `room`."""
+    @property
+    def flavors(self) -> frozenset[str]:
+        """Those of all its assignments."""
+        if self._flavors is None:
+            self._flavors = frozenset([option.flavor for each in self.assignments or () for option in each.options])
+        return self._flavors
+
+    @property
+    def takes_nothing(self) -> bool:
+        """Whether some assignment needs no flavor."""
+        return any(not each.options for each in self.assignments or ())
+
+    @property
+    def least(self) -> LeastAmounts:
+        """The least amounts, for each set of keys that some assignment takes."""
+        if self._least is None:
+            in_order = [_in_order(each) for each in self.assignments or ()]
+            self._least = tuple(in_order) if self.is_simple else _lowest_by_keys(in_order)
+        return self._least
+
+    def is_within(self, available: Available) -> bool:
+        """Return whether all that some assignment takes is available."""
         for assignment in self.assignments or ():
             for key, amount in assignment.quantities:
-                if amount > room[key]:
+                if amount > available(key):
                     break
             else:
                 return True
@@ -72,6 +88,7 @@ class EquivalenceClasses:
 
     __slots__ = (
         "_all_flavors",
+        "_are_simple",
         "_by_work",
         "_known",
         "_quantities",
@@ -97,7 +114,8 @@ class EquivalenceClasses:
         self.kinds = tuple([by_work.get(id(each)) or self._kind(each) for each in leaf.pending])
         """In the order of `leaf.pending`."""
         self._by_work: dict[int, EquivalenceClass] = dict(zip(map(id, leaf.pending), self.kinds, strict=True))
-        self.startable = frozenset(each for each in self.kinds if each.assignments is not None)
+        self.startable = frozenset([each for each in self.kinds if each.assignments is not None])
+        self._are_simple: bool | None = None
         self._smallest: tuple[Quantities, ...] | None = None
         self._all_flavors: frozenset[str] | None = None
         self._some_take_nothing = False
@@ -107,7 +125,9 @@ class EquivalenceClasses:
     @property
     def are_simple(self) -> bool:
         """Whether each workload takes the first of its assignments that fits, where it is entitled to none."""
-        return all(each.is_simple for each in self.startable)
+        if self._are_simple is None:
+            self._are_simple = all(each.is_simple for each in self.startable)
+        return self._are_simple
 
     @property
     def smallest(self) -> tuple[Quantities, ...]:
@@ -144,16 +164,20 @@ class EquivalenceClasses:
                 if self.all_blocked(blocked):
                     return
 
-    def first_within(self, room: Mapping[FlavorResource, Amount]) -> int | None:
-        """The place in the queue of the first workload that could take something of what is available in `room`."""
+    def first_within(self, keys: Iterable[FlavorResource], available: Available) -> int | None:
+        """The place in the queue of the first workload that could take something of what is available.
+
+        `keys`: of all flavors.
+        """
         beyond: set[EquivalenceClass] = set()
         totals: Counter[str] = Counter()
-        for key, amount in room.items():
-            totals[key.resource] += max(0, amount)
+        if not self.are_simple:
+            for key in keys:
+                totals[key.resource] += max(0, available(key))
         for place, each in enumerate(self.kinds):
             if each in beyond:
                 continue
-            if all(amount <= totals[resource] for resource, amount in each.totals) and each.is_within(room):
+            if all(amount <= totals[resource] for resource, amount in each.totals) and each.is_within(available):
                 return place
             beyond.add(each)
         return None
@@ -193,10 +217,16 @@ def _totals(assignments: Assignments | None) -> tuple[tuple[str, Amount], ...]:
 
 
 def _least(assignments: Assignments) -> LeastAmounts:
-    in_order = (sorted(each.quantities) for each in assignments)
-    return _lowest_by_keys(
-        (tuple([key for key, _ in quantities]), tuple([amount for _, amount in quantities])) for quantities in in_order
-    )
+    return _lowest_by_keys(_in_order(each) for each in assignments)
+
+
+def _in_order(assignment: FlavorAssignment) -> tuple[tuple[FlavorResource, ...], tuple[Amount, ...]]:
+    """Return the keys that it takes, sorted, and their amounts."""
+    if len(assignment.options) == 1:
+        only = assignment.options[0]
+        return keys_in(only.flavor, only.resources), tuple([amount for _, amount in only.quantities])
+    in_order = sorted(assignment.quantities)
+    return tuple([key for key, _ in in_order]), tuple([amount for _, amount in in_order])
 
 
 def _smallest(parts: Iterable[LeastAmounts]) -> tuple[Quantities, ...]:

@@ -34,6 +34,8 @@ class FirstFit(NamedTuple):
     keys: Keys
     needs: tuple[Amount, ...]
     """In the order of the keys."""
+    quantities: Quantities
+    """Of the workload, in the order of its assignment."""
     beyond_min: bool
     """Whether it takes its leaf's used beyond effectiveMin."""
     queued: datetime
@@ -143,7 +145,7 @@ def _step(
         beyond_min = beyond_min or amount > within_min
         needs.append(max(0, amount - kept))
         keys.append(key)
-    return FirstFit(*places, tuple(keys), tuple(needs), beyond_min, workload.queued)
+    return FirstFit(*places, tuple(keys), tuple(needs), quantities, beyond_min, workload.queued)
 
 
 def _is_reached(earlier: Iterable[FirstFit], step: FirstFit) -> bool:

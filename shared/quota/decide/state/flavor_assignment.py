@@ -16,7 +16,7 @@ from shared.quota.model.eligibility import FlavorSet, Options, agree
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.tree import Group, WhenCanBorrow, WhenCanReclaim
 from shared.quota.model.workload import Flavors, Workload
-from shared.resources import Amount, FlavorResource
+from shared.resources import Amount, FlavorResource, keys_in
 
 
 class FlavorChoice(NamedTuple):
@@ -81,13 +81,7 @@ def assignments_of(workload: Workload, options: Options, flavors: Mapping[str, F
     if options.together is not None:
         known: dict[FlavorChoice, FlavorChoice] = {}
         return tuple(_of_pod_sets(options.sets, chosen, known) for chosen in options.together)
-    sets = [
-        [
-            FlavorChoice(name, each.resources, quantities_in(workload.request, each.resources, name))
-            for name in each.flavors
-        ]
-        for each in options.sets
-    ]
+    sets = [_choices(workload, each) for each in options.sets]
     if len(sets) == 1:
         return tuple([FlavorAssignment((choice,), choice.quantities) for choice in sets[0]])
     found = [
@@ -96,6 +90,15 @@ def assignments_of(workload: Workload, options: Options, flavors: Mapping[str, F
         if len(chosen) < 2 or agree(flavors[option.flavor] for option in chosen if option.flavor in flavors)
     ]
     return tuple(found) or None
+
+
+def _choices(workload: Workload, among: FlavorSet) -> list[FlavorChoice]:
+    resources = among.resources
+    amounts = [workload.request[each] for each in resources]
+    return [
+        FlavorChoice(name, resources, tuple(zip(keys_in(name, resources), amounts, strict=True)))
+        for name in among.flavors
+    ]
 
 
 def _of_pod_sets(
@@ -181,6 +184,13 @@ def candidates(evaluation: Iterable[Candidate], group: Group) -> Iterator[Candid
         yield best
     if group.when_can_reclaim is not WhenCanReclaim.RECLAIM:
         yield from (each for each in evaluation if each.entitled and not each.starts)
+
+
+def borrows_first_fitting(assignments: Assignments, group: Group) -> bool:
+    """Return whether a workload that is entitled to none of these tries only the first that fits."""
+    if group.when_can_borrow is WhenCanBorrow.BORROW:
+        return group.when_can_reclaim is not WhenCanReclaim.RECLAIM
+    return len(assignments) == 1 or all(len(each.options) == 1 for each in assignments)
 
 
 def borrowing_order(

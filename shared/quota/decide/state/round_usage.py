@@ -15,10 +15,10 @@ from datetime import datetime
 from shared.quota.decide.decisions import Start
 from shared.quota.decide.state.leaf_usage import LeafUsage, RunningWorkload, flavors_of
 from shared.quota.decide.state.round_input import FIRST_ROUND, TakenOver
-from shared.quota.decide.state.usage import Path, Quantities, Usage, UsageLimits, UsageViews, UsedSums, quantities_of
+from shared.quota.decide.state.usage import Available, Path, Quantities, Usage, UsageLimits, quantities_of
+from shared.quota.decide.state.usage_views import UsageViews, UsedSums
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.workload import Workload, WorkloadId
-from shared.resources import Amount, FlavorResource
 
 
 class RoundUsage:
@@ -87,9 +87,9 @@ class RoundUsage:
         """Leaves in which this round has changed something so far."""
         return {name: each for name, each in self._leaf_usages.items() if each.touched}
 
-    def available(self, path: Path, key: FlavorResource) -> Amount:
-        """Return the most that the group at the start of `path` can still take in every view."""
-        return self._views.available(path, key)
+    def room(self, path: Path) -> Available:
+        """Return what the group at the start of `path` can still take in every view, for use before that changes."""
+        return self._views.room(path)
 
     def fits(self, leaf_usage: LeafUsage, quantities: Quantities) -> bool:
         """Return whether `quantities` fit all three usage views, within every limit on the leaf's path."""

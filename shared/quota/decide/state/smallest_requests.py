@@ -4,11 +4,12 @@ A bound that is cheap to keep: when a workload leaves its queue, the least of th
 is computed again. A subtree in which something fits is never skipped, one in which nothing fits is seldom evaluated.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from shared.quota.decide.state.equivalence import EquivalenceClasses
+from shared.quota.decide.state.usage import Available
 from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers
 from shared.quota.model.tree import QueueingStrategy
 from shared.resources import Amount, FlavorResource
@@ -69,7 +70,7 @@ def merged(parts: Iterable[SmallestRequests]) -> SmallestRequests:
     return found
 
 
-def could_fit(requests: SmallestRequests, available: Callable[[FlavorResource], Amount]) -> bool:
+def could_fit(requests: SmallestRequests, available: Available) -> bool:
     """Return whether the least amounts of some set of keys are available; if not, no workload fits."""
     for keys, each in requests.items():
         for key, amount in zip(keys, each.amounts, strict=True):
@@ -80,6 +81,6 @@ def could_fit(requests: SmallestRequests, available: Callable[[FlavorResource], 
     return False
 
 
-def is_within(room: Mapping[FlavorResource, Amount], most: Mapping[FlavorResource, Amount]) -> bool:
-    """Return whether on every key no more is available than `most`."""
-    return room is most or all(amount <= most.get(key, -1) for key, amount in room.items())
+def is_within(keys: Iterable[FlavorResource], available: Available, most: Mapping[FlavorResource, Amount]) -> bool:
+    """Return whether on all these keys no more is available than `most`."""
+    return all(available(key) <= most.get(key, -1) for key in keys)

@@ -6,7 +6,7 @@ Everything is per (flavor, resource), in base units; runtimes are frozen.
 See docs/specification.md §3.3 (charge) and §6.2 (the views of use).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -15,20 +15,22 @@ from shared.quota.decide.decisions import Charges
 from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers, Numbers
 from shared.quota.model.tree import ROOT
 from shared.quota.model.workload import Flavors, ResourceFlavors, Workload
-from shared.resources import MAX_AMOUNT, Amount, FlavorResource, key_of
+from shared.resources import MAX_AMOUNT, Amount, FlavorResource, key_of, keys_in
 
 Quantities = tuple[tuple[FlavorResource, Amount], ...]
 """What one workload requests, by key; only keys with an amount above 0."""
 Path = tuple[str, ...]
 """Names from a leaf up to root."""
 GroupKey = tuple[str, FlavorResource]
+Available = Callable[[FlavorResource], Amount]
+"""How much of each key is available in one place."""
 NOTHING_AVAILABLE = -1
 NO_FLAVORS: Final[ResourceFlavors] = {}
 
 
-def quantities_in(request: Mapping[str, Amount], resources: Iterable[str], flavor: str) -> Quantities:
-    """Return the quantities of `request` in `flavor`, for those resources only."""
-    return tuple([(key_of(flavor, each), request[each]) for each in resources if request.get(each, 0) > 0])
+def quantities_in(request: Mapping[str, Amount], resources: tuple[str, ...], flavor: str) -> Quantities:
+    """Return the quantities of `request` in `flavor`, for those resources only, all of which it names."""
+    return tuple(zip(keys_in(flavor, resources), [request[each] for each in resources], strict=True))
 
 
 def quantities_of(workload: Workload, flavors: Flavors) -> Quantities:
@@ -94,20 +96,79 @@ class UsageLimits:
         return found
 
 
-_NONE_CHANGED: Final[Mapping[str, Amount]] = {}
+class KeyCharges:
+    """One key of a usage view: the charges of all groups, and what is left of each."""
+
+    __slots__ = ("_frozen", "_left", "changed", "changes")
+
+    def __init__(self, frozen: Mapping[str, FrozenUsage]) -> None:
+        self._frozen = frozen
+        self.changed: dict[str, Amount] = {}
+        """The charges that differ from the frozen numbers, or have done so."""
+        self.changes = 0
+        """How often charges have changed."""
+        self._left: dict[str, tuple[Amount, Amount]] = {}
+        """By group, where known: what is left up to its limit, and of what is kept for it."""
+
+    def charge(self, group: str) -> Amount:
+        """Return what the group costs its parent now."""
+        found = self.changed.get(group)
+        return self._frozen[group].charge if found is None else found
+
+    def shift(self, path: Path, amount: Amount) -> None:
+        """Charge `amount` to the leaf at the start of `path`, and to its ancestors while their charges change."""
+        self.changes += 1
+        changed, frozen = self.changed, self._frozen
+        for group in path:
+            start, limit, kept = frozen[group]
+            before = changed.get(group, start)
+            after = changed[group] = before + amount
+            still_kept = kept - after if kept > after else 0
+            self._left[group] = limit - after, still_kept
+            amount += still_kept - (kept - before if kept > before else 0)
+            if not amount:
+                return
+
+    def available(self, path: Path) -> Amount:
+        """The most that the leaf can still take; negative if a limit on its path is already exceeded."""
+        known, left = self._left, MAX_AMOUNT
+        for group in reversed(path):
+            margin, kept = known.get(group) or self._left_of(group)
+            if margin < 0:
+                return NOTHING_AVAILABLE
+            left = min(left + kept, margin)
+        return left
+
+    def _left_of(self, group: str) -> tuple[Amount, Amount]:
+        _, limit, kept = self._frozen[group]
+        charge = self.charge(group)
+        found = self._left[group] = limit - charge, max(0, kept - charge)
+        return found
+
+    def copied(self) -> "KeyCharges":
+        """Return the same charges, for changes of their own."""
+        copy = KeyCharges(self._frozen)
+        copy.changed, copy.changes, copy._left = dict(self.changed), self.changes, dict(self._left)
+        return copy
 
 
 class Usage:
     """Charges of all groups, and how much more each leaf can take before a limit on its path is exceeded."""
 
-    __slots__ = ("_changed", "_limits", "changes")
+    __slots__ = ("_by_key", "_limits", "moment")
 
     def __init__(self, limits: UsageLimits) -> None:
-        self.changes: dict[FlavorResource, int] = {}
-        """How often charges of a key have changed."""
+        self.moment = 0
+        """How often any charge has changed."""
         self._limits = limits
-        self._changed: dict[FlavorResource, dict[str, Amount]] = {}
-        """By key and group: the charges that differ from the frozen numbers, or have done so."""
+        self._by_key: dict[FlavorResource, KeyCharges] = {}
+
+    def charges(self, key: FlavorResource) -> KeyCharges:
+        """Return the charges of one key."""
+        found = self._by_key.get(key)
+        if found is None:
+            found = self._by_key[key] = KeyCharges(self._limits.of(key))
+        return found
 
     def numbers(self, group: str, key: FlavorResource) -> Numbers:
         """Return the frozen numbers; all zero for a key that the group neither covers nor uses."""
@@ -115,8 +176,7 @@ class Usage:
 
     def charge(self, group: str, key: FlavorResource) -> Amount:
         """Return what the group costs its parent now, in this view."""
-        found = self._changed.get(key, _NONE_CHANGED).get(group)
-        return self._limits.of(key)[group].charge if found is None else found
+        return self.charges(key).charge(group)
 
     def limit(self, group: str, key: FlavorResource) -> Amount:
         """Return the most that charge can be: the ceiling; at root also the runtime."""
@@ -126,7 +186,7 @@ class Usage:
     def changed(self) -> Charges:
         """The charges that differ from the frozen numbers, or have done so."""
         return MappingProxyType(
-            {(group, key): charge for key, by_group in self._changed.items() for group, charge in by_group.items()}
+            {(group, key): charge for key, each in self._by_key.items() for group, charge in each.changed.items()}
         )
 
     @classmethod
@@ -134,51 +194,30 @@ class Usage:
         """Return a view with these charges over the frozen numbers."""
         usage = cls(limits)
         for (group, key), charge in changed.items():
-            usage._changed.setdefault(key, {})[group] = charge
+            usage.charges(key).changed[group] = charge
         return usage
 
     def add(self, path: Path, quantities: Quantities) -> None:
         """Charge `quantities` to the leaf at the start of `path`, and to its ancestors while their charges change."""
+        self.moment += 1
         for key, amount in quantities:
-            self._shift(path, key, amount)
+            self.charges(key).shift(path, amount)
 
     def remove(self, path: Path, quantities: Quantities) -> None:
         """Undo `add`."""
+        self.moment += 1
         for key, amount in quantities:
-            self._shift(path, key, -amount)
-
-    def _shift(self, path: Path, key: FlavorResource, amount: Amount) -> None:
-        self.changes[key] = self.changes.get(key, 0) + 1
-        frozen, changed = self._limits.of(key), self._changed.setdefault(key, {})
-        for group in path:
-            start, _, kept = frozen[group]
-            before = changed.get(group, start)
-            after = changed[group] = before + amount
-            amount = max(kept, after) - max(kept, before)
-            if not amount:
-                return
+            self.charges(key).shift(path, -amount)
 
     def copied(self) -> "Usage":
         """Return a usage of its own with the same charges."""
         copy = Usage(self._limits)
-        copy._changed = {key: dict(by_group) for key, by_group in self._changed.items()}
-        copy.changes = dict(self.changes)
+        copy._by_key = {key: each.copied() for key, each in self._by_key.items()}
         return copy
 
     def available(self, path: Path, key: FlavorResource) -> Amount:
         """The most of `key` that the leaf can still take; negative if a limit on its path is already exceeded."""
-        frozen, changed = self._limits.of(key), self._changed.get(key, _NONE_CHANGED)
-        left: Amount = MAX_AMOUNT
-        for group in reversed(path):
-            charge, limit, kept = frozen[group]
-            charge = changed.get(group, charge)
-            margin = limit - charge
-            if margin < 0:
-                return NOTHING_AVAILABLE
-            if kept > charge:
-                left += kept - charge
-            left = min(left, margin)
-        return left
+        return self.charges(key).available(path)
 
     def fits(self, path: Path, quantities: Quantities) -> bool:
         """Return whether the leaf can take all of `quantities` within every limit on its path, on these keys only."""
@@ -195,61 +234,3 @@ class Usage:
     def over_runtime(self, group: str, key: FlavorResource) -> Amount:
         """By how much the charge is above the runtime; negative below it."""
         return self.charge(group, key) - self.numbers(group, key).runtime
-
-
-class UsageViews:
-    """The usage views of one cycle together: what fits must fit all of them."""
-
-    __slots__ = ("usages",)
-
-    def __init__(self, usages: tuple[Usage, ...]) -> None:
-        self.usages = usages
-
-    def available(self, path: Path, key: FlavorResource) -> Amount:
-        """Return the most of `key` that the group at the start of `path` can still take in every view."""
-        first = self.usages[0]
-        least, changes = first.available(path, key), first.changes.get(key)
-        for usage in self.usages[1:]:
-            # A start changes every view. As often as the first one: nothing else has changed this one.
-            if usage.changes.get(key) != changes:
-                least = min(least, usage.available(path, key))
-        return least
-
-    def fits(self, path: Path, quantities: Quantities) -> bool:
-        """Return whether `quantities` fit every view, within every limit on the path."""
-        for key, amount in quantities:  # noqa: SIM110 - a generator costs as much again, and this runs most
-            if self.available(path, key) < amount:
-                return False
-        return True
-
-    def frozen(self) -> "UsageViews":
-        """Return the views as they are now; later changes of these do not show there."""
-        return UsageViews(tuple(usage.copied() for usage in self.usages))
-
-
-class UsedSums:
-    """Used of all groups: plain sums, without idle guarantees."""
-
-    __slots__ = ("_changed", "_numbers")
-
-    def __init__(self, numbers: Mapping[str, GroupNumbers]) -> None:
-        self._numbers = numbers
-        self._changed: dict[FlavorResource, dict[str, Amount]] = {}
-
-    def used(self, group: str, key: FlavorResource) -> Amount:
-        """Return what the admitted workloads of the subtree request."""
-        found = self._changed.get(key, _NONE_CHANGED).get(group)
-        if found is not None:
-            return found
-        return self._numbers.get(group, {}).get(key, NO_NUMBERS).used
-
-    def add(self, path: Path, quantities: Quantities) -> None:
-        """Add `quantities` to the leaf at the start of `path`, and to all its ancestors."""
-        for key, amount in quantities:
-            changed = self._changed.setdefault(key, {})
-            for group in path:
-                changed[group] = self.used(group, key) + amount
-
-    def remove(self, path: Path, quantities: Quantities) -> None:
-        """Undo `add`."""
-        self.add(path, tuple((key, -amount) for key, amount in quantities))
