@@ -44,7 +44,7 @@ def test_a_claim_stays_fulfilled_when_its_preemptor_is_evicted_later() -> None:
     assert measured(again, old, new).claims[PREEMPTOR.preemptor_id].victims == (new,)
 
 
-def test_claim_made_at_the_moment_of_its_preemptor_s_eviction_is_a_new_one() -> None:
+def test_claim_made_when_its_preemptor_was_evicted_is_a_new_one() -> None:
     again = replace(PREEMPTOR, eviction=Eviction(EvictionReason.RECLAIMED, after(20)))
     victim = evicting(running("b", 2, "victim"), PREEMPTOR, at=after(20))
     assert list(measured(again, victim).claims) == [PREEMPTOR.preemptor_id]

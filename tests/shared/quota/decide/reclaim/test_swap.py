@@ -104,7 +104,7 @@ def test_workload_that_fits_after_pending_evictions_waits_for_them() -> None:
     assert waits(decide(groups, work)) == {"new": "WaitingForEvictions"}
 
 
-def test_claim_of_a_swap_within_its_leaf_s_runtime_is_not_withdrawn() -> None:
+def test_claim_of_a_swap_within_the_runtime_of_its_leaf_is_not_withdrawn() -> None:
     """Another claim has the room that b is entitled to; a has no more than its own."""
     swapper = pending("a", 4, "swapper", priority=1)
     work = [swap_claimed(running("a", 4, "low"), swapper), swapper]
