@@ -179,7 +179,7 @@ def test_starting_or_running_workload_has_no_pending_reason() -> None:
     assert PendingReasons(plan).why(running("a", 1, "x")) is None
 
 
-def test_borrower_in_strict_mode_is_told_what_the_runtime_of_its_leaf_lacks() -> None:
+def test_borrower_in_strict_mode_lacks_the_runtime_of_its_leaf() -> None:
     """There is room, but borrowing would begin above the runtime of 4."""
     others = [running("b", 4, "b0", preemptible=False), pending("b", 9, "b1")]
     work = [*others, running("a", 4, "x"), pending("a", 3, "new")]
