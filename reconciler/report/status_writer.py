@@ -30,7 +30,7 @@ from shared.telemetry import get_logger
 _AT_ONCE: Final = 16
 _PAUSE: Final = 9
 """The least ratio of a pause to the round before it: statuses are written a tenth of the time."""
-_PAUSE_PER_STATUS: Final = timedelta(milliseconds=200)
+_PAUSE_PER_STATUS: Final = timedelta(milliseconds=100)
 """One status costs the API server about as much CPU as three patches of a Job."""
 _LONGEST_PAUSE: Final = timedelta(seconds=5)
 _GIVEN_WAY: Final = timedelta(milliseconds=20)

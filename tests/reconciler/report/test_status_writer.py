@@ -27,9 +27,9 @@ INTERVAL = timedelta(seconds=1)
     ("round_took", "written", "pause"),
     [
         pytest.param(0.0, 0, 1.0, id="nothing was written"),
-        pytest.param(0.1, 4, 1.0, id="the API server is quick"),
+        pytest.param(0.1, 8, 1.0, id="the API server is quick"),
         pytest.param(0.3, 8, 2.7, id="the API server is slow"),
-        pytest.param(0.1, 24, 4.8, id="many groups have changed"),
+        pytest.param(0.1, 24, 2.4, id="many groups have changed"),
         pytest.param(30.0, 2000, 5.0, id="thousands of groups have changed"),
     ],
 )
