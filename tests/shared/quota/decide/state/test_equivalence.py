@@ -32,7 +32,7 @@ def test_first_workload_that_could_take_something_of_a_room(room: dict[FlavorRes
     ]
     world = given("leaf a:gpu 9 | b:gpu 9", work, flavors, capacity=(("a", "gpu", 9), ("b", "gpu", 9)))
     classes = EquivalenceClasses(measure(world, NOW).leaves["leaf"], world.flavors)
-    assert classes.first_within(room) == place
+    assert classes.first_within(room, room.__getitem__) == place
 
 
 def test_workload_that_is_not_pending_has_the_class_that_it_would_wait_in() -> None:
