@@ -65,7 +65,10 @@ def command(
         question = read_question(manifests, settings, kinds=kinds, past_use=past)
         return _computed(question, workload, namespace, read_moment(at))
 
-    data = computed() if computes else served_or_computed(lambda: _served(cluster, workload, namespace), computed)
+    def served() -> Json:
+        return _served(cluster, workload, namespace)
+
+    data = computed() if computes else served_or_computed(cluster, served, computed)
     if data.get("remediesTried") is False and data["state"] == "Pending":
         click.echo("quotree: what would let it start was not found within the API's time; ask again", err=True)
     if output == "text":

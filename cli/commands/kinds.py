@@ -41,7 +41,10 @@ def command(
     elif settings_file is not None:
         kinds = read_descriptors(settings_file)
     else:
-        kinds = live_settings(cluster).kinds
+        settings = live_settings(cluster)
+        kinds = settings.kinds
+        if settings.quota is None:
+            click.echo("quotree: the cluster's settings cannot be read; kinds that they name are missing", err=True)
     data = [*_BUILT_IN, *map(_listed, kinds.all)]
     if output != "table":
         print_data(data, output)

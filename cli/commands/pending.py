@@ -80,7 +80,7 @@ def command(
 
     def read() -> list[Json]:
         computes = bool(files or at or settings_file or capacity)
-        found = computed() if computes else _allowed(lambda: served_or_computed(served, computed), scope)
+        found = computed() if computes else _allowed(lambda: served_or_computed(cluster, served, computed), scope)
         return [
             each | {"why": each["message"].partition(" waits: ")[2], "lacks": _lacks(each)}
             for each in found

@@ -1,4 +1,4 @@
-"""Who lacks the right to list the cluster is told what is missing, and the chart has a role for it."""
+"""Who lacks the right to list the cluster is message what is missing, and the chart has a role for it."""
 
 import json
 import os
@@ -6,9 +6,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import click
+import pytest
 from click.testing import CliRunner, Result
 
-from cli.commands import what_if
+from cli.commands import explain, history, kinds, pending, what_if
 from cli.read.live_objects import CLUSTER_ROLE
 from dev.controlplane.cluster import ControlPlane
 from shared.problems import Problem
@@ -61,6 +63,34 @@ def test_every_missing_right_is_named_with_the_role_that_has_it(control_plane: C
     _bind(control_plane, "view", "viewer")
     answer = _asked_until(control_plane, tmp_path, "viewer", lambda each: "pods" not in str(each.exception))
     assert "you cannot list quotagroups.quotree.dev, resourceflavors.quotree.dev, nodes, " in str(answer.exception)
+
+
+def _refused(control_plane: ControlPlane, command: click.Command, *words: str) -> str:
+    environment = {"PATH": f"{control_plane.binaries.kubectl.parent}:{os.environ['PATH']}"}
+    flags = ["--kubeconfig", str(control_plane.kubeconfig), "--as", "nobody"]
+    answer = CliRunner(env=environment).invoke(command, [*words, *flags])
+    return answer.stderr if answer.exception is None else str(answer.exception)
+
+
+@pytest.mark.parametrize(
+    ("command", "words"), [(explain.command, ["ns/a"]), (pending.command, []), (pending.command, ["-n", "ns"])]
+)
+def test_visibility_api_that_is_off_is_not_called_forbidden(
+    control_plane: ControlPlane, command: click.Command, words: list[str]
+) -> None:
+    install_kinds(control_plane)
+    message = _refused(control_plane, command, *words)
+    assert message.startswith(f"the answer depends on the whole cluster, and you cannot list {ALL}; ")
+    assert message.endswith(
+        "the visibility API, where it is on, needs none of this; a workload's events say why it waits, too"
+    )
+
+
+def test_commands_name_the_option_or_the_part_that_is_missing(control_plane: ControlPlane) -> None:
+    message = _refused(control_plane, history.command)
+    assert message.endswith("; -n NAMESPACE lists what was stopped in one namespace")
+    message = _refused(control_plane, kinds.command)
+    assert message == "quotree: the cluster's settings cannot be read; kinds that they name are missing\n"
 
 
 def test_role_of_the_chart_allows_all_that_what_if_reads(control_plane: ControlPlane, tmp_path: Path) -> None:

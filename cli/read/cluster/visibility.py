@@ -11,6 +11,7 @@ import msgspec
 
 from cli.read.live import LiveCluster, NotAllowed, NotServed
 from shared.api.api_service import VISIBILITY_GROUP, VISIBILITY_VERSION
+from shared.problems import Problem
 from shared.quota.measure.inputs.world import PastUse
 from shared.resources import FlavorResource
 
@@ -43,10 +44,11 @@ class _Group(msgspec.Struct, frozen=True):
     status: _GroupStatus
 
 
-def served_or_computed(served: Callable[[], T], computed: Callable[[], T]) -> T:
+def served_or_computed(cluster: LiveCluster, served: Callable[[], T], computed: Callable[[], T]) -> T:
     """Return what the API answers; where it is off or refuses, what the user can compute.
 
-    Raises the API's NotAllowed if the user has the rights for neither.
+    Raises the API's NotAllowed if the user has the rights for neither; where the API is off, Problem with those that
+    are missing.
     """
     refused: NotAllowed | None = None
     try:
@@ -57,10 +59,22 @@ def served_or_computed(served: Callable[[], T], computed: Callable[[], T]) -> T:
         refused = problem
     try:
         return computed()
+    except NotAllowed as missing:
+        if refused is not None and _is_served(cluster):
+            raise refused from None
+        other = "the visibility API, where it is on, needs none of this; a workload's events say why it waits, too"
+        raise Problem(f"{missing}; {other}") from missing
+
+
+def _is_served(cluster: LiveCluster) -> bool:
+    """Ask discovery, which all users can read: without rights, an API that is off is forbidden like any other."""
+    try:
+        cluster.get(_BASE)
+    except NotServed:
+        return False
     except NotAllowed:
-        if refused is None:
-            raise
-        raise refused from None
+        pass
+    return True
 
 
 def read_explanation(cluster: LiveCluster, key: str, kind: str) -> Json | None:
