@@ -65,9 +65,9 @@ def test_every_missing_right_is_named_with_the_role_that_has_it(control_plane: C
     assert "you cannot list quotagroups.quotree.dev, resourceflavors.quotree.dev, nodes, " in str(answer.exception)
 
 
-def _refused(control_plane: ControlPlane, command: click.Command, *words: str) -> str:
+def _refused(control_plane: ControlPlane, command: click.Command, *words: str, user: str = "nobody") -> str:
     environment = {"PATH": f"{control_plane.binaries.kubectl.parent}:{os.environ['PATH']}"}
-    flags = ["--kubeconfig", str(control_plane.kubeconfig), "--as", "nobody"]
+    flags = ["--kubeconfig", str(control_plane.kubeconfig), "--as", user]
     answer = CliRunner(env=environment).invoke(command, [*words, *flags])
     return answer.stderr if answer.exception is None else str(answer.exception)
 
@@ -93,10 +93,11 @@ def test_commands_name_the_option_or_the_part_that_is_missing(control_plane: Con
     assert message == "quotree: the cluster's settings cannot be read; kinds that they name are missing\n"
 
 
-def test_role_of_the_chart_allows_all_that_what_if_reads(control_plane: ControlPlane, tmp_path: Path) -> None:
+def test_role_of_the_chart_allows_what_the_commands_read(control_plane: ControlPlane, tmp_path: Path) -> None:
     install_kinds(control_plane)
     role = find_object(render(control_plane.binaries), "ClusterRole", CLUSTER_ROLE)
     control_plane.apply(json.dumps(role | {"metadata": {"name": "like-the-chart"}}))
     _bind(control_plane, "like-the-chart", "planner")
     answer = _asked_until(control_plane, tmp_path, "planner", lambda each: not isinstance(each.exception, Problem))
     assert " start, " in answer.stdout
+    assert _refused(control_plane, history.command, user="planner") in ("", "No resources found\n")
