@@ -104,9 +104,9 @@ class WorkloadExplanation:
 
 def explain(snapshot: Snapshot, plan: Plan, workload: Workload) -> WorkloadExplanation:
     """Explain this workload as it is in the snapshot."""
-    if not workload.is_pending:
-        return _explain_running(snapshot, workload)
     usage = _with_claims(snapshot, plan, workload)
+    if not workload.is_pending:
+        return _explain_running(usage, workload)
     leaf = snapshot.leaves.get(workload.group)
     flavors = tuple(_flavors(usage, leaf, workload)) if leaf is not None else ()
     why = PendingReasons(plan).why(workload)
@@ -142,7 +142,7 @@ def _is_entitled(usage: RoundUsage, leaf: LeafSnapshot, workload: Workload) -> b
     )
 
 
-def _explain_running(snapshot: Snapshot, workload: Workload) -> WorkloadExplanation:
+def _explain_running(usage: RoundUsage, workload: Workload) -> WorkloadExplanation:
     admission = workload.admission
     assert admission is not None  # noqa: S101
     state = WorkloadState.EVICTING if workload.is_evicting else WorkloadState.RUNNING
@@ -151,7 +151,7 @@ def _explain_running(snapshot: Snapshot, workload: Workload) -> WorkloadExplanat
     text = f"{workload.kind} {workload.key!r} runs since {since} on {', '.join(each.flavor for each in flavors)}"
     if workload.eviction is not None:
         text += f" and is being evicted: {workload.eviction.reason.value}"
-    running = explain_running(snapshot, workload, admission)
+    running = explain_running(usage, workload, admission)
     entitled = running.within_runtime and not workload.is_evicting
     return WorkloadExplanation(workload, state, 0, entitled, None, text, flavors, running)
 

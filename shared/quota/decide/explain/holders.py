@@ -87,7 +87,7 @@ def _why_it_stays(
             return "PreemptionNever", None
         if workload.priority >= waiting.workload.priority:
             return "NotLowerPriority", None
-    elif leaf.numbers(key).used <= leaf.numbers(key).runtime:
+    elif usage.planned.over_runtime(leaf.name, key) <= 0:
         return "WithinRuntime", None
     if not waiting.entitled:
         return "NotEntitled", None

@@ -12,7 +12,6 @@ from shared.quota.decide.explain.holders import Holder, Waiting, holder_in
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage import quantities_of
-from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.tree import StopPolicy
 from shared.quota.model.workload import Admission, Workload
 from shared.resources import Amount, FlavorResource
@@ -62,11 +61,13 @@ class RunningExplanation:
         return all(each.within_runtime for each in self.keys)
 
 
-def explain_running(snapshot: Snapshot, workload: Workload, admission: Admission) -> RunningExplanation:
-    """Explain the place of an admitted workload; nothing is known of one whose group holds no workloads."""
-    if workload.group not in snapshot.leaves:
+def explain_running(usage: RoundUsage, workload: Workload, admission: Admission) -> RunningExplanation:
+    """Explain the place of an admitted workload; nothing is known of one whose group holds no workloads.
+
+    `usage`: that of the cycle's beginning, claims included.
+    """
+    if workload.group not in usage.snapshot.leaves:
         return RunningExplanation(admission, (), ())
-    usage = RoundUsage(snapshot, snapshot.leaves)
     leaf = usage.leaf(workload.group)
     outside = Waiting(replace(workload, group=""), entitled=True)
     used = sorted(key for key, _ in quantities_of(workload, admission.flavors))

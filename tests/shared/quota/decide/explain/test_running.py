@@ -11,7 +11,7 @@ from shared.quota.decide.plan import plan
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.settings import QuotaSettings, ReclaimSettings, StartupSettings
 from shared.quota.model.workload import Workload
-from tests.builders import NOW, after, pending, running, world
+from tests.builders import NOW, after, claimed, evicting, pending, running, world
 from tests.trees import capacity_in, tree
 
 TREE = "root 8\n  a 4\n  b 4"
@@ -87,3 +87,14 @@ def test_drain_is_listed_as_a_risk() -> None:
     found = running_of("root 8\n  a 4 drain\n  b 4", running("a", 3, "one"))
     assert losses(found)[EvictionRule.STOP_POLICY] == ""
     assert running_of(TREE, running("gone", 3, "one")).keys == ()
+
+
+def test_claim_of_its_group_leaves_less_of_the_runtime_to_a_running_workload() -> None:
+    claims = pending("a", 2, "claims", priority=1)
+    found = running_of(TREE, running("a", 4, "one"), claims, claimed(evicting(running("b", 4, "leaves")), claims))
+    assert losses(found)[EvictionRule.RECLAIM] == ""
+
+
+def test_use_that_is_being_evicted_leaves_the_runtime_to_a_running_workload() -> None:
+    found = running_of(TREE, running("a", 4, "one"), evicting(running("a", 4, "leaves")))
+    assert losses(found)[EvictionRule.RECLAIM] == "WithinRuntime"
