@@ -6,10 +6,23 @@ from typing import Any
 import pytest
 
 from shared.quota.model.rules.findings import Findings
+from shared.quota.model.rules.workloads.fit import bounds_of
 from shared.quota.model.rules.workloads.new_workload import check_new_workload
 from shared.quota.model.rules.workloads.submitted_workload import SubmittedWorkload, WorkloadContext
 from shared.quota.model.settings import LongTermination, QuotaSettings, ReclaimSettings
-from tests.shared.quota.model.work_context import FLAVORS, GPU, GROUP_LABEL, MINUTE, PRIORITIES, TREE, check, pods
+from shared.quota.model.tree import Tree
+from shared.resources import FlavorResource
+from tests.shared.quota.model.work_context import (
+    FLAVORS,
+    GPU,
+    GROUP_LABEL,
+    MINUTE,
+    PRIORITIES,
+    TREE,
+    check,
+    group,
+    pods,
+)
 
 
 def test_legal_workload_is_accepted_without_a_warning() -> None:
@@ -209,3 +222,19 @@ def test_workload_is_refused_for_missing_permissions_of_its_owner() -> None:
             "the verb use on that QuotaGroup (quota.requireUse); have it granted, or name another group (UseNotAllowed)"
         )
     ]
+
+
+@pytest.mark.parametrize(
+    ("most", "least", "named"),
+    [
+        pytest.param(8, 8, "the cluster has", id="the cluster before groups"),
+        pytest.param(6, 6, "group outer may use at most", id="the outer group before the inner one, and before a min"),
+        pytest.param(6, 5, "it is not preemptible and min of group inner is", id="the tightest"),
+    ],
+)
+def test_of_equal_limits_the_widest_is_named(most: int, least: int, named: str) -> None:
+    quotas = [{"flavor": "a100", "min": {GPU: least}, "max": {GPU: most}}]
+    tree = Tree.of([group("outer", isParent=True, quotas=quotas), group("inner", "outer", quotas=quotas)])
+    work = SubmittedWorkload("Job/x", "inner", labels={"quotree.dev/preemptible": "false"}, request={GPU: 1})
+    key = FlavorResource("a100", GPU)
+    assert bounds_of(work, WorkloadContext(tree, FLAVORS, {key: 8})) == {key: (min(most, least), named)}

@@ -1,8 +1,12 @@
 """What an edit would change, and what of it depends on which evicted workloads end first."""
 
 from dataclasses import replace
+from typing import Any
+
+import pytest
 
 from shared.quota.decide.simulate.end_orders import ORDERS
+from shared.quota.decide.simulate.run import SimulationRun, run
 from shared.quota.decide.simulate.what_if import Prediction, predict, predict_in_steps, prediction_as_data
 from shared.quota.measure.inputs.world import World
 from tests.builders import NOW, after, evicting, pending, running, world
@@ -72,3 +76,16 @@ def test_every_order_ends_all_workloads_and_both_orders_of_two_are_tried() -> No
         assert left == []
     first, second = ([each.key for each in order(many[:2])] for order in ORDERS[:2])
     assert sorted(first + second) == ["ns/b0", "ns/b1"]
+
+
+@pytest.mark.parametrize("unsettled", [0, 1], ids=["without the edit", "with it"])
+def test_prediction_is_stable_only_if_both_runs_come_to_rest(unsettled: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[SimulationRun] = []
+
+    def stopped(*given: Any, **fields: Any) -> SimulationRun:
+        runs.append(run(*given, **fields))
+        return replace(runs[-1], settled=len(runs) - 1 != unsettled)
+
+    assert predicted().stable
+    monkeypatch.setattr("shared.quota.decide.simulate.what_if.run", stopped)
+    assert not predicted().stable

@@ -107,6 +107,13 @@ def test_incomplete_pod_group_waits_for_its_other_pods() -> None:
     assert found.problems == ("2 of the 3 pods of the group are there; it waits for the others",)
 
 
+def test_pods_of_a_group_that_run_by_themselves_count_towards_its_size() -> None:
+    waits = [member(name, size="5", **GATED) for name in "ab"]
+    found = workload_of_pod_group(waits, NamespaceContext(), SETTINGS, apart=2)
+    assert found.problems == ("4 of the 5 pods of the group are there; it waits for the others",)
+    assert workload_of_pod_group(waits, NamespaceContext(), SETTINGS, apart=3).problems == ()
+
+
 def test_pod_deleted_before_the_start_leaves_its_pod_group() -> None:
     deleted = member("c", deletionTimestamp="2026-03-01T14:00:00Z", **GATED)
     found = read(member("a", **GATED), member("b", **GATED), deleted)

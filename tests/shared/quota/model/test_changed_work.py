@@ -1,0 +1,37 @@
+"""Rules about edits of workloads, where the tests of the webhook's reviews do not tell the cases apart."""
+
+from dataclasses import replace
+
+import pytest
+
+from shared.quota.model.rules.workloads.changed_workload import (
+    WorkloadEdit,
+    WorkloadProgress,
+    check_edit,
+    check_job_kept,
+)
+from shared.quota.model.rules.workloads.submitted_workload import PodTerms, SubmittedWorkload, WorkloadContext
+from shared.quota.model.settings import QuotaSettings
+from tests.shared.quota.model.work_context import FLAVORS, PRIORITIES, TREE
+
+POD = SubmittedWorkload("Pod/x", "vision", labels={"quotree.dev/group": "vision"})
+OF_A_JOB, OF_NONE = WorkloadProgress(held=False, job=("uid",)), WorkloadProgress(held=False)
+
+
+@pytest.mark.parametrize(("before", "after"), [(POD, POD), (POD, None), (None, POD)], ids=["stays", "leaves", "joins"])
+def test_running_pod_keeps_its_job_whether_it_is_managed_before_or_after(
+    before: SubmittedWorkload | None, after: SubmittedWorkload | None
+) -> None:
+    left = WorkloadEdit(before, after, OF_A_JOB, OF_NONE, {})
+    assert [(each.rule, each.object) for each in check_job_kept(left)] == [("JobChanged", "Pod/x")]
+    assert list(check_job_kept(replace(left, now=OF_A_JOB))) == []
+
+
+@pytest.mark.parametrize(
+    ("named_before", "refused"), [("low", ["PriorityNotAllowed"]), ("top", [])], ids=["changed", "as it was"]
+)
+def test_priority_class_is_judged_only_where_the_edit_changes_it(named_before: str, refused: list[str]) -> None:
+    context = WorkloadContext(TREE, FLAVORS, None, QuotaSettings(priorities=PRIORITIES))
+    before, after = (replace(POD, terms=(PodTerms(priority_class=name),)) for name in (named_before, "top"))
+    found = check_edit(WorkloadEdit(before, after, OF_NONE, OF_NONE, {}), context)
+    assert [each.rule for each in found.violations] == refused
