@@ -14,10 +14,10 @@ from shared.quota.decide.state.cycle_cache import Keys, LeavesInOrder, Rank
 from shared.quota.decide.state.first_fits import (
     FirstFit,
     FirstFits,
-    LowestNeeds,
     Rooms,
     first_within,
     least_needs,
+    lowest_needs,
     oldest_queued,
 )
 from shared.quota.decide.state.pods_ready import AdmissionBlock
@@ -187,7 +187,7 @@ class Predictions:
         return LeavesInOrder(
             leaves=sorted(found, key=itemgetter(0)),
             least=least_needs(every),
-            lowest=LowestNeeds(every),
+            lowest=lowest_needs(every),
             within_min=frozenset().union(*(each.within_min for each in every)),
             oldest=oldest_queued(every),
             others=frozenset(others),

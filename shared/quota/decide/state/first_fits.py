@@ -206,18 +206,13 @@ def least_needs(leaves: Iterable[FirstFits]) -> Rooms:
     return {keys: _least(needs) for keys, needs in found.items()}
 
 
-class LowestNeeds(dict[Keys, Sequence[tuple[Amount, ...]]]):
-    """The lowest needs of all steps of some leaves, by what they take: found when first requested."""
-
-    __slots__ = ("_leaves",)
-
-    def __init__(self, leaves: Sequence[FirstFits]) -> None:
-        self._leaves = leaves
-
-    def __missing__(self, keys: Keys) -> Sequence[tuple[Amount, ...]]:
-        needs = [step.needs for leaf in self._leaves for step in leaf.steps.get(keys, ())]
-        found = self[keys] = lowest(needs)
-        return found
+def lowest_needs(leaves: Iterable[FirstFits]) -> Mapping[Keys, Sequence[tuple[Amount, ...]]]:
+    """Return the lowest needs of all steps of these leaves, by what they take."""
+    found: dict[Keys, list[tuple[Amount, ...]]] = {}
+    for leaf in leaves:
+        for keys, steps in leaf.steps.items():
+            found.setdefault(keys, []).extend([step.needs for step in steps])
+    return {keys: lowest(needs) for keys, needs in found.items()}
 
 
 def oldest_queued(leaves: Iterable[FirstFits]) -> Mapping[Keys, datetime]:
