@@ -32,8 +32,6 @@ def advise(snapshot: Snapshot, explanation: WorkloadExplanation) -> Advice:
     if not workload.is_pending or workload.hold_reason or starts_at == snapshot.now:
         return Advice(starts_at, ())
     trial = later if starts_at is None else replace(later, time_passes=False)
-    if starts_at is not None and trial.starts(world):
-        return Advice(starts_at, ())
     resumes, base, current = _resumes(snapshot, workload)
     if resumes and trial.starts(base):
         return Advice(starts_at, (replace(resumes[0], also=resumes[1:]),))

@@ -69,7 +69,6 @@ def _tops(tree: Tree) -> Iterable[str]:
     """Return the groups from which to walk: those without a parent in the tree, then one of each cycle."""
     reached: set[str] = set()
     tops = [name for name in sorted(tree.groups) if not _has_parent(tree, name)]
-    tops.sort(key=lambda name: name != ROOT)
     for top in tops:
         reached.update(tree.subtree(top))
     for name in sorted(tree.groups):

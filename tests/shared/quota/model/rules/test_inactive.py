@@ -41,6 +41,13 @@ def test_cycle_makes_its_members_and_their_subtrees_inactive() -> None:
     assert reasons(drawn) == {"a": ("Cycle", True), "b": ("Cycle", True), "c": ("Cycle", True)}
 
 
+def test_all_members_of_a_cycle_have_the_same_reason() -> None:
+    found = inactive_groups(tree("a/ ^b\nb/ ^c\nc/ ^a\nd ^b"), FLAVORS)
+    messages = {name: inactive.message for name, inactive in found.items()}
+    assert messages["a"] == messages["b"] == messages["c"]
+    assert messages["d"] == f"b above it: {messages['b']}"
+
+
 def test_exceeded_sum_makes_only_the_subtree_of_the_parent_inactive() -> None:
     assert reasons("p/ 8\n  a 6\n    x 1\n  b 6\nq/ 8\n  c 8") == dict.fromkeys(
         ("p", "a", "b", "x"), ("SumOfMinExceedsParent", False)
