@@ -5,9 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from shared.quota.model.tree import Preemption
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.tree import Preemption, WhenCanBorrow
 from shared.quota.model.workload import Workload
-from tests.builders import claimed, evicting, pending, running
+from tests.builders import after, claimed, evicting, pending, running
 from tests.shared.quota.decide.plan_words import decide, started_and_evicted, starts, waits
 from tests.trees import tree
 
@@ -102,3 +103,22 @@ def test_delayed_room_is_reserved_from_borrowers() -> None:
 def test_preemptor_that_no_plan_can_serve_reserves_nothing() -> None:
     work = [running("a", 6, "a0", preemptible=False), pending("b", 4, "b1"), pending("a", 2, "a1")]
     assert starts(decide(TWO, work)) == ["a1 opportunistic"]
+
+
+def test_entitled_work_that_finds_no_room_to_borrow_reclaims_its_own_one_after_another() -> None:
+    """Both would rather borrow in x, which an older one takes; then both of those that borrow in y go."""
+    flavors, capacity = (Flavor("x"), Flavor("y")), (("x", "gpu", 8), ("y", "gpu", 8))
+    groups = tree("a x:gpu 0 w0 | y:gpu 8\nc x:gpu 0 w0\no y:gpu 0 w0")
+    groups = groups.with_group(replace(groups["a"], when_can_borrow=WhenCanBorrow.BORROW))
+    work = [
+        running("o", 4, "owes1", "y"),
+        running("o", 4, "owes2", "y"),
+        pending("c", 8, "older", created=after(-9)),
+        pending("a", 4, "a1"),
+        pending("a", 4, "a2"),
+    ]
+    plan = decide(groups, work, flavors, capacity=capacity)
+    assert started_and_evicted(plan) == (
+        ["older opportunistic x"],
+        ["owes2 Reclaim for a1", "owes1 Reclaim for a2"],
+    )

@@ -8,12 +8,18 @@ from typing import Any
 import pytest
 
 from shared.quota.decide.decisions import Plan
+from shared.quota.decide.state.flavor_assignment import (
+    Assignments,
+    FlavorAssignment,
+    FlavorChoice,
+    borrows_first_fitting,
+)
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.tree import WhenCanBorrow, WhenCanReclaim
 from shared.quota.model.workload import Workload
 from tests.builders import after, pending, running
 from tests.shared.quota.decide.plan_words import decide, started_and_evicted, waits
-from tests.trees import tree
+from tests.trees import group, tree
 
 FLAVORS = (Flavor("big"), Flavor("small"))
 CAPACITY = (("big", "gpu", 8), ("small", "gpu", 8))
@@ -171,3 +177,25 @@ def test_workload_that_has_borrowed_leaves_its_own_room_to_the_next() -> None:
     present = [in_big("b", 4, "b0"), pending("b", 8, "b1", only_flavor="big")]
     plan = chosen([*work, *present], groups, capacity=(("big", "gpu", 8), ("small", "gpu", 4)), **BORROW_FIRST)
     assert started_and_evicted(plan) == (["new1 opportunistic big", "new2 entitled small"], [])
+
+
+BIG, SMALL = (FlavorChoice(flavor, ("gpu",), ()) for flavor in ("big", "small"))
+ONE_SET = (FlavorAssignment((BIG,), ()), FlavorAssignment((SMALL,), ()))
+TWO_SETS = (FlavorAssignment((BIG, BIG), ()), FlavorAssignment((BIG, SMALL), ()))
+
+
+@pytest.mark.parametrize(
+    ("assignments", "settings", "expected"),
+    [
+        pytest.param(ONE_SET, {}, True, id="one set"),
+        pytest.param(TWO_SETS, {}, False, id="several sets: some of them may be entitled"),
+        pytest.param(TWO_SETS[:1], {}, True, id="no choice"),
+        pytest.param(TWO_SETS, BORROW_FIRST, True, id="borrows in the first"),
+        pytest.param(TWO_SETS, BORROW_FIRST | RECLAIM_FIRST, False, id="unless it would rather reclaim"),
+        pytest.param(TWO_SETS[:1], RECLAIM_FIRST, True, id="reclaims nothing that it is not entitled to"),
+    ],
+)
+def test_what_borrows_in_the_first_that_fits(
+    assignments: Assignments, settings: dict[str, Any], *, expected: bool
+) -> None:
+    assert borrows_first_fitting(assignments, replace(group("a"), **settings)) is expected
