@@ -10,38 +10,21 @@ from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers
 from shared.resources import Amount, FlavorResource
 
 
-class _Room(dict[FlavorResource, Amount]):
-    """What is available to one group, by key: computed when first requested."""
+class _Charges(dict[FlavorResource, tuple[KeyCharges, ...]]):
+    """The charges of each key in all views."""
 
-    __slots__ = ("_path", "_views")
-
-    def __init__(self, views: "UsageViews", path: Path) -> None:
-        self._views = views
-        self._path = path
-
-    def __missing__(self, key: FlavorResource) -> Amount:
-        found = self[key] = self._views.available(self._path, key)
-        return found
-
-
-class UsageViews:
-    """The usage views of one cycle together: what fits must fit all of them."""
-
-    __slots__ = ("_by_key", "_moment", "_rooms", "usages")
+    __slots__ = ("_usages",)
 
     def __init__(self, usages: tuple[Usage, ...]) -> None:
-        self.usages = usages
-        self._by_key: dict[FlavorResource, tuple[KeyCharges, ...]] = {}
-        """In the order of `usages`."""
-        self._rooms: dict[str, _Room] = {}
-        """By group, as long as no charge changes."""
-        self._moment = 0
+        self._usages = usages
+
+    def __missing__(self, key: FlavorResource) -> tuple[KeyCharges, ...]:
+        found = self[key] = tuple([usage.charges(key) for usage in self._usages])
+        return found
 
     def available(self, path: Path, key: FlavorResource) -> Amount:
         """Return the most of `key` that the group at the start of `path` can still take in every view."""
-        views = self._by_key.get(key)
-        if views is None:
-            views = self._by_key[key] = tuple([usage.charges(key) for usage in self.usages])
+        views = self[key]
         first = views[0]
         least = first.available(path)
         for each in views:
@@ -49,6 +32,40 @@ class UsageViews:
             if each.changes != first.changes:
                 least = min(least, each.available(path))
         return least
+
+
+class _Room(dict[FlavorResource, Amount]):
+    """What is available to one group, by key: computed when first requested.
+
+    It does not refer to the views that keep it: a cycle of references would be left to the garbage collector.
+    """
+
+    __slots__ = ("_charges", "_path")
+
+    def __init__(self, charges: _Charges, path: Path) -> None:
+        self._charges = charges
+        self._path = path
+
+    def __missing__(self, key: FlavorResource) -> Amount:
+        found = self[key] = self._charges.available(self._path, key)
+        return found
+
+
+class UsageViews:
+    """The usage views of one cycle together: what fits must fit all of them."""
+
+    __slots__ = ("_charges", "_moment", "_rooms", "usages")
+
+    def __init__(self, usages: tuple[Usage, ...]) -> None:
+        self.usages = usages
+        self._charges = _Charges(usages)
+        self._rooms: dict[str, _Room] = {}
+        """By group, as long as no charge changes."""
+        self._moment = 0
+
+    def available(self, path: Path, key: FlavorResource) -> Amount:
+        """Return the most of `key` that the group at the start of `path` can still take in every view."""
+        return self._charges.available(path, key)
 
     def room(self, path: Path) -> Available:
         """Return what is available to the group at the start of `path`, for use before a charge changes."""
@@ -63,7 +80,7 @@ class UsageViews:
             self._rooms.clear()
         found = self._rooms.get(path[0])
         if found is None:
-            found = self._rooms[path[0]] = _Room(self, path)
+            found = self._rooms[path[0]] = _Room(self._charges, path)
         return found
 
     def fits(self, path: Path, quantities: Quantities) -> bool:
