@@ -122,3 +122,12 @@ def test_entitled_work_that_finds_no_room_to_borrow_reclaims_its_own_one_after_a
         ["older opportunistic x"],
         ["owes2 Reclaim for a1", "owes1 Reclaim for a2"],
     )
+
+
+def test_entitled_work_starts_in_its_own_room_when_another_takes_what_it_would_borrow() -> None:
+    flavors, capacity = (Flavor("x"), Flavor("y")), (("x", "gpu", 8), ("y", "gpu", 8))
+    groups = tree("p/ x:gpu 0 w0 | y:gpu 8\n  a x:gpu 0 w0 | y:gpu 8\ne x:gpu 8")
+    groups = groups.with_group(replace(groups["a"], when_can_borrow=WhenCanBorrow.BORROW))
+    work = [pending("a", 8, "a1", created=after(-9)), pending("e", 8, "e1")]
+    plan = decide(groups, work, flavors, capacity=capacity)
+    assert starts(plan) == ["e1 entitled x", "a1 entitled y"]

@@ -85,9 +85,9 @@ def test_use_by_system_is_no_excess_but_reduces_capacity() -> None:
     more = running("a", 2, "z", since=after(2), ready=False)
     found = [
         evictions(decide("a 4\nsystem", each, now=after(2), capacity=EIGHT, loss_grace_period=timedelta()))
-        for each in (work, [*work, more])
+        for each in (work, [*work, evicting(more)], [*work, more])
     ]
-    assert found == [[], ["z Capacity"]]
+    assert found == [[], [], ["z Capacity"]]
 
 
 def test_eviction_above_a_ceiling_respects_the_grace_period() -> None:
@@ -204,3 +204,9 @@ def test_use_above_the_max_of_root_is_a_ceiling_also_for_a_group_with_the_same_l
 def test_use_that_is_being_evicted_is_no_excess() -> None:
     plan = decide("root 8\n  a 4\n  b 4", [running("a", 8, "x"), evicting(running("b", 2, "leaves"))])
     assert (started_and_evicted(plan), plan.over_since) == (([], []), {("a", KEY): NOW})
+
+
+def test_group_that_is_not_under_root_is_over_no_limit() -> None:
+    """What runs there continues."""
+    plan = decide("root 8\n  b 4\na 1..1 ^late", [running("a", 4, "x"), running("b", 4, "y")])
+    assert (started_and_evicted(plan), plan.over_since) == (([], []), {})
