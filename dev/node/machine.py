@@ -6,6 +6,7 @@ there before the node came is never taken for its own.
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -103,9 +104,11 @@ def _mounts() -> Iterator[str]:
 
 
 def _tables() -> Iterator[str]:
-    done = subprocess.run(
-        ["nft", "list", "tables"], capture_output=True, text=True, check=False, env={"PATH": PATH, **os.environ}
-    )
+    """Yield nftables' tables; none without `nft`, which a node cannot do without."""
+    environment = {"PATH": PATH, **os.environ}
+    if shutil.which("nft", path=environment["PATH"]) is None:
+        return
+    done = subprocess.run(["nft", "list", "tables"], capture_output=True, text=True, check=False, env=environment)
     yield from (line.removeprefix("table ").strip() for line in done.stdout.splitlines())
 
 

@@ -18,10 +18,10 @@ def test_api_server_accepts_every_rendered_object(control_plane: ControlPlane) -
         each | {"metadata": each["metadata"] | {"namespace": "default"}} for each in objects if each not in everywhere
     ]
     text = yaml.dump_all([*everywhere, *inside], Dumper=yaml.CSafeDumper)
-    # By server-side apply: other tests have installed some of these objects on this control plane.
-    flags = ("--server-side", "--force-conflicts", "--dry-run=server", "--validate=strict")
-    done = control_plane.kubectl("apply", *flags, "-f", "-", input=text, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    done = control_plane.kubectl("apply", "--dry-run=server", "--validate=strict", "-f", "-", input=text, check=False)
+    # Other tests have installed some of these objects on this control plane, and apply warns where they did otherwise.
+    warnings = [line for line in done.stderr.splitlines() if "last-applied-configuration" not in line]
+    assert (done.returncode, warnings) == (0, [])
 
 
 def test_cert_manager_ca_outlives_its_certificates(control_plane_binaries: Binaries) -> None:
