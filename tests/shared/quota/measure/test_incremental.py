@@ -9,7 +9,9 @@ import pytest
 from shared.quota.measure.inputs.workload_set import WorkloadSet
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot, measure
+from shared.quota.model.device_resources import DeviceResources
 from shared.quota.model.lifecycle import Inactive
+from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.workload import Workload
 from tests.builders import NOW, after, pending, running, world
 from tests.shared.quota.measure.random_worlds import changed_world, random_job, random_world
@@ -55,6 +57,16 @@ def test_incremental_measurement_equals_a_new_one_after_any_changes(seed: int) -
         found = changed_world(dice, found)
         if dice.random() < 0.3:
             now = after(dice.randint(-60, 60))
+
+
+def test_resources_that_become_devices_are_not_compared_with_nodes_any_more() -> None:
+    device = "example.com/gpu"
+    settings = QuotaSettings(capacity=(("default", device, 8),))
+    work = [pending("a", {device: 2}, "new")]
+    found = replace(world(f"a default:{device} 8", work, settings=settings), largest_nodes={"default": ({"cpu": 9},)})
+    before = measure(found, NOW)
+    changed = replace(found, settings=replace(settings, devices=DeviceResources({"gpu": device})))
+    assert facts(measure(changed, NOW, before)) == facts(measure(changed, NOW)) != facts(before)
 
 
 CONTENDED = """

@@ -12,7 +12,7 @@ from shared.quota.model.rules.workloads.changed_workload import (
 )
 from shared.quota.model.rules.workloads.submitted_workload import PodTerms, SubmittedWorkload, WorkloadContext
 from shared.quota.model.settings import QuotaSettings
-from tests.shared.quota.model.work_context import FLAVORS, PRIORITIES, TREE
+from tests.shared.quota.model.work_context import FLAVORS, GPU, PRIORITIES, TREE
 
 POD = SubmittedWorkload("Pod/x", "vision", labels={"quotree.dev/group": "vision"})
 OF_A_JOB, OF_NONE = WorkloadProgress(held=False, job=("uid",)), WorkloadProgress(held=False)
@@ -35,3 +35,25 @@ def test_priority_class_is_judged_only_where_the_edit_changes_it(named_before: s
     before, after = (replace(POD, terms=(PodTerms(priority_class=name),)) for name in (named_before, "top"))
     found = check_edit(WorkloadEdit(before, after, OF_NONE, OF_NONE, {}), context)
     assert [each.rule for each in found.violations] == refused
+
+
+LARGE = SubmittedWorkload("Pod/x", "nlp", labels={"quotree.dev/group": "nlp"}, request={GPU: 7})
+"""More than the 6 that nlp may use."""
+
+
+@pytest.mark.parametrize(
+    ("after", "warned"),
+    [
+        pytest.param(replace(LARGE, request={GPU: 8}), True, id="a larger request"),
+        pytest.param(LARGE, False, id="the same request"),
+        pytest.param(
+            replace(LARGE, labels={**LARGE.labels, "quotree.dev/preemptible": "true"}), True, id="another label"
+        ),
+    ],
+)
+def test_whether_it_could_ever_start_is_judged_where_the_edit_may_change_that(
+    after: SubmittedWorkload, *, warned: bool
+) -> None:
+    waits = WorkloadProgress(held=True)
+    found = check_edit(WorkloadEdit(LARGE, after, waits, waits, {}), WorkloadContext(TREE, FLAVORS))
+    assert ([each.rule for each in found.violations], bool(found.warnings)) == ([], warned)

@@ -33,6 +33,7 @@ GROUP = Group(
         ({"cpu": 1, LARGE: 1}, IGNORE, {"cpu": "fast"}),
         ({"cpu": 1, "memory": 1}, DENY, {"cpu": "fast"}),
         ({"cpu": 1, GPU: 1}, QuotaSettings(), {"cpu": "fast"}),
+        ({"cpu": 1, GPU: 0}, DENY, {"cpu": "fast"}),
     ],
     ids=[
         "nothing else",
@@ -42,6 +43,7 @@ GROUP = Group(
         "not, where the settings ignore what is not covered",
         "what is no device is left as it is",
         "not, where devices are not counted",
+        "none of them",
     ],
 )
 def test_devices_count_in_their_flavor(
@@ -52,6 +54,11 @@ def test_devices_count_in_their_flavor(
     assert found.admission is not None
     assert found.admission.flavors == {"main": flavors}
     assert (found is started) is (flavors == {"cpu": "fast"})
+
+
+def test_devices_stay_in_the_flavor_that_the_admission_names() -> None:
+    started = running("a", {"cpu": 1, GPU: 1}, flavors={"cpu": "fast", GPU: "slow"})
+    assert with_all_devices(started, GROUP, DENY) is started
 
 
 def test_pending_workload_has_no_flavors() -> None:

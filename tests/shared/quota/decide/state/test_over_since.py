@@ -33,3 +33,14 @@ def test_cache_of_the_previous_cycle_does_not_change_the_result(number: int) -> 
             now += timedelta(seconds=dice.between(1, 5))
         elif dice.chance(20):
             given = dict(kept)
+
+
+def test_result_follows_what_is_given_and_the_moment() -> None:
+    cache, over = OverSinceCache(), {"g": KEYS[:1]}
+    first: OverSince = {("g", KEYS[0]): NOW - timedelta(seconds=9)}
+    nothing: OverSince = {}
+    assert cache.judge(nothing, over, {}, (), NOW) == {("g", KEYS[0]): NOW}
+    assert cache.judge(first, over, {}, (), NOW) == first
+    assert cache.judge(nothing, over, {}, (), NOW) == {("g", KEYS[0]): NOW}
+    later = NOW + timedelta(seconds=1)
+    assert cache.judge(nothing, over, {}, (), later) == {("g", KEYS[0]): later}

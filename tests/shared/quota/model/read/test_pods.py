@@ -84,6 +84,17 @@ def read(*members: Pod) -> Reading:
     return workload_of_pod_group(members, NamespaceContext(), SETTINGS)
 
 
+@pytest.mark.parametrize(("since", "expected"), [(None, EVICTED), (STARTED, STARTED)])
+def test_evicted_pod_without_an_admission_runs_since_its_eviction_says_so(
+    since: datetime | None, expected: datetime
+) -> None:
+    note = write_annotation(EvictionAnnotation(reason="Reclaimed", time=EVICTED, since=since))
+    found = workload_of_pod(pod(annotations={"quotree.dev/eviction": note}), NamespaceContext(), SETTINGS)
+    assert found.workload is not None
+    assert found.workload.admission is not None
+    assert found.workload.admission.since == expected
+
+
 def test_pod_group_is_named_by_namespace_and_label() -> None:
     assert (pod_group_of(member("a")), pod_group_of(pod())) == ("team-a/ring", None)
 

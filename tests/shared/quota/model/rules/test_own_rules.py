@@ -10,7 +10,7 @@ from shared.api.crds.definitions import flavor_definition, quotagroup_definition
 from shared.quota.model import rules
 from shared.quota.model.read.groups import read_flavor_manifest, read_group_manifest
 from shared.quota.model.rules import Violation
-from shared.quota.model.tree import Tree
+from shared.quota.model.tree import Entry, Group, Tree
 from tests.shared.quota.model.rules.own_cases import FLAVOR_CASES, GROUP_CASES, Case
 
 CONTEXT = rules.Context()
@@ -41,6 +41,14 @@ def test_group_is_refused_at_its_creation(case: Case) -> None:
     broken = Tree.of([read_group_manifest(manifest("QuotaGroup", name, case.refused))])
     found = rules.check_change(Tree.of([]), broken, name, CONTEXT)
     assert case.code in {each.rule for each in found.violations}
+
+
+@pytest.mark.parametrize(("number", "more"), [(8, ""), (9, " and 1 more"), (10, " and 2 more")])
+def test_long_list_of_resources_ends_with_how_many_more_there_are(number: int, more: str) -> None:
+    names = [f"example.com/r{each}" for each in range(number)]
+    quotas = (Entry("x", max=dict.fromkeys(names, 1)), Entry("y", max={names[0]: 1}))
+    (found,) = rules.check_tree(Tree.of([Group("a", quotas=quotas)]), CONTEXT).violations
+    assert f"x covers {', '.join(names[:8])}{more}; " in found.message
 
 
 @pytest.mark.parametrize("case", FLAVOR_CASES.values(), ids=FLAVOR_CASES)
