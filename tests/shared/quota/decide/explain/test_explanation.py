@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from shared.quota.decide.decisions import Plan
-from shared.quota.decide.explain.explanation import MissingRuntime, WorkloadExplanation, explain
+from shared.quota.decide.explain.explanation import BindingLimit, MissingRuntime, WorkloadExplanation, explain
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
 from shared.quota.decide.simulate.step import advance
@@ -91,3 +91,19 @@ def test_flavor_of_a_pod_set_is_judged_with_what_the_other_sets_take_of_it() -> 
     found = explained(given(groups, work, (Flavor("x"), Flavor("y"))), "new")
     missing = {(each.pod_set, each.flavor): each.binding and each.binding.missing for each in found.flavors}
     assert missing == {("one", "x"): 1, ("one", "y"): 1, ("two", "x"): 1, ("two", "y"): 3}
+
+
+@pytest.mark.parametrize(
+    ("limits", "limit", "missing"),
+    [
+        ("4..4", BindingLimit.EFFECTIVE_MIN, 2),
+        ("5..4", BindingLimit.CEILING, 2),
+        ("3..4", BindingLimit.EFFECTIVE_MIN, 3),
+    ],
+)
+def test_work_that_is_not_preemptible_is_refused_by_the_tighter_limit_of_its_leaf(
+    limits: str, limit: BindingLimit, missing: int
+) -> None:
+    (flavor,) = explained(given(f"root 8\n  a {limits}", [pending("a", 6, "new", preemptible=False)]), "new").flavors
+    assert flavor.binding is not None
+    assert (flavor.binding.group, flavor.binding.limit, flavor.binding.missing) == ("a", limit, missing)
