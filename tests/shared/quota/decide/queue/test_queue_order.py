@@ -116,3 +116,24 @@ def test_ties_are_broken_by_age_then_name() -> None:
         "a1 entitled",
         "c1 entitled",
     ]
+
+
+def test_smaller_work_behind_a_strict_head_that_starts_follows_in_the_same_cycle() -> None:
+    work = [pending("a", 4, "head", created=after(-9)), pending("a", 1, "small"), running("b", 3, "x")]
+    assert starts(decide("root 8\n  p/ 0 w0\n    a 0 w0 strict\n  b 8", [*work, pending("b", 8, "b1")])) == [
+        "head opportunistic",
+        "small opportunistic",
+    ]
+
+
+def test_work_behind_a_strict_head_with_a_claim_starts_in_another_flavor() -> None:
+    flavors, capacity = (Flavor("x"), Flavor("y")), (("x", "gpu", 4), ("y", "gpu", 4))
+    head = pending("a", 4, "head", created=after(-9))
+    work = [
+        evicting(running("b", 4, "leaves", "x"), head, flavor="x"),
+        head,
+        running("b", 2, "stays", "y"),
+        pending("a", 1, "small", only_flavor="y"),
+    ]
+    groups = "p/ x:gpu 4 | y:gpu 0 w0\n  a x:gpu 4 | y:gpu 0 w0 strict\nb x:gpu 0 | y:gpu 4"
+    assert starts(decide(groups, work, flavors, capacity=capacity)) == ["small opportunistic y"]

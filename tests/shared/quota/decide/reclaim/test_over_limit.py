@@ -210,3 +210,11 @@ def test_group_that_is_not_under_root_is_over_no_limit() -> None:
     """What runs there continues."""
     plan = decide("root 8\n  b 4\na 1..1 ^late", [running("a", 4, "x"), running("b", 4, "y")])
     assert (started_and_evicted(plan), plan.over_since) == (([], []), {})
+
+
+def test_victim_of_lost_capacity_that_is_not_needed_stays_also_beside_system() -> None:
+    """z goes first and is too small; without y it may stay."""
+    late = [running("a", 2, "y", since=after(1), ready=False), running("a", 1, "z", since=after(2), ready=False)]
+    work = [running("system", 2, "daemon"), running("a", 5, "x"), *late]
+    plan = decide("a 4\nsystem", work, now=after(2), capacity=EIGHT, loss_grace_period=timedelta())
+    assert evictions(plan) == ["y Capacity"]
