@@ -55,6 +55,13 @@ def keys_in(flavor: str, resources: tuple[str, ...]) -> tuple[FlavorResource, ..
     return tuple([key_of(flavor, each) for each in resources])
 
 
+def quantities_in(
+    request: Mapping[str, Amount], resources: tuple[str, ...], flavor: str
+) -> tuple[tuple[FlavorResource, Amount], ...]:
+    """Return what is requested of these resources, all of which `request` names, by key in one flavor."""
+    return tuple(zip(keys_in(flavor, resources), [request[each] for each in resources], strict=True))
+
+
 class QuantityError(ValueError):
     """A quantity that Kubernetes would not read, or that is out of range; the message says which."""
 

@@ -1,13 +1,13 @@
 """`quotree history`: who was evicted, why, and who took what from whom."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import click
 
 from cli.read.cluster.evictions import NewEvictions, read_evictions
-from cli.read.live import LiveCluster, NotAllowed, live_options
+from cli.read.live import LiveCluster, live_options
 from cli.read.names import check_group, complete, groups
 from cli.read.options import ListScope, scope_options
 from cli.render.listing import ListColumn, ListOutput, list_options
@@ -59,21 +59,12 @@ def command(
             and (earliest is None or datetime.fromisoformat(each["at"]) >= earliest)
         ][:most]
 
-    found = _allowed(read, scope)
+    found = scope.within_rights(read, "what was stopped")
     if group and not found:
         check_group(cluster, group)
     if watch:
         watch_list(NewEvictions(read), _print, shown)
     _print(found, shown)
-
-
-def _allowed(read: Callable[[], list[Json]], scope: ListScope) -> list[Json]:
-    try:
-        return read()
-    except NotAllowed as problem:
-        if scope.namespace is None:
-            raise Problem(f"{problem}; -n NAMESPACE lists what was stopped in one namespace") from problem
-        raise
 
 
 def _print(found: Sequence[Json], shown: ListOutput) -> None:

@@ -1,6 +1,6 @@
 """`quotree pending`: what waits, in the order of the queues, and why."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -17,7 +17,6 @@ from cli.render.listing import ListColumn, ListOutput, list_options
 from cli.render.quantities import readable
 from cli.render.watching import ChangedRows
 from cli.render.watching import watch as watch_list
-from shared.problems import Problem
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
 from shared.quota.decide.simulate.json_output import waiting_as_data
@@ -78,9 +77,12 @@ def command(
     def served() -> list[Json]:
         return read_pending(cluster, scope.namespace, _below(cluster, group))
 
+    def listed() -> list[Json]:
+        return served_or_computed(cluster, served, computed)
+
     def read() -> list[Json]:
         computes = bool(files or at or settings_file or capacity)
-        found = computed() if computes else _allowed(lambda: served_or_computed(cluster, served, computed), scope)
+        found = computed() if computes else scope.within_rights(listed, "what waits")
         return [
             each | {"why": each["message"].partition(" waits: ")[2], "lacks": _lacks(each)}
             for each in found
@@ -90,15 +92,6 @@ def command(
     if watch and not files:
         watch_list(ChangedRows(read, "workload", _GONE), _print, shown)
     _print(read(), shown)
-
-
-def _allowed(read: Callable[[], list[Json]], scope: ListScope) -> list[Json]:
-    try:
-        return read()
-    except NotAllowed as problem:
-        if scope.namespace is None:
-            raise Problem(f"{problem}; -n NAMESPACE lists what waits in one namespace") from problem
-        raise
 
 
 def _print(rows: Sequence[Json], shown: ListOutput) -> None:

@@ -7,12 +7,14 @@ from typing import Any, TypeVar
 
 import click
 
+from cli.read.live import NotAllowed
 from cli.read.names import complete, namespaces
 from shared.api.durations import read_duration as parse_duration
 from shared.api.group_selector import GroupSelector, read_group_selector
 from shared.problems import Problem
 from shared.resources import FlavorResource, QuantityError, read_amount
 
+R = TypeVar("R")
 T = TypeVar("T", bound=Callable[..., Any])
 
 
@@ -59,6 +61,15 @@ class ListScope:
 
     namespace: str | None
     groups: GroupSelector
+
+    def within_rights(self, read: Callable[[], R], lists: str) -> R:
+        """Read; if the user must not read all namespaces, say that one can be named. `lists`: what is shown of it."""
+        try:
+            return read()
+        except NotAllowed as problem:
+            if self.namespace is None:
+                raise Problem(f"{problem}; -n NAMESPACE lists {lists} in one namespace") from problem
+            raise
 
 
 def scope_options(command: click.Command) -> click.Command:

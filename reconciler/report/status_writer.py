@@ -42,10 +42,6 @@ _YIELD_EVERY: Final = 50
 log = get_logger(__name__)
 
 
-def _never() -> bool:
-    return False
-
-
 def pause_after(took: timedelta, written: int, interval: timedelta) -> timedelta:
     """Return the pause after a round of that duration in which so many statuses were written."""
     return max(interval, min(max(_PAUSE * took, _PAUSE_PER_STATUS * written), _LONGEST_PAUSE))
@@ -55,7 +51,7 @@ class StatusWriter:
     """Writes the latest snapshot; those in between are skipped."""
 
     def __init__(self, client: Client, state: ClusterState, interval: timedelta) -> None:
-        self.gives_way: Callable[[], bool] = _never
+        self.gives_way: Callable[[], bool] = lambda: False
         """Whether a decision is being written now."""
         self._client = client
         self._state = state

@@ -17,14 +17,14 @@ from shared.quota.decide.explain.shortage import Shortage, below_node, beyond_mi
 from shared.quota.decide.state.flavor_assignment import assignments_of
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.round_usage import RoundUsage
-from shared.quota.decide.state.usage import Quantities, quantities_in, quantities_of
+from shared.quota.decide.state.usage import Quantities, quantities_of
 from shared.quota.measure.group_usage import NO_NUMBERS
 from shared.quota.measure.snapshot import LeafSnapshot, Snapshot
 from shared.quota.measure.static.pod_set_choices import totals
 from shared.quota.model.eligibility import FlavorSet, Options, codependent_sets
 from shared.quota.model.tree import ROOT
 from shared.quota.model.workload import Workload, flavor_names
-from shared.resources import Amount
+from shared.resources import Amount, quantities_in
 
 
 class WorkloadState(StrEnum):

@@ -10,13 +10,13 @@ from itertools import islice, product
 from typing import NamedTuple
 
 from shared.api.names import MAIN_POD_SET
-from shared.quota.decide.state.usage import Quantities, quantities_in
+from shared.quota.decide.state.usage import Quantities
 from shared.quota.measure.static.pod_set_choices import MOST_ASSIGNMENTS
 from shared.quota.model.eligibility import FlavorSet, Options, agree
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.tree import Group, WhenCanBorrow, WhenCanReclaim
 from shared.quota.model.workload import Flavors, Workload
-from shared.resources import Amount, FlavorResource, keys_in
+from shared.resources import Amount, FlavorResource, quantities_in
 
 
 class FlavorChoice(NamedTuple):
@@ -81,7 +81,13 @@ def assignments_of(workload: Workload, options: Options, flavors: Mapping[str, F
     if options.together is not None:
         known: dict[FlavorChoice, FlavorChoice] = {}
         return tuple(_of_pod_sets(options.sets, chosen, known) for chosen in options.together)
-    sets = [_choices(workload, each) for each in options.sets]
+    sets = [
+        [
+            FlavorChoice(name, each.resources, quantities_in(workload.request, each.resources, name))
+            for name in each.flavors
+        ]
+        for each in options.sets
+    ]
     if len(sets) == 1:
         return tuple([FlavorAssignment((choice,), choice.quantities) for choice in sets[0]])
     found = [
@@ -90,15 +96,6 @@ def assignments_of(workload: Workload, options: Options, flavors: Mapping[str, F
         if len(chosen) < 2 or agree(flavors[option.flavor] for option in chosen if option.flavor in flavors)
     ]
     return tuple(found) or None
-
-
-def _choices(workload: Workload, among: FlavorSet) -> list[FlavorChoice]:
-    resources = among.resources
-    amounts = [workload.request[each] for each in resources]
-    return [
-        FlavorChoice(name, resources, tuple(zip(keys_in(name, resources), amounts, strict=True)))
-        for name in among.flavors
-    ]
 
 
 def _of_pod_sets(

@@ -15,7 +15,7 @@ from shared.quota.decide.decisions import Charges
 from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers, Numbers
 from shared.quota.model.tree import ROOT
 from shared.quota.model.workload import Flavors, ResourceFlavors, Workload
-from shared.resources import MAX_AMOUNT, Amount, FlavorResource, key_of, keys_in
+from shared.resources import MAX_AMOUNT, Amount, FlavorResource, key_of
 
 Quantities = tuple[tuple[FlavorResource, Amount], ...]
 """What one workload requests, by key; only keys with an amount above 0."""
@@ -26,11 +26,6 @@ Available = Callable[[FlavorResource], Amount]
 """How much of each key is available in one place."""
 NOTHING_AVAILABLE = -1
 NO_FLAVORS: Final[ResourceFlavors] = {}
-
-
-def quantities_in(request: Mapping[str, Amount], resources: tuple[str, ...], flavor: str) -> Quantities:
-    """Return the quantities of `request` in `flavor`, for those resources only, all of which it names."""
-    return tuple(zip(keys_in(flavor, resources), [request[each] for each in resources], strict=True))
 
 
 def quantities_of(workload: Workload, flavors: Flavors) -> Quantities:

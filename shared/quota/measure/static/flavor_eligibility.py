@@ -36,7 +36,7 @@ from shared.quota.model.node import NOT_COMPARED, LargestNodes, NodeShortage, no
 from shared.quota.model.settings import Uncovered
 from shared.quota.model.tree import Group
 from shared.quota.model.workload import PodSet, Workload
-from shared.resources import Amount, FlavorResource, key_of, keys_in, write_quantity
+from shared.resources import Amount, FlavorResource, key_of, keys_in, quantities_in, write_quantity
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -211,5 +211,4 @@ class FlavorEligibility:
 
 def keys_of(choice: FlavorSet, flavor: str) -> Counted:
     """Return what is requested of the set `choice`, in that flavor."""
-    request = choice.pod_set.request
-    return tuple(zip(keys_in(flavor, choice.resources), [request[name] for name in choice.resources], strict=True))
+    return quantities_in(choice.pod_set.request, choice.resources, flavor)

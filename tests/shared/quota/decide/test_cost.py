@@ -153,7 +153,6 @@ def test_cycle_costs_no_more_than_its_change() -> None:
         costs[name] = process.costs
         for _ in range(3):
             process.cycle()
-    print("COSTS", costs)
     bounds = {"first decisions": FIRST, **{name: most for name, (_, most) in CHANGES.items()}}
     above = {name: found for name, found in costs.items() if any(map(_is_above, found, bounds[name]))}
     assert above == {}
