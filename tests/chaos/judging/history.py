@@ -147,14 +147,23 @@ def _is_status(body: Any) -> bool:
 
 
 def _placed(lines: Iterable[_Line]) -> list[tuple[int, _Line]]:
-    """Each line with its revision, in that order. A removal may be answered without one: that of the moment it came."""
+    """Each line with its revision, in that order. A removal may be answered without one: that of the moment it came.
+
+    A write that changes nothing shows the revision of another, and may have come before it; a patch with a guard is
+    that other: what its guard names was there before.
+    """
     latest = 0
     placed = []
     for line in sorted(lines, key=lambda each: each.request_received_timestamp):
         revision = _revision(line.response_object) if _has_stored(line) else latest
         latest = latest if line.verb == OBSERVE else max(latest, revision)
         placed.append((revision, line))
-    return sorted(placed, key=lambda each: (each[0], each[1].verb == OBSERVE))
+    return sorted(placed, key=lambda each: (each[0], each[1].verb == OBSERVE, not _is_guarded(each[1])))
+
+
+def _is_guarded(line: _Line) -> bool:
+    operations = line.request_object
+    return isinstance(operations, list) and any(each.get("op") == "test" for each in operations)
 
 
 def _versions(lines: Iterable[_Line]) -> Iterator[Version]:

@@ -52,6 +52,20 @@ def test_metadata_only_response_is_completed_from_the_patch(tmp_path: Path) -> N
     assert [each.spec.parallelism for each in found if isinstance(each, Job)] == [2, 2]
 
 
+def test_write_that_changed_nothing_is_not_taken_for_the_guarded_patch_whose_revision_it_shows(tmp_path: Path) -> None:
+    created = line("create", "jobs", {"spec": JOB}, 1)
+    running = {"spec": {**JOB, "suspend": False}}
+    nothing_changed = line("patch", "jobs", running, 2, requestObject={"metadata": {"annotations": None}})
+    patch = [
+        {"op": "test", "path": "/metadata/generation", "value": 1},
+        {"op": "add", "path": "/spec/suspend", "value": False},
+    ]
+    user = {"username": "reconciler"}
+    started = line("patch", "jobs", {"kind": "PartialObjectMetadata"}, 2, requestObject=patch, user=user)
+    found = history(tmp_path, created, nothing_changed, started)
+    assert [(each.revision, each.user) for each in found] == [(1, "someone"), (2, "reconciler")]
+
+
 def test_the_credential_tells_replicas_of_one_account_apart(tmp_path: Path) -> None:
     user = {"username": "account", "extra": {"authentication.kubernetes.io/credential-id": ["JTI=1"]}}
     found = history(tmp_path, line("update", "leases", {}, 1, user=user), line("update", "leases", {}, 2))
