@@ -103,9 +103,8 @@ class Cluster:
         self._snapshot = measure(self.world, now, self._snapshot)
         decided = plan(self._snapshot, self._cache)
         took = (time.thread_time() - began) * 1000
-        changes = not decided.is_idle
-        self.world = advance(self.world, decided, now) if changes else self.world
-        return took, changes
+        self.world = advance(self.world, decided, now)
+        return took, not decided.is_idle
 
     def finish_one(self) -> None:
         """Let one running Job end, and put a new one into its queue."""

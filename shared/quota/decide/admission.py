@@ -32,7 +32,7 @@ from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.pods_ready import AdmissionBlock
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
-from shared.quota.decide.state.waits import Waits
+from shared.quota.decide.waits import Waits
 from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.tree import Preemption
 from shared.quota.model.workload import Workload, WorkloadId

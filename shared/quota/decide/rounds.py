@@ -33,7 +33,7 @@ from shared.quota.decide.state.eviction_plan import EvictionPlan
 from shared.quota.decide.state.pods_ready import AdmissionBlock
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
-from shared.quota.decide.state.waits import Waits
+from shared.quota.decide.waits import Waits
 from shared.quota.model.workload import Workload, WorkloadId
 
 MOST_TRIALS: Final = 4

@@ -20,9 +20,10 @@ from shared.quota.decide.queue.fair_sharing import (
 from shared.quota.decide.queue.leaf_queue import LeafQueue
 from shared.quota.decide.queue.predictions import Predictions
 from shared.quota.decide.queue.room_for_borrowers import RoomForBorrowers
-from shared.quota.decide.state.cycle_cache import CycleCache, Rank
+from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.decide.state.eviction_plan import Preemptor
 from shared.quota.decide.state.first_fits import FirstFit
+from shared.quota.decide.state.leaves_in_order import Rank
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage_views import UsedSums
@@ -117,8 +118,10 @@ class BorrowingLeaves(Contest):
         return [*heads, *(child for child in others if self._may_have_head(child))]
 
     def _may_have_head(self, group: str) -> bool:
-        if group in self._certain or self._predictions.knows(group):
+        if group in self._certain:
             return True
+        if group not in self._leaves and self._predictions.knows(group):
+            return self._predictions.had_room(group)
         return self._room.could_have_fitted(group)
 
     def _is_known_leaf(self, name: str) -> bool:

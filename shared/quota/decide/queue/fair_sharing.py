@@ -11,8 +11,9 @@ from heapq import heapify, heappop, heappush, heapreplace
 from itertools import pairwise
 from typing import Final, NamedTuple, Protocol
 
-from shared.quota.decide.state.cycle_cache import Rank, Weights
+from shared.quota.decide.state.cycle_cache import Weights
 from shared.quota.decide.state.leaf_usage import LeafUsage
+from shared.quota.decide.state.leaves_in_order import Rank
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage import Path, Quantities
 from shared.quota.decide.state.usage_views import UsedSums

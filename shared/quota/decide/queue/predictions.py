@@ -6,29 +6,38 @@ fits is the head. Everything that does not depend on the room is kept in the cyc
 
 from collections.abc import Callable, Mapping, Set
 from datetime import datetime
-from functools import partial
 from operator import itemgetter
 
 from shared.quota.decide.queue.fair_sharing import UNKNOWN, PredictedRank, Shares
-from shared.quota.decide.state.cycle_cache import Keys, LeavesInOrder, Rank
 from shared.quota.decide.state.first_fits import (
     FirstFit,
     FirstFits,
     Rooms,
     first_within,
+    is_one_within,
+    needs_within,
+)
+from shared.quota.decide.state.leaves_in_order import (
+    NO_MARGIN,
+    LeavesInOrder,
+    Margins,
+    Needs,
+    Rank,
     least_needs,
     lowest_needs,
+    margins_of,
+    needs_above,
     oldest_queued,
 )
 from shared.quota.decide.state.pods_ready import AdmissionBlock
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
-from shared.quota.decide.state.usage import NOTHING_AVAILABLE
+from shared.quota.decide.state.usage import NOTHING_AVAILABLE, Available, Keys, Path
 from shared.quota.decide.state.usage_views import UsageViews, UsedSums
-from shared.quota.measure.group_usage import GroupNumbers
 from shared.resources import Amount, FlavorResource
 
-_NOTHING = (0, 0)
+Amounts = Callable[[Path, Keys], tuple[Amount, ...] | None]
+"""What is available of these keys to the group at the start of a path; None: of one a limit is exceeded."""
 
 
 class Predictions:
@@ -38,7 +47,7 @@ class Predictions:
         "_cache",
         "_changed",
         "_changed_parents",
-        "_known",
+        "_needs",
         "_rooms_of",
         "_shares",
         "_snapshot",
@@ -54,17 +63,15 @@ class Predictions:
         """Usage as it was when the pass began."""
         self._shares = Shares(inputs.snapshot, cache.weights)
         self._used = UsedSums(inputs.snapshot.numbers)
-        self._known: dict[str, dict[FlavorResource, Amount]] = {}
-        """What is available in a group, by group."""
         self._rooms_of: dict[str, Rooms] = {}
+        self._needs: dict[str, Needs | None] = {}
         barred, started = inputs.taken_over.barred_leaves, _not_simple(inputs)
         self._changed = {*usage.touched, *block.leaves, *cache.maybe_entitled, *cache.evicting, *barred, *started}
         self._changed_parents = {inputs.snapshot.leaves[name].path[1] for name in self._changed}
 
     def knows(self, group: str) -> bool:
         """Whether all below this group is predictable: `of` and `bound` know it."""
-        order = None if group in self._changed_parents else self._order(group)
-        return order is not None and not order.others
+        return self._needs_of(group) is not None
 
     def knows_leaf(self, leaf: str) -> bool:
         """Whether this leaf's first head is predictable."""
@@ -74,7 +81,9 @@ class Predictions:
     def prepare(self) -> None:
         """Find out all that does not depend on what is available, so that the next cycle need not."""
         for group in self._cache.tree.children:
-            self._order(group)
+            order = self._order(group)
+            if order is not None:
+                self._needs_above(group, order)
 
     def of(self, parent: str, group: str) -> PredictedRank:
         """The rank of the best head of a group that is known among the children of `parent`."""
@@ -93,11 +102,24 @@ class Predictions:
                     best = rank, step
         return PredictedRank(is_known=True, rank=None if best is None else self._rank(parent, group, best[1]))
 
-    def bound(self, parent: str, group: str) -> Rank | None:
-        """A rank that no head of a group that is known comes before, whatever is available; None: nothing could fit.
+    def had_room(self, group: str) -> bool:
+        """Whether there was room for something below a group that is known when the pass began."""
+        return self.has_room(group, self.views.amounts)
 
-        What is available is looked at only when it is the group's turn.
+    def has_room(self, group: str, amounts: Amounts) -> bool:
+        """Whether there is room for something below a group that is known, by what is available above it.
+
+        Also after starts elsewhere: what is left to the group itself is as it was when the pass began.
         """
+        above = self._cache.tree.paths[group][1:]
+        for keys, (least, needs) in (self._needs_of(group) or {}).items():
+            room = amounts(above, keys)
+            if room is not None and needs_within(least, room) and is_one_within(needs, room):
+                return True
+        return False
+
+    def bound(self, parent: str, group: str) -> Rank | None:
+        """A rank that no head of a group that is known comes before, whatever is available; None: nothing could fit."""
         order = self._order(group)
         if order is None:
             return None
@@ -110,7 +132,7 @@ class Predictions:
             known[group] = min(ranks, default=None)
         return known[group]
 
-    def could_fit(self, group: str, available: Callable[[FlavorResource], Amount]) -> bool | None:
+    def could_fit(self, group: str, available: Available) -> bool | None:
         """See `LeavesInOrder.could_fit`; None also for a group that is not directly above leaves only."""
         order = self._order(group)
         return None if order is None else order.could_fit(available)
@@ -124,7 +146,7 @@ class Predictions:
         found = ((leaf, first_within(steps, rooms)) for _, leaf, steps in order.leaves if leaf not in self._changed)
         return {leaf: (self._rank(group, leaf, step), step) for leaf, step in found if step is not None}
 
-    def first_within(self, leaf: str, available: Callable[[FlavorResource], Amount]) -> int | None:
+    def first_within(self, leaf: str, available: Available) -> int | None:
         """The place in its queue of the first workload of a leaf that is known for which that much is available."""
         steps = self._cache.first_fits(leaf, self._snapshot)
         if steps is None:
@@ -139,24 +161,39 @@ class Predictions:
             found = self._rooms_of[group] = dict(order.rooms(self._available(group)))
         return found
 
-    def _available(self, group: str) -> Callable[[FlavorResource], Amount]:
+    def _available(self, group: str) -> Available:
         """What is available below a group; one without changed leaves is charged the same in all views."""
         path = self._cache.tree.paths[group]
         if group in self._changed_parents or len(path) == 1:
-            return partial(self.views.available, path)
-        margins = self._cache.margins.get(group)
-        if margins is None:
-            margins = self._cache.margins[group] = _margins(self._snapshot.numbers[group])
-        above_path, above = path[1:], self._known.setdefault(path[1], {})
+            return self.views.room(path)
+        margins, above = self._margins(group), self.views.room(path[1:])
 
         def available(key: FlavorResource) -> Amount:
-            margin, kept = margins.get(key, _NOTHING)
-            left = above.get(key)
-            if left is None:
-                left = above[key] = self.views.available(above_path, key)
+            margin, kept = margins.get(key, NO_MARGIN)
+            left = above(key)
             return min(margin, left + kept) if margin >= 0 and left >= 0 else NOTHING_AVAILABLE
 
         return available
+
+    def _needs_of(self, group: str) -> Needs | None:
+        """What the steps below need of what is available above the group; None: not all there is predictable."""
+        if group not in self._needs:
+            order = None if group in self._changed_parents else self._order(group)
+            self._needs[group] = None if order is None or order.others else self._needs_above(group, order)
+        return self._needs[group]
+
+    def _needs_above(self, group: str, order: LeavesInOrder) -> Needs:
+        margins = self._margins(group)
+        known = self._cache.needs_above.get(group)
+        if known is None or known.order is not order or known.margins is not margins:
+            known = self._cache.needs_above[group] = needs_above(order, margins)
+        return known.needs
+
+    def _margins(self, group: str) -> Margins:
+        found = self._cache.margins.get(group)
+        if found is None:
+            found = self._cache.margins[group] = margins_of(self._snapshot.numbers[group])
+        return found
 
     def _order(self, group: str) -> LeavesInOrder | None:
         """The predictable leaves below, by the best rank that any of their workloads could have."""
@@ -216,10 +253,3 @@ def _not_simple(inputs: RoundInput) -> Set[str]:
     """Leaves with starts of earlier rounds, where it depends on these in which order workloads try assignments."""
     started = {each.workload.group for each in inputs.taken_over.starts}
     return {leaf for leaf in started & inputs.cache.waiting if not inputs.queue(leaf).are_simple}
-
-
-def _margins(numbers: GroupNumbers) -> dict[FlavorResource, tuple[Amount, Amount]]:
-    return {
-        key: (each.ceiling - each.charge, max(0, min(each.guarantee, each.runtime) - each.charge))
-        for key, each in numbers.items()
-    }

@@ -11,7 +11,7 @@ from shared.quota.decide.reclaim.standing_claims import StandingClaims
 from shared.quota.decide.state.pods_ready import AdmissionBlock
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage import quantities_of
-from shared.quota.decide.state.waits import Waits
+from shared.quota.decide.waits import Waits
 from shared.quota.measure.inputs.workload_set import queue_order
 from shared.quota.measure.snapshot import LeafSnapshot, OpenClaim
 from shared.quota.model.workload import PreemptorId, Workload, flavor_names

@@ -11,7 +11,7 @@ from shared.quota.decide.state.eviction_plan import EvictionPlan, Victim
 from shared.quota.decide.state.leaf_usage import running_workload
 from shared.quota.decide.state.pods_ready import AdmissionBlock, deadlines
 from shared.quota.decide.state.round_usage import RoundUsage
-from shared.quota.decide.state.waits import Waits
+from shared.quota.decide.waits import Waits
 from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.tree import StopPolicy
 from shared.quota.model.workload import EvictionReason, Workload

@@ -20,7 +20,7 @@ from shared.quota.decide.state.eviction_plan import EvictionPlan, Preemptor, Vic
 from shared.quota.decide.state.leaf_usage import flavors_of
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage import quantities_of
-from shared.quota.decide.state.waits import Waits
+from shared.quota.decide.waits import Waits
 from shared.quota.model.workload import Workload, WorkloadId
 from shared.resources import Amount, FlavorResource
 

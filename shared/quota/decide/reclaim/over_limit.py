@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from shared.quota.decide.decisions import EvictionRule
 from shared.quota.decide.reclaim.victim_search import EvictionDelays, VictimSearch
-from shared.quota.decide.state.cycle_cache import Keys
 from shared.quota.decide.state.eviction_plan import EvictionPlan, Victim
 from shared.quota.decide.state.round_usage import RoundUsage
-from shared.quota.decide.state.waits import Waits
+from shared.quota.decide.state.usage import Keys
+from shared.quota.decide.waits import Waits
 from shared.quota.model.tree import ROOT, SYSTEM
 from shared.quota.model.workload import EvictionReason
 from shared.resources import MAX_AMOUNT, Amount, FlavorResource

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from shared.quota.decide.decisions import OverSince
 from shared.quota.decide.reclaim.over_limit import Excess
 from shared.quota.decide.reclaim.standing_claims import StandingClaims
-from shared.quota.decide.state.cycle_cache import CycleCache, Keys
+from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.decide.state.round_usage import RoundUsage
+from shared.quota.decide.state.usage import Keys
 
 
 def judge_over(usage: RoundUsage, cache: CycleCache, claims: StandingClaims, excesses: Sequence[Excess]) -> OverSince:

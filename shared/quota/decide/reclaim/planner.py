@@ -15,7 +15,7 @@ from shared.quota.decide.state.flavor_assignment import Candidate
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage import Quantities
-from shared.quota.decide.state.waits import Waits
+from shared.quota.decide.waits import Waits
 from shared.quota.measure.snapshot import OpenClaim
 from shared.quota.model.workload import Workload
 from shared.resources import FlavorResource

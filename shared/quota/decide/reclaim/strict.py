@@ -9,7 +9,7 @@ from shared.quota.decide.state.leaf_usage import LeafUsage, RunningWorkload
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage import quantities_of
-from shared.quota.decide.state.waits import Waits
+from shared.quota.decide.waits import Waits
 from shared.quota.measure.static.pod_set_choices import most_of
 from shared.quota.model.workload import EvictionReason
 from shared.resources import Amount, FlavorResource

@@ -20,7 +20,7 @@ from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.smallest_requests import SmallestRequests, could_fit
 from shared.quota.decide.state.usage import Path
-from shared.quota.decide.state.waits import Waits
+from shared.quota.decide.waits import Waits
 from shared.quota.measure.group_usage import NO_NUMBERS
 from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.tree import ROOT, Preemption

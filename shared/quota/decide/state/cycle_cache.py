@@ -4,16 +4,16 @@ A plan made with the cache equals the plan made without. What is known of a leaf
 object and none of its numbers has grown; what depends on others, as long as no more is available below its parent.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from datetime import datetime
+from collections.abc import Iterable, Mapping, Set
 from itertools import compress
 from operator import is_not
-from typing import NamedTuple
 
 from shared.quota.decide.state.equivalence import EquivalenceClasses
-from shared.quota.decide.state.first_fits import FirstFits, Rooms, first_fits, is_one_within, is_predictable, room_for
+from shared.quota.decide.state.first_fits import FirstFits, first_fits, is_predictable
+from shared.quota.decide.state.leaves_in_order import LeavesInOrder, Margins, NeedsAbove, Rank
 from shared.quota.decide.state.over_since import OverSinceCache
 from shared.quota.decide.state.smallest_requests import SmallestRequests, of_leaf
+from shared.quota.decide.state.usage import Keys
 from shared.quota.decide.state.waiting_tree import WaitingTree
 from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers
 from shared.quota.measure.snapshot import LeafSnapshot, Snapshot
@@ -21,44 +21,8 @@ from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.tree import ROOT, SYSTEM, StopPolicy, Tree
 from shared.resources import Amount, FlavorResource
 
-Keys = tuple[FlavorResource, ...]
-Rank = tuple[bool, bool, int, int, datetime, str]
-"""(beyond effectiveMin, weight 0, share, past use, age of the head, name); the lowest comes first."""
 Weights = dict[tuple[str, FlavorResource], Amount]
 """By parent and key: the weights of its children together."""
-
-
-class LeavesInOrder(NamedTuple):
-    """The leaves below one group that wait and are predictable."""
-
-    leaves: Sequence[tuple[Rank, str, FirstFits]]
-    """By the best rank that any of their workloads could have."""
-    least: Rooms
-    """What one of them needs at least, by what it takes."""
-    lowest: Mapping[Keys, Sequence[tuple[Amount, ...]]]
-    """The needs of which no other one is as low in every respect, by what is taken."""
-    within_min: Set[Keys]
-    """What is taken by workloads that stay within their leaf's effectiveMin."""
-    oldest: Mapping[Keys, datetime]
-    """When the first of them was queued, by what it takes."""
-    others: frozenset[str]
-    """Leaves that wait and are not predictable."""
-    until: datetime | None
-    """From then on, the order might differ."""
-
-    def could_fit(self, available: Callable[[FlavorResource], Amount]) -> bool | None:
-        """Whether something could fit in what is available below the group; None: not known.
-
-        Also after starts, while no workload is left there that waited behind a head.
-        """
-        return None if self.others else any(True for _ in self.rooms(available))
-
-    def rooms(self, available: Callable[[FlavorResource], Amount]) -> Iterator[tuple[Keys, tuple[Amount, ...]]]:
-        """What is available below the group, by what is taken; only where there is room for something."""
-        for keys, least in self.least.items():
-            room = room_for(keys, least, available)
-            if room is not None and is_one_within(self.lowest[keys], room):
-                yield keys, room
 
 
 class LeafCache:
@@ -131,8 +95,10 @@ class CycleCache:
         """By group directly above leaves."""
         self.first_ranks: dict[str, Rank | None] = {}
         """By such a group: what no head below it comes before; None: nothing there could start."""
-        self.margins: dict[str, dict[FlavorResource, tuple[Amount, Amount]]] = {}
-        """By group and key: up to its ceiling, and what is kept for it above what it costs."""
+        self.margins: dict[str, Margins] = {}
+        """By such a group."""
+        self.needs_above: dict[str, NeedsAbove] = {}
+        """By such a group; for the order and the margins that it names."""
         self.best_ranks: dict[str, Rank] = {}
         """By leaf: the best rank that any of its workloads could have."""
         self.shares: dict[str, dict[Keys, tuple[bool, int, int]]] = {}

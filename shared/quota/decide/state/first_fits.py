@@ -6,21 +6,20 @@ that needs no less than one before it is never the first that fits.
     Queue: 4 cpu; 8 cpu; 2 cpu; 3 cpu. Steps: 4 cpu; 2 cpu. With 3 cpu available the third workload comes first.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import datetime
 from typing import Final, NamedTuple
 
 from shared.quota.decide.state.equivalence import EquivalenceClasses
 from shared.quota.decide.state.flavor_assignment import Assignments, FlavorAssignment, FlavorChoice, borrowing_order
 from shared.quota.decide.state.leaf_usage import LeafUsage
-from shared.quota.decide.state.usage import Quantities
+from shared.quota.decide.state.usage import Available, Keys, Quantities
 from shared.quota.measure.group_usage import GroupNumbers, Numbers
 from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.workload import Workload
 from shared.resources import Amount, FlavorResource
 
-Keys = tuple[FlavorResource, ...]
 Rooms = dict[Keys, tuple[Amount, ...]]
 
 
@@ -101,7 +100,7 @@ def first_fits(classes: EquivalenceClasses, numbers: GroupNumbers, now: datetime
             step = _step((place, queue_place), workload, each.quantities, limits)
             if step is not None and not _is_reached(found.get(step.keys, ()), step):
                 found.setdefault(step.keys, []).append(step)
-    least = {keys: _least([step.needs for step in steps]) for keys, steps in found.items()}
+    least = {keys: least_of([step.needs for step in steps]) for keys, steps in found.items()}
     within = {keys for keys, steps in found.items() if not all(each.beyond_min for each in steps)}
     oldest = {keys: min([each.queued for each in steps]) for keys, steps in found.items()}
     return FirstFits(found, least, within, oldest, _until(classes.leaf, held_back_from))
@@ -150,21 +149,19 @@ def _step(
 
 def _is_reached(earlier: Iterable[FirstFit], step: FirstFit) -> bool:
     """Return whether one before it needs no more of anything."""
-    return any(_is_within(each.needs, step.needs) for each in earlier)
+    return any(needs_within(each.needs, step.needs) for each in earlier)
 
 
 def lowest(needs: Iterable[tuple[Amount, ...]]) -> Sequence[tuple[Amount, ...]]:
     """Return those needs of which no other one is as low in every respect."""
     found: list[tuple[Amount, ...]] = []
     for each in sorted(set(needs)):
-        if not any(_is_within(one, each) for one in found):
+        if not any(needs_within(one, each) for one in found):
             found.append(each)
     return found
 
 
-def room_for(
-    keys: Keys, least: tuple[Amount, ...], available: Callable[[FlavorResource], Amount]
-) -> tuple[Amount, ...] | None:
+def room_for(keys: Keys, least: tuple[Amount, ...], available: Available) -> tuple[Amount, ...] | None:
     """Return what is available of these keys, in their order; None if it is less than `least` of some key."""
     room = []
     for key, amount in zip(keys, least, strict=True):
@@ -186,42 +183,17 @@ def is_one_within(needs: Iterable[tuple[Amount, ...]], room: tuple[Amount, ...])
     return False
 
 
-def _is_within(needs: tuple[Amount, ...], room: tuple[Amount, ...]) -> bool:
+def needs_within(needs: tuple[Amount, ...], room: tuple[Amount, ...]) -> bool:
+    """Return whether no need is more than there is room."""
     for amount, available in zip(needs, room, strict=True):  # noqa: SIM110 - a generator costs as much again
         if amount > available:
             return False
     return True
 
 
-def _least(needs: Sequence[tuple[Amount, ...]]) -> tuple[Amount, ...]:
+def least_of(needs: Sequence[tuple[Amount, ...]]) -> tuple[Amount, ...]:
+    """Return the least need of each key; there is at least one."""
     return tuple(map(min, zip(*needs, strict=True)))
-
-
-def least_needs(leaves: Iterable[FirstFits]) -> Rooms:
-    """Of all steps of these leaves, the least needs, by what they take."""
-    found: dict[Keys, list[tuple[Amount, ...]]] = {}
-    for leaf in leaves:
-        for keys, least in leaf.least.items():
-            found.setdefault(keys, []).append(least)
-    return {keys: _least(needs) for keys, needs in found.items()}
-
-
-def lowest_needs(leaves: Iterable[FirstFits]) -> Mapping[Keys, Sequence[tuple[Amount, ...]]]:
-    """Return the lowest needs of all steps of these leaves, by what they take."""
-    found: dict[Keys, list[tuple[Amount, ...]]] = {}
-    for leaf in leaves:
-        for keys, steps in leaf.steps.items():
-            found.setdefault(keys, []).extend([step.needs for step in steps])
-    return {keys: lowest(needs) for keys, needs in found.items()}
-
-
-def oldest_queued(leaves: Iterable[FirstFits]) -> Mapping[Keys, datetime]:
-    """Return when the first workload of all steps of these leaves was queued, by what they take."""
-    found: dict[Keys, datetime] = {}
-    for leaf in leaves:
-        for keys, oldest in leaf.oldest.items():
-            found[keys] = min(found.get(keys, oldest), oldest)
-    return found
 
 
 def first_within(fits: FirstFits, rooms: Rooms) -> FirstFit | None:

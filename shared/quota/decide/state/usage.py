@@ -19,6 +19,7 @@ from shared.resources import MAX_AMOUNT, Amount, FlavorResource, key_of
 
 Quantities = tuple[tuple[FlavorResource, Amount], ...]
 """What one workload requests, by key; only keys with an amount above 0."""
+Keys = tuple[FlavorResource, ...]
 Path = tuple[str, ...]
 """Names from a leaf up to root."""
 GroupKey = tuple[str, FlavorResource]
