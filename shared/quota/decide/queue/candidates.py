@@ -118,10 +118,8 @@ class BorrowingLeaves(Contest):
         return [*heads, *(child for child in others if self._may_have_head(child))]
 
     def _may_have_head(self, group: str) -> bool:
-        if group in self._certain:
+        if group in self._certain or (group not in self._leaves and self._predictions.knows(group)):
             return True
-        if group not in self._leaves and self._predictions.knows(group):
-            return self._predictions.had_room(group)
         return self._room.could_have_fitted(group)
 
     def _is_known_leaf(self, name: str) -> bool:
@@ -130,7 +128,9 @@ class BorrowingLeaves(Contest):
     def predicted(self, parent: str, child: str) -> PredictedRank:
         if child in self._leaves or not self._predictions.knows(child):
             return UNKNOWN
-        return NOTHING_FITS if self.is_skipped(parent, child) else self._predictions.of(parent, child)
+        if self.is_skipped(parent, child) or not self._predictions.had_room(child):
+            return NOTHING_FITS
+        return self._predictions.of(parent, child)
 
     def is_skipped(self, parent: str, child: str) -> bool:
         if child in self._leaves:
