@@ -102,3 +102,10 @@ def test_claims_are_updated_incrementally() -> None:
     assert measure(preemptor_gone, NOW).claims[PREEMPTOR.preemptor_id].preemptor is None
     back = preemptor_gone.with_changes([(None, PREEMPTOR)])
     assert measure(back, NOW).claims[PREEMPTOR.preemptor_id].preemptor is PREEMPTOR
+
+
+def test_preemptor_that_a_claim_names_without_a_uid_is_found_when_the_claim_is_seen() -> None:
+    preemptor = replace(PREEMPTOR, uid="")
+    victim = evicting(running("b", 2, "victim"), preemptor)
+    seen = world(TREE, [preemptor]).with_changes([(None, victim)])
+    assert measure(seen, NOW).claims[preemptor.preemptor_id].preemptor is preemptor

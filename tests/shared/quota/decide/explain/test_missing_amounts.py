@@ -38,6 +38,7 @@ def with_more(world: World, key: FlavorResource, by: int) -> World:
     ("groups", "others", "asked", "missing"),
     [
         pytest.param("a 4\nb 8 l0", [], 4, 3, id="what others keep grows with the capacity"),
+        pytest.param("a 3\np/ 9\n  b 5 l0\n  c 3 l0", [], 4, 4, id="what groups below others keep as well"),
         pytest.param("a 4\nb 8 l0", [running("a", 2, "x")], 2, 3, id="the same beside a running workload"),
         pytest.param("a 4\nb 4", [running("b", 8, "x", preemptible=False)], 4, 4, id="nothing is kept"),
     ],

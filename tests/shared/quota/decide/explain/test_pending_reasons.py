@@ -127,6 +127,12 @@ def test_message_names_the_group_the_amount_and_the_condition_to_start() -> None
     ]
 
 
+@pytest.mark.parametrize(("seconds", "reason"), [(0, "WaitingForQuota"), (1, "BackingOff")])
+def test_back_off_ends_at_its_moment(seconds: int, reason: str) -> None:
+    work = [running("a", 8, "x", preemptible=False), pending("a", 4, "w", not_before=after(seconds))]
+    assert waits(decide("root 8\n  a 8", work)) == {"w": reason}
+
+
 def test_moved_workload_is_explained_in_its_current_group() -> None:
     work = [running("a", 1, "x", ready=False), pending("a", 1, "w")]
     block = BlockAdmission.GROUP

@@ -31,6 +31,7 @@ from tests.builders import NOW, after, pending, running
 from tests.prove.pod_sets import random_pod_sets
 from tests.prove.random_draw import Dice, Seeded
 from tests.shared.quota.decide.plan_words import given
+from tests.trees import tree
 
 FLAVORS = ("a100", "t4")
 
@@ -219,6 +220,22 @@ def test_non_preemptible_workload_beyond_what_is_promised_is_no_step() -> None:
     snapshot = measure(world, NOW)
     found = first_fits(EquivalenceClasses(snapshot.leaves["a"], world.flavors), snapshot.numbers["a"], NOW)
     assert [step.queue_place for steps in found.steps.values() for step in steps] == [1]
+
+
+@pytest.mark.parametrize(
+    ("patience", "until"),
+    [(timedelta(), None), (timedelta(seconds=100), after(70)), (timedelta(seconds=30), after(20))],
+    ids=["no patience", "nobody has waited so long", "the first has"],
+)
+def test_steps_hold_until_the_next_workload_has_waited_for_the_patience(
+    patience: timedelta, until: datetime | None
+) -> None:
+    drawn = tree("root 9\n  a 4")
+    drawn = Tree.of(replace(each, patience=patience) if each.name == "a" else each for each in drawn.groups.values())
+    work = [pending("a", 2, "first", created=after(-30)), pending("a", 1, "second", created=after(-10))]
+    snapshot = measure(given(drawn, work), NOW)
+    classes = EquivalenceClasses(snapshot.leaves["a"], dict.fromkeys(["default"], Flavor("default")))
+    assert first_fits(classes, snapshot.numbers["a"], NOW).until == until
 
 
 @pytest.mark.parametrize(("most", "expected"), [(3, False), (4, True)])

@@ -13,3 +13,9 @@ from tests.trees import KEY
 def test_leaf_is_over_above_its_runtime_without_what_is_being_evicted(stays: int, over: dict[object, object]) -> None:
     work = [evicting(running("a", 1, "leaves")), running("a", stays, "stays"), pending("b", 8, "owner")]
     assert decide("root 8\n  a 4\n  b 4", work).over_since == over
+
+
+def test_leaf_is_over_with_what_its_claims_will_take() -> None:
+    preemptor = pending("b", 4, "preemptor")
+    work = [evicting(running("a", 4, "leaves"), preemptor), running("a", 2, "stays"), running("b", 2, "b0"), preemptor]
+    assert decide("root 8\n  a 4\n  b 4", work).over_since == {("b", KEY): NOW}

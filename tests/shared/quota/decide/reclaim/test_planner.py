@@ -136,6 +136,16 @@ def test_entitled_higher_priority_preempts_lower_in_its_own_group() -> None:
     assert (started_and_evicted(plan), victim.reason.value) == (([], ["low Preemption for high"]), "Preempted")
 
 
+def test_equal_priority_is_not_preempted_in_the_place_of_lower_that_is_exempt() -> None:
+    work = [
+        running("a", 2, "lower", since=after(-1)),
+        running("a", 2, "equal", priority=1, since=after(-999)),
+        pending("a", 2, "waits", priority=1),
+    ]
+    plan = decide("root 4\n  a 4", work, exempt_after_start=timedelta(minutes=1))
+    assert (started_and_evicted(plan), waits(plan)["waits"]) == (([], []), "RoomDelayed")
+
+
 def test_grace_period_does_not_protect_victims_in_the_group_of_the_preemptor() -> None:
     work = [running("a", 4, "low"), running("b", 4, "b0"), pending("a", 4, "high", priority=1)]
     assert evictions(decide(TWO, work, grace_period=timedelta(hours=1))) == ["low Preemption for high"]

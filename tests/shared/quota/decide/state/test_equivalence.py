@@ -1,5 +1,7 @@
 """Workloads of a leaf that could take the same are judged once."""
 
+from datetime import datetime
+
 import pytest
 
 from shared.quota.decide.state.equivalence import EquivalenceClasses
@@ -40,3 +42,16 @@ def test_workload_that_is_not_pending_has_the_class_that_it_would_wait_in() -> N
     world = given("root 9\n  leaf 9", [waits, runs])
     classes = EquivalenceClasses(measure(world, NOW).leaves["leaf"], world.flavors)
     assert classes.kind_of(waits) is classes.kind_of(runs)
+
+
+@pytest.mark.parametrize(("held_back_from", "places"), [(after(-3), [0, 1, 2]), (after(-2), [0, 1]), (None, [0, 1, 2])])
+def test_who_was_queued_at_the_moment_itself_holds_back_those_behind(
+    held_back_from: datetime | None, places: list[int]
+) -> None:
+    work = [pending("leaf", 9, "other", only_flavor="b", created=after(-4))]
+    work += [pending("leaf", size, f"w{size}", only_flavor="a", created=after(-size)) for size in (2, 1)]
+    world = given(
+        "leaf a:gpu 9 | b:gpu 9", work, (Flavor("a"), Flavor("b")), capacity=(("a", "gpu", 9), ("b", "gpu", 9))
+    )
+    classes = EquivalenceClasses(measure(world, NOW).leaves["leaf"], world.flavors)
+    assert [place for place, _, _ in classes.in_turn(held_back_from)] == places

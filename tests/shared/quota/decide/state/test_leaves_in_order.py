@@ -4,12 +4,12 @@ from datetime import datetime
 
 import pytest
 
-from shared.quota.decide.state.leaves_in_order import LeavesInOrder, needs_above
+from shared.quota.decide.state.leaves_in_order import LeavesInOrder, margins_of, needs_above
 from shared.quota.decide.state.usage import Keys, Usage, UsageLimits
 from shared.quota.decide.state.usage_views import UsageViews
 from shared.quota.measure.snapshot import measure
 from shared.resources import Amount, FlavorResource
-from tests.builders import NOW, running
+from tests.builders import NOW, pending, running
 from tests.shared.quota.decide.plan_words import given
 
 CPU, GPU = FlavorResource("default", "cpu"), FlavorResource("default", "gpu")
@@ -38,6 +38,15 @@ def test_needs_above_a_group_are_less_by_what_it_keeps_and_end_at_its_ceiling(
 ) -> None:
     found = needs_above(_order((CPU, GPU), (2, 4), (5, 1)), margins)
     assert found.needs == ({} if expected is None else {(CPU, GPU): expected})
+
+
+@pytest.mark.parametrize(
+    ("used", "expected"), [(3, (3, 1)), (4, (2, 0)), (5, (1, 0))], ids=["below", "at its guarantee", "above"]
+)
+def test_margins_are_up_to_the_ceiling_and_what_the_guarantee_keeps(used: int, expected: tuple[int, int]) -> None:
+    snapshot = measure(given("root 9\n  a 4..6 keep\n  b 5", [running("a", used, "r"), pending("a", 9, "w")]), NOW)
+    key = next(iter(snapshot.numbers["root"]))
+    assert margins_of(snapshot.numbers["a"])[key] == expected
 
 
 def test_workload_without_requests_needs_nothing_above() -> None:

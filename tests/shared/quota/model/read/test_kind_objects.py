@@ -136,6 +136,22 @@ def test_stopped_object_of_a_kind_without_status_counts_its_pods() -> None:
     assert reading(written, {"head": seen(1, 1)}).state is ObjectState.EVICTING
 
 
+@pytest.mark.parametrize(
+    ("suspend", "grows", "expected"),
+    [(True, True, True), (False, True, False), (True, False, False)],
+    ids=["waits", "runs already", "nothing to refuse"],
+)
+def test_object_that_cannot_be_governed_is_held_only_before_its_start(
+    *, suspend: bool, grows: bool, expected: bool
+) -> None:
+    spec = {"suspend": suspend, "enableInTreeAutoscaling": grows, "headGroupSpec": {"template": template("2")}}
+    annotations = {} if suspend else {"quotree.dev/admission": ADMITTED}
+    written = {"kind": "RayCluster", "metadata": metadata(annotations=annotations), "spec": spec}
+    workload = reading(written).workload
+    assert workload is not None
+    assert (workload.hold, "Ray's autoscaler" in workload.hold_reason) == (expected, expected)
+
+
 def test_object_deleted_before_its_start_is_finished() -> None:
     written = two(suspend=True)
     written["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
