@@ -9,10 +9,10 @@ from shared.quota.model.eligibility import FlavorSet, Options
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.lifecycle import Inactive
 from shared.quota.model.settings import QuotaSettings, Uncovered
-from shared.quota.model.workload import Workload
+from shared.quota.model.workload import PodSet, Workload
 from shared.resources import FlavorResource
 from tests.builders import NOW, after, claimed, evicting, pending, running, world
-from tests.trees import KEY, capacity_in, tree
+from tests.trees import GPU, KEY, capacity_in, tree
 
 TWO_FLAVORS = (Flavor("a100", node_labels={"gpu": "a100"}), Flavor("t4", node_labels={"gpu": "t4"}))
 A100, T4 = FlavorResource("a100", "gpu"), FlavorResource("t4", "gpu")
@@ -244,3 +244,10 @@ def test_claims_of_non_preemptible_workloads_are_subtracted_first() -> None:
         NOW,
     )
     assert request_of(snapshot, "a") == 6 + 4
+
+
+@pytest.mark.parametrize(("second", "expected"), [(3, 4), (4, 0)], ids=["up to effectiveMin", "one above"])
+def test_pod_sets_that_are_not_preemptible_count_together_within_effective_min(second: int, expected: int) -> None:
+    sets = (PodSet("one", {GPU: 1}), PodSet("two", {GPU: second}))
+    firm = pending("a", 1 + second, "w", preemptible=False, pod_sets=sets)
+    assert requested("root 8\n  a 4\n  b 4", firm) == expected

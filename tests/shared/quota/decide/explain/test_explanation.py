@@ -107,3 +107,10 @@ def test_work_that_is_not_preemptible_is_refused_by_the_tighter_limit_of_its_lea
     (flavor,) = explained(given(f"root 8\n  a {limits}", [pending("a", 6, "new", preemptible=False)]), "new").flavors
     assert flavor.binding is not None
     assert (flavor.binding.group, flavor.binding.limit, flavor.binding.missing) == ("a", limit, missing)
+
+
+def test_work_that_is_not_preemptible_waits_for_effective_min_beside_its_like() -> None:
+    work = [running("a", 2, "x", preemptible=False), pending("a", 3, "new", preemptible=False)]
+    (flavor,) = explained(given("root 8\n  a 4", work), "new").flavors
+    assert flavor.binding is not None
+    assert (flavor.binding.limit, flavor.binding.missing) == (BindingLimit.EFFECTIVE_MIN, 1)

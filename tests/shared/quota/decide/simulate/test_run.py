@@ -26,8 +26,9 @@ def test_run_until_stable_ends_with_the_first_cycle_that_changes_nothing() -> No
 
 
 def test_fixed_number_of_cycles_lists_every_cycle() -> None:
-    outcome = simulate.run(given(TWO, [pending("a", 4, "a0")]), NOW, cycles=3)
+    outcome = simulate.run(given(TWO, [pending("a", 4, "a0")]), NOW, cycles=3, step=timedelta(seconds=5))
     assert [started_and_evicted(each) for each in outcome.plans] == [(["a0 entitled"], []), ([], []), ([], [])]
+    assert [each.now for each in outcome.plans] == [NOW, after(5), after(10)]
 
 
 def test_run_until_stable_advances_to_the_next_moment() -> None:
