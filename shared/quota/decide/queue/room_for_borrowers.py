@@ -98,9 +98,15 @@ class RoomForBorrowers:
 
     def _could_fit_below(self, group: str, requests: SmallestRequests) -> bool:
         """Return whether something in that subtree fits."""
-        if group not in self._started_below and group != ROOT and self._predictions.knows(group):
+        if self._is_as_predicted(group):
             return self._predictions.has_room(group, self._usage.amounts)
         return self._could_fit_in(group, requests) and self._has_child_with_room(group)
+
+    def _is_as_predicted(self, group: str) -> bool:
+        """Return whether nothing below the group has changed in this pass: a deferred workload may have had victims."""
+        if group == ROOT or group in self._started_below or self._deferred_in:
+            return False
+        return self._predictions.knows(group)
 
     def _has_child_with_room(self, group: str) -> bool:
         """Return whether some child of a group is not out. Leaves are not looked at: the group itself was."""

@@ -149,14 +149,14 @@ def _step(
 
 def _is_reached(earlier: Iterable[FirstFit], step: FirstFit) -> bool:
     """Return whether one before it needs no more of anything."""
-    return any(needs_within(each.needs, step.needs) for each in earlier)
+    return is_one_within((each.needs for each in earlier), step.needs)
 
 
 def lowest(needs: Iterable[tuple[Amount, ...]]) -> Sequence[tuple[Amount, ...]]:
     """Return those needs of which no other one is as low in every respect."""
     found: list[tuple[Amount, ...]] = []
     for each in sorted(set(needs)):
-        if not any(needs_within(one, each) for one in found):
+        if not is_one_within(found, each):
             found.append(each)
     return found
 
